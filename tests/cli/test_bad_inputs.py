@@ -39,7 +39,7 @@ WORDS = {
     "34_utf16": r"run\.txt: .*UTF-16.*; save it as UTF-8",
     "42_missing_score_one_line": r"run\.txt:4: 4 columns where a run has 6",
     "45_qrels_3col": r"qrels\.txt:1: 3 columns .*; .*--qrels-format beir",
-    "47_header_qrels": r"qrels\.txt:1: grade \"rel\" is not an integer; if the line is a header, remove it",
+    "47_header_qrels": r"qrels\.txt:1: grade \"rel\" is not an integer; grades found: .*; if the line is a header, remove it",
     "49_text_score": r"run\.txt:2: score \"high\" is not a decimal number",
     "50_underscore_num": r"run\.txt:2: score \"1_0\.5\" is not a decimal number",
     "51_hexfloat": r"run\.txt:2: score \"0x1p4\" is not a decimal number",

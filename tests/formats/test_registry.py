@@ -17,6 +17,7 @@ from rankproof._formats.registry import FORMATS, FormatComponent, format_named, 
 from rankproof.errors import ExternalError, UsageError
 
 TOY = """
+from rankproof._data.grades import GradeReader
 from rankproof._data.qrels import Judgement
 from rankproof._data.run import RunRow
 from rankproof._formats.rows import build_qrels, build_run, ranked_rows
@@ -31,8 +32,9 @@ class Colons:
     suffixes = (".colons",)
 
     def read_qrels(self, source, options):
-        found = (Judgement(query, doc, int(value), line) for line, query, doc, value in rows(source))
-        return build_qrels(found, source=source.name)
+        grades = GradeReader(source.name, options.grade_map)
+        found = (Judgement(query, doc, grades.of_text(value, line=line), line) for line, query, doc, value in rows(source))
+        return build_qrels(found, grades, options.on_conflict)
 
     def read_run(self, source, name, options):
         found = (RunRow(query, doc, float(value), None, line) for line, query, doc, value in rows(source))

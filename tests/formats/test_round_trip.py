@@ -24,9 +24,9 @@ from support.examples import examples
 HOSTILE = [
     *("=cmd|' /C calc'!A0", "<script>alert(1)</script>", "\x1b[2J", '"', '""', 'a"b', "a,b", "a;b", "a\tb", "a\nb", "a\r\nb"),
     *("\r", "\x85", "\u2028", "\u00a0", "\ufeff", "\ufeffq", "#", "#q1", "007", "NA", "null", "None", "nan", " ", " a", "a "),
-    *("\x00", "'", "query_id", "{", "[1]", "e\u0301", "é", "𝔸", "all", "-", "\\", "\\n", "1e5", "true"),
+    *("'", "query_id", "{", "[1]", "e\u0301", "é", "𝔸", "all", "-", "\\", "\\n", "1e5", "true"),
 ]
-ids = st.one_of(st.sampled_from(HOSTILE), st.text(st.characters(codec="utf-8"), min_size=1, max_size=6))
+ids = st.one_of(st.sampled_from(HOSTILE), st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1, max_size=6))
 edges = st.sampled_from([0.0, -0.0, 5e-324, 1.7976931348623157e308, 0.1])
 scores = st.one_of(st.floats(allow_nan=False, allow_infinity=False), edges)
 runs = st.dictionaries(ids, st.dictionaries(ids, scores, min_size=1, max_size=4), min_size=1, max_size=4)

@@ -46,6 +46,17 @@ def grade(token: str) -> bytes:
 
 
 BAD_RUNS: dict[str, tuple[str, bytes | Callable[[], bytes], str]] = {
+    "a nul byte in an id": ("r.txt", b"q1 Q0 d1 1 2 t\nq\x00 Q0 d2 2 1 t\n", r"r\.txt:2: query id q\\x00 contains a NUL byte; "),
+    "a nul byte in an id in csv": (
+        "r.csv",
+        b"qid,docid,score\nq1,d\x00,2\n",
+        r"r\.csv:2: document id d\\x00 contains a NUL byte",
+    ),
+    "a nul byte in an id in parquet": (
+        "r.parquet",
+        rows(qid=["q1", "q1"], docid=["d1", "d\x00"], score=[1.0, 2.0]),
+        r"r\.parquet:2: document id d\\x00 contains a NUL byte",
+    ),
     "bom in the middle": ("r.txt", b"q1 Q0 d1 1 2.0 t\n\xef\xbb\xbfq1 Q0 d2 2 x t\n", r'r\.txt:2: score "x"'),
     "a lone bom": ("r.txt", b"\xef\xbb\xbf", r"r\.txt: no rows"),
     "nul bytes instead of a score": ("r.txt", b"q1 Q0 d1 1 \x00\x00 t\n", r'r\.txt:1: score "\\x00\\x00" is not a decimal'),
@@ -205,7 +216,11 @@ BAD_RUNS: dict[str, tuple[str, bytes | Callable[[], bytes], str]] = {
     ),
     "a line of three megabytes": ("r.txt", b"q1 Q0 d1 1 2.0 t\n" + b"x" * 3_000_000, r"r\.txt:2: the line is over 1 MiB"),
     "utf-32": ("r.txt", GOOD_RUN.decode().encode("utf-32"), r"r\.txt: this is UTF-32 text; save it as UTF-8"),
-    "utf-16 without a mark": ("r.txt", GOOD_RUN.decode().encode("utf-16-le"), r"r\.txt:1: score"),
+    "utf-16 without a mark": (
+        "r.txt",
+        GOOD_RUN.decode().encode("utf-16-le"),
+        r"r\.txt:1: query id q\\x001\\x00 contains a NUL byte; .*--encoding utf-16",
+    ),
     "a zip archive": ("r.txt", b"PK\x03\x04" + b"\0" * 40, r"r\.txt: this is a zip archive"),
     "a bzip2 file": ("r.txt", b"BZh91AY&SY" + b"\0" * 40, r"r\.txt: this is bzip2-compressed"),
     "a pickle": ("r.pkl", b"\x80\x04\x95\x00", r"r\.pkl: this is a Python pickle, which is never opened"),
@@ -223,7 +238,27 @@ BAD_RUNS: dict[str, tuple[str, bytes | Callable[[], bytes], str]] = {
 }
 
 BAD_QRELS: dict[str, tuple[str, bytes, str]] = {
-    "a grade with a point": ("q.txt", grade("1.0"), r'q\.txt:1: grade "1\.0" is not an integer'),
+    "a nul byte in an id": ("q.txt", b"q1 0 d1 1\nq1 0 d\0x 1\n", r"q\.txt:2: document id d\\x00x contains a NUL byte; "),
+    "a nul byte in an id in csv": ("q.csv", b"query_id,doc_id,rel\nq\0,d1,1\n", r"q\.csv:2: query id q\\x00 contains a NUL"),
+    "a nul byte in an id in json": ("q.json", b'{"q1":\n{"d\\u0000": 1}}', r"q\.json:2: document id d\\x00 contains a NUL"),
+    "a nul byte in an id in jsonl": (
+        "q.jsonl",
+        b'{"query_id": 1, "doc_id": "2\\u0000", "rel": 1}\n',
+        r"q\.jsonl:1: document id 2\\x00 contains a NUL",
+    ),
+    "labels": (
+        "q.csv",
+        b"query_id,doc_id,rel\nq1,d0,1\nq1,d1,Exact\nq1,d2,Odd one\nq1,d3,Exact\n",
+        r"q\.csv:3: grade \"Exact\" is not an integer; grades found: Exact \(2\), Odd one \(1\), 1 \(1\); "
+        r"map them, with an integer for each \?: --grade-map '1=\?,Exact=\?,Odd one=\?'",
+    ),
+    "labels before a conflict": (
+        "q.txt",
+        grade("Exact") + grade("0.5") + grade("1") + grade("2"),
+        r'q\.txt:1: grade "Exact" is not an integer; grades found: Exact \(1\), 0\.5 \(1\), 1 \(1\), 2 \(1\); ',
+    ),
+    "labels after a conflict": ("q.txt", grade("1") + grade("2") + grade("Exact"), r"q\.txt:2: document d1 has two grades"),
+    "a conflict before another error": ("q.txt", grade("1") + grade("2") + b"q1 0\n", r"q\.txt:2: document d1 has two grades"),
     "an arabic grade": ("q.txt", grade("٣"), r'q\.txt:1: grade "٣" is not an integer'),
     "a grade that is missing": ("q.txt", b"q1 0 d1 \n", r"q\.txt:1: 3 columns where qrels have 4"),
     "an empty grade in csv": ("q.csv", b"query_id,doc_id,rel\nq1,d1,\n", r"q\.csv:2: empty grade; fill it in"),
@@ -231,8 +266,9 @@ BAD_QRELS: dict[str, tuple[str, bytes, str]] = {
     "a grade with an exponent": ("q.txt", grade("1e3"), r'q\.txt:1: grade "1e3" is not an integer'),
     "two grades for a pair": (
         "q.txt",
-        grade("1") + grade("2"),
-        r"q\.txt:2: document d1 has two grades for query q1: 1 \(at line 1\) and 2",
+        grade("1") + grade("2") + b"q2 0 d1 1\nq2 0 d1 3\nq2 0 d1 2\n",
+        r"q\.txt:2: document d1 has two grades for query q1: 1 \(at line 1\) and 2 \(2 pairs have two grades\); "
+        r"remove the wrong ones, or pass --on-conflict max, min, first or last",
     ),
     "two grades in jsonl": (
         "q.jsonl",
@@ -240,7 +276,7 @@ BAD_QRELS: dict[str, tuple[str, bytes, str]] = {
         r"q\.jsonl:2: document 2 has two grades",
     ),
     "a fraction in json": ("q.json", b'{"q1": {"d1": 0.5}}', r'q\.json:1: grade "0\.5" is not an integer'),
-    "a letter without a map": ("q.csv", b"query_id,doc_id,esci_label\nq1,d1,E\n", r'q\.csv:2: grade "E" .*--grade-map E=1'),
+    "a letter without a map": ("q.csv", b"query_id,doc_id,esci_label\nq1,d1,E\n", r'q\.csv:2: grade "E" .*--grade-map E=3\n'),
     "two grades in a json array": (
         "q.json",
         b'[{"qid": "q1", "docid": "d1", "rel": 1},\n\n{"qid": "q1", "docid": "d1",\n"rel": 2}]',

@@ -7,6 +7,7 @@ from typing import Any, Literal, Protocol, cast
 
 from rankproof import _engine_choice
 from rankproof._align.hits import Hits, JudgedQueries
+from rankproof._data.grades import OnConflict
 from rankproof._data.ordering import ReadOptions
 from rankproof._data.qrels import Qrels
 from rankproof._data.run import Run
@@ -18,7 +19,9 @@ NAME: Literal["native", "reference"]
 class Engine(Protocol):
     """The functions of both engines."""
 
-    def judge_text(self, source: ByteSource, only: Collection[str] | None = None) -> JudgedQueries: ...
+    def judge_text(
+        self, source: ByteSource, only: Collection[str] | None = None, *, on_conflict: OnConflict = "error"
+    ) -> JudgedQueries: ...
     def judge_qrels(self, qrels: Qrels, only: Collection[str] | None = None) -> JudgedQueries: ...
     def judge_dict(
         self, grades: Mapping[str, Mapping[str, int]], name: str, only: Collection[str] | None = None
@@ -40,9 +43,9 @@ def _engine() -> Engine:
     return cast(Engine, _engine_choice.loaded(f"rankproof._align.{_engine_choice.chosen_name()}"))
 
 
-def judge_text(source: ByteSource, only: Collection[str] | None = None) -> JudgedQueries:
-    """Judgements from TREC text; `only` selects queries."""
-    return _engine().judge_text(source, only)
+def judge_text(source: ByteSource, only: Collection[str] | None = None, *, on_conflict: OnConflict = "error") -> JudgedQueries:
+    """Judgements from TREC text; `only` selects queries, `on_conflict` chooses the grade of a pair with two."""
+    return _engine().judge_text(source, only, on_conflict=on_conflict)
 
 
 def judge_qrels(qrels: Qrels, only: Collection[str] | None = None) -> JudgedQueries:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from rankproof._data.arrays import BoolArray, IntArray
+from rankproof._data.grades import OnConflict
 
 
 @dataclass(frozen=True, eq=False)
@@ -18,6 +19,7 @@ class JudgedQueries:
 
     `repeats` counts exact repeats of a judgement, which are dropped. `highest` is the highest grade of all queries, including
     those not selected. `handle` is the engine's lookup table of documents. `judge_labels` counts the judgements of each machine.
+    `converted` counts the grades written as whole floats or booleans, `conflicts` the pairs of which `on_conflict` chose a grade.
     """
 
     queries: tuple[str, ...]
@@ -28,6 +30,9 @@ class JudgedQueries:
     source: str
     handle: Any
     judge_labels: Mapping[str, int] = field(default_factory=dict)
+    converted: int = 0
+    conflicts: int = 0
+    on_conflict: OnConflict = "error"
 
     @cached_property
     def query_index(self) -> IntArray:

@@ -15,13 +15,16 @@ import numpy as np
 
 from rankproof._align.hits import AlignmentCounts, Hits, JudgedQueries
 from rankproof._align.reference import MAX_EXAMPLE_QUERIES, MAX_TAGS, other_unicode_forms
+from rankproof._align.reference import read_run as reference_run
 from rankproof._data.arrays import IntArray, PackedIds
+from rankproof._data.grades import OnConflict
 from rankproof._data.ordering import ReadOptions, resolve_duplicates
 from rankproof._data.qrels import Qrels
 from rankproof._data.row_errors import row_error
 from rankproof._data.run import NO_RANK, Run
 from rankproof._formats import trec
-from rankproof._formats.fields import parse_grade, parse_score
+from rankproof._formats.fields import parse_score
+from rankproof._formats.rows import ParseOptions
 from rankproof._io.file_errors import file_error
 from rankproof._io.streams import ByteSource, ByteStream
 from rankproof._native import align
@@ -184,14 +187,14 @@ def raise_native_error(error: align.ReadError, source: str) -> NoReturn:
     match code:
         case "run-columns":
             raise trec.run_columns_error(fields["found"], source=source, line=number)
-        case "qrels-columns":
-            raise trec.qrels_columns_error(fields["found"], source=source, line=number)
         case "score":
             parse_score(fields["token"], source=source, line=line)
-        case "grade":
-            parse_grade(fields["token"], source=source, line=line)
-        case "duplicate" | "conflict":
-            raise _duplicate_or_conflict_error(code, line, fields, source)
+        case "duplicate":
+            raise _duplicate_error(line, fields, source)
+        case "id-nul":
+            raise row_error(
+                code, source=source, line=line, column=fields["column"], token=fields["token"].decode(errors="replace")
+            )
         case "id-null" | "score-null":
             raise file_error(code, source=source, line=line, **fields)
         case "id-utf8":
@@ -201,11 +204,10 @@ def raise_native_error(error: align.ReadError, source: str) -> NoReturn:
     raise AssertionError(f"the Python reader accepts {fields}") from error
 
 
-def _duplicate_or_conflict_error(code: str, line: int | None, fields: dict[str, Any], source: str) -> InputError:
+def _duplicate_error(line: int | None, fields: dict[str, Any], source: str) -> InputError:
     ids = {key: fields[key].decode() for key in ("query", "doc")}
-    scores = {key: float(fields[key]) for key in ("score", "first_score") if key in fields}
-    grades = {key: fields[key] for key in ("grade", "first_grade") if key in fields}
-    return row_error(code, source=source, line=line, first=f"line {fields['first']}", **ids, **scores, **grades)
+    scores = {key: float(fields[key]) for key in ("score", "first_score")}
+    return row_error("duplicate", source=source, line=line, first=f"line {fields['first']}", **ids, **scores)
 
 
 _COLUMN_TYPES_FIX = "pass ids as text or integers, scores as numbers, ranks as integers"
@@ -250,19 +252,25 @@ _FLOATS: Final = (np.float64,)
 
 
 def judge_text(
-    source: ByteSource, only: Collection[str] | None = None, *, block: int = BLOCK_BYTES, level: int = WIDEST_SCAN
+    source: ByteSource,
+    only: Collection[str] | None = None,
+    *,
+    on_conflict: OnConflict = "error",
+    block: int = BLOCK_BYTES,
+    level: int = WIDEST_SCAN,
 ) -> JudgedQueries:
-    """Judgements from TREC text; `block` and `level` do not change the result."""
+    """Judgements from TREC text; `block` and `level` do not change the result. What C cannot read is read in Python."""
     kept = None if only is None else frozenset(only)
     stream = source.open()
     try:
         made = align.judge_text(stream.readinto, kept, block, level)
-    except align.ReadError as error:
-        raise_native_error(error, source.name)
+    except align.ReadError:
+        made = None
     finally:
         stream.close()
-    judged = judged_from_native(made, kept, source.name)
-    return replace(judged, judge_labels=Qrels(trec.qrels_rows(source)).judge_counts(kept)) if made[-1] else judged
+    if made is None or made[-1]:
+        return judge_qrels(trec.read_plain_qrels(source, ParseOptions(on_conflict=on_conflict)), only)
+    return judged_from_native(made, kept, source.name)
 
 
 def judge_qrels(qrels: Qrels, only: Collection[str] | None = None) -> JudgedQueries:
@@ -271,7 +279,14 @@ def judge_qrels(qrels: Qrels, only: Collection[str] | None = None) -> JudgedQuer
     grades = {str(query): {str(doc): grade for doc, grade in docs.items()} for query, docs in qrels.items()}
     made = align.judge_dict(grades, kept, _PLAIN_DICTS, _FLOATS)
     assert made is not None, "Qrels hold checked ids and grades"
-    return replace(judged_from_native(made, kept, qrels.source), repeats=qrels.repeats, judge_labels=qrels.judge_counts(kept))
+    return replace(
+        judged_from_native(made, kept, qrels.source),
+        repeats=qrels.repeats,
+        judge_labels=qrels.judge_counts(kept),
+        converted=qrels.converted,
+        conflicts=qrels.conflicts,
+        on_conflict=qrels.on_conflict,
+    )
 
 
 def judge_dict(grades: Mapping[str, Mapping[str, int]], name: str, only: Collection[str] | None = None) -> JudgedQueries:
@@ -295,7 +310,8 @@ def align_text(
     hits = None
     if read_options.threads > 1 and source.path is not None:
         hits = reader.read_in_slices(source.path, slice_boundaries(source.path, read_options.threads, least))
-    return reader.read_sequentially(source) if hits is None else hits
+    hits = reader.read_sequentially(source) if hits is None else hits
+    return align_run(judged, reference_run(source, read_options), read_options) if hits is None else hits
 
 
 @dataclass(frozen=True, slots=True)
@@ -307,10 +323,13 @@ class _Reader:
     block: int
     level: int
 
-    def read_sequentially(self, source: ByteSource) -> Hits:
+    def read_sequentially(self, source: ByteSource) -> Hits | None:
+        """The hits; None if the text has a NUL byte, so that Python must read it."""
         try:
             found = self._aligned(source.open()) or self._aligned(source.open(), grouped=True)
         except align.ReadError as error:
+            if error.args[0] == "nul":
+                return None
             raise_native_error(error, source.name)
         assert found is not None, "a grouped read always succeeds"
         return hits_from_native(self.judged, found)

@@ -9,14 +9,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from rankproof._align.hits import AlignmentCounts, Hits, JudgedQueries
+from rankproof._data.grades import OnConflict
 from rankproof._data.ordering import RankScoreAgreement, ReadOptions, order_key, query_agreement, resolve_duplicates
-from rankproof._data.qrels import Judgement, Qrels
+from rankproof._data.qrels import Qrels
 from rankproof._data.row_errors import row_error
 from rankproof._data.run import NO_RANK, Run, RunRow
 from rankproof._formats import trec
-from rankproof._formats.rows import build_run
+from rankproof._formats.rows import ParseOptions, build_run
 from rankproof._io.streams import ByteSource
-from rankproof.errors import InputError
 
 MAX_EXAMPLE_QUERIES = 5
 MAX_TAGS = 16
@@ -50,17 +50,9 @@ class QueryHits:
     unicode_forms: int
 
 
-def judge_text(source: ByteSource, only: Collection[str] | None = None) -> JudgedQueries:
+def judge_text(source: ByteSource, only: Collection[str] | None = None, *, on_conflict: OnConflict = "error") -> JudgedQueries:
     """Judgements from TREC text."""
-    rows: list[Judgement] = []
-    try:
-        rows.extend(trec.qrels_rows(source))
-    except InputError:
-        Qrels(iter(rows), source=source.name)
-        raise
-    if not rows:
-        raise row_error("no-rows", source=source.name)
-    return judge_qrels(Qrels(iter(rows), source=source.name), only)
+    return judge_qrels(trec.read_plain_qrels(source, ParseOptions(on_conflict=on_conflict)), only)
 
 
 def judge_qrels(qrels: Qrels, only: Collection[str] | None = None) -> JudgedQueries:
@@ -83,6 +75,9 @@ def judge_qrels(qrels: Qrels, only: Collection[str] | None = None) -> JudgedQuer
         source=qrels.source,
         handle=table,
         judge_labels=qrels.judge_counts(kept),
+        converted=qrels.converted,
+        conflicts=qrels.conflicts,
+        on_conflict=qrels.on_conflict,
     )
 
 

@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, get_args
 
+from rankproof._data.grades import OnConflict
 from rankproof._data.row_errors import OnDuplicate
 from rankproof.errors import for_message
 
@@ -24,6 +25,17 @@ def add_on_duplicate_option(parser: argparse._ActionsContainer) -> None:
         choices=get_args(OnDuplicate),
         default="error",
         help="what to do if a query lists a document twice (default: error)",
+    )
+
+
+def add_judgement_options(parser: argparse._ActionsContainer) -> None:
+    """Adds the options for grades: the map of labels, and what to do with a pair that has two grades."""
+    parser.add_argument("--grade-map", type=grade_map, metavar="A=N,…", help="grades of named labels: E=3,S=2,C=1,I=0")
+    parser.add_argument(
+        "--on-conflict",
+        choices=get_args(OnConflict),
+        default="error",
+        help="which grade to keep if a document is judged twice with two grades (default: error)",
     )
 
 
@@ -62,7 +74,7 @@ def float_list(text: str) -> list[float]:
 
 def grade_map(text: str) -> dict[str, int]:
     """The grade of each label, as in E=3,S=2,C=1,I=0."""
-    from rankproof._formats.fields import parse_grade_map
+    from rankproof._data.grades import parse_grade_map
 
     return parse_grade_map(text)
 

@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from rankproof._cli.arg_types import (
+    add_judgement_options,
     add_on_duplicate_option,
     any_float,
-    grade_map,
     nonnegative_int,
     positive_int,
     query_ids,
@@ -78,7 +78,7 @@ def add_file_options(group: argparse._ArgumentGroup) -> None:
         "--delimiter", type=single_character, metavar="D", help="column separator of CSV files; tab or \\t for a tab"
     )
     group.add_argument("--encoding", default="utf-8", metavar="E", help="encoding of the files (default: utf-8)")
-    group.add_argument("--grade-map", type=grade_map, metavar="A=N,…", help="grades of named labels: E=3,S=2,C=1,I=0")
+    add_judgement_options(group)
     group.add_argument("--threads", type=positive_int, default=1, metavar="N", help="threads that read a file (default: 1)")
 
 
@@ -95,7 +95,9 @@ def evaluate_options(args: argparse.Namespace, progress: ProgressCallback | None
         judged_only=args.judged_only,
         threads=args.threads,
     )
-    files = FileOptions(args.qrels_format, args.run_format, args.delimiter, args.encoding, args.grade_map, progress)
+    files = FileOptions(
+        args.qrels_format, args.run_format, args.delimiter, args.encoding, args.grade_map, progress, args.on_conflict
+    )
     queries = None if args.queries is None else query_ids(args.queries, args.encoding)
     return EvaluateOptions(read_options, files, args.rel, args.skip_missing, queries)
 

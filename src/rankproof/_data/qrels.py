@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Set
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import get_args
 
-import numpy as np
-
-from rankproof._data.row_errors import MAX_GRADE, row_error
+from rankproof._data.grades import GradeMap, GradeReader, OnConflict, describe_conflicts, describe_converted
+from rankproof._data.row_errors import row_error
 from rankproof._data.validation import checked_keys
-from rankproof.errors import for_message
+from rankproof.errors import InputError, UsageError, for_message
 
 GRADES: Mapping[int, str] = {
     0: "of no use: it is about something else, even where it shares words with the query",
@@ -35,26 +35,6 @@ class Judgement:
     judge_label: str = ""
 
 
-def checked_grade(value: object, *, query: str, doc: str, source: str = "", line: int | None = None) -> int:
-    """The value as a grade: an integer, or a float that equals one, of at most 1000."""
-    if isinstance(value, np.integer | np.floating):
-        value = value.item()
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise row_error("grade-type", source=source, line=line, query=query, doc=doc, kind=type(value).__name__)
-    if isinstance(value, float) and not value.is_integer():
-        raise row_error("grade-text", source=source, line=line, token=repr(value))
-    return bounded_grade(int(value), source=source, line=line)
-
-
-def bounded_grade(grade: int, *, source: str = "", line: int | None = None) -> int:
-    """The grade; one above the limit or outside 64 bits is an error."""
-    if not -(1 << 63) <= grade < 1 << 63:
-        raise row_error("grade-bits", source=source, line=line, token=str(grade))
-    if grade > MAX_GRADE:
-        raise row_error("grade-high", source=source, line=line, token=str(grade))
-    return grade
-
-
 GradesByQuery = Mapping[str, Mapping[str, int] | Set[str]]
 """Query to document to grade, or query to the set of relevant documents."""
 
@@ -63,31 +43,45 @@ class Qrels(Mapping[str, Mapping[str, int]]):
     """Query to document to grade; checked when built, and immutable.
 
     Made from {query: {doc: grade}}, {query: {relevant docs}} with grade 1, or Judgements. `judge_labels` has the label of the
-    machine that judged a pair; a pair that is not in it was judged by people.
+    machine that judged a pair; a pair that is not in it was judged by people. `repeats` counts exact repeats, which are dropped;
+    `converted` the grades written as whole floats or booleans; `conflicts` the pairs with two grades, of which `on_conflict`
+    chose one.
     """
 
-    __slots__ = ("_grades", "judge_labels", "repeats", "source")
+    __slots__ = ("_grades", "conflicts", "converted", "judge_labels", "on_conflict", "repeats", "source")
 
-    def __init__(self, judgements: GradesByQuery | Iterable[Judgement], *, source: str = "qrels") -> None:
-        grades: dict[str, dict[str, int]] = {}
-        lines: dict[tuple[str, str], int | None] = {}
-        labels: dict[tuple[str, str], str] = {}
-        self.repeats = 0
-        self.source = source
-        for row in _judgements(judgements, source) if isinstance(judgements, Mapping) else judgements:
-            docs = grades.setdefault(row.query, {})
-            earlier = docs.setdefault(row.doc, row.grade)
-            key = (row.query, row.doc)
-            if key in lines:
-                if earlier != row.grade:
-                    raise _conflict_error(row, earlier, lines[key], source)
-                self.repeats += 1
-            else:
-                lines[key] = row.line
-                if row.judge_label:
-                    labels[key] = row.judge_label
-        self.judge_labels: Mapping[tuple[str, str], str] = MappingProxyType(labels)
-        self._grades = _read_only(grades)
+    def __init__(
+        self,
+        judgements: GradesByQuery | Iterable[Judgement],
+        *,
+        source: str = "qrels",
+        grade_map: GradeMap | None = None,
+        on_conflict: OnConflict = "error",
+    ) -> None:
+        grades = GradeReader(source, grade_map)
+        rows = _judgements(judgements, grades) if isinstance(judgements, Mapping) else judgements
+        self._fill(rows, grades, on_conflict)
+        if isinstance(judgements, Qrels):
+            self.repeats, self.converted = judgements.repeats, judgements.converted
+            self.conflicts, self.on_conflict = judgements.conflicts, judgements.on_conflict
+            self.judge_labels = judgements.judge_labels
+
+    def _fill(self, judgements: Iterable[Judgement], grades: GradeReader, on_conflict: OnConflict) -> None:
+        """Takes rows whose grades the reader reads; of several errors, the one on the first line is raised."""
+        pairs = _Pairs(grades.source, on_conflict)
+        try:
+            pairs.add_all(judgements)
+        except InputError as error:
+            labels = grades.error()
+            if labels is not None and (labels.line or 0) < (error.line or 1):
+                raise labels from None
+            raise
+        if (labels := grades.error()) is not None:
+            raise labels
+        self.source, self.on_conflict = grades.source, on_conflict
+        self.repeats, self.converted, self.conflicts = pairs.repeats, grades.converted, len(pairs.conflicts)
+        self.judge_labels: Mapping[tuple[str, str], str] = MappingProxyType(pairs.labels)
+        self._grades = _read_only(pairs.grades)
 
     @classmethod
     def from_dict(cls, grades: Mapping[str, Mapping[str, int]], *, source: str = "qrels") -> Qrels:
@@ -117,6 +111,11 @@ class Qrels(Mapping[str, Mapping[str, int]]):
         """The number of judgements by label of machine judge; `only` selects queries."""
         return dict(Counter(label for (query, _), label in self.judge_labels.items() if only is None or query in only))
 
+    def grade_notes(self) -> tuple[str, ...]:
+        """A sentence on converted grades and one on conflicts, if there are any."""
+        converted = (describe_converted(self.converted),) if self.converted else ()
+        return (*converted, describe_conflicts(self.conflicts, self.on_conflict)) if self.conflicts else converted
+
     def fingerprint(self) -> str:
         """A sha256 of the judgements, the same for any order of lines."""
         from hashlib import sha256
@@ -128,24 +127,97 @@ class Qrels(Mapping[str, Mapping[str, int]]):
         return digest.hexdigest()
 
 
+def qrels_of_rows(judgements: Iterable[Judgement], grades: GradeReader, on_conflict: OnConflict = "error") -> Qrels:
+    """Qrels from rows whose grades the reader reads; grades that need a map are an error, listed together."""
+    made = Qrels({}, source=grades.source)
+    made._fill(judgements, grades, on_conflict)
+    return made
+
+
 def _read_only(grades: Mapping[str, Mapping[str, int]]) -> Mapping[str, Mapping[str, int]]:
     return MappingProxyType({query: MappingProxyType(docs) for query, docs in grades.items()})
 
 
-def _judgements(grades: GradesByQuery, source: str) -> Iterator[Judgement]:
+def _judgements(grades: GradesByQuery, reader: GradeReader) -> Iterator[Judgement]:
+    source = reader.source
     for query_id, given in zip(checked_keys(grades, "query", source=source), grades.values(), strict=True):
         docs = dict.fromkeys(given, 1) if isinstance(given, Set) else given
         if not isinstance(docs, Mapping):
             raise row_error("not-a-mapping", source=source, query=query_id, kind=type(docs).__name__, value="an integer grade")
         for doc_id, grade in zip(checked_keys(docs, "document", source=source), docs.values(), strict=True):
-            yield Judgement(query_id, doc_id, checked_grade(grade, query=query_id, doc=doc_id, source=source))
+            yield Judgement(query_id, doc_id, reader.of_value(grade, query=query_id, doc=doc_id, line=None))
 
 
-def _conflict_error(row: Judgement, earlier: int, first: int | None, source: str) -> Exception:
-    where = f"line {first}" if first else "an earlier row"
-    return row_error(
-        "conflict", source=source, line=row.line, doc=row.doc, query=row.query, first_grade=earlier, grade=row.grade, first=where
-    )
+class _Pairs:
+    """The grade of each pair of query and document, and the pairs with two grades."""
+
+    def __init__(self, source: str, on_conflict: OnConflict) -> None:
+        if on_conflict not in get_args(OnConflict):
+            fix = f"choose from: {', '.join(get_args(OnConflict))}"
+            raise UsageError(f"on_conflict is {for_message(repr(on_conflict))}", fix=fix)
+        self.source, self._rule = source, on_conflict
+        self.grades: dict[str, dict[str, int]] = {}
+        self.labels: dict[tuple[str, str], str] = {}
+        self.conflicts: set[tuple[str, str]] = set()
+        self.repeats = 0
+        self._lines: dict[tuple[str, str], int | None] = {}
+        self._first: tuple[Judgement, int] | None = None
+
+    def add_all(self, judgements: Iterable[Judgement]) -> None:
+        """Adds the judgements; under `error`, a conflict above another error is reported instead of it."""
+        try:
+            for row in judgements:
+                self._add(row)
+        except InputError:
+            self._check()
+            raise
+        self._check()
+
+    def _add(self, row: Judgement) -> None:
+        key, docs = (row.query, row.doc), self.grades.setdefault(row.query, {})
+        if key not in self._lines:
+            self._lines[key] = row.line
+            self._keep(row, docs)
+        elif docs[row.doc] == row.grade:
+            self.repeats += 1
+        else:
+            self.conflicts.add(key)
+            self._first = self._first or (row, docs[row.doc])
+            if _REPLACES[self._rule](row.grade, docs[row.doc]):
+                self._keep(row, docs)
+
+    def _keep(self, row: Judgement, docs: dict[str, int]) -> None:
+        docs[row.doc] = row.grade
+        self.labels.pop((row.query, row.doc), None)
+        if row.judge_label:
+            self.labels[row.query, row.doc] = row.judge_label
+
+    def _check(self) -> None:
+        if self._rule != "error" or self._first is None:
+            return
+        row, earlier = self._first
+        line = self._lines[row.query, row.doc]
+        raise row_error(
+            "conflict",
+            source=self.source,
+            line=row.line,
+            doc=row.doc,
+            query=row.query,
+            first_grade=earlier,
+            grade=row.grade,
+            first=f"line {line}" if line else "an earlier row",
+            all="" if len(self.conflicts) == 1 else f" ({len(self.conflicts)} pairs have two grades)",
+        )
+
+
+_REPLACES: Mapping[OnConflict, Callable[[int, int], bool]] = {
+    "error": lambda grade, kept: False,
+    "first": lambda grade, kept: False,
+    "last": lambda grade, kept: True,
+    "max": int.__gt__,
+    "min": int.__lt__,
+}
+"""Whether a grade replaces the one that is kept, by rule."""
 
 
 JUDGE_PREFIXES = ("llm:", "keywords:", "heuristic:")

@@ -49,14 +49,12 @@ _ROW_ERRORS: dict[str, tuple[str, str]] = {
     "score-range": ("score {token} is outside the range of a 64-bit float", "rescale the scores"),
     "rank-text": ("the rank is not a whole number", "fix the line, or order by score (--order score)"),
     "rank-missing": ("the run has no ranks to order by", "order by score (--order score)"),
-    "grade-text": ('grade "{token}" is not an integer', "map it, as in --grade-map {token}=1, or multiply the grades"),
-    "grade-header": (
-        'grade "{token}" is not an integer',
-        "if the line is a header, remove it; if not, map the grade, as in --grade-map {token}=1",
-    ),
     "grade-bits": ("grade {token} is not a 64-bit integer", "check the column; grades are small integers"),
     "grade-high": (f"grade {{token}} is above the limit of {MAX_GRADE}", "check the column, or map it with --grade-map"),
+    "grade-empty": ("empty grade", "fill it in, or remove the row"),
+    "grade-null": ("null grade of document {doc} for query {query}", "fill it in, or remove the row"),
     "id-empty": ("empty {column} id", "fill it in, or remove the row"),
+    "id-nul": ("{column} id {token} contains a NUL byte", "fix the program that wrote it; UTF-16 text needs --encoding utf-16"),
     "id-twice": ("{column} {token} occurs twice (first at {first})", "remove one, or change its id"),
     "no-common-query": ("no judged query is among the queries", "check that queries and qrels belong together"),
     "id-type": ("{column} id {token} is {kind}, not text", "pass ids as text (an integer becomes its decimal text)"),
@@ -76,8 +74,8 @@ _ROW_ERRORS: dict[str, tuple[str, str]] = {
         "remove one, or pass --on-duplicate keep-best",
     ),
     "conflict": (
-        "document {doc} has two grades for query {query}: {first_grade} (at {first}) and {grade}",
-        "remove the wrong one",
+        "document {doc} has two grades for query {query}: {first_grade} (at {first}) and {grade}{all}",
+        "remove the wrong ones, or pass --on-conflict max, min, first or last",
     ),
 }
 

@@ -115,6 +115,8 @@ def checked_id(value: object, column: str, *, source: str = "", line: int | None
         raise row_error("id-empty", source=source, line=line, column=column)
     if not value.isascii():
         _check_surrogates(value, column, source, line)
+    if "\0" in value:
+        raise row_error("id-nul", source=source, line=line, column=column, token=value)
     return value
 
 

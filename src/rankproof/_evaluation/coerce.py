@@ -9,14 +9,14 @@ from numbers import Number
 from typing import Any
 
 from rankproof._data.dataset import Dataset
+from rankproof._data.grades import GradeMap, OnConflict
 from rankproof._data.qrels import Qrels
 from rankproof._data.run import Run, is_ranked_list
 from rankproof._data.text import pluralise
 from rankproof._formats.columns import ColumnNames, Kind, names_for_message, names_of_roles
-from rankproof._formats.fields import GradeMap
 from rankproof._formats.frames import column_names, is_frame, with_usual_names
 from rankproof._formats.registry import system_name
-from rankproof._formats.rows import ParseOptions, build_qrels, judgements, run_rows
+from rankproof._formats.rows import ParseOptions, read_judgements, run_rows
 from rankproof.errors import UsageError, for_message, type_phrase
 
 QrelsLike = Any
@@ -30,9 +30,11 @@ _RUN_FORMS = "pass a Run, a path, {query: {doc: score}}, {query: [docs, best fir
 class Coercion:
     """Brings judgements and runs into paths, our types, dicts of dicts and frames; `columns` are names of columns of tables."""
 
-    def __init__(self, columns: ColumnNames | None = None, grade_map: GradeMap | None = None) -> None:
+    def __init__(
+        self, columns: ColumnNames | None = None, grade_map: GradeMap | None = None, on_conflict: OnConflict = "error"
+    ) -> None:
         self._columns = columns or ColumnNames()
-        self._parsing = ParseOptions(grade_map=grade_map)
+        self._parsing = ParseOptions(grade_map=grade_map, on_conflict=on_conflict)
         self._found: dict[str, None] = {}
 
     def qrels(self, qrels: QrelsLike) -> str | Qrels | Mapping[Any, Any] | Any:
@@ -50,7 +52,7 @@ class Coercion:
         rows = _rows_of(qrels)
         if rows is None:
             raise UsageError(f"qrels cannot be {type_phrase(qrels)}", fix=_QRELS_FORMS)
-        return build_qrels(judgements(enumerate(self._records(rows, "qrels"), start=1), "qrels", self._parsing), source="qrels")
+        return read_judgements(enumerate(self._records(rows, "qrels"), start=1), "qrels", self._parsing)
 
     def runs(self, run: RunLike, judged: Callable[[], Collection[str]]) -> dict[str, Any]:
         """Each run by name, as a path, Run, dict of dicts, or frame; `judged` are the judged queries."""

@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 import numpy as np
 
 from rankproof._align.hits import Hits, JudgedQueries
+from rankproof._data.grades import OnConflict
 from rankproof._data.ordering import Order
 from rankproof._data.row_errors import OnDuplicate
 from rankproof._data.run import Run
@@ -70,6 +71,7 @@ def evaluate(
     judged_only: bool = False,
     skip_missing: bool = False,
     on_duplicate: OnDuplicate = "error",
+    on_conflict: OnConflict = "error",
     order: Order = "score",
     lower_is_better: bool = False,
     compat: Compat | None = None,
@@ -100,14 +102,14 @@ def evaluate(
         threads=threads,
     )
     columns = ColumnNames(query, doc, score, grade)
-    files = FileOptions(qrels_format, run_format, delimiter, encoding, grade_map, columns=columns)
+    files = FileOptions(qrels_format, run_format, delimiter, encoding, grade_map, columns=columns, on_conflict=on_conflict)
     return evaluate_forms(qrels, run, measures, EvaluateOptions(read_options, files, rel, skip_missing, queries))
 
 
 def evaluate_forms(qrels: QrelsLike, run: RunLike, measures: MeasuresLike, options: EvaluateOptions) -> Result:
     """The measures of one run or of several, with judgements and runs in any form."""
     named = None if measures is None else parse_measures(measures)
-    coercion = Coercion(options.files.columns, options.files.grade_map)
+    coercion = Coercion(options.files.columns, options.files.grade_map, options.files.on_conflict)
     source = coercion.qrels(qrels)
     judged = prepare_judgements(source, options)
     runs = coercion.runs(run, lambda: judged.queries)

@@ -13,7 +13,6 @@ from rankproof._data.qrels import Qrels
 from rankproof._data.run import Run
 from rankproof._evaluation.options import EvaluateOptions
 from rankproof._formats.detect import open_file
-from rankproof._formats.fields import mapped_qrels
 from rankproof._formats.frames import frame_stream, qrels_from_frame, run_from_frame
 from rankproof._formats.read import is_irds_name, qrels_file, read_qrels
 
@@ -25,12 +24,12 @@ def prepare_judgements(qrels: str | Qrels | Mapping[Any, Any] | Any, options: Ev
         return _judge_file(qrels, options)
     if isinstance(qrels, Mapping) and files.grade_map is not None:
         source = qrels.source if isinstance(qrels, Qrels) else "qrels"
-        return engine.judge_qrels(mapped_qrels(qrels, files.grade_map, name=source), only)
+        return engine.judge_qrels(Qrels(qrels, source=source, grade_map=files.grade_map), only)
     if isinstance(qrels, Qrels):
         return engine.judge_qrels(qrels, only)
     if isinstance(qrels, Mapping):
         return engine.judge_dict(qrels, "qrels", only)
-    return engine.judge_qrels(qrels_from_frame(qrels, grade_map=files.grade_map), only)
+    return engine.judge_qrels(qrels_from_frame(qrels, grade_map=files.grade_map, on_conflict=files.on_conflict), only)
 
 
 def align(judged: JudgedQueries, run: str | Run | Mapping[Any, Any] | Any, name: str, options: EvaluateOptions) -> Hits:
@@ -87,13 +86,20 @@ def read_judgements(source: str | Qrels | Mapping[Any, Any] | Any, options: Eval
     files = options.files
     if isinstance(source, str):
         path = source if is_irds_name(source) else qrels_file(source)
-        how = {"format": files.qrels_format, "delimiter": files.delimiter}
-        return read_qrels(path, encoding=files.encoding, grade_map=files.grade_map, **how)
-    if isinstance(source, Mapping) and files.grade_map is not None:
-        return mapped_qrels(source, files.grade_map, name=source.source if isinstance(source, Qrels) else "qrels")
-    if isinstance(source, Qrels):
+        return read_qrels(
+            path,
+            format=files.qrels_format,
+            delimiter=files.delimiter,
+            encoding=files.encoding,
+            grade_map=files.grade_map,
+            on_conflict=files.on_conflict,
+        )
+    if isinstance(source, Qrels) and files.grade_map is None:
         return source
-    return Qrels(source) if isinstance(source, Mapping) else qrels_from_frame(source, grade_map=files.grade_map)
+    if isinstance(source, Mapping):
+        name = source.source if isinstance(source, Qrels) else "qrels"
+        return Qrels(source, source=name, grade_map=files.grade_map)
+    return qrels_from_frame(source, grade_map=files.grade_map, on_conflict=files.on_conflict)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -108,7 +114,7 @@ class EvaluationInput:
 def _judge_file(path: str, options: EvaluateOptions) -> JudgedQueries:
     files, only = options.files, options.queries
     if is_irds_name(path):
-        return engine.judge_qrels(read_qrels(path, grade_map=files.grade_map), only)
+        return engine.judge_qrels(read_qrels(path, grade_map=files.grade_map, on_conflict=files.on_conflict), only)
     file = open_file(
         qrels_file(path),
         format=files.qrels_format,
@@ -117,8 +123,8 @@ def _judge_file(path: str, options: EvaluateOptions) -> JudgedQueries:
         progress=files.progress,
     )
     if file.format == "trec" and files.grade_map is None:
-        return engine.judge_text(file.source, only)
-    return engine.judge_qrels(file.qrels(grade_map=files.grade_map), only)
+        return engine.judge_text(file.source, only, on_conflict=files.on_conflict)
+    return engine.judge_qrels(file.qrels(grade_map=files.grade_map, on_conflict=files.on_conflict), only)
 
 
 def _aligned(judged: JudgedQueries, run: Any, name: str, options: EvaluateOptions) -> Hits:

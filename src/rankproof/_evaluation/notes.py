@@ -10,6 +10,7 @@ import numpy as np
 from rankproof._align.hits import Hits
 from rankproof._data.answers import Answer, AnswerState, References
 from rankproof._data.arrays import BoolArray
+from rankproof._data.grades import describe_conflicts, describe_converted
 from rankproof._data.ordering import RankScoreAgreement
 from rankproof._data.qrels import describe_judges
 from rankproof._evaluation.options import EvaluateOptions
@@ -108,6 +109,7 @@ def _about_rows(hits: Hits, *, lower_is_better: bool) -> list[Note]:
 
 
 def _about_judgements(hits: Hits) -> list[Note]:
+    converted, conflicts = hits.judged.converted, hits.judged.conflicts
     repeats, forms, labels = hits.judged.repeats, hits.alignment_counts.unicode_forms, hits.judged.judge_labels
     return [
         Note("machine-judgements", sum(labels.values()), describe_judges(labels, len(hits.judged.grades)) if labels else ""),
@@ -115,6 +117,16 @@ def _about_judgements(hits: Hits) -> list[Note]:
             "repeated-judgements",
             repeats,
             f"{_count_text(repeats, 'repeated judgement', 'repeated judgements')} dropped",
+        ),
+        Note(
+            "converted-grades",
+            converted,
+            describe_converted(converted),
+        ),
+        Note(
+            "conflicting-judgements",
+            conflicts,
+            describe_conflicts(conflicts, hits.judged.on_conflict),
         ),
         Note(
             "unicode-form",

@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
+from rankproof._data.grades import OnConflict
 from rankproof._data.ordering import Order, ReadOptions
 from rankproof._data.row_errors import OnDuplicate
 from rankproof._data.validation import checked_id
@@ -27,6 +28,7 @@ class FileOptions:
     grade_map: Mapping[str, int] | None = None
     progress: ProgressCallback | None = None
     columns: ColumnNames = field(default_factory=ColumnNames)
+    on_conflict: OnConflict = "error"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +44,7 @@ class EvaluateOptions:
     def __post_init__(self) -> None:
         _check_count("rel", self.rel, "a relevant document has a grade of at least 1")
         _check_read_options(self.read_options)
+        _check_choice("on_conflict", self.files.on_conflict, OnConflict)
         if self.queries is not None:
             object.__setattr__(self, "queries", _ids(self.queries))
 

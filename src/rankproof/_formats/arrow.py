@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from rankproof._data.grades import GradeReader
 from rankproof._data.ordering import Order
 from rankproof._data.qrels import Judgement
 from rankproof._data.row_errors import row_error
 from rankproof._data.run import RunRow
 from rankproof._extras import extra
 from rankproof._formats.columns import Columns, find_columns
-from rankproof._formats.fields import GradeMap, id_of_value, rank_of_value
+from rankproof._formats.fields import id_of_value, rank_of_value
 from rankproof._formats.rows import judgement, run_row
 from rankproof._io.file_errors import file_error
 
@@ -201,12 +202,10 @@ def run_rows(batches: Iterable[pa.RecordBatch], names: list[str], places: Stream
         yield run_row(cells, columns, source=source, line=line)
 
 
-def judgements(
-    batches: Iterable[pa.RecordBatch], names: list[str], source: str, grade_map: GradeMap | None
-) -> Iterator[Judgement]:
+def judgements(batches: Iterable[pa.RecordBatch], names: list[str], grades: GradeReader) -> Iterator[Judgement]:
     """The judgements from the columns of these names: query, document and grade."""
-    for line, cells in _numbered_rows(_with_id_columns(batches, names, source), source):
-        yield judgement(cells, Columns(0, 1, 2), grade_map, source=source, line=line)
+    for line, cells in _numbered_rows(_with_id_columns(batches, names, grades.source), grades.source):
+        yield judgement(cells, Columns(0, 1, 2), grades, line=line)
 
 
 def _with_id_columns(batches: Iterable[pa.RecordBatch], names: list[str], source: str) -> Iterator[list[Any]]:

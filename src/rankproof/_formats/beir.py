@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from rankproof._data.grades import GradeReader
 from rankproof._data.qrels import Judgement, Qrels
 from rankproof._data.row_errors import row_error
 from rankproof._data.run import Run, RunRow
 from rankproof._data.validation import checked_id
 from rankproof._formats.columns import Kind, is_header
 from rankproof._formats.csv import TSV, qrels_table
-from rankproof._formats.fields import grade_of_text, parse_score
+from rankproof._formats.fields import parse_score
 from rankproof._formats.rows import ParseOptions, build_qrels, build_run
 from rankproof._formats.trec import numbered_lines
 from rankproof._io.file_errors import file_error
@@ -27,7 +28,8 @@ class BeirFormat:
     def read_qrels(self, source: ByteSource, options: ParseOptions) -> Qrels:
         if _has_header(source):
             return TSV.read_qrels(source, options)
-        return build_qrels(_judgements(source, options), source=source.name)
+        grades = GradeReader(source.name, options.grade_map)
+        return build_qrels(_judgements(source, grades), grades, options.on_conflict)
 
     def read_run(self, source: ByteSource, name: str, options: ParseOptions) -> Run:
         if _has_header(source):
@@ -68,9 +70,9 @@ def _fields(source: ByteSource) -> Iterator[tuple[int, str, str, str]]:
         )
 
 
-def _judgements(source: ByteSource, options: ParseOptions) -> Iterator[Judgement]:
+def _judgements(source: ByteSource, grades: GradeReader) -> Iterator[Judgement]:
     for line, query, doc, value in _fields(source):
-        yield Judgement(query, doc, grade_of_text(value, options.grade_map, source=source.name, line=line), line)
+        yield Judgement(query, doc, grades.of_text(value, line=line), line)
 
 
 def _run_rows(source: ByteSource) -> Iterator[RunRow]:

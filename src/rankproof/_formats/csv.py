@@ -6,12 +6,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+from rankproof._data.grades import GradeReader
 from rankproof._data.qrels import HUMAN_JUDGE, Judgement, Qrels, label_of
 from rankproof._data.row_errors import MAX_LINE_BYTES, row_error
 from rankproof._data.run import Run, RunRow
 from rankproof._data.validation import checked_id
 from rankproof._formats.columns import Columns, Kind, find_columns, kind_from_names
-from rankproof._formats.fields import grade_of_text, parse_score, rank_of_value, score_of_rank
+from rankproof._formats.fields import parse_score, rank_of_value, score_of_rank
 from rankproof._formats.rows import ParseOptions, build_qrels, build_run, ranked_rows
 from rankproof._io.file_errors import file_error
 from rankproof._io.open import numbered_text_lines
@@ -117,7 +118,8 @@ class DelimitedFormat:
     keeps_empty_queries: ClassVar[bool] = False
 
     def read_qrels(self, source: ByteSource, options: ParseOptions) -> Qrels:
-        return build_qrels(self._judgements(source, options), source=source.name)
+        grades = GradeReader(source.name, options.grade_map)
+        return build_qrels(self._judgements(source, options, grades), grades, options.on_conflict)
 
     def read_run(self, source: ByteSource, name: str, options: ParseOptions) -> Run:
         return build_run(self._rows(source, options), name=name, source=source.name, read_options=options.read_options)
@@ -149,13 +151,13 @@ class DelimitedFormat:
                 score = score_of_rank(rank, source=source.name, line=line)
             yield RunRow(query, doc, score, rank, line, None if columns.tag is None else fields[columns.tag])
 
-    def _judgements(self, source: ByteSource, options: ParseOptions) -> Iterator[Judgement]:
+    def _judgements(self, source: ByteSource, options: ParseOptions, grades: GradeReader) -> Iterator[Judgement]:
         table = self._table(source, options)
         header, names = next(table)
         columns = find_columns(names, "qrels", source=source.name, line=header)
         for line, fields in table:
             query, doc = _ids(fields, columns, source.name, line)
-            grade = grade_of_text(fields[columns.value], options.grade_map, source=source.name, line=line)
+            grade = grades.of_text(fields[columns.value], line=line)
             yield Judgement(query, doc, grade, line, "" if columns.judge_label is None else label_of(fields[columns.judge_label]))
 
     def _table(self, source: ByteSource, options: ParseOptions) -> Iterator[tuple[int, list[str]]]:

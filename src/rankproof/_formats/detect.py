@@ -6,13 +6,13 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from rankproof._data.grades import GradeMap, OnConflict
 from rankproof._data.ordering import Order, ReadOptions
 from rankproof._data.qrels import Qrels
 from rankproof._data.row_errors import row_error
 from rankproof._data.run import Run
 from rankproof._formats.columns import Kind, is_header
 from rankproof._formats.csv import checked_delimiter
-from rankproof._formats.fields import GradeMap
 from rankproof._formats.registry import format_named, format_of_suffix, own_format_of_suffix, system_name
 from rankproof._formats.rows import ParseOptions
 from rankproof._io.file_errors import file_error
@@ -145,9 +145,10 @@ class OpenedFile:
     name: str
     delimiter: str | None = None
 
-    def qrels(self, *, grade_map: GradeMap | None = None) -> Qrels:
+    def qrels(self, *, grade_map: GradeMap | None = None, on_conflict: OnConflict = "error") -> Qrels:
         """The judgements in it."""
-        return format_named(self.format).read_qrels(self.source, ParseOptions(self.delimiter, grade_map))
+        options = ParseOptions(self.delimiter, grade_map, on_conflict=on_conflict)
+        return format_named(self.format).read_qrels(self.source, options)
 
     def run(self, *, name: str | None = None, read_options: ReadOptions | None = None) -> Run:
         """The run in it with every row, duplicates included; alignment resolves and counts them."""

@@ -6,13 +6,14 @@ from collections.abc import Iterator, Mapping
 from importlib.util import find_spec
 from typing import Any
 
+from rankproof._data.grades import GradeMap, GradeReader, OnConflict
 from rankproof._data.ordering import Order, ReadOptions
 from rankproof._data.qrels import Judgement, Qrels
 from rankproof._data.run import Run, RunRow
 from rankproof._extras import extra
 from rankproof._formats.arrow import RowStream, StreamColumns, judgements, load_pyarrow, run_rows, stream_layout
 from rankproof._formats.columns import Columns, find_columns
-from rankproof._formats.fields import GradeMap, checked_grade_map, is_nan, rank_of_value
+from rankproof._formats.fields import is_nan, rank_of_value
 from rankproof._formats.rows import build_qrels, build_run, judgement, run_row
 from rankproof._io.file_errors import file_error
 
@@ -66,9 +67,12 @@ def run_from_frame(frame: Any, name: str = "run", *, read_options: ReadOptions |
     return build_run(_run_rows(frame, name, how), name=name, source=name, read_options=how)
 
 
-def qrels_from_frame(frame: Any, *, grade_map: GradeMap | None = None, name: str = "qrels") -> Qrels:
+def qrels_from_frame(
+    frame: Any, *, grade_map: GradeMap | None = None, on_conflict: OnConflict = "error", name: str = "qrels"
+) -> Qrels:
     """The rows of the frame as judgements."""
-    return build_qrels(_judgements(frame, checked_grade_map(grade_map), name), source=name)
+    grades = GradeReader(name, grade_map)
+    return build_qrels(_judgements(frame, grades), grades, on_conflict)
 
 
 def _run_rows(frame: Any, source: str, read_options: ReadOptions) -> Iterator[RunRow]:
@@ -83,16 +87,16 @@ def _run_rows(frame: Any, source: str, read_options: ReadOptions) -> Iterator[Ru
         yield run_row(cells, columns.compacted(), source=source, line=line)
 
 
-def _judgements(frame: Any, grade_map: GradeMap | None, source: str) -> Iterator[Judgement]:
+def _judgements(frame: Any, grades: GradeReader) -> Iterator[Judgement]:
     library = library_of(frame)
-    table = frame if library else arrow_table(frame, source)
-    columns = find_columns(column_names(table), "qrels", source=source)
+    table = frame if library else arrow_table(frame, grades.source)
+    columns = find_columns(column_names(table), "qrels", source=grades.source)
     if library is None:
         names = [table.column_names[place] for place in columns.places]
-        yield from judgements(table.to_batches(), names, source, grade_map)
+        yield from judgements(table.to_batches(), names, grades)
         return
     for line, cells in _numbered_rows(frame, library, columns):
-        yield judgement(cells, columns.compacted(), grade_map, source=source, line=line)
+        yield judgement(cells, columns.compacted(), grades, line=line)
 
 
 def _numbered_rows(frame: Any, library: str, columns: Columns) -> Iterator[tuple[int, tuple[Any, ...]]]:

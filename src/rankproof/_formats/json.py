@@ -6,12 +6,13 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any, TypeVar
 
+from rankproof._data.grades import GradeReader
 from rankproof._data.qrels import HUMAN_JUDGE, Judgement, Qrels
 from rankproof._data.row_errors import MAX_LINE_BYTES, row_error
 from rankproof._data.run import Run, RunRow
 from rankproof._formats import rows as records
 from rankproof._formats.columns import Kind, kind_from_names
-from rankproof._formats.fields import grade_of_value, id_of_value, json_type_name, score_of_json
+from rankproof._formats.fields import id_of_value, json_type_name, score_of_json
 from rankproof._formats.rows import ParseOptions, build_qrels, build_run, ranked_rows
 from rankproof._io import strict_json
 from rankproof._io.file_errors import file_error
@@ -31,8 +32,9 @@ class JsonFormat:
     def read_qrels(self, source: ByteSource, options: ParseOptions) -> Qrels:
         found = _JsonContent(source)
         if found.is_array:
-            return build_qrels(records.judgements(found.items(), source.name, options), source=source.name)
-        return build_qrels(found.with_item_lines(_judgements(found, options)), source=source.name)
+            return records.read_judgements(found.items(), source.name, options)
+        grades = GradeReader(source.name, options.grade_map, line_now=found.line)
+        return build_qrels(found.with_item_lines(_judgements(found, grades)), grades)
 
     def read_run(self, source: ByteSource, name: str, options: ParseOptions) -> Run:
         found = _JsonContent(source)
@@ -100,8 +102,11 @@ class _JsonContent:
         try:
             yield from rows
         except InputError as error:
-            line = strict_json.line_of(self.text, self.path)
-            raise InputError(error.what, fix=error.fix, source=self.source, line=line) from None
+            raise InputError(error.what, fix=error.fix, source=self.source, line=self.line()) from None
+
+    def line(self) -> int | None:
+        """The line of the current item."""
+        return strict_json.line_of(self.text, self.path)
 
 
 def _run_rows(found: _JsonContent) -> Iterator[RunRow]:
@@ -109,10 +114,9 @@ def _run_rows(found: _JsonContent) -> Iterator[RunRow]:
         yield RunRow(query, doc, score_of_json(number, query=query, doc=doc, source=found.source, line=None))
 
 
-def _judgements(found: _JsonContent, options: ParseOptions) -> Iterator[Judgement]:
+def _judgements(found: _JsonContent, grades: GradeReader) -> Iterator[Judgement]:
     for query, doc, number in found.cells("an integer grade"):
-        grade = grade_of_value(number, options.grade_map, query=query, doc=doc, source=found.source, line=None)
-        yield Judgement(query, doc, grade)
+        yield Judgement(query, doc, grades.of_value(number, query=query, doc=doc, line=None))
 
 
 def _decode_utf8(data: bytes, name: str) -> str:
@@ -149,7 +153,7 @@ class JsonLinesFormat:
     keeps_judge_labels, keeps_empty_queries = True, False
 
     def read_qrels(self, source: ByteSource, options: ParseOptions) -> Qrels:
-        return build_qrels(records.judgements(parsed_lines(source), source.name, options), source=source.name)
+        return records.read_judgements(parsed_lines(source), source.name, options)
 
     def read_run(self, source: ByteSource, name: str, options: ParseOptions) -> Run:
         rows = records.run_rows(parsed_lines(source), source.name, options)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from rankproof._data.grades import GradeReader
 from rankproof._data.ordering import Order
 from rankproof._data.qrels import Qrels
 from rankproof._data.run import Run
@@ -33,8 +34,9 @@ class ParquetFormat:
         file = _open_parquet(source)
         columns = find_columns(file.schema_arrow.names, "qrels", source=source.name)
         names = [file.schema_arrow.names[place] for place in columns.places]
-        rows = judgements(_batches(file, names, source.name), names, source.name, options.grade_map)
-        return build_qrels(rows, source=source.name)
+        grades = GradeReader(source.name, options.grade_map)
+        rows = judgements(_batches(file, names, source.name), names, grades)
+        return build_qrels(rows, grades, options.on_conflict)
 
     def read_run(self, source: ByteSource, name: str, options: ParseOptions) -> Run:
         file = _open_parquet(source)

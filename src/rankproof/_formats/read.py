@@ -9,13 +9,14 @@ from types import MappingProxyType
 from typing import Any, TypeVar
 
 from rankproof._data.dataset import Corpus, Dataset, Document, Queries, Query, TextRecord
+from rankproof._data.grades import GradeMap, GradeReader, OnConflict
 from rankproof._data.ordering import ReadOptions
 from rankproof._data.qrels import Judgement, Qrels
 from rankproof._data.run import Run
 from rankproof._extras import extra
 from rankproof._formats.beir import BEIR
 from rankproof._formats.detect import open_file
-from rankproof._formats.fields import GradeMap, checked_grade_map, grade_of_value, id_of_value
+from rankproof._formats.fields import id_of_value
 from rankproof._formats.registry import COMPRESSED_SUFFIXES
 from rankproof._formats.rows import build_qrels, run_without_duplicates
 from rankproof._formats.texts import read_corpus, read_queries, text_blocks
@@ -34,12 +35,17 @@ def read_qrels(
     delimiter: str | None = None,
     encoding: str = "utf-8",
     grade_map: GradeMap | None = None,
+    on_conflict: OnConflict = "error",
 ) -> Qrels:
-    """The judgements in a file, in a dataset's folder, or of `irds:NAME`."""
+    """The judgements in a file, in a dataset's folder, or of `irds:NAME`.
+
+    `grade_map` gives labels their grades; `on_conflict` chooses the grade of a pair that is judged twice.
+    """
     name = path_text(path)
     if is_irds_name(name):
-        return read_irds_qrels(name, grade_map=grade_map)
-    return open_file(qrels_file(name), format=format, delimiter=delimiter, encoding=encoding).qrels(grade_map=grade_map)
+        return read_irds_qrels(name, grade_map=grade_map, on_conflict=on_conflict)
+    file = open_file(qrels_file(name), format=format, delimiter=delimiter, encoding=encoding)
+    return file.qrels(grade_map=grade_map, on_conflict=on_conflict)
 
 
 def read_run(
@@ -57,12 +63,14 @@ def read_run(
     return run_without_duplicates(file.run(name=name, read_options=how), how)
 
 
-def read_dataset(path: StrPath, *, split: str = "test") -> Dataset:
+def read_dataset(
+    path: StrPath, *, split: str = "test", grade_map: GradeMap | None = None, on_conflict: OnConflict = "error"
+) -> Dataset:
     """Documents, queries and judgements of a folder or of `irds:NAME`; `split` selects the file of qrels."""
     name = path_text(path)
     if is_irds_name(name):
-        return read_irds_dataset(name)
-    return read_folder(name, split=split)
+        return read_irds_dataset(name, grade_map=grade_map, on_conflict=on_conflict)
+    return read_folder(name, split=split, grade_map=grade_map, on_conflict=on_conflict)
 
 
 def is_irds_name(path: str) -> bool:
@@ -81,10 +89,13 @@ DEFAULT_SPLIT = "test"
 _SUFFIXES = ("tsv", "jsonl", "txt")
 
 
-def read_folder(folder: str, *, split: str = DEFAULT_SPLIT) -> Dataset:
+def read_folder(
+    folder: str, *, split: str = DEFAULT_SPLIT, grade_map: GradeMap | None = None, on_conflict: OnConflict = "error"
+) -> Dataset:
     """The dataset in the folder."""
     corpus, queries = read_folder_texts(folder, split=split)
-    return Dataset(os.path.basename(os.path.abspath(folder)), corpus, queries, read_folder_qrels(folder, split=split))
+    qrels = read_folder_qrels(folder, split=split, grade_map=grade_map, on_conflict=on_conflict)
+    return Dataset(os.path.basename(os.path.abspath(folder)), corpus, queries, qrels)
 
 
 def read_folder_texts(folder: str, *, split: str = DEFAULT_SPLIT) -> tuple[Corpus, Queries]:
@@ -100,9 +111,11 @@ def read_folder_corpus(folder: str) -> Corpus:
     return read_corpus(open_source(_existing_file(folder, ("corpus.jsonl",), "documents")))
 
 
-def read_folder_qrels(folder: str, *, split: str = DEFAULT_SPLIT) -> Qrels:
+def read_folder_qrels(
+    folder: str, *, split: str = DEFAULT_SPLIT, grade_map: GradeMap | None = None, on_conflict: OnConflict = "error"
+) -> Qrels:
     """The judgements in the folder."""
-    return open_file(qrels_path(folder, split=split)).qrels()
+    return open_file(qrels_path(folder, split=split)).qrels(grade_map=grade_map, on_conflict=on_conflict)
 
 
 def queries_of_other_splits(folder: str, *, split: str = DEFAULT_SPLIT) -> frozenset[str]:
@@ -164,21 +177,21 @@ _Record = TypeVar("_Record", bound=TextRecord)
 _TEXT_FIELDS = ("text", "title")
 
 
-def read_irds_qrels(path: str, *, grade_map: GradeMap | None = None) -> Qrels:
+def read_irds_qrels(path: str, *, grade_map: GradeMap | None = None, on_conflict: OnConflict = "error") -> Qrels:
     """The judgements of `irds:NAME`."""
-    checked_grade_map(grade_map)
+    grades = GradeReader(path, grade_map)
     name = path.removeprefix(IRDS_PREFIX)
     dataset = _load_dataset(name, "qrels")
-    return _with_download_errors(name, lambda: build_qrels(_judgements(dataset.qrels_iter(), path, grade_map), source=path))
+    return _with_download_errors(name, lambda: build_qrels(_judgements(dataset.qrels_iter(), grades), grades, on_conflict))
 
 
-def read_irds_dataset(path: str) -> Dataset:
+def read_irds_dataset(path: str, *, grade_map: GradeMap | None = None, on_conflict: OnConflict = "error") -> Dataset:
     """Documents, queries and judgements of `irds:NAME`."""
     name = path.removeprefix(IRDS_PREFIX)
     dataset = _load_dataset(name, "docs", "queries", "qrels")
     corpus = _with_download_errors(name, lambda: Corpus(_records(dataset.docs_iter(), Document, "doc_id"), source=path))
     queries = _with_download_errors(name, lambda: Queries(_records(dataset.queries_iter(), Query, "query_id"), source=path))
-    return Dataset(name, corpus, queries, read_irds_qrels(path))
+    return Dataset(name, corpus, queries, read_irds_qrels(path, grade_map=grade_map, on_conflict=on_conflict))
 
 
 def _load_dataset(name: str, *parts: str) -> Any:
@@ -206,12 +219,11 @@ def _with_download_errors(name: str, work: Callable[[], _T]) -> _T:
         raise ExternalError(escape_invisible(text)) from None
 
 
-def _judgements(rows: Iterable[Any], source: str, grade_map: GradeMap | None) -> Iterator[Judgement]:
+def _judgements(rows: Iterable[Any], grades: GradeReader) -> Iterator[Judgement]:
     for line, row in enumerate(rows, start=1):
-        query = id_of_value(row.query_id, "query", source=source, line=line)
-        doc = id_of_value(row.doc_id, "document", source=source, line=line)
-        grade = grade_of_value(row.relevance, grade_map, query=query, doc=doc, source=source, line=line)
-        yield Judgement(query, doc, grade, line)
+        query = id_of_value(row.query_id, "query", source=grades.source, line=line)
+        doc = id_of_value(row.doc_id, "document", source=grades.source, line=line)
+        yield Judgement(query, doc, grades.of_value(row.relevance, query=query, doc=doc, line=line), line)
 
 
 def _records(rows: Iterable[Any], make: type[_Record], key: str) -> Iterator[_Record]:

@@ -9,15 +9,13 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from rankproof._data.grades import GradeMap, GradeReader, OnConflict, checked_grade_map
 from rankproof._data.ordering import ReadOptions, best_first_order, resolve_duplicates
-from rankproof._data.qrels import Judgement, Qrels, label_of
+from rankproof._data.qrels import Judgement, Qrels, label_of, qrels_of_rows
 from rankproof._data.row_errors import row_error
 from rankproof._data.run import Run, RunRow
 from rankproof._formats.columns import Columns, Kind, find_columns
 from rankproof._formats.fields import (
-    GradeMap,
-    checked_grade_map,
-    grade_of_value,
     id_of_value,
     json_type_name,
     rank_of_value,
@@ -36,6 +34,7 @@ class ParseOptions:
     delimiter: str | None = None
     grade_map: GradeMap | None = None
     read_options: ReadOptions = field(default_factory=ReadOptions)
+    on_conflict: OnConflict = "error"
 
     def __post_init__(self) -> None:
         checked_grade_map(self.grade_map)
@@ -63,11 +62,11 @@ def build_run(rows: Iterable[RunRow], *, name: str, source: str, read_options: R
     return run
 
 
-def build_qrels(rows: Iterator[Judgement], *, source: str) -> Qrels:
-    """The qrels of the rows; without rows they are an error."""
-    qrels = Qrels(rows, source=source)
+def build_qrels(rows: Iterable[Judgement], grades: GradeReader, on_conflict: OnConflict = "error") -> Qrels:
+    """The qrels of the rows, whose grades the reader reads; without rows they are an error."""
+    qrels = qrels_of_rows(rows, grades, on_conflict)
     if not qrels:
-        raise row_error("no-rows", source=source)
+        raise row_error("no-rows", source=grades.source)
     return qrels
 
 
@@ -119,11 +118,11 @@ def run_row(
     return RunRow(query, doc, score, rank, line, tag if isinstance(tag, str) else None)
 
 
-def judgement(cells: Sequence[Any], columns: Columns, grade_map: GradeMap | None, *, source: str, line: int | None) -> Judgement:
+def judgement(cells: Sequence[Any], columns: Columns, grades: GradeReader, *, line: int | None) -> Judgement:
     """The judgement with these cells."""
-    query = id_of_value(cells[columns.query], "query", source=source, line=line)
-    doc = id_of_value(cells[columns.doc], "document", source=source, line=line)
-    grade = grade_of_value(cells[columns.value], grade_map, query=query, doc=doc, source=source, line=line)
+    query = id_of_value(cells[columns.query], "query", source=grades.source, line=line)
+    doc = id_of_value(cells[columns.doc], "document", source=grades.source, line=line)
+    grade = grades.of_value(cells[columns.value], query=query, doc=doc, line=line)
     return Judgement(query, doc, grade, line, "" if columns.judge_label is None else label_of(str(cells[columns.judge_label])))
 
 
@@ -140,10 +139,16 @@ def run_rows(items: NumberedItems, source: str, options: ParseOptions) -> Iterat
         yield run_row(values, columns, source=source, line=line, score_of=score_of_json)
 
 
-def judgements(items: NumberedItems, source: str, options: ParseOptions) -> Iterator[Judgement]:
-    """The judgements of qrels, with the line of each."""
-    for line, values, columns in _row_parts(items, "qrels", source, options):
-        yield judgement(values, columns, options.grade_map, source=source, line=line)
+def read_judgements(items: NumberedItems, source: str, options: ParseOptions) -> Qrels:
+    """The qrels of items, each with its line."""
+    grades = GradeReader(source, options.grade_map)
+    return build_qrels(judgements(items, grades, options), grades, options.on_conflict)
+
+
+def judgements(items: NumberedItems, grades: GradeReader, options: ParseOptions) -> Iterator[Judgement]:
+    """The judgements of items, with the line of each."""
+    for line, values, columns in _row_parts(items, "qrels", grades.source, options):
+        yield judgement(values, columns, grades, line=line)
 
 
 def _row_parts(

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import pairwise
-from typing import Final, Protocol
+from typing import Final
 
 import numpy as np
 
 from rankproof import _engine_choice
 from rankproof._data.arrays import PackedIds
+from rankproof._data.grades import GradeReader
 from rankproof._data.qrels import SHORTEST_PREFIX, Judgement, Qrels, label_of
 from rankproof._data.row_errors import MAX_LINE_BYTES, row_error
 from rankproof._data.run import NO_RANK, Run, RunRow, known
+from rankproof._data.validation import checked_id
 from rankproof._formats.columns import Kind
-from rankproof._formats.fields import _DECIMAL, grade_of_text, parse_grade, parse_rank, parse_score
+from rankproof._formats.fields import _DECIMAL, parse_rank, parse_score
 from rankproof._formats.rows import ParseOptions, build_qrels, build_run, ranked_rows
 from rankproof._io.file_errors import file_error
 from rankproof._io.open import decode_line, raw_lines
@@ -50,14 +52,9 @@ def run_rows(source: ByteSource) -> Iterator[RunRow]:
         if len(found) < 6 or (len(found) > 6 and (parse_rank(found[3]) is None or _DECIMAL.fullmatch(found[5]))):
             raise run_columns_error(len(found), source=source.name, line=line)
         query, _, doc, rank, score, tag = text.split(maxsplit=5)
+        _check_nul(text, query, doc, source.name, line)
         value = parse_score(score, source=source.name, line=line)
         yield RunRow(query.decode(), doc.decode(), value, parse_rank(rank), line, tag.rstrip().decode())
-
-
-class GradeReader(Protocol):
-    """A function from the text of a grade to the grade."""
-
-    def __call__(self, token: bytes, /, *, source: str, line: int | None) -> int: ...
 
 
 def qrels_columns_error(found: int, *, source: str, line: int) -> InputError:
@@ -66,17 +63,31 @@ def qrels_columns_error(found: int, *, source: str, line: int) -> InputError:
     return row_error(code, source=source, line=line, found=found)
 
 
-def qrels_rows(source: ByteSource, grade_of: GradeReader = parse_grade) -> Iterator[Judgement]:
+def read_plain_qrels(source: ByteSource, options: ParseOptions) -> Qrels:
+    """The judgements of TREC qrels, read in Python."""
+    grades = GradeReader(source.name, options.grade_map)
+    return build_qrels(qrels_rows(source, grades), grades, options.on_conflict)
+
+
+def qrels_rows(source: ByteSource, grades: GradeReader) -> Iterator[Judgement]:
     """The judgements of TREC qrels; the second column may be the label of a machine judge."""
     for line, text in numbered_lines(source):
         columns = text.split()
         if len(columns) != 4:
             raise qrels_columns_error(len(columns), source=source.name, line=line)
         query, label, doc, grade = columns
-        value = grade_of(grade, source=source.name, line=line)
+        _check_nul(text, query, doc, source.name, line)
+        value = grades.of_text(grade.decode(), line=line)
         yield Judgement(
             query.decode(), doc.decode(), value, line, label_of(label.decode()) if len(label) > SHORTEST_PREFIX else ""
         )
+
+
+def _check_nul(text: bytes, query: bytes, doc: bytes, source: str, line: int) -> None:
+    """Refuses a NUL byte in an id of the row."""
+    if b"\0" in text:
+        for column, one in (("query", query), ("document", doc)):
+            checked_id(one.decode(), column, source=source, line=line)
 
 
 BLOCK_BYTES: Final = 1 << 18
@@ -149,7 +160,7 @@ class TrecFormat:
 
     def read_qrels(self, source: ByteSource, options: ParseOptions) -> Qrels:
         found = native_qrels(source) if options.grade_map is None else None
-        return build_qrels(_judgements(source, options), source=source.name) if found is None else found
+        return read_plain_qrels(source, options) if found is None else found
 
     def read_run(self, source: ByteSource, name: str, options: ParseOptions) -> Run:
         found = native_run(source, name, ranked=options.read_options.order == "rank")
@@ -175,16 +186,6 @@ class TrecFormat:
                 _check_writable(query, doc)
                 label = qrels.judge_labels.get((query, doc), "0")
                 yield _line(query, doc, f"{query} {label} {doc} {grade}\n")
-
-
-def _judgements(source: ByteSource, options: ParseOptions) -> Iterator[Judgement]:
-    if options.grade_map is None:
-        return qrels_rows(source)
-
-    def mapped(token: bytes, *, source: str, line: int | None) -> int:
-        return grade_of_text(token.decode(), options.grade_map, source=source, line=line)
-
-    return qrels_rows(source, mapped)
 
 
 def _tag(run: Run) -> str:

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Literal
 
+from rankproof._data.grades import GradeMap, OnConflict
 from rankproof._data.ordering import RankScoreAgreement, ReadOptions, rank_score_agreement
 from rankproof._data.qrels import Qrels
 from rankproof._data.run import Run
 from rankproof._formats.detect import OpenedFile, open_file
-from rankproof._formats.fields import GradeMap
 from rankproof._formats.read import is_irds_name, read_dataset, read_qrels, write_folder
 from rankproof._formats.registry import FORMATS, format_named, format_of_suffix
 from rankproof._formats.rows import run_without_duplicates
@@ -72,6 +72,7 @@ class ConvertResult:
     lost_queries: int = 0
     lost_tags: int = 0
     lost_judge_labels: int = 0
+    grade_notes: tuple[str, ...] = ()
     agreement: RankScoreAgreement = field(default_factory=RankScoreAgreement)
 
 
@@ -85,32 +86,26 @@ def convert(
     delimiter: str | None = None,
     encoding: str = "utf-8",
     grade_map: GradeMap | None = None,
+    on_conflict: OnConflict = "error",
     read_options: ReadOptions | None = None,
 ) -> ConvertResult:
     """Converts the source to the target; what the source contains is detected unless `kind` says it."""
     path, goal = path_text(source), path_text(target)
     if is_irds_name(path) or os.path.isdir(path):
-        return _convert_dataset(path, goal, kind, target_format, grade_map)
+        return _convert_dataset(path, goal, kind, target_format, grade_map, on_conflict)
     if kind == "dataset":
         raise file_error("not-a-folder", source=path)
     file = open_file(path, format=source_format, delimiter=delimiter, encoding=encoding)
-    return _convert_file(file, goal, kind, target_format, grade_map, read_options or ReadOptions())
-
-
-def _convert_file(
-    file: OpenedFile,
-    goal: str,
-    kind: ConvertKind | None,
-    format: str | None,
-    grade_map: GradeMap | None,
-    read_options: ReadOptions,
-) -> ConvertResult:
     found = kind or ("qrels" if grade_map is not None else file.kind())
     if found is None:
         raise file_error("kind-unknown", source=file.source.name)
-    name = chosen_format(goal, format)
+    name = chosen_format(goal, target_format)
     if found == "qrels":
-        return _convert_qrels(file.qrels(grade_map=grade_map), goal, name)
+        return _convert_qrels(file.qrels(grade_map=grade_map, on_conflict=on_conflict), goal, name)
+    return _convert_run(file, goal, name, read_options or ReadOptions())
+
+
+def _convert_run(file: OpenedFile, goal: str, name: str, read_options: ReadOptions) -> ConvertResult:
     run = run_without_duplicates(file.run(read_options=read_options), read_options)
     write_run(run, goal, name)
     return ConvertResult(
@@ -125,24 +120,26 @@ def _convert_file(
 
 
 def _convert_dataset(
-    path: str, goal: str, kind: ConvertKind | None, format: str | None, grade_map: GradeMap | None
+    path: str, goal: str, kind: ConvertKind | None, format: str | None, grade_map: GradeMap | None, on_conflict: OnConflict
 ) -> ConvertResult:
     """Converts a folder or a dataset of ir_datasets: its qrels if the target is a file, else all of it to a BEIR folder."""
     if kind == "run":
         raise UsageError(f"{for_message(path)} is a dataset and holds no run", fix="leave out the kind, or pass qrels or dataset")
     if kind == "qrels" or (kind is None and (format is not None or format_of_suffix(goal) is not None)):
         name = chosen_format(goal, format)
-        qrels = read_qrels(path, grade_map=grade_map)
+        qrels = read_qrels(path, grade_map=grade_map, on_conflict=on_conflict)
         return _convert_qrels(qrels, goal, name)
-    dataset = read_dataset(path)
+    dataset = read_dataset(path, grade_map=grade_map, on_conflict=on_conflict)
     write_folder(dataset, goal)
-    return ConvertResult("dataset", "beir", len(dataset.queries), len(dataset.corpus))
+    notes = dataset.qrels.grade_notes()
+    return ConvertResult("dataset", "beir", len(dataset.queries), len(dataset.corpus), grade_notes=notes)
 
 
 def _convert_qrels(qrels: Qrels, goal: str, format: str) -> ConvertResult:
     write_qrels(qrels, goal, format)
     lost = 0 if format_named(format).keeps_judge_labels else len(qrels.judge_labels)
-    return ConvertResult("qrels", format, len(qrels), sum(map(len, qrels.values())), lost_judge_labels=lost)
+    rows = sum(map(len, qrels.values()))
+    return ConvertResult("qrels", format, len(qrels), rows, lost_judge_labels=lost, grade_notes=qrels.grade_notes())
 
 
 def _empty_queries(run: Run) -> int:

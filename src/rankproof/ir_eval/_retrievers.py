@@ -9,8 +9,9 @@ from typing import Any, Self
 
 from rankproof._data import validation
 from rankproof._data.dataset import Corpus, Queries, Query
+from rankproof._data.grades import GradeReader
 from rankproof._data.ordering import Ranking
-from rankproof._data.qrels import Qrels
+from rankproof._data.qrels import qrels_of_rows
 from rankproof._experiment.cache import MemoryBlockCache
 from rankproof._experiment.experiment import stage_with_inputs
 from rankproof._formats import texts as texts_format
@@ -220,7 +221,8 @@ def load_jsonl(path: str | Path) -> list[Any]:
 def build_qrels(items: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, int]]:
     """Query to document to grade, of items like {"query_id": "q1", "doc_id": "d1", "rel": 3}; other usual field names do too."""
     numbered = ((None, item) for item in ordered_list(items, "judgements"))
-    qrels = Qrels(judgements(numbered, "qrels", ParseOptions()), source="qrels")
+    grades = GradeReader("qrels")
+    qrels = qrels_of_rows(judgements(numbered, grades, ParseOptions()), grades)
     return {query: dict(docs) for query, docs in qrels.items()}
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from rankproof._cli.arg_types import add_on_duplicate_option, grade_map, single_character
+from rankproof._cli.arg_types import add_judgement_options, add_on_duplicate_option, single_character
 from rankproof._cli.command import Command
 from rankproof._cli.inputs import rank_note
 from rankproof._cli.output import check_output
@@ -42,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--delimiter", type=single_character, metavar="D", help="column separator of the input; 'tab' for a tab character"
     )
     parser.add_argument("--encoding", default="utf-8", metavar="E", help="encoding of the input (default: utf-8)")
-    parser.add_argument("--grade-map", type=grade_map, metavar="A=N,…", help="grades of named labels: E=3,S=2,C=1,I=0")
+    add_judgement_options(parser)
     add_on_duplicate_option(parser)
 
 
@@ -69,6 +69,8 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
             f"{done.lost_judge_labels} judgements by a machine lose their judge label, as {done.format} cannot hold it; "
             "trec, csv, tsv and beir can"
         )
+    for about_grades in done.grade_notes:
+        terminal.note(about_grades)
     if note := rank_note(done.agreement):
         terminal.note(f"{note} (the output is ranked by score, the highest first)")
     return 0
@@ -87,6 +89,7 @@ def _convert(args: argparse.Namespace, target: str) -> ConvertResult:
         delimiter=args.delimiter,
         encoding=args.encoding,
         grade_map=args.grade_map,
+        on_conflict=args.on_conflict,
         read_options=ReadOptions(on_duplicate=args.on_duplicate),
     )
 

@@ -86,7 +86,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     content.add_argument("--name", action="append", default=[], metavar="NAME", help="the name of the results")
     add_relevance_options(parser.add_argument_group("relevance and ranking"))
     content.add_argument("--encoding", default="utf-8", metavar="E", help="encoding of the file of --queries (default: utf-8)")
-    parser.set_defaults(rel=None, qrels_format=None, run_format=None, delimiter=None, grade_map=None, threads=1)
+    parser.set_defaults(
+        rel=None, qrels_format=None, run_format=None, delimiter=None, grade_map=None, on_conflict="error", threads=1
+    )
     where = parser.add_argument_group("output")
     where.add_argument("-o", "--output", metavar="FILE", help="write to a file instead of standard output")
     where.add_argument(

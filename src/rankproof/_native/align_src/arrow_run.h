@@ -85,10 +85,17 @@ static inline Outcome reject_id(ArrowRun *run, const char *code, const char *col
     return REJECTED;
 }
 
+static inline Outcome reject_nul(ArrowRun *run, Slice id, const char *column) {
+    reject_id(run, "id-nul", column);
+    run->fault.token = id;
+    return REJECTED;
+}
+
 static inline Outcome check_id(ArrowRun *run, Slice id, const char *column) {
     if (RARELY(id.at == NULL)) return reject_id(run, "id-null", column);
     if (RARELY(id.size == 0)) return reject_id(run, "id-empty", column);
     if (RARELY(id.size > UINT32_MAX)) return NO_MEMORY;
+    if (RARELY(memchr(id.at, 0, id.size) != NULL)) return reject_nul(run, id, column);
     if (RARELY(!is_ascii(id.at, id.size)) && first_bad_utf8(id.at, id.size) != id.size) return reject_id(run, "id-utf8", column);
     return DONE;
 }

@@ -74,13 +74,15 @@ static inline void drop_text(Lines *lines) {
     lines->keep = 0;
 }
 
-/* Reads one more block behind what is kept; at the end of the stream a last line without an end gets one. */
+/* Reads one more block behind what is kept; at the end of the stream a last line without an end gets one. A NUL byte is refused,
+ * for the caller to find out whether it is in an id. */
 static inline Outcome lines_read(Lines *lines) {
     size_t count = 0;
     drop_text(lines);
     if (lines->end > SIZE_MAX / 4 || lines->block > SIZE_MAX / 4) return NO_MEMORY;
     TRY(grow((void **)&lines->buffer.text, &lines->buffer.capacity, lines->end + lines->block + 1 + PADDING, 1));
     TRY(lines->read(lines->context, lines->buffer.text + lines->end, lines->block, &count));
+    if (RARELY(memchr(lines->buffer.text + lines->end, 0, count) != NULL)) return reject(&lines->fault, "nul", 0);
     lines->end += count;
     if (count == 0) {
         lines->ended = true;

@@ -79,13 +79,11 @@ static PyObject *fault_fields(const Fault *fault) {
         return Py_BuildValue("{sNsNsnsNsN}", "query", slice_bytes(fault->query), "doc", slice_bytes(fault->doc), "first",
                              (Py_ssize_t)fault->first_line, "first_score", score_object(fault->first_token, fault->first_score),
                              "score", score_object(fault->token, fault->score));
-    if (strcmp(code, "conflict") == 0)
-        return Py_BuildValue("{sNsNsnsLsL}", "query", slice_bytes(fault->query), "doc", slice_bytes(fault->doc), "first",
-                             (Py_ssize_t)fault->first_line, "first_grade", (long long)fault->first_grade, "grade",
-                             (long long)fault->grade);
     if (strcmp(code, "score-infinite") == 0) return Py_BuildValue("{sd}", "token", fault->score);
+    if (strcmp(code, "id-nul") == 0)
+        return Py_BuildValue("{sssN}", "column", fault->column, "token", slice_bytes(fault->token));
     if (strncmp(code, "id-", 3) == 0) return Py_BuildValue("{ss}", "column", fault->column);
-    if (strcmp(code, "score") == 0 || strcmp(code, "grade") == 0)
+    if (strcmp(code, "score") == 0)
         return Py_BuildValue("{sN}", "token", slice_bytes(fault->token));
     if (strcmp(code, "utf8") == 0) return Py_BuildValue("{sisn}", "byte", fault->byte, "column", (Py_ssize_t)fault->found);
     if (strstr(code, "-columns") != NULL) return Py_BuildValue("{sn}", "found", (Py_ssize_t)fault->found);

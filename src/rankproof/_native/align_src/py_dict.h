@@ -29,7 +29,7 @@ ALWAYS_INLINE bool is_plain_id(PyObject *object) {
     if (RARELY(Py_TYPE(object) != &PyUnicode_Type)) return false;
     Slice id = utf8_of(object);
     if (RARELY(id.at == NULL)) PyErr_Clear();
-    return id.at != NULL && id.size != 0;
+    return id.at != NULL && id.size != 0 && memchr(id.at, 0, id.size) == NULL;
 }
 
 static bool odd_number(const PlainTypes *types, PyObject *object, double *score) {
