@@ -49,6 +49,7 @@ bench: $(VENV)/bench.stamp ## speed and memory beside other tools, about 20 minu
 	$(BIN)/python -m benchmarks.vector_search
 	$(BIN)/python -m benchmarks.fusion
 	$(BIN)/python -m benchmarks.permutation_test
+	$(BIN)/python -m benchmarks.compare_speed
 	$(BIN)/python -m benchmarks.load_results
 	$(BIN)/python -m benchmarks.report_page
 	$(BIN)/python -m benchmarks.error_rates

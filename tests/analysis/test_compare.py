@@ -185,7 +185,7 @@ def test_more_tests_raise_every_p() -> None:
 
 @pytest.mark.parametrize("test", ["randomisation", "t"])
 @pytest.mark.parametrize("correction", ["holm", "bonferroni", "bh", "none"])
-@pytest.mark.parametrize("interval", ["bca", "percentile"])
+@pytest.mark.parametrize("interval", ["t", "bca", "percentile"])
 def test_every_option_is_used_and_described(test: Any, correction: Any, interval: Any) -> None:
     tables = rp.compare(result_of(SYSTEMS), test=test, correction=correction, interval=interval, seed=9, alpha=0.01, **FAST)
     facts = table_of(tables, "details").facts
@@ -193,9 +193,8 @@ def test_every_option_is_used_and_described(test: Any, correction: Any, interval
     (how,) = table_of(tables, "letters").sentences
     assert "seed 9" in how
     assert "99% intervals" in how
-    names = {"bca": "BCa", "percentile": "percentile", "t": "paired t-test", "randomisation": "(2,000 flips)"}
-    assert names[interval] in how
-    assert names[test] in how
+    assert {"t": "Student's t", "bca": "BCa", "percentile": "percentile"}[interval] in how
+    assert {"t": "paired t-test", "randomisation": "(2,000 flips)"}[test] in how
     for row in table_of(tables, "details").records():
         chosen = row["p randomisation" if test == "randomisation" else "p t-test"]
         assert row["p"] >= chosen if correction != "none" else row["p"] == chosen  # type: ignore[operator]
@@ -263,20 +262,37 @@ def test_two_queries_with_the_same_difference_are_not_significant(test: Any, mar
 
 
 def test_few_queries_have_an_approximate_interval_and_a_note() -> None:
-    values = {"a": {"RR": [0.9, 0.7, 0.8, 1.0, 0.6]}, "b": {"RR": [0.2, 0.1, 0.3, 0.2, 0.1]}}
+    values = {"a": {"RR": [0.9, 0.7, 0.8, 1.0, 0.6, 0.9, 0.3, 0.2, 0.5, 1.0]}, "b": {"RR": [0.2, 0.8, 0.3, 0.2, 0.1] * 2}}
     tables = rp.compare(result_of(values), **FAST)
     low, high = row_of(tables, "RR", "a", "b")["interval"]
     apart = np.array(values["a"]["RR"]) - np.array(values["b"]["RR"])
-    assert (low, high) == pytest.approx(stats.t.interval(0.95, 4, apart.mean(), stats.sem(apart)))
+    assert (low, high) == pytest.approx(stats.t.interval(0.95, 9, apart.mean(), stats.sem(apart)))
     table = table_of(tables, "letters")
-    assert "(Student's t, as n < 20)" in table.sentences[0]
+    assert "(Student's t)" in table.sentences[0]
     assert "Holm over 1 test;" in table.sentences[0]
-    assert table.facts["interval"] == "student"
-    assert table.notes[1:] == (
-        "n = 5 queries is a small sample: intervals are Student's t, which assumes normal differences, and are approximate",
-        "an interval is for its pair alone and p is from a different method, so"
-        " an interval without 0 can come with 'not significant'",
-    )
+    assert table.facts["interval"] == "t"
+    assert table.notes == ("n = 10 queries is a small sample: intervals are approximate",)
+
+
+@pytest.mark.parametrize("interval", ["t", "bca", "percentile"])
+def test_few_queries_that_differ_are_counted_and_have_no_interval(interval: Any) -> None:
+    base = np.random.default_rng(0).random(60)
+    values = {"a": {"RR": base.tolist()}, "b": {"RR": np.where(np.arange(60) < 9, base / 2, base).tolist()}}
+    tables = rp.compare(result_of(values), interval=interval, **FAST)
+    assert row_of(tables, "RR", "a", "b")["interval"] is None
+    assert "(no interval, as only 9 queries differ, p = " in table_of(tables, "verdicts").sentences[0]
+
+
+def test_no_resample_is_drawn_unless_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    from rankproof._analysis.compare import pairs
+
+    def refuse(*_: object) -> None:
+        raise AssertionError("resampled")
+
+    monkeypatch.setattr(pairs, "resampled_means", refuse)
+    rp.compare(result_of(SYSTEMS), **FAST)
+    with pytest.raises(AssertionError, match="resampled"):
+        rp.compare(result_of(SYSTEMS), interval="bca", **FAST)
 
 
 def test_with_a_margin_both_tests_of_all_pairs_are_one_family() -> None:
@@ -313,7 +329,7 @@ ONE = {"a": {"RR": [1.0, 0.5]}}
         (ONE | {"b": {"AP": [1.0, 1.0]}}, {}, "no evaluated measure is a mean that can be compared"),
         (ONE, {"test": "z"}, "test is 'z'; choose from: randomisation, t"),
         (ONE, {"correction": "sidak"}, "correction is 'sidak'; choose from: holm"),
-        (ONE, {"interval": None}, "interval is None; choose from: bca, percentile"),
+        (ONE, {"interval": None}, "interval is None; choose from: t, bca, percentile"),
         (ONE, {"alpha": 1.0}, "alpha is 1.0; pass a number between 0 and 0.5"),
         (ONE, {"alpha": float("nan")}, "alpha is nan; "),
         (ONE, {"equivalence": 0.0}, "equivalence is 0.0; pass a difference above 0"),

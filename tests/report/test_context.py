@@ -91,7 +91,7 @@ def test_intervals_equal_those_of_the_plots_and_name_their_method() -> None:
     context = ReportContext(results)
     values = {(one.name, name): each for one in results.result.systems for name, each in one.measures.items()}
     assert context.intervals == mean_intervals(values)
-    assert context.sampling == "bootstrap, BCa, 8,333 resamples"
+    assert context.sampling == "Student's t"
     for make in (systems_section, pareto_section):
         assert all(context.sampling in chart.about for chart in charts_of(make, results))
 

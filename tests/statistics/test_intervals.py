@@ -1,8 +1,6 @@
-"""Bootstrap intervals against scipy's, and their laws."""
+"""Student's t and bootstrap intervals against scipy's, and their laws."""
 
 from __future__ import annotations
-
-from typing import Any
 
 import numpy as np
 import pytest
@@ -10,11 +8,11 @@ from scipy import stats
 
 from rankproof._data.arrays import FloatArray
 from rankproof._statistics.intervals import (
-    SMALL_SAMPLE,
+    MIN_DIFFERENT,
     BootstrapMethod,
     Interval,
     bootstrap_interval,
-    interval_of,
+    enough_differ,
     mean_interval,
     resampled_means,
 )
@@ -26,21 +24,25 @@ SHAPES = {
 }
 
 
-def found(values: FloatArray, **how: Any) -> Interval:
-    interval = mean_interval(values, **how)
+def found(values: FloatArray, level: float = 0.95) -> Interval:
+    interval = mean_interval(values, level=level)
     assert interval is not None
     return interval
 
 
+def resampled(values: FloatArray, method: BootstrapMethod, resamples: int = 2_000, seed: int = 0) -> Interval:
+    return bootstrap_interval(values, resampled_means(values[:, None], resamples, seed)[:, 0], method)
+
+
 @pytest.mark.parametrize("method", ["bca", "percentile"])
 @pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("n", [SMALL_SAMPLE, 60, 300])
+@pytest.mark.parametrize("n", [20, 60, 300])
 def test_intervals_equal_those_of_scipy_up_to_sampling_error(method: BootstrapMethod, shape: str, n: int) -> None:
     apart = SHAPES[shape](np.random.default_rng(n), n)
     theirs = stats.bootstrap(
         (apart,), np.mean, method="BCa" if method == "bca" else "percentile", n_resamples=20_000, rng=np.random.default_rng(1)
     ).confidence_interval
-    ours = found(apart, method=method, resamples=20_000)
+    ours = resampled(apart, method, 20_000)
     assert ours == pytest.approx((theirs.low, theirs.high), abs=0.06 * float(apart.std()) / np.sqrt(n) * 4)
 
 
@@ -71,15 +73,15 @@ def test_columns_share_their_resamples() -> None:
 
 def test_the_seed_determines_the_resamples() -> None:
     apart = np.random.default_rng(1).normal(size=50)
-    assert mean_interval(apart, seed=1, resamples=500) == mean_interval(apart, seed=1, resamples=500)
-    assert mean_interval(apart, seed=1, resamples=500) != mean_interval(apart, seed=2, resamples=500)
+    assert resampled(apart, "bca", 500, seed=1) == resampled(apart, "bca", 500, seed=1)
+    assert resampled(apart, "bca", 500, seed=1) != resampled(apart, "bca", 500, seed=2)
 
 
 @pytest.mark.parametrize("method", ["bca", "percentile"])
 def test_swapping_the_systems_negates_the_interval(method: BootstrapMethod) -> None:
     apart = SHAPES["skewed"](np.random.default_rng(3), 50)
-    low, high = found(apart, method=method, resamples=2_000)
-    back = found(-apart, method=method, resamples=2_000)
+    low, high = resampled(apart, method)
+    back = resampled(-apart, method)
     assert back == pytest.approx((-high, -low), abs=1e-9)
 
 
@@ -91,25 +93,49 @@ def test_a_higher_confidence_level_widens_the_interval() -> None:
 
 @pytest.mark.parametrize("n", [1, 2, 9, 50])
 def test_values_without_variance_have_no_interval(n: int) -> None:
-    assert mean_interval(np.full(n, 0.25), resamples=100) is None
+    assert mean_interval(np.full(n, 0.25)) is None
 
 
-@pytest.mark.parametrize("method", ["bca", "percentile"])
-@pytest.mark.parametrize("n", [2, 3, 10, SMALL_SAMPLE - 1])
-def test_few_queries_have_the_interval_of_students_t(method: BootstrapMethod, n: int) -> None:
+@pytest.mark.parametrize("n", [2, 3, 10, 50, 1_000])
+def test_the_interval_is_that_of_students_t_at_every_n(n: int) -> None:
     values = np.random.default_rng(n).normal(0.3, 0.2, n)
     for level in (0.9, 0.95, 0.99):
         theirs = stats.t.interval(level, n - 1, loc=values.mean(), scale=stats.sem(values))
-        assert found(values, method=method, level=level, resamples=100) == pytest.approx(theirs, rel=1e-9)
+        assert found(values, level) == pytest.approx(theirs, rel=1e-9)
 
 
-def test_an_interval_of_few_queries_is_cut_to_the_range() -> None:
-    values = np.array([0.1, 0.9])
-    means = resampled_means(values[:, None], 100, 0)[:, 0]
-    assert interval_of(values, means, "bca", within=(0.0, 1.0)) == (0.0, 1.0)
+def test_an_interval_is_cut_to_the_range() -> None:
+    assert mean_interval(np.array([0.1, 0.9]), within=(0.0, 1.0)) == (0.0, 1.0)
 
 
 def test_an_interval_of_five_normal_values_has_its_coverage() -> None:
     random = np.random.default_rng(11)
-    intervals = [found(random.normal(0, 1, 5), resamples=100) for _ in range(1_000)]
+    intervals = [found(random.normal(0, 1, 5)) for _ in range(1_000)]
     assert 0.93 <= sum(low <= 0 <= high for low, high in intervals) / 1_000 <= 0.97
+
+
+def test_equal_weights_change_nothing_but_rounding() -> None:
+    values = np.random.default_rng(3).random(30)
+    assert mean_interval(values, weights=np.full(30, 7.0)) == pytest.approx(mean_interval(values), abs=1e-12)
+
+
+def test_a_weighted_interval_has_its_coverage() -> None:
+    """Weights that go with the values: the population's weighted mean is known."""
+    random = np.random.default_rng(5)
+    weights = random.choice([1.0, 2.0, 4.0], 20_000)
+    values = np.clip(0.3 + 0.1 * weights + random.normal(0, 0.2, 20_000), 0, 1)
+    truth, held = np.average(values, weights=weights), 0
+    for _ in range(1_000):
+        drawn = random.integers(0, 20_000, 40)
+        low, high = mean_interval(values[drawn], weights=weights[drawn]) or (0.0, 0.0)
+        held += bool(low <= truth <= high)
+    assert 0.93 <= held / 1_000 <= 0.975
+
+
+def test_an_interval_of_a_difference_needs_queries_that_differ() -> None:
+    few, enough = np.zeros(200), np.zeros(200)
+    few[: MIN_DIFFERENT - 1] = np.linspace(0.1, 1, MIN_DIFFERENT - 1)
+    enough[:MIN_DIFFERENT] = np.linspace(0.1, 1, MIN_DIFFERENT)
+    assert not enough_differ(few)
+    assert enough_differ(enough)
+    assert not enough_differ(np.full(200, 0.25))

@@ -11,7 +11,7 @@ CHECKS = {
         "randomisation", "RR", 40, rejects(NULLS[1], 40, by_flips), 0.03, 0.07
     ),
     "so it is by the t-test": Check("t", "RR", 40, rejects(NULLS[1], 40, by_t), 0.03, 0.07),
-    "an interval holds the truth": Check("bca", "lifted", 60, covers(LIFTED, 60, "bca"), 0.92, 0.97),
+    "an interval holds the truth": Check("t", "lifted", 60, covers(LIFTED, 60, "t"), 0.92, 0.97),
     "equivalence is not claimed at the margin": Check("margin", "normal", 50, claims_equivalence(50), 0.0, 0.07),
     "a detectable difference is detected": Check("power", "normal", 50, detects(50), 0.76, 0.84),
 }

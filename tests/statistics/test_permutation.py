@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from importlib.util import find_spec
 from typing import Any
@@ -12,8 +13,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from rankproof._data.arrays import FloatArray, IntArray
 from rankproof._statistics.deterministic import GOLDEN, random_words, stream_key, to_exact_sum
-from rankproof._statistics.permutation import MAX_EXACT_QUERIES, randomisation_p, signed_sums
+from rankproof._statistics.permutation import (
+    MAX_EXACT_QUERIES,
+    MAX_SAMPLED_QUERIES,
+    expanded_p,
+    randomisation_p,
+    signed_sums,
+)
 from support.examples import examples
 
 
@@ -163,3 +171,75 @@ def test_each_use_and_seed_has_its_own_stream() -> None:
     keys = {stream_key(seed, use) for seed in range(100) for use in ("flips", "resamples")}
     assert len(keys) == 200
     assert GOLDEN % 2 == 1
+
+
+def signed(sizes: IntArray, z: float) -> FloatArray:
+    """The sizes with signs whose sum is about z standard deviations."""
+    signs, total, least = np.ones(len(sizes)), int(sizes.sum()), z * math.sqrt(float((sizes**2).sum()))
+    for at, size in enumerate(sizes.tolist()):
+        if total - 2 * size >= least:
+            signs[at], total = -1.0, total - 2 * size
+    return signs * sizes
+
+
+def exact_p(apart: FloatArray) -> float:
+    """p over all flips of whole numbers, by adding them one at a time to the distribution of the sum."""
+    sizes = np.abs(apart).astype(int)
+    chances = np.zeros(2 * sizes.sum() + 1)
+    chances[sizes.sum()] = 1.0
+    for size in sizes.tolist():
+        chances = (np.roll(chances, size) + np.roll(chances, -size)) / 2
+    return min(1.0, 2 * float(chances[sizes.sum() + abs(int(apart.sum())) :].sum()))
+
+
+@pytest.mark.parametrize("z", [0.3, 1.0, 1.96, 2.6, 3.5, 4.4])
+@pytest.mark.parametrize("of", [[1], [1, 1, 1, 2, 2, 3], [2, 4], [3, 7, 11]])
+def test_the_expansion_equals_the_exact_p(of: list[int], z: float) -> None:
+    apart = signed(np.random.default_rng(1).choice(of, 1_000), z)
+    for unit in (1.0, 0.1, 1 / 3):
+        assert expanded_p(apart * unit) == pytest.approx(exact_p(apart), rel=1e-3)
+
+
+def test_the_expansion_of_twenty_thousand_differences_equals_the_binomial_p_to_seven_digits() -> None:
+    for wins in (10_010, 10_139, 10_250):
+        apart = np.repeat([0.2, -0.2], [wins, 20_000 - wins])
+        assert expanded_p(apart) == pytest.approx(2 * stats.binom.sf(wins - 1, 20_000, 0.5), rel=1e-7)
+
+
+@pytest.mark.parametrize("gain", [0.0, 0.004, 0.01])
+def test_the_expansion_equals_a_long_run_of_flips(gain: float) -> None:
+    values = np.random.default_rng(2).normal(0, 0.25, 3_000) + gain
+    flips = 500_000
+    p = float(randomisation_p(np.column_stack([values, np.zeros(3_000)]), flips, 0)[0, 1])
+    assert expanded_p(values) == pytest.approx(p, abs=4 * math.sqrt(p * (1 - p) / flips))
+
+
+def test_many_queries_of_which_few_differ_are_flipped() -> None:
+    values = np.zeros((MAX_SAMPLED_QUERIES + 1, 2))
+    values[:12, 0] = np.arange(1.0, 13.0)
+    assert randomisation_p(values, 1_000, 0)[0, 1] == 2 / 2**12
+
+
+def test_many_queries_of_which_one_dominates_are_flipped() -> None:
+    apart = np.resize([1.0, -1.0], MAX_SAMPLED_QUERIES + 11)
+    apart[0] += 1e6
+    assert randomisation_p(np.column_stack([apart, np.zeros(len(apart))]), 1_000, 0)[0, 1] == pytest.approx(0.5, abs=0.06)
+    assert expanded_p(apart) == pytest.approx(2 * stats.norm.sf(1), abs=0.1)
+
+
+def test_p_of_many_queries_is_never_below_that_of_the_samples_nor_above_1() -> None:
+    random = np.random.default_rng(0)
+    base = random.normal(0, 1, MAX_SAMPLED_QUERIES + 10)
+    values = np.column_stack([base, base + random.normal(0.5, 1, len(base)), base, -base + 2 * base.mean()])
+    p = randomisation_p(values, 999, 0)
+    assert p[0, 1] == p[1, 0] == 0.001
+    assert p[0, 2] == p[0, 0] == 1.0
+    assert p[0, 3] == pytest.approx(1.0, abs=1e-9)
+
+
+def test_p_changes_little_where_flips_give_way_to_the_expansion() -> None:
+    random = np.random.default_rng(4)
+    ranks = random.geometric([0.35, 0.36], (MAX_SAMPLED_QUERIES + 1, 2))
+    values = np.where(ranks <= 10, 1 / ranks, 0.0)
+    flipped, expanded = (randomisation_p(values[:n], 100_000, 0)[0, 1] for n in (MAX_SAMPLED_QUERIES, MAX_SAMPLED_QUERIES + 1))
+    assert expanded == pytest.approx(flipped, abs=0.01)

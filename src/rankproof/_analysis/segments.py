@@ -22,10 +22,9 @@ from rankproof._statistics.correction import (
     Correction,
     SamplingOptions,
     check_choice,
-    check_samples,
     level_of,
 )
-from rankproof._statistics.intervals import SMALL_SAMPLE, Interval, describe_interval_method, interval_of, resampled_means
+from rankproof._statistics.intervals import SMALL_SAMPLE, Interval, describe_interval_method, mean_interval
 from rankproof._statistics.permutation import label_p, smallest_label_p, why_not_significant
 from rankproof.errors import UsageError, for_message
 
@@ -35,16 +34,14 @@ MIN_QUERIES = 10
 
 @dataclass(frozen=True, slots=True)
 class SegmentOptions(SamplingOptions):
-    """Options of the test: `samples` label permutations, `resamples` for the intervals."""
+    """Options of the test: `samples` label permutations."""
 
     samples: int = 10_000
     correction: Correction = "holm"
-    resamples: int = 10_000
 
     def __post_init__(self) -> None:
         SamplingOptions.__post_init__(self)
         check_choice("correction", self.correction, Correction)
-        check_samples("resamples", self.resamples)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,12 +105,11 @@ def _rows_over_same_queries(
     found = []
     for index, (segment, chosen) in enumerate(places.items()):
         inside, outside = values[chosen], np.delete(values, chosen, axis=0)
-        means = resampled_means(inside, options.resamples, options.seed)
         is_tested = min(len(inside), len(outside)) >= MIN_QUERIES
         for column, name in enumerate(names):
             own = inside[:, column]
             rest = _mean(outside[:, column]) if len(outside) else None
-            interval = interval_of(own, means[:, column], "bca", 1 - options.alpha, within)
+            interval = mean_interval(own, level=1 - options.alpha, within=within)
             chance = float(p[index, column]) if is_tested else None
             found.append(SegmentRow(name, segment, len(own), _mean(own), interval, rest, chance))
     return found
@@ -200,11 +196,9 @@ def describe_tests(rows: Sequence[SegmentRow], tests: int, options: SegmentOptio
     corrected = CORRECTION_NAMES[options.correction] + (
         "" if options.correction == "none" else f" over {pluralise(tests, 'test')} (every segment of every system)"
     )
-    sizes = [row.n for row in rows]
-    intervals = describe_interval_method("bca", options.resamples, min(sizes), max(sizes))
     return (
         f"Method: label permutation test ({options.samples:,} permutations), two-sided, alpha {options.alpha:g}, {corrected};"
-        f" {options.percent} intervals ({intervals}); seed {options.seed};"
+        f" {options.percent} intervals ({describe_interval_method()}); seed {options.seed};"
         f" segments with fewer than {MIN_QUERIES} queries, or with fewer outside, are not tested."
     )
 
@@ -288,7 +282,6 @@ def _detail(rows: Sequence[SegmentRow], grouping: Grouping, measure: str, option
             "correction": options.correction,
             "alpha": options.alpha,
             "samples": options.samples,
-            "resamples": options.resamples,
             "seed": options.seed,
         },
     )

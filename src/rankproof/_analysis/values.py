@@ -18,7 +18,7 @@ from rankproof._data.text import pluralise
 from rankproof._evaluation.evaluate import evaluate_runs
 from rankproof._evaluation.inputs import align, prepare_judgements
 from rankproof._evaluation.result import MeasureResult, Result
-from rankproof._statistics.intervals import Interval, describe_interval_method, interval_of, resampled_means
+from rankproof._statistics.intervals import Interval, mean_interval
 from rankproof.errors import UsageError, for_message
 from rankproof.measures._base import Measure
 from rankproof.measures._parse import parse_measure
@@ -208,35 +208,11 @@ def _ranked_list(inputs: AnalysisInput, query: str, columns: QueryColumns) -> Ra
 
 
 IntervalKey = TypeVar("IntervalKey", bound=Hashable)
-_MAX_RESAMPLES, _MIN_RESAMPLES = 10_000, 1_000
-_MAX_DRAWS = 10_000_000
 
 
-def resample_count(n: int, most: int = _MAX_RESAMPLES) -> int:
-    """The number of bootstrap resamples of n queries: `most`, but at most ten million draws in all, and at least a thousand."""
-    return max(_MIN_RESAMPLES, min(most, _MAX_DRAWS // max(n, 1)))
-
-
-def mean_intervals(
-    values: Mapping[IntervalKey, MeasureResult], *, seed: int = 0, level: float = 0.95
-) -> dict[IntervalKey, Interval | None]:
-    """The bootstrap interval of each mean; None for a sum, a single query, or equal values."""
-    means = {key: one for key, one in values.items() if one.summary == "mean" and one.queries}
-    resamples = resample_count(max((one.queries for one in means.values()), default=0))
-    found: dict[IntervalKey, Interval | None] = dict.fromkeys(values)
-    for queries in dict.fromkeys(one.query_ids for one in means.values()):
-        keys = [key for key, one in means.items() if one.query_ids == queries]
-        columns = np.column_stack([means[key].values for key in keys])
-        resampled = resampled_means(columns, resamples, seed)
-        for at, key in enumerate(keys):
-            found[key] = interval_of(columns[:, at], resampled[:, at], "bca", level, means[key].measure.range)
-    return found
-
-
-def describe_mean_intervals(
-    values: Mapping[IntervalKey, MeasureResult], ranges: Mapping[IntervalKey, Interval | None]
-) -> str | None:
-    """The method of `mean_intervals` and its number of resamples; None if there is no interval."""
-    sizes = [one.queries for key, one in values.items() if ranges[key]]
-    everything = [one.queries for one in values.values() if one.summary == "mean"]
-    return describe_interval_method("bca", resample_count(max(everything)), min(sizes), max(sizes)) if sizes else None
+def mean_intervals(values: Mapping[IntervalKey, MeasureResult], *, level: float = 0.95) -> dict[IntervalKey, Interval | None]:
+    """The interval of each mean (Student's t); None for a sum, a single query, or equal values."""
+    return {
+        key: mean_interval(one.values, level=level, within=one.measure.range) if one.summary == "mean" and one.queries else None
+        for key, one in values.items()
+    }

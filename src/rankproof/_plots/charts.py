@@ -11,7 +11,7 @@ import numpy as np
 from rankproof._analysis.inputs import AnalysisInput, checked_system
 from rankproof._analysis.query_groups import Grouping, default_grouping, group_queries
 from rankproof._analysis.segments import MIN_QUERIES
-from rankproof._analysis.values import MeasureResults, best_system, format_points, measure_results, resample_count
+from rankproof._analysis.values import MeasureResults, best_system, format_points, measure_results
 from rankproof._charts.curves import Curve, curve_chart
 from rankproof._charts.differences import differences_chart
 from rankproof._charts.figure import Format, figure_style, pages, saved
@@ -24,7 +24,7 @@ from rankproof._data.text import pluralise
 from rankproof._evaluation.result import MeasureResult
 from rankproof._plots.inputs import NO_MEAN, PlotSettings, full_name, means_of, missing, of_measure, part_name, systems_of, where
 from rankproof._plots.registry import PLOT_KINDS
-from rankproof._statistics.intervals import Interval, describe_interval_method, mean_interval
+from rankproof._statistics.intervals import Interval, describe_interval_method, enough_differ, mean_interval
 from rankproof._statistics.paired import differences as apart
 from rankproof.errors import UsageError
 from rankproof.measures._base import Measure
@@ -133,7 +133,7 @@ def _interval(sizes: FloatArray, measure: Measure) -> Interval | None:
     """The interval of `compare`: differences are in the order of query ids."""
     low, high = measure.range
     within = (low - high, high - low)
-    return mean_interval(sizes, resamples=resample_count(len(sizes)), within=within) if len(sizes) else None
+    return mean_interval(sizes, within=within) if enough_differ(sizes) else None
 
 
 def _pair(inputs: AnalysisInput, values: dict[str, MeasureResult], settings: PlotSettings) -> tuple[str, str]:
@@ -170,12 +170,11 @@ def _chart(inputs: AnalysisInput, name: str, settings: PlotSettings) -> Chart:
 
 def _mean(gaps: QueryDifferences, measure: Measure) -> str:
     mean = float(gaps.sizes.mean())
-    n = len(gaps.sizes)
     words = f"mean {'+' if mean > 0 else ''}{format_points(mean, measure)}"
     if gaps.interval is None:
         return words
     low, high = (format_points(end, measure).removesuffix(" pp") for end in gaps.interval)
-    return f"{words} (95% interval {low} to {high}; {describe_interval_method('bca', resample_count(n), n, n)})"
+    return f"{words} (95% interval {low} to {high}; {describe_interval_method()})"
 
 
 def _extreme_queries(gaps: QueryDifferences, medium: Medium) -> list[str]:

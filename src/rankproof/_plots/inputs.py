@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from rankproof._analysis.inputs import AnalysisInput
-from rankproof._analysis.values import describe_mean_intervals, oriented_value
+from rankproof._analysis.values import oriented_value
 from rankproof._charts.figure import drawable
 from rankproof._charts.layout import missing_chart
 from rankproof._charts.model import Chart, Medium
 from rankproof._data.text import pluralise
 from rankproof._evaluation.result import MeasureResult
-from rankproof._statistics.intervals import Interval
+from rankproof._statistics.intervals import Interval, describe_interval_method
 from rankproof.measures._base import Measure
 
 Key = TypeVar("Key", bound=Hashable)
@@ -87,12 +87,11 @@ def full_name(measure: Measure) -> str:
     return f"{measure}: {measure.title}"
 
 
-def how_intervals(values: Mapping[Key, MeasureResult], ranges: Mapping[Key, Interval | None]) -> str:
+def how_intervals(ranges: Mapping[Key, Interval | None]) -> str:
     """The method of the intervals, or why there are none."""
-    method = describe_mean_intervals(values, ranges)
-    if method is None:
+    if not any(ranges.values()):
         return "no intervals: they need a mean over at least two queries with different values"
-    return f"whiskers: 95% intervals ({method})"
+    return f"whiskers: 95% intervals ({describe_interval_method()})"
 
 
 def value_name(measure: Measure) -> str:

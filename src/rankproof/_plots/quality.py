@@ -40,7 +40,7 @@ def bars(inputs: AnalysisInput, settings: PlotSettings) -> list[Chart]:
     alone = len(measures) == 1
     title = full_name(one.measure) if alone else f"Quality of {pluralise(len(systems), 'system')} by {len(measures)} measures"
     best = "; darker and bold: the best" if len(systems) > 1 else ""
-    notes = [where(inputs, one.queries), f"{how_intervals(flat, ranges)}{best}"]
+    notes = [where(inputs, one.queries), f"{how_intervals(ranges)}{best}"]
     groups = []
     for name, each in values.items():
         leading = _leading(each)
@@ -86,7 +86,7 @@ def _pareto(inputs: AnalysisInput, name: str, settings: PlotSettings) -> Chart:
     title = f"{full_name(one.measure)}, against latency"
     notes = [
         where(inputs, one.queries),
-        f"filled, on the line: the Pareto front; {how_intervals(values, ranges)}",
+        f"filled, on the line: the Pareto front; {how_intervals(ranges)}",
     ]
     systems = [ParetoPoint(each, times[each], values[each].value, ranges[each], each in best) for each in values]
     less = one.measure.higher_is_better is False

@@ -13,31 +13,30 @@ from rankproof._analysis.pareto import ranking_systems
 from rankproof._analysis.segments import SegmentOptions
 from rankproof._analysis.values import (
     best_systems,
-    describe_mean_intervals,
     has_winner,
     in_summary,
     mean_intervals,
     oriented_value,
-    resample_count,
 )
 from rankproof._evaluation.result import MeasureResult
 from rankproof._results.experiment_result import ExperimentResult, SystemRun
-from rankproof._statistics.intervals import Interval
+from rankproof._statistics.intervals import Interval, describe_interval_method
 from rankproof.errors import UsageError
 from rankproof.measures._judged import Judged
 
+_MAX_DRAWS = 10_000_000
 MANY_QUERIES = 2_000
 """With more queries than this, more resamples hardly change a test."""
 
 
 def compare_options(n: int) -> CompareOptions:
     """Options of the comparisons between systems, for n queries."""
-    return CompareOptions(samples=100_000 if n <= MANY_QUERIES else 20_000, resamples=resample_count(n))
+    return CompareOptions(samples=100_000 if n <= MANY_QUERIES else 20_000)
 
 
 def segment_options(n: int) -> SegmentOptions:
     """Options of the tests of segments against the rest, for n queries."""
-    return SegmentOptions(samples=resample_count(n), resamples=resample_count(n))
+    return SegmentOptions(samples=max(1_000, min(10_000, _MAX_DRAWS // max(n, 1))))
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,8 +119,8 @@ class ReportContext:
 
     @cached_property
     def sampling(self) -> str:
-        """The method of the intervals, as in "bootstrap, BCa, 10,000 resamples"; empty if there are none."""
-        return describe_mean_intervals(self._all, self.intervals) or ""
+        """The method of the intervals; empty if there are none."""
+        return describe_interval_method() if any(self.intervals.values()) else ""
 
     @property
     def _all(self) -> dict[tuple[str, str], MeasureResult]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import cache
 
 _LARGE_A = 100.0
 _SMALL_P_SQUARE = 12.0
@@ -27,6 +28,7 @@ def student_above(t: float, freedom: float) -> float:
     return half if t >= 0 else 1 - half
 
 
+@cache
 def student_quantile(share: float, freedom: float) -> float:
     """The quantile of T for a share above 1/2, by bisection to the last bit."""
     low, high = 0.0, 1.0

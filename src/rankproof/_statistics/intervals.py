@@ -1,4 +1,4 @@
-"""Confidence intervals of a mean: bootstrap (BCa, percentile) and Student's t."""
+"""Confidence intervals of a mean: Student's t, and the bootstrap (BCa, percentile)."""
 
 from __future__ import annotations
 
@@ -12,9 +12,41 @@ from rankproof._statistics.deterministic import products, random_words, stream_k
 from rankproof._statistics.distributions import normal_below, normal_quantile, student_quantile
 from rankproof._statistics.paired import paired_statistics
 
+IntervalMethod = Literal["t", "bca", "percentile"]
 BootstrapMethod = Literal["bca", "percentile"]
+METHOD_NAMES: dict[IntervalMethod, str] = {"t": "Student's t", "bca": "bootstrap, BCa", "percentile": "bootstrap, percentile"}
 Interval = tuple[float, float]
+UNBOUNDED: Interval = (-math.inf, math.inf)
+SMALL_SAMPLE = 20
+"""With fewer values than this an interval is approximate."""
+MIN_DIFFERENT = 10
+"""The interval of a difference needs so many queries on which two systems differ (`python -m benchmarks.interval_coverage`)."""
+RESAMPLES = 10_000
 _CELLS = 1 << 21
+
+
+def mean_interval(
+    values: FloatArray, *, level: float = 0.95, within: Interval = UNBOUNDED, weights: FloatArray | None = None
+) -> Interval | None:
+    """The mean plus and minus its standard error times the quantile of Student's t (1908), cut to the range `within`.
+
+    None for one value, and where all are equal, as they show no variance.
+    """
+    if len(values) < 2 or values.max() == values.min():
+        return None
+    statistics = paired_statistics(values, weights)
+    margin = student_quantile((1 + level) / 2, statistics.freedom) * statistics.error
+    return max(statistics.mean - margin, within[0]), min(statistics.mean + margin, within[1])
+
+
+def enough_differ(differences: FloatArray) -> bool:
+    """Whether enough differences are not 0, and not all the same, for an interval of their mean."""
+    return bool(np.count_nonzero(differences) >= MIN_DIFFERENT and differences.max() > differences.min())
+
+
+def describe_interval_method(method: IntervalMethod = "t", resamples: int = RESAMPLES) -> str:
+    """How intervals are computed."""
+    return METHOD_NAMES[method] if method == "t" else f"{METHOD_NAMES[method]}, {resamples:,} resamples"
 
 
 def resampled_means(values: FloatArray, resamples: int, seed: int) -> FloatArray:
@@ -57,53 +89,3 @@ def _bca_shares(values: FloatArray, means: FloatArray, shares: Interval) -> Inte
         return normal_below(bias + z / (1 - skew * z))
 
     return share(shares[0]), share(shares[1])
-
-
-SMALL_SAMPLE = 20
-"""With fewer values than this the interval is Student's t."""
-METHOD_NAMES: dict[BootstrapMethod, str] = {"bca": "bootstrap, BCa", "percentile": "bootstrap, percentile"}
-STUDENT = "Student's t"
-UNBOUNDED: Interval = (-math.inf, math.inf)
-
-
-def interval_of(
-    values: FloatArray, means: FloatArray, method: BootstrapMethod, level: float = 0.95, within: Interval = UNBOUNDED
-) -> Interval | None:
-    """The interval of the mean of these values, cut to the range `within`; `means` are those of the resamples.
-
-    None for one value, and where all are equal, as they show no variance.
-    """
-    if len(values) < 2 or values.max() == values.min():
-        return None
-    if len(values) >= SMALL_SAMPLE:
-        return bootstrap_interval(values, means, method, level)
-    low, high = student_interval(values, level)
-    return max(low, within[0]), min(high, within[1])
-
-
-def mean_interval(
-    values: FloatArray,
-    *,
-    method: BootstrapMethod = "bca",
-    level: float = 0.95,
-    resamples: int = 10_000,
-    seed: int = 0,
-    within: Interval = UNBOUNDED,
-) -> Interval | None:
-    """The interval of the mean of these values, cut to the range `within`."""
-    return interval_of(values, resampled_means(values[:, None], resamples, seed)[:, 0], method, level, within)
-
-
-def student_interval(values: FloatArray, level: float) -> Interval:
-    """The mean plus and minus its standard error times the quantile of Student's t (1908)."""
-    statistics = paired_statistics(values)
-    margin = student_quantile((1 + level) / 2, statistics.n - 1) * statistics.error
-    return statistics.mean - margin, statistics.mean + margin
-
-
-def describe_interval_method(method: BootstrapMethod, resamples: int, fewest: int, most: int) -> str:
-    """How intervals are computed for samples of `fewest` to `most` values."""
-    resampled = f"{METHOD_NAMES[method]}, {resamples:,} resamples"
-    if fewest >= SMALL_SAMPLE:
-        return resampled
-    return f"{STUDENT}, as n < {SMALL_SAMPLE}" if most < SMALL_SAMPLE else f"{resampled}; {STUDENT} where n < {SMALL_SAMPLE}"

@@ -41,8 +41,8 @@ def draw_means(values: FloatArray, weights: FloatArray | None = None, draws: int
 def weighted_mean(values: FloatArray, weights: FloatArray | None = None) -> float:
     """The mean of the values, exactly summed; of weighted values the sum of w x over the sum of w."""
     if weights is None:
-        return math.fsum(values) / len(values)
-    return math.fsum(weights * values) / math.fsum(weights)
+        return math.fsum(values.tolist()) / len(values)
+    return math.fsum((weights * values).tolist()) / math.fsum(weights.tolist())
 
 
 def influence(values: FloatArray, means: FloatArray | float, weights: FloatArray | None = None) -> FloatArray:
@@ -53,13 +53,13 @@ def influence(values: FloatArray, means: FloatArray | float, weights: FloatArray
     off: FloatArray = values - means
     if weights is None:
         return off
-    share = weights * (len(weights) / math.fsum(weights))
+    share = weights * (len(weights) / math.fsum(weights.tolist()))
     return off * (share if off.ndim == 1 else share[:, None])
 
 
 def effective_size(n: int, weights: FloatArray | None = None) -> float:
     """Kish's effective sample size (1965): the squared sum of weights over the sum of their squares; n if all are equal."""
-    return float(n) if weights is None else math.fsum(weights) ** 2 / math.fsum(weights * weights)
+    return float(n) if weights is None else math.fsum(weights.tolist()) ** 2 / math.fsum((weights * weights).tolist())
 
 
 def degrees_of_freedom(n: int, weights: FloatArray | None = None) -> float:

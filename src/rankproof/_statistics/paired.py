@@ -9,17 +9,22 @@ import numpy as np
 
 from rankproof._data.arrays import FloatArray
 from rankproof._statistics.distributions import normal_quantile, student_above, student_two_sided
+from rankproof._statistics.means import degrees_of_freedom, influence, weighted_mean
 
 _TIE = 1e-12
 
 
 @dataclass(frozen=True, slots=True)
 class PairedStatistics:
-    """Statistics of differences: mean, standard deviation (n - 1), and how many are above, at and below 0."""
+    """Statistics of differences: mean, standard deviation (n - 1), and how many are above, at and below 0.
+
+    With weights the mean is weighted, `deviation` is that of the influences on it, and `freedom` follows from the effective size.
+    """
 
     n: int
     mean: float
     deviation: float
+    freedom: float
     wins: int
     ties: int
     losses: int
@@ -47,15 +52,16 @@ def differences(one: FloatArray, other: FloatArray) -> FloatArray:
     return found
 
 
-def paired_statistics(differences: FloatArray) -> PairedStatistics:
+def paired_statistics(differences: FloatArray, weights: FloatArray | None = None) -> PairedStatistics:
     """The statistics of at least two differences, the same bits for any order of them."""
-    n, items = len(differences), differences.tolist()
-    mean = math.fsum(items) / n
-    if abs(mean) <= _TIE * max(map(abs, items)):
+    n, lowest, highest = len(differences), float(differences.min()), float(differences.max())
+    mean = weighted_mean(differences, weights) if highest > lowest else lowest
+    if abs(mean) <= _TIE * max(-lowest, highest):
         mean = 0.0
-    deviation = math.sqrt(math.fsum(np.square(differences - mean).tolist()) / (n - 1)) if max(items) > min(items) else 0.0
+    off = influence(differences, mean, weights)
+    deviation = math.sqrt(math.fsum(np.square(off).tolist()) / (n - 1)) if highest > lowest else 0.0
     wins, losses = int(np.count_nonzero(differences > 0)), int(np.count_nonzero(differences < 0))
-    return PairedStatistics(n, mean if deviation else items[0], deviation, wins, n - wins - losses, losses)
+    return PairedStatistics(n, mean, deviation, degrees_of_freedom(n, weights), wins, n - wins - losses, losses)
 
 
 def t_test_p(statistics: PairedStatistics) -> float | None:
@@ -65,7 +71,7 @@ def t_test_p(statistics: PairedStatistics) -> float | None:
     """
     if statistics.deviation == 0:
         return 1.0 if statistics.mean == 0 else None
-    return student_two_sided(statistics.mean / statistics.error, statistics.n - 1)
+    return student_two_sided(statistics.mean / statistics.error, statistics.freedom)
 
 
 def equivalence_p(statistics: PairedStatistics, margin: float) -> float:
@@ -75,7 +81,7 @@ def equivalence_p(statistics: PairedStatistics, margin: float) -> float:
     """
     if statistics.deviation == 0:
         return 1.0
-    return student_above((margin - abs(statistics.mean)) / statistics.error, statistics.n - 1)
+    return student_above((margin - abs(statistics.mean)) / statistics.error, statistics.freedom)
 
 
 POWER = 0.8

@@ -12,9 +12,13 @@ import numpy as np
 
 from rankproof._data.arrays import FloatArray, IntArray
 from rankproof._statistics.deterministic import ExactSum, products, random_words, stream_key, to_exact_sum
+from rankproof._statistics.distributions import normal_below
+from rankproof._statistics.paired import differences
 
 Kernel = Literal["native", "numpy"]
 MAX_EXACT_QUERIES = 14
+MAX_SAMPLED_QUERIES = 20_000
+"""With more queries than this, p is from the expansion of the distribution of the sum, which is more accurate than sampling."""
 _WORD = 64
 _BLOCK = {"native": 1 << 13, "numpy": 1 << 10}
 _FLIP_CELLS = 1 << 22
@@ -30,8 +34,14 @@ def randomisation_p(values: FloatArray, samples: int, seed: int, kernel: Kernel 
     """Two-sided p for each pair of columns, by the absolute mean difference.
 
     Exact over all 2^n sign flips for n <= 14; else (1 + hits) / (1 + samples), which is valid and never 0. A flip whose sum is
-    the observed one up to rounding is a hit.
+    the observed one up to rounding is a hit. For n > 20,000 see `expanded_p`.
     """
+    if len(values) > MAX_SAMPLED_QUERIES:
+        return _many_queries_p(values, samples, seed, kernel)
+    return _flipped_p(values, samples, seed, kernel)
+
+
+def _flipped_p(values: FloatArray, samples: int, seed: int, kernel: Kernel | None) -> FloatArray:
     numbers = to_exact_sum(values, values[:, :1])
     if len(values) <= MAX_EXACT_QUERIES:
         return _extreme_counts(numbers, all_signed_sums(numbers)) / float(2 ** len(values))
@@ -40,6 +50,65 @@ def randomisation_p(values: FloatArray, samples: int, seed: int, kernel: Kernel 
     for first in range(0, samples, block):
         hits += _extreme_counts(numbers, signed_sums(numbers.numbers, seed, first, min(block, samples - first), kernel))
     return (1 + hits) / (1 + samples)
+
+
+def _many_queries_p(values: FloatArray, samples: int, seed: int, kernel: Kernel | None) -> FloatArray:
+    """p of each pair by the expansion, or by flips where few queries differ or a few of them dominate the sum."""
+    systems = values.shape[1]
+    p = np.ones((systems, systems))
+    for one in range(systems):
+        for other in range(one):
+            apart = differences(values[:, one], values[:, other])
+            apart = apart[apart != 0]
+            if len(apart) <= MAX_SAMPLED_QUERIES or _is_dominated(apart):
+                both = np.column_stack([np.zeros(len(apart)), apart])
+                p[one, other] = _flipped_p(both, samples, seed, kernel)[0, 1] if len(apart) else 1.0
+            else:
+                p[one, other] = max(expanded_p(apart), 1 / (1 + samples))
+            p[other, one] = p[one, other]
+    return p
+
+
+_DOMINANCE = 1_000
+
+
+def _is_dominated(apart: FloatArray) -> bool:
+    """Whether the sum of fourth powers is that of fewer than a thousand equal differences."""
+    squares = np.square(apart)
+    return bool(squares.sum() ** 2 < _DOMINANCE * np.square(squares).sum())
+
+
+def expanded_p(apart: FloatArray) -> float:
+    """Two-sided p of the sign-flip test by the Edgeworth expansion to the fourth cumulant; the third is 0, by symmetry.
+
+    Differences that are all multiples of a step (P@10, Success@5) give sums two steps apart: the sum is then corrected for
+    continuity, and its cumulants by Sheppard's corrections (Kolassa and McCullagh 1990).
+    """
+    step, squares = _common_step(np.abs(apart)), np.square(apart)
+    variance = math.fsum(squares.tolist()) - step**2 / 3
+    kurtosis = (2 * step**4 / 15 - 2 * math.fsum(np.square(squares).tolist())) / variance**2
+    z = (abs(math.fsum(apart.tolist())) - step) / math.sqrt(variance)
+    density = math.exp(-z * z / 2) / math.sqrt(2 * math.pi)
+    above = normal_below(-z) + density * kurtosis / 24 * (z**3 - 3 * z)
+    return min(1.0, max(0.0, 2 * above))
+
+
+_STEP_TOLERANCE, _FINE_STEP, _STEP_VALUES = 1e-9, 1e-3, 1_000
+
+
+def _common_step(sizes: FloatArray) -> float:
+    """The largest number that all sizes are multiples of, up to rounding; 0 where it is so small that it does not matter."""
+    largest = float(sizes.max())
+    step = 0.0
+    for size in np.unique(sizes[:_STEP_VALUES]).tolist():
+        while size > _STEP_TOLERANCE * largest:
+            step, size = size, step % size
+            if size > step - _STEP_TOLERANCE * largest:
+                size = 0.0
+        if step < _FINE_STEP * largest:
+            return 0.0
+    multiples = sizes / step
+    return step if float(np.abs(multiples - np.rint(multiples)).max()) < 1e-6 else 0.0
 
 
 def signed_sums(numbers: IntArray, seed: int, first: int, count: int, kernel: Kernel) -> IntArray:

@@ -11,13 +11,12 @@ from typing import Any
 import numpy as np
 
 from rankproof._data.arrays import FloatArray
-from rankproof._statistics.intervals import UNBOUNDED, Interval
+from rankproof._statistics.intervals import Interval, mean_interval
 from rankproof._statistics.paired import differences
 from rankproof._tokenizer_lab.measured import (
     MeasuredSystem,
     QueryCondition,
     column_means,
-    confidence_intervals,
     is_conclusive,
     widen_interval,
 )
@@ -83,14 +82,13 @@ class ValueMatrix:
 
 
 def compute_differences(pairs: Sequence[ValueMatrix]) -> list[Difference]:
-    """The differences of pairs on the same queries, with the same resamples."""
-    per_query = [differences(column_means(pair.ours), column_means(pair.theirs)) for pair in pairs]
+    """The differences of pairs."""
     found = []
-    for pair, row, interval in zip(pairs, per_query, confidence_intervals(per_query, [UNBOUNDED] * len(per_query)), strict=True):
-        each = pair.between_repeats()
+    for pair in pairs:
+        row, each = differences(column_means(pair.ours), column_means(pair.theirs)), pair.between_repeats()
         same_sign = bool((each > 0).all() or (each < 0).all())
         middle = float(row.mean())
-        wide = widen_interval(interval, middle, *pair.repeats())
+        wide = widen_interval(mean_interval(row), middle, *pair.repeats())
         found.append(Difference(pair.one, pair.other, middle, wide, same_sign, int(each.size), pair.repeated))
     return found
 

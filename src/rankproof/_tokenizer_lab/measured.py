@@ -11,11 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankproof._analysis.values import resample_count
 from rankproof._data.arrays import FloatArray
 from rankproof._data.text import pluralise
 from rankproof._statistics.distributions import student_quantile
-from rankproof._statistics.intervals import Interval, interval_of, resampled_means
+from rankproof._statistics.intervals import Interval, mean_interval
 from rankproof._tokenizer_lab.systems import SystemFamily
 from rankproof._tokenizer_lab.token_counts import TokenCounts
 from rankproof.errors import UsageError
@@ -102,9 +101,9 @@ class MeasuredSystem:
 
     @cached_property
     def _intervals(self) -> dict[str, Interval | None]:
-        ranges = [parse_measure(name).range for name in self.values]
-        found = confidence_intervals([self.per_query(name) for name in self.values], ranges)
-        return {name: self._widened(name, one, within) for name, one, within in zip(self.values, found, ranges, strict=True)}
+        ranges = {name: parse_measure(name).range for name in self.values}
+        found = {name: mean_interval(self.per_query(name), within=within) for name, within in ranges.items()}
+        return {name: self._widened(name, found[name], within) for name, within in ranges.items()}
 
     def _widened(self, measure: str, interval: Interval | None, within: Interval) -> Interval | None:
         """The interval widened by the variance of the repeats, within the range of the measure."""
@@ -135,12 +134,6 @@ def column_means(rows: FloatArray) -> FloatArray:
     """The mean over the rows; a single row is returned unchanged."""
     found: FloatArray = rows[0] if len(rows) == 1 else rows.mean(axis=0)
     return found
-
-
-def confidence_intervals(columns: Sequence[FloatArray], within: Sequence[Interval]) -> list[Interval | None]:
-    """The 95% intervals of means over the same queries, with the same resamples (BCa, or Student's t for few queries)."""
-    resampled = resampled_means(np.column_stack(columns), resample_count(len(columns[0])), 0)
-    return [interval_of(one, resampled[:, at], "bca", 0.95, within[at]) for at, one in enumerate(columns)]
 
 
 DEFAULT_MEASURES = ("nDCG@10", "R@10", "RR", "R@1", "R@5", "P@1", "P@5", "P@10", "Success@10")

@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from rankproof._analysis.values import resample_count
 from rankproof._charts.curves import Curve, curve_chart
 from rankproof._charts.figure import figure_style, saved
 from rankproof._charts.heatmap import Heatmap, heatmap_chart
@@ -49,7 +48,7 @@ def quality(comparison: TokenizerComparison, settings: PlotSettings) -> Chart:
     """One panel per measure, one bar per system under the base condition."""
     entries, measures = comparison.at_condition(comparison.base_condition), comparison.measures
     best = ["darker and bold: the highest"] if len(entries) > 1 else []
-    notes = [_where(comparison), "; ".join((_how(entries), *best, *_hatching(entries)))]
+    notes = [_where(comparison), "; ".join((_HOW, *best, *_hatching(entries)))]
     groups = []
     for name in measures:
         plain = column_name(name)
@@ -85,7 +84,7 @@ def pareto(comparison: TokenizerComparison, settings: PlotSettings) -> Chart:
     """The main measure against the median time of a query."""
     entries, measure = comparison.at_condition(comparison.base_condition), comparison.main
     title = f"{full_name(parse_measure(measure))}, against latency"
-    notes = [f"{_where(comparison)}, {comparison.store}", "; ".join((_how(entries), *_hatching(entries)))]
+    notes = [f"{_where(comparison)}, {comparison.store}", "; ".join((_HOW, *_hatching(entries)))]
     times = [max(float(np.median(entry.ms("total"))), 1e-6) for entry in entries]
     systems = [
         ParetoPoint(entry.system, time, entry.mean(measure), entry.interval(measure), filled=is_conclusive(entry))
@@ -100,7 +99,7 @@ def typos(comparison: TokenizerComparison, settings: PlotSettings) -> Chart:
     """One line per system over the number of random edits per query."""
     entries, measure = comparison.at_condition(comparison.base_condition), comparison.main
     title = f"{full_name(parse_measure(measure))}, with typos"
-    notes = [_where(comparison), "; ".join((_how(entries), "points are shifted to be visible", *_hatching(entries)))]
+    notes = [_where(comparison), "; ".join((_HOW, "points are shifted to be visible", *_hatching(entries)))]
     curves = [_curve(comparison, system, at) for at, system in enumerate(comparison.systems)]
     side = _APART * len(curves) / 2 + 0.05
     ticks = tuple(Tick(edits, str(edits)) for edits in comparison.edits)
@@ -141,10 +140,7 @@ def _where(comparison: TokenizerComparison, *, condition: bool = True) -> str:
     return f"{comparison.dataset}{language}, n = {pluralise(len(entries[0].queries), 'query', 'queries')}{models}"
 
 
-def _how(entries: Sequence[MeasuredSystem]) -> str:
-    """The method of the intervals."""
-    n = len(entries[0].queries)
-    return f"whiskers: 95% intervals ({describe_interval_method('bca', resample_count(n), n, n)})"
+_HOW = f"whiskers: 95% intervals ({describe_interval_method()})"
 
 
 def _hatching(entries: Sequence[MeasuredSystem]) -> list[str]:

@@ -20,7 +20,7 @@ from rankproof._data.text import format_value, pluralise
 from rankproof._evaluation.result import MeasureResult, Result, SystemResult
 from rankproof._results.experiment_result import ExperimentResult
 from rankproof._statistics.distributions import normal_quantile
-from rankproof._statistics.intervals import Interval, describe_interval_method, mean_interval
+from rankproof._statistics.intervals import describe_interval_method, mean_interval
 from rankproof.errors import for_message
 
 TOKEN_SET_F1 = "F1(tokens='set')"
@@ -198,15 +198,13 @@ def _common_queries(values: Mapping[str, MeasureResult]) -> set[str]:
     return set.intersection(*(set(one.query_ids) for one in values.values()))
 
 
-def means_table(inputs: AnalysisInput, *, level: float = 0.95, resamples: int = 10_000, seed: int = 0) -> Table:
+def means_table(inputs: AnalysisInput, *, level: float = 0.95) -> Table:
     """The mean and interval of each system and measure, with the notes of the evaluation."""
     rows: list[tuple[CellValue, ...]] = []
-    sizes: list[int] = []
     for system in inputs.result.systems:
         for name, one in system.measures.items():
-            interval = _interval(one, level, resamples, seed)
+            interval = mean_interval(one.values, level=level, within=one.measure.range)
             rows.append((system.name, name, one.queries, one.value if one.queries else None, interval))
-            sizes.append(one.queries)
     n = pluralise(len(inputs.result.queries), "query", "queries")
     return Table(
         name="answer measures",
@@ -216,18 +214,12 @@ def means_table(inputs: AnalysisInput, *, level: float = 0.95, resamples: int = 
             Column("measure"),
             Column("n", "count", "queries of the mean"),
             Column("value", "value", "mean"),
-            Column(f"{level:.0%} interval", "interval", describe_interval_method("bca", resamples, min(sizes), max(sizes))),
+            Column(f"{level:.0%} interval", "interval", describe_interval_method()),
         ),
         rows=tuple(rows),
         notes=_notes(inputs),
-        facts={"n": len(inputs.result.queries), "level": level, "resamples": resamples, "seed": seed},
+        facts={"n": len(inputs.result.queries), "level": level},
     )
-
-
-def _interval(one: MeasureResult, level: float, resamples: int, seed: int) -> Interval | None:
-    if not one.queries:
-        return None
-    return mean_interval(one.values, level=level, resamples=resamples, seed=seed, within=one.measure.range)
 
 
 def _notes(inputs: AnalysisInput) -> tuple[str, ...]:

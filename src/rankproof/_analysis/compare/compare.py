@@ -22,7 +22,7 @@ from rankproof._data.text import pluralise
 from rankproof._evaluation.result import Result
 from rankproof._results.experiment_result import ExperimentResult
 from rankproof._statistics.correction import Correction
-from rankproof._statistics.intervals import SMALL_SAMPLE, STUDENT, BootstrapMethod, Interval
+from rankproof._statistics.intervals import SMALL_SAMPLE, Interval, IntervalMethod
 from rankproof._statistics.permutation import smallest_p, why_not_significant
 from rankproof.errors import UsageError, type_phrase
 
@@ -82,7 +82,7 @@ def compare(
     measures: MeasuresLike = None,
     test: Test = "randomisation",
     correction: Correction = "holm",
-    interval: BootstrapMethod = "bca",
+    interval: IntervalMethod = "t",
     alpha: float = 0.05,
     equivalence: float | None = None,
     samples: int = 100_000,
@@ -143,7 +143,7 @@ def power_notes(found: Sequence[PairComparison], n: int, options: CompareOptions
             " p is from the sign-flip test"
         )
     if n < SMALL_SAMPLE:
-        yield f"n = {n} queries is a small sample: intervals are {STUDENT}, which assumes normal differences, and are approximate"
+        yield f"n = {n} queries is a small sample: intervals are approximate"
     if any(one.verdict == "not significant" and _excludes_zero(one.observed.interval) for one in found):
         is_corrected = tests > 1 and options.correction != "none"
         why = "p is corrected for all pairs of its measure" if is_corrected else "p is from a different method"

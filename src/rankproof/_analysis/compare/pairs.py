@@ -26,7 +26,15 @@ from rankproof._statistics.correction import (
     level_of,
     setting_error,
 )
-from rankproof._statistics.intervals import BootstrapMethod, Interval, describe_interval_method, interval_of, resampled_means
+from rankproof._statistics.intervals import (
+    Interval,
+    IntervalMethod,
+    bootstrap_interval,
+    describe_interval_method,
+    enough_differ,
+    mean_interval,
+    resampled_means,
+)
 from rankproof._statistics.paired import (
     PairedStatistics,
     detectable_difference,
@@ -36,7 +44,7 @@ from rankproof._statistics.paired import (
     queries_needed,
     t_test_p,
 )
-from rankproof._statistics.permutation import MAX_EXACT_QUERIES, fewest_queries, randomisation_p
+from rankproof._statistics.permutation import MAX_EXACT_QUERIES, MAX_SAMPLED_QUERIES, fewest_queries, randomisation_p
 from rankproof.errors import UsageError, for_message
 from rankproof.measures._base import Measure
 from rankproof.measures._parse import MeasureLike, parse_measures
@@ -129,16 +137,16 @@ Test = Literal["randomisation", "t"]
 
 @dataclass(frozen=True, slots=True)
 class CompareOptions(SamplingOptions):
-    """Options of a comparison; `equivalence` is the margin of the equivalence tests, `resamples` is for the intervals."""
+    """Options of a comparison; `equivalence` is the margin of the equivalence tests, `resamples` is for bootstrap intervals."""
 
     test: Test = "randomisation"
     correction: Correction = "holm"
-    interval: BootstrapMethod = "bca"
+    interval: IntervalMethod = "t"
     equivalence: float | None = None
     resamples: int = 10_000
 
     def __post_init__(self) -> None:
-        for name, choices in (("test", Test), ("correction", Correction), ("interval", BootstrapMethod)):
+        for name, choices in (("test", Test), ("correction", Correction), ("interval", IntervalMethod)):
             check_choice(name, getattr(self, name), choices)
         SamplingOptions.__post_init__(self)
         if self.equivalence is not None:
@@ -156,8 +164,9 @@ class CompareOptions(SamplingOptions):
     def describe(self, n: int, tests: int) -> str:
         """The method in one sentence."""
         flips = f"exact, all {2**n:,} flips" if self.is_exact(n) else f"{self.samples:,} flips"
+        flips = flips if n <= MAX_SAMPLED_QUERIES else f"all flips by Edgeworth expansion, as n > {MAX_SAMPLED_QUERIES:,}"
         test = "paired t-test" if self.test == "t" else f"sign-flip randomisation test ({flips})"
-        method = describe_interval_method(self.interval, self.resamples, n, n)
+        method = describe_interval_method(self.interval, self.resamples)
         interval = f"{self.percent} intervals per pair, not corrected ({method})"
         corrected, queries = self._corrected(tests), pluralise(n, "query", "queries")
         return f"Method: {test}, two-sided, alpha {self.alpha:g}, {corrected}; {interval}; seed {self.seed}; n = {queries}."
@@ -189,8 +198,8 @@ Pair = tuple[int, int, int]
 class ObservedDifference:
     """Two systems under one measure, before correction for multiple tests.
 
-    `p` is that of the chosen test, or of the sign-flip test if there is no t-test. `interval` is None if every query differs by
-    the same amount.
+    `p` is that of the chosen test, or of the sign-flip test if there is no t-test. `interval` is None if few queries
+    differ, or all by the same amount.
     """
 
     measure: Measure
@@ -277,23 +286,35 @@ def _better_first(joined: JoinedValues, place: int, one: int, other: int) -> Pai
 
 
 def _observe_all(joined: JoinedValues, pairs: Sequence[Pair], options: CompareOptions) -> list[ObservedDifference]:
-    measures, n, systems = joined.values.shape
-    columns = joined.values.transpose(1, 0, 2).reshape(n, measures * systems)
-    means = resampled_means(columns, options.resamples, options.seed).reshape(-1, measures, systems)
     flip_p = [randomisation_p(values, options.samples, options.seed) for values in joined.values]
-    return [_observe(joined, pair, flip_p[pair[0]], means, options) for pair in pairs]
+    by_query = [differences(joined.values[place, :, one], joined.values[place, :, other]) for place, one, other in pairs]
+    intervals = _intervals(by_query, [joined.measures[place].range for place, *_ in pairs], options)
+    return [
+        _observe(joined, pair, float(flip_p[pair[0]][pair[1:]]), apart, interval, options)
+        for pair, apart, interval in zip(pairs, by_query, intervals, strict=True)
+    ]
+
+
+def _intervals(by_query: Sequence[FloatArray], ranges: Sequence[Interval], options: CompareOptions) -> list[Interval | None]:
+    """The interval of each mean difference; resamples are drawn if a bootstrap interval is asked for."""
+    level, method = 1 - options.alpha, options.interval
+    if method == "t":
+        within = [(low - high, high - low) for low, high in ranges]
+        each = zip(by_query, within, strict=True)
+        return [mean_interval(apart, level=level, within=range_) if enough_differ(apart) else None for apart, range_ in each]
+    means = resampled_means(np.column_stack(by_query), options.resamples, options.seed)
+    return [
+        bootstrap_interval(apart, means[:, at], method, level) if enough_differ(apart) else None
+        for at, apart in enumerate(by_query)
+    ]
 
 
 def _observe(
-    joined: JoinedValues, pair: Pair, flip_p: FloatArray, means: FloatArray, options: CompareOptions
+    joined: JoinedValues, pair: Pair, by_flips: float, by_query: FloatArray, interval: Interval | None, options: CompareOptions
 ) -> ObservedDifference:
     place, one, other = pair
-    values = joined.values[place]
-    by_query = differences(values[:, one], values[:, other])
-    statistics = paired_statistics(by_query)
-    by_t, by_flips = t_test_p(statistics), float(flip_p[one, other])
-    low, high = joined.measures[place].range
-    resampled = means[:, place, one] - means[:, place, other]
+    values, statistics = joined.values[place], paired_statistics(by_query)
+    by_t = t_test_p(statistics)
     return ObservedDifference(
         measure=joined.measures[place],
         one=joined.systems[one],
@@ -301,7 +322,7 @@ def _observe(
         value=math.fsum(values[:, one].tolist()) / len(values),
         other_value=math.fsum(values[:, other].tolist()) / len(values),
         differences=statistics,
-        interval=interval_of(by_query, resampled, options.interval, 1 - options.alpha, (low - high, high - low)),
+        interval=interval,
         t_p=by_t,
         randomisation_p=by_flips,
         p=by_t if options.test == "t" and by_t is not None else by_flips,

@@ -10,7 +10,7 @@ from rankproof._analysis.values import format_points
 from rankproof._data.table import CellValue, Column, Table
 from rankproof._data.text import format_p, pluralise
 from rankproof._statistics.correction import CORRECTION_NAMES
-from rankproof._statistics.intervals import SMALL_SAMPLE
+from rankproof._statistics.intervals import MIN_DIFFERENT
 from rankproof._statistics.paired import POWER
 from rankproof.errors import for_message
 from rankproof.measures._base import Measure
@@ -43,7 +43,9 @@ def _signed(observed: ObservedDifference) -> str:
 
 def _interval(observed: ObservedDifference, options: CompareOptions) -> str:
     if observed.interval is None:
-        return "no interval, as every query differs by the same amount"
+        wins, losses = observed.differences.wins, observed.differences.losses
+        few = f"only {pluralise(wins + losses, 'query differs', 'queries differ')}"
+        return f"no interval, as {few if wins + losses < MIN_DIFFERENT else 'every query differs by the same amount'}"
     low, high = (format_points(end, observed.measure).removesuffix(" pp") for end in observed.interval)
     return f"{options.percent} interval {low} to {high}"
 
@@ -84,7 +86,7 @@ def verdict_table(
         Column(
             f"{options.percent} interval",
             "interval",
-            "of the difference, not corrected for multiple tests; empty if the difference is the same for every query",
+            "of the difference, not corrected for multiple tests; empty if few queries differ, or all by the same amount",
         ),
     )
     cells = tuple(
@@ -157,7 +159,7 @@ def comparison_facts(joined: JoinedValues, options: CompareOptions, tests: int) 
         "samples": options.samples,
         "correction": options.correction,
         "alpha": options.alpha,
-        "interval": options.interval if n >= SMALL_SAMPLE else "student",
+        "interval": options.interval,
         "resamples": options.resamples,
         "equivalence": options.equivalence,
         "power": POWER,

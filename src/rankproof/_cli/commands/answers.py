@@ -114,7 +114,7 @@ def _tables(answer_input: AnswerInput, args: argparse.Namespace) -> Iterator[Tab
     from rankproof._analysis.answers.quality import means_table, retrieval_table
     from rankproof._cli.options import known_profiles
 
-    yield means_table(answer_input.inputs, level=1 - args.alpha, seed=args.seed)
+    yield means_table(answer_input.inputs, level=1 - args.alpha)
     if len(answer_input.answers) > 1:
         yield from _comparison_tables(answer_input, args)
     yield reasons_tables({system: list(answer_input.records(system)) for system in answer_input.answers})

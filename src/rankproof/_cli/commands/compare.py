@@ -35,7 +35,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--test", choices=("randomisation", "t"), default="randomisation", help="the test (default: randomisation)"
     )
     add_correction_option(group)
-    group.add_argument("--interval", choices=("bca", "percentile"), default="bca", help="bootstrap interval (default: bca)")
+    group.add_argument(
+        "--interval",
+        choices=("t", "bca", "percentile"),
+        default="t",
+        help="Student's t, or bootstrap: bca, percentile (default: t)",
+    )
     group.add_argument(
         "--equivalence", type=any_float, metavar="D", help="also test for equivalence within this difference, such as 0.01"
     )

@@ -8,7 +8,6 @@ from rankproof._analysis.answers.causes import reasons_tables
 from rankproof._analysis.answers.inputs import answer_input_from_results
 from rankproof._analysis.answers.quality import answer_findings, means_table, retrieval_table
 from rankproof._analysis.bands import builtin_profiles
-from rankproof._analysis.values import resample_count
 from rankproof._charts.model import Medium
 from rankproof._charts.rows import ValueRow, dot_chart
 from rankproof._charts.svg import svg_of
@@ -28,7 +27,7 @@ def answers_section(context: ReportContext) -> Section | None:
         return None
     inputs, profile = answer_input_from_results(context.results), builtin_profiles()["rag"]
     reasons = reasons_tables({name: tuple(inputs.records(name)) for name in inputs.answers})
-    means = means_table(inputs.inputs, resamples=resample_count(len(context.results.answers.queries)))
+    means = means_table(inputs.inputs)
     return Section(
         key="answers",
         title="Answers",
