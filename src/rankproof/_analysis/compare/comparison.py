@@ -39,7 +39,7 @@ from rankproof._data.text import pluralise
 from rankproof._evaluation.evaluate import evaluate_runs
 from rankproof._evaluation.result import Result, SystemResult
 from rankproof._statistics.correction import CORRECTION_NAMES
-from rankproof._statistics.intervals import Interval, student_interval
+from rankproof._statistics.intervals import Interval, enough_differ, mean_interval
 from rankproof.errors import UsageError, for_message
 from rankproof.measures._base import Measure
 from rankproof.measures._parse import parse_measure, parse_measures
@@ -250,7 +250,7 @@ def _tested(joined: JoinedValues, baseline: str | None, options: CompareOptions)
 
 def _interval_of(options: CompareOptions) -> Any:
     def interval(differences: FloatArray) -> Interval | None:
-        return None if np.ptp(differences) == 0 else student_interval(differences, 1 - options.alpha)
+        return mean_interval(differences, level=1 - options.alpha) if enough_differ(differences) else None
 
     return interval
 
