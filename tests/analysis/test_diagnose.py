@@ -194,6 +194,21 @@ def test_an_experiment_with_one_system_has_its_tables_of_steps() -> None:
     ]
 
 
+def test_a_system_with_a_baseline_has_its_gain_and_the_last_one_its_upper_bound() -> None:
+    qrels = {"q1": {"a": 1}, "q2": {"d": 1}}
+    runs = {"first": {"q1": ["x", "a"], "q2": ["x", "d"]}, "second": {"q1": ["a", "x"], "q2": ["x", "d"]}}
+    inputs = input_of(qrels, runs, measures=["RR@10", "R@100"])
+    systems = [SystemRun(name, "retrieval", {}, inputs.runs[name], {}, 0.0, 0, None, None, {}) for name in runs]
+    systems[1] = replace(systems[1], baseline="first")
+    tables = {table.name: table for table in diagnose(replace(inputs, system_runs=tuple(systems)))}
+    gains = [(row["system"], row["baseline"], row["pp gained"], row["relative"]) for row in tables["gains"].records()]
+    assert gains == [("first", None, None, None), ("second", "first", 25.0, 0.5)]
+    assert tables["moves"].sentences[-1] == (
+        "second has RR@10 .750; its best reranking has 1.000: 25.0 pp from a better order, and 0.0 pp more only from better"
+        " retrieval."
+    )
+
+
 def test_systems_with_different_queries_each_have_their_n() -> None:
     ranks = {"one": ranked_at({"q1": 1, "q2": 1}), "two": ranked_at({"q2": 1})}
     inputs = input_of(one_target(["q1", "q2"]), ranks, documents=100, skip_missing=True)

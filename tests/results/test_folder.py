@@ -95,7 +95,14 @@ def test_hostile_ids_and_names_are_kept(tmp_path: Path, hostile: str) -> None:
 
 
 @examples(25)
-@given(st.lists(st.text(min_size=1).filter(lambda text: text.isprintable() or "\n" in text), min_size=2, max_size=4, unique=True))
+@given(
+    st.lists(
+        st.text(min_size=1).filter(lambda text: "\0" not in text and (text.isprintable() or "\n" in text)),
+        min_size=2,
+        max_size=4,
+        unique=True,
+    )
+)
 def test_any_ids_are_kept(tmp_path_factory: pytest.TempPathFactory, ids: list[str]) -> None:
     folder = tmp_path_factory.mktemp("any")
     results = small_results(ids, ids, ids)

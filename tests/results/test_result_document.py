@@ -1,124 +1,185 @@
-"""Every field of result.json is checked when a results folder is loaded."""
+"""Every value of result.json is checked when a results folder is loaded.
+
+The values are taken from a file as it is written, not from the declarations that the reader follows.
+"""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import MISSING, fields, is_dataclass, replace
+from collections.abc import Iterator
+from dataclasses import fields, replace
 from pathlib import Path
-from types import NoneType
-from typing import Any, Literal, get_args, get_origin, get_type_hints
+from typing import Any
 
 import pytest
 
+from rankproof import evaluate
 from rankproof._evaluation.notes import Note
+from rankproof._evaluation.result import Result
 from rankproof._results.document import ResultDocument, RunDocument
 from rankproof._results.folder import load_results, save_results
 from rankproof.errors import InputError
 from support.answering_results import QUERIES, answering_results
+from support.small_results import MEASURES
 
-FIRST_KEY = "*"
-Steps = tuple[str | int, ...]
-REQUIRED_ON_DISK = ("sha256", "run")
-"""Left out only of documents that are printed."""
-
-
-def every_field(kind: Any, steps: Steps = ()) -> Iterator[tuple[Steps, Any, bool]]:
-    """The path, the type and whether it may be missing, of each field and of the first item of each array and object."""
-    kind = next((one for one in get_args(kind) if one is not NoneType), kind) if NoneType in get_args(kind) else kind
-    if is_dataclass(kind):
-        hints = get_type_hints(kind)
-        for one in fields(kind):
-            optional = one.default is not MISSING and one.name not in REQUIRED_ON_DISK
-            yield (*steps, one.name), hints[one.name], optional
-            yield from every_field(hints[one.name], (*steps, one.name))
-    elif get_origin(kind) in (tuple, list):
-        yield (*steps, 0), get_args(kind)[0], True
-        yield from every_field(get_args(kind)[0], (*steps, 0))
-    elif get_origin(kind) is Mapping and get_args(kind)[1] is not Any:
-        yield (*steps, FIRST_KEY), get_args(kind)[1], True
-        yield from every_field(get_args(kind)[1], (*steps, FIRST_KEY))
+ANYTHING = {"stage", "facts", "provenance"}
+"""Objects with any content."""
+NAMED = {"measures", "gain_pp", "times_ms", "counts", "judged_documents", "sha256"}
+"""Objects whose keys are names, and so are `per_query` of measures."""
+CAN_BE_NULL = {"systems[0].baseline", "systems[0].throughput", "chunks", "answers"}
+CAN_BE_MISSING = {"chunks", "answers"}
+OTHER_ERRORS = {"format", "schema"}
+Step = str | int
 
 
-def wrong_value(kind: Any) -> Any:
-    if NoneType in get_args(kind):
-        kind = next(one for one in get_args(kind) if one is not NoneType)
-    if kind in (str, bool):
-        return 7
-    if kind in (int, float) or get_origin(kind) is Literal:
-        return "seven"
-    return [] if is_dataclass(kind) or get_origin(kind) is Mapping else {}
+def values_of(value: Any, steps: tuple[Step, ...] = ()) -> Iterator[tuple[tuple[Step, ...], Any]]:
+    """Each value with the steps to it; of arrays the first item, of objects with names the first one."""
+    last = steps[-1] if steps else ""
+    if isinstance(value, list):
+        children = [(0, value[0])]
+    elif isinstance(value, dict) and last not in ANYTHING:
+        children = list(value.items())[:1] if last in NAMED or last == "per_query" else list(value.items())
+    else:
+        children = []
+    for key, child in children:
+        yield (*steps, key), child
+        yield from values_of(child, (*steps, key))
 
 
-def parent_of(document: Any, steps: Steps) -> tuple[Any, Any, str]:
-    """The object or array that holds the value, its key there, and its path in words."""
-    path = ""
-    for at, step in enumerate(steps):
-        key = next(iter(document)) if step == FIRST_KEY else step
-        path += f"[{key}]" if isinstance(key, int) else f".{key}" if path else str(key)
-        if at == len(steps) - 1:
-            return document, key, path
-        document = document[key]
-    raise AssertionError("no step")
+def path_of(steps: tuple[Step, ...]) -> str:
+    return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in steps).removeprefix(".")
 
 
-FIELDS = [found for found in every_field(ResultDocument) if found[0] not in (("format",), ("schema",))]
+def is_key(steps: tuple[Step, ...]) -> bool:
+    """Whether it is a field of an object, not an item of an array or of an object with names."""
+    parent = steps[-2] if len(steps) > 1 else ""
+    return isinstance(steps[-1], str) and parent not in NAMED and parent != "per_query"
+
+
+def wrong_values(value: Any, steps: tuple[Step, ...]) -> list[Any]:
+    """Values of another type; a whole number is a number, and no boolean is one."""
+    if isinstance(value, bool | str):
+        return [7, "other"] if steps[-1] == "kind" else [7]
+    if isinstance(value, int):
+        return ["seven", 1.5, True]
+    if isinstance(value, float):
+        return ["seven", True]
+    return [{}, 7] if isinstance(value, list) else [[], 7]
+
+
+def with_note(result: Result) -> Result:
+    note = Note("code", 1, "text")
+    return replace(result, systems=tuple(replace(system, notes=(note, *system.notes)) for system in result.systems))
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Results with at least one item in every array and object."""
+    """Results with at least one item in every array and object, and no null."""
     results = answering_results()
+    assert results.answers is not None
     first, second = results.system_runs
     first = replace(first, run=first.run.restricted_to(QUERIES[1:]), baseline=second.name, counts=second.counts, notes=("slow",))
-    noted = replace(results.result.systems[0], notes=(Note("code", 1, "text"),))
-    result = replace(results.result, systems=(noted, *results.result.systems[1:]))
-    results = replace(results, system_runs=(first, second), result=result, chunks=result, notes=("a note",))
+    systems = (replace(first, throughput=3.5), second)
+    result = with_note(evaluate(results.qrels, {system.name: system.run for system in systems}, MEASURES))
+    answers = with_note(results.answers)
+    results = replace(results, system_runs=systems, result=result, chunks=result, answers=answers, notes=("a note",))
     return Path(save_results(results, tmp_path_factory.mktemp("document") / "out"))
 
 
-def name_of(steps: Any) -> str:
-    return ".".join(map(str, steps)) if isinstance(steps, tuple) else ""
+@pytest.fixture(scope="module")
+def written(folder: Path) -> str:
+    return (folder / "result.json").read_text(encoding="utf-8")
 
 
-def assert_refused(folder: Path, document: Any, what: str) -> None:
+@pytest.fixture(scope="module")
+def values(written: str) -> list[tuple[tuple[Step, ...], Any]]:
+    return [one for one in values_of(json.loads(written)) if one[0][0] not in OTHER_ERRORS]
+
+
+def load_with(folder: Path, document: Any) -> Any:
+    """The results with another result.json, or the error without the name of the file."""
     file = folder / "result.json"
     saved = file.read_bytes()
     file.write_text(json.dumps(document), encoding="utf-8")
     try:
-        with pytest.raises(InputError, match=f"^{re.escape(str(file))}: {re.escape(what)}"):
-            load_results(folder)
+        return load_results(folder)
+    except InputError as error:
+        return str(error).removeprefix(f"{file}: ")
     finally:
         file.write_bytes(saved)
 
 
-def test_the_folder_has_every_field(folder: Path) -> None:
-    document = json.loads((folder / "result.json").read_text(encoding="utf-8"))
-    for steps, _, _ in FIELDS:
-        inner, key, _ = parent_of(document, steps)
-        assert isinstance(inner, list) or key in inner
+def parent_of(document: Any, steps: tuple[Step, ...]) -> Any:
+    for step in steps[:-1]:
+        document = document[step]
+    return document
+
+
+def test_the_file_has_every_kind_of_value(written: str, values: list[tuple[tuple[Step, ...], Any]]) -> None:
+    document = json.loads(written)
+    assert set(document) == {one.name for one in fields(ResultDocument)}
     assert set(document["systems"][0]["run"]) == {one.name for one in fields(RunDocument)}
+    assert [path_of(steps) for steps, value in values if value is None or value in ([], {})] == []
+    assert len(values) > 80
 
 
-@pytest.mark.parametrize(("steps", "kind"), [found[:2] for found in FIELDS], ids=name_of)
-def test_a_field_of_a_wrong_type_is_refused_with_file_and_path(folder: Path, steps: Steps, kind: Any) -> None:
-    document = json.loads((folder / "result.json").read_text(encoding="utf-8"))
-    inner, key, path = parent_of(document, steps)
-    inner[key] = wrong_value(kind)
-    assert_refused(folder, document, f"{path} is not ")
+def test_a_value_of_another_type_is_refused_with_file_and_path(
+    folder: Path, written: str, values: list[tuple[tuple[Step, ...], Any]]
+) -> None:
+    accepted = {}
+    for steps, value in values:
+        for wrong in wrong_values(value, steps):
+            document = json.loads(written)
+            parent_of(document, steps)[steps[-1]] = wrong
+            found = load_with(folder, document)
+            if not re.match(rf"{re.escape(path_of(steps))} is not (text|a whole number|a number|true|an |one of)", str(found)):
+                accepted[path_of(steps), repr(wrong)] = found
+    assert accepted == {}
 
 
-@pytest.mark.parametrize("steps", [steps for steps, _, optional in FIELDS if not optional], ids=name_of)
-def test_a_missing_field_is_refused_with_file_and_path(folder: Path, steps: Steps) -> None:
-    document = json.loads((folder / "result.json").read_text(encoding="utf-8"))
-    inner, key, path = parent_of(document, steps)
-    del inner[key]
-    assert_refused(folder, document, f"{path} is missing")
+def test_null_is_refused_where_no_value_can_be_unknown(
+    folder: Path, written: str, values: list[tuple[tuple[Step, ...], Any]]
+) -> None:
+    other = {}
+    for steps, _ in values:
+        document = json.loads(written)
+        parent_of(document, steps)[steps[-1]] = None
+        found, path = load_with(folder, document), path_of(steps)
+        is_refused = str(found).startswith((f"{path} is not ", f"{path} is missing"))
+        if is_refused != (path not in CAN_BE_NULL):
+            other[path] = found
+    assert other == {}
+
+
+def test_a_missing_key_is_refused_with_file_and_path(
+    folder: Path, written: str, values: list[tuple[tuple[Step, ...], Any]]
+) -> None:
+    other = {}
+    for steps in (steps for steps, _ in values if is_key(steps)):
+        document = json.loads(written)
+        del parent_of(document, steps)[steps[-1]]
+        found, path = load_with(folder, document), path_of(steps)
+        if str(found).startswith(f"{path} is missing; ") != (path not in CAN_BE_MISSING):
+            other[path] = found
+    assert other == {}
+
+
+def test_a_key_that_is_not_known_is_ignored(folder: Path, written: str, values: list[tuple[tuple[Step, ...], Any]]) -> None:
+    expected = load_results(folder)
+    for steps in (steps for steps, value in values if isinstance(value, dict) and steps[-1] not in NAMED | ANYTHING):
+        if steps[-1] == "per_query":
+            continue
+        document = json.loads(written)
+        inner = parent_of(document, steps)[steps[-1]]
+        inner["unknown"] = {"x": 1}
+        found = load_with(folder, document)
+        assert not isinstance(found, str), f"{path_of(steps)}: {found}"
+        assert repr(found.result.means) == repr(expected.result.means)
 
 
 @pytest.mark.parametrize("part", ["embed", "search", "rerank", "generate", "total"])
-def test_a_missing_part_of_the_time_is_refused(folder: Path, part: str) -> None:
-    document = json.loads((folder / "result.json").read_text(encoding="utf-8"))
+def test_a_missing_part_of_the_time_is_refused(folder: Path, written: str, part: str) -> None:
+    document = json.loads(written)
     del document["systems"][1]["times_ms"][part]
-    assert_refused(folder, document, f"systems[1].times_ms.{part} is missing")
+    assert load_with(folder, document).startswith(f"systems[1].times_ms.{part} is missing; ")
