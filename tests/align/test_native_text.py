@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from itertools import product
+from unittest.mock import patch
 
 import pytest
 from hypothesis import given
@@ -15,10 +16,11 @@ from rankproof._align import reference
 from rankproof._align.hits import Hits, JudgedQueries
 from rankproof._data.ordering import ReadOptions
 from rankproof._data.qrels import Qrels
-from rankproof._data.run import Run
+from rankproof._formats import native as tables
 from rankproof._formats import trec
 from rankproof._formats.rows import ParseOptions, build_run
-from rankproof._formats.trec import native_qrels, native_run
+from rankproof._formats.trec import TREC
+from rankproof._io.streams import ByteSource
 from support.examples import examples
 from support.native_cases import (
     BLOCKS,
@@ -26,12 +28,15 @@ from support.native_cases import (
     assert_same_hits,
     assert_same_judged,
     judged_at_random,
+    noisy,
     outcome,
     qrels_text,
     readings,
     rows_at_random,
     run_text,
     source_of,
+    usually,
+    values_of,
 )
 
 native = pytest.importorskip("rankproof._align.native", exc_type=ImportError)
@@ -47,20 +52,6 @@ ODD_GRADES = ["1001", "x", "1.0", "99999999999999999999", "-9223372036854775809"
 SPACES = [" ", "\t", "  ", " \t", "\v", "\f"]
 ENDS = ["\n", "\r\n", "\r", "\n\n", "\n# note\n", "\r\r\n", "\n \t\n"]
 STARTS = ["", "", "\ufeff", "\n", "# first\n", " ", "\ufeff#\n"]
-NOISE = [
-    b"\xff",
-    b"\xe9",
-    b"\xed\xa0\x80",
-    b"\x00",
-    b"\xc2\x85",
-    b"\xef\xbb\xbf",
-    b"\xff\xfe",
-    b"#",
-    b"\n",
-    b"\r",
-    b" ",
-    b"\xe2\x80",
-]
 
 
 def lines_of(columns: list[st.SearchStrategy[str]]) -> st.SearchStrategy[str]:
@@ -75,17 +66,6 @@ def texts_of(line: st.SearchStrategy[str], *, most: int = 24) -> st.SearchStrate
     """A whole text, sometimes with noise bytes in it and sometimes cut off."""
     whole = st.tuples(st.sampled_from(STARTS), st.lists(line, max_size=most).map("".join)).map("".join).map(str.encode)
     return st.one_of(whole, whole, noisy(whole), whole.flatmap(lambda text: st.integers(0, len(text)).map(lambda at: text[:at])))
-
-
-@st.composite
-def noisy(draw: st.DrawFn, texts: st.SearchStrategy[bytes]) -> bytes:
-    text = draw(texts)
-    at = draw(st.integers(0, len(text)))
-    return text[:at] + draw(st.sampled_from(NOISE)) + text[at:]
-
-
-def usually(common: list[str], rare: list[str]) -> st.SearchStrategy[str]:
-    return st.sampled_from(common * (1 + 12 * len(rare) // len(common)) + rare)
 
 
 def runs(queries: list[str]) -> st.SearchStrategy[bytes]:
@@ -131,19 +111,14 @@ def test_a_text_run_gives_what_the_reference_gives(text: bytes, read_options: Re
     assert_same_hits(found, outcome(lambda: reference.align_text(theirs, source_of(text), read_options)))
 
 
-def values_of(run: Run) -> list[object]:
-    """Everything that a run holds, scores as their bits."""
-    columns = [None if column is None else column.tolist() for column in (run.offsets, run.ranks, run.lines)]
-    return [run.name, run.source, run.queries, run.tags, tuple(run.docs), run.scores.tobytes(), *columns]
-
-
 @examples(400)
 @given(text=st.one_of(runs(QUERIES), runs(QUERIES[:2]), grouped_runs()), read_options=readings(), block=BLOCKS, level=LEVELS)
 def test_a_text_run_equals_the_python_one_and_is_none_where_that_is_rejected(
     text: bytes, read_options: ReadOptions, block: int, level: int
 ) -> None:
-    source = source_of(text)
-    found = native_run(source, "x", ranked=read_options.order == "rank", block=block, level=level)
+    source, options = source_of(text), ParseOptions(read_options=read_options)
+    with patch.multiple(tables, BLOCK_BYTES=block, WIDEST_SCAN=level):
+        found = tables.read_run(source, "x", TREC.native_reader("run"), options)
     wanted = outcome(lambda: build_run(trec.run_rows(source), name="x", source=source.name, read_options=read_options))
     assert (found is None) == (isinstance(wanted, str) or b"\0" in text)
     if found is not None and not isinstance(wanted, str):
@@ -154,7 +129,8 @@ def test_a_text_run_equals_the_python_one_and_is_none_where_that_is_rejected(
 @given(text=qrels_texts(), block=BLOCKS, level=LEVELS)
 def test_text_qrels_equal_the_python_ones_and_are_none_where_those_are_rejected(text: bytes, block: int, level: int) -> None:
     source = source_of(text)
-    found = native_qrels(source, block=block, level=level)
+    with patch.multiple(tables, BLOCK_BYTES=block, WIDEST_SCAN=level):
+        found = native_qrels(source)
     wanted = outcome(lambda: trec.read_plain_qrels(source, ParseOptions()))
     has_nul = b"\0" in text
     assert (found is None) == (isinstance(wanted, str) or has_nul or wanted.repeats > 0 or wanted.converted > 0)
@@ -163,6 +139,10 @@ def test_text_qrels_equal_the_python_ones_and_are_none_where_those_are_rejected(
             (query, [*docs.items()]) for query, docs in wanted.items()
         ]
         assert (found.source, found.repeats, dict(found.judge_labels)) == (wanted.source, wanted.repeats, {})
+
+
+def native_qrels(source: ByteSource) -> Qrels | None:
+    return tables.read_qrels(source, TREC.native_reader("qrels"), ParseOptions())
 
 
 def test_judgements_of_a_machine_keep_their_labels() -> None:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from rankproof._align.hits import Hits, JudgedQueries
 from rankproof._data.ordering import ReadOptions
+from rankproof._data.run import Run
 from rankproof._io.streams import ByteSource
 from rankproof.errors import InputError
 
@@ -23,6 +24,41 @@ LEVELS = st.sampled_from([0, 1, 2, 3])
 def source_of(text: bytes) -> ByteSource:
     """A source of bytes in memory."""
     return ByteSource(name="file.txt", open=lambda: io.BytesIO(text))
+
+
+NOISE = [
+    b"\xff",
+    b"\xe9",
+    b"\xed\xa0\x80",
+    b"\x00",
+    b"\xc2\x85",
+    b"\xef\xbb\xbf",
+    b"\xff\xfe",
+    b"#",
+    b"\n",
+    b"\r",
+    b" ",
+    b"\xe2\x80",
+]
+
+
+@st.composite
+def noisy(draw: st.DrawFn, texts: st.SearchStrategy[bytes]) -> bytes:
+    """A text with noise bytes somewhere in it."""
+    text = draw(texts)
+    at = draw(st.integers(0, len(text)))
+    return text[:at] + draw(st.sampled_from(NOISE)) + text[at:]
+
+
+def usually(common: list[str], rare: list[str]) -> st.SearchStrategy[str]:
+    """A common text in 12 of 13 cases."""
+    return st.sampled_from(common * (1 + 12 * len(rare) // len(common)) + rare)
+
+
+def values_of(run: Run) -> list[object]:
+    """Everything that a run holds, scores as their bits."""
+    columns = [None if column is None else column.tolist() for column in (run.offsets, run.ranks, run.lines)]
+    return [run.name, run.source, run.queries, run.tags, tuple(run.docs), run.scores.tobytes(), *columns]
 
 
 def readings() -> st.SearchStrategy[ReadOptions]:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from rankproof._data.grades import GradeReader
 from rankproof._data.qrels import Judgement, Qrels
 from rankproof._data.row_errors import row_error
 from rankproof._data.run import Run, RunRow
 from rankproof._data.validation import checked_id
+from rankproof._formats import native
 from rankproof._formats.columns import Kind, is_header
 from rankproof._formats.csv import TSV, qrels_table
 from rankproof._formats.fields import parse_score
@@ -18,6 +20,7 @@ from rankproof._io.file_errors import file_error
 from rankproof._io.streams import ByteSource
 
 HEADER = ("query-id", "corpus-id", "score")
+_PLACES: native.Places = (0, 1, 2, -1, -1, -1)
 
 
 class BeirFormat:
@@ -28,6 +31,10 @@ class BeirFormat:
     def read_qrels(self, source: ByteSource, options: ParseOptions) -> Qrels:
         if _has_header(source):
             return TSV.read_qrels(source, options)
+        found = native.read_qrels(source, self.native_reader(source, "qrels"), options)
+        return found or self._plain_qrels(source, options)
+
+    def _plain_qrels(self, source: ByteSource, options: ParseOptions) -> Qrels:
         grades = GradeReader(source.name, options.grade_map)
         return build_qrels(_judgements(source, grades), grades, options.on_conflict)
 
@@ -36,7 +43,17 @@ class BeirFormat:
             return TSV.read_run(source, name, options)
         if options.read_options.order == "rank":
             raise row_error("rank-missing", source=source.name)
-        return build_run(_run_rows(source), name=name, source=source.name, read_options=options.read_options)
+        found = native.read_run(source, name, self.native_reader(source, "run"), options)
+        return found or build_run(_run_rows(source), name=name, source=source.name, read_options=options.read_options)
+
+    def native_reader(self, source: ByteSource, kind: Kind) -> native.ReadTable:
+        """The reader in C of rows without a header; the delimiter 0 is any white space."""
+
+        def read(align: Any, stream: Any) -> Any:
+            delimiter = ord("\t") if _is_tabbed(next(numbered_lines(source), (0, b""))[1]) else 0
+            return align.read_delimited(stream, kind == "run", delimiter, 0, len(HEADER), _PLACES, native.BLOCK_BYTES)
+
+        return read
 
     def kind(self, source: ByteSource, options: ParseOptions) -> Kind | None:
         return "qrels"
@@ -53,11 +70,15 @@ def _has_header(source: ByteSource) -> bool:
     return is_header(line.split("\t"))
 
 
+def _is_tabbed(line: bytes) -> bool:
+    return b"\t" in line
+
+
 def _fields(source: ByteSource) -> Iterator[tuple[int, str, str, str]]:
     """Rows without a header: columns separated by tabs if the first row has any, else by white space."""
     tabs: bool | None = None
     for line, text in numbered_lines(source):
-        tabs = b"\t" in text if tabs is None else tabs
+        tabs = _is_tabbed(text) if tabs is None else tabs
         fields = text.split(b"\t") if tabs else text.split()
         if len(fields) != len(HEADER):
             raise file_error("columns-beir", source=source.name, line=line, found=len(fields))

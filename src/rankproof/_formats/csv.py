@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from rankproof._data.grades import GradeReader
 from rankproof._data.qrels import HUMAN_JUDGE, Judgement, Qrels, label_of
 from rankproof._data.row_errors import MAX_LINE_BYTES, row_error
 from rankproof._data.run import Run, RunRow
 from rankproof._data.validation import checked_id
+from rankproof._formats import native
 from rankproof._formats.columns import Columns, Kind, find_columns, kind_from_names
 from rankproof._formats.fields import parse_score, rank_of_value, score_of_rank
 from rankproof._formats.rows import ParseOptions, build_qrels, build_run, ranked_rows
@@ -118,11 +119,29 @@ class DelimitedFormat:
     keeps_empty_queries: ClassVar[bool] = False
 
     def read_qrels(self, source: ByteSource, options: ParseOptions) -> Qrels:
+        found = native.read_qrels(source, self.native_reader(source, options, "qrels"), options)
+        return found or self._plain_qrels(source, options)
+
+    def _plain_qrels(self, source: ByteSource, options: ParseOptions) -> Qrels:
         grades = GradeReader(source.name, options.grade_map)
         return build_qrels(self._judgements(source, options, grades), grades, options.on_conflict)
 
     def read_run(self, source: ByteSource, name: str, options: ParseOptions) -> Run:
-        return build_run(self._rows(source, options), name=name, source=source.name, read_options=options.read_options)
+        found = native.read_run(source, name, self.native_reader(source, options, "run"), options)
+        return found or build_run(self._rows(source, options), name=name, source=source.name, read_options=options.read_options)
+
+    def native_reader(self, source: ByteSource, options: ParseOptions, kind: Kind) -> native.ReadTable:
+        """The reader in C, for a delimiter in ASCII."""
+        delimiter = options.delimiter or self.delimiter
+
+        def read(align: Any, stream: Any) -> Any:
+            if not "\0" < delimiter <= "\x7f":
+                return None
+            header, names = next(self._table(source, options))
+            places = native.places_of(find_columns(names, kind, order=options.read_options.order))
+            return align.read_delimited(stream, kind == "run", ord(delimiter), header, len(names), places, native.BLOCK_BYTES)
+
+        return read
 
     def kind(self, source: ByteSource, options: ParseOptions) -> Kind | None:
         return kind_from_names(next(self._table(source, options))[1])

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
+from functools import cache, partial
 from typing import Any, TypeVar
 
 from rankproof._data.grades import GradeReader
 from rankproof._data.qrels import HUMAN_JUDGE, Judgement, Qrels
 from rankproof._data.row_errors import MAX_LINE_BYTES, row_error
 from rankproof._data.run import Run, RunRow
+from rankproof._formats import native
 from rankproof._formats import rows as records
-from rankproof._formats.columns import Kind, kind_from_names
+from rankproof._formats.columns import Kind, find_columns, kind_from_names
 from rankproof._formats.fields import id_of_value, json_type_name, score_of_json
 from rankproof._formats.rows import ParseOptions, build_qrels, build_run, ranked_rows
 from rankproof._io import strict_json
@@ -24,19 +25,37 @@ _Row = TypeVar("_Row")
 _EXPECTED = "query to document to number, or an array of row objects"
 
 
+def native_reader(options: ParseOptions, kind: Kind, *, by_line: bool = False) -> native.ReadTable:
+    """The reader in C, for a row on each line or for one value."""
+
+    @cache
+    def places_of(names: tuple[str, ...]) -> native.Places:
+        if len(set(names)) < len(names):
+            return native.NO_PLACES
+        return native.places_of(find_columns(names, kind, order=options.read_options.order))
+
+    return lambda align, stream: align.read_json(stream, kind == "run", by_line, places_of, native.BLOCK_BYTES)
+
+
 class JsonFormat:
     """One JSON value in a file."""
 
     keeps_judge_labels, keeps_empty_queries = False, True
 
     def read_qrels(self, source: ByteSource, options: ParseOptions) -> Qrels:
+        return native.read_qrels(source, native_reader(options, "qrels"), options) or self._plain_qrels(source, options)
+
+    def read_run(self, source: ByteSource, name: str, options: ParseOptions) -> Run:
+        return native.read_run(source, name, native_reader(options, "run"), options) or self._plain_run(source, name, options)
+
+    def _plain_qrels(self, source: ByteSource, options: ParseOptions) -> Qrels:
         found = _JsonContent(source)
         if found.is_array:
             return records.read_judgements(found.items(), source.name, options)
         grades = GradeReader(source.name, options.grade_map, line_now=found.line)
         return build_qrels(found.with_item_lines(_judgements(found, grades)), grades)
 
-    def read_run(self, source: ByteSource, name: str, options: ParseOptions) -> Run:
+    def _plain_run(self, source: ByteSource, name: str, options: ParseOptions) -> Run:
         found = _JsonContent(source)
         made = partial(build_run, name=name, source=source.name, read_options=options.read_options)
         if found.is_array:
@@ -153,9 +172,14 @@ class JsonLinesFormat:
     keeps_judge_labels, keeps_empty_queries = True, False
 
     def read_qrels(self, source: ByteSource, options: ParseOptions) -> Qrels:
-        return records.read_judgements(parsed_lines(source), source.name, options)
+        found = native.read_qrels(source, native_reader(options, "qrels", by_line=True), options)
+        return found or records.read_judgements(parsed_lines(source), source.name, options)
 
     def read_run(self, source: ByteSource, name: str, options: ParseOptions) -> Run:
+        found = native.read_run(source, name, native_reader(options, "run", by_line=True), options)
+        return found or self._plain_run(source, name, options)
+
+    def _plain_run(self, source: ByteSource, name: str, options: ParseOptions) -> Run:
         rows = records.run_rows(parsed_lines(source), source.name, options)
         return build_run(rows, name=name, source=source.name, read_options=options.read_options)
 

@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import pairwise
-from typing import Final
 
-import numpy as np
-
-from rankproof import _engine_choice
-from rankproof._data.arrays import PackedIds
 from rankproof._data.grades import GradeReader
 from rankproof._data.qrels import SHORTEST_PREFIX, Judgement, Qrels, label_of
 from rankproof._data.row_errors import MAX_LINE_BYTES, row_error
-from rankproof._data.run import NO_RANK, Run, RunRow, known
+from rankproof._data.run import Run, RunRow
 from rankproof._data.validation import checked_id
+from rankproof._formats import native
 from rankproof._formats.columns import Kind
 from rankproof._formats.fields import _DECIMAL, parse_rank, parse_score
 from rankproof._formats.rows import ParseOptions, build_qrels, build_run, ranked_rows
@@ -90,66 +85,6 @@ def _check_nul(text: bytes, query: bytes, doc: bytes, source: str, line: int) ->
             checked_id(one.decode(), column, source=source, line=line)
 
 
-BLOCK_BYTES: Final = 1 << 18
-WIDEST_SCAN: Final = 3
-Table = tuple[tuple[str, ...], bytes, bytes, bytes, bytes, bytes, bytes, tuple[str, ...], bool]
-
-
-def native_run(
-    source: ByteSource, name: str, *, ranked: bool = False, block: int = BLOCK_BYTES, level: int = WIDEST_SCAN
-) -> Run | None:
-    """The run in the text, None if C cannot read it; `ranked` requires a rank in every row.
-
-    `block` and `level` do not change the result.
-    """
-    table = _table(source, block, level, run=True)
-    if table is None:
-        return None
-    queries, offsets, text, bounds, scores, ranks, lines, tags, _ = table
-    found = np.frombuffer(ranks, dtype=np.int64)
-    if ranked and NO_RANK in found:
-        return None
-    return Run.from_columns(
-        name=name,
-        queries=queries,
-        offsets=np.frombuffer(offsets, dtype=np.int64),
-        docs=PackedIds(text, np.frombuffer(bounds, dtype=np.int64)),
-        scores=np.frombuffer(scores, dtype=np.float64),
-        ranks=known(found),
-        lines=np.frombuffer(lines, dtype=np.int64),
-        tags=tags,
-        source=source.name,
-    )
-
-
-def native_qrels(source: ByteSource, *, block: int = BLOCK_BYTES, level: int = WIDEST_SCAN) -> Qrels | None:
-    """The judgements in the text; None if C cannot read it, a document repeats, or a label names a machine judge."""
-    table = _table(source, block, level, run=False)
-    if table is None or table[-1]:
-        return None
-    queries, offsets, text, bounds, grades, *_ = table
-    docs, values = PackedIds(text, np.frombuffer(bounds, dtype=np.int64)), np.frombuffer(grades, dtype=np.int64).tolist()
-    spans = list(pairwise(np.frombuffer(offsets, dtype=np.int64).tolist()))
-    found = {query: dict(zip(docs[a:b], values[a:b], strict=True)) for query, (a, b) in zip(queries, spans, strict=True)}
-    if sum(map(len, found.values())) < len(values):
-        return None
-    return Qrels.of_checked(found, source=source.name)
-
-
-def _table(source: ByteSource, block: int, level: int, *, run: bool) -> Table | None:
-    if _engine_choice.chosen_name() != "native":
-        return None
-    native = _engine_choice.loaded(_engine_choice.READER)
-    stream = source.open()
-    try:
-        table: Table = native.read_table(stream.readinto, run, block, level)
-    except (native.ReadError, InputError):
-        return None
-    finally:
-        stream.close()
-    return table
-
-
 _SPACE = frozenset(" \t\n\r\x0b\x0c")
 
 
@@ -159,15 +94,16 @@ class TrecFormat:
     keeps_judge_labels, keeps_empty_queries = True, False
 
     def read_qrels(self, source: ByteSource, options: ParseOptions) -> Qrels:
-        found = native_qrels(source) if options.grade_map is None else None
-        return read_plain_qrels(source, options) if found is None else found
+        found = native.read_qrels(source, self.native_reader("qrels"), options)
+        return found or read_plain_qrels(source, options)
 
     def read_run(self, source: ByteSource, name: str, options: ParseOptions) -> Run:
-        found = native_run(source, name, ranked=options.read_options.order == "rank")
-        return self._plain_run(source, name, options) if found is None else found
+        found = native.read_run(source, name, self.native_reader("run"), options)
+        return found or build_run(run_rows(source), name=name, source=source.name, read_options=options.read_options)
 
-    def _plain_run(self, source: ByteSource, name: str, options: ParseOptions) -> Run:
-        return build_run(run_rows(source), name=name, source=source.name, read_options=options.read_options)
+    def native_reader(self, kind: Kind) -> native.ReadTable:
+        """The reader in C."""
+        return lambda align, stream: align.read_table(stream, kind == "run", native.BLOCK_BYTES, native.WIDEST_SCAN)
 
     def kind(self, source: ByteSource, options: ParseOptions) -> Kind | None:
         found = len(next(numbered_lines(source), (0, b""))[1].split())

@@ -48,7 +48,10 @@ static PyMethodDef functions[] = {
     {"align_run", py_align_run, METH_VARARGS, "Hits of columns: (handle, options, queries, offsets, docs, bounds, scores, ranks)."},
     {"align_arrow", py_align_arrow, METH_VARARGS,
      "Hits of an Arrow stream: (handle, capsule, options, columns, keeps, grouped)."},
-    {"read_table", py_read_table, METH_VARARGS, "Rows of a stream as columns: (readinto, run, block, level)."},
+    {"read_table", py_read_table, METH_VARARGS, "Rows of TREC text as columns: (readinto, run, block, level)."},
+    {"read_delimited", py_read_delimited, METH_VARARGS,
+     "Rows of CSV, TSV or BEIR text as columns: (readinto, run, delimiter, header, columns, places, block)."},
+    {"read_json", py_read_json, METH_VARARGS, "Rows of JSON or JSONL as columns: (readinto, run, by_line, places_of, block)."},
     {"parse_score", py_parse_score, METH_VARARGS, "A token as a score, None where it is no decimal: (token, level)."},
     {NULL, NULL, 0, NULL},
 };

@@ -107,6 +107,12 @@ static inline Outcome lines_start(Lines *lines) {
 
 ALWAYS_INLINE bool is_space(char byte) { return byte == ' ' || (unsigned char)(byte - '\t') <= 4; }
 
+static inline bool is_blank(const char *text, size_t size) {
+    size_t at = 0;
+    while (at < size && is_space(text[at])) at++;
+    return at == size;
+}
+
 static inline Outcome reject_utf8(Lines *lines, const char *text, size_t size) {
     size_t bad = first_bad_utf8(text, size);
     if (bad == size) return DONE;
@@ -241,6 +247,52 @@ ALWAYS_INLINE Outcome cut_lines(Lines *lines, size_t wanted, TakeRow take, TakeR
         }
     }
     return DONE;
+}
+
+/* The first line ending from `from` on, `to` where there is none; the text is padded. */
+static inline size_t find_line_end(const char *text, size_t from, size_t to) {
+    const uint64_t ones = 0x0101010101010101u;
+    for (; from < to; from += 8) {
+        uint64_t word = load64(text + from), found = zero_bytes(word ^ (ones * '\n')) | zero_bytes(word ^ (ones * '\r'));
+        if (found != 0) return from + ((size_t)lowest_bit(found) >> 3);
+    }
+    return to;
+}
+
+/* Takes one line without its ending; the text may be changed. */
+typedef Outcome (*TakeLine)(void *context, char *text, size_t size);
+
+static inline Outcome take_line(Lines *lines, size_t end, TakeLine take, void *context) {
+    char *text = lines->buffer.text + lines->at;
+    size_t size = end - lines->at;
+    lines->line++;
+    if (size > MAX_LINE_BYTES) return reject(&lines->fault, "long-line", lines->line);
+    if (!is_ascii(text, size)) TRY(reject_utf8(lines, text, size));
+    TRY(take(context, text, size));
+    lines->after_cr = lines->buffer.text[end] == '\r';
+    lines->at = end + 1;
+    return DONE;
+}
+
+/* Hands on every line of a stream. */
+static inline Outcome each_line(Lines *lines, TakeLine take, void *context) {
+    TRY(lines_start(lines));
+    while (true) {
+        const char *text = lines->buffer.text;
+        if (lines->after_cr && lines->at < lines->end) {
+            lines->at += text[lines->at] == '\n';
+            lines->after_cr = false;
+        }
+        size_t end = find_line_end(text, lines->at, lines->end);
+        if (end < lines->end) {
+            TRY(take_line(lines, end, take, context));
+            continue;
+        }
+        if (lines->ended) return DONE;
+        if (end - lines->at > MAX_LINE_BYTES) return reject(&lines->fault, "long-line", lines->line + 1);
+        lines->keep = lines->at;
+        TRY(lines_read(lines));
+    }
 }
 
 /* Goes back to the first line, where nothing has been dropped. */
