@@ -98,11 +98,12 @@ def test_a_check_without_what_it_needs_is_counted_and_never_called_clean() -> No
         "untrained-encoder",
         "not-for-retrieval",
         "missing-prompt",
+        "upper-case-queries",
         "low-recall",
         "truncated-passages",
     }
-    assert table.sentences[0] == f"{len(NAMES) - 8} of {len(NAMES)} checks ran; {len(NAMES) - 8} found nothing."
-    assert "6 did not run: no stage details" in table.sentences[3]
+    assert table.sentences[0] == f"{len(NAMES) - 9} of {len(NAMES)} checks ran; {len(NAMES) - 9} found nothing."
+    assert "7 did not run: no stage details" in table.sentences[3]
 
 
 def test_reversed_grades_have_the_numbers_of_each_system() -> None:
@@ -227,3 +228,22 @@ def test_a_check_that_needs_an_unknown_part_cannot_be_registered() -> None:
 
 def test_the_catalogue_lists_every_check() -> None:
     assert [row[0] for row in checks_table().rows] == NAMES
+
+
+@pytest.mark.parametrize(
+    ("text", "cosine", "found"),
+    [
+        ("DIELECTRIC CONSTANT OF LIQUIDS", 0.2, True),
+        ("DIELECTRIC CONSTANT OF LIQUIDS", 1.0, False),
+        ("Dielectric constant of liquids", 0.2, False),
+        ("NASA", 0.2, False),
+        ("", 0.2, False),
+    ],
+)
+def test_upper_case_queries_matter_only_to_an_encoder_that_distinguishes_case(text: str, cosine: float, found: bool) -> None:
+    example = clean_example().with_queries(q03=text).with_facts(case_cosine=cosine)
+    rows = [row for row in run_checks(example_input(example)).rows if "upper-case-queries" in row]
+    assert bool(rows) is found
+    if found:
+        words = sentence_of(example, "upper-case-queries")
+        assert "dense 1 of 12 queries; the cosine of a text and its upper case is 0.20" in words

@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from rankproof._data.identity import identity_key
 from rankproof.errors import ExternalError, UsageError
 from rankproof.models._onnx.folder import TOKENIZER, WEIGHTS
 from rankproof.models._wordllama import PINNED, WHEEL, WordLlama, download_wordllama, token_starts, wordllama_folder
@@ -24,9 +25,19 @@ FROZEN = {
 """The bits of the first six of 256 numbers, as from the files of the package wordllama 0.4.0.post1."""
 
 
-def test_the_vectors_equal_those_of_the_package() -> None:
-    rows = WordLlama().load().encode(list(FROZEN))
+def test_the_vectors_with_case_equal_those_of_the_package() -> None:
+    rows = WordLlama(lowercase=False).load().encode(list(FROZEN))
     assert rows[:, :6].view(np.uint32).tolist() == list(FROZEN.values())
+
+
+def test_case_makes_no_difference() -> None:
+    text = "Measurement of the dielectric constant of liquids"
+    lower, as_written, upper = WordLlama().load().encode([text.lower(), text, text.upper()])
+    assert (lower == as_written).all()
+    assert (lower == upper).all()
+    with_case = WordLlama(lowercase=False)
+    assert with_case.load().encode([text.upper()])[0] @ upper < 0.6
+    assert identity_key(with_case) != identity_key(WordLlama())
 
 
 def test_the_mean_of_the_tokens_decides_a_text() -> None:

@@ -12,6 +12,9 @@ from rankproof._extras import extra
 from rankproof.errors import ExternalError, escape_invisible
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
+_UPPER_CASE = re.compile("[A-Z]")
+_BYTE = re.compile("<0x[0-9A-F]{2}>")
+"""A piece that stands for one byte."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +35,7 @@ class TokenizerFile:
         self._inner.no_truncation()
         if max_tokens is not None:
             self._inner.enable_truncation(max_tokens)
-        self._lowers = lowers
+        self._lowers = lowers or _has_lower_case_pieces(self._inner)
 
     def size(self) -> int:
         """The largest id plus 1."""
@@ -63,13 +66,22 @@ class TokenizerFile:
         return _to_encoding(self._inner.encode(self._ready(first), self._ready(second)))
 
     def _ready(self, text: str) -> str:
-        """The text without lone surrogates, in lower case if the model needs it."""
+        """The text without lone surrogates, in lower case if the model or its vocabulary needs it."""
         return replace_surrogates(text).lower() if self._lowers else replace_surrogates(text)
 
 
 def replace_surrogates(text: str) -> str:
     """The text with lone surrogates, which tokenizers do not accept, replaced by U+FFFD."""
     return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def _has_lower_case_pieces(tokenizer: Any) -> bool:
+    """Whether the tokenizer keeps the case of a text although none of its word pieces has an upper-case letter."""
+    if tokenizer.normalizer is not None and "A" not in tokenizer.normalizer.normalize_str("A"):
+        return False
+    special = {token.content for token in tokenizer.get_added_tokens_decoder().values()}
+    pieces = (piece for piece in tokenizer.get_vocab(with_added_tokens=False) if piece not in special)
+    return not any(_UPPER_CASE.search(piece) and not _BYTE.fullmatch(piece) for piece in pieces)
 
 
 def _open_tokenizer(path: Path) -> Any:

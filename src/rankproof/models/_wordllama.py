@@ -31,9 +31,13 @@ PINNED = {
 
 @dataclass(frozen=True, slots=True)
 class WordLlama:
-    """Static word vectors with 256 dimensions, or their first 64 or 128, which are trained to be used alone."""
+    """Static word vectors with 256 dimensions, or their first 64 or 128, which are trained to be used alone.
+
+    `lowercase` reads every text in lower case: its vocabulary has few words in upper case, and splits the others into letters.
+    """
 
     dimensions: Annotated[int, Option("how many dimensions the vectors have: 64, 128 or 256")] = 256
+    lowercase: Annotated[bool, Option("read texts in lower case")] = True
     gives_tokens: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
@@ -43,7 +47,8 @@ class WordLlama:
     def load(self, *, threads: int = 1) -> LoadedWordLlama:
         """The loaded vectors, which must be in the cache; one thread is used."""
         folder = _folder()
-        return LoadedWordLlama(_load_vectors(folder), _load_tokenizer(folder), self.dimensions, self.revision())
+        tokenizer = _load_tokenizer(folder, lowercase=self.lowercase)
+        return LoadedWordLlama(_load_vectors(folder), tokenizer, self.dimensions, self.revision())
 
     def revision(self) -> str:
         """The pinned checksums of vectors and tokenizer, and the version of the tokenizer library."""
@@ -103,7 +108,7 @@ class LoadedWordLlama:
 
 def token_starts(text: str) -> list[int]:
     """The positions of the characters at which the tokens of a text start."""
-    return _load_tokenizer(_folder()).starts(text)
+    return _load_tokenizer(_folder(), lowercase=False).starts(text)
 
 
 def tokenizer_revision() -> str:
@@ -128,9 +133,9 @@ def _load_vectors(folder: Path) -> Matrix:
     return read_only(open_weights(checked_folder(folder) / WEIGHTS).tensor("embedding.weight"))
 
 
-@lru_cache(maxsize=1)
-def _load_tokenizer(folder: Path) -> TokenizerFile:
-    return TokenizerFile(checked_folder(folder) / TOKENIZER, max_tokens=None)
+@lru_cache(maxsize=2)
+def _load_tokenizer(folder: Path, *, lowercase: bool) -> TokenizerFile:
+    return TokenizerFile(checked_folder(folder) / TOKENIZER, max_tokens=None, lowers=lowercase)
 
 
 # All wheels of this version contain the same files; one is named so that any Python on any machine can use it.

@@ -146,7 +146,7 @@ class DenseSearcher:
             "query_prompt": self._stage.query_prompt,
             "passage_prompt": self._stage.passage_prompt,
             "encoding_seconds": self._vectors.seconds,
-            **vector_facts(self._vectors),
+            **vector_facts(self._vectors, self._encoder),
             **(self._recall.facts() if self._recall else {}),
         }
 

@@ -200,7 +200,8 @@ class LoadedBiEncoderScorer:
     def facts(self) -> Mapping[str, Any]:
         """Model, prompts and statistics of the vectors."""
         prompts = {"query_prompt": self._value.query_prompt, "passage_prompt": self._value.passage_prompt}
-        return {"kind": "bi-encoder", "model": dict(self._encoder.facts()), **prompts, **vector_facts(self._vectors)}
+        vectors = vector_facts(self._vectors, self._encoder)
+        return {"kind": "bi-encoder", "model": dict(self._encoder.facts()), **prompts, **vectors}
 
     def notes(self) -> Sequence[str]:
         """Notes on the passage vectors."""

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rankproof._data import format_versions
 from rankproof._data.arrays import Matrix, collapse_note, mean_pair_cosine
 from rankproof._data.dataset import Corpus
 from rankproof._data.identity import identity_key
@@ -19,6 +20,11 @@ from rankproof.stages._base import BuildContext
 from rankproof.stages._fields import passage_texts
 
 PASSAGES_PER_BLOCK = 256
+
+
+def _code_key() -> tuple[str | int, ...]:
+    """What cached vectors depend on besides their corpus and model."""
+    return __version__, format_versions.STAGE_CACHE, PASSAGES_PER_BLOCK
 
 
 def passage_blocks(corpus: Corpus, fields: Sequence[str]) -> list[list[tuple[str, str]]]:
@@ -72,7 +78,7 @@ def passage_vectors(
         texts = [add_prompt(prompt, text) for _, text in blocks[at]]
         return {"vectors": text_vectors(encoder, texts), "truncated": np.array([encoder.cut(texts)], dtype=np.int64)}
 
-    key = identity_key("passage vectors", __version__, PASSAGES_PER_BLOCK, context.corpus_key, model, prompt, list(fields))
+    key = identity_key("passage vectors", *_code_key(), context.corpus_key, model, prompt, list(fields))
     made, seconds = context.block_cache.blocks(key, len(blocks), make, label="encoding passages", items=len(context.corpus))
     return PassageVectors(
         key=key,
@@ -84,13 +90,21 @@ def passage_vectors(
     )
 
 
-def vector_facts(vectors: PassageVectors) -> Mapping[str, Any]:
-    """Counts, and the mean cosine of two passages; near 1 the vectors have collapsed."""
+_CASE_EXAMPLE = "how do search engines rank documents"
+
+
+def vector_facts(vectors: PassageVectors, encoder: Encoder) -> Mapping[str, Any]:
+    """Counts, the mean cosine of two passages (near 1 the vectors have collapsed), and that of a text and its upper case.
+
+    `case_cosine` is below 1 if the encoder distinguishes upper and lower case.
+    """
+    lower, upper = text_vectors(encoder, [_CASE_EXAMPLE, _CASE_EXAMPLE.upper()])
     return {
         "passages": len(vectors.ids),
         "empty_passages": vectors.empty,
         "truncated_passages": vectors.truncated,
         "mean_cosine": mean_pair_cosine(_nonempty_rows(vectors)),
+        "case_cosine": float(lower @ upper),
     }
 
 
@@ -166,7 +180,7 @@ def token_vectors(context: BuildContext, model: EncoderModel, encoder: TokenEnco
             **{name: np.array(count, dtype=np.int64) for name, count in counts.items()},
         }
 
-    key = identity_key("token vectors", __version__, PASSAGES_PER_BLOCK, context.corpus_key, model, list(fields))
+    key = identity_key("token vectors", *_code_key(), context.corpus_key, model, list(fields))
     made, seconds = context.block_cache.blocks(key, len(blocks), make, label="encoding tokens", items=len(context.corpus))
     places: dict[str, TokenRows] = {}
     for number, (block, one) in enumerate(zip(blocks, made, strict=True)):

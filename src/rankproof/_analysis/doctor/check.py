@@ -215,6 +215,7 @@ DENSE_FACTS: Mapping[str, Any] = {
     "passages": 30,
     "truncated_passages": 1,
     "mean_cosine": 0.2,
+    "case_cosine": 0.4,
     "recall_of_exact": 0.99,
     "recall_depth": 10,
     "recall_queries": 12,

@@ -1,4 +1,4 @@
-"""Checks of encoders: collapsed or untrained vectors, missing prompts, truncation and approximate search."""
+"""Checks of encoders: collapsed or untrained vectors, missing prompts, upper case, truncation and approximate search."""
 
 from __future__ import annotations
 
@@ -77,6 +77,7 @@ def prompted_encoders_of(source: str) -> PromptedEncoders | None:
 
 MIN_RECALL = 0.95
 MAX_TRUNCATED = 0.1
+MIN_CASE_COSINE = 0.95
 _MAX_COUNT = 1e15
 Facts = Mapping[str, Any]
 _encoder_check = partial(check, needs=("stages",))
@@ -136,6 +137,34 @@ def not_for_retrieval(inputs: DoctorInput) -> CheckResult:
     """Encoders with the weights of a language model that was not trained for retrieval."""
     lead = "the weights are those of a language model that was not trained to compare texts"
     return _faults(inputs, lead, partial(_training_fault, "language model"))
+
+
+@check(
+    "upper-case-queries",
+    "warning",
+    "queries in upper case for an encoder that distinguishes case",
+    advice="lower-case the queries, or use an encoder that ignores case, such as wordllama or minilm",
+    needs=("stages", "queries"),
+    broken=lambda example: example.with_queries(q01=example.queries["q01"].upper()),
+)
+def upper_case_queries(inputs: DoctorInput) -> CheckResult:
+    """Encoders that distinguish upper and lower case, with queries in upper case."""
+    queries = [inputs.queries[query].text for query in inputs.evaluated_queries if query in inputs.queries]
+    upper = sum(_is_upper_case(text) for text in queries)
+
+    def fault(system: str, facts: Facts) -> SystemFault | None:
+        cosine = facts.get("case_cosine")
+        if not upper or not isinstance(cosine, int | float) or cosine >= MIN_CASE_COSINE:
+            return None
+        detail = f"{upper} of {len(queries)} queries; the cosine of a text and its upper case is {cosine:.2f}"
+        return SystemFault(system, upper, len(queries), detail)
+
+    return _faults(inputs, "queries are in upper case, and the encoder distinguishes case", fault)
+
+
+def _is_upper_case(text: str) -> bool:
+    """Whether the text has two words or more and no lower-case letter; one word may be an abbreviation."""
+    return text.isupper() and sum(word.isupper() for word in text.split()) > 1
 
 
 @_encoder_check(

@@ -63,7 +63,7 @@ def equals_document(inputs: DoctorInput) -> CheckResult:
     "queries with the same text",
     advice="keep one of each: duplicates make every interval too narrow",
     needs=("queries",),
-    broken=lambda example: example.with_queries(q02=example.queries["q01"].upper()),
+    broken=lambda example: example.with_queries(q02=example.queries["q01"].title()),
 )
 def repeated(inputs: DoctorInput) -> CheckResult:
     """Queries with the same text; an example lists all of them."""
