@@ -67,5 +67,5 @@ def test_the_experiment_file_is_shown_as_it_is(page: Any) -> None:
 def test_titles_show_names_as_people_can_see_them(page: Any) -> None:
     assert page.locator("h1").inner_text() == escape_invisible(STRINGS[1])
     assert page.title() == f"{escape_invisible(STRINGS[1])} - rankproof"
-    texts = page.locator("#systems svg text").evaluate_all(CELLS)
+    texts = page.locator("#steps svg text").evaluate_all(CELLS)
     assert escape_invisible(STRINGS[-2])[:5] in {text[:5] for text in texts}

@@ -17,9 +17,11 @@ from .conftest import DESKTOP, PHONE
 
 pytestmark = pytest.mark.browser
 SECTIONS = (
-    *("verdict", "systems", "pareto", "latency", "measures", "segments", "diagnosis", "movement", "unjudged", "queries"),
-    *("notes", "provenance", "definitions"),
+    *("decision", "systems", "warnings", "queries", "pairs", "steps", "pareto", "latency", "measures", "segments"),
+    *("diagnosis", "movement", "unjudged", "notes", "provenance", "definitions"),
 )
+OPEN = SECTIONS[:4]
+OPEN_ALL = "all => all.forEach(one => { one.open = true; })"
 OVERFLOW = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
 Opened = Callable[..., Any]
 
@@ -61,6 +63,29 @@ def test_links_of_the_contents_lead_to_their_sections(opened: Opened, text: str)
         page.locator(f'.contents a[href="#{key}"]').click()
         expect(page.locator(".contents a[aria-current]")).to_have_attribute("href", f"#{key}")
         assert page.locator(f"#{key} h2").is_visible()
+        assert page.locator(f"#{key} .table-block, #{key} .terms").first.is_visible()
+
+
+def test_the_decision_is_the_first_screen_and_details_are_folded(opened: Opened, text: str) -> None:
+    for size in (DESKTOP, PHONE):
+        page = opened(text, viewport=size)
+        box = page.locator("#decision .lead").bounding_box()
+        assert box is not None
+        assert box["y"] + box["height"] < size["height"]
+        for key in SECTIONS:
+            assert page.locator(f"#{key} > details.fold").count() == (key not in OPEN)
+        assert page.locator("details.fold[open]").count() == 0
+
+
+def test_a_folded_section_opens_by_key_and_by_address(opened: Opened, text: str) -> None:
+    page = opened(text, "#latency")
+    assert page.locator("#latency .table-block").is_visible()
+    assert not page.locator("#pairs .table-block").first.is_visible()
+    page.locator("#pairs > details > summary").focus()
+    page.keyboard.press("Enter")
+    assert page.locator("#pairs .table-block").first.is_visible()
+    page.keyboard.press("Space")
+    assert not page.locator("#pairs .table-block").first.is_visible()
 
 
 def test_the_first_stop_of_the_tab_key_skips_to_the_report(opened: Opened, text: str) -> None:
@@ -83,14 +108,14 @@ def test_colours_follow_the_colour_scheme(opened: Opened, text: str) -> None:
 
 def test_the_page_never_scrolls_sideways(opened: Opened, text: str) -> None:
     page = opened(text)
-    page.eval_on_selector_all("details", "all => all.forEach(one => { one.open = true; })")
+    page.eval_on_selector_all("details", OPEN_ALL)
     for width in (320, 390, 768, 1100, 1280):
         page.set_viewport_size({"width": width, "height": 800})
         assert page.evaluate(OVERFLOW) <= 0, width
 
 
 def test_a_column_out_of_sight_makes_no_row_tall_on_a_phone(opened: Opened, text: str) -> None:
-    page = opened(text, viewport=PHONE)
+    page = opened(text, "#diagnosis", viewport=PHONE)
     tall = "all => Math.max(...all.map(one => one.getBoundingClientRect().height))"
     assert page.eval_on_selector_all("#diagnosis .table-block:first-of-type td.wordy", tall) < 100
 
@@ -104,11 +129,11 @@ def test_contents_stay_in_reach_on_a_phone(opened: Opened, text: str) -> None:
 
 
 def test_charts_are_named_and_drawn_for_the_width(opened: Opened, text: str) -> None:
-    page = opened(text)
+    page = opened(text, "#steps")
     for size, shown, hidden in ((DESKTOP, ".for-wide", ".for-narrow"), (PHONE, ".for-narrow", ".for-wide")):
         page.set_viewport_size(size)
-        assert page.locator(f"#systems {shown} svg").is_visible()
-        assert not page.locator(f"#systems {hidden} svg").is_visible()
+        assert page.locator(f"#steps {shown} svg").is_visible()
+        assert not page.locator(f"#steps {hidden} svg").is_visible()
         named = "all => all.every(one => one.querySelector(':scope > title') && one.querySelector(':scope > desc'))"
         assert page.eval_on_selector_all("svg[role=img]", named)
 
@@ -130,7 +155,7 @@ def test_it_prints_with_folded_parts_open_and_without_controls(opened: Opened, t
     assert page.locator("details[open]").count() == 0
     page.emulate_media(media="print")
     page.set_viewport_size({"width": 690, "height": 1000})
-    page.eval_on_selector_all("details", "all => all.forEach(one => { one.open = true; })")
+    page.eval_on_selector_all("details", OPEN_ALL)
     assert page.evaluate(OVERFLOW) <= 0
     assert not page.locator("#queries").is_visible()
     assert not page.locator(".contents").is_visible()
@@ -170,7 +195,7 @@ def test_one_system_is_not_offered_as_two(opened: Opened) -> None:
 )
 def test_the_report_has_no_accessibility_fault(opened: Opened, text: str, options: dict[str, Any]) -> None:
     page = opened(text, **options)
-    page.eval_on_selector_all("details", "all => all.forEach(one => { one.open = true; })")
+    page.eval_on_selector_all("details", OPEN_ALL)
     assert faults_of(page) == []
 
 
@@ -180,7 +205,7 @@ def test_the_whole_report_of_thousands_of_queries_opens_and_sorts(opened: Opened
     page = opened(text)
     grid = page.get_by_role("grid", name="Every query")
     assert grid.get_attribute("aria-rowcount") == "2101"
-    assert page.eval_on_selector_all("main > section", "all => all.map(one => one.id)")[0] == "verdict"
+    assert page.eval_on_selector_all("main > section", "all => all.map(one => one.id)")[0] == "decision"
     page.get_by_role("button", name="Worst first in A").click()
     values = page.locator(".explorer .row .cell.value[data-label='system 4']").all_inner_texts()
     assert page.locator(".explorer .row").count() < 50

@@ -14,12 +14,14 @@ import numpy as np
 import pytest
 
 from rankproof import evaluate
+from rankproof._analysis.compare.comparison import compare_inputs
+from rankproof._analysis.inputs import input_from_results
 from rankproof._data.dataset import Queries
 from rankproof._data.qrels import Qrels
 from rankproof._report.context import ReportContext
-from rankproof._report.elements import Section, signed_difference
+from rankproof._report.elements import KeyFigure, Section, signed_difference
 from rankproof._report.page import render_report
-from rankproof._report.sections import FINDING_SECTIONS, REFERENCE_SECTIONS
+from rankproof._report.sections import FOLDED_SECTIONS, OPEN_SECTIONS
 from rankproof._results.experiment_result import TIME_COLUMNS, ExperimentResult
 from rankproof._results.folder import load_results, save_results
 from support.answering_results import answering_results
@@ -28,14 +30,14 @@ from support.plot_results import wide_results
 from support.small_results import small_results
 
 SECTIONS = (
-    *("verdict", "systems", "pareto", "latency", "measures", "segments", "diagnosis", "movement", "unjudged"),
-    *("notes", "provenance", "definitions"),
+    *("decision", "systems", "warnings", "pairs", "steps", "pareto", "latency", "measures", "segments", "diagnosis"),
+    *("movement", "unjudged", "notes", "provenance", "definitions"),
 )
 
 
 def sections_of(results: ExperimentResult) -> dict[str, Section]:
     context = ReportContext(results)
-    made = [build(context) for build in (*FINDING_SECTIONS, *REFERENCE_SECTIONS)]
+    made = [build(context) for build in (*OPEN_SECTIONS, *FOLDED_SECTIONS)]
     return {section.key: section for section in made if section is not None}
 
 
@@ -89,10 +91,10 @@ def test_sections_come_in_their_order() -> None:
     ("results", "missing"),
     [
         (without_times(made_results()), {"pareto", "latency"}),
-        (made_results(systems=1), {"pareto", "movement"}),
-        (small_results(measures=["NumRet"]), {"pareto", "segments", "movement"}),
+        (made_results(systems=1), {"pairs", "pareto", "movement"}),
+        (small_results(measures=["NumRet"]), {"pairs", "pareto", "segments", "movement"}),
         (replace(made_results(), texts=Queries([]), snippets={}), {"segments"}),
-        (small_results(("a",), ("q",)), {"pareto", "movement", "segments"}),
+        (small_results(("a",), ("q",)), {"pairs", "pareto", "movement", "segments"}),
     ],
     ids=["no times", "one system", "counts alone", "no texts", "one query"],
 )
@@ -127,23 +129,69 @@ def twin_results() -> ExperimentResult:
     return results_with_periods({"good": 40, "twin": 39, "bad": 1})
 
 
-def test_the_verdict_names_the_best_system_and_those_not_significantly_worse() -> None:
-    found = sections_of(twin_results())["verdict"]
-    assert found.lead.startswith("good has the highest nDCG@10 of 3 systems")
-    assert found.lead.endswith("but is not significantly better than twin.")
-    assert any(sentence.startswith("No significant difference between good and twin in nDCG@10") for sentence in found.sentences)
-    assert any("no significant difference" in warning for warning in found.warnings)
+def test_the_page_begins_with_the_decision() -> None:
+    results = twin_results()
+    decision = compare_inputs(input_from_results(results)).decision
+    found = sections_of(results)["decision"]
+    assert " ".join((found.lead, *found.sentences)) == str(decision)
+    assert decision.decided
+    assert decision.system == decision.baseline == "good"
+    assert found.figures[0] == KeyFigure("Decision", "Keep good", f"risk {100 * decision.of('good').risk:.1f}%")
+
+
+def test_the_gain_is_over_the_baseline_with_its_interval() -> None:
+    results = results_with_periods({"weak": 1, "bm25": 2, "good": 40})
+    comparison = compare_inputs(input_from_results(results))
+    pair = comparison.against_baseline()["good"]
+    assert pair.ci is not None
+    (card,) = [figure for figure in sections_of(results)["decision"].figures if figure.label.startswith("Gain")]
+    low, high = (f"{100 * end:.2f}" for end in pair.ci)
+    assert card == KeyFigure("Gain over bm25", f"+{100 * pair.difference:.2f} pp", f"95% CI {low} to {high}")
+
+
+def test_a_gain_on_few_queries_has_their_count_and_no_interval() -> None:
+    (card,) = [
+        figure
+        for figure in sections_of(results_with_periods({"weak": 1, "bm25": 8, "good": 40}))["decision"].figures
+        if figure.label.startswith("Gain")
+    ]
+    assert card.about == "4 of 40 queries differ, too few for an interval"
+
+
+def test_an_open_decision_names_the_leading_system() -> None:
+    found = sections_of(small_results())["decision"]
+    assert found.lead.startswith("Not decided: ")
+    assert found.figures[0] == KeyFigure("Decision", "Not decided", "bm25 leads")
+
+
+def test_only_what_most_readers_need_is_open() -> None:
+    page = render_report(made_results())
+    parts = re.findall(r'<section id="(\w+)" class="([^"]*)"', page)
+    assert [key for key, kind in parts if "folded" not in kind] == ["decision", "systems", "warnings", "queries"]
+    assert page.count('<details class="fold">') == len(parts) - 4
+    assert "<details open" not in page
+
+
+def test_pairs_by_other_measures_are_exploratory() -> None:
+    results = made_results()
+    found = sections_of(results)["pairs"]
+    assert [table.caption for table in (*found.tables, *found.folded)] == [
+        "nDCG@10: every pair of systems",
+        "RR@10, exploratory: every pair of systems",
+        "R@20, exploratory: every pair of systems",
+    ]
+    assert sections_of(results)["measures"].sentences[-1].startswith("Measures other than nDCG@10 are exploratory")
 
 
 def test_the_lowest_value_is_best_if_lower_is_better() -> None:
     results = made_results()
     result = evaluate(results.qrels, {system_run.name: system_run.run for system_run in results.system_runs}, ["Unjudged@10"])
     best = min(result.means, key=lambda name: result.means[name]["Unjudged@10"])
-    assert ReportContext(replace(results, result=result)).best == best
+    assert ReportContext(replace(results, result=result)).best_systems == [best]
 
 
 def test_a_count_names_no_winner() -> None:
-    assert sections_of(small_results(measures=["NumRet"]))["verdict"].lead == "NumRet does not say which system is better."
+    assert sections_of(small_results(measures=["NumRet"]))["decision"].lead == "NumRet does not say which system is better."
 
 
 def test_an_answering_system_is_not_compared_with_its_baseline() -> None:
@@ -151,15 +199,17 @@ def test_an_answering_system_is_not_compared_with_its_baseline() -> None:
     bm25, says = results.system_runs
     same = replace(results, system_runs=(bm25, replace(says, run=bm25.run)))
     assert ReportContext(same).best_systems == ["bm25"]
-    assert ReportContext(same).not_distinguishable == []
+    comparison = ReportContext(same).comparison
+    assert comparison is not None
+    assert comparison.systems == ("bm25",)
 
 
-def test_answers_have_a_sentence_in_the_verdict() -> None:
-    found = sections_of(answering_results())["verdict"]
-    assert found.lead.endswith("there is no other ranking to compare it with.")
+def test_answers_have_a_sentence_in_the_decision() -> None:
+    found = sections_of(answering_results())["decision"]
+    assert found.lead == "Not decided: there is only one system to choose from."
     (said,) = [sentence for sentence in found.sentences if sentence.startswith("says answers, with F1")]
     assert re.search(r"F1\(tokens='set'\) \d\.\d{4} over \d+ queries with a reference answer", said)
-    unknown = sections_of(replace(answering_results(), answers=None))["verdict"]
+    unknown = sections_of(replace(answering_results(), answers=None))["decision"]
     assert "says answers; there are no reference answers to evaluate them with." in unknown.sentences
 
 
@@ -176,40 +226,12 @@ def test_systems_without_a_significant_difference_are_not_called_better() -> Non
     assert "no slower than twin" not in said
 
 
-def test_tied_systems_are_all_named_best() -> None:
-    same = {query: {"d1": 1.0} for query in ("q1", "q2")}
-    worse = {query: {"d4": 1.0, "d1": 0.5} for query in ("q1", "q2")}
-    scores = {"one": same, "two": same, "last": worse}
-    card = sections_of(small_results(("one", "two", "last"), ("q1", "q2"), scores=scores))["verdict"].figures[0]
-    assert (card.label, card.value, card.about) == ("Best systems", "one and two", "of 3, tied")
-
-
 def test_one_system_is_neither_slowest_nor_ordered() -> None:
     found = sections_of(small_results(("bm25",), ("q",)))
     assert found["latency"].sentences[0].startswith("bm25 takes ")
-    assert "order" not in found["verdict"].warnings[0]
-    assert found["verdict"].figures[0].label == "System"
+    assert found["decision"].figures[0] == KeyFigure("Decision", "Not decided", "bm25")
     page = render_report(small_results(("bm25",), ("q",)))
     assert "n = 1 queries" not in page
-
-
-def test_the_power_warning_has_the_range_over_the_pairs() -> None:
-    results = results_with_periods({"a": 40, "b": 20, "c": 13})
-    context = ReportContext(results)
-    found = [pair.detectable for pair in context.comparisons if pair.verdict == "not significant" and pair.detectable]
-    least, most = (f"{100 * each:.2f}" for each in (min(found), max(found)))
-    assert least != most
-    assert any(
-        f"under {least} to {most} pp, depending on the pair," in warning for warning in sections_of(results)["verdict"].warnings
-    )
-
-
-def test_an_interval_without_0_and_no_significant_difference_is_explained() -> None:
-    results = results_with_periods({"a": 60, "b": 10, "c": 9, "d": 8}, 60)
-    pairs = [pair for pair in ReportContext(results).comparisons if pair.verdict == "not significant" and pair.observed.interval]
-    assert any(pair.observed.interval and pair.observed.interval[0] > 0 for pair in pairs)
-    notes = sections_of(results)["verdict"].folded[0].notes
-    assert any("an interval without 0 can come with 'not significant'" in note for note in notes)
 
 
 def test_a_table_without_rows_explains_no_columns() -> None:
@@ -248,8 +270,8 @@ def test_definitions_name_the_gain() -> None:
 
 
 def test_few_queries_and_unjudged_documents_are_warnings() -> None:
-    warnings = sections_of(small_results())["verdict"].warnings
-    assert warnings[0].startswith("3 queries are very few")
+    warnings = sections_of(small_results())["warnings"].warnings
+    assert warnings[0].startswith("3 queries are few")
     assert any("are unjudged" in warning for warning in warnings)
 
 

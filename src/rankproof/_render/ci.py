@@ -31,10 +31,14 @@ def as_junit(gate: GateResult, *, name: str, made: str) -> str:
     SubElement(suite, "properties")
     for check in gate.checks:
         _add_case(suite, check)
-    SubElement(suite, "system-out").text = "\n".join(map(escape_invisible, gate.notes))
+    SubElement(suite, "system-out").text = "\n".join(map(escape_invisible, (*_decision_text(gate), *gate.notes)))
     SubElement(suite, "system-err")
     indent(root, " ")
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{tostring(root, encoding="unicode")}\n'
+
+
+def _decision_text(gate: GateResult) -> tuple[str, ...]:
+    return () if gate.decision is None else (str(gate.decision),)
 
 
 def _add_case(suite: Element, check: GateCheck) -> None:
@@ -84,12 +88,13 @@ _ESCAPED_AT = "@&#8203;"
 
 
 def as_comment(gate: GateResult) -> str:
-    """Failed checks, notable passed ones, and the rest in a folded section."""
+    """The decision, failed checks, notable passed ones, and the rest in a folded section."""
     failed = [check for check in gate.checks if not check.passed]
     notable = [check for check in gate.checks if check.passed and check.is_notable]
     quiet = [check for check in gate.checks if check.passed and not check.is_notable]
     parts = [
         f"### rankproof: {_escape_text(gate_verdict(gate))}",
+        *map(_escape_text, _decision_text(gate)),
         *_check_list("Failed", failed),
         *_check_list("Passed, notable", notable),
     ]

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from functools import cached_property
 
 from rankproof._analysis.audit.unjudged import UnjudgedDocuments, find_unjudged
-from rankproof._analysis.compare.pairs import CompareOptions, JoinedValues, PairComparison, Verdict, compare_pairs, join_systems
+from rankproof._analysis.compare.comparison import Comparison, PairRecord, compare_inputs
 from rankproof._analysis.inputs import AnalysisInput, input_from_results
 from rankproof._analysis.pareto import ranking_systems
 from rankproof._analysis.segments import SegmentOptions
@@ -26,12 +26,7 @@ from rankproof.measures._judged import Judged
 
 _MAX_DRAWS = 10_000_000
 MANY_QUERIES = 2_000
-"""With more queries than this, more resamples hardly change a test."""
-
-
-def compare_options(n: int) -> CompareOptions:
-    """Options of the comparisons between systems, for n queries."""
-    return CompareOptions(samples=100_000 if n <= MANY_QUERIES else 20_000)
+"""With more queries than this, the report leaves out what takes long."""
 
 
 def segment_options(n: int) -> SegmentOptions:
@@ -51,8 +46,24 @@ class ReportContext:
         return input_from_results(self.results)
 
     @cached_property
+    def comparison(self) -> Comparison | None:
+        """The comparison of the systems; None if no measure ranks them."""
+        try:
+            return compare_inputs(self.inputs)
+        except UsageError:
+            return None
+
+    def pair(self, one: str, other: str) -> PairRecord | None:
+        """The first system against the second by the primary measure; None if the pair was not tested."""
+        found = () if self.comparison is None else self.comparison.pairs
+        tested = (pair for pair in found if not pair.exploratory and {pair.system, pair.other} == {one, other})
+        return next((pair if pair.system == one else pair.swapped() for pair in tested), None)
+
+    @cached_property
     def measure(self) -> str:
-        """The main measure: the first that is a mean, else the first."""
+        """The primary measure, else the first measure that is a mean, else the first."""
+        if self.comparison is not None:
+            return self.comparison.primary
         measures = self.results.result.systems[0].measures
         return next((name for name, one in measures.items() if one.summary == "mean"), next(iter(measures)))
 
@@ -91,15 +102,11 @@ class ReportContext:
         """The best system, or all that tie."""
         return best_systems({name: self.oriented_values[name] for name in self.ranking_systems})
 
-    @property
-    def best(self) -> str:
-        """The best system; the fastest of those that tie."""
-        return min(self.best_systems, key=lambda name: self.times.get(name, 0.0))
-
     @cached_property
-    def first_system(self) -> str:
-        """The first system of the experiment."""
-        return self.results.system_runs[0].name
+    def leading(self) -> str:
+        """The system of the decision, else the one with the best value."""
+        chosen = None if self.comparison is None else self.comparison.decision.system
+        return self.best_systems[0] if chosen is None else chosen
 
     @cached_property
     def system_runs(self) -> Mapping[str, SystemRun]:
@@ -109,8 +116,7 @@ class ReportContext:
     @cached_property
     def times(self) -> Mapping[str, float]:
         """The median milliseconds a query of each system; empty if nothing was timed."""
-        timed = any(len(system_run.times["total"]) and system_run.times["total"].any() for system_run in self.results.system_runs)
-        return {name: system_run.time_of("total")["p50"] for name, system_run in self.system_runs.items()} if timed else {}
+        return {name: total["p50"] for name, total in measured_times(self.results.system_runs).items()}
 
     @cached_property
     def intervals(self) -> Mapping[tuple[str, str], Interval | None]:
@@ -131,36 +137,12 @@ class ReportContext:
         """The rankings of every system and their unjudged documents."""
         return find_unjudged(self.inputs)
 
-    @cached_property
-    def settings(self) -> CompareOptions:
-        """The options of the comparisons."""
-        return compare_options(self.one.queries)
 
-    @cached_property
-    def joined_values(self) -> JoinedValues | None:
-        """The values of the ranking systems in the main measure; None if there is nothing to compare."""
-        result = self.results.result
-        systems = tuple(system for system in result.systems if system.name in self.ranking_systems)
-        try:
-            return join_systems(replace(result, systems=systems), [self.measure]) if self.has_better_direction else None
-        except UsageError:
-            return None
-
-    @cached_property
-    def comparisons(self) -> list[PairComparison]:
-        """Every pair of ranking systems in the main measure, the better first."""
-        return [] if self.joined_values is None else compare_pairs(self.joined_values, None, self.settings)
-
-    def comparison(self, one: str, other: str) -> PairComparison | None:
-        """The comparison of two systems, in either order."""
-        return next((each for each in self.comparisons if {each.observed.one, each.observed.other} == {one, other}), None)
-
-    @cached_property
-    def not_distinguishable(self) -> list[str]:
-        """The systems with no significant difference from the best."""
-        not_significant: tuple[Verdict, ...] = ("not significant", "same", "equivalent")
-        pairs = {name: self.comparison(self.best, name) for name in self.ranking_systems if name != self.best}
-        return [name for name, pair in pairs.items() if pair is not None and pair.verdict in not_significant]
+def measured_times(system_runs: Iterable[SystemRun]) -> dict[str, dict[str, float]]:
+    """Mean and percentiles of the milliseconds a query of each system; empty if nothing was timed."""
+    runs = list(system_runs)
+    timed = any(len(one.times["total"]) and one.times["total"].any() for one in runs)
+    return {one.name: one.time_of("total") for one in runs} if timed else {}
 
 
 _DEFAULT_CUTOFF = 10

@@ -11,7 +11,7 @@ from rankproof._analysis.values import format_points
 from rankproof._data.table import Table
 from rankproof._data.text import shown_time
 from rankproof._evaluation.result import MeasureResult
-from rankproof._render.grid import MISSING, Grid, format_value
+from rankproof._render.grid import MISSING, Grid
 from rankproof._render.table import table_grid
 from rankproof._statistics.intervals import Interval
 from rankproof.errors import for_message
@@ -88,7 +88,8 @@ class MeasureTerm:
 class Section:
     """A section of the page; `key` is its anchor, `question` the question it answers.
 
-    The fields are in page order. `folded` tables and `texts` are collapsed; `has_move_legend` adds the legend of rank moves.
+    The fields are in page order. `folded` tables and `texts` are collapsed, with `is_folded` the whole section is;
+    `has_move_legend` adds the legend of rank moves.
     """
 
     key: str
@@ -105,6 +106,7 @@ class Section:
     texts: tuple[FoldedText, ...] = ()
     terms: tuple[MeasureTerm, ...] = ()
     has_move_legend: bool = False
+    is_folded: bool = False
 
 
 def join_names(names: Sequence[str], most: int = 6) -> str:
@@ -129,14 +131,6 @@ def signed_difference(difference: float, one: MeasureResult) -> str:
     """A signed difference of means, in percentage points if the measure lies between 0 and 1."""
     size = format_points(difference, one.measure)
     return f"+{size}" if difference > 0 and size != format_points(0.0, one.measure) else size
-
-
-def interval_phrase(interval: Interval | None, one: MeasureResult) -> str:
-    """An interval in words; empty if there is none."""
-    if interval is None:
-        return ""
-    low, high = (format_value(end, one) for end in interval)
-    return f"95% interval {low} to {high}"
 
 
 def interval_cell(interval: Interval | None) -> str:

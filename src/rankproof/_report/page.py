@@ -6,6 +6,7 @@ import base64
 import hashlib
 import re
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
@@ -17,7 +18,7 @@ from rankproof._io.escape import json_block
 from rankproof._report.context import ReportContext
 from rankproof._report.elements import Section
 from rankproof._report.explorer import explorer_blocks
-from rankproof._report.sections import FINDING_SECTIONS, REFERENCE_SECTIONS
+from rankproof._report.sections import FOLDED_SECTIONS, OPEN_SECTIONS
 from rankproof._results.experiment_result import ExperimentResult
 from rankproof.errors import escape_invisible
 
@@ -38,7 +39,7 @@ SCRIPTS = (
     "page.js",
 )
 """In execution order; together they are one script."""
-_NUMBERS = re.compile(r"\b[pn] [=<] [\d.]+|\d (?:pp|ms|s|MB|kB)\b")
+_NUMBERS = re.compile(r"\b[pn] [=<] [\d.]+|[\d.]+ to -?[\d.]+(?: pp)?|\d (?:pp|ms|s|MB|kB)\b")
 
 
 @cache
@@ -134,8 +135,8 @@ def render_report(results: ExperimentResult, links: Sequence[tuple[str, str]] = 
         results=results,
         links=links,
         facts=_facts(results),
-        findings=_build_sections(FINDING_SECTIONS, context),
-        reference=_build_sections(REFERENCE_SECTIONS, context),
+        opened=_build_sections(OPEN_SECTIONS, context),
+        folded=[replace(section, is_folded=True) for section in _build_sections(FOLDED_SECTIONS, context)],
         policy=content_security_policy([page_script()], [stylesheet()]),
         style=Markup(stylesheet()),
         script=Markup(page_script()),

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from rankproof._analysis.compare.compare import letters_table, power_notes
-from rankproof._analysis.compare.pairs import CompareOptions, compare_sides, join_systems
-from rankproof._analysis.compare.tables import comparison_facts, verdict_sentence, verdict_table
+from rankproof._analysis.compare.comparison import Comparison, compare_inputs
 from rankproof._analysis.inputs import AnalysisInput, input_from_results, join_inputs
-from rankproof._analysis.values import best_system
-from rankproof._data.table import Table
-from rankproof._evaluation.result import Result
-from rankproof._report.elements import HtmlTable, html_table
+from rankproof._report.elements import Section
 from rankproof._report.page import render_report
+from rankproof._report.sections.decision import comparison_decision
+from rankproof._report.sections.pairs import comparison_pairs
+from rankproof._report.sections.systems import comparison_systems
 from rankproof._results.experiment_result import ExperimentResult
 from rankproof._server.judging_queue import DocumentTexts, JudgingPage, JudgingQueue, build_queue
 from rankproof._server.library import (
@@ -30,52 +27,25 @@ from rankproof._server.library import (
 )
 from rankproof._server.responses import HTML, HttpError, PageResponse, html_page, text_response
 from rankproof.errors import RankproofError
-from rankproof.measures._base import Measure
-
-MAIN_MEASURES = ("nDCG@10", "RR@10", "R@100")
-"""Few measures, because p-values are corrected for the number of tests."""
-
-
-@dataclass(frozen=True, slots=True)
-class ComparisonVerdicts:
-    """The verdicts of one measure: their counts, the table, and a sentence for each pair."""
-
-    title: str
-    counts: str
-    table: HtmlTable
-    sentences: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class ExperimentPair:
-    """The comparison of two experiments: their best systems, all means, and the verdicts."""
+    """Two experiments as one comparison: their names, and its sections."""
 
     names: tuple[str, str]
-    lead: str
-    means: HtmlTable
-    verdicts: tuple[ComparisonVerdicts, ...]
+    comparison: Comparison
+    sections: tuple[Section, ...]
 
 
 def compare_experiments(one: ExperimentResult, other: ExperimentResult, labels: tuple[str, str]) -> ExperimentPair:
-    """Compare two experiments by the main measures; raises an error if their data differ."""
+    """Compare all systems of two experiments; raises an error if their data differ."""
     found = [input_from_results(results) for results in (one, other)]
     names = _experiment_names(found, labels)
     both = join_inputs([replace(each, name=name) for each, name in zip(found, names, strict=True)])
-    values, settings = join_systems(both.result, _shared_measures(found)), CompareOptions()
-    first, second = both.systems[: len(one.system_runs)], both.systems[len(one.system_runs) :]
-    across, n = compare_sides(values, first, settings), len(values.queries)
-    tests = len(across) // len(values.measures)
-    facts = comparison_facts(values, settings, tests)
-    notes = (*values.notes, *power_notes(across, n, settings))
-    means = letters_table(values, across, settings.describe(n, tests), notes, facts)
-    bests = {_best_system(both.result, side, str(values.measures[0])) for side in (first, second)}
-    lead = next(pair for pair in across if {pair.observed.one, pair.observed.other} == bests)
-    tables = [
-        verdict_table(measure, None, [pair for pair in across if pair.observed.measure == measure], settings, facts)
-        for measure in values.measures
-    ]
-    verdicts = (_comparison_verdicts(measure, table) for measure, table in zip(values.measures, tables, strict=True))
-    return ExperimentPair(names, verdict_sentence(lead, settings), html_table(means, sentences=True), tuple(verdicts))
+    comparison = compare_inputs(both)
+    sections = (comparison_decision(both, comparison), comparison_systems(comparison), *comparison_pairs(comparison))
+    return ExperimentPair(names, comparison, sections)
 
 
 def _experiment_names(found: Sequence[AnalysisInput], labels: tuple[str, str]) -> tuple[str, str]:
@@ -84,22 +54,6 @@ def _experiment_names(found: Sequence[AnalysisInput], labels: tuple[str, str]) -
     if one != other:
         return one, other
     return labels if labels[0] != labels[1] else (f"{one} (1)", f"{other} (2)")
-
-
-def _shared_measures(found: Sequence[AnalysisInput]) -> list[str] | None:
-    """The main measures that both have; None for all."""
-    have = [set(each.result.systems[0].measures) for each in found]
-    return [name for name in MAIN_MEASURES if all(name in each for each in have)] or None
-
-
-def _best_system(result: Result, side: Sequence[str], measure: str) -> str:
-    return best_system({system.name: system.measures[measure] for system in result.systems if system.name in side})
-
-
-def _comparison_verdicts(measure: Measure, table: Table) -> ComparisonVerdicts:
-    counts = Counter(str(row["verdict"]) for row in table.records())
-    summary = ", ".join(f"{verdict}: {count}" for verdict, count in counts.items())
-    return ComparisonVerdicts(str(measure), summary, html_table(table), table.sentences)
 
 
 _MAX_REPORTS = 4

@@ -45,7 +45,7 @@ def json_response(status: int, value: Mapping[str, Any]) -> PageResponse:
     return PageResponse(status, JSON, json.dumps(value, ensure_ascii=True, allow_nan=False).encode())
 
 
-_SHARED_TEMPLATES = ("table.html.j2",)
+_SHARED_TEMPLATES = ("section.html.j2", "table.html.j2", "chart.html.j2", "move_legend.html.j2")
 """The templates of the report that the server uses too."""
 
 

@@ -32,7 +32,11 @@ def letters_table(joined: JoinedValues, found: Sequence[PairComparison], how: st
     letters = dict(zip(joined.systems, _letters(len(joined.systems)), strict=True))
     beaten = _significantly_worse(found)
     between = "" if len(letters) <= len(ascii_lowercase) else ","
-    means = {(str(one.observed.measure), name): value for one in found for name, value in _values(one)}
+    means = {
+        (str(measure), name): measure.summarise(joined.values[place, :, at])
+        for place, measure in enumerate(joined.measures)
+        for at, name in enumerate(joined.systems)
+    }
     columns = [Column("system"), Column("letter")]
     for measure in joined.measures:
         columns += [
@@ -48,10 +52,6 @@ def letters_table(joined: JoinedValues, found: Sequence[PairComparison], how: st
         rows.append((name, letters[name], *(item for pair in cells for item in pair)))
     title = f"Means, each followed by the letters of the systems that it significantly beats (n = {facts['n']:,} queries)"
     return Table("letters", title, tuple(columns), tuple(rows), (how,), tuple(notes), dict(facts))
-
-
-def _values(found: PairComparison) -> tuple[tuple[str, float], ...]:
-    return (found.observed.one, found.observed.value), (found.observed.other, found.observed.other_value)
 
 
 def _significantly_worse(found: Sequence[PairComparison]) -> dict[tuple[str, str], set[str]]:

@@ -10,11 +10,14 @@ import numpy as np
 
 from rankproof._analysis.compare.compare import letters_table, power_notes
 from rankproof._analysis.compare.decision_data import (
+    answering_notes,
     default_baseline,
     failed_shares,
     judged_only_values,
+    left_out_notes,
     only_systems,
     system_costs,
+    systems_with_rankings,
     systems_without_documents,
     with_pairs_to_judge,
 )
@@ -26,6 +29,7 @@ from rankproof._analysis.compare.pairs import (
     Verdict,
     check_margin,
     common_values,
+    compare_named_pairs,
     compare_pairs,
     swapped,
 )
@@ -153,6 +157,7 @@ def compare_inputs(
     *,
     primary: str | Measure | None = None,
     baseline: str | None = None,
+    pairs: Sequence[tuple[str, str]] | None = None,
     measures: MeasuresLike = None,
     margin: float | None = None,
     costs: Mapping[str, float] | None = None,
@@ -160,11 +165,14 @@ def compare_inputs(
 ) -> Comparison:
     """Compares the systems: one measure decides, its pairs are one family of tests, and other measures are exploratory.
 
-    Without `baseline`, all pairs are tested; with it, only pairs with the baseline. `margin` is how far below the best a system
-    may be, by default 0.02. `costs` has a number for each system; without it money or the latency decides among good systems.
+    Without `baseline`, all pairs are tested; with it, only pairs with the baseline; with `pairs`, only those. `margin` is how far
+    below the best a system may be, by default 0.02. `costs` has a number for each system; without it money or the latency decides
+    among good systems.
     """
     options = options or CompareOptions()
     margin = MARGIN if margin is None else check_margin("margin", margin)
+    answering = [name for name in inputs.systems if name not in systems_with_rankings(inputs)]
+    inputs = only_systems(inputs, systems_with_rankings(inputs)) if answering else inputs
     given = None if baseline is None else checked_system(inputs, baseline)
     inputs = _with_measures(inputs, primary, measures)
     empty = systems_without_documents(inputs)
@@ -174,7 +182,7 @@ def compare_inputs(
         return _nothing_retrieved(inputs, primary, margin)
     joined = _primary_first(common_values(kept.result, measures), primary)
     shown_baseline = given if given in kept.systems else default_baseline(kept)
-    found = _tested(joined, None if given is None else shown_baseline, options)
+    found = _tested(joined, None if given is None else shown_baseline, pairs, options)
     name = str(joined.measures[0])
     data = DecisionData(
         measure=joined.measures[0],
@@ -187,7 +195,12 @@ def compare_inputs(
     decision = decide(data, margin=margin, baseline=shown_baseline, interval=_interval_of(options), seed=options.seed)
     if not decision.decided:
         decision = with_pairs_to_judge(kept, decision)
-    notes = (*_left_out_notes(empty, given, shown_baseline), *joined.notes, *_power_notes(found, joined, options))
+    notes = (
+        *left_out_notes(empty, given, shown_baseline),
+        *answering_notes(answering),
+        *joined.notes,
+        *_power_notes(found, joined, options),
+    )
     return _comparison(joined, decision, found, given is not None, empty, notes, options)
 
 
@@ -243,9 +256,13 @@ def _is_same(evaluated: Measure, asked: Measure) -> bool:
     return evaluated == (asked if rel is None else asked.with_rel(rel))
 
 
-def _tested(joined: JoinedValues, baseline: str | None, options: CompareOptions) -> list[PairComparison]:
+def _tested(
+    joined: JoinedValues, baseline: str | None, pairs: Sequence[tuple[str, str]] | None, options: CompareOptions
+) -> list[PairComparison]:
     """The tested pairs; none with fewer than two systems or two queries."""
-    return compare_pairs(joined, baseline, options) if len(joined.systems) > 1 and len(joined.queries) > 1 else []
+    if len(joined.systems) < 2 or len(joined.queries) < 2:
+        return []
+    return compare_pairs(joined, baseline, options) if pairs is None else compare_named_pairs(joined, pairs, options)
 
 
 def _interval_of(options: CompareOptions) -> Any:
@@ -253,14 +270,6 @@ def _interval_of(options: CompareOptions) -> Any:
         return mean_interval(differences, level=1 - options.alpha) if enough_differ(differences) else None
 
     return interval
-
-
-def _left_out_notes(empty: Sequence[str], given: str | None, baseline: str | None) -> Iterator[str]:
-    if empty:
-        names = ", ".join(map(for_message, empty))
-        yield f"{names} retrieved nothing and {'is' if len(empty) == 1 else 'are'} left out"
-    if given in empty and baseline is not None:
-        yield f"the baseline is {for_message(baseline)}, as {for_message(str(given))} retrieved nothing"
 
 
 def _power_notes(found: Sequence[PairComparison], joined: JoinedValues, options: CompareOptions) -> Iterator[str]:
@@ -387,5 +396,5 @@ def _nothing_retrieved(inputs: AnalysisInput, primary: str | Measure | None, mar
     decision = decide(DecisionData(joined.measures[0], (), np.zeros((len(joined.queries), 0))), margin=margin)
     empty = replace(joined, systems=(), values=joined.values[:, :, :0])
     return _comparison(
-        empty, decision, [], False, inputs.systems, tuple(_left_out_notes(inputs.systems, None, None)), CompareOptions()
+        empty, decision, [], False, inputs.systems, tuple(left_out_notes(inputs.systems, None, None)), CompareOptions()
     )

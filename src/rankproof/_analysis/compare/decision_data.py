@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from rankproof._analysis.decision import Costs, Decision
 from rankproof._analysis.inputs import AnalysisInput, checked_system, checked_system_name
+from rankproof._analysis.pareto import ranking_systems
 from rankproof._data.arrays import FloatArray
 from rankproof._evaluation.evaluate import evaluate_runs
 from rankproof._evaluation.result import Result
 from rankproof._results.experiment_result import SystemRun
 from rankproof._statistics.correction import is_number, setting_error
+from rankproof.errors import for_message
 
 USUAL_BASELINE = "bm25"
 _MIN_SHARE_WITH_NON_RELEVANT = 0.5
@@ -34,6 +36,30 @@ def _retrieved_nothing(inputs: AnalysisInput, name: str) -> bool:
     measures = next(system for system in inputs.result.systems if system.name == name).measures
     may_be_empty = bool(inputs.system_runs) or not any(one.values.any() for one in measures.values())
     return may_be_empty and not len(inputs.runs[name].docs)
+
+
+def systems_with_rankings(inputs: AnalysisInput) -> list[str]:
+    """The systems with a ranking of their own; an answering system has that of another system, and only its answers differ."""
+    by_answers = any(one.measure.kind == "answer" for one in inputs.result.systems[0].measures.values())
+    known = {run.name for run in inputs.system_runs}
+    ranking = ranking_systems(inputs.system_runs)
+    return [name for name in inputs.systems if by_answers or not ranking or name in ranking or name not in known]
+
+
+def left_out_notes(empty: Sequence[str], given: str | None, baseline: str | None) -> Iterator[str]:
+    """Notes on systems that retrieved nothing."""
+    if empty:
+        names = ", ".join(map(for_message, empty))
+        yield f"{names} retrieved nothing and {'is' if len(empty) == 1 else 'are'} left out"
+    if given in empty and baseline is not None:
+        yield f"the baseline is {for_message(baseline)}, as {for_message(str(given))} retrieved nothing"
+
+
+def answering_notes(answering: Sequence[str]) -> Iterator[str]:
+    """A note on systems with the ranking of another system."""
+    if answering:
+        names, has = ", ".join(map(for_message, answering)), "has" if len(answering) == 1 else "have"
+        yield f"{names} {has} the ranking of another system and {'is' if len(answering) == 1 else 'are'} not compared here"
 
 
 def default_baseline(inputs: AnalysisInput) -> str | None:

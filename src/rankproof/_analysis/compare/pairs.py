@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, Literal
@@ -240,10 +240,11 @@ def compare_pairs(joined: JoinedValues, baseline: str | None, options: CompareOp
     return _compare(joined, _pairs(joined, baseline), options)
 
 
-def compare_sides(joined: JoinedValues, side: Collection[str], options: CompareOptions) -> list[PairComparison]:
-    """Every system of one side against every other system, under every measure; no other pair counts as a test."""
-    pairs = [pair for pair in _pairs(joined, None) if sum(joined.systems[at] in side for at in pair[1:]) == 1]
-    return _compare(joined, pairs, options)
+def compare_named_pairs(joined: JoinedValues, pairs: Sequence[tuple[str, str]], options: CompareOptions) -> list[PairComparison]:
+    """These pairs under every measure, without those of systems that were left out."""
+    at = {name: place for place, name in enumerate(joined.systems)}
+    known = [(at[one], at[other]) for one, other in pairs if one in at and other in at]
+    return _compare(joined, [(place, *pair) for place in range(len(joined.measures)) for pair in known], options)
 
 
 def _compare(joined: JoinedValues, pairs: Sequence[Pair], options: CompareOptions) -> list[PairComparison]:

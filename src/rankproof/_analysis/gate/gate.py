@@ -6,24 +6,34 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from rankproof._analysis.compare.comparison import USUAL_PRIMARY, Comparison
+from rankproof._analysis.compare.decision_data import only_systems
+from rankproof._analysis.decision import Decision
 from rankproof._analysis.gate.baseline import Baseline, SavedValues, check_same_data, chosen_systems, saved_values
+from rankproof._analysis.gate.changes import (
+    SystemPairs,
+    changed_pairs,
+    compare_with_saved,
+    no_change,
+    segment_changes,
+    tested_change,
+)
 from rankproof._analysis.gate.rules import (
-    BaselineChange,
     GateCheck,
     GateOptions,
     Threshold,
-    baseline_change,
     check_change,
+    check_empty_system,
     check_missing_system,
     check_queries,
     check_segment,
     check_threshold,
-    holm_corrected,
     small_segments,
     undetectable_drops,
 )
 from rankproof._analysis.inputs import AnalysisInput
 from rankproof._analysis.query_groups import Grouping
+from rankproof._analysis.values import has_winner
 from rankproof._data.table import CellValue, Column, Table
 from rankproof._data.text import pluralise
 from rankproof._statistics.permutation import MAX_EXACT_QUERIES
@@ -31,20 +41,29 @@ from rankproof.errors import UsageError, for_message
 from rankproof.measures._parse import parse_measure
 
 _MISSING_NOTES = ("missing-queries", "missing-answers", "failed-answers")
-SystemPairs = Sequence[tuple[SavedValues, SavedValues]]
 
 
 @dataclass(frozen=True, slots=True)
 class GateResult:
-    """The checks and notes of a gate."""
+    """The checks and notes of a gate, and the comparison with the baseline that has the decision.
+
+    `comparison` is None without a baseline, or if the only system is unchanged. `tests` is the number of tests of drops.
+    """
 
     checks: tuple[GateCheck, ...]
     notes: tuple[str, ...] = ()
+    comparison: Comparison | None = None
+    tests: int = 0
 
     @property
     def passed(self) -> bool:
         """Whether all checks pass."""
         return all(check.passed for check in self.checks)
+
+    @property
+    def decision(self) -> Decision | None:
+        """Which system to ship; None if nothing was compared."""
+        return None if self.comparison is None else self.comparison.decision
 
 
 def run_gate(
@@ -64,10 +83,14 @@ def run_gate(
         return GateResult(tuple(bounds), missing)
     check_same_data(inputs, baseline)
     pairs, missing_systems = _paired(now, baseline, named=bool(systems))
-    drops, segments = _drops(pairs, options), _segment_drops(pairs, groupings, options)
+    measures = _tested_measures(pairs, options)
+    primary, changed = _primary(measures, options), changed_pairs(pairs, measures)
+    comparison = compare_with_saved(only_systems(inputs, [one.name for one in now]), changed, measures, options, primary=primary)
+    drops = _drops(pairs, measures, changed, comparison, options)
+    segments = _segment_drops(pairs, groupings, primary, options)
     found = [*map(check_missing_system, missing_systems), *(check_queries(*pair) for pair in pairs), *drops, *segments]
     tests, small = undetectable_drops(drops, segments, options), small_segments(segments, options)
-    return GateResult((*tests, *found, *bounds), (*missing, *_notes(now, pairs), *small))
+    return GateResult((*tests, *found, *bounds), (*missing, *_notes(now, pairs), *small), comparison, len(changed))
 
 
 def _check_threshold(inputs: AnalysisInput, now: SavedValues, threshold: Threshold) -> GateCheck:
@@ -96,10 +119,27 @@ def _paired(now: Sequence[SavedValues], baseline: Baseline, *, named: bool) -> t
     return pairs, [] if named else [name for name in before if name not in here]
 
 
-def _tested(pairs: SystemPairs) -> list[tuple[SavedValues, SavedValues, str]]:
-    """The tests: each system under each measure whose mean can be better or worse."""
-    shared = [(now, before, name) for now, before in pairs for name in now.measures if name in before.measures]
-    return [(now, before, name) for now, before, name in shared if _can_be_worse(name)]
+def _tested_measures(pairs: SystemPairs, options: GateOptions) -> list[str]:
+    """The measures of the baseline that were evaluated and whose mean can be better or worse."""
+    now, before = pairs[0]
+    found = [name for name in now.measures if name in before.measures and _can_be_worse(name)]
+    if not found:
+        raise UsageError("no measure of the baseline was evaluated", fix=f"evaluate some of: {', '.join(before.measures)}")
+    for measure in options.max_drops:
+        if measure not in found:
+            raise UsageError(f"{measure} is not in the baseline, so its drop is unknown", fix=f"choose from: {', '.join(found)}")
+    return found
+
+
+def _primary(measures: Sequence[str], options: GateOptions) -> str:
+    """The measure that can fail the gate: the named one, nDCG@10, or the first that ranks systems."""
+    able = [name for name in measures if has_winner(parse_measure(name))]
+    if not able:
+        raise UsageError(f"no measure of the baseline ranks systems: {', '.join(measures)}", fix="save a baseline with nDCG@10")
+    if options.primary is not None and options.primary not in able:
+        why = "is not in the baseline" if options.primary not in measures else "does not rank systems"
+        raise UsageError(f"{options.primary} {why}", fix=f"choose from: {', '.join(able)}")
+    return options.primary or (USUAL_PRIMARY if USUAL_PRIMARY in able else able[0])
 
 
 def _can_be_worse(name: str) -> bool:
@@ -107,42 +147,37 @@ def _can_be_worse(name: str) -> bool:
     return measure.summary == "mean" and measure.higher_is_better is not None
 
 
-def _drops(pairs: SystemPairs, options: GateOptions) -> list[GateCheck]:
-    tested = _tested(pairs)
-    known = dict.fromkeys(name for _, _, name in tested)
-    if not known:
-        raise UsageError("no measure of the baseline was evaluated", fix=f"evaluate some of: {', '.join(pairs[0][1].measures)}")
-    for measure in options.max_drops:
-        if measure not in known:
-            raise UsageError(f"{measure} is not in the baseline, so its drop is unknown", fix=f"choose from: {', '.join(known)}")
-    changes = [_change(now, before, name, before.measures[name], options) for now, before, name in tested]
-    return [
-        check_change(now.name, name, change, options, tests=len(tested))
-        for (now, _, name), change in zip(tested, holm_corrected(changes), strict=True)
-    ]
+def _drops(
+    pairs: SystemPairs, measures: Sequence[str], changed: SystemPairs, comparison: Comparison | None, options: GateOptions
+) -> list[GateCheck]:
+    """A check for each system and measure; a changed system that retrieved nothing fails."""
+    found, primary, names = [], _primary(measures, options), {now.name for now, _ in changed}
+    for now, _ in pairs:
+        if comparison is None or now.name not in names:
+            changes = {name: no_change(now.measures[name], exploratory=name != primary) for name in measures}
+        elif now.name in comparison.left_out:
+            found.append(check_empty_system(now.name))
+            continue
+        else:
+            changes = {name: tested_change(comparison, now, name) for name in measures}
+        found += [check_change(now.name, name, change, options, tests=len(changed)) for name, change in changes.items()]
+    return found
 
 
-def _segment_drops(pairs: SystemPairs, groupings: Iterable[Grouping], options: GateOptions) -> list[GateCheck]:
+def _segment_drops(pairs: SystemPairs, groupings: Iterable[Grouping], primary: str, options: GateOptions) -> list[GateCheck]:
+    """A check for each system and segment by the primary measure."""
     segments = {f"{each.by} {name}": queries for each in groupings for name, queries in each.segments.items()}
-    tested = [(*one, segment) for one in _tested(pairs) for segment in segments]
-    changes = [_change(now, before, name, segments[segment], options) for now, before, name, segment in tested]
-    return [
-        check_segment(now.name, name, segment, change, options, tests=len(tested))
-        for (now, _, name, segment), change in zip(tested, holm_corrected(changes), strict=True)
-    ]
-
-
-def _change(now: SavedValues, before: SavedValues, name: str, queries: Iterable[str], options: GateOptions) -> BaselineChange:
-    return baseline_change(name, before.measures[name], now.measures[name], queries, options)
+    found = segment_changes(pairs, primary, segments, options)
+    return [check_segment(system, primary, segment, change, options, tests=len(found)) for system, segment, change in found]
 
 
 def _notes(now: Sequence[SavedValues], pairs: SystemPairs) -> Iterator[str]:
     """Systems that are new or compared with another name, and measures that are not compared."""
     before = {one.name: theirs for one, theirs in pairs}
+    if new := [for_message(one.name) for one in now if one.name not in before]:
+        yield f"{', '.join(new)} {'is' if len(new) == 1 else 'are'} not in the baseline and not compared with it"
     for one in now:
-        if one.name not in before:
-            yield f"{for_message(one.name)} is not in the baseline and is not compared"
-        elif before[one.name].name != one.name:
+        if one.name in before and before[one.name].name != one.name:
             other = for_message(before[one.name].name)
             yield f"{for_message(one.name)} is compared with {other}, the only system of the baseline"
     one, theirs = pairs[0]
@@ -158,9 +193,8 @@ COLUMNS = (
     Column("before", "value", "mean in the baseline"),
     Column("now", "value", "mean now, on the same queries"),
     Column("difference", "difference", "now minus before"),
-    Column(
-        "p", "p", "sign-flip randomisation test, two-sided, Holm over all systems and measures, and separately over all segments"
-    ),
+    Column("p", "p", "sign-flip randomisation test, two-sided, not corrected"),
+    Column("p Holm", "p", "corrected over all systems, and separately over all segments"),
     Column("n", "count", "common queries; for a threshold, the queries of the mean"),
 )
 
@@ -175,9 +209,10 @@ def gate_table(gate: GateResult, options: GateOptions) -> Table:
         COLUMNS,
         tuple(map(_row, ordered)),
         sentences=(
+            *(() if gate.decision is None else (str(gate.decision),)),
             *(f"{check.result}: {check.sentence}" for check in described),
             *_passed_segments(ordered),
-            *_how(ordered, options),
+            *_how(ordered, options, gate.tests),
         ),
         notes=gate.notes,
         facts={
@@ -186,6 +221,7 @@ def gate_table(gate: GateResult, options: GateOptions) -> Table:
             "samples": options.samples,
             "seed": options.seed,
             "correction": "holm",
+            "decision": None if gate.decision is None else gate.decision.to_dict(),
             "checks": list(map(_check_facts, ordered)),
         },
         highlighted=frozenset(at for at, check in enumerate(ordered) if not check.passed),
@@ -201,9 +237,9 @@ def _passed_segments(checks: list[GateCheck]) -> list[str]:
     return [f"passed: {len(passed):,} tests of segments, {drops:,} of them drops that are not significant."]
 
 
-def _how(checks: list[GateCheck], options: GateOptions) -> list[str]:
+def _how(checks: list[GateCheck], options: GateOptions, tests: int) -> list[str]:
     """The method of the tests in one sentence."""
-    families = [sum(one.kind == kind for one in checks) for kind in ("drop", "segment")]
+    families = [tests, sum(one.kind == "segment" for one in checks)]
     if not any(families):
         return []
     families_text = " and over ".join(
@@ -245,7 +281,7 @@ def gate_verdict(gate: GateResult) -> str:
 
 def _row(check: GateCheck) -> tuple[CellValue, ...]:
     change = check.change
-    numbers: tuple[CellValue, ...] = (None, check.value, None, None, check.n)
+    numbers: tuple[CellValue, ...] = (None, check.value, None, None, None, check.n)
     if change is not None:
-        numbers = (change.before, change.now, change.difference, change.p, change.n)
+        numbers = (change.before, change.now, change.difference, change.p, change.p_adjusted, change.n)
     return (check.name, check.result, *numbers)

@@ -5,17 +5,15 @@ from __future__ import annotations
 import math
 import operator
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-import numpy as np
-
 from rankproof._analysis.gate.baseline import SavedValues
+from rankproof._analysis.gate.changes import BaselineChange
 from rankproof._data.text import first_ids, format_p, pluralise
-from rankproof._statistics.correction import CORRECTIONS, SamplingOptions
-from rankproof._statistics.paired import differences
-from rankproof._statistics.permutation import fewest_queries, randomisation_p, smallest_p, why_not_significant
+from rankproof._statistics.correction import SamplingOptions
+from rankproof._statistics.permutation import fewest_queries, smallest_p, why_not_significant
 from rankproof.errors import UsageError, for_message
 from rankproof.measures._parse import parse_measure
 
@@ -46,15 +44,21 @@ class Threshold:
 
 @dataclass(frozen=True, slots=True)
 class GateOptions(SamplingOptions):
-    """Options of the gate; a measure in `max_drops` may drop by that much, and its significance does not matter."""
+    """Options of the gate; a measure in `max_drops` may drop by that much, and its significance does not matter.
+
+    `primary` is the measure whose drop fails the gate, by default nDCG@10 or else the first of the baseline.
+    """
 
     thresholds: tuple[Threshold, ...] = ()
     max_drops: Mapping[str, float] = field(default_factory=dict)
+    primary: str | None = None
 
     def with_rel(self, rel: int) -> GateOptions:
         """The options with measure names of an evaluation with that relevance threshold."""
         bounds = tuple(replace(one, measure=_full_name(one.measure, rel)) for one in self.thresholds)
-        return replace(self, thresholds=bounds, max_drops={_full_name(name, rel): drop for name, drop in self.max_drops.items()})
+        drops = {_full_name(name, rel): drop for name, drop in self.max_drops.items()}
+        primary = None if self.primary is None else _full_name(self.primary, rel)
+        return replace(self, thresholds=bounds, max_drops=drops, primary=primary)
 
 
 def threshold_of(text: str) -> Threshold:
@@ -92,49 +96,6 @@ def _number(text: str, rule: str) -> float:
     return value
 
 
-@dataclass(frozen=True, slots=True)
-class BaselineChange:
-    """One measure of one system before and now, on the common queries; `p` is two-sided.
-
-    `is_worse` is None if no query changed.
-    """
-
-    before: float
-    now: float
-    difference: float
-    n: int
-    p: float
-    is_worse: bool | None
-
-
-def baseline_change(
-    measure: str, before: Mapping[str, float], now: Mapping[str, float], queries: Iterable[str], options: GateOptions
-) -> BaselineChange:
-    """The change on the common queries, with the uncorrected p of the sign-flip randomisation test."""
-    shared = sorted(query for query in queries if query in before and query in now)
-    pairs = np.array([[now[query], before[query]] for query in shared], dtype=np.float64).reshape(-1, 2)
-    apart = differences(pairs[:, 0], pairs[:, 1])
-    mean = math.fsum(apart.tolist()) / max(len(shared), 1)
-    sign = -1.0 if parse_measure(measure).higher_is_better is False else 1.0
-    p = float(randomisation_p(pairs, options.samples, options.seed)[0, 1]) if apart.any() else 1.0
-    return BaselineChange(
-        before=math.fsum(pairs[:, 1].tolist()) / max(len(shared), 1),
-        now=math.fsum(pairs[:, 0].tolist()) / max(len(shared), 1),
-        difference=mean,
-        n=len(shared),
-        p=p,
-        is_worse=sign * mean < 0 if apart.any() else None,
-    )
-
-
-def holm_corrected(changes: Sequence[BaselineChange]) -> list[BaselineChange]:
-    """The changes with p corrected by Holm over all of them."""
-    if not changes:
-        return []
-    p = CORRECTIONS["holm"](np.array([change.p for change in changes])).tolist()
-    return [replace(change, p=value) for change, value in zip(changes, p, strict=True)]
-
-
 CheckKind = Literal["test", "queries", "system", "drop", "threshold", "segment"]
 
 
@@ -166,6 +127,11 @@ class GateCheck:
     def name(self) -> str:
         """The subject of the check."""
         return f"{self.system} {self.measure or self.kind}{f' in {self.segment}' if self.segment else ''}".lstrip()
+
+
+def check_empty_system(name: str) -> GateCheck:
+    """A failure, as a system of the baseline retrieved nothing."""
+    return GateCheck("system", name, False, f"{for_message(name)} retrieved nothing.")
 
 
 def describe_change(change: BaselineChange) -> str:
@@ -204,7 +170,10 @@ def check_threshold(system: str, threshold: Threshold, value: float, n: int) -> 
 
 
 def check_change(system: str, measure: str, change: BaselineChange, options: GateOptions, *, tests: int) -> GateCheck:
-    """Whether a measure did not drop significantly, or by more than allowed if a drop is allowed."""
+    """Whether a measure did not drop significantly, or by more than allowed if a drop is allowed.
+
+    An exploratory measure passes, unless its allowed drop is exceeded.
+    """
     passed, verdict, is_notable = _verdict(change, options.max_drops.get(measure), options.alpha, tests)
     sentence = f"{for_message(system)}: {measure} {_direction(change)}: {verdict}."
     return GateCheck("drop", system, passed, sentence, measure, change=change, is_notable=is_notable)
@@ -227,8 +196,7 @@ def _direction(change: BaselineChange) -> str:
 
 def _verdict(change: BaselineChange, allowed: float | None, alpha: float, tests: int) -> tuple[bool, str, bool]:
     """Whether it passes, why, and whether it is notable."""
-    p = f"{format_p(change.p)} after Holm's correction over {tests:,} tests" if tests > 1 else format_p(change.p)
-    is_significant = change.p <= alpha
+    p, is_significant = _p_text(change, tests), change.p_adjusted <= alpha
     if change.is_worse is None:
         return True, "nothing changed", False
     if not change.is_worse:
@@ -236,13 +204,23 @@ def _verdict(change: BaselineChange, allowed: float | None, alpha: float, tests:
     if allowed is not None:
         is_small = abs(change.difference) <= allowed
         return is_small, f"a drop {'within' if is_small else 'of more than'} the allowed {allowed:g} ({p})", True
-    return not is_significant, f"{'a significant drop' if is_significant else 'a drop, not significant'} ({p})", True
+    drop = f"{'a significant drop' if is_significant else 'a drop, not significant'} ({p})"
+    if change.exploratory:
+        return True, f"{drop}; the measure is exploratory and cannot fail the gate", True
+    return not is_significant, drop, True
+
+
+def _p_text(change: BaselineChange, tests: int) -> str:
+    """The p-value, corrected if there are several tests."""
+    p = format_p(change.p_adjusted)
+    return f"{p} after Holm's correction over {tests:,} tests" if tests > 1 else p
 
 
 def undetectable_drops(drops: Sequence[GateCheck], segments: Sequence[GateCheck], options: GateOptions) -> Iterator[GateCheck]:
     """A failure if no drop, or none in a segment, can be significant; a measure with an allowed drop can always fail."""
-    open_drops = [check for check in drops if check.measure not in options.max_drops]
-    if reason := _why_undetectable(open_drops, len(drops), options):
+    tested = [check for check in drops if check.change and not check.change.exploratory]
+    open_drops = [check for check in tested if check.measure not in options.max_drops]
+    if reason := _why_undetectable(open_drops, len(tested), options):
         yield _undecidable(open_drops, "no drop can be significant", f"{reason}; or use --max-drop")
     if reason := _why_undetectable(segments, len(segments), options):
         what = "no drop in a segment can be significant"

@@ -38,6 +38,7 @@ def _add_gate_arguments(parser: argparse.ArgumentParser) -> None:
     add_analysis_options(parser)
     group = parser.add_argument_group("requirements")
     group.add_argument("--baseline", metavar="FILE", help="a file written by rankproof save-baseline")
+    group.add_argument("--primary", metavar="M", help="the measure whose drop fails the gate (default: nDCG@10)")
     group.add_argument("--threshold", action="append", default=[], metavar="T", help="a bound, such as nDCG@10>=0.45; repeatable")
     group.add_argument(
         "--max-drop", action="append", default=[], metavar="M=D", help="the largest allowed drop, such as nDCG@10=0.02"
@@ -68,7 +69,7 @@ def _run_gate(args: argparse.Namespace, terminal: Terminal) -> int:
 
 
 def _check(args: argparse.Namespace) -> None:
-    needing = {"--max-drop": args.max_drop, "--by": args.by, "--by-file": args.by_file}
+    needing = {"--primary": args.primary, "--max-drop": args.max_drop, "--by": args.by, "--by-file": args.by_file}
     used = [option for option, value in needing.items() if value]
     if args.baseline is None and used:
         raise UsageError(f"{used[0]} needs a baseline", fix="specify it with --baseline")
@@ -85,10 +86,12 @@ def _check(args: argparse.Namespace) -> None:
 
 def _settings(args: argparse.Namespace) -> GateOptions:
     from rankproof._analysis.gate.rules import GateOptions, max_drop_of, threshold_of
+    from rankproof.measures._parse import parse_measure
 
     return GateOptions(
         thresholds=tuple(map(threshold_of, args.threshold)),
         max_drops=dict(map(max_drop_of, args.max_drop)),
+        primary=None if args.primary is None else str(parse_measure(args.primary)),
         alpha=args.alpha,
         samples=args.samples,
         seed=args.seed,

@@ -7,18 +7,26 @@ from collections.abc import Callable
 from rankproof._report.context import ReportContext
 from rankproof._report.elements import Section
 from rankproof._report.sections.answers import answers_section
+from rankproof._report.sections.decision import decision_section
 from rankproof._report.sections.latency import latency_section, pareto_section
 from rankproof._report.sections.measures import definitions_section, measures_section
 from rankproof._report.sections.movement import diagnosis_section, movement_section
+from rankproof._report.sections.pairs import pairs_section
 from rankproof._report.sections.provenance import notes_section, provenance_section
 from rankproof._report.sections.segments import segments_section
-from rankproof._report.sections.systems import chunks_section, systems_section
+from rankproof._report.sections.systems import chunks_section, steps_section, systems_section
 from rankproof._report.sections.unjudged import unjudged_section
-from rankproof._report.sections.verdict import verdict_section
+from rankproof._report.sections.warnings import warnings_section
 
-FINDING_SECTIONS: tuple[Callable[[ReportContext], Section | None], ...] = (
-    verdict_section,
+OPEN_SECTIONS: tuple[Callable[[ReportContext], Section | None], ...] = (
+    decision_section,
     systems_section,
+    warnings_section,
+)
+"""What most readers need: open, before the table of queries."""
+FOLDED_SECTIONS: tuple[Callable[[ReportContext], Section | None], ...] = (
+    pairs_section,
+    steps_section,
     pareto_section,
     latency_section,
     measures_section,
@@ -28,11 +36,8 @@ FINDING_SECTIONS: tuple[Callable[[ReportContext], Section | None], ...] = (
     answers_section,
     chunks_section,
     unjudged_section,
-)
-"""The findings, before the table of queries."""
-REFERENCE_SECTIONS: tuple[Callable[[ReportContext], Section | None], ...] = (
     notes_section,
     provenance_section,
     definitions_section,
 )
-"""The reference sections, after it."""
+"""The details: folded, after it."""

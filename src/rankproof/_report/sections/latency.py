@@ -150,9 +150,10 @@ def _dominance_sentence(context: ReportContext, name: str, other: str) -> str:
     """How another system dominates this one: in quality only if the difference is significant."""
     value, theirs = (format_value(context.values[each].value, context.one) for each in (name, other))
     time, quicker = (format_milliseconds(context.times[each]) for each in (name, other))
-    pair = context.comparison(name, other)
-    if pair is None or pair.verdict in ("better", "worse"):
-        numbers = f"{theirs} in {quicker}, against {value} in {time}"
+    pair, numbers = context.pair(other, name), f"{theirs} in {quicker}, against {value} in {time}"
+    if pair is None:
+        return f"{for_message(other)} has the better mean and is no slower than {for_message(name)}: {numbers}."
+    if pair.verdict in ("better", "worse"):
         return f"{for_message(other)} is better and no slower than {for_message(name)}: {numbers}."
     alike = f"shows no significant difference in quality from {for_message(name)} ({theirs} against {value})"
     if time == quicker:

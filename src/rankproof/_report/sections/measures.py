@@ -42,10 +42,14 @@ def _leader_sentences(context: ReportContext, names: list[str]) -> list[str]:
     more = "".join(f", {for_message(system)} by {many}" for system, many in rest)
     tied = " (tied systems all count)" if sum(counts.values()) > len(firsts) else ""
     sentences = [f"{for_message(first)} leads by {times} of {len(firsts)} measures{more}{tied}."]
-    others = {name: found for name, found in firsts.items() if context.has_better_direction and context.best not in found}
+    best = context.best_systems
+    others = {name: found for name, found in firsts.items() if context.has_better_direction and not {*best} & {*found}}
     for found in dict.fromkeys(others.values()):
         names = [name for name, each in others.items() if each == found]
-        sentences.append(f"By {join_names(names)} it is {join_names(found)}, not {for_message(context.best)}.")
+        lead = "leads" if len(found) == 1 else "lead"
+        sentences.append(f"By {join_names(names)} {join_names(found)} {lead}, by {context.measure} {join_names(best)}.")
+    if len(firsts) > 1 and context.comparison is not None:
+        sentences.append(f"Measures other than {context.measure} are exploratory: they do not change the decision.")
     return sentences
 
 
@@ -56,7 +60,7 @@ def _values(context: ReportContext, name: str) -> dict[str, MeasureResult]:
 def _leaders(context: ReportContext, name: str) -> list[str]:
     """The best systems by a measure; none for a single system or a measure without a better direction."""
     values = _values(context, name)
-    if len(context.ranking_systems) < 2 or not has_winner(values[context.best].measure):
+    if len(context.ranking_systems) < 2 or not has_winner(next(iter(values.values())).measure):
         return []
     return best_systems({system: oriented_value(values[system]) for system in context.ranking_systems})
 

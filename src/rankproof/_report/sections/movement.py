@@ -97,11 +97,11 @@ def _movement_tables(context: ReportContext) -> list[Table]:
 
 
 def diagnosis_section(context: ReportContext) -> Section:
-    """The diagnosis of each system, and the failed queries of the best one."""
+    """The diagnosis of each system, and the failed queries of the leading one."""
     inputs = context.inputs
     systems, rules = systems_tables(inputs)
     failed = {name: failures(inputs, name, CUTOFF) for name in inputs.systems}
-    worst = failed_table(inputs, failed[context.best], CUTOFF, SHOWN)
+    worst = failed_table(inputs, failed[context.leading], CUTOFF, SHOWN)
     return Section(
         key="diagnosis",
         title="Diagnosis",

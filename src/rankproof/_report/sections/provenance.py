@@ -35,7 +35,6 @@ def _facts_table(context: ReportContext) -> HtmlTable:
         ("fingerprint of the dataset", results.fingerprint),
         ("fingerprint of the judgements", context.inputs.qrels_fingerprint),
         ("lowest relevant grade", str(results.rel)),
-        ("random seed of the tests", str(context.settings.seed)),
         *_pairs(results.provenance),
     ]
     return html_table(Table("provenance", "Provenance", (Column("fact"), Column("value")), tuple(rows)))

@@ -1,17 +1,18 @@
-"""The table of systems, and the values at chunk level."""
+"""The systems compared with the baseline, what each adds to the system that it builds on, and the values at chunk level."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
-from rankproof._analysis.compare.pairs import swapped
+from rankproof._analysis.compare.comparison import Comparison
 from rankproof._analysis.values import has_winner
 from rankproof._charts.model import Medium
 from rankproof._charts.rows import ValueRow, dot_chart
 from rankproof._charts.svg import svg_of
 from rankproof._data.text import pluralise
 from rankproof._evaluation.result import MeasureResult
-from rankproof._render.grid import MISSING, Cell, Grid, format_value, measure_label
+from rankproof._render.grid import MISSING, Cell, Grid, format_value, measure_label, summary_grid
 from rankproof._render.systems import approximate_search_notes, system_sentences
 from rankproof._render.systems_grid import STAGE_MARK, chunk_grid, main_measure, stage_measures, systems_grid
 from rankproof._report.context import ReportContext
@@ -21,21 +22,38 @@ from rankproof._report.elements import (
     HtmlTable,
     Section,
     SvgChart,
+    as_sentence,
+    html_table,
     interval_cell,
     signed_difference,
 )
 from rankproof._results.experiment_result import SystemRun
 from rankproof.errors import for_message
 
-_SIGNIFICANCE = {
-    "better": "significant gain",
-    "worse": "significant loss",
-    "equivalent": "equivalent",
-    "same": "identical",
-    "not significant": "not significant",
-}
-"""Verdicts as the table of systems has them."""
-_COLUMN_NOTES = {
+
+def systems_section(context: ReportContext) -> Section:
+    """Every system compared with the baseline."""
+    if context.comparison is None:
+        grid = summary_grid(context.results.result)
+        return Section("systems", "Systems", "How good is each system?", tables=(HtmlTable("Every system", grid),))
+    return comparison_systems(context.comparison)
+
+
+def comparison_systems(comparison: Comparison) -> Section:
+    """The table of systems; the section Every measure has the exploratory measures."""
+    table = comparison.table
+    for name in comparison.measures:
+        table = table if name == comparison.primary else table.without(name)
+    notes = tuple(map(as_sentence, comparison.notes))
+    return Section(
+        key="systems",
+        title="Systems",
+        question=f"How good is each system, compared with {for_message(comparison.baseline or 'the baseline')}?",
+        tables=(replace(html_table(table), notes=(*notes, comparison.method)),),
+    )
+
+
+_STEP_NOTES = {
     "95% interval": "of the first measure: {how}",
     "significance": "of the gain, by a paired test corrected for the number of pairs of systems",
     "ms p50/p95": "milliseconds a query, median and 95th percentile; queries run one at a time, after a warm-up",
@@ -46,26 +64,31 @@ _COLUMN_NOTES = {
     "index MB": "size of the index in megabytes",
     "queries/s": "queries per second in a batch",
 }
+_STEP_VERDICTS = {
+    "better": "significant gain",
+    "worse": "significant loss",
+    "equivalent": "equivalent",
+    "same": "identical",
+    "not significant": "not significant",
+}
+"""Verdicts as the table of steps has them."""
 
 
-def system_verdict(context: ReportContext, system_run: SystemRun) -> str:
-    """Whether the system differs significantly from its baseline; empty if it has none."""
-    pair = None if system_run.baseline is None else context.comparison(system_run.name, system_run.baseline)
-    if pair is None:
-        return ""
-    verdict = pair.verdict if pair.observed.one == system_run.name else swapped(pair.verdict)
-    return _SIGNIFICANCE[verdict]
+def step_verdict(context: ReportContext, system_run: SystemRun) -> str:
+    """Whether the system differs significantly from the system that it builds on; empty if that is not tested."""
+    pair = None if system_run.baseline is None else context.pair(system_run.name, system_run.baseline)
+    return "" if pair is None else _STEP_VERDICTS[pair.verdict]
 
 
-def systems_table(context: ReportContext) -> HtmlTable:
-    """Every system with the measures that matter at some stage; the section Every measure has the others."""
+def steps_table(context: ReportContext) -> HtmlTable:
+    """Every system with the measures that matter at its stage; the section Every measure has the others."""
     columns = list(_columns(context))
     names = tuple(name for name, _ in columns)
     rows = tuple(f"{at} {system_run.name}" for at, system_run in enumerate(context.results.system_runs, start=1))
     words = frozenset(at for at, name in enumerate(names) if name == "significance")
     grid = Grid("system", rows, names, tuple(zip(*(cells for _, cells in columns), strict=True)), words)
-    notes = {name: about.format(how=context.sampling) for name, about in _COLUMN_NOTES.items() if name in names}
-    notes |= {name: "gain over the baseline, whose number is in brackets" for name in names if _is_gain_column(name)}
+    notes = {name: about.format(how=context.sampling) for name, about in _STEP_NOTES.items() if name in names}
+    notes |= {name: "gain over the system with the number in brackets" for name in names if _is_gain_column(name)}
     return HtmlTable("Every system: quality, gain, latency and cost", grid, notes, tuple(_grid_notes(grid)))
 
 
@@ -90,7 +113,7 @@ def _columns(context: ReportContext) -> Iterator[tuple[str, list[Cell]]]:
             spans = [context.intervals[system_run.name, context.measure] for system_run in results.system_runs]
             yield "95% interval", [Cell(interval_cell(span)) for span in spans]
         if _is_gain_column(name):
-            yield "significance", [Cell(system_verdict(context, system_run) or MISSING) for system_run in results.system_runs]
+            yield "significance", [Cell(step_verdict(context, system_run) or MISSING) for system_run in results.system_runs]
 
 
 def _is_gain_column(name: str) -> bool:
@@ -99,34 +122,34 @@ def _is_gain_column(name: str) -> bool:
 
 _MAX_SENTENCES = 8
 _VERDICT_SENTENCES = {
-    "significant gain": "Significantly better than the baseline",
-    "significant loss": "Significantly worse than the baseline",
-    "not significant": "No significant difference from the baseline",
-    "identical": "Identical to the baseline on every query",
+    "significant gain": "Significantly better than the system that it builds on",
+    "significant loss": "Significantly worse than the system that it builds on",
+    "not significant": "No significant difference from the system that it builds on",
+    "identical": "Identical on every query to the system that it builds on",
 }
 
 
-def systems_section(context: ReportContext) -> Section:
-    """What each system adds to its baseline."""
+def steps_section(context: ReportContext) -> Section:
+    """What each system adds to the system that it builds on."""
     return Section(
-        key="systems",
-        title="Systems",
-        question="What does each system add to its baseline, and at what cost?",
+        key="steps",
+        title="Steps",
+        question="What does each system add to the system that it builds on, and at what cost?",
         points=(
             *_step_sentences(context),
             *approximate_search_notes(context.results),
             *_first_sentences(_no_gain_sentences(context)),
         ),
         charts=(_chart(context),),
-        tables=(systems_table(context),),
+        tables=(steps_table(context),),
     )
 
 
 def _step_sentences(context: ReportContext) -> list[str]:
-    """The systems, grouped by how significantly they differ from their baseline."""
+    """The systems, grouped by how they differ from the system that they build on."""
     found: dict[str, list[str]] = {}
     for system_run in context.results.system_runs:
-        if system_run.baseline is not None and (verdict := system_verdict(context, system_run)):
+        if system_run.baseline is not None and (verdict := step_verdict(context, system_run)):
             found.setdefault(verdict, []).append(f"{for_message(system_run.name)} ({_gain_text(context.values, system_run)})")
     return [f"{_VERDICT_SENTENCES[verdict]}: {_gain_list(found[verdict])}." for verdict in _VERDICT_SENTENCES if verdict in found]
 
@@ -138,13 +161,13 @@ def _no_gain_sentences(context: ReportContext) -> list[str]:
 
 
 def _inconclusive_systems(context: ReportContext) -> list[str] | None:
-    """The systems with no significant difference from their baseline; None if the first measure was not tested."""
-    if context.measure != main_measure(context.results) or not context.comparisons:
+    """The systems with no significant difference from the one they build on; None if the first measure was not tested."""
+    if context.measure != main_measure(context.results) or context.comparison is None:
         return None
     return [
         system_run.name
         for system_run in context.results.system_runs
-        if system_verdict(context, system_run) == _SIGNIFICANCE["not significant"]
+        if step_verdict(context, system_run) == _STEP_VERDICTS["not significant"]
     ]
 
 

@@ -16,6 +16,23 @@
   });
 })();
 
+// Opens the folded section that the address names, also if its link is followed twice.
+(function () {
+  function open(hash) {
+    const part = hash.length > 1 ? document.getElementById(hash.slice(1)) : null;
+    const fold = part ? part.querySelector(":scope > details.fold") : null;
+    if (fold) {
+      fold.open = true;
+    }
+  }
+
+  for (const link of document.querySelectorAll(".contents a")) {
+    link.addEventListener("click", function () { open(link.hash); });
+  }
+  window.addEventListener("hashchange", function () { open(window.location.hash); });
+  open(window.location.hash);
+})();
+
 // Marks the current section in the contents.
 (function () {
   const links = new Map();

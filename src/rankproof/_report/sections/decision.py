@@ -1,0 +1,116 @@
+"""The decision: which system to ship, its gain over the baseline, and what it costs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from rankproof._analysis.answers.quality import TOKEN_SET_F1
+from rankproof._analysis.compare.comparison import Comparison, PairRecord
+from rankproof._analysis.decision_text import percent
+from rankproof._analysis.inputs import AnalysisInput
+from rankproof._analysis.values import best_systems, format_points
+from rankproof._data.text import clip_text, pluralise
+from rankproof._evaluation.result import MeasureResult, Result
+from rankproof._render.grid import format_value
+from rankproof._report.context import ReportContext, measured_times
+from rankproof._report.elements import KeyFigure, Section, format_milliseconds, join_names, signed_difference
+from rankproof.errors import for_message
+
+_MAX_NAME_LENGTH = 28
+"""The longest system name in a figure, in characters."""
+
+
+def decision_section(context: ReportContext) -> Section:
+    """The first section of the page."""
+    if context.comparison is None:
+        lead = f"{context.measure} does not say which system is better."
+        return Section("decision", "Decision", _QUESTION, lead, figures=(_queries_figure(context.inputs, context.one.queries),))
+    section = comparison_decision(context.inputs, context.comparison)
+    return replace(section, sentences=(*section.sentences, *answer_sentences(context)))
+
+
+_QUESTION = "Which system should be shipped?"
+
+
+def comparison_decision(inputs: AnalysisInput, comparison: Comparison) -> Section:
+    """The decision in words and figures."""
+    lead, *more = comparison.decision.sentences
+    return Section(
+        "decision", "Decision", _QUESTION, lead, tuple(_figures(inputs, comparison)), (" ".join(more),) if more else ()
+    )
+
+
+def _figures(inputs: AnalysisInput, comparison: Comparison) -> Iterator[KeyFigure]:
+    decision = comparison.decision
+    if decision.system is not None:
+        yield _decision_figure(comparison)
+        one = _measure_result(inputs, comparison, decision.system)
+        yield from _gain_figures(comparison, decision.system, one)
+        yield KeyFigure(comparison.primary, format_value(decision.of(decision.system).value, one), "mean of the queries")
+        yield from _latency_figures(inputs, decision.system)
+    yield _queries_figure(inputs, decision.n)
+
+
+def _decision_figure(comparison: Comparison) -> KeyFigure:
+    decision = comparison.decision
+    name = clip_text(for_message(decision.system or ""), _MAX_NAME_LENGTH)
+    if not decision.decided:
+        return KeyFigure("Decision", "Not decided", f"{name} leads" if len(decision.systems) > 1 else name)
+    verb = "Keep" if decision.system == decision.baseline else "Ship"
+    return KeyFigure("Decision", f"{verb} {name}", f"risk {percent(decision.of(decision.system or '').risk)}")
+
+
+def _measure_result(inputs: AnalysisInput, comparison: Comparison, system: str) -> MeasureResult:
+    return next(one.measures[comparison.primary] for one in inputs.result.systems if one.name == system)
+
+
+def _gain_figures(comparison: Comparison, system: str, one: MeasureResult) -> Iterator[KeyFigure]:
+    """The gain of the system over the baseline, with its interval."""
+    pair = comparison.against_baseline().get(system)
+    if pair is not None:
+        label = f"Gain over {clip_text(for_message(pair.other), _MAX_NAME_LENGTH)}"
+        yield KeyFigure(label, signed_difference(pair.difference, one), _interval_text(pair, one))
+
+
+def _interval_text(pair: PairRecord, one: MeasureResult) -> str:
+    if pair.ci is None:
+        return f"{pair.wins + pair.losses:,} of {pluralise(pair.n, 'query', 'queries')} differ, too few for an interval"
+    low, high = (format_points(end, one.measure).removesuffix(" pp") for end in pair.ci)
+    return f"95% CI {low} to {high}"
+
+
+def _latency_figures(inputs: AnalysisInput, system: str) -> Iterator[KeyFigure]:
+    times = measured_times(inputs.system_runs)
+    if system in times:
+        total = times[system]
+        yield KeyFigure("Latency", format_milliseconds(total["p50"]), f"p50; p95 {format_milliseconds(total['p95'])}")
+
+
+def _queries_figure(inputs: AnalysisInput, queries: int) -> KeyFigure:
+    documents = "" if inputs.documents is None else f"on {pluralise(inputs.documents, 'document')}"
+    return KeyFigure("Queries", f"{queries:,}", documents)
+
+
+def answer_sentences(context: ReportContext) -> list[str]:
+    """One sentence on the quality of the answers; none if no system answers."""
+    if not context.answering_systems:
+        return []
+    result = context.results.answers
+    who = f"{join_names(context.answering_systems)} {'answers' if len(context.answering_systems) == 1 else 'answer'}"
+    name = None if result is None else _answer_measure(result)
+    if result is None or name is None:
+        return [f"{who}; there are no reference answers to evaluate them with."]
+    values = {system.name: one for system in result.systems if (one := system.measures[name]).queries}
+    best = best_systems({system: one.value for system, one in values.items()})
+    one = values[best[0]]
+    count = f"over {pluralise(one.queries, 'query', 'queries')} with a reference answer"
+    which = "with" if len(values) == 1 else f"{join_names(best)} with the highest"
+    value = format_value(one.value, one)
+    return [f"{who}, {which} {name} {value} {count}; the section Answers shows what lowers it."]
+
+
+def _answer_measure(result: Result) -> str | None:
+    """The F1 that defines the quality bands, else the first measure with a value; None if every answer failed."""
+    used = [name for name in result.systems[0].measures if any(system.measures[name].queries for system in result.systems)]
+    return TOKEN_SET_F1 if TOKEN_SET_F1 in used else next(iter(used), None)
