@@ -350,6 +350,7 @@ WRONG_DOCUMENTS: dict[str, tuple[Callable[[Path], Any], str]] = {
     "other format": (lambda f: _told(f, format=1), "format 1, this version reads 2"),
     "no format": (lambda f: _told(f, format=None), "format None, this version reads 2"),
     "no metadata": (lambda f: _told(f, metadata=None), "no metadata"),
+    "list as metadata": (lambda f: _told(f, metadata=[]), "no metadata"),
     "no shape": (lambda f: _told(f, shape=[]), "no shape"),
     "unknown key": (lambda f: _told(f, shape={"extra": 1, "depth": 2}), "the shape has the keys depth, extra"),
     "huge width": (lambda f: _shape(f, width=10**9), "width is 1000000000"),
@@ -357,7 +358,8 @@ WRONG_DOCUMENTS: dict[str, tuple[Callable[[Path], Any], str]] = {
     "width as text": (lambda f: _shape(f, width="32"), "width is 32"),
     "unknown tokenizer": (lambda f: _shape(f, kind="\x1b[31m"), "no tokenizer is called \\x1b[31m"),
     "list as tokenizer": (lambda f: _shape(f, kind=[]), "no tokenizer is called []"),
-    "other vocabulary": (lambda f: _shape(f, vocabulary=299), "the tokenizer has 300 tokens, but the shape has 299"),
+    "smaller vocabulary": (lambda f: _shape(f, vocabulary=299), "the tokenizer has 300 tokens, but the shape has 299"),
+    "larger vocabulary": (lambda f: _shape(f, vocabulary=301), "the tokenizer has 300 tokens, but the shape has 301"),
 }
 
 
