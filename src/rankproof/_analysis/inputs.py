@@ -44,7 +44,13 @@ class AnalysisInput:
     @property
     def options(self) -> EvaluateOptions:
         """The options of the evaluation; runs evaluated with the same options have comparable values."""
-        return EvaluateOptions(self.read_options, rel=self.rel, skip_missing=self.skip_missing, queries=self.result.queries)
+        return EvaluateOptions(
+            self.read_options,
+            rel=self.rel,
+            skip_missing=self.skip_missing,
+            queries=self.result.queries,
+            weights=self.result.weights,
+        )
 
     @property
     def qrels_fingerprint(self) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -25,6 +24,7 @@ from rankproof._statistics.correction import (
     level_of,
 )
 from rankproof._statistics.intervals import SMALL_SAMPLE, Interval, describe_interval_method, mean_interval
+from rankproof._statistics.means import weighted_mean
 from rankproof._statistics.permutation import label_p, smallest_label_p, why_not_significant
 from rankproof.errors import UsageError, for_message
 
@@ -82,7 +82,8 @@ def segment_rows(values: Mapping[str, MeasureResult], grouping: Grouping, option
     for ids in dict.fromkeys(queries.values()):
         names = [name for name in values if queries[name] == ids]
         columns = np.array([[each[query] for query in ids] for each in (values[name].per_query for name in names)])
-        found += _rows_over_same_queries(names, ids, columns.T, grouping, options, values[names[0]].measure.range)
+        first = values[names[0]]
+        found += _rows_over_same_queries(names, ids, columns.T, _weights(first, ids), grouping, options, first.measure.range)
     order = list(values)
     return sorted(_corrected(found, options), key=lambda row: (order.index(row.system), row.value, row.segment))
 
@@ -91,6 +92,7 @@ def _rows_over_same_queries(
     names: Sequence[str],
     ids: Sequence[str],
     values: FloatArray,
+    weights: FloatArray | None,
     grouping: Grouping,
     options: SegmentOptions,
     within: Interval,
@@ -105,18 +107,22 @@ def _rows_over_same_queries(
     found = []
     for index, (segment, chosen) in enumerate(places.items()):
         inside, outside = values[chosen], np.delete(values, chosen, axis=0)
+        own_weights, other_weights = (None, None) if weights is None else (weights[chosen], np.delete(weights, chosen))
         is_tested = min(len(inside), len(outside)) >= MIN_QUERIES
         for column, name in enumerate(names):
             own = inside[:, column]
-            rest = _mean(outside[:, column]) if len(outside) else None
-            interval = mean_interval(own, level=1 - options.alpha, within=within)
+            rest = weighted_mean(outside[:, column], other_weights) if len(outside) else None
+            interval = mean_interval(own, level=1 - options.alpha, within=within, weights=own_weights)
             chance = float(p[index, column]) if is_tested else None
-            found.append(SegmentRow(name, segment, len(own), _mean(own), interval, rest, chance))
+            found.append(SegmentRow(name, segment, len(own), weighted_mean(own, own_weights), interval, rest, chance))
     return found
 
 
-def _mean(values: FloatArray) -> float:
-    return math.fsum(values.tolist()) / len(values)
+def _weights(one: MeasureResult, ids: Sequence[str]) -> FloatArray | None:
+    if one.weights is None:
+        return None
+    by_query = dict(zip(one.query_ids, one.weights.tolist(), strict=True))
+    return np.array([by_query[query] for query in ids])
 
 
 def _corrected(rows: Sequence[SegmentRow], options: SegmentOptions) -> list[SegmentRow]:
@@ -217,7 +223,8 @@ def segments(inputs: AnalysisInput, grouping: Grouping, measure: str, options: S
     details = [_detail([row for row in rows if row.system == system], grouping, measure, options, tests) for system in values]
     last = details[-1]
     without = (f"{for_message(name)} has no value of {measure} and is left out" for name in every if name not in values)
-    notes = (*last.notes, *segment_limits(rows, values, options), *without)
+    weighted = ("the values are weighted means; the tests count every query once",) if inputs.result.weights else ()
+    notes = (*last.notes, *segment_limits(rows, values, options), *weighted, *without)
     details[-1] = replace(last, sentences=(*last.sentences, describe_tests(rows, tests, options)), notes=notes)
     return [_overview(rows, values, grouping, measure, options), *details] if len(values) > 1 else details
 

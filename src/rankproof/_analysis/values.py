@@ -213,6 +213,8 @@ IntervalKey = TypeVar("IntervalKey", bound=Hashable)
 def mean_intervals(values: Mapping[IntervalKey, MeasureResult], *, level: float = 0.95) -> dict[IntervalKey, Interval | None]:
     """The interval of each mean (Student's t); None for a sum, a single query, or equal values."""
     return {
-        key: mean_interval(one.values, level=level, within=one.measure.range) if one.summary == "mean" and one.queries else None
+        key: mean_interval(one.values, level=level, within=one.measure.range, weights=one.weights)
+        if one.summary == "mean" and one.queries
+        else None
         for key, one in values.items()
     }

@@ -80,15 +80,15 @@ def _subset_measure(one: MeasureResult, queries: Collection[str]) -> MeasureResu
     import numpy as np
 
     kept = np.array([query in queries for query in one.query_ids], dtype=bool)
-    values = one.values[kept]
+    values, weights = one.values[kept], None if one.weights is None else one.weights[kept]
     ids = tuple(query for query in one.query_ids if query in queries)
-    return replace(one, value=one.measure.summarise(values), query_ids=ids, values=values)
+    return replace(one, value=one.measure.summarise(values, weights), query_ids=ids, values=values, weights=weights)
 
 
 FORMATS = ("table", "json", "csv", "markdown", "latex")
 MAIN_MEASURES = ["nDCG@10,RR@10,R@100"]
 """The default measures of verbs that test: few, as each one raises the corrected p-values."""
-FILE_OPTIONS = ("queries", "by_file", "bands", "dataset", "train", "train_qrels")
+FILE_OPTIONS = ("queries", "weights", "by_file", "bands", "dataset", "train", "train_qrels")
 """Options that name a further input file or folder."""
 INPUTS_HELP = "one or more results folders, or the judgements and then one or more runs"
 
@@ -205,8 +205,8 @@ def reevaluate(inputs: AnalysisInput, args: argparse.Namespace) -> AnalysisInput
 
     options = evaluate_options(_with_rel(args, inputs.rel), None)
     measures = args.measures or [str(one.measure) for one in inputs.result.systems[0].measures.values()]
-    subset = options.queries or inputs.result.queries
-    result = evaluate_runs(inputs.qrels, inputs.runs, measures, replace(options, queries=subset))
+    subset, weights = options.queries or inputs.result.queries, options.weights or inputs.result.weights
+    result = evaluate_runs(inputs.qrels, inputs.runs, measures, replace(options, queries=subset, weights=weights))
     return replace(inputs, result=result, rel=options.rel, read_options=options.read_options, skip_missing=options.skip_missing)
 
 

@@ -62,6 +62,7 @@ def add_relevance_options(group: argparse._ArgumentGroup) -> None:
     )
     missing.add_argument("-c", action="store_true", help=argparse.SUPPRESS)
     group.add_argument("--queries", metavar="FILE", help="only these queries, one id per line")
+    group.add_argument("--weights", metavar="FILE", help="weight of each query: lines of query and weight, or queries.jsonl")
     group.add_argument(
         "--order", choices=("score", "rank"), default="score", help="rank documents by score or by rank (default: score)"
     )
@@ -85,6 +86,8 @@ def add_file_options(group: argparse._ArgumentGroup) -> None:
 def evaluate_options(args: argparse.Namespace, progress: ProgressCallback | None) -> EvaluateOptions:
     """The options of an evaluation."""
     from rankproof._evaluation.options import EvaluateOptions, FileOptions, make_read_options
+    from rankproof._formats.texts import read_weights
+    from rankproof._io.open import open_source
 
     read_options = make_read_options(
         order=args.order,
@@ -96,10 +99,11 @@ def evaluate_options(args: argparse.Namespace, progress: ProgressCallback | None
         threads=args.threads,
     )
     files = FileOptions(
-        args.qrels_format, args.run_format, args.delimiter, args.encoding, args.grade_map, progress, args.on_conflict
+        args.qrels_format, args.run_format, args.delimiter, args.encoding, args.grade_map, progress, on_conflict=args.on_conflict
     )
     queries = None if args.queries is None else query_ids(args.queries, args.encoding)
-    return EvaluateOptions(read_options, files, args.rel, args.skip_missing, queries)
+    weights = None if args.weights is None else read_weights(open_source(args.weights, encoding=args.encoding))
+    return EvaluateOptions(read_options, files, args.rel, args.skip_missing, queries, weights)
 
 
 CORRECTIONS = ("holm", "bonferroni", "bh", "none")

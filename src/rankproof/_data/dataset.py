@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -99,11 +100,30 @@ class Query(TextRecord):
     __slots__ = ()
 
 
+def checked_weight(value: object, query: str, *, source: str = "", line: int | None = None) -> float:
+    """The weight of a query, which is a finite number above 0."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < math.inf:
+        raise row_error("weight-value", source=source, line=line, token=str(value), query=query)
+    return float(value)
+
+
 class Queries(Texts[Query]):
     """Query id to query."""
 
     __slots__ = ()
     column = "query"
+
+    @property
+    def weights(self) -> dict[str, float] | None:
+        """Query to its weight, the field `weight`: its share of the traffic, in any unit; None where no query has one."""
+        if not any("weight" in query.fields for query in self.values()):
+            return None
+        for query in self.values():
+            if "weight" not in query.fields:
+                raise row_error("weight-missing", source=self.source, line=query.line, query=query.id)
+        return {
+            key: checked_weight(query.fields["weight"], key, source=self.source, line=query.line) for key, query in self.items()
+        }
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -121,6 +141,7 @@ class Dataset:
     def __post_init__(self) -> None:
         if not any(query in self.queries for query in self.qrels):
             raise row_error("no-common-query", source=self.qrels.source)
+        self.queries.weights  # A wrong weight is an error before any work is done.  # noqa: B018
 
     def fingerprint(self) -> str:
         """A sha256 of all contents, the same for any order of lines."""

@@ -63,6 +63,12 @@ _ROW_ERRORS: dict[str, tuple[str, str]] = {
         "{column} id {token} contains a lone surrogate, which UTF-8 cannot encode",
         "decode the ids correctly where they are read",
     ),
+    "weight-value": (
+        "weight {token} of query {query} is not a number above 0",
+        "write the query's share of the traffic, such as 3 or 0.25, or remove the query",
+    ),
+    "weight-missing": ("query {query} has no weight, and others have one", "give every query a weight, or none"),
+    "weight-columns": ("{found} columns where weights have 2 (query weight)", "write a query, a tab and its weight on each line"),
     "not-a-mapping": (
         "query {query} must map document ids to {value}, found {kind}",
         "give each query a mapping of document id to {value}",

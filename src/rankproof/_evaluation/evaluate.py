@@ -9,17 +9,20 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 import numpy as np
 
 from rankproof._align.hits import Hits, JudgedQueries
+from rankproof._data.arrays import FloatArray, read_only
+from rankproof._data.dataset import Dataset, Queries, checked_weight
 from rankproof._data.grades import OnConflict
 from rankproof._data.ordering import Order
 from rankproof._data.row_errors import OnDuplicate
 from rankproof._data.run import Run
+from rankproof._data.text import pluralise
 from rankproof._evaluation.coerce import Coercion, QrelsLike, RunLike
 from rankproof._evaluation.inputs import EvaluationInput, align, prepare_judgements
 from rankproof._evaluation.notes import evaluation_notes
 from rankproof._evaluation.options import Compat, EvaluateOptions, FileOptions, make_read_options
 from rankproof._evaluation.result import MeasureResult, Result, SystemResult, with_inputs
 from rankproof._formats.columns import ColumnNames
-from rankproof.errors import InputError, UsageError, for_message
+from rankproof.errors import InputError, UsageError, for_message, type_phrase
 from rankproof.measures._base import Measure
 from rankproof.measures._parse import MeasureLike, parse_measures
 from rankproof.measures._registry import default_measures
@@ -59,6 +62,7 @@ def _first_ids(queries: tuple[str, ...]) -> str:
 
 
 MeasuresLike = MeasureLike | Sequence[MeasureLike] | None
+WeightsLike = Mapping[str, float] | Queries | str | os.PathLike[str] | None
 
 
 def evaluate(
@@ -82,6 +86,7 @@ def evaluate(
     delimiter: str | None = None,
     encoding: str = "utf-8",
     threads: int = 1,
+    weights: WeightsLike = None,
     query: str | None = None,
     doc: str | None = None,
     score: str | None = None,
@@ -90,7 +95,8 @@ def evaluate(
     """The measures of one run or of several ({name: run}).
 
     Judgements and runs may be our types, paths, dicts of dicts, {query: [docs, best first]}, tables of pandas, polars or pyarrow,
-    rows of ir_measures, or objects of ranx. `query`, `doc`, `score` and `grade` name the columns of tables.
+    rows of ir_measures, or objects of ranx. `weights` are shares of the
+    traffic: {query: weight}, Queries, or a path. `query`, `doc`, `score` and `grade` name the columns of tables.
     """
     read_options = make_read_options(
         order=order,
@@ -102,8 +108,9 @@ def evaluate(
         threads=threads,
     )
     columns = ColumnNames(query, doc, score, grade)
+    found = qrels.queries.weights if weights is None and isinstance(qrels, Dataset) else _checked_weights(weights)
     files = FileOptions(qrels_format, run_format, delimiter, encoding, grade_map, columns=columns, on_conflict=on_conflict)
-    return evaluate_forms(qrels, run, measures, EvaluateOptions(read_options, files, rel, skip_missing, queries))
+    return evaluate_forms(qrels, run, measures, EvaluateOptions(read_options, files, rel, skip_missing, queries, found))
 
 
 def evaluate_forms(qrels: QrelsLike, run: RunLike, measures: MeasuresLike, options: EvaluateOptions) -> Result:
@@ -171,7 +178,32 @@ def _measure_results(hits: Hits, measures: Mapping[str, Measure], options: Evalu
     results = {}
     skips = options.skip_missing and not hits.present.all()
     queries = tuple(np.array(hits.queries, dtype=object)[hits.present]) if skips else hits.queries
+    weights = None if options.weights is None else _weights_of(queries, options.weights)
     for name, measure in measures.items():
         values = measure.values(hits)[hits.present] if skips else measure.values(hits)
-        results[name] = MeasureResult(measure, measure.summarise(values), queries, values)
+        results[name] = MeasureResult(measure, measure.summarise(values, weights), queries, values, weights)
     return results
+
+
+def _weights_of(queries: Sequence[str], weights: Mapping[str, float]) -> FloatArray:
+    missing = [query for query in queries if query not in weights]
+    if missing:
+        what = f"{pluralise(len(missing), 'judged query has', 'judged queries have')} no weight: {_first_ids(tuple(missing))}"
+        raise UsageError(what, fix="give every judged query a weight")
+    return read_only(np.array([weights[query] for query in queries], np.float64))
+
+
+def _checked_weights(weights: WeightsLike) -> Mapping[str, float] | None:
+    """The weights in a path, Queries, or mapping."""
+    if weights is None:
+        return None
+    if isinstance(weights, str | os.PathLike):
+        from rankproof._formats.texts import read_weights
+        from rankproof._io.open import open_source
+
+        return read_weights(open_source(weights))
+    if isinstance(weights, Queries):
+        return weights.weights
+    if not isinstance(weights, Mapping):
+        raise UsageError(f"weights cannot be {type_phrase(weights)}", fix="pass {query: weight}, Queries, or a path")
+    return {str(query): checked_weight(weight, str(query), source="weights") for query, weight in weights.items()}

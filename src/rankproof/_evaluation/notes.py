@@ -14,6 +14,7 @@ from rankproof._data.grades import describe_conflicts, describe_converted
 from rankproof._data.ordering import RankScoreAgreement
 from rankproof._data.qrels import describe_judges
 from rankproof._evaluation.options import EvaluateOptions
+from rankproof._statistics.means import effective_size
 from rankproof.errors import for_message
 
 MAX_EXAMPLES = 5
@@ -32,8 +33,22 @@ def evaluation_notes(hits: Hits, rels: Iterable[int], options: EvaluateOptions) 
     """The notes of one system, those about the means first; `rels` are the relevance thresholds in use."""
     without_relevant = [_without_relevant(hits, rel) for rel in rels]
     about_rows = _about_rows(hits, lower_is_better=options.read_options.lower_is_better)
-    found = [*_about_queries(hits, options.skip_missing), *without_relevant, *about_rows, *_about_judgements(hits)]
+    found = [
+        _about_weights(hits, options),
+        *_about_queries(hits, options.skip_missing),
+        *without_relevant,
+        *about_rows,
+        *_about_judgements(hits),
+    ]
     return tuple(note for note in found if note.count)
+
+
+def _about_weights(hits: Hits, options: EvaluateOptions) -> Note:
+    """How many queries of equal weight the weighted ones are worth."""
+    used = [options.weights[query] for query in hits.queries] if options.weights is not None else []
+    size = effective_size(len(used), np.array(used)) if used else 0.0
+    text = f"the {len(used)} queries are weighted, and worth {size:.0f} queries of equal weight"
+    return Note("weighted-queries", len(used), text)
 
 
 def _without_relevant(hits: Hits, rel: int) -> Note:

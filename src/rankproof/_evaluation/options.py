@@ -33,13 +33,14 @@ class FileOptions:
 
 @dataclass(frozen=True, slots=True)
 class EvaluateOptions:
-    """How rankings are read, what counts as relevant, and over which queries the means are."""
+    """How rankings are read, what counts as relevant, and over which queries the means are, with which weights."""
 
     read_options: ReadOptions = field(default_factory=ReadOptions)
     files: FileOptions = field(default_factory=FileOptions)
     rel: int = 1
     skip_missing: bool = False
     queries: Collection[str] | None = None
+    weights: Mapping[str, float] | None = None
 
     def __post_init__(self) -> None:
         _check_count("rel", self.rel, "a relevant document has a grade of at least 1")

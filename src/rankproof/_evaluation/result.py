@@ -22,12 +22,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class MeasureResult:
-    """One measure of one system: its summary, and its value for each query of the summary."""
+    """One measure of one system: its summary, and its value for each query of the summary, weighted if there are weights."""
 
     measure: Measure
     value: float
     query_ids: tuple[str, ...]
     values: FloatArray
+    weights: FloatArray | None = None
 
     @property
     def summary(self) -> SummaryKind:
@@ -62,6 +63,13 @@ class Result:
     queries: tuple[str, ...]
     systems: tuple[SystemResult, ...]
     _inputs: EvaluationInput | None = field(init=False, default=None)
+
+    @property
+    def weights(self) -> dict[str, float] | None:
+        """Query to its weight; None if all count the same."""
+        firsts = [next(iter(system.measures.values()), None) for system in self.systems]
+        pairs = [(one.query_ids, one.weights.tolist()) for one in firsts if one is not None and one.weights is not None]
+        return {query: weight for ids, weights in pairs for query, weight in zip(ids, weights, strict=True)} or None
 
     @property
     def means(self) -> dict[str, dict[str, float]]:

@@ -204,7 +204,8 @@ def evaluate_levels(
 ) -> Levels:
     """The rankings of the systems, collapsed if the experiment says so, and their values."""
     ids = [query.id for query in runner.queries]
-    options = EvaluateOptions(rel=experiment.rel, queries=selected if len(selected) < len(dataset.qrels) else None)
+    chosen = selected if len(selected) < len(dataset.qrels) else None
+    options = EvaluateOptions(rel=experiment.rel, queries=chosen, weights=dataset.queries.weights)
     runs = {name: Run.from_rankings(name, ids, stage_run.output.rankings) for name, stage_run in stage_runs.items()}
     judged = collapse.judged(runs.values()) if collapse else dataset
     if collapse:

@@ -7,13 +7,15 @@ from types import MappingProxyType
 from typing import Any, TypeVar, get_args
 
 from rankproof._data.answers import Answer, Answers, AnswerState, is_abstention
-from rankproof._data.dataset import Corpus, Document, Queries, Query, TextRecord
+from rankproof._data.dataset import Corpus, Document, Queries, Query, TextRecord, checked_weight
 from rankproof._data.row_errors import row_error
+from rankproof._data.validation import checked_id
 from rankproof._formats.columns import TEXT_ID_NAMES, TEXT_NAMES, names_for_message, normalised_name
 from rankproof._formats.fields import id_of_value, json_type_name
 from rankproof._formats.json import json_line, parsed_lines
 from rankproof._io.escape import escape_json
 from rankproof._io.file_errors import file_error
+from rankproof._io.open import BOM, numbered_text_lines, read_all_bytes
 from rankproof._io.streams import ByteSource
 from rankproof.errors import InputError, closest_name, for_message
 
@@ -29,6 +31,38 @@ def read_corpus(source: ByteSource) -> Corpus:
 def read_queries(source: ByteSource) -> Queries:
     """The queries of `queries.jsonl`."""
     return build_queries(parsed_lines(source, limit=MAX_TEXT_BYTES), source.name)
+
+
+def read_weights(source: ByteSource) -> dict[str, float]:
+    """The weights in lines of query and weight, separated by a tab, comma or space, or in queries.jsonl."""
+    if read_all_bytes(source)[:3].lstrip(BOM).lstrip().startswith(b"{"):
+        found = read_queries(source).weights
+        if found is None:
+            raise row_error("weight-missing", source=source.name, line=1, query=next(iter(read_queries(source))))
+        return found
+    weights: dict[str, float] = {}
+    for line, text in numbered_text_lines(source):
+        row = text.strip()
+        if row and not row.startswith("#") and not (not weights and normalised_name(row).endswith("weight")):
+            query, weight = _weight_row(row, source.name, line)
+            if query in weights:
+                raise row_error("id-twice", source=source.name, line=line, column="query", token=query, first="an earlier line")
+            weights[query] = weight
+    if not weights:
+        raise row_error("no-rows", source=source.name)
+    return weights
+
+
+def _weight_row(row: str, source: str, line: int) -> tuple[str, float]:
+    cells = [cell.strip() for cell in row.split(next((mark for mark in "\t," if mark in row), None))]
+    if len(cells) != 2:
+        raise row_error("weight-columns", source=source, line=line, found=len(cells))
+    query, text = cells
+    try:
+        value: float | str = float(text)
+    except ValueError:
+        value = text
+    return checked_id(query, "query", source=source, line=line), checked_weight(value, query, source=source, line=line)
 
 
 def build_corpus(items: Iterable[tuple[int, Any]], source: str) -> Corpus:

@@ -162,5 +162,6 @@ def judged_shares(context: ReportContext) -> JudgedShares:
     measure = Judged @ cutoff
     found = {}
     for name, hits in context.unjudged.hits.items():
-        found[name] = measure.summarise(measure.values(hits)[in_summary(hits, context.values[name])])
+        one = context.values[name]
+        found[name] = measure.summarise(measure.values(hits)[in_summary(hits, one)], one.weights)
     return JudgedShares(cutoff, found)

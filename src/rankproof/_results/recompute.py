@@ -7,6 +7,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from rankproof._data.answers import references_from_queries
 from rankproof._evaluation.evaluate import evaluate_runs
 from rankproof._evaluation.options import EvaluateOptions
@@ -29,7 +31,7 @@ def recomputed(results: ExperimentResult) -> ExperimentResult:
     return replace(
         results,
         result=_ranking_values(results),
-        chunks=None if results.chunks is None else _with_means(results.chunks),
+        chunks=None if results.chunks is None else _with_means(results.chunks, results.texts.weights),
         answers=None if results.answers is None else _answer_values(results, results.answers),
     )
 
@@ -41,7 +43,7 @@ def differences(results: ExperimentResult, stored: Mapping[str, Any]) -> Iterato
 
 def _ranking_values(results: ExperimentResult) -> Result:
     stored = results.result
-    options = EvaluateOptions(queries=stored.queries)  # The names of the measures have their rel.
+    options = EvaluateOptions(queries=stored.queries, weights=results.texts.weights)  # The names of the measures have their rel.
     runs = {system_run.name: system_run.run.restricted_to(results.qrels) for system_run in results.system_runs}
     result = evaluate_runs(results.qrels, runs, [one.measure for one in stored.systems[0].measures.values()], options)
     systems = (replace(new, notes=_all_notes(old, new)) for old, new in zip(stored.systems, result.systems, strict=True))
@@ -77,13 +79,16 @@ def _joined(stored: SystemResult, new: SystemResult) -> SystemResult:
     return replace(stored, measures={name: new.measures.get(name, _with_mean(one)) for name, one in stored.measures.items()})
 
 
-def _with_means(result: Result) -> Result:
-    systems = (replace(one, measures={name: _with_mean(each) for name, each in one.measures.items()}) for one in result.systems)
+def _with_means(result: Result, weights: Mapping[str, float] | None = None) -> Result:
+    systems = (
+        replace(one, measures={name: _with_mean(each, weights) for name, each in one.measures.items()}) for one in result.systems
+    )
     return replace(result, systems=tuple(systems))
 
 
-def _with_mean(one: MeasureResult) -> MeasureResult:
-    return replace(one, value=one.measure.summarise(one.values))
+def _with_mean(one: MeasureResult, weights: Mapping[str, float] | None = None) -> MeasureResult:
+    own = None if weights is None else np.array([weights[query] for query in one.query_ids])
+    return replace(one, value=one.measure.summarise(one.values, own), weights=own)
 
 
 def _differences(stored: Any, expected: Any, path: str) -> Iterator[tuple[str, Any, Any]]:

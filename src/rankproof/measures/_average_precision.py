@@ -11,6 +11,7 @@ import numpy as np
 
 from rankproof._align.hits import Hits
 from rankproof._data.arrays import FloatArray
+from rankproof._statistics.means import weighted_mean
 from rankproof.measures._base import Advice, BinaryCutoffMeasure, BinaryMeasure, RandomRanking, SummedMeasure
 from rankproof.measures._relevant import RelevantFound, SumParts, nonrelevant_above, ratio, relevant_found
 
@@ -83,10 +84,8 @@ class GeometricMeanAP(BinaryMeasure):
     def values(self, hits: Hits) -> FloatArray:
         return AveragePrecision(rel=self.rel).values(hits)
 
-    def summarise(self, values: FloatArray) -> float:
-        if not len(values):
-            return 0.0
-        return math.exp(math.fsum(np.log(np.maximum(values, _FLOOR)).tolist()) / len(values))
+    def summarise(self, values: FloatArray, weights: FloatArray | None = None) -> float:
+        return math.exp(weighted_mean(np.log(np.maximum(values, _FLOOR)), weights)) if len(values) else 0.0
 
 
 GMAP = GeometricMeanAP()

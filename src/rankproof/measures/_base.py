@@ -15,6 +15,7 @@ import numpy as np
 from rankproof._align.hits import Hits, JudgedQueries
 from rankproof._data.arrays import FloatArray, IntArray
 from rankproof._data.validation import checked_choice
+from rankproof._statistics.means import weighted_mean
 from rankproof.errors import UsageError, for_message
 from rankproof.measures._relevant import Ideal, SumParts
 
@@ -265,9 +266,9 @@ class Measure(ABC):
         """The expected value of a random ranking; None where there is no closed form."""
         return None
 
-    def summarise(self, values: FloatArray) -> float:
-        """One number for all queries, the same bits for any order of them; 0 without queries."""
-        return math.fsum(values.tolist()) / max(len(values), 1)
+    def summarise(self, values: FloatArray, weights: FloatArray | None = None) -> float:
+        """One number for all queries, the same bits for any order of them; 0 without queries. A sum has no weights."""
+        return weighted_mean(values, weights) if len(values) else 0.0
 
     def with_rel(self, rel: int) -> Measure:
         """The measure with this rel, where it has a rel that was not set."""

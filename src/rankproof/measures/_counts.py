@@ -21,7 +21,7 @@ class CountMeasure(Measure):
     summary = "sum"
     higher_is_better: ClassVar[bool | None] = None
 
-    def summarise(self, values: FloatArray) -> float:
+    def summarise(self, values: FloatArray, weights: FloatArray | None = None) -> float:
         return math.fsum(values.tolist())
 
 

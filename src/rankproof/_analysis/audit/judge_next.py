@@ -206,6 +206,7 @@ def _lead_after(possible: _PossibleChanges, systems: tuple[int, int], grades: di
         hits = unjudged_docs.hits[system]
         docs = [by_query.get(name, {}) for name in hits.queries]
         given = [hits_with_grades(unjudged_docs, hits, system, query, more) for query, more in enumerate(docs)]
-        summaries.append(measure.summarise(rearranged_values(measure, hits, given)[unjudged_docs.in_summary(system)]))
+        values = rearranged_values(measure, hits, given)[unjudged_docs.in_summary(system)]
+        summaries.append(measure.summarise(values, next(iter(unjudged_docs.inputs.result.systems[at].measures.values())).weights))
     lead = summaries[0] - summaries[1]
     return -lead if measure.higher_is_better is False else lead

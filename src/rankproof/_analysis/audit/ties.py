@@ -268,8 +268,9 @@ def _how(measure: Measure, sampled: int) -> str:
 
 
 def _row(one: MeasureResult, ties: TieReport, hits: Hits, system: str) -> _TieRow:
-    chosen, summarise = in_summary(hits, one), one.measure.summarise
-    expected, worst, best = (summarise(values[chosen]) for values in (ties.expected, ties.worst, ties.best))
+    chosen, weights = in_summary(hits, one), one.weights
+    every = (ties.expected, ties.worst, ties.best)
+    expected, worst, best = (one.measure.summarise(values[chosen], weights) for values in every)
     return _TieRow(str(one.measure), system, one.value, expected, worst, best, ties.open_queries, ties.how)
 
 

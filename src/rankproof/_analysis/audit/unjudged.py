@@ -286,10 +286,10 @@ def audit_unjudged(inputs: AnalysisInput, unjudged_docs: UnjudgedDocuments) -> T
 
 def _row(unjudged_docs: UnjudgedDocuments, one: MeasureResult, system: str) -> _UnjudgedRow:
     hits = unjudged_docs.hits[system]
-    chosen, summarise = in_summary(hits, one), one.measure.summarise
+    chosen = in_summary(hits, one)
     low, high = bounds_of(one.measure, unjudged_docs, system)
     judged = (Judged @ (getattr(one.measure, "cutoff", None) or DEFAULT_DEPTH)).values(hits)
-    share, lowest, highest = (summarise(values[chosen]) for values in (judged, low, high))
+    share, lowest, highest = (one.measure.summarise(values[chosen], one.weights) for values in (judged, low, high))
     return _UnjudgedRow(str(one.measure), system, share, one.value, lowest, highest)
 
 

@@ -188,11 +188,12 @@ def compare_inputs(
         measure=joined.measures[0],
         systems=joined.systems,
         values=joined.values[0],
+        weights=joined.weights,
         costs=costs_of,
         failed=failed_shares(kept),
         judged_only=judged_only_values(kept, kept.result, name, joined.queries),
     )
-    decision = decide(data, margin=margin, baseline=shown_baseline, interval=_interval_of(options), seed=options.seed)
+    decision = decide(data, margin=margin, baseline=shown_baseline, interval=_interval_of(joined, options), seed=options.seed)
     if not decision.decided:
         decision = with_pairs_to_judge(kept, decision)
     notes = (
@@ -265,9 +266,11 @@ def _tested(
     return compare_pairs(joined, baseline, options) if pairs is None else compare_named_pairs(joined, pairs, options)
 
 
-def _interval_of(options: CompareOptions) -> Any:
+def _interval_of(joined: JoinedValues, options: CompareOptions) -> Any:
     def interval(differences: FloatArray) -> Interval | None:
-        return mean_interval(differences, level=1 - options.alpha) if enough_differ(differences) else None
+        if not enough_differ(differences):
+            return None
+        return mean_interval(differences, level=1 - options.alpha, weights=joined.weights)
 
     return interval
 
@@ -309,7 +312,7 @@ def _comparison(
 
 
 def _mean(joined: JoinedValues, system: int, measure: int) -> float:
-    return joined.measures[measure].summarise(joined.values[measure, :, system])
+    return joined.measures[measure].summarise(joined.values[measure, :, system], joined.weights)
 
 
 def _record(found: PairComparison, primary: str) -> PairRecord:

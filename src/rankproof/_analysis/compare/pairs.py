@@ -35,6 +35,7 @@ from rankproof._statistics.intervals import (
     mean_interval,
     resampled_means,
 )
+from rankproof._statistics.means import effective_size, influence, weighted_mean
 from rankproof._statistics.paired import (
     PairedStatistics,
     detectable_difference,
@@ -62,6 +63,7 @@ class JoinedValues:
     measures: tuple[Measure, ...]
     values: FloatArray
     notes: tuple[str, ...]
+    weights: FloatArray | None = None
 
 
 def join_systems(result: Result, measures: MeasuresLike = None) -> JoinedValues:
@@ -84,7 +86,17 @@ def common_values(result: Result, measures: MeasuresLike = None) -> JoinedValues
     queries = _common(result, chosen)
     values = np.array([[_values(result, at, name, queries) for at in range(len(names))] for name in chosen])
     kinds = tuple(result.systems[0].measures[name].measure for name in chosen)
-    return JoinedValues(queries, names, kinds, values.transpose(0, 2, 1), (*_missing(result, len(queries)), *left_out))
+    known = result.weights
+    weights = None if known is None else np.array([known[query] for query in queries])
+    notes = (*_missing(result, len(queries)), *_weighted(weights), *left_out)
+    return JoinedValues(queries, names, kinds, values.transpose(0, 2, 1), notes, weights)
+
+
+def _weighted(weights: FloatArray | None) -> list[str]:
+    if weights is None:
+        return []
+    size = effective_size(len(weights), weights)
+    return [f"queries are weighted: n = {len(weights):,} is worth {size:,.0f} queries of equal weight"]
 
 
 def _selected_measures(result: Result, measures: MeasuresLike) -> tuple[list[str], list[str]]:
@@ -281,47 +293,62 @@ def _pairs(joined: JoinedValues, baseline: str | None) -> list[Pair]:
 
 
 def _better_first(joined: JoinedValues, place: int, one: int, other: int) -> Pair:
-    ahead = joined.values[place, :, one].mean() - joined.values[place, :, other].mean()
+    ahead = weighted_mean(joined.values[place, :, one] - joined.values[place, :, other], joined.weights)
     swap = ahead > 0 if joined.measures[place].higher_is_better is False else ahead < 0
     return (place, other, one) if swap else (place, one, other)
 
 
 def _observe_all(joined: JoinedValues, pairs: Sequence[Pair], options: CompareOptions) -> list[ObservedDifference]:
-    flip_p = [randomisation_p(values, options.samples, options.seed) for values in joined.values]
+    # Flipping the sign of a difference flips that of its share in the weighted mean.
+    shares = 1.0 if joined.weights is None else (joined.weights / joined.weights.mean())[:, None]
+    flip_p = [randomisation_p(values * shares, options.samples, options.seed) for values in joined.values]
     by_query = [differences(joined.values[place, :, one], joined.values[place, :, other]) for place, one, other in pairs]
-    intervals = _intervals(by_query, [joined.measures[place].range for place, *_ in pairs], options)
+    intervals = _intervals(by_query, [joined.measures[place].range for place, *_ in pairs], joined.weights, options)
     return [
         _observe(joined, pair, float(flip_p[pair[0]][pair[1:]]), apart, interval, options)
         for pair, apart, interval in zip(pairs, by_query, intervals, strict=True)
     ]
 
 
-def _intervals(by_query: Sequence[FloatArray], ranges: Sequence[Interval], options: CompareOptions) -> list[Interval | None]:
+def _intervals(
+    by_query: Sequence[FloatArray], ranges: Sequence[Interval], weights: FloatArray | None, options: CompareOptions
+) -> list[Interval | None]:
     """The interval of each mean difference; resamples are drawn if a bootstrap interval is asked for."""
     level, method = 1 - options.alpha, options.interval
     if method == "t":
         within = [(low - high, high - low) for low, high in ranges]
         each = zip(by_query, within, strict=True)
-        return [mean_interval(apart, level=level, within=range_) if enough_differ(apart) else None for apart, range_ in each]
-    means = resampled_means(np.column_stack(by_query), options.resamples, options.seed)
+        found = (
+            mean_interval(apart, level=level, within=one, weights=weights) if enough_differ(apart) else None
+            for apart, one in each
+        )
+        return list(found)
+    centred = [_linearised(apart, weights) for apart in by_query]
+    means = resampled_means(np.column_stack(centred), options.resamples, options.seed)
     return [
-        bootstrap_interval(apart, means[:, at], method, level) if enough_differ(apart) else None
+        bootstrap_interval(centred[at], means[:, at], method, level) if enough_differ(apart) else None
         for at, apart in enumerate(by_query)
     ]
+
+
+def _linearised(apart: FloatArray, weights: FloatArray | None) -> FloatArray:
+    """Values whose plain mean is the weighted mean of the differences, to first order in every resample."""
+    mean = weighted_mean(apart, weights)
+    return apart if weights is None else mean + influence(apart, mean, weights)
 
 
 def _observe(
     joined: JoinedValues, pair: Pair, by_flips: float, by_query: FloatArray, interval: Interval | None, options: CompareOptions
 ) -> ObservedDifference:
     place, one, other = pair
-    values, statistics = joined.values[place], paired_statistics(by_query)
+    values, statistics = joined.values[place], paired_statistics(by_query, joined.weights)
     by_t = t_test_p(statistics)
     return ObservedDifference(
         measure=joined.measures[place],
         one=joined.systems[one],
         other=joined.systems[other],
-        value=math.fsum(values[:, one].tolist()) / len(values),
-        other_value=math.fsum(values[:, other].tolist()) / len(values),
+        value=weighted_mean(values[:, one], joined.weights),
+        other_value=weighted_mean(values[:, other], joined.weights),
         differences=statistics,
         interval=interval,
         t_p=by_t,
