@@ -63,6 +63,24 @@ def shown_tables(capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
     return {table["name"]: table for table in json.loads(capsys.readouterr().out)["tables"]}
 
 
+def test_it_is_an_error_if_every_pair_fails(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with ChatServer(lambda request: completion("no")) as silent:
+        for more in ((), ("-o", "llm.qrels")):
+            assert judge(silent, "--runs", "a.run", *more) == 1
+            assert "no pair was graded: no JSON object" in capsys.readouterr().err
+    assert not (folder / "llm.qrels").exists()
+
+
+def test_human_judgements_with_two_grades_need_a_rule(
+    server: ChatServer, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "people.qrels").write_text("q1 0 d1 3\nq1 0 d1 2.0\nq1 0 d2 0\n")
+    assert judge(server, "--qrels", "people.qrels") == 2
+    assert "pass --on-conflict max, min, first or last" in capsys.readouterr().err
+    assert judge(server, "--qrels", "people.qrels", "--on-conflict", "last") == 0
+    assert "1 pair has two grades; the last is kept (--on-conflict)" in capsys.readouterr().err
+
+
 def test_the_pool_of_a_run_is_judged_written_and_shown(
     server: ChatServer, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -21,11 +22,12 @@ from rankproof._cli.progress import RunProgress
 from rankproof._cli.terminal import Terminal
 from rankproof._experiment.config_read import read_experiment
 from rankproof._experiment.experiment import Experiment, default_systems
-from rankproof._results.folder import load_results
+from rankproof._results.folder import load_results, save_results
 from rankproof.errors import UsageError
 from rankproof.stages import BM25, RRF, KeywordScorer, Rerank
 from rankproof.stages._base import BuildContext, Stage
 from support.paths import SOURCE
+from support.small_results import small_results
 
 DOCUMENTS = {
     "d1": ("Proofing bread", "How long to let dough rise before baking it"),
@@ -122,6 +124,58 @@ def test_a_run_never_replaces_the_folder_it_runs_in(
         _, said = ran(capsys, "../../experiment.toml", "-o", place, code=2)
         assert "contains the working directory; specify a folder inside it" in said
     assert (load_results(folder / "out").provenance["created"], (folder / "out").stat().st_ino) == before
+
+
+def test_results_of_another_dataset_are_replaced_only_on_request(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    ran(capsys, "experiment.toml", "-o", "out")
+    shutil.copytree(folder / "data", folder / "other")
+    (folder / "other" / "qrels.tsv").write_text("query-id\tcorpus-id\tscore\nq1\td1\t1\n")
+    before = (folder / "out" / "result.json").read_bytes()
+    _, said = ran(capsys, "experiment.toml", "--dataset", "other", "-o", "out", code=2)
+    assert "out has results of the dataset data, not of this dataset (other); specify another folder, or replace it with" in said
+    assert (folder / "out" / "result.json").read_bytes() == before
+    ran(capsys, "experiment.toml", "--dataset", "other", "-o", "out", "--overwrite")
+    assert load_results("out").provenance["dataset"] == "other"
+    with pytest.raises(UsageError, match=r"has results of the dataset other, not of this dataset \(tiny\)"):
+        save_results(small_results(), "out")
+    save_results(small_results(), "out", overwrite=True)
+
+
+def test_the_same_dataset_with_more_judgements_replaces_its_results(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    ran(capsys, "experiment.toml", "-o", "out")
+    with open(folder / "data" / "qrels.tsv", "a") as file:
+        file.write("q1\td9\t1\n")
+    ran(capsys, "experiment.toml", "-o", "out")
+    assert load_results("out").qrels["q1"]["d9"] == 1
+
+
+def test_a_copy_of_the_dataset_replaces_its_results(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    ran(capsys, "experiment.toml", "-o", "out")
+    shutil.copytree(folder / "data", folder / "copy")
+    ran(capsys, "experiment.toml", "--dataset", "copy", "-o", "out")
+    assert load_results("out").provenance["dataset"] == "copy"
+
+
+def test_labels_and_conflicts_of_a_dataset_are_resolved_by_options_and_by_the_file(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "data" / "qrels.tsv").write_text("query-id\tcorpus-id\tscore\nq1\td1\tE\nq1\td1\tS\nq1\td2\tS\n")
+    _, said = ran(capsys, "experiment.toml", "-o", "out", code=2)
+    assert "grades found: E (1), S (2); map them, as in --grade-map E=3,S=2" in said
+    _, said = ran(capsys, "experiment.toml", "-o", "out", "--grade-map", "E=3,S=2", code=2)
+    assert "or pass --on-conflict max, min, first or last" in said
+    _, said = ran(capsys, "experiment.toml", "-o", "out", "--grade-map", "E=3,S=2", "--on-conflict", "min")
+    assert "1 pair has two grades; the lowest is kept (--on-conflict)" in said
+    assert {**load_results("out").qrels["q1"]} == {"d1": 2, "d2": 2}
+    (folder / "mapped.toml").write_text('grade_map = {E = 3, S = 2}\non_conflict = "max"\n' + EXPERIMENT)
+    ran(capsys, "mapped.toml", "-o", "out")
+    assert {**load_results("out").qrels["q1"]} == {"d1": 3, "d2": 2}
+    assert read_experiment(folder / "out" / "experiment.toml") == read_experiment(folder / "mapped.toml")
+
+
+def test_an_unknown_system_is_refused_with_the_names(capsys: pytest.CaptureFixture[str]) -> None:
+    _, said = ran(capsys, "experiment.toml", "--systems", "nothing-like-it", code=2)
+    assert "unknown system nothing-like-it; see the experiment's systems: title, bm25, both, kept" in said
 
 
 def test_a_quiet_run_shows_only_the_table(capsys: pytest.CaptureFixture[str]) -> None:

@@ -14,8 +14,9 @@ import pytest
 import rankproof as rp
 from rankproof import _engine_choice
 from rankproof._cli.main import main
-from rankproof._data.grades import OnConflict, parse_grade_map, suggested_map
+from rankproof._data.grades import parse_grade_map, suggested_map
 from rankproof._data.qrels import Judgement, Qrels
+from rankproof._data.row_errors import OnConflict
 from rankproof.errors import InputError, UsageError
 
 RUN = {"q1": {"d1": 3.0, "d2": 2.0, "d3": 1.0}}

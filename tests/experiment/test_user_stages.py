@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import time
 import tomllib
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -242,3 +244,38 @@ def test_the_notes_of_a_searcher_cover_queries_of_an_earlier_run(tmp_path: Path,
 
 def test_only_registered_classes_have_a_name_in_a_file() -> None:
     assert tomllib.loads(experiment_toml(Experiment({"k": Rerank(BM25(), KeywordScorer())})))["systems"]["k"]["by"] == "keywords"
+
+
+class SlowSearcher(Silent):
+    """Takes 20 ms and reports a part of it, or nothing."""
+
+    def __init__(self, part: bool) -> None:
+        self._part = part
+
+    def search(self, query: Query, inputs: Sequence[Ranking], clock: QueryTimer) -> Ranking:
+        time.sleep(0.01)
+        with clock.part("embed") if self._part else nullcontext():
+            time.sleep(0.01)
+        return ["d1"], np.array([1.0])
+
+
+@dataclass(frozen=True)
+class Slow:
+    """A stage that takes its time."""
+
+    part: bool
+    depth: int = 3
+
+    def inputs(self) -> tuple[Stage, ...]:
+        return ()
+
+    def build(self, context: BuildContext) -> Searcher:
+        return SlowSearcher(self.part)
+
+
+@pytest.mark.parametrize("part", [True, False])
+def test_the_time_of_a_search_is_measured_whatever_the_stage_reports(part: bool) -> None:
+    found = run_experiment(Experiment({"slow": Slow(part)}, dataset=small_shelf()), RunOptions(cache=None))
+    times = found.system_run("slow").times
+    assert min(times["total"]) >= 20
+    assert np.array_equal(times["total"], times["embed" if part else "search"])

@@ -7,9 +7,9 @@ from typing import Any, Literal, Protocol, cast
 
 from rankproof import _engine_choice
 from rankproof._align.hits import Hits, JudgedQueries
-from rankproof._data.grades import OnConflict
 from rankproof._data.ordering import ReadOptions
 from rankproof._data.qrels import Qrels
+from rankproof._data.row_errors import OnConflict
 from rankproof._data.run import Run
 from rankproof._io.streams import ByteSource
 

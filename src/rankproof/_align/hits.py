@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from rankproof._data.arrays import BoolArray, IntArray
-from rankproof._data.grades import OnConflict
+from rankproof._data.row_errors import OnConflict
 
 
 @dataclass(frozen=True, eq=False)

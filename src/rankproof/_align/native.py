@@ -17,10 +17,9 @@ from rankproof._align.hits import AlignmentCounts, Hits, JudgedQueries
 from rankproof._align.reference import MAX_EXAMPLE_QUERIES, MAX_TAGS, other_unicode_forms
 from rankproof._align.reference import read_run as reference_run
 from rankproof._data.arrays import IntArray, PackedIds
-from rankproof._data.grades import OnConflict
 from rankproof._data.ordering import ReadOptions, resolve_duplicates
 from rankproof._data.qrels import Qrels
-from rankproof._data.row_errors import row_error
+from rankproof._data.row_errors import OnConflict, row_error
 from rankproof._data.run import NO_RANK, Run
 from rankproof._formats import trec
 from rankproof._formats.fields import parse_score

@@ -9,10 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from rankproof._align.hits import AlignmentCounts, Hits, JudgedQueries
-from rankproof._data.grades import OnConflict
 from rankproof._data.ordering import RankScoreAgreement, ReadOptions, order_key, query_agreement, resolve_duplicates
 from rankproof._data.qrels import Qrels
-from rankproof._data.row_errors import row_error
+from rankproof._data.row_errors import OnConflict, row_error
 from rankproof._data.run import NO_RANK, Run, RunRow
 from rankproof._formats import trec
 from rankproof._formats.rows import ParseOptions, build_run

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
-from rankproof._data.grades import OnConflict
-from rankproof._data.row_errors import OnDuplicate
+from rankproof._data.row_errors import OnConflict, OnDuplicate
 from rankproof.errors import for_message
 
 if TYPE_CHECKING:
@@ -28,15 +27,20 @@ def add_on_duplicate_option(parser: argparse._ActionsContainer) -> None:
     )
 
 
-def add_judgement_options(parser: argparse._ActionsContainer) -> None:
+def add_judgement_options(parser: argparse._ActionsContainer, *, on_conflict: OnConflict | None = "error") -> None:
     """Adds the options for grades: the map of labels, and what to do with a pair that has two grades."""
     parser.add_argument("--grade-map", type=grade_map, metavar="A=N,…", help="grades of named labels: E=3,S=2,C=1,I=0")
     parser.add_argument(
         "--on-conflict",
         choices=get_args(OnConflict),
-        default="error",
+        default=on_conflict,
         help="which grade to keep if a document is judged twice with two grades (default: error)",
     )
+
+
+def judgement_options(args: argparse.Namespace) -> dict[str, Any]:
+    """The arguments of `read_qrels` and `read_dataset` for the options of judgements."""
+    return {"grade_map": args.grade_map, "on_conflict": args.on_conflict}
 
 
 def single_character(text: str) -> str:

@@ -11,6 +11,7 @@ from rankproof._cli.arg_types import (
     add_judgement_options,
     add_on_duplicate_option,
     any_float,
+    judgement_options,
     nonnegative_int,
     positive_int,
     query_ids,
@@ -149,15 +150,15 @@ def is_sample(path: str) -> bool:
     return path == SAMPLE
 
 
-def read_dataset_or_sample(path: str, split: str = DEFAULT_SPLIT) -> Dataset:
-    """The dataset in a folder, from ir_datasets, or the built-in sample."""
+def read_dataset_or_sample(path: str, split: str = DEFAULT_SPLIT, args: argparse.Namespace | None = None) -> Dataset:
+    """The dataset in a folder, from ir_datasets, or the built-in sample; `args` have the options for its judgements."""
     from rankproof._formats.read import read_dataset
     from rankproof._sample import sample_folder
 
     if is_sample(path):
         with sample_folder() as folder:
             return read_dataset(folder)
-    return read_dataset(path, split=split)
+    return read_dataset(path, split=split) if args is None else read_dataset(path, split=split, **judgement_options(args))
 
 
 def check_same_dataset(dataset: Dataset, path: str, inputs: AnalysisInput) -> None:

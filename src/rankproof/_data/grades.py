@@ -7,16 +7,14 @@ import re
 from collections import Counter
 from collections.abc import Callable, Mapping
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
-from rankproof._data.row_errors import MAX_GRADE, row_error
+from rankproof._data.row_errors import MAX_GRADE, OnConflict, row_error
 from rankproof.errors import InputError, UsageError, for_message, type_phrase
 
 GradeMap = Mapping[str, int]
-OnConflict = Literal["error", "max", "min", "first", "last"]
-"""Which grade a pair has that is judged twice with two grades."""
 
 _WHOLE_NUMBER = re.compile(r"([+-]?[0-9]+)(\.0*)?")
 _SHORT_DECIMAL = re.compile(r"[+-]?[0-9]{1,4}(\.[0-9]{1,6})?")

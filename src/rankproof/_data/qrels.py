@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import get_args
 
-from rankproof._data.grades import GradeMap, GradeReader, OnConflict, describe_conflicts, describe_converted
-from rankproof._data.row_errors import row_error
+from rankproof._data.grades import GradeMap, GradeReader, describe_conflicts, describe_converted
+from rankproof._data.row_errors import OnConflict, row_error
 from rankproof._data.validation import checked_keys
 from rankproof.errors import InputError, UsageError, for_message
 
@@ -50,6 +50,13 @@ class Qrels(Mapping[str, Mapping[str, int]]):
 
     __slots__ = ("_grades", "conflicts", "converted", "judge_labels", "on_conflict", "repeats", "source")
 
+    source: str
+    judge_labels: Mapping[tuple[str, str], str]
+    repeats: int
+    converted: int
+    conflicts: int
+    on_conflict: OnConflict
+
     def __init__(
         self,
         judgements: GradesByQuery | Iterable[Judgement],
@@ -80,7 +87,7 @@ class Qrels(Mapping[str, Mapping[str, int]]):
             raise labels
         self.source, self.on_conflict = grades.source, on_conflict
         self.repeats, self.converted, self.conflicts = pairs.repeats, grades.converted, len(pairs.conflicts)
-        self.judge_labels: Mapping[tuple[str, str], str] = MappingProxyType(pairs.labels)
+        self.judge_labels = MappingProxyType(pairs.labels)
         self._grades = _read_only(pairs.grades)
 
     @classmethod

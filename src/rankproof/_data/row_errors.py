@@ -11,6 +11,8 @@ from rankproof.errors import InputError, for_message
 
 OnDuplicate = Literal["error", "keep-best", "keep-first", "keep-last"]
 """What to do with a document that occurs twice in a ranking."""
+OnConflict = Literal["error", "max", "min", "first", "last"]
+"""Which grade a pair has that is judged twice with two grades."""
 MAX_GRADE = 1000
 MAX_LINE_BYTES = 1 << 20
 

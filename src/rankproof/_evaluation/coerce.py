@@ -9,8 +9,9 @@ from numbers import Number
 from typing import Any
 
 from rankproof._data.dataset import Dataset
-from rankproof._data.grades import GradeMap, OnConflict
+from rankproof._data.grades import GradeMap
 from rankproof._data.qrels import Qrels
+from rankproof._data.row_errors import OnConflict
 from rankproof._data.run import Run, is_ranked_list
 from rankproof._data.text import pluralise
 from rankproof._formats.columns import ColumnNames, Kind, names_for_message, names_of_roles

@@ -11,9 +11,8 @@ import numpy as np
 from rankproof._align.hits import Hits, JudgedQueries
 from rankproof._data.arrays import FloatArray, read_only
 from rankproof._data.dataset import Dataset, Queries, checked_weight
-from rankproof._data.grades import OnConflict
 from rankproof._data.ordering import Order
-from rankproof._data.row_errors import OnDuplicate
+from rankproof._data.row_errors import OnConflict, OnDuplicate
 from rankproof._data.run import Run
 from rankproof._data.text import pluralise
 from rankproof._evaluation.coerce import Coercion, QrelsLike, RunLike

@@ -6,9 +6,8 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
-from rankproof._data.grades import OnConflict
 from rankproof._data.ordering import Order, ReadOptions
-from rankproof._data.row_errors import OnDuplicate
+from rankproof._data.row_errors import OnConflict, OnDuplicate
 from rankproof._data.validation import checked_id
 from rankproof._formats.columns import ColumnNames
 from rankproof.errors import UsageError, for_message

@@ -9,13 +9,12 @@ from typing import Any
 
 from rankproof._experiment.config_settings import PartKind
 from rankproof._registry import settings_of
+from rankproof._results.document import PYTHON_PREFIX
 from rankproof.errors import UsageError, for_message
 from rankproof.models import _registry as models
 from rankproof.models._download.hub import is_hub_name
 from rankproof.stores._registry import STORES, store_by_name
 
-PYTHON_PREFIX = "python:"
-"""The prefix of a name for a value made in Python, which a file cannot create."""
 _PATH_STARTS = ("./", "../", "/", "~", ".\\", "..\\")
 _HOST = r"(?:[\w.-]*|\[[0-9A-Fa-f:]+\])"
 _SAFE_ADDRESS = re.compile(rf"postgres(?:ql)?://(?:[\w.-]+@)?{_HOST}(?::\d+)?(?:/[\w.-]*)?", re.ASCII)

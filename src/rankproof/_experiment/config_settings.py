@@ -84,6 +84,10 @@ def _is_named(value: Any) -> bool:
     return _is_text(value) or (isinstance(value, dict) and _is_text(value.get("name")))
 
 
+def _is_grade_map(value: Any) -> bool:
+    return isinstance(value, dict) and all(isinstance(grade, int) and not isinstance(grade, bool) for grade in value.values())
+
+
 def _all(check: Callable[[Any], bool]) -> Callable[[Any], bool]:
     return lambda value: isinstance(value, list) and all(map(check, value))
 
@@ -94,6 +98,7 @@ _PLAIN: Mapping[Any, Takes] = {
     int: ("a whole number", lambda value: _is_number(value) and isinstance(value, int)),
     bool: ("true or false", lambda value: isinstance(value, bool)),
     tuple[str, ...]: ("a list of strings", _all(_is_text)),
+    dict[str, int]: ("a table of labels and whole numbers, like {E = 3, S = 2}", _is_grade_map),
     tuple[float, ...]: ("a list of numbers", _all(_is_number)),
     bool | tuple[str, ...]: (
         "true, false, or a list of words",

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rankproof._data.dataset import Dataset
-from rankproof._experiment.config_parts import PYTHON_PREFIX, absolute_path, part_table
+from rankproof._experiment.config_parts import absolute_path, part_table
 from rankproof._experiment.config_read import SYSTEMS_KEY
 from rankproof._experiment.config_settings import EVERY, TOP, is_scorer, is_system, is_systems, keys_of, part_kind
 from rankproof._experiment.experiment import SAMPLE, Experiment, stage_with_inputs
@@ -15,6 +15,7 @@ from rankproof._formats.read import is_irds_name
 from rankproof._io.open import StrPath, path_text
 from rankproof._io.toml_file import toml_key, toml_value
 from rankproof._registry import Setting, settings_of
+from rankproof._results.document import PYTHON_PREFIX
 from rankproof.stages._base import Stage
 from rankproof.stages._registry import SCORERS, STAGES
 
@@ -23,7 +24,13 @@ _FILE_COMMENT = """\
 # A system can use any other system as input, by name. Only `stage`, `of`, `by` and `model` are required:
 # the other keys show their default values.
 """
-_EXAMPLE_VALUES = {"measures": ["nDCG@10", "RR@10", "R@100"], "limit": 50, "collapse": "url", "pool": 10}
+_EXAMPLE_VALUES: Mapping[str, Any] = {
+    "grade_map": {"E": 3, "S": 2, "C": 1, "I": 0},
+    "measures": ["nDCG@10", "RR@10", "R@100"],
+    "limit": 50,
+    "collapse": "url",
+    "pool": 10,
+}
 _COMMENT_COLUMN = 44
 
 

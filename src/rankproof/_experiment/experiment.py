@@ -8,6 +8,8 @@ from dataclasses import dataclass, field, is_dataclass
 from typing import Annotated, Any, cast, get_args
 
 from rankproof._data.dataset import Dataset
+from rankproof._data.grades import checked_grade_map
+from rankproof._data.row_errors import OnConflict
 from rankproof._data.validation import check_options
 from rankproof._evaluation.result import Result
 from rankproof._registry import Option
@@ -162,6 +164,13 @@ class Experiment:
         Option('the folder of the dataset, irds:NAME, or "sample"; relative to this file', typed=str),
     ] = SAMPLE
     split: Annotated[str, Option('which file of judgements, if the dataset has several (default: "test")')] = "test"
+    grade_map: Annotated[
+        Mapping[str, int] | None,
+        Option("the grades of labels in the judgements (default: none)", typed=dict[str, int]),
+    ] = None
+    on_conflict: Annotated[
+        OnConflict, Option("the grade of a pair that is judged twice with two grades: error, max, min, first or last")
+    ] = "error"
     name: Annotated[str, Option("the name of the experiment (default: the file's name)")] = "experiment"
     measures: Annotated[
         Sequence[Measure | str] | None,
@@ -181,6 +190,7 @@ class Experiment:
         measures = None if self.measures is None else tuple(parse_measures(self.measures))
         object.__setattr__(self, "measures", measures)
         check_lost_answers(self.systems, measures)
+        checked_grade_map(self.grade_map)
         check_options(self)
         if self.collapse == "":
             raise UsageError("collapse names no field", fix="specify a field of the documents, such as url, or leave it out")

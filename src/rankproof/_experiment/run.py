@@ -234,7 +234,8 @@ def load_dataset(experiment: Experiment) -> Dataset:
 
         with sample_folder() as folder:
             return read_dataset(folder)
-    return read_dataset(experiment.dataset, split=experiment.split)
+    grades, rule = experiment.grade_map, experiment.on_conflict
+    return read_dataset(experiment.dataset, split=experiment.split, grade_map=grades, on_conflict=rule)
 
 
 @contextmanager

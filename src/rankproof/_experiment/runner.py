@@ -125,8 +125,12 @@ class QueryLoop:
 
     def _run_query(self, index: int) -> _QueryOutput:
         query, timer = self._queries[index], QueryTimer()
-        ranking = self._searcher.search(query, [rankings[index] for rankings in self._inputs], timer)
-        return ranking, self._answering.answer(query, ranking, timer) if self._answering else None, timer
+        with timer.rest("search"):
+            ranking = self._searcher.search(query, [rankings[index] for rankings in self._inputs], timer)
+        if self._answering is None:
+            return ranking, None, timer
+        with timer.rest("generate"):
+            return ranking, self._answering.answer(query, ranking, timer), timer
 
 
 @dataclass(frozen=True, eq=False, slots=True)

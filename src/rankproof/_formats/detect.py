@@ -6,10 +6,10 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from rankproof._data.grades import GradeMap, OnConflict
+from rankproof._data.grades import GradeMap
 from rankproof._data.ordering import Order, ReadOptions
 from rankproof._data.qrels import Qrels
-from rankproof._data.row_errors import row_error
+from rankproof._data.row_errors import OnConflict, row_error
 from rankproof._data.run import Run
 from rankproof._formats.columns import Kind, is_header
 from rankproof._formats.csv import checked_delimiter

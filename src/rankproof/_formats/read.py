@@ -9,9 +9,10 @@ from types import MappingProxyType
 from typing import Any, TypeVar
 
 from rankproof._data.dataset import Corpus, Dataset, Document, Queries, Query, TextRecord
-from rankproof._data.grades import GradeMap, GradeReader, OnConflict
+from rankproof._data.grades import GradeMap, GradeReader
 from rankproof._data.ordering import ReadOptions
 from rankproof._data.qrels import Judgement, Qrels
+from rankproof._data.row_errors import OnConflict
 from rankproof._data.run import Run
 from rankproof._extras import extra
 from rankproof._formats.beir import BEIR

@@ -9,10 +9,10 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from rankproof._data.grades import GradeMap, GradeReader, OnConflict, checked_grade_map
+from rankproof._data.grades import GradeMap, GradeReader, checked_grade_map
 from rankproof._data.ordering import ReadOptions, best_first_order, resolve_duplicates
 from rankproof._data.qrels import Judgement, Qrels, label_of, qrels_of_rows
-from rankproof._data.row_errors import row_error
+from rankproof._data.row_errors import OnConflict, row_error
 from rankproof._data.run import Run, RunRow
 from rankproof._formats.columns import Columns, Kind, find_columns
 from rankproof._formats.fields import (

@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Literal
 
-from rankproof._data.grades import GradeMap, OnConflict
+from rankproof._data.grades import GradeMap
 from rankproof._data.ordering import RankScoreAgreement, ReadOptions, rank_score_agreement
 from rankproof._data.qrels import Qrels
+from rankproof._data.row_errors import OnConflict
 from rankproof._data.run import Run
 from rankproof._formats.detect import OpenedFile, open_file
 from rankproof._formats.read import is_irds_name, read_dataset, read_qrels, write_folder

@@ -17,14 +17,14 @@ from rankproof._data.table import CellValue, Column, Table
 from rankproof._data.text import first_ids, pluralise
 from rankproof._judge.agreement import Thresholds, agreement_table, confusion_table, rated_pairs
 from rankproof._judge.judges import Judge, JudgeContext
-from rankproof._judge.report import JudgeReport, check_writable, load_report, write_report
+from rankproof._judge.report import JudgeReport, check_writable, load_report, report_path, write_report
 from rankproof._judge.rubric import PairGrade, QueryDocPair, sum_counts
 from rankproof._llm.budget import Usage
 from rankproof._llm.call_counts import estimation_note
 from rankproof._llm.session import map_concurrent
 from rankproof._statistics.distributions import student_quantile
 from rankproof._statistics.intervals import UNBOUNDED, Interval
-from rankproof.errors import for_message
+from rankproof.errors import ExternalError, for_message
 from rankproof.stages._base import Progress
 
 MIN_PAIRS = 2
@@ -317,7 +317,10 @@ def _cost_notes(report: JudgeReport, spent: Usage) -> list[str]:
 def judge_pairs(
     judge: Judge, pairs: Sequence[QueryDocPair], context: JudgeContext, output: str | None, progress: Progress
 ) -> JudgeReport:
-    """Judges the pairs that the output has no grade for; the report also has what the output held before."""
+    """Judges the pairs that the output has no grade for; the report also has what the output held before.
+
+    It is an error if every pair fails.
+    """
     if output is not None:
         check_writable(judge, pairs, output)
     earlier = load_report(judge, output)
@@ -329,6 +332,9 @@ def judge_pairs(
     report = earlier.with_run(grades, started, _now(), context.session.meter.spent)
     if output is not None:
         write_report(report, output)
+    if len(_ungraded_pairs(pairs, report)) == len(pairs):
+        where = "" if output is None else f"; {for_message(report_path(output))} lists every reason"
+        raise ExternalError(f"no pair was graded: {grades[0].reason}{where}")
     return report
 
 

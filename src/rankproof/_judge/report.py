@@ -23,7 +23,7 @@ from rankproof._judge.judges import Judge
 from rankproof._judge.rubric import PairGrade, QueryDocPair, sum_counts
 from rankproof._llm.budget import Usage
 from rankproof._version import __version__
-from rankproof.errors import ExternalError, UsageError, for_message
+from rankproof.errors import UsageError, for_message
 
 FORMAT = "rankproof-judge-report"
 _FIX = "specify another file"
@@ -135,13 +135,14 @@ def load_report(judge: Judge, output: str | None) -> JudgeReport:
 
 
 def write_report(report: JudgeReport, output: str) -> None:
-    """Writes both files, the report first, so that an interrupted run never leaves judgements without a report."""
+    """Writes both files, the report first, so that an interrupted run never leaves judgements without a report.
+
+    Without any grade only the report is written.
+    """
     document = json.dumps(report.plain(), ensure_ascii=False, indent=1, allow_nan=False) + "\n"
     write_blocks(report_path(output), [escape_json(document).encode()])
-    if not report.graded:
-        reason = f": {report.failed[0].reason}" if report.failed else ""
-        raise ExternalError(f"no pair was graded{reason}; {for_message(report_path(output))} lists every reason")
-    write_blocks(output, qrels_blocks(Qrels(_rows(report), source=output), _format(output)))
+    if report.graded:
+        write_blocks(output, qrels_blocks(Qrels(_rows(report), source=output), _format(output)))
 
 
 def check_writable(judge: Judge, pairs: Sequence[QueryDocPair], output: str) -> None:

@@ -7,7 +7,7 @@ import json
 import math
 import os
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, get_args
 
@@ -40,6 +40,7 @@ from rankproof._results.document import (
     EXPERIMENT_FILE,
     FORMAT,
     PER_QUERY_FILE,
+    PYTHON_PREFIX,
     QRELS_FILE,
     QUERIES_FILE,
     REPORT_FILE,
@@ -53,7 +54,7 @@ from rankproof._results.experiment_result import TIME_COLUMNS, ExperimentResult,
 from rankproof._results.from_json import DocumentReader
 from rankproof._results.recompute import differences, recomputed
 from rankproof._results.to_json import document_text, results_document
-from rankproof.errors import InputError, UsageError, for_message
+from rankproof.errors import InputError, UsageError, for_message, type_phrase
 
 
 def system_answer_blocks(results: ExperimentResult) -> Iterator[bytes]:
@@ -289,12 +290,19 @@ def _present_files(folder: str) -> Iterator[str]:
             yield os.path.relpath(os.path.join(place, name), folder).replace(os.sep, "/")
 
 
-def save_results(results: ExperimentResult, path: StrPath, *, findings: Sequence[str] = ()) -> str:
+def save_results(results: ExperimentResult, path: StrPath, *, findings: Sequence[str] = (), overwrite: bool = False) -> str:
     """Writes the results folder atomically, replaces an older results folder, and returns the path.
 
-    `findings` are sentences about the answers, for answers.json.
+    A folder with results of another dataset is replaced only with `overwrite`. `findings` are sentences about the answers, for
+    answers.json.
     """
+    if not isinstance(results, ExperimentResult):
+        raise UsageError(f"results cannot be {type_phrase(results)}", fix="pass an ExperimentResult, as rankproof.run gives it")
     goal = path_text(path)
+    if not overwrite:
+        check_results_folder(goal)
+        name = str(results.provenance.get("dataset", results.name))
+        check_dataset(goal, results.experiment, name, lambda: results.fingerprint)
     with replace_folder(goal, _may_replace) as folder:
         os.mkdir(os.path.join(folder, RUNS_FOLDER))
         files = dict(_write_runs(results, folder))
@@ -329,6 +337,39 @@ def _text_files(results: ExperimentResult, findings: Sequence[str]) -> dict[str,
 def check_results_folder(path: StrPath) -> None:
     """Refuses, before any work is done, a path that `save_results` could not write to."""
     check_replaceable(path_text(path), _may_replace)
+
+
+def check_dataset(path: str, experiment: str, name: str, fingerprint: Callable[[], str]) -> None:
+    """Refuses a results folder of another dataset, with neither the path in this experiment (TOML) nor this fingerprint."""
+    if not is_results_folder(path):
+        return
+    with suppress(OSError, ValueError):
+        with open(os.path.join(path, EXPERIMENT_FILE), encoding="utf-8") as file:
+            place = _dataset_place(file.read())
+        if place is not None and place == _dataset_place(experiment):
+            return
+    other, found = _dataset_of(path)
+    if found != fingerprint():
+        what = f"{path} has results of the dataset {for_message(other)}, not of this dataset ({for_message(name)})"
+        raise UsageError(what, fix="specify another folder, or replace it with --overwrite (overwrite=True in Python)")
+
+
+def _dataset_place(experiment: str) -> str | None:
+    """The path or name of the dataset of an experiment; None if it was made in Python."""
+    import tomllib
+
+    place = tomllib.loads(experiment).get("dataset")
+    return place if isinstance(place, str) and not place.startswith(PYTHON_PREFIX) else None
+
+
+def _dataset_of(folder: str) -> tuple[str, str | None]:
+    """The name and the fingerprint of the dataset of a results folder, which may be damaged."""
+    try:
+        with open(os.path.join(folder, RESULT_FILE), "rb") as file:
+            document = json.load(file)
+        return str(document["provenance"]["dataset"]), document["fingerprint"]
+    except (OSError, ValueError, TypeError, KeyError, RecursionError):
+        return "?", None
 
 
 def is_results_folder(path: str) -> bool:

@@ -44,6 +44,17 @@ class QueryTimer:
         finally:
             self.milliseconds[name] += (time.perf_counter() - start) * 1000
 
+    @contextmanager
+    def rest(self, name: Part) -> Iterator[None]:
+        """Adds the time that the block takes beyond that of its parts to the longest of them, or without any to this part."""
+        start, before = time.perf_counter(), dict(self.milliseconds)
+        try:
+            yield
+        finally:
+            parts = {part: after - before[part] for part, after in self.milliseconds.items() if after > before[part]}
+            rest = (time.perf_counter() - start) * 1000 - sum(parts.values())
+            self.milliseconds[max(parts, key=parts.__getitem__, default=name)] += max(rest, 0.0)
+
     def counter(self, name: Part) -> TimerCounts:
         """A counter for calls whose time counts as this part; a cached reply counts with the time of its first request."""
         return TimerCounts(self, name)

@@ -6,7 +6,7 @@ import argparse
 import os
 from typing import TYPE_CHECKING
 
-from rankproof._cli.arg_types import positive_int
+from rankproof._cli.arg_types import add_judgement_options, judgement_options, positive_int
 from rankproof._cli.command import Command
 from rankproof._cli.inputs import FORMATS, encode_texts, show_tables
 from rankproof._cli.options import add_correction_option, add_sampling_options
@@ -57,6 +57,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="the lowest grade that counts as relevant (default: 1, or that of the results)",
     )
+    add_judgement_options(counts)
     how = parser.add_argument_group("statistics")
     how.add_argument("--baseline", metavar="NAME", help="compare each system with this one, not every pair")
     add_correction_option(how)
@@ -104,7 +105,7 @@ def _input_from_files(args: argparse.Namespace) -> AnswerInput:
         raise UsageError("no file of answers", fix="specify the queries and then one or more files of answers")
     queries = read_queries(open_source(path))
     answers = {name: read_answers(open_source(each), queries) for name, each in name_runs_uniquely(paths, args.name).items()}
-    qrels = None if args.qrels is None else read_qrels(args.qrels)
+    qrels = None if args.qrels is None else read_qrels(args.qrels, **judgement_options(args))
     name = os.path.basename(path)
     return answer_input_from_files(queries, answers, qrels, args.measures, name=name, rel=args.rel or 1, encode=encode_texts)
 

@@ -57,7 +57,7 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
     inputs = set_corpus_size(read_input(args), args.documents)
     references = reference_systems(inputs)
     if args.dataset is not None:
-        inputs, references = add_reference_systems(inputs, references, args.dataset, args.split)
+        inputs, references = add_reference_systems(inputs, references, args)
     measures = list(inputs.result.systems[0].measures) if args.measures else None
     tables = baselines(inputs, measures, references)
     found = [bands_table(inputs, profile, references) for profile in profiles]
@@ -78,7 +78,7 @@ def _profiles(args: argparse.Namespace) -> list[BandProfile]:
 
 
 def add_reference_systems(
-    inputs: AnalysisInput, known: Mapping[str, str], path: str, split: str
+    inputs: AnalysisInput, known: Mapping[str, str], args: argparse.Namespace
 ) -> tuple[AnalysisInput, dict[str, str]]:
     """The input with title-only and full-text BM25 added if missing, and the names of both."""
     from rankproof._analysis.baselines import FULL_TEXT, TITLE_ONLY
@@ -86,7 +86,7 @@ def add_reference_systems(
     from rankproof._evaluation.result import Result
     from rankproof.stages._bm25 import BM25
 
-    dataset = _dataset(inputs, path, split)
+    dataset = _dataset(inputs, args)
     stages: dict[str, Stage] = {TITLE_ONLY: BM25(fields=("title",)), FULL_TEXT: BM25()}
     missing = {name: stage for name, stage in stages.items() if name not in known}
     for name in missing:
@@ -101,12 +101,13 @@ def add_reference_systems(
     return replace(inputs, result=both, runs={**runs, **inputs.runs}), {**known, **{name: name for name in missing}}
 
 
-def _dataset(inputs: AnalysisInput, path: str, split: str) -> Dataset:
+def _dataset(inputs: AnalysisInput, args: argparse.Namespace) -> Dataset:
     """The dataset with the judgements of the input; a dataset that does not match is refused."""
     from rankproof._cli.options import check_same_dataset, read_dataset_or_sample
     from rankproof._data.dataset import Dataset
 
-    found = read_dataset_or_sample(path, split)
+    path: str = args.dataset
+    found = read_dataset_or_sample(path, args.split, args)
     check_same_dataset(found, path, inputs)
     if inputs.documents not in (None, len(found.corpus)):
         what = f"{for_message(path)} has {len(found.corpus)} documents, not {inputs.documents}"

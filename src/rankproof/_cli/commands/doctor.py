@@ -7,6 +7,7 @@ import os
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from rankproof._cli.arg_types import judgement_options
 from rankproof._cli.command import Command
 from rankproof._cli.inputs import add_analysis_options, read_input, show_tables
 from rankproof._cli.options import check_same_dataset, is_sample, read_dataset_or_sample
@@ -71,7 +72,7 @@ def _doctor_input(args: argparse.Namespace) -> DoctorInput:
     if args.dataset is not None and _is_dataset(first):
         raise UsageError(f"{first} and {args.dataset} are two datasets", fix="specify one of them")
     named = args.dataset or (first if _is_dataset(first) else None)
-    dataset = None if named is None else read_dataset_or_sample(named)
+    dataset = None if named is None else read_dataset_or_sample(named, args=args)
     if dataset is not None and (not args.files or (len(args.files) == 1 and _is_dataset(first))):
         return doctor_input_from_dataset(dataset, rel=args.rel or 1)
     inputs = _read_input(args, first)
@@ -109,7 +110,7 @@ def _add_training_queries(inputs: DoctorInput, args: argparse.Namespace) -> Doct
         queries = _queries(args.train, args.encoding)
         inputs = replace(inputs, training=queries, parts=inputs.parts | {"training queries"})
     if args.train_qrels is not None:
-        qrels = read_qrels(args.train_qrels, encoding=args.encoding)
+        qrels = read_qrels(args.train_qrels, encoding=args.encoding, **judgement_options(args))
         inputs = replace(inputs, trained_on=qrels, parts=inputs.parts | {"training judgements"})
     return inputs
 

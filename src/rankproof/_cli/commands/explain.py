@@ -112,15 +112,16 @@ def _tables(args: argparse.Namespace, inputs: AnalysisInput, system: str, measur
 def _score(args: argparse.Namespace, inputs: AnalysisInput, system: str) -> Table:
     from rankproof._analysis.explain.score import explain_score, system_run_of
 
-    terms = bm25_terms(inputs, system_run_of(inputs, system).stage, args.query, args.doc, args.dataset)
+    terms = bm25_terms(inputs, system_run_of(inputs, system).stage, args)
     return explain_score(inputs, system, args.query, args.doc, terms)
 
 
-def bm25_terms(inputs: AnalysisInput, stage: Mapping[str, Any], query: str, doc: str, path: str | None) -> list[TermPart] | None:
+def bm25_terms(inputs: AnalysisInput, stage: Mapping[str, Any], args: argparse.Namespace) -> list[TermPart] | None:
     """The contribution of each query term to the score; None for other stages or without the documents."""
+    query, doc, path = args.query, args.doc, args.dataset
     if stage.get("kind") != "BM25" or path is None or inputs.texts is None or query not in inputs.texts:
         return None
-    dataset = read_dataset_or_sample(path)
+    dataset = read_dataset_or_sample(path, args=args)
     check_same_dataset(dataset, path, inputs)
     if doc not in dataset.corpus:
         raise UsageError(f"the dataset has no document {for_message(doc)}", fix="specify the dataset of the results")

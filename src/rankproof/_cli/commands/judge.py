@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from rankproof._cli.arg_types import nonnegative_int, positive_int
+from rankproof._cli.arg_types import add_judgement_options, judgement_options, nonnegative_int, positive_int
 from rankproof._cli.command import Command
 from rankproof._cli.exit_codes import signal_exit_code
 from rankproof._cli.llm_options import FORMATS, add_budget_options, add_chat_options, chat_model, llm_session, show_llm_tables
@@ -63,7 +63,7 @@ def select_pairs(args: argparse.Namespace, terminal: Terminal) -> SelectedPairs:
     if args.sample is not None and args.qrels is None:
         raise UsageError("--sample needs human judgements", fix="specify them with --qrels, or leave out --sample")
     pools, known = _pools(args)
-    human = {} if args.qrels is None else _human_grades(_qrels(args.qrels), terminal)
+    human = {} if args.qrels is None else _human_grades(_qrels(args), terminal)
     highest = max(human.values(), default=None)
     if args.unjudged:
         judged = _grades(human) if args.qrels is not None else known
@@ -103,12 +103,12 @@ def _pools(args: argparse.Namespace) -> tuple[dict[str, list[QueryDocPair]], Map
     return {name: pool_pairs(read_run(path), args.depth) for name, path in named.items()}, None
 
 
-def _qrels(path: str) -> Qrels:
+def _qrels(args: argparse.Namespace) -> Qrels:
     from rankproof._formats.read import read_qrels
 
-    if is_sample(path) and not os.path.exists(path):
-        return read_dataset_or_sample(path).qrels
-    return read_qrels(path)
+    if is_sample(args.qrels) and not os.path.exists(args.qrels):
+        return read_dataset_or_sample(args.qrels).qrels
+    return read_qrels(args.qrels, **judgement_options(args))
 
 
 def _human_grades(qrels: Qrels, terminal: Terminal) -> dict[QueryDocPair, int]:
@@ -116,6 +116,8 @@ def _human_grades(qrels: Qrels, terminal: Terminal) -> dict[QueryDocPair, int]:
     from rankproof._judge.rubric import judged_pairs
 
     found = {pair: qrels[pair.query][pair.doc] for pair in judged_pairs(qrels) if pair not in qrels.judge_labels}
+    for note in qrels.grade_notes():
+        terminal.note(note)
     if qrels.judge_labels:
         count = pluralise(len(qrels.judge_labels), "judgement")
         terminal.note(f"{for_message(qrels.source)}: {count} by a machine, left out")
@@ -157,6 +159,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     which.add_argument("--depth", type=positive_int, default=10, metavar="N", help="depth of the pool (default: 10)")
     which.add_argument("--unjudged", action="store_true", help="only pairs without a human judgement")
     which.add_argument("--qrels", metavar="FILE", help="human judgements to compare the judge with; alone, also the pairs")
+    add_judgement_options(which)
     which.add_argument("--sample", type=positive_int, metavar="N", help="use a random sample of N human judgements")
     which.add_argument("--seed", type=nonnegative_int, default=0, metavar="N", help="random seed (default: 0)")
     who = parser.add_argument_group("judge")

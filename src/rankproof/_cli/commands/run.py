@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from rankproof._cli.arg_types import budget_limits, name_list, nonnegative_int, positive_int
+from rankproof._cli.arg_types import add_judgement_options, budget_limits, name_list, nonnegative_int, positive_int
 from rankproof._cli.command import Command
 from rankproof._cli.cost_estimate import show_cost_estimate
 from rankproof._cli.exit_codes import signal_exit_code
@@ -49,6 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     what = parser.add_argument_group("experiment")
     what.add_argument("--dataset", metavar="FOLDER", help="the documents, queries and judgements (default: the built-in sample)")
     what.add_argument("--split", metavar="NAME", help="the split of the judgements (default: test)")
+    add_judgement_options(what, on_conflict=None)
     what.add_argument("--systems", type=name_list, metavar="A,B…", help="only these systems and their inputs")
     what.add_argument("-m", "--measures", action="append", metavar="MEASURES", help="comma separated, repeatable: nDCG@10,RR")
     what.add_argument("--limit", type=positive_int, metavar="N", help="use only N of the judged queries")
@@ -69,6 +70,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     how.add_argument("--dry-run", action="store_true", help="estimate the language model calls and run nothing")
     out = parser.add_argument_group("output")
     out.add_argument("-o", "--output", metavar="FOLDER", help="the results folder (default: rankproof-results/NAME-DATE-TIME)")
+    out.add_argument("--overwrite", action="store_true", help="replace the results of another dataset in the results folder")
     out.add_argument("--no-report", action="store_true", help="do not write report.html")
     out.add_argument("--format", choices=FORMATS, default="table", help="output format (default: table)")
 
@@ -90,10 +92,10 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
         show_cost_estimate(experiment, args, terminal)
         return 0
     try:
-        with handle_sigterm(), results_folder(args.output, experiment.name) as folder:
+        with handle_sigterm(), results_folder(args.output, experiment, overwrite=args.overwrite) as folder:
             with RunProgress(terminal) as progress:
                 results = _run_experiment(experiment, args, progress)
-            save_results(results, folder, findings=_findings(results))
+            save_results(results, folder, findings=_findings(results), overwrite=True)
             if not args.no_report:
                 write_report_page(results, os.path.join(folder, REPORT_FILE))
     except KeyboardInterrupt as stop:
@@ -139,6 +141,8 @@ def build_experiment(args: argparse.Namespace, terminal: Terminal) -> Experiment
     changes: dict[str, Any] = {
         "dataset": _dataset(args.dataset),
         "split": args.split,
+        "grade_map": args.grade_map,
+        "on_conflict": args.on_conflict,
         "limit": args.limit,
         "seed": args.seed,
         "measures": args.measures,
@@ -195,7 +199,7 @@ RESULTS_HOME = "rankproof-results"
 
 
 @contextmanager
-def results_folder(asked: str | None, name: str) -> Iterator[str]:
+def results_folder(asked: str | None, experiment: Experiment, *, overwrite: bool) -> Iterator[str]:
     """The results folder; without -o a new one is created at once, and removed if nothing is written."""
     from rankproof._results.folder import check_results_folder
 
@@ -203,15 +207,27 @@ def results_folder(asked: str | None, name: str) -> Iterator[str]:
         raise UsageError("the results folder has no name", fix="specify one, or leave out -o")
     if asked is not None:
         check_results_folder(asked)
+        if not overwrite:
+            _check_same_dataset(asked, experiment)
         yield asked
         return
-    folder = create_results_folder(name)
+    folder = create_results_folder(experiment.name)
     try:
         yield folder
     finally:
         with suppress(OSError):
             os.rmdir(folder)
             os.rmdir(RESULTS_HOME)
+
+
+def _check_same_dataset(folder: str, experiment: Experiment) -> None:
+    """Refuses, before any work is done, a results folder of another dataset."""
+    from rankproof._experiment.config_write import experiment_toml
+    from rankproof._experiment.run import load_dataset
+    from rankproof._results.folder import check_dataset
+
+    name = os.path.basename(str(experiment.dataset))
+    check_dataset(folder, experiment_toml(experiment), name, lambda: load_dataset(experiment).fingerprint())
 
 
 def create_results_folder(name: str) -> str:

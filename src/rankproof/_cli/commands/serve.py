@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
+from rankproof._cli.arg_types import add_judgement_options
 from rankproof._cli.command import Command
 from rankproof._cli.exit_codes import escaped_traceback
 from rankproof._cli.options import DEFAULT_SPLIT, read_dataset_or_sample
@@ -40,6 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--split", default=DEFAULT_SPLIT, metavar="NAME", help=f"the split of the dataset (default: {DEFAULT_SPLIT})"
     )
+    add_judgement_options(parser)
 
 
 def run(args: argparse.Namespace, terminal: Terminal) -> int:
@@ -86,7 +88,7 @@ def _document_texts(args: argparse.Namespace, library: ResultsLibrary) -> Docume
         return DocumentTexts()
     if args.judge is None:
         raise UsageError("--dataset needs --judge", fix="add --judge FILE, or leave out --dataset")
-    texts = DocumentTexts(read_dataset_or_sample(args.dataset, args.split))
+    texts = DocumentTexts(read_dataset_or_sample(args.dataset, args.split, args))
     texts.check_fingerprints([summary.fingerprint for summary in library.summaries()], args.dataset)
     return texts
 

@@ -95,7 +95,7 @@ def _plan(args: argparse.Namespace) -> ComparisonPlan:
     if args.device and not any(one.metadata for one in (*trained.systems, *encoders)):
         raise UsageError("--device is for checkpoints, and none is compared", fix="leave it out, or name some with --checkpoints")
     asked = LEXICAL.split(",") if args.lexical is None else [kind for kind in args.lexical if kind != "none"]
-    dataset = read_dataset_or_sample(args.dataset, args.split or DEFAULT_SPLIT)
+    dataset = read_dataset_or_sample(args.dataset, args.split or DEFAULT_SPLIT, args)
     return ComparisonPlan(
         name=dataset.name,
         systems=unique_names((*trained.systems, *encoders, *map(lexical_system, dict.fromkeys(asked)))),

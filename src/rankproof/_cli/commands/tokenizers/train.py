@@ -134,7 +134,7 @@ def _training_data(args: argparse.Namespace, config: TrainingConfig, terminal: T
     from rankproof._tokenizer_lab.training_data_file import DATA_FILE, cached_training_data
 
     split = args.split or _DEFAULT_SPLIT
-    dataset = read_dataset_or_sample(args.dataset, split)
+    dataset = read_dataset_or_sample(args.dataset, split, args)
     languages = read_languages(args.dataset, dataset, args.languages)
     elsewhere = find_other_split_queries(args.dataset, split=split)
     data = cached_training_data(args.output, languages, config.data_config(args.holdout or 0.0, args.seed), elsewhere)
