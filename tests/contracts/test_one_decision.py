@@ -1,0 +1,112 @@
+"""One folder, one decision: compare, report, serve, gate and Python agree on it, on its risks, verdicts and p-values."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from html import unescape
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rankproof._analysis.compare.comparison import Comparison, compare_inputs
+from rankproof._analysis.inputs import input_from_results
+from rankproof._cli.main import main
+from rankproof._data.text import format_p
+from rankproof._results.folder import load_results, save_results
+from rankproof.errors import escape_invisible
+from support.decision_folders import FOLDERS
+from support.results_server import serving
+
+
+@dataclass(frozen=True)
+class Folder:
+    """A results folder, and the comparison that Python makes of it."""
+
+    path: Path
+    comparison: Comparison
+
+    @property
+    def sentences(self) -> list[str]:
+        return [squeezed(sentence) for sentence in self.comparison.decision.sentences]
+
+
+def squeezed(text: str) -> str:
+    """The text without line breaks and non-breaking spaces."""
+    return re.sub(r"\s+", " ", text)
+
+
+@pytest.fixture(scope="module", params=FOLDERS)
+def folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Folder:
+    path = Path(save_results(FOLDERS[request.param](), tmp_path_factory.mktemp("folder") / "results"))
+    return Folder(path, compare_inputs(input_from_results(load_results(path))))
+
+
+def printed(capsys: pytest.CaptureFixture[str], *argv: str) -> str:
+    """What a command prints; it must not fail for wrong input or an internal error."""
+    assert main([*argv]) in (0, 3)
+    return capsys.readouterr().out
+
+
+def plain(value: Any) -> Any:
+    """The value as it comes back from JSON."""
+    return json.loads(json.dumps(value))
+
+
+def rows_of(page: str, section: str) -> list[list[str]]:
+    """The cells of the first table of a section."""
+    part = page.partition(f'<section id="{section}"')[2].partition("</table>")[0]
+    rows = re.findall(r"<tr[^>]*>(<th scope=\"row\".*?)</tr>", part, re.DOTALL)
+    return [[unescape(re.sub(r"<[^>]+>", "", cell)).strip() for cell in re.split(r"</t[hd]>", row)[:-1]] for row in rows]
+
+
+def shown_p(p: float) -> str:
+    return format_p(p).removeprefix("p ").removeprefix("= ").replace("< ", "<")
+
+
+def check_page(page: str, folder: Folder) -> None:
+    """The page has the sentences of the decision, and the p-values and verdicts of the table and of every pair."""
+    text = squeezed(unescape(re.sub(r"<[^>]+>", "", page)))
+    for sentence in folder.sentences:
+        assert sentence in text
+    risks = {one.name: f"{one.risk:.1%}" for one in folder.comparison.decision.systems}
+    assert {row[0]: row[-1] for row in rows_of(page, "systems")} == {escape_invisible(name): risk for name, risk in risks.items()}
+    expected = {
+        (shown_p(pair.p), shown_p(pair.p_adjusted), pair.verdict) for pair in folder.comparison.pairs if not pair.exploratory
+    }
+    found = {tuple(row[-3:]) for row in rows_of(page, "pairs")}
+    assert found == expected
+
+
+def test_the_report_has_the_decision_of_python(folder: Folder, tmp_path: Path) -> None:
+    assert main(["report", str(folder.path), "-o", str(tmp_path / "report.html"), "--quiet"]) == 0
+    check_page((tmp_path / "report.html").read_text(encoding="utf-8"), folder)
+
+
+def test_serve_has_the_decision_of_python(folder: Folder) -> None:
+    with serving([folder.path]) as visitor:
+        visitor.enter()
+        check_page(visitor.get("/r/1").text, folder)
+
+
+def test_the_gate_has_the_decision_of_python(folder: Folder, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    saved = str(tmp_path / "baseline.json")
+    measures = ",".join(folder.comparison.measures)
+    assert main(["save-baseline", str(folder.path), "-o", saved, "-m", measures, "--quiet"]) == 0
+    decision = json.loads(printed(capsys, "gate", str(folder.path), "--baseline", saved, "--format", "json"))["tables"][0]
+    assert decision["facts"]["decision"] == plain(folder.comparison.decision.to_dict())
+
+
+def test_the_gate_tests_a_pair_as_compare_does(folder: Folder, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pairs = [pair for pair in folder.comparison.pairs if not pair.exploratory]
+    if not pairs:
+        return
+    saved, pair = str(tmp_path / "baseline.json"), pairs[-1]
+    common = ["-m", folder.comparison.primary, "--quiet"]
+    assert main(["save-baseline", str(folder.path), "-o", saved, "--system", pair.other, *common]) == 0
+    out = printed(capsys, "gate", str(folder.path), "--baseline", saved, "--system", pair.system, "--format", "json")
+    (check,) = [each for each in json.loads(out)["tables"][0]["facts"]["checks"] if each["kind"] == "drop"]
+    change = check["change"]
+    assert (change["difference"], change["p"], change["n"]) == (pair.difference, pair.p, pair.n)
