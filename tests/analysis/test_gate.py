@@ -276,6 +276,17 @@ def test_a_drop_in_one_segment_fails_though_the_whole_rises() -> None:
     )
 
 
+def test_weights_of_queries_count_in_every_mean() -> None:
+    weights = {query: 9.0 if at % 2 else 1.0 for at, query in enumerate(QUERIES)}
+    old, new = (gate_input({"s": places}, weights=weights) for places in (SAME, CLEARLY_WORSE))
+    same = run_gate(old, saved(old), GateOptions(), groupings=[Grouping("all", {"all": QUERIES})])
+    assert [check.change.now for check in same.checks if check.change] == pytest.approx([0.55, 0.55])
+    gate = run_gate(new, saved(old), GateOptions(), groupings=[Grouping("all", {"all": QUERIES})])
+    drop, segment = [check.change for check in gate.checks if check.change]
+    assert (drop.before, drop.now) == (segment.before, segment.now) == pytest.approx((0.55, 0.35))
+    assert drop.p == segment.p
+
+
 def test_p_is_what_compare_finds_for_the_same_tests() -> None:
     old = gate_input({"s": SAME}, measures=["RR", "P@1"])
     worse = [place + (at % 5 == 0) for at, place in enumerate(SAME)]

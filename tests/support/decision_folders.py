@@ -27,6 +27,7 @@ def made_folder(
     judged: int = 20,
     measures: Sequence[str] = MEASURES,
     rel: int = 1,
+    weights: Callable[[int], float] | None = None,
     change: Callable[[dict[str, Scores]], dict[str, Scores]] = lambda runs: runs,
 ) -> ExperimentResult:
     """Systems that find relevant documents by their skill; `judged` of 20 documents have a grade, `times` are p50 in ms."""
@@ -37,6 +38,8 @@ def made_folder(
     drawn = {name: _scores(skill, grades, docs, draws) for name, skill in skills.items()}
     runs = {name: Run.from_dict(scores, name=name) for name, scores in change(drawn).items()}
     results = small_results(tuple(skills), queries, docs)
+    fields = [{"category": f"kind {at % 2}", **({} if weights is None else {"weight": weights(at)})} for at in range(n)]
+    texts = Queries([Query(query, "what is it?", fields=each) for query, each in zip(queries, fields, strict=True)])
     qrels = Qrels.from_dict(grades)
     spent = {name: 1.0 + at for at, name in enumerate(skills)} if times is None else times
     system_runs = tuple(
@@ -45,10 +48,10 @@ def made_folder(
     )
     return replace(
         results,
-        result=evaluate(qrels, runs, list(measures), rel=rel),
+        result=evaluate(qrels, runs, list(measures), rel=rel, weights=texts.weights),
         system_runs=system_runs,
         qrels=qrels,
-        texts=Queries([Query(query, "what is it?", fields={"category": f"kind {at % 2}"}) for at, query in enumerate(queries)]),
+        texts=texts,
         rel=rel,
     )
 
@@ -119,6 +122,8 @@ FOLDERS: dict[str, Callable[[], ExperimentResult]] = {
     "no latencies": lambda: made_folder(FOUR, times={}),
     "other measures first": lambda: made_folder(FOUR, measures=("RR@10", "R@20", "nDCG@10")),
     "grade 2 is relevant": lambda: made_folder(FOUR, rel=2),
+    "weighted queries": lambda: made_folder(FOUR, n=90, weights=lambda at: 1.0 + at % 7),
+    "few queries have most of the weight": lambda: made_folder(FOUR, n=90, weights=lambda at: 100.0 if at < 3 else 0.5),
     "an answering system": lambda: _answering(made_folder(FOUR)),
     "hostile names": lambda: made_folder({"<b>a</b>": 0.4, "b & 'c'": 0.9, "d\u202ee": 1.1}),
 }

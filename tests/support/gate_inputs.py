@@ -26,12 +26,13 @@ def gate_input(
     fingerprint: str = "a" * 64,
     rel: int = 1,
     left_out: Sequence[str] = (),
+    weights: Mapping[str, float] | None = None,
 ) -> AnalysisInput:
     """Each system puts the one relevant document of each query at the rank given; it lacks the queries left out."""
     qrels = Qrels.from_dict({query: {"good": 2, "bad": 0} for query in queries})
     runs = {name: _run(name, queries, places, left_out) for name, places in systems.items()}
     texts = Queries(Query(query, f"query {query}", fields={"category": CATEGORIES[at % 2]}) for at, query in enumerate(queries))
-    result = evaluate(qrels, runs, list(measures), rel=rel)
+    result = evaluate(qrels, runs, list(measures), rel=rel, weights=weights)
     return AnalysisInput("cases", fingerprint, qrels, runs, result, rel, texts=texts)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -15,6 +14,7 @@ from rankproof._analysis.inputs import AnalysisInput
 from rankproof._evaluation.result import MeasureResult, SystemResult
 from rankproof._statistics.correction import CORRECTIONS, SamplingOptions
 from rankproof._statistics.intervals import Interval
+from rankproof._statistics.means import weighted_mean
 from rankproof._statistics.paired import differences
 from rankproof._statistics.permutation import randomisation_p
 from rankproof.measures._parse import parse_measure
@@ -88,6 +88,10 @@ def _measure_result(name: str, per_query: Mapping[str, float]) -> MeasureResult:
 def tested_change(comparison: Comparison, now: SavedValues, measure: str) -> BaselineChange:
     """The change of a measure as the comparison tested it."""
     pair = next(pair for pair in comparison.pairs if pair.measure == measure and pair.system == now.name)
+    return _as_change(pair)
+
+
+def _as_change(pair: PairRecord) -> BaselineChange:
     return BaselineChange(
         before=pair.other_value,
         now=pair.value,
@@ -101,10 +105,9 @@ def tested_change(comparison: Comparison, now: SavedValues, measure: str) -> Bas
     )
 
 
-def no_change(per_query: Mapping[str, float], *, exploratory: bool) -> BaselineChange:
+def no_change(one: MeasureResult, *, exploratory: bool = False) -> BaselineChange:
     """The change of a measure with the same value for every query, which needs no test."""
-    mean = math.fsum(per_query.values()) / max(len(per_query), 1)
-    return BaselineChange(mean, mean, 0.0, len(per_query), 1.0, 1.0, None, exploratory=exploratory)
+    return BaselineChange(one.value, one.value, 0.0, one.queries, 1.0, 1.0, None, exploratory=exploratory)
 
 
 def _is_worse(pair: PairRecord) -> bool | None:
@@ -114,36 +117,39 @@ def _is_worse(pair: PairRecord) -> bool | None:
 
 
 def segment_changes(
-    pairs: SystemPairs, measure: str, segments: Mapping[str, Sequence[str]], options: SamplingOptions
+    inputs: AnalysisInput, pairs: SystemPairs, measure: str, segments: Mapping[str, Sequence[str]], options: SamplingOptions
 ) -> list[tuple[str, str, BaselineChange]]:
     """System, segment and change of the measure in it; p is corrected by Holm over all segments of all systems."""
+    weights = inputs.result.weights
     found = [
-        (now.name, name, _segment_change(measure, before.measures[measure], now.measures[measure], queries, options))
+        (now.name, name, _segment_change(now.measures[measure], before.measures[measure], queries, weights, options))
         for now, before in pairs
         for name, queries in segments.items()
     ]
     if not found:
         return []
+    sign = -1.0 if parse_measure(measure).higher_is_better is False else 1.0
     corrected = CORRECTIONS["holm"](np.array([change.p for *_, change in found])).tolist()
-    return [(system, name, replace(change, p_adjusted=p)) for (system, name, change), p in zip(found, corrected, strict=True)]
+    return [
+        (system, name, replace(change, p_adjusted=p, is_worse=None if change.is_worse is None else sign * change.difference < 0))
+        for (system, name, change), p in zip(found, corrected, strict=True)
+    ]
 
 
 def _segment_change(
-    measure: str, before: Mapping[str, float], now: Mapping[str, float], queries: Iterable[str], options: SamplingOptions
+    now: Mapping[str, float],
+    before: Mapping[str, float],
+    queries: Iterable[str],
+    weights: Mapping[str, float] | None,
+    options: SamplingOptions,
 ) -> BaselineChange:
-    """The change on the queries of a segment that both have, with the uncorrected p of the sign-flip test."""
+    """The change on the queries of a segment that both have, with the p of the sign-flip test, not corrected."""
     shared = sorted(query for query in queries if query in before and query in now)
-    pairs = np.array([[now[query], before[query]] for query in shared], dtype=np.float64).reshape(-1, 2)
-    apart = differences(pairs[:, 0], pairs[:, 1])
-    mean = math.fsum(apart.tolist()) / max(len(shared), 1)
-    sign = -1.0 if parse_measure(measure).higher_is_better is False else 1.0
-    p = float(randomisation_p(pairs, options.samples, options.seed)[0, 1]) if apart.any() else 1.0
-    return BaselineChange(
-        before=math.fsum(pairs[:, 1].tolist()) / max(len(shared), 1),
-        now=math.fsum(pairs[:, 0].tolist()) / max(len(shared), 1),
-        difference=mean,
-        n=len(shared),
-        p=p,
-        p_adjusted=p,
-        is_worse=sign * mean < 0 if apart.any() else None,
-    )
+    if not shared:
+        return BaselineChange(0.0, 0.0, 0.0, 0, 1.0, 1.0, None)
+    values = np.array([[now[query], before[query]] for query in shared], np.float64)
+    share = np.ones(len(shared)) if weights is None else np.array([weights[query] for query in shared])
+    apart = differences(values[:, 0], values[:, 1])
+    p = float(randomisation_p(values * (share / share.mean())[:, None], options.samples, options.seed)[0, 1])
+    means = [weighted_mean(column, share) for column in (values[:, 1], values[:, 0], apart)]
+    return BaselineChange(*means, len(shared), p, p, means[2] < 0 if apart.any() else None)

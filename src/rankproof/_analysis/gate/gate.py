@@ -86,8 +86,8 @@ def run_gate(
     measures = _tested_measures(pairs, options)
     primary, changed = _primary(measures, options), changed_pairs(pairs, measures)
     comparison = compare_with_saved(only_systems(inputs, [one.name for one in now]), changed, measures, options, primary=primary)
-    drops = _drops(pairs, measures, changed, comparison, options)
-    segments = _segment_drops(pairs, groupings, primary, options)
+    drops = _drops(inputs, pairs, measures, changed, comparison, options)
+    segments = _segment_drops(inputs, pairs, groupings, primary, options)
     found = [*map(check_missing_system, missing_systems), *(check_queries(*pair) for pair in pairs), *drops, *segments]
     tests, small = undetectable_drops(drops, segments, options), small_segments(segments, options)
     return GateResult((*tests, *found, *bounds), (*missing, *_notes(now, pairs), *small), comparison, len(changed))
@@ -148,13 +148,19 @@ def _can_be_worse(name: str) -> bool:
 
 
 def _drops(
-    pairs: SystemPairs, measures: Sequence[str], changed: SystemPairs, comparison: Comparison | None, options: GateOptions
+    inputs: AnalysisInput,
+    pairs: SystemPairs,
+    measures: Sequence[str],
+    changed: SystemPairs,
+    comparison: Comparison | None,
+    options: GateOptions,
 ) -> list[GateCheck]:
     """A check for each system and measure; a changed system that retrieved nothing fails."""
     found, primary, names = [], _primary(measures, options), {now.name for now, _ in changed}
+    values = {system.name: system.measures for system in inputs.result.systems}
     for now, _ in pairs:
         if comparison is None or now.name not in names:
-            changes = {name: no_change(now.measures[name], exploratory=name != primary) for name in measures}
+            changes = {name: no_change(values[now.name][name], exploratory=name != primary) for name in measures}
         elif now.name in comparison.left_out:
             found.append(check_empty_system(now.name))
             continue
@@ -164,10 +170,12 @@ def _drops(
     return found
 
 
-def _segment_drops(pairs: SystemPairs, groupings: Iterable[Grouping], primary: str, options: GateOptions) -> list[GateCheck]:
+def _segment_drops(
+    inputs: AnalysisInput, pairs: SystemPairs, groupings: Iterable[Grouping], primary: str, options: GateOptions
+) -> list[GateCheck]:
     """A check for each system and segment by the primary measure."""
     segments = {f"{each.by} {name}": queries for each in groupings for name, queries in each.segments.items()}
-    found = segment_changes(pairs, primary, segments, options)
+    found = segment_changes(inputs, pairs, primary, segments, options)
     return [check_segment(system, primary, segment, change, options, tests=len(found)) for system, segment, change in found]
 
 
