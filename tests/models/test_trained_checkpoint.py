@@ -294,6 +294,26 @@ WRONG_FILES: dict[str, tuple[Callable[[Path], Any], str]] = {
 }
 
 
+def test_a_tokenizer_that_cannot_be_read_is_named_with_the_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder, read = saved(tmp_path / "one", "bpe-300"), Path.read_bytes
+
+    def read_others(path: Path) -> bytes:
+        if path.name == "tokenizer.json":
+            raise PermissionError(13, "Permission denied", str(path))
+        return read(path)
+
+    monkeypatch.setattr(Path, "read_bytes", read_others)
+    with pytest.raises(ExternalError, match=r"one/tokenizer\.json: cannot be read \(Permission denied\); check the disk"):
+        open_checkpoint(folder)
+
+
+def test_invisible_characters_of_a_folder_are_escaped_in_the_error(tmp_path: Path) -> None:
+    folder = saved(tmp_path / "one\u202e", "bpe-300")
+    (folder / "tokenizer.json").unlink()
+    with pytest.raises(ExternalError, match=r"one\\u202e: tokenizer\.json: file not found"):
+        open_checkpoint(folder)
+
+
 @pytest.mark.parametrize("name", WRONG_FILES)
 def test_a_missing_or_damaged_file_is_named_with_the_reason_and_the_fix(name: str, tmp_path: Path) -> None:
     folder, (damage, message) = saved(tmp_path / "one", "bpe-300"), WRONG_FILES[name]

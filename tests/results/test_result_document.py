@@ -183,3 +183,20 @@ def test_a_missing_part_of_the_time_is_refused(folder: Path, written: str, part:
     document = json.loads(written)
     del document["systems"][1]["times_ms"][part]
     assert load_with(folder, document).startswith(f"systems[1].times_ms.{part} is missing; ")
+
+
+@pytest.mark.parametrize("wrong", [None, 7, "rankproof", "missing"])
+def test_a_file_of_another_format_is_no_result(folder: Path, written: str, wrong: object) -> None:
+    document = {**json.loads(written), "format": wrong}
+    if wrong == "missing":
+        del document["format"]
+    found = load_with(folder, document)
+    assert found == "not a result of rankproof; specify a folder that `rankproof run` wrote"
+
+
+@pytest.mark.parametrize("wrong", [None, "4", 4.5, True, "missing", 0, 10**6])
+def test_a_file_of_another_version_is_refused(folder: Path, written: str, wrong: object) -> None:
+    document = {**json.loads(written), "schema": wrong}
+    if wrong == "missing":
+        del document["schema"]
+    assert isinstance(load_with(folder, document), str)
