@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 
 import rankproof as rp
-from rankproof._sample import sample_folder
 from rankproof.ir_eval import BM25Retriever
 
 LETTERS = {"d1": "a a b", "d2": "b c"}
@@ -71,8 +70,7 @@ def saturation() -> str:
 
 def real_query() -> str:
     """The first documents for a query of the sample, with what each of its words adds."""
-    with sample_folder() as folder:
-        data = rp.read_dataset(folder)
+    data = rp.read_dataset("sample")
     query = next(query for query in data.queries.values() if query.text == REAL_QUERY)
     searcher = rp.stages.BM25().index(data.corpus)
     lines = [f"The sample's query {query.text!r} over {len(data.corpus)} documents, with stop words and stemming", ""]

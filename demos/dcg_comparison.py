@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from itertools import combinations
 
 import rankproof as rp
-from rankproof._sample import sample_folder
 from rankproof.ir_eval import MODES, dcg_at_k, evaluate_all, ndcg_at_k, run_systems
 from rankproof.ir_eval._measures import Method
 
@@ -60,8 +59,7 @@ def lists() -> str:
 
 def real_systems() -> str:
     """Four systems on the sample with both gains, and the queries for which the better of two systems changes."""
-    with sample_folder() as folder:
-        data = rp.read_dataset(folder)
+    data = rp.read_dataset("sample")
     runs = run_systems(data.queries, data.corpus, MODES, 10, model="wordllama")
     means = {
         method: {mode: evaluate_all(run, data.qrels, 10, method)["NDCG@10"] for mode, run in runs.items()} for method in METHODS

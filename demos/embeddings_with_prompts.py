@@ -14,7 +14,6 @@ from __future__ import annotations
 import sys
 
 import rankproof as rp
-from rankproof._sample import sample_folder
 from rankproof.ir_eval import EmbeddingRetriever
 
 PROMPTS = {
@@ -27,8 +26,7 @@ UNPROMPTED = ("wordllama", "minilm")
 
 def main(model: str) -> None:
     """Prints the demo."""
-    with sample_folder() as folder:
-        data = rp.read_dataset(folder)
+    data = rp.read_dataset("sample")
     runs = {name: run_of(data, model, *prompts) for name, prompts in PROMPTS.items()}
     result = rp.evaluate(data.qrels, runs, ["nDCG@10", "RR@10"])
     print(f"Encoder {model} on {len(data.corpus)} documents and {len(data.queries)} queries of the sample\n")
@@ -36,8 +34,8 @@ def main(model: str) -> None:
         print(f"{name:<16}nDCG@10 {result.means[name]['nDCG@10']:.4f}   RR@10 {result.means[name]['RR@10']:.4f}")
         print(f"{'':<16}before a query {query!r}, before a passage {passage!r}")
     print()
-    comparison, *_ = rp.compare(result, baseline="no prompts", measures=["nDCG@10"])
-    print("\n".join(comparison.sentences))
+    comparison = rp.compare(result, baseline="no prompts", measures=["nDCG@10"])
+    print("\n".join(comparison.tables[0].sentences))
     print(f"\n{conclusion(model)}")
 
 

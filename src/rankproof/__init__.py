@@ -20,26 +20,39 @@ if TYPE_CHECKING:
     from rankproof import stages as stages
     from rankproof import stores as stores
     from rankproof import types as types
-    from rankproof._analysis.compare.compare import compare as compare
+    from rankproof._analysis.compare.comparison import Comparison as Comparison
+    from rankproof._analysis.decision import Decision as Decision
+    from rankproof._api.analyses import audit as audit
+    from rankproof._api.analyses import compare as compare
+    from rankproof._api.analyses import diagnose as diagnose
+    from rankproof._api.analyses import segments as segments
+    from rankproof._api.baselines import baselines as baselines
+    from rankproof._api.checks import doctor as doctor
+    from rankproof._api.checks import gate as gate
+    from rankproof._api.explain import explain as explain
+    from rankproof._api.output import fuse as fuse
+    from rankproof._api.output import plot as plot
+    from rankproof._api.output import report as report
+    from rankproof._api.programs import evaluate_answers as evaluate_answers
+    from rankproof._api.programs import generate as generate
+    from rankproof._api.programs import judge as judge
+    from rankproof._api.programs import run as run
     from rankproof._data.answers import Answers as Answers
     from rankproof._data.dataset import Corpus as Corpus
     from rankproof._data.dataset import Dataset as Dataset
     from rankproof._data.dataset import Queries as Queries
     from rankproof._data.qrels import Qrels as Qrels
     from rankproof._data.run import Run as Run
-    from rankproof._evaluation.answers import evaluate_answers as evaluate_answers
     from rankproof._evaluation.evaluate import evaluate as evaluate
     from rankproof._evaluation.result import Result as Result
     from rankproof._experiment.config_read import read_experiment as read_experiment
     from rankproof._experiment.experiment import Experiment as Experiment
     from rankproof._experiment.experiment import default_systems as default_systems
-    from rankproof._experiment.run import run_experiment as run
     from rankproof._formats.read import read_dataset as read_dataset
     from rankproof._formats.read import read_qrels as read_qrels
     from rankproof._formats.read import read_run as read_run
     from rankproof._formats.write import write_qrels as write_qrels
     from rankproof._formats.write import write_run as write_run
-    from rankproof._fusion.fuse import fuse as fuse
     from rankproof._results.experiment_result import ExperimentResult as ExperimentResult
     from rankproof._results.folder import load_results as load_results
     from rankproof._results.folder import save_results as save_results
@@ -47,27 +60,40 @@ if TYPE_CHECKING:
 
 _TARGETS = {
     "Answers": "rankproof._data.answers:Answers",
+    "Comparison": "rankproof._analysis.compare.comparison:Comparison",
     "Corpus": "rankproof._data.dataset:Corpus",
     "Dataset": "rankproof._data.dataset:Dataset",
+    "Decision": "rankproof._analysis.decision:Decision",
     "Experiment": "rankproof._experiment.experiment:Experiment",
     "ExperimentResult": "rankproof._results.experiment_result:ExperimentResult",
     "Qrels": "rankproof._data.qrels:Qrels",
     "Queries": "rankproof._data.dataset:Queries",
     "Result": "rankproof._evaluation.result:Result",
     "Run": "rankproof._data.run:Run",
-    "compare": "rankproof._analysis.compare.compare:compare",
+    "audit": "rankproof._api.analyses:audit",
+    "baselines": "rankproof._api.baselines:baselines",
+    "compare": "rankproof._api.analyses:compare",
     "default_systems": "rankproof._experiment.experiment:default_systems",
+    "diagnose": "rankproof._api.analyses:diagnose",
+    "doctor": "rankproof._api.checks:doctor",
     "evaluate": "rankproof._evaluation.evaluate:evaluate",
-    "evaluate_answers": "rankproof._evaluation.answers:evaluate_answers",
-    "fuse": "rankproof._fusion.fuse:fuse",
+    "evaluate_answers": "rankproof._api.programs:evaluate_answers",
+    "explain": "rankproof._api.explain:explain",
+    "fuse": "rankproof._api.output:fuse",
+    "gate": "rankproof._api.checks:gate",
+    "generate": "rankproof._api.programs:generate",
+    "judge": "rankproof._api.programs:judge",
     "load_results": "rankproof._results.folder:load_results",
     "parse_measure": "rankproof.measures._parse:parse_measure",
+    "plot": "rankproof._api.output:plot",
     "read_dataset": "rankproof._formats.read:read_dataset",
     "read_experiment": "rankproof._experiment.config_read:read_experiment",
     "read_qrels": "rankproof._formats.read:read_qrels",
     "read_run": "rankproof._formats.read:read_run",
-    "run": "rankproof._experiment.run:run_experiment",
+    "report": "rankproof._api.output:report",
+    "run": "rankproof._api.programs:run",
     "save_results": "rankproof._results.folder:save_results",
+    "segments": "rankproof._api.analyses:segments",
     "write_qrels": "rankproof._formats.write:write_qrels",
     "write_run": "rankproof._formats.write:write_run",
     "errors": "rankproof.errors",
@@ -81,30 +107,43 @@ _TARGETS = {
 
 __all__ = [
     "Answers",
+    "Comparison",
     "Corpus",
     "Dataset",
+    "Decision",
     "Experiment",
     "ExperimentResult",
     "Qrels",
     "Queries",
     "Result",
     "Run",
+    "audit",
+    "baselines",
     "compare",
     "default_systems",
+    "diagnose",
+    "doctor",
     "errors",
     "evaluate",
     "evaluate_answers",
+    "explain",
     "fuse",
+    "gate",
+    "generate",
+    "judge",
     "load_results",
     "measures",
     "models",
     "parse_measure",
+    "plot",
     "read_dataset",
     "read_experiment",
     "read_qrels",
     "read_run",
+    "report",
     "run",
     "save_results",
+    "segments",
     "stages",
     "stores",
     "types",

@@ -10,6 +10,10 @@ RankproofError
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import re
 
 MAX_SHOWN_LENGTH = 80
 MAX_NAME_LENGTH = 100
@@ -51,10 +55,59 @@ def closest_name(name: str, known: Iterable[str], min_similarity: float = 0.6) -
     return next(iter(get_close_matches(name[:MAX_NAME_LENGTH], list(known), n=1, cutoff=min_similarity)), None)
 
 
+_SWITCHES = ("--judged-only", "--lower-is-better", "--skip-missing", "--unjudged", "--with-corpus", "-J")
+_OTHER_PROGRAMS = ("pip ", "zstd ")
+"""Messages with the command line of another program keep it."""
+_OTHER_NAMES = {"-J": "judged_only", "-M": "depth", "-m": "measures", "-o": "path", "--by-file": "by", "--name": "{name: …}"}
+_VALUE = (
+    r"'[^']*'|[^\s=;()]+=[^\s;()]*[^\s;(),]|score|rank|utf-[0-9]+|latin-1|keep-[a-z]+|error|max|min|first|last|run|qrels"
+    r'|[A-Z]+|[0-9.]+|"[^"]*"|[A-Za-z]+@[0-9]+'
+)
+_VERB = r"(?:(?:rankproof )?\b(?P<verb>audit|judge|compare|run|gate) )?"
+_FLAG = rf"(?<![\w-])(?P<flag>--[a-z]+(?:-[a-z]+)*|-[JMmo])(?![\w-])(?: (?P<value>{_VALUE})(?=[\s;,)]|\.?$))?"
+
+
+def in_python(text: str) -> str:
+    """A message with the options of the command line as arguments: `--order rank` becomes `order="rank"`."""
+    if "-" not in text or any(program in text for program in _OTHER_PROGRAMS):
+        return text
+    import re
+
+    return re.sub(_VERB + _FLAG, _as_argument, text)
+
+
+def _as_argument(match: re.Match[str]) -> str:
+    flag, value, verb = match["flag"], match["value"], match["verb"]
+    name = _OTHER_NAMES.get(flag, flag.removeprefix("--").replace("-", "_"))
+    if flag == "--name":
+        shown = name
+    elif flag in _SWITCHES:
+        shown = f"{name}=True" if value is None else f"{name}=True {value}"
+    else:
+        shown = f"{name}={_python_value(value or '')}"
+    return f"{verb}({shown})" if verb else shown
+
+
+def _python_value(value: str) -> str:
+    plain = value.strip("'")
+    if "=" in plain:
+        pairs = (pair.rpartition("=") for pair in plain.split(","))
+        return "{" + ", ".join(f'"{label}": {grade}' for label, _, grade in pairs) + "}"
+    is_shown = not plain or plain[0] == '"' or plain.isupper() or plain.replace(".", "").isdigit()
+    return plain if is_shown else f'"{plain}"'
+
+
 class RankproofError(Exception):
-    """The base class of all errors of rankproof."""
+    """The base class of all errors of rankproof.
+
+    The message names arguments of functions; `command_line_text` is the same with the options of the command line.
+    """
 
     exit_code = 1
+
+    def __init__(self, message: str = "") -> None:
+        self.command_line_text = message
+        super().__init__(in_python(message))
 
 
 class InputError(RankproofError):

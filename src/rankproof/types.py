@@ -5,6 +5,25 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from rankproof._analysis.compare.comparison import PairRecord as PairRecord
+    from rankproof._analysis.decision import Alternative as Alternative
+    from rankproof._analysis.decision import Change as Change
+    from rankproof._analysis.decision import SystemRisk as SystemRisk
+    from rankproof._analysis.gate.changes import BaselineChange as BaselineChange
+    from rankproof._analysis.gate.gate import GateResult as GateResult
+    from rankproof._analysis.gate.rules import GateCheck as GateCheck
+    from rankproof._api.values import Analysis as Analysis
+    from rankproof._api.values import Audit as Audit
+    from rankproof._api.values import Baselines as Baselines
+    from rankproof._api.values import Diagnosis as Diagnosis
+    from rankproof._api.values import DoctorReport as DoctorReport
+    from rankproof._api.values import Explanation as Explanation
+    from rankproof._api.values import Generated as Generated
+    from rankproof._api.values import Judging as Judging
+    from rankproof._api.values import Plot as Plot
+    from rankproof._api.values import Plots as Plots
+    from rankproof._api.values import Report as Report
+    from rankproof._api.values import Segments as Segments
     from rankproof._cli.command import Command as Command
     from rankproof._cli.terminal import Terminal as Terminal
     from rankproof._data.answers import Answer as Answer
@@ -20,6 +39,8 @@ if TYPE_CHECKING:
     from rankproof._data.table import Table as Table
     from rankproof._data.table import TableSummary as TableSummary
     from rankproof._evaluation.notes import Note as Note
+    from rankproof._evaluation.options import EvaluateArguments as EvaluateArguments
+    from rankproof._evaluation.options import ReadArguments as ReadArguments
     from rankproof._evaluation.result import MeasureResult as MeasureResult
     from rankproof._evaluation.result import SystemResult as SystemResult
     from rankproof._experiment.run import RunOptions as RunOptions
@@ -58,10 +79,16 @@ else:
 
     __all__, __getattr__, __dir__ = lazy_names(
         __name__,
+        Alternative="rankproof._analysis.decision",
+        Analysis="rankproof._api.values",
         Answer="rankproof._data.answers",
+        Audit="rankproof._api.values",
+        BaselineChange="rankproof._analysis.gate.changes",
+        Baselines="rankproof._api.values",
         BlockCache="rankproof.stages._base",
         Budget="rankproof._llm.budget",
         BuildContext="rankproof.stages._base",
+        Change="rankproof._analysis.decision",
         Chat="rankproof.models._chat.base",
         ChatModel="rankproof.models._chat.base",
         ChatReply="rankproof.models._chat.base",
@@ -71,12 +98,20 @@ else:
         Component="rankproof._registry",
         Cost="rankproof.stages._base",
         CrossEncoderModel="rankproof.models._base",
+        Diagnosis="rankproof._api.values",
+        DoctorReport="rankproof._api.values",
         Document="rankproof._data.dataset",
         Encoder="rankproof.models._base",
         EncoderModel="rankproof.models._base",
         Estimate="rankproof._llm.budget",
+        EvaluateArguments="rankproof._evaluation.options",
+        Explanation="rankproof._api.values",
+        GateCheck="rankproof._analysis.gate.rules",
+        GateResult="rankproof._analysis.gate.gate",
+        Generated="rankproof._api.values",
         InputUnits="rankproof.models._transformers",
         Judgement="rankproof._data.qrels",
+        Judging="rankproof._api.values",
         LLMSession="rankproof._llm.session",
         LoadedCrossEncoder="rankproof.models._base",
         LoadedScorer="rankproof.stages._base",
@@ -86,19 +121,26 @@ else:
         OpenStore="rankproof.stores._base",
         Option="rankproof._registry",
         PackedIds="rankproof._data.arrays",
+        PairRecord="rankproof._analysis.compare.comparison",
+        Plot="rankproof._api.values",
+        Plots="rankproof._api.values",
         Query="rankproof._data.dataset",
         QueryTimer="rankproof.stages._base",
+        ReadArguments="rankproof._evaluation.options",
         ReadOptions="rankproof._data.ordering",
         Reference="rankproof._data.answers",
         References="rankproof._data.answers",
         RenderOptions="rankproof._render.grid",
+        Report="rankproof._api.values",
         RunOptions="rankproof._experiment.run",
         RunRow="rankproof._data.run",
         Scorer="rankproof.stages._base",
         Searcher="rankproof.stages._base",
+        Segments="rankproof._api.values",
         Stage="rankproof.stages._base",
         Store="rankproof.stores._base",
         SystemResult="rankproof._evaluation.result",
+        SystemRisk="rankproof._analysis.decision",
         SystemRun="rankproof._results.experiment_result",
         Table="rankproof._data.table",
         TableSummary="rankproof._data.table",

@@ -255,7 +255,7 @@ def test_queries_that_a_run_lacks_are_noted_and_counted(skip: bool) -> None:
 
 
 def test_another_rel_is_refused() -> None:
-    with pytest.raises(UsageError, match="saved with --rel 2, this run has --rel 1"):
+    with pytest.raises(UsageError, match="saved with rel=2, this run has rel=1"):
         run_gate(gate_input({"s": SAME}), saved(gate_input({"s": SAME}, rel=2)), GateOptions())
 
 

@@ -123,7 +123,7 @@ BROKEN: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
     "a rank that is a fraction": (rows(rank=[1.0, 1.5]), {"order": "rank"}, "x:2: the rank is not a whole number"),
     "a rank that is a word": (rows(rank=["1", "x"], score=None), {"order": "rank"}, "x:2: the rank is not a whole number"),
     "no ranks": (rows(), {"order": "rank"}, "x: the run has no ranks to order by"),
-    "ranks and no scores": (rows(score=None, rank=[1, 2]), {}, "x: no score column; found qid, docid, rank; .*--order rank"),
+    "ranks and no scores": (rows(score=None, rank=[1, 2]), {}, 'x: no score column; found qid, docid, rank; .*order="rank"'),
 }
 
 

@@ -157,7 +157,7 @@ def test_a_run_is_not_in_a_dataset(tmp_path: Path) -> None:
 
 def test_numbers_alone_do_not_distinguish_a_run_from_qrels(tmp_path: Path) -> None:
     (tmp_path / "x.json").write_text('{"q1": {"d1": 1}}')
-    with pytest.raises(InputError, match=r"x\.json: cannot tell whether this is a run or qrels; pass --kind"):
+    with pytest.raises(InputError, match=r"x\.json: cannot tell whether this is a run or qrels; pass kind="):
         convert(tmp_path / "x.json", tmp_path / "y.csv")
     assert convert(tmp_path / "x.json", tmp_path / "y.csv", kind="qrels").rows == 1
     assert (tmp_path / "y.csv").read_text() == "query_id,doc_id,relevance\nq1,d1,1\n"

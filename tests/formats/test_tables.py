@@ -120,7 +120,7 @@ def test_letters_are_mapped_in_every_format() -> None:
 def test_integers_pass_a_grade_map_and_other_letters_are_rejected_with_their_line() -> None:
     assert grades_of("q1 0 d1 0.5\nq1 0 d2 2\n", {"0.5": 1}) == {"q1": {"d1": 1, "d2": 2}}
     for text in ("q1 0 d1 E\nq1 0 d2 X\n", 'qid,docid,rel\nq1,"d1",X\n', '{"q1":\n{"d1": "X"}}'):
-        with pytest.raises(InputError, match=r"f:2: grade .X. is not in the grade map; .*: --grade-map 'E=3,X=\?'$"):
+        with pytest.raises(InputError, match=r"f:2: grade .X. is not in the grade map; .*: grade_map=\{.E.: 3, .X.: \?\}$"):
             grades_of(text, {"E": 3})
 
 
@@ -191,7 +191,7 @@ def test_a_table_without_scores_is_a_run_by_rank_alone(name: str) -> None:
     run = run_of(RANKED[name], BY_RANK)
     assert run.ranks is not None
     assert (run.ranks.tolist(), run.scores.tolist()) == ([2, 1], [-2.0, -1.0])
-    with pytest.raises(InputError, match=r"f:1: no score column; .*--order rank"):
+    with pytest.raises(InputError, match=r"f:1: no score column; .*order=.rank."):
         run_of(RANKED[name])
 
 

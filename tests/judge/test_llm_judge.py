@@ -147,7 +147,7 @@ def test_nothing_is_requested_twice_across_runs(tmp_path: Path) -> None:
 
 def test_a_budget_stops_and_a_larger_one_continues(tmp_path: Path) -> None:
     model = ScriptedChat(lambda request: good())
-    with LLMSession(ResponseCaches(tmp_path), Budget(calls=2)) as session, pytest.raises(BudgetError, match="raise --budget"):
+    with LLMSession(ResponseCaches(tmp_path), Budget(calls=2)) as session, pytest.raises(BudgetError, match="raise budget="):
         judged(LLMJudge(model), PAIRS, session)
     with LLMSession(ResponseCaches(tmp_path), Budget(calls=1)) as session:
         assert [grade.grade for grade in judged(LLMJudge(model), PAIRS, session)] == [2, 2, 2]

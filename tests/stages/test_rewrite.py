@@ -148,7 +148,7 @@ def test_a_second_run_sends_no_request_and_gives_the_same_result(tmp_path: Path)
 
 def test_a_budget_ends_the_run_and_replies_stay_cached(tmp_path: Path) -> None:
     model = ScriptedChat(better)
-    with pytest.raises(BudgetError, match="raise --budget"):
+    with pytest.raises(BudgetError, match="raise budget="):
         run_experiment(
             Experiment({"r": Rewrite(BM25(), model)}, dataset=small_dataset()), RunOptions(cache=tmp_path, budget=Budget(calls=3))
         )

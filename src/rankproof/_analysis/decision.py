@@ -10,6 +10,9 @@ from typing import Any, Literal
 import numpy as np
 
 from rankproof._data.arrays import FloatArray
+from rankproof._data.table import Column, Table
+from rankproof._data.text import pluralise
+from rankproof._data.view import View, Viewed
 from rankproof._statistics.intervals import Interval
 from rankproof._statistics.means import draw_means, effective_size, weighted_mean
 from rankproof.measures._base import Measure
@@ -79,8 +82,8 @@ class Change:
     system: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class Decision:
+@dataclass(frozen=True, slots=True, repr=False)
+class Decision(Viewed):
     """The choice of a system by one measure.
 
     `system` is the recommended system, or the leading one if nothing is decided; None if no system retrieved anything. `reasons`
@@ -111,6 +114,18 @@ class Decision:
         from rankproof._analysis.decision_text import decision_sentences
 
         return decision_sentences(self)
+
+    def _view(self) -> View:
+        columns = (
+            Column("system"),
+            Column("value", "value"),
+            Column("risk", "share"),
+            Column("loss", "value"),
+            Column("cost", "number"),
+        )
+        rows = tuple((one.name, one.value, one.risk, one.loss, one.cost) for one in self.systems)
+        title = f"Decision by {self.measure}, {pluralise(self.n, 'query', 'queries')}"
+        return View(title, (Table("risks", "", columns, rows),) if rows else (), self.sentences)
 
     def of(self, system: str) -> SystemRisk:
         """The risk of a system."""

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from rankproof._data.dataset import Queries
+from rankproof._data.dataset import Dataset, Queries
 from rankproof._data.ordering import ReadOptions
 from rankproof._data.qrels import Qrels
 from rankproof._data.run import Run
 from rankproof._evaluation.evaluate import MeasuresLike, evaluate_runs
+from rankproof._evaluation.inputs import RunSources, read_judgements
 from rankproof._evaluation.options import EvaluateOptions
-from rankproof._evaluation.result import Result
-from rankproof._results.experiment_result import ExperimentResult, SystemRun
+from rankproof._evaluation.result import Result, inputs_of
+from rankproof._results.experiment_result import COLLAPSE_KEY, ExperimentResult, SystemRun
 from rankproof.errors import UsageError, for_message
 
 
@@ -106,6 +108,26 @@ def input_from_evaluation(
     )
 
 
+def input_from_result(result: Result) -> AnalysisInput:
+    """An input from the result of `evaluate`, which knows its judgements and runs."""
+    inputs = inputs_of(result)
+    if inputs is None:
+        raise UsageError("the result has values and no rankings", fix="pass what evaluate, run or load_results returned")
+    runs = RunSources(inputs.runs, inputs.options)
+    name = inputs.qrels if isinstance(inputs.qrels, str) else "runs"
+    return input_from_evaluation(
+        result, read_judgements(inputs.qrels, inputs.options), runs, inputs.options, name=os.path.basename(name)
+    )
+
+
+def reevaluated(inputs: AnalysisInput, measures: MeasuresLike, options: EvaluateOptions) -> AnalysisInput:
+    """The input evaluated with these measures (by default its own) and options."""
+    chosen = measures or [one.measure for one in inputs.result.systems[0].measures.values()]
+    subset, weights = options.queries or inputs.result.queries, options.weights or inputs.result.weights
+    result = evaluate_runs(inputs.qrels, inputs.runs, chosen, replace(options, queries=subset, weights=weights))
+    return replace(inputs, result=result, rel=options.rel, read_options=options.read_options, skip_missing=options.skip_missing)
+
+
 def input_from_results(results: ExperimentResult) -> AnalysisInput:
     """An input from the results of an experiment."""
     return AnalysisInput(
@@ -182,3 +204,22 @@ def _renamed(one: AnalysisInput, names: dict[str, str]) -> AnalysisInput:
             for system_run in one.system_runs
         ),
     )
+
+
+def set_corpus_size(inputs: AnalysisInput, documents: int | None) -> AnalysisInput:
+    """The input with this corpus size; a size that contradicts the results is refused."""
+    if documents is None:
+        return inputs
+    if inputs.documents not in (None, documents):
+        raise UsageError(f"the corpus has {inputs.documents} documents, not {documents}", fix="leave out --documents")
+    return replace(inputs, documents=documents)
+
+
+def check_same_dataset(dataset: Dataset, name: str, inputs: AnalysisInput) -> None:
+    """Refuses a dataset whose fingerprint differs from that of the results."""
+    if any(COLLAPSE_KEY in system_run.facts for system_run in inputs.system_runs):
+        what = f"the rankings of {for_message(inputs.name)} are collapsed to a field and do not contain documents"
+        raise UsageError(what, fix="leave out the dataset, or run the experiment without collapse")
+    if inputs.system_runs and dataset.fingerprint() != inputs.fingerprint:
+        what = f"{for_message(name)} is not the dataset of {for_message(inputs.name)}"
+        raise UsageError(what, fix="specify the dataset of the results")

@@ -70,7 +70,7 @@ def _exit_code(error: SystemExit) -> int:
 
 def _code_and_line(error: BaseException) -> tuple[int, str]:
     if isinstance(error, RankproofError):
-        return error.exit_code, str(error)
+        return error.exit_code, error.command_line_text
     if isinstance(error, KeyboardInterrupt):
         return signal_exit_code(error), "interrupted"
     if isinstance(error, OSError):

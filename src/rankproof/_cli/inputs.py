@@ -198,16 +198,10 @@ def _experiment_names(experiments: list[str], paths: list[str]) -> list[str]:
 
 def reevaluate(inputs: AnalysisInput, args: argparse.Namespace) -> AnalysisInput:
     """The input evaluated with the measures and options of the command."""
-    from dataclasses import replace
-
+    from rankproof._analysis.inputs import reevaluated
     from rankproof._cli.options import evaluate_options
-    from rankproof._evaluation.evaluate import evaluate_runs
 
-    options = evaluate_options(_with_rel(args, inputs.rel), None)
-    measures = args.measures or [str(one.measure) for one in inputs.result.systems[0].measures.values()]
-    subset, weights = options.queries or inputs.result.queries, options.weights or inputs.result.weights
-    result = evaluate_runs(inputs.qrels, inputs.runs, measures, replace(options, queries=subset, weights=weights))
-    return replace(inputs, result=result, rel=options.rel, read_options=options.read_options, skip_missing=options.skip_missing)
+    return reevaluated(inputs, args.measures, evaluate_options(_with_rel(args, inputs.rel), None))
 
 
 def _from_files(args: argparse.Namespace) -> AnalysisInput:

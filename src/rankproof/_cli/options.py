@@ -18,7 +18,7 @@ from rankproof._cli.arg_types import (
     single_character,
 )
 from rankproof._render.registry import RESULT_FORMATS
-from rankproof.errors import InputError, UsageError, for_message
+from rankproof.errors import InputError, for_message
 
 if TYPE_CHECKING:
     from rankproof._analysis.bands import BandProfile
@@ -129,23 +129,12 @@ def add_corpus_size_option(group: argparse._ArgumentGroup) -> None:
     group.add_argument("--documents", type=positive_int, metavar="N", help="documents in the corpus, for the random ranking")
 
 
-def set_corpus_size(inputs: AnalysisInput, documents: int | None) -> AnalysisInput:
-    """The input with this corpus size; a size that contradicts the results is refused."""
-    from dataclasses import replace
-
-    if documents is None:
-        return inputs
-    if inputs.documents not in (None, documents):
-        raise UsageError(f"the corpus has {inputs.documents} documents, not {documents}", fix="leave out --documents")
-    return replace(inputs, documents=documents)
-
-
 DEFAULT_SPLIT = "test"
 
 
 def is_sample(path: str) -> bool:
     """Whether the path names the built-in dataset."""
-    from rankproof._experiment.experiment import SAMPLE
+    from rankproof._formats.read import SAMPLE
 
     return path == SAMPLE
 
@@ -153,24 +142,8 @@ def is_sample(path: str) -> bool:
 def read_dataset_or_sample(path: str, split: str = DEFAULT_SPLIT, args: argparse.Namespace | None = None) -> Dataset:
     """The dataset in a folder, from ir_datasets, or the built-in sample; `args` have the options for its judgements."""
     from rankproof._formats.read import read_dataset
-    from rankproof._sample import sample_folder
 
-    if is_sample(path):
-        with sample_folder() as folder:
-            return read_dataset(folder)
     return read_dataset(path, split=split) if args is None else read_dataset(path, split=split, **judgement_options(args))
-
-
-def check_same_dataset(dataset: Dataset, path: str, inputs: AnalysisInput) -> None:
-    """Refuses a dataset whose fingerprint differs from that of the results."""
-    from rankproof._results.experiment_result import COLLAPSE_KEY
-
-    if any(COLLAPSE_KEY in system_run.facts for system_run in inputs.system_runs):
-        what = f"the rankings of {for_message(inputs.name)} are collapsed to a field and do not contain documents"
-        raise UsageError(what, fix="leave out the dataset, or run the experiment without collapse")
-    if inputs.system_runs and dataset.fingerprint() != inputs.fingerprint:
-        what = f"{for_message(path)} is not the dataset of {for_message(inputs.name)}"
-        raise UsageError(what, fix="specify the dataset of the results")
 
 
 _HEADERS = ("query", "query_id", "query-id", "qid", "_id", "id")

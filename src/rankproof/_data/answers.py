@@ -9,7 +9,10 @@ from types import MappingProxyType
 from typing import Any, Literal
 
 from rankproof._data.dataset import Query, Texts
+from rankproof._data.table import Column
+from rankproof._data.text import clip_text, pluralise
 from rankproof._data.validation import checked_id
+from rankproof._data.view import View, Viewed, collection_view
 from rankproof.errors import InputError, UsageError, for_message, type_phrase
 
 AnswerState = Literal["answered", "abstained", "failed"]
@@ -31,7 +34,7 @@ class Answer:
     state: AnswerState = "answered"
 
 
-class Answers(Mapping[str, Answer]):
+class Answers(Viewed, Mapping[str, Answer]):
     """Query id to answer, in input order; `given_known` says that every answer lists its passages, even if there are none."""
 
     __slots__ = ("_answers", "given_known", "source")
@@ -49,8 +52,10 @@ class Answers(Mapping[str, Answer]):
     def __len__(self) -> int:
         return len(self._answers)
 
-    def __repr__(self) -> str:
-        return f"<Answers {self.source}: {len(self)} queries>"
+    def _view(self) -> View:
+        rows = ((query, one.state, clip_text(one.text)) for query, one in self.items())
+        title = f"Answers {self.source}: {pluralise(len(self), 'query', 'queries')}"
+        return collection_view(title, (Column("query"), Column("state"), Column("answer")), rows, len(self))
 
 
 def as_answer(value: Answer | str) -> Answer:
@@ -87,7 +92,7 @@ class Reference:
         return self.answers or ("",)
 
 
-class References(Mapping[str, Reference]):
+class References(Viewed, Mapping[str, Reference]):
     """References by query id; `queries_without` have none. In `lists_as_text`, the list of answers was given as a string."""
 
     __slots__ = ("_found", "lists_as_text", "queries_without")
@@ -106,6 +111,11 @@ class References(Mapping[str, Reference]):
 
     def __len__(self) -> int:
         return len(self._found)
+
+    def _view(self) -> View:
+        rows = ((query, clip_text(" | ".join(one.expected_texts))) for query, one in self.items())
+        title = f"References: {pluralise(len(self), 'query', 'queries')}"
+        return collection_view(title, (Column("query"), Column("references")), rows, len(self))
 
 
 def references_from_values(values: Mapping[str, Reference | str | Sequence[str]]) -> References:

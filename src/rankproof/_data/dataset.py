@@ -11,7 +11,12 @@ from typing import Any, Generic, TypeVar
 
 from rankproof._data.qrels import Qrels
 from rankproof._data.row_errors import row_error
+from rankproof._data.table import Column, Table
+from rankproof._data.text import clip_text, pluralise
 from rankproof._data.validation import checked_id
+from rankproof._data.view import View, Viewed, collection_view
+
+_SHOWN_TITLE, _SHOWN_TEXT = 25, 40
 
 
 def chunk_separator(ids: Iterable[str]) -> str:
@@ -39,7 +44,7 @@ class TextRecord:
 _Record = TypeVar("_Record", bound=TextRecord)
 
 
-class Texts(Mapping[str, _Record], Generic[_Record]):
+class Texts(Viewed, Mapping[str, _Record], Generic[_Record]):
     """Id to text, in input order; checked when built, and immutable."""
 
     __slots__ = ("_records", "source")
@@ -65,8 +70,10 @@ class Texts(Mapping[str, _Record], Generic[_Record]):
     def __len__(self) -> int:
         return len(self._records)
 
-    def __repr__(self) -> str:
-        return f"<{type(self).__name__} {self.source}: {len(self)} texts>"
+    def _view(self) -> View:
+        rows = ((key, clip_text(record.title, _SHOWN_TITLE), clip_text(record.text, _SHOWN_TEXT)) for key, record in self.items())
+        title = f"{type(self).__name__} {self.source}: {pluralise(len(self), 'text')}"
+        return collection_view(title, (Column("id"), Column("title"), Column("text")), rows, len(self))
 
     def fingerprint(self) -> str:
         """A sha256 of ids, texts, titles and fields, the same for any order of records."""
@@ -126,8 +133,8 @@ class Queries(Texts[Query]):
         }
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Dataset:
+@dataclass(frozen=True, eq=False, slots=True, repr=False)
+class Dataset(Viewed):
     """Documents, queries and judgements; at least one judged query must be among the queries.
 
     Judged documents may be missing from the corpus.
@@ -149,6 +156,12 @@ class Dataset:
 
         parts = (self.corpus.fingerprint(), self.queries.fingerprint(), self.qrels.fingerprint())
         return hashlib.sha256("\n".join(parts).encode()).hexdigest()
+
+    def _view(self) -> View:
+        judgements = sum(map(len, self.qrels.values()))
+        rows = (("documents", len(self.corpus)), ("queries", len(self.queries)), ("judgements", judgements))
+        columns = (Column("part"), Column("count", "count"))
+        return View(f"Dataset {self.name}", (Table("parts", "", columns, rows),))
 
     def missing_documents(self) -> tuple[str, ...]:
         """Judged documents that are missing from the corpus."""

@@ -10,7 +10,10 @@ from typing import get_args
 
 from rankproof._data.grades import GradeMap, GradeReader, describe_conflicts, describe_converted
 from rankproof._data.row_errors import OnConflict, row_error
+from rankproof._data.table import Column
+from rankproof._data.text import pluralise
 from rankproof._data.validation import checked_keys
+from rankproof._data.view import View, Viewed, collection_view
 from rankproof.errors import InputError, UsageError, for_message
 
 GRADES: Mapping[int, str] = {
@@ -39,7 +42,7 @@ GradesByQuery = Mapping[str, Mapping[str, int] | Set[str]]
 """Query to document to grade, or query to the set of relevant documents."""
 
 
-class Qrels(Mapping[str, Mapping[str, int]]):
+class Qrels(Viewed, Mapping[str, Mapping[str, int]]):
     """Query to document to grade; checked when built, and immutable.
 
     Made from {query: {doc: grade}}, {query: {relevant docs}} with grade 1, or Judgements. `judge_labels` has the label of the
@@ -111,8 +114,11 @@ class Qrels(Mapping[str, Mapping[str, int]]):
     def __len__(self) -> int:
         return len(self._grades)
 
-    def __repr__(self) -> str:
-        return f"<Qrels {self.source}: {len(self)} queries, {sum(map(len, self.values()))} judgements>"
+    def _view(self) -> View:
+        count = sum(map(len, self.values()))
+        rows = ((query, doc, grade) for query, docs in self.items() for doc, grade in docs.items())
+        title = f"Qrels {self.source}: {pluralise(len(self), 'query', 'queries')}, {pluralise(count, 'judgement')}"
+        return collection_view(title, (Column("query"), Column("document"), Column("grade", "count")), rows, count)
 
     def judge_counts(self, only: Collection[str] | None = None) -> dict[str, int]:
         """The number of judgements by label of machine judge; `only` selects queries."""

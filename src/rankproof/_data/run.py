@@ -12,7 +12,10 @@ import numpy as np
 
 from rankproof._data.arrays import FloatArray, IntArray, PackedIds, read_only
 from rankproof._data.row_errors import row_error
+from rankproof._data.table import Column
+from rankproof._data.text import pluralise
 from rankproof._data.validation import checked_id, checked_keys
+from rankproof._data.view import View, Viewed, collection_view
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +65,8 @@ ScoresByQuery = Mapping[str, Mapping[str, float] | Sequence[str]]
 """Query to document to score, or query to the documents in order, best first."""
 
 
-@dataclass(frozen=True, eq=False, slots=True, init=False)
-class Run:
+@dataclass(frozen=True, eq=False, slots=True, init=False, repr=False)
+class Run(Viewed):
     """Rows grouped by query, in input order: rows of query i are offsets[i] to offsets[i + 1].
 
     `Run({query: {doc: score}})` or `Run({query: [docs, best first]})` makes one. A document may occur twice; alignment resolves
@@ -215,8 +218,11 @@ class Run:
     def __len__(self) -> int:
         return len(self.queries)
 
-    def __repr__(self) -> str:
-        return f"<Run {self.name}: {len(self.queries)} queries, {len(self.docs)} rows>"
+    def _view(self) -> View:
+        queries, rows = pluralise(len(self.queries), "query", "queries"), pluralise(len(self.docs), "row")
+        cells = ((row.query, row.doc, row.score) for row in self.rows())
+        columns = (Column("query"), Column("document"), Column("score", "value"))
+        return collection_view(f"Run {self.name}: {queries}, {rows}", columns, cells, len(self.docs))
 
 
 def known(column: IntArray) -> IntArray | None:

@@ -16,6 +16,7 @@ from rankproof._data.run import Run, is_ranked_list
 from rankproof._data.text import pluralise
 from rankproof._formats.columns import ColumnNames, Kind, names_for_message, names_of_roles
 from rankproof._formats.frames import column_names, is_frame, with_usual_names
+from rankproof._formats.read import SAMPLE, SAMPLE_RUN_PREFIX, read_qrels, read_run
 from rankproof._formats.registry import system_name
 from rankproof._formats.rows import ParseOptions, read_judgements, run_rows
 from rankproof.errors import UsageError, for_message, type_phrase
@@ -41,7 +42,8 @@ class Coercion:
     def qrels(self, qrels: QrelsLike) -> str | Qrels | Mapping[Any, Any] | Any:
         """The judgements as a path, Qrels, a dict of dicts, or a frame."""
         if isinstance(qrels, str | os.PathLike):
-            return os.fspath(qrels)
+            path = os.fspath(qrels)
+            return read_qrels(path) if path == SAMPLE else path
         if isinstance(qrels, Dataset):
             return qrels.qrels
         if isinstance(qrels, Mapping):
@@ -67,7 +69,8 @@ class Coercion:
     def run(self, run: RunLike, name: str) -> str | Run | Mapping[Any, Any] | Any:
         """The run as a path, Run, dict of dicts, or frame."""
         if isinstance(run, str | os.PathLike):
-            return os.fspath(run)
+            path = os.fspath(run)
+            return read_run(path, name=name) if path.startswith(SAMPLE_RUN_PREFIX) else path
         if isinstance(run, Run):
             return run
         if isinstance(run, Mapping):
@@ -121,7 +124,7 @@ def name_runs_uniquely(runs: Sequence[RunLike], names: Sequence[str]) -> dict[st
 
 def _name(run: RunLike) -> str:
     if isinstance(run, str | os.PathLike):
-        return system_name(os.fspath(run))
+        return system_name(os.fspath(run).removeprefix(SAMPLE_RUN_PREFIX))
     own = run.name if isinstance(run, Run) or _is_of("ranx", run, "Run") else None
     return own or "run"
 

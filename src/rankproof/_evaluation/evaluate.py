@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import string
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from rankproof._align.hits import Hits, JudgedQueries
 from rankproof._data.arrays import FloatArray, read_only
-from rankproof._data.dataset import Dataset, Queries, checked_weight
+from rankproof._data.dataset import Dataset
 from rankproof._data.ordering import Order
 from rankproof._data.row_errors import OnConflict, OnDuplicate
 from rankproof._data.run import Run
@@ -18,10 +19,9 @@ from rankproof._data.text import pluralise
 from rankproof._evaluation.coerce import Coercion, QrelsLike, RunLike
 from rankproof._evaluation.inputs import EvaluationInput, align, prepare_judgements
 from rankproof._evaluation.notes import evaluation_notes
-from rankproof._evaluation.options import Compat, EvaluateOptions, FileOptions, make_read_options
+from rankproof._evaluation.options import Compat, EvaluateOptions, WeightsLike, make_evaluate_options
 from rankproof._evaluation.result import MeasureResult, Result, SystemResult, with_inputs
-from rankproof._formats.columns import ColumnNames
-from rankproof.errors import InputError, UsageError, for_message, type_phrase
+from rankproof.errors import InputError, UsageError, for_message
 from rankproof.measures._base import Measure
 from rankproof.measures._parse import MeasureLike, parse_measures
 from rankproof.measures._registry import default_measures
@@ -61,7 +61,6 @@ def _first_ids(queries: tuple[str, ...]) -> str:
 
 
 MeasuresLike = MeasureLike | Sequence[MeasureLike] | None
-WeightsLike = Mapping[str, float] | Queries | str | os.PathLike[str] | None
 
 
 def evaluate(
@@ -97,23 +96,36 @@ def evaluate(
     rows of ir_measures, or objects of ranx. `weights` are shares of the
     traffic: {query: weight}, Queries, or a path. `query`, `doc`, `score` and `grade` name the columns of tables.
     """
-    read_options = make_read_options(
+    options = make_evaluate_options(
+        rel=rel,
+        depth=depth,
+        judged_only=judged_only,
+        skip_missing=skip_missing,
+        on_duplicate=on_duplicate,
         order=order,
         lower_is_better=lower_is_better,
         compat=compat,
-        on_duplicate=on_duplicate,
-        depth=depth,
-        judged_only=judged_only,
+        queries=queries,
+        grade_map=grade_map,
+        on_conflict=on_conflict,
+        qrels_format=qrels_format,
+        run_format=run_format,
+        delimiter=delimiter,
+        encoding=encoding,
         threads=threads,
+        weights=weights,
+        query=query,
+        doc=doc,
+        score=score,
+        grade=grade,
     )
-    columns = ColumnNames(query, doc, score, grade)
-    found = qrels.queries.weights if weights is None and isinstance(qrels, Dataset) else _checked_weights(weights)
-    files = FileOptions(qrels_format, run_format, delimiter, encoding, grade_map, columns=columns, on_conflict=on_conflict)
-    return evaluate_forms(qrels, run, measures, EvaluateOptions(read_options, files, rel, skip_missing, queries, found))
+    return evaluate_forms(qrels, run, measures, options)
 
 
 def evaluate_forms(qrels: QrelsLike, run: RunLike, measures: MeasuresLike, options: EvaluateOptions) -> Result:
     """The measures of one run or of several, with judgements and runs in any form."""
+    if options.weights is None and isinstance(qrels, Dataset):
+        options = replace(options, weights=qrels.queries.weights)
     named = None if measures is None else parse_measures(measures)
     coercion = Coercion(options.files.columns, options.files.grade_map, options.files.on_conflict)
     source = coercion.qrels(qrels)
@@ -190,19 +202,3 @@ def _weights_of(queries: Sequence[str], weights: Mapping[str, float]) -> FloatAr
         what = f"{pluralise(len(missing), 'judged query has', 'judged queries have')} no weight: {_first_ids(tuple(missing))}"
         raise UsageError(what, fix="give every judged query a weight")
     return read_only(np.array([weights[query] for query in queries], np.float64))
-
-
-def _checked_weights(weights: WeightsLike) -> Mapping[str, float] | None:
-    """The weights in a path, Queries, or mapping."""
-    if weights is None:
-        return None
-    if isinstance(weights, str | os.PathLike):
-        from rankproof._formats.texts import read_weights
-        from rankproof._io.open import open_source
-
-        return read_weights(open_source(weights))
-    if isinstance(weights, Queries):
-        return weights.weights
-    if not isinstance(weights, Mapping):
-        raise UsageError(f"weights cannot be {type_phrase(weights)}", fix="pass {query: weight}, Queries, or a path")
-    return {str(query): checked_weight(weight, str(query), source="weights") for query, weight in weights.items()}

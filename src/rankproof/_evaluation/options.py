@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, get_args
+from typing import Any, Literal, TypedDict, Unpack, get_args
 
+from rankproof._data.dataset import Queries, checked_weight
 from rankproof._data.ordering import Order, ReadOptions
 from rankproof._data.row_errors import OnConflict, OnDuplicate
 from rankproof._data.validation import checked_id
 from rankproof._formats.columns import ColumnNames
-from rankproof.errors import UsageError, for_message
+from rankproof.errors import UsageError, for_message, type_phrase
 
 Compat = Literal["trec_eval-9"]
 ProgressCallback = Callable[[int, int | None], None]
@@ -71,6 +73,79 @@ def make_read_options(
         judged_only=judged_only,
         threads=threads,
     )
+
+
+WeightsLike = Mapping[str, float] | Queries | str | os.PathLike[str] | None
+
+
+class ReadArguments(TypedDict, total=False):
+    """The arguments of `evaluate` about how rankings are read and measured."""
+
+    rel: int
+    depth: int | None
+    judged_only: bool
+    skip_missing: bool
+    on_duplicate: OnDuplicate
+    order: Order
+    lower_is_better: bool
+    compat: Compat | None
+    queries: Collection[str] | None
+    grade_map: Mapping[str, int] | None
+    on_conflict: OnConflict
+    qrels_format: str | None
+    run_format: str | None
+    delimiter: str | None
+    encoding: str
+    threads: int
+    weights: WeightsLike
+
+
+class EvaluateArguments(ReadArguments, total=False):
+    """The arguments of `evaluate`, which every function on judgements and runs takes; the last four name columns of tables."""
+
+    query: str | None
+    doc: str | None
+    score: str | None
+    grade: str | None
+
+
+_READING = ("order", "lower_is_better", "compat", "on_duplicate", "depth", "judged_only", "threads")
+_FILES = ("qrels_format", "run_format", "delimiter", "encoding", "grade_map", "on_conflict")
+_COLUMNS = ("query", "doc", "score", "grade")
+FILE_ARGUMENTS = (*_FILES, *_COLUMNS)
+"""The arguments about how judgements and runs are read, which results do not need."""
+
+
+def make_evaluate_options(**arguments: Unpack[EvaluateArguments]) -> EvaluateOptions:
+    """The options for these arguments."""
+    given: dict[str, Any] = dict(arguments)
+    known = (*_READING, *FILE_ARGUMENTS, "rel", "skip_missing", "queries", "weights")
+    if unknown := [name for name in given if name not in known]:
+        raise TypeError(f"unexpected keyword argument {unknown[0]!r}")
+
+    def part(names: tuple[str, ...]) -> dict[str, Any]:
+        return {name: given.pop(name) for name in names if name in given}
+
+    read_options = make_read_options(**part(_READING))
+    columns = ColumnNames(**part(_COLUMNS))
+    weights = _checked_weights(given.pop("weights", None))
+    return EvaluateOptions(read_options, FileOptions(**part(_FILES), columns=columns), weights=weights, **given)
+
+
+def _checked_weights(weights: WeightsLike) -> Mapping[str, float] | None:
+    """The weights in a path, Queries, or mapping."""
+    if weights is None:
+        return None
+    if isinstance(weights, str | os.PathLike):
+        from rankproof._formats.texts import read_weights
+        from rankproof._io.open import open_source
+
+        return read_weights(open_source(weights))
+    if isinstance(weights, Queries):
+        return weights.weights
+    if not isinstance(weights, Mapping):
+        raise UsageError(f"weights cannot be {type_phrase(weights)}", fix="pass {query: weight}, Queries, or a path")
+    return {str(query): checked_weight(weight, str(query), source="weights") for query, weight in weights.items()}
 
 
 def _ids(queries: Iterable[object]) -> frozenset[str]:

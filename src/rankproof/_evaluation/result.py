@@ -4,24 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from rankproof._data.arrays import FloatArray
+from rankproof._data.table import CellValue, Column, ColumnKind, Table
+from rankproof._data.text import pluralise
+from rankproof._data.view import View, Viewed, ViewedTables, collection_view
 from rankproof._evaluation.notes import Note
-from rankproof._extras import extra
-from rankproof.errors import UsageError
+from rankproof.errors import RankproofError, UsageError, in_python
 from rankproof.measures._base import Measure, SummaryKind
 from rankproof.measures._parse import parse_measure
 
 if TYPE_CHECKING:
-    import pandas
-    import polars
-
+    from rankproof._analysis.compare.comparison import Comparison
     from rankproof._evaluation.inputs import EvaluationInput
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class MeasureResult:
+@dataclass(frozen=True, eq=False, slots=True, repr=False)
+class MeasureResult(Viewed):
     """One measure of one system: its summary, and its value for each query of the summary, weighted if there are weights."""
 
     measure: Measure
@@ -45,9 +46,14 @@ class MeasureResult:
         """Query to value."""
         return dict(zip(self.query_ids, self.values.tolist(), strict=True))
 
+    def _view(self) -> View:
+        rows = zip(self.query_ids, self.values.tolist(), strict=True)
+        title = f"{self.measure}: {self.value:.4f} ({self.summary} of {pluralise(self.queries, 'query', 'queries')})"
+        return collection_view(title, (Column("query"), Column("value", "value")), rows, self.queries)
 
-@dataclass(frozen=True, eq=False, slots=True)
-class SystemResult:
+
+@dataclass(frozen=True, eq=False, slots=True, repr=False)
+class SystemResult(Viewed):
     """One system: its measures by name, its notes, and the depth at which its rankings were truncated."""
 
     name: str
@@ -55,9 +61,19 @@ class SystemResult:
     notes: tuple[Note, ...]
     depth: int | None = None
 
+    def _view(self) -> View:
+        rows: tuple[tuple[CellValue, ...], ...] = tuple((name, one.value, one.queries) for name, one in self.measures.items())
+        columns = (Column("measure"), Column("value", "value"), Column("queries", "count"))
+        notes = tuple(note.text for note in self.notes)
+        return View(f"System {self.name}", (Table("measures", "", columns, rows),) if rows else (), notes=notes)
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Result:
+
+MAX_DECIDED = 5_000
+"""The decision between systems is part of a view of at most this many queries; `compare` makes it for any number."""
+
+
+@dataclass(frozen=True, eq=False, slots=True, repr=False)
+class Result(ViewedTables):
     """The result of an evaluation; `queries` are all judged queries."""
 
     queries: tuple[str, ...]
@@ -79,7 +95,12 @@ class Result:
     @property
     def notes(self) -> dict[str, tuple[Note, ...]]:
         """System to its notes."""
-        return {system.name: system.notes for system in self.systems}
+        return {system.name: tuple(replace(note, text=in_python(note.text)) for note in system.notes) for system in self.systems}
+
+    def compare(self, **options: Any) -> Comparison:
+        """Which system to choose, and which differences are real; the options are those of `rankproof.compare`."""
+        found: Comparison = import_module("rankproof").compare(self, **options)
+        return found
 
     def per_query(self, system: str | None = None) -> dict[str, dict[str, float]]:
         """Measure to query to value; with one system, its name may be left out."""
@@ -93,17 +114,29 @@ class Result:
             raise UsageError(f"{name} was not evaluated", fix=f"choose from: {', '.join(measures)}")
         return measures[name].value
 
-    def to_pandas(self) -> pandas.DataFrame:
-        """A pandas data frame with a row (system, query, measure, value) for each value."""
-        with extra("pandas"):
-            import pandas
-        return pandas.DataFrame(self._columns())
+    def _frame_columns(self) -> dict[str, Any]:
+        """A row (system, query, measure, value) for each value."""
+        return self._columns()
 
-    def to_polars(self) -> polars.DataFrame:
-        """A polars data frame with a row (system, query, measure, value) for each value."""
-        with extra("polars"):
-            import polars
-        return polars.DataFrame(self._columns())
+    def _view(self) -> View:
+        queries = pluralise(len(self.queries), "judged query", "judged queries")
+        title = f"{queries}, {pluralise(len(self.systems), 'system')}"
+        first = self.systems[0].measures if self.systems else {}
+        columns = (Column("system"), *(Column(name, _kind(one)) for name, one in first.items()))
+        rows: tuple[tuple[CellValue, ...], ...] = tuple(
+            (one.name, *(one.measures[name].value for name in first)) for one in self.systems
+        )
+        notes = tuple(f"{name}: {note.text}" for name, found in self.notes.items() for note in found)
+        return View(title, (Table("systems", "", columns, rows),), self._decision(), notes)
+
+    def _decision(self) -> tuple[str, ...]:
+        """The decision between the systems in words, where it can be made at once."""
+        if self._inputs is None or len(self.systems) < 2 or len(self.queries) > MAX_DECIDED:
+            return ()
+        try:
+            return self.compare().decision.sentences
+        except RankproofError:
+            return ()
 
     def _system(self, name: str | None) -> SystemResult:
         chosen = [system for system in self.systems if name is None or system.name == name]
@@ -121,6 +154,10 @@ class Result:
             "measure": [name for _, name, one in flat for _ in one.query_ids],
             "value": [value for _, _, one in flat for value in one.values.tolist()],
         }
+
+
+def _kind(one: MeasureResult) -> ColumnKind:
+    return "count" if one.summary == "sum" else "value"
 
 
 def with_inputs(result: Result, inputs: EvaluationInput) -> Result:

@@ -9,8 +9,8 @@ from typing import Any
 
 from rankproof._experiment.config_parts import absolute_path, part_by_name
 from rankproof._experiment.config_settings import EVERY, TOP, is_scorer, is_system, is_systems, keys_of, part_kind, takes
-from rankproof._experiment.experiment import MAX_STAGE_DEPTH, SAMPLE, TOO_MANY_STAGES_FIX, Experiment, stage_tree
-from rankproof._formats.read import is_irds_name
+from rankproof._experiment.experiment import MAX_STAGE_DEPTH, TOO_MANY_STAGES_FIX, Experiment, stage_tree
+from rankproof._formats.read import SAMPLE, is_irds_name
 from rankproof._io.toml_file import KeyPath, TomlFile, read_toml
 from rankproof._registry import Registry, Setting
 from rankproof._results.document import PYTHON_PREFIX

@@ -10,8 +10,8 @@ from rankproof._data.dataset import Dataset
 from rankproof._experiment.config_parts import absolute_path, part_table
 from rankproof._experiment.config_read import SYSTEMS_KEY
 from rankproof._experiment.config_settings import EVERY, TOP, is_scorer, is_system, is_systems, keys_of, part_kind
-from rankproof._experiment.experiment import SAMPLE, Experiment, stage_with_inputs
-from rankproof._formats.read import is_irds_name
+from rankproof._experiment.experiment import Experiment, stage_with_inputs
+from rankproof._formats.read import SAMPLE, is_irds_name
 from rankproof._io.open import StrPath, path_text
 from rankproof._io.toml_file import toml_key, toml_value
 from rankproof._registry import Setting, settings_of

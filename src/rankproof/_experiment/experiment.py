@@ -10,8 +10,12 @@ from typing import Annotated, Any, cast, get_args
 from rankproof._data.dataset import Dataset
 from rankproof._data.grades import checked_grade_map
 from rankproof._data.row_errors import OnConflict
+from rankproof._data.table import Column, Table
+from rankproof._data.text import clip_text, pluralise
 from rankproof._data.validation import check_options
+from rankproof._data.view import View, Viewed
 from rankproof._evaluation.result import Result
+from rankproof._formats.read import SAMPLE
 from rankproof._registry import Option
 from rankproof._results.experiment_result import SystemKind
 from rankproof.errors import UsageError, for_message, type_phrase
@@ -28,9 +32,9 @@ from rankproof.stages._scorers import MaxSim
 
 MAX_STAGE_DEPTH = 50
 MAX_STAGES = 1000
+_SHOWN_STAGE = 70
 TOO_MANY_STAGES_FIX = "use fewer other systems as inputs"
 _STAGE_FIX = "give a stage, such as BM25(): a frozen dataclass with depth, inputs and build"
-SAMPLE = "sample"
 MODELS = ("wordllama", "minilm")
 """The encoders of the default systems; the hybrids use the last one whose weights are in the cache."""
 
@@ -148,8 +152,8 @@ def _is_hashable(value: Any) -> bool:
     return True
 
 
-@dataclass(frozen=True, slots=True)
-class Experiment:
+@dataclass(frozen=True, slots=True, repr=False)
+class Experiment(Viewed):
     """Named systems to run on one dataset.
 
     `dataset` is a Dataset, the path of one, or "sample"; `measures` are values or names, None means the default set. `limit`
@@ -183,6 +187,12 @@ class Experiment:
         str | None, Option("if documents are chunks: the field of their document, such as url (default: none)")
     ] = None
     pool: Annotated[int | None, Option("number of top chunks of a ranking to collapse (default: all)", least=1)] = None
+
+    def _view(self) -> View:
+        rows = tuple((name, clip_text(repr(stage), _SHOWN_STAGE)) for name, stage in self.systems.items())
+        data = self.dataset.name if isinstance(self.dataset, Dataset) else str(self.dataset)
+        title = f"Experiment {self.name} on {data}: {pluralise(len(rows), 'system')}"
+        return View(title, (Table("systems", "", (Column("system"), Column("stage")), rows),))
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "systems", Systems(self.systems))

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from rankproof._data.answers import references_from_queries
 from rankproof._data.dataset import Dataset, Query
-from rankproof._experiment.experiment import SAMPLE, Experiment, gives_answers, stage_tree
-from rankproof._formats.read import is_irds_name, queries_of_other_splits
+from rankproof._experiment.experiment import Experiment, gives_answers, stage_tree
+from rankproof._formats.read import SAMPLE, is_irds_name, queries_of_other_splits
 from rankproof._io.open import path_text
 from rankproof.stages._chunked import Chunked
 

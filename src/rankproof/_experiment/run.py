@@ -22,7 +22,7 @@ from rankproof._experiment.cache import DiskBlockCache, MemoryBlockCache, StageC
 from rankproof._experiment.checks import check_fields_exist, check_systems_have_prices
 from rankproof._experiment.collapse import collapse_corpus
 from rankproof._experiment.config_write import experiment_toml
-from rankproof._experiment.experiment import SAMPLE, Experiment, baselines_of, system_kind
+from rankproof._experiment.experiment import Experiment, baselines_of, system_kind
 from rankproof._experiment.levels import Levels, evaluate_levels
 from rankproof._experiment.queries import select_queries
 from rankproof._experiment.runner import StageRun, StageRunner
@@ -229,11 +229,6 @@ def load_dataset(experiment: Experiment) -> Dataset:
     """The dataset of the experiment, read if it is a path."""
     if isinstance(experiment.dataset, Dataset):
         return experiment.dataset
-    if experiment.dataset == SAMPLE:
-        from rankproof._sample import sample_folder
-
-        with sample_folder() as folder:
-            return read_dataset(folder)
     grades, rule = experiment.grade_map, experiment.on_conflict
     return read_dataset(experiment.dataset, split=experiment.split, grade_map=grades, on_conflict=rule)
 

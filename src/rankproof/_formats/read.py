@@ -18,15 +18,19 @@ from rankproof._extras import extra
 from rankproof._formats.beir import BEIR
 from rankproof._formats.detect import open_file
 from rankproof._formats.fields import id_of_value
-from rankproof._formats.registry import COMPRESSED_SUFFIXES
+from rankproof._formats.registry import COMPRESSED_SUFFIXES, system_name
 from rankproof._formats.rows import build_qrels, run_without_duplicates
 from rankproof._formats.texts import read_corpus, read_queries, text_blocks
 from rankproof._io.file_errors import file_error
 from rankproof._io.files import write_blocks
 from rankproof._io.open import StrPath, open_source, path_text
-from rankproof.errors import ExternalError, RankproofError, UsageError, escape_invisible
+from rankproof._sample import sample_files, sample_folder
+from rankproof.errors import ExternalError, RankproofError, UsageError, escape_invisible, for_message
 
 IRDS_PREFIX = "irds:"
+SAMPLE = "sample"
+"""The name of the built-in dataset."""
+SAMPLE_RUN_PREFIX = f"{SAMPLE}:"
 
 
 def read_qrels(
@@ -38,11 +42,13 @@ def read_qrels(
     grade_map: GradeMap | None = None,
     on_conflict: OnConflict = "error",
 ) -> Qrels:
-    """The judgements in a file, in a dataset's folder, or of `irds:NAME`.
+    """The judgements in a file, in a dataset's folder, of `irds:NAME`, or of the built-in `sample`.
 
     `grade_map` gives labels their grades; `on_conflict` chooses the grade of a pair that is judged twice.
     """
     name = path_text(path)
+    if name == SAMPLE:
+        return read_dataset(name).qrels
     if is_irds_name(name):
         return read_irds_qrels(name, grade_map=grade_map, on_conflict=on_conflict)
     file = open_file(qrels_file(name), format=format, delimiter=delimiter, encoding=encoding)
@@ -58,8 +64,13 @@ def read_run(
     name: str | None = None,
     read_options: ReadOptions | None = None,
 ) -> Run:
-    """The run in a file, named after the file, without duplicates as `read_options` says."""
+    """The run in a file, named after the file, without duplicates as `read_options` says.
+
+    `sample:bm25`, `sample:static` and `sample:hybrid` are the runs of the built-in sample.
+    """
     how = read_options or ReadOptions()
+    if path_text(path).startswith(SAMPLE_RUN_PREFIX):
+        return _sample_run(path_text(path).removeprefix(SAMPLE_RUN_PREFIX), name)
     file = open_file(path, format=format, delimiter=delimiter, encoding=encoding)
     return run_without_duplicates(file.run(name=name, read_options=how), how)
 
@@ -67,11 +78,26 @@ def read_run(
 def read_dataset(
     path: StrPath, *, split: str = "test", grade_map: GradeMap | None = None, on_conflict: OnConflict = "error"
 ) -> Dataset:
-    """Documents, queries and judgements of a folder or of `irds:NAME`; `split` selects the file of qrels."""
+    """Documents, queries and judgements of a folder, of `irds:NAME` or of the built-in `sample`.
+
+    `split` selects the file of qrels. A folder called sample is `./sample`.
+    """
     name = path_text(path)
+    if name == SAMPLE:
+        with sample_folder() as folder:
+            return read_folder(folder)
     if is_irds_name(name):
         return read_irds_dataset(name, grade_map=grade_map, on_conflict=on_conflict)
     return read_folder(name, split=split, grade_map=grade_map, on_conflict=on_conflict)
+
+
+def _sample_run(run: str, name: str | None) -> Run:
+    with sample_files() as (_, *paths):
+        known = {system_name(path): path for path in paths}
+        if run not in known:
+            fix = f"choose from: {', '.join(SAMPLE_RUN_PREFIX + one for one in known)}"
+            raise UsageError(f"the sample has no run {for_message(run)}", fix=fix)
+        return open_file(known[run]).run(name=name or run, read_options=ReadOptions())
 
 
 def is_irds_name(path: str) -> bool:

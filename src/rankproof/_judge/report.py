@@ -142,7 +142,12 @@ def write_report(report: JudgeReport, output: str) -> None:
     document = json.dumps(report.plain(), ensure_ascii=False, indent=1, allow_nan=False) + "\n"
     write_blocks(report_path(output), [escape_json(document).encode()])
     if report.graded:
-        write_blocks(output, qrels_blocks(Qrels(_rows(report), source=output), _format(output)))
+        write_blocks(output, qrels_blocks(report_qrels(report, output), _format(output)))
+
+
+def report_qrels(report: JudgeReport, source: str = "judgements") -> Qrels:
+    """The judgements, with the label of the judge."""
+    return Qrels(_rows(report), source=source)
 
 
 def check_writable(judge: Judge, pairs: Sequence[QueryDocPair], output: str) -> None:

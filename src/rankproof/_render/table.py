@@ -50,13 +50,18 @@ def as_text(tables: Sequence[Table], options: RenderOptions) -> str:
     for table in tables:
         printer.line(table.title, style="bold")
         printer.line()
-        parts = (_add_sentences, _add_table) if table.verdict_first else (_add_table, _add_sentences)
-        for part in parts:
-            part(table, printer)
+        add_table(table, printer)
     return printer.text()
 
 
-def _add_table(table: Table, printer: TablePrinter) -> None:
+def add_table(table: Table, printer: TablePrinter) -> None:
+    """Adds the rows of a table, and its sentences before or after them."""
+    parts = (_add_sentences, _add_rows) if table.verdict_first else (_add_rows, _add_sentences)
+    for part in parts:
+        part(table, printer)
+
+
+def _add_rows(table: Table, printer: TablePrinter) -> None:
     if table.rows:
         printer.summary(_marks_as_text(table_grid(table)))
 

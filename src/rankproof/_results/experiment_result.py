@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from dataclasses import dataclass, field, replace
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -13,8 +14,14 @@ from rankproof._data.arrays import FloatArray, IntArray
 from rankproof._data.dataset import Queries
 from rankproof._data.qrels import Qrels
 from rankproof._data.run import PARTS, Run
-from rankproof._evaluation.result import Result
-from rankproof.errors import UsageError, for_message
+from rankproof._data.table import CellValue, Column, Table
+from rankproof._data.text import pluralise
+from rankproof._data.view import View, Viewed, ViewedTables
+from rankproof._evaluation.result import MAX_DECIDED, Result
+from rankproof.errors import RankproofError, UsageError, for_message
+
+if TYPE_CHECKING:
+    from rankproof._analysis.compare.comparison import Comparison
 
 COLLAPSE_KEY = "collapse"
 """The fact of a system whose ranking of chunks was collapsed to documents."""
@@ -22,8 +29,8 @@ SystemKind = Literal["retrieval", "fusion", "rerank", "answer", "rewrite", "chun
 TIME_COLUMNS = (*PARTS, "total")
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class SystemRun:
+@dataclass(frozen=True, eq=False, slots=True, repr=False)
+class SystemRun(Viewed):
     """One system of an experiment.
 
     `times` has the milliseconds of each query of `ExperimentResult.queries`, by part and in total: the system's own work and
@@ -51,8 +58,11 @@ class SystemRun:
     money: float = 0.0
     answers: Answers | None = None
 
-    def __repr__(self) -> str:
-        return f"<SystemRun {self.name}: {self.kind}, {len(self.run)} queries>"
+    def _view(self) -> View:
+        times: tuple[tuple[CellValue, ...], ...] = tuple((part, *self.time_of(part).values()) for part in self.times)
+        columns = (Column("ms"), *(Column(name, "number") for name in ("mean", "p50", "p95", "p99")))
+        title = f"SystemRun {self.name}: {self.kind}, {pluralise(len(self.run), 'query', 'queries')}"
+        return View(title, (Table("times", "", columns, times),) if times else (), notes=self.notes)
 
     def recall_of_exact(self) -> float | None:
         """The share of the exact nearest neighbours that an approximate search found; None where the search is exact."""
@@ -72,8 +82,8 @@ class SystemRun:
         return {"mean": float(values.mean()), "p50": p50, "p95": p95, "p99": p99}
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class ExperimentResult:
+@dataclass(frozen=True, eq=False, slots=True, repr=False)
+class ExperimentResult(ViewedTables):
     """The results of an experiment: everything that analyses and reports need, in memory or loaded from a results folder.
 
     `queries` are those that were run, in the order of the times of every system: judged queries first, then those that are run
@@ -102,8 +112,31 @@ class ExperimentResult:
     titles: Mapping[str, int] = field(default_factory=dict)
     judged_documents: Mapping[str, str] = field(default_factory=dict)
 
-    def __repr__(self) -> str:
-        return f"<ExperimentResult {self.name}: {', '.join(each.name for each in self.system_runs)}; {len(self.queries)} queries>"
+    def compare(self, **options: Any) -> Comparison:
+        """Which system to choose, and which differences are real; the options are those of `rankproof.compare`."""
+        found: Comparison = import_module("rankproof").compare(self, **options)
+        return found
+
+    def _frame_columns(self) -> dict[str, Any]:
+        """A row (system, query, measure, value) for each value."""
+        return self.result._frame_columns()
+
+    def _view(self) -> View:
+        found = self.result._view()
+        table = found.tables[0]
+        times = {one.name: one.time_of("total")["p50"] if "total" in one.times else None for one in self.system_runs}
+        rows = tuple((*row, times.get(str(row[0]))) for row in table.rows)
+        shown = replace(table, columns=(*table.columns, Column("ms p50", "number")), rows=rows)
+        return View(f"Results {self.name}: {found.title}", (shown,), self._decision(), (*self.notes, *found.notes))
+
+    def _decision(self) -> tuple[str, ...]:
+        """The decision between the systems in words."""
+        if len(self.system_runs) < 2 or len(self.queries) > MAX_DECIDED:
+            return ()
+        try:
+            return self.compare().decision.sentences
+        except RankproofError:
+            return ()
 
     def system_run(self, name: str) -> SystemRun:
         """The system of that name."""

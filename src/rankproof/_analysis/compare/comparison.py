@@ -40,6 +40,7 @@ from rankproof._analysis.values import has_winner
 from rankproof._data.arrays import FloatArray
 from rankproof._data.table import CellValue, Column, Table
 from rankproof._data.text import pluralise
+from rankproof._data.view import View, ViewedTables
 from rankproof._evaluation.evaluate import evaluate_runs
 from rankproof._evaluation.result import Result, SystemResult
 from rankproof._statistics.correction import CORRECTION_NAMES
@@ -101,8 +102,8 @@ class PairRecord:
         return asdict(self)
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Comparison:
+@dataclass(frozen=True, eq=False, slots=True, repr=False)
+class Comparison(ViewedTables):
     """A comparison of systems on their common queries.
 
     The primary measure decides; the other measures are exploratory. `baseline` is the system that the table compares with.
@@ -135,6 +136,14 @@ class Comparison:
     def against_baseline(self, measure: str | None = None) -> dict[str, PairRecord]:
         """Each system but the baseline, compared with it by a measure (default: the primary one)."""
         return _against(self.pairs, self.baseline, measure or self.primary)
+
+    def _frame_columns(self) -> dict[str, Any]:
+        """A row for each pair of systems under each measure."""
+        return {name: [getattr(pair, name) for pair in self.pairs] for name in PairRecord.__slots__}
+
+    def _view(self) -> View:
+        title = f"{len(self.systems)} systems by {self.primary}, {pluralise(self.n, 'query', 'queries')}"
+        return View(title, (replace(self.table, sentences=(), title=""),), self.decision.sentences, self.notes)
 
     def to_dict(self) -> dict[str, Any]:
         """The comparison as JSON, without its tables."""

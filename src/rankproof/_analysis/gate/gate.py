@@ -36,6 +36,7 @@ from rankproof._analysis.query_groups import Grouping
 from rankproof._analysis.values import has_winner
 from rankproof._data.table import CellValue, Column, Table
 from rankproof._data.text import pluralise
+from rankproof._data.view import View, Viewed
 from rankproof._statistics.permutation import MAX_EXACT_QUERIES
 from rankproof.errors import UsageError, for_message
 from rankproof.measures._parse import parse_measure
@@ -43,8 +44,8 @@ from rankproof.measures._parse import parse_measure
 _MISSING_NOTES = ("missing-queries", "missing-answers", "failed-answers")
 
 
-@dataclass(frozen=True, slots=True)
-class GateResult:
+@dataclass(frozen=True, slots=True, repr=False)
+class GateResult(Viewed):
     """The checks and notes of a gate, and the comparison with the baseline that has the decision.
 
     `comparison` is None without a baseline, or if the only system is unchanged. `tests` is the number of tests of drops.
@@ -64,6 +65,13 @@ class GateResult:
     def decision(self) -> Decision | None:
         """Which system to ship; None if nothing was compared."""
         return None if self.comparison is None else self.comparison.decision
+
+    def _view(self) -> View:
+        failed = tuple(check.sentence for check in self.checks if not check.passed)
+        decided = () if self.decision is None else self.decision.sentences
+        rows = tuple(map(_row, self.checks))
+        table = (Table("checks", "", COLUMNS, rows),) if rows else ()
+        return View(gate_verdict(self), table, (*failed, *decided), self.notes)
 
 
 def run_gate(

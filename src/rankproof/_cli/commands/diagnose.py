@@ -7,7 +7,7 @@ import argparse
 from rankproof._cli.arg_types import nonnegative_int, positive_int
 from rankproof._cli.command import Command
 from rankproof._cli.inputs import add_analysis_options, read_input, show_tables
-from rankproof._cli.options import add_corpus_size_option, add_segment_options, requested_groupings, set_corpus_size
+from rankproof._cli.options import add_corpus_size_option, add_segment_options, requested_groupings
 from rankproof._cli.output import add_details_option, is_summary_view, summary_tables
 from rankproof._cli.terminal import Terminal
 
@@ -50,7 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace, terminal: Terminal) -> int:
     """Diagnoses the systems and shows the findings."""
     from rankproof._analysis.diagnose.diagnose import FEW_SHOWN, SHOWN, diagnose
-    from rankproof._analysis.inputs import checked_system
+    from rankproof._analysis.inputs import checked_system, set_corpus_size
 
     inputs = set_corpus_size(read_input(args), args.documents)
     system = None if args.system is None else checked_system(inputs, args.system)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from rankproof._cli.arg_types import judgement_options
 from rankproof._cli.command import Command
 from rankproof._cli.inputs import add_analysis_options, read_input, show_tables
-from rankproof._cli.options import check_same_dataset, is_sample, read_dataset_or_sample
+from rankproof._cli.options import is_sample, read_dataset_or_sample
 from rankproof._cli.output import check_output
 from rankproof._cli.terminal import Terminal
 from rankproof.errors import UsageError, for_message
@@ -63,6 +63,7 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
 
 def _doctor_input(args: argparse.Namespace) -> DoctorInput:
     from rankproof._analysis.doctor.check import doctor_input_from_analysis, doctor_input_from_dataset
+    from rankproof._analysis.inputs import check_same_dataset
 
     if not args.files and args.dataset is None:
         raise UsageError("no input files", fix=f"specify {_INPUTS_HELP}")

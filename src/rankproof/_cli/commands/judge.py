@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from rankproof._cli.arg_types import add_judgement_options, judgement_options, nonnegative_int, positive_int
@@ -24,19 +23,7 @@ if TYPE_CHECKING:
     from rankproof._data.table import Table
     from rankproof._judge.judges import Judge
     from rankproof._judge.rubric import QueryDocPair
-
-
-_PAIRS_FIX = "name pairs with --pairs, --runs or --results, or judged pairs with --qrels"
-
-
-@dataclass(frozen=True)
-class SelectedPairs:
-    """The pairs, their pools by name, the human grades of some of them, and the highest human grade."""
-
-    pairs: Sequence[QueryDocPair]
-    pools: Mapping[str, Sequence[QueryDocPair]] = field(default_factory=dict)
-    human: Mapping[QueryDocPair, int] = field(default_factory=dict)
-    highest: int | None = None
+    from rankproof._judge.selection import SelectedPairs
 
 
 def read_texts(files: Sequence[str]) -> tuple[Corpus, Queries]:
@@ -56,31 +43,16 @@ def read_texts(files: Sequence[str]) -> tuple[Corpus, Queries]:
     return read_folder_texts(path)
 
 
-def select_pairs(args: argparse.Namespace, terminal: Terminal) -> SelectedPairs:
+def selected_pairs(args: argparse.Namespace, terminal: Terminal) -> SelectedPairs:
     """The pairs that the options select; without a pool, those with human judgements."""
-    from rankproof._judge.rubric import merge_pools, sample_pairs, unjudged_pairs
+    from rankproof._judge.selection import select_pairs
 
-    if args.sample is not None and args.qrels is None:
-        raise UsageError("--sample needs human judgements", fix="specify them with --qrels, or leave out --sample")
     pools, known = _pools(args)
-    human = {} if args.qrels is None else _human_grades(_qrels(args), terminal)
-    highest = max(human.values(), default=None)
-    if args.unjudged:
-        judged = _grades(human) if args.qrels is not None else known
-        if judged is None or not pools:
-            raise UsageError("--unjudged needs a pool of documents and judgements", fix="add --results, or --runs and --qrels")
-        pools = {name: unjudged_pairs(pool, judged) for name, pool in pools.items()}
-    if not pools:
-        if args.qrels is None:
-            raise UsageError("no pairs", fix=_PAIRS_FIX)
-        sample = sample_pairs(human, args.sample, args.seed)
-        return SelectedPairs(sample, {}, {pair: human[pair] for pair in sample}, highest)
-    pairs = merge_pools(pools.values())
-    both = sample_pairs((pair for pair in pairs if pair in human), args.sample, args.seed)
-    if args.qrels is not None and not both and not args.unjudged:
-        terminal.note(f"no human judgement of {pluralise(len(pairs), 'pair')}: agreement cannot be measured")
-    every = {"all": pairs} if len(pools) > 1 else {}
-    return SelectedPairs(pairs, {**every, **pools}, {pair: human[pair] for pair in both}, highest)
+    human = None if args.qrels is None else _human_grades(_qrels(args), terminal)
+    found = select_pairs(pools, human, known, unjudged=args.unjudged, sample=args.sample, seed=args.seed)
+    if human is not None and not found.human and not args.unjudged:
+        terminal.note(f"no human judgement of {pluralise(len(found.pairs), 'pair')}: agreement cannot be measured")
+    return found
 
 
 def _pools(args: argparse.Namespace) -> tuple[dict[str, list[QueryDocPair]], Mapping[str, Mapping[str, int]] | None]:
@@ -112,25 +84,15 @@ def _qrels(args: argparse.Namespace) -> Qrels:
 
 
 def _human_grades(qrels: Qrels, terminal: Terminal) -> dict[QueryDocPair, int]:
-    """The human judgements; those of machines are left out."""
-    from rankproof._judge.rubric import judged_pairs
+    """The human judgements; those of machines are left out and noted."""
+    from rankproof._judge.selection import human_grades
 
-    found = {pair: qrels[pair.query][pair.doc] for pair in judged_pairs(qrels) if pair not in qrels.judge_labels}
     for note in qrels.grade_notes():
         terminal.note(note)
     if qrels.judge_labels:
         count = pluralise(len(qrels.judge_labels), "judgement")
         terminal.note(f"{for_message(qrels.source)}: {count} by a machine, left out")
-    if not found:
-        raise UsageError(f"{for_message(qrels.source)} has no human judgements", fix="specify a file with human judgements")
-    return found
-
-
-def _grades(human: Mapping[QueryDocPair, int]) -> dict[str, dict[str, int]]:
-    grades: dict[str, dict[str, int]] = {}
-    for (query, doc), grade in human.items():
-        grades.setdefault(query, {})[doc] = grade
-    return grades
+    return human_grades(qrels)
 
 
 USAGE = "DATASET --runs RUN… | --pairs FILE | --qrels FILE --model NAME [-o OUT]"
@@ -216,7 +178,7 @@ def _tables(args: argparse.Namespace, terminal: Terminal) -> list[Table]:
     judge = _judge(args)
     _check_output(args)
     corpus, queries = read_texts(args.files)
-    chosen = select_pairs(args, terminal)
+    chosen = selected_pairs(args, terminal)
     how = Thresholds(args.rel, args.judge_rel or args.rel, args.seed, chosen.highest)
     with llm_session(args) as session:
         context = JudgeContext(queries, corpus, session)

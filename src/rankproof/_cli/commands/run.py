@@ -185,8 +185,7 @@ def _default_experiment(args: argparse.Namespace, terminal: Terminal) -> Experim
 
 def _dataset(path: str | None) -> str | None:
     """The dataset as an absolute path, so that results folders can be moved."""
-    from rankproof._experiment.experiment import SAMPLE
-    from rankproof._formats.read import is_irds_name
+    from rankproof._formats.read import SAMPLE, is_irds_name
 
     if path is None or path == SAMPLE or is_irds_name(path):
         return path

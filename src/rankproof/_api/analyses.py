@@ -1,0 +1,174 @@
+"""`compare`, `audit`, `segments` and `diagnose` as functions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Unpack
+
+from rankproof._analysis.compare.comparison import Comparison, compare_inputs
+from rankproof._analysis.compare.pairs import CompareOptions, Test
+from rankproof._analysis.inputs import AnalysisInput, checked_system, set_corpus_size
+from rankproof._api.inputs import DataLike, GroupsLike, analysis_input, groupings
+from rankproof._api.values import Audit, Diagnosis, Segments
+from rankproof._data.table import Table
+from rankproof._data.validation import checked_integer
+from rankproof._evaluation.coerce import RunLike
+from rankproof._evaluation.evaluate import MeasuresLike
+from rankproof._evaluation.options import EvaluateArguments
+from rankproof._statistics.correction import Correction
+from rankproof._statistics.intervals import BootstrapMethod
+from rankproof.measures._base import Measure
+
+MAIN_MEASURES = ("nDCG@10", "RR@10", "R@100")
+"""The measures of functions that test, where none are named."""
+
+
+def compare(
+    data: DataLike,
+    runs: RunLike | None = None,
+    measures: MeasuresLike = None,
+    *,
+    primary: str | Measure | None = None,
+    baseline: str | None = None,
+    margin: float | None = None,
+    costs: Mapping[str, float] | None = None,
+    test: Test = "randomisation",
+    correction: Correction = "holm",
+    interval: BootstrapMethod = "bca",
+    alpha: float = 0.05,
+    equivalence: float | None = None,
+    samples: int = 100_000,
+    resamples: int = 10_000,
+    seed: int = 0,
+    **options: Unpack[EvaluateArguments],
+) -> Comparison:
+    """Which system to choose, and which differences are real.
+
+    `data` are judgements, with `runs` as {name: run}; or a Result, an ExperimentResult, a results folder, or a list of these. The
+    `primary` measure decides, by default nDCG@10; the others are exploratory. `margin` is how far below the best a system may be
+    (0.02 is 2 percentage points). `costs` has a number for each system. With `baseline` only pairs with it are tested.
+    """
+    settings = CompareOptions(
+        alpha=alpha,
+        samples=samples,
+        seed=seed,
+        test=test,
+        correction=correction,
+        interval=interval,
+        equivalence=equivalence,
+        resamples=resamples,
+    )
+    first = [] if primary is None else [primary]
+    wanted = None if measures is None else [*first, *listed(measures)]
+    inputs = analysis_input(data, runs, wanted, options, usual=[*first, *MAIN_MEASURES])
+    return compare_inputs(inputs, primary=primary, baseline=baseline, margin=margin, costs=costs, options=settings)
+
+
+def listed(measures: MeasuresLike) -> list[Any]:
+    """The measures as a list, which is empty for None."""
+    if measures is None:
+        return []
+    return list(measures) if isinstance(measures, Sequence) and not isinstance(measures, str) else [measures]
+
+
+def audit(
+    data: DataLike,
+    runs: RunLike | None = None,
+    measures: MeasuresLike = None,
+    *,
+    tools: bool = False,
+    ties: bool = False,
+    unjudged: bool = False,
+    judge_next: int | None = None,
+    **options: Unpack[EvaluateArguments],
+) -> Audit:
+    """How ties, unjudged documents and the conventions of other tools change the values; without a choice, all of these.
+
+    `judge_next` is the number of unjudged pairs to list that could change the values most.
+    """
+    from rankproof._analysis.audit.tools import DEFAULT_MEASURES
+
+    if judge_next is not None:
+        checked_integer("judge_next", judge_next)
+    chosen = DEFAULT_MEASURES if measures is None else measures
+    inputs = analysis_input(data, runs, chosen, options)
+    return Audit(tuple(audit_tables(inputs, tools=tools, ties=ties, unjudged=unjudged, pairs=judge_next)))
+
+
+FEW_PAIRS = 5
+
+
+def audit_tables(inputs: AnalysisInput, *, tools: bool, ties: bool, unjudged: bool, pairs: int | None) -> list[Table]:
+    """The chosen tables of the audit, or all; `pairs` is the number of pairs to judge next."""
+    from rankproof._analysis.audit.judge_next import has_pair_changes, judge_next
+    from rankproof._analysis.audit.pool_bias import audit_pool
+    from rankproof._analysis.audit.ties import audit_ties
+    from rankproof._analysis.audit.tools import audit_tools
+    from rankproof._analysis.audit.unjudged import audit_unjudged, find_unjudged
+
+    everything = not (tools or ties or unjudged or pairs)
+    tables = [audit_tools(inputs)] if tools or everything else []
+    if ties or everything:
+        tables.append(audit_ties(inputs))
+    if unjudged or pairs or everything:
+        found = find_unjudged(inputs)
+        if unjudged or everything:
+            tables += [audit_unjudged(inputs, found), audit_pool(inputs, found)]
+        measures = inputs.result.systems[0].measures
+        first = [name for name, one in measures.items() if pairs or has_pair_changes(one.measure)][:1]
+        if pairs or everything:
+            tables += [judge_next(found, name, pairs or FEW_PAIRS) for name in first]
+    return tables
+
+
+def segments(
+    data: DataLike,
+    runs: RunLike | None = None,
+    measures: MeasuresLike = None,
+    *,
+    by: GroupsLike = None,
+    correction: Correction = "holm",
+    alpha: float = 0.05,
+    samples: int = 10_000,
+    seed: int = 0,
+    **options: Unpack[EvaluateArguments],
+) -> Segments:
+    """The values of groups of queries, and the groups on which a system is significantly weaker.
+
+    `by` is a field of the queries, `length`, `relevant`, a list of these, or {query: segment}.
+    """
+    from rankproof._analysis.segments import SegmentOptions
+    from rankproof._analysis.segments import segments as make_tables
+
+    settings = SegmentOptions(correction=correction, alpha=alpha, samples=samples, seed=seed)
+    inputs = analysis_input(data, runs, measures, options)
+    names = list(inputs.result.systems[0].measures)[: 1 if measures is None else None]
+    each = [make_tables(inputs, grouping, name, settings) for grouping in groupings(inputs, by) for name in names]
+    return Segments(tuple(table for tables in each for table in tables))
+
+
+def diagnose(
+    data: DataLike,
+    runs: RunLike | None = None,
+    measures: MeasuresLike = None,
+    *,
+    by: GroupsLike = None,
+    system: str | None = None,
+    failed: int = 10,
+    top: int = 10,
+    documents: int | None = None,
+    **options: Unpack[EvaluateArguments],
+) -> Diagnosis:
+    """Weak systems, stages and groups of queries, and queries that fail: no relevant document in the first `top`.
+
+    `system` is the one whose failed queries are listed, by default the best; `failed` is their number. `documents` is the size of
+    the corpus, for the comparison with a random ranking.
+    """
+    from rankproof._analysis.diagnose.diagnose import diagnose as make_tables
+
+    checked_integer("failed", failed, 0)
+    checked_integer("top", top)
+    inputs = set_corpus_size(analysis_input(data, runs, measures, options), documents)
+    named = None if system is None else checked_system(inputs, system)
+    groups = list(groupings(inputs, by))
+    return Diagnosis(tuple(make_tables(inputs, groups, system=named, cutoff=top, most=failed, rules=True)))

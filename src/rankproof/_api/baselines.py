@@ -1,0 +1,105 @@
+"""`baselines` as a function: values beside random, simple and best possible rankings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Unpack
+
+from rankproof._analysis.bands import BandProfile, bands_table, builtin_profiles
+from rankproof._analysis.baselines import FULL_TEXT, TITLE_ONLY, reference_systems
+from rankproof._analysis.baselines import baselines as make_tables
+from rankproof._analysis.inputs import AnalysisInput, check_same_dataset, set_corpus_size
+from rankproof._api.inputs import DataLike, analysis_input, dataset_of
+from rankproof._api.values import Baselines
+from rankproof._data.dataset import Dataset
+from rankproof._data.ordering import ReadOptions
+from rankproof._data.run import Run
+from rankproof._data.table import Table
+from rankproof._evaluation.coerce import RunLike
+from rankproof._evaluation.evaluate import MeasuresLike, evaluate_runs
+from rankproof._evaluation.options import EvaluateArguments
+from rankproof._evaluation.result import Result
+from rankproof._formats.rows import ranked_rows
+from rankproof.errors import UsageError, for_message
+
+if TYPE_CHECKING:
+    from rankproof.stages._base import Stage
+
+
+def baselines(
+    data: DataLike,
+    runs: RunLike | None = None,
+    measures: MeasuresLike = None,
+    *,
+    documents: int | None = None,
+    dataset: Any = None,
+    **options: Unpack[EvaluateArguments],
+) -> Baselines:
+    """The values beside those of random, simple and best possible rankings, and their bands.
+
+    `documents` is the size of the corpus, for the random ranking. With `dataset`, title-only and full-text BM25 are run on it.
+    """
+    inputs = set_corpus_size(analysis_input(data, runs, measures, options), documents)
+    texts = None if dataset is None else dataset_of(dataset)
+    profiles = list(builtin_profiles().values())
+    return Baselines(tuple(baseline_tables(inputs, texts, profiles, all_measures=measures is not None)))
+
+
+def baseline_tables(
+    inputs: AnalysisInput, dataset: Dataset | None, profiles: Sequence[BandProfile], *, all_measures: bool
+) -> list[Table]:
+    """The tables of baselines and bands; without `all_measures`, of the usual measures."""
+    references = reference_systems(inputs)
+    if dataset is not None:
+        inputs, references = _add_reference_systems(inputs, references, dataset)
+    tables = make_tables(inputs, list(inputs.result.systems[0].measures) if all_measures else None, references)
+    bands = (bands_table(inputs, profile, references) for profile in profiles)
+    return [*tables, *(table for table in bands if table is not None)]
+
+
+def _add_reference_systems(
+    inputs: AnalysisInput, known: Mapping[str, str], dataset: Dataset
+) -> tuple[AnalysisInput, dict[str, str]]:
+    """The input with title-only and full-text BM25 added if missing, and the names of both."""
+    from rankproof.stages._bm25 import BM25
+
+    dataset = _with_judgements(inputs, dataset)
+    stages: dict[str, Stage] = {TITLE_ONLY: BM25(fields=("title",)), FULL_TEXT: BM25()}
+    missing = {name: stage for name, stage in stages.items() if name not in known}
+    for name in missing:
+        if name in inputs.systems:
+            raise UsageError(f"a system is called {name} already", fix="give it another name with --name")
+    inputs = replace(inputs, documents=len(dataset.corpus))
+    if not missing:
+        return inputs, dict(known)
+    runs = {name: _match_reading(run, inputs.read_options) for name, run in _run_stages(missing, dataset, inputs.rel).items()}
+    result = evaluate_runs(inputs.qrels, runs, list(inputs.result.systems[0].measures), inputs.options)
+    both = Result(inputs.result.queries, (*result.systems, *inputs.result.systems))
+    return replace(inputs, result=both, runs={**runs, **inputs.runs}), {**known, **{name: name for name in missing}}
+
+
+def _with_judgements(inputs: AnalysisInput, dataset: Dataset) -> Dataset:
+    """The dataset with the judgements of the input; a dataset that does not match is refused."""
+    check_same_dataset(dataset, dataset.name, inputs)
+    if inputs.documents not in (None, len(dataset.corpus)):
+        what = f"{for_message(dataset.name)} has {len(dataset.corpus)} documents, not {inputs.documents}"
+        raise UsageError(what, fix="leave out --documents, or specify another dataset")
+    return Dataset(dataset.name, dataset.corpus, dataset.queries, inputs.qrels)
+
+
+def _run_stages(stages: Mapping[str, Stage], dataset: Dataset, rel: int) -> dict[str, Run]:
+    from rankproof._experiment.experiment import Experiment
+    from rankproof._experiment.run import RunOptions, run_experiment
+
+    return {
+        system_run.name: system_run.run
+        for system_run in run_experiment(Experiment(stages, dataset=dataset, rel=rel), RunOptions(cache=None)).system_runs
+    }
+
+
+def _match_reading(run: Run, read_options: ReadOptions) -> Run:
+    """The same ranking with ranks, its scores in the direction of the other runs'."""
+    sign = -1.0 if read_options.lower_is_better else 1.0
+    rows = (replace(row, score=sign * row.score) for row in ranked_rows(run))
+    return Run.from_rows(rows, name=run.name, queries=run.queries)

@@ -1,0 +1,127 @@
+"""`explain` as a function: the parts of a mean, of a query's value, or of a document's score."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Unpack, cast
+
+from rankproof._analysis.inputs import AnalysisInput, check_same_dataset, checked_system
+from rankproof._analysis.values import TIE_TOLERANCE, best_system
+from rankproof._api.inputs import DataLike, analysis_input, dataset_of
+from rankproof._api.values import Explanation
+from rankproof._data.dataset import Dataset
+from rankproof._data.run import TermPart
+from rankproof._data.table import Table
+from rankproof._data.validation import checked_integer
+from rankproof._evaluation.coerce import RunLike
+from rankproof._evaluation.evaluate import MeasuresLike
+from rankproof._evaluation.options import EvaluateArguments, ReadArguments
+from rankproof.errors import UsageError, for_message
+
+
+@dataclass(frozen=True, slots=True)
+class ExplainOptions:
+    """What to explain: a system or its difference to another, a query, and the score of a document."""
+
+    system: str | None = None
+    against: str | None = None
+    query: str | None = None
+    doc: str | None = None
+    dataset: Dataset | None = None
+    top: int | None = None
+
+
+def explain(
+    data: DataLike,
+    runs: RunLike | None = None,
+    measures: MeasuresLike = None,
+    *,
+    system: str | None = None,
+    against: str | None = None,
+    query: str | None = None,
+    doc: str | None = None,
+    dataset: Any = None,
+    top: int | None = None,
+    **options: Unpack[ReadArguments],
+) -> Explanation:
+    """What a value is made of: the queries of a mean, the ranks of a query's value, or the parts of a document's score.
+
+    `system` is by default the best one; `against` explains the difference to another. `query` explains one query, with `doc` the
+    score of one document, for which `dataset` gives the terms of a BM25 score. `top` is the number of rows.
+    """
+    if doc is not None and query is None:
+        raise UsageError("--doc needs a query", fix="specify it with --query")
+    texts = None if dataset is None else dataset_of(dataset)
+    asked = ExplainOptions(system, against, _id(query), _id(doc), texts, None if top is None else checked_integer("top", top))
+    inputs = analysis_input(data, runs, measures, cast(EvaluateArguments, options))
+    tables, _ = explain_inputs(inputs, asked, all_measures=measures is not None)
+    return Explanation(tuple(tables))
+
+
+def explain_inputs(inputs: AnalysisInput, asked: ExplainOptions, *, all_measures: bool) -> tuple[list[Table], list[str]]:
+    """The tables of the explanation and its notes; without `all_measures`, of the first measure only."""
+    measures = list(inputs.result.systems[0].measures)[: None if all_measures else 1]
+    if asked.system is not None:
+        return _tables(inputs, checked_system(inputs, asked.system), measures, asked), []
+    values = {one.name: one.measures[measures[0]] for one in inputs.result.systems}
+    best = best_system(values)
+    tied = sum(abs(one.value - values[best].value) <= TIE_TOLERANCE for one in values.values())
+    what = "the best" if tied == 1 else f"the first of {tied} tied for best"
+    about = f"explaining {best}, {what} of {len(values)} systems by {measures[0]}; --system names another"
+    return _tables(inputs, best, measures, asked), [about] if len(values) > 1 else []
+
+
+def _id(value: object) -> str | None:
+    return None if value is None else str(value)
+
+
+def _tables(inputs: AnalysisInput, system: str, measures: list[str], asked: ExplainOptions) -> list[Table]:
+    from rankproof._analysis.explain.answer import explain_answer_value
+    from rankproof._analysis.explain.mean import TOP, explain_difference, explain_mean
+    from rankproof._analysis.explain.query import ROWS, explain_query
+
+    if asked.query is not None and asked.doc is not None:
+        return [_score(inputs, system, asked.query, asked.doc, asked.dataset)]
+    if asked.query is not None and inputs.result.systems[0].measures[measures[0]].measure.kind == "answer":
+        return [explain_answer_value(inputs, system, asked.query, one) for one in measures]
+    if asked.query is not None:
+        each = [explain_query(inputs, system, one, asked.query, rows=asked.top or ROWS) for one in measures]
+        return [table for tables in each for table in tables]
+    top = asked.top or TOP
+    if asked.against is not None:
+        against = checked_system(inputs, asked.against)
+        return [explain_difference(inputs, system, against, one, top=top) for one in measures]
+    return [explain_mean(inputs, system, one, top=top) for one in measures]
+
+
+def _score(inputs: AnalysisInput, system: str, query: str, doc: str, dataset: Dataset | None) -> Table:
+    from rankproof._analysis.explain.score import explain_score, system_run_of
+
+    terms = _bm25_terms(inputs, system_run_of(inputs, system).stage, query, doc, dataset)
+    return explain_score(inputs, system, query, doc, terms)
+
+
+def _bm25_terms(
+    inputs: AnalysisInput, stage: Mapping[str, Any], query: str, doc: str, dataset: Dataset | None
+) -> list[TermPart] | None:
+    """The contribution of each query term to the score; None for other stages or without the documents."""
+    if stage.get("kind") != "BM25" or dataset is None or inputs.texts is None or query not in inputs.texts:
+        return None
+    from rankproof.stages._bm25 import BM25
+
+    check_same_dataset(dataset, dataset.name, inputs)
+    if doc not in dataset.corpus:
+        raise UsageError(f"the dataset has no document {for_message(doc)}", fix="specify the dataset of the results")
+    words = stage["stop_words"]
+    bm25 = BM25(
+        k1=stage["k1"],
+        b=stage["b"],
+        language=stage["language"],
+        stemming=stage["stemming"],
+        stop_words=words if isinstance(words, bool) else tuple(words),
+        fields=tuple(stage["fields"]),
+        depth=stage["depth"],
+        tokens=stage.get("tokens", "words"),
+    )
+    return bm25.index(dataset.corpus).parts(inputs.texts[query].text, doc)

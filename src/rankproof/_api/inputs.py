@@ -1,0 +1,122 @@
+"""The input of every function: judgements and runs, the result of an evaluation, or results of experiments."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from rankproof._analysis.inputs import AnalysisInput, input_from_result, input_from_results, join_inputs, reevaluated
+from rankproof._analysis.query_groups import Grouping, by_list, default_grouping, group_queries
+from rankproof._data.dataset import Dataset
+from rankproof._evaluation.coerce import QrelsLike, RunLike
+from rankproof._evaluation.evaluate import MeasuresLike, evaluate_forms
+from rankproof._evaluation.options import FILE_ARGUMENTS, EvaluateArguments, make_evaluate_options
+from rankproof._evaluation.result import Result
+from rankproof._results.experiment_result import ExperimentResult
+from rankproof._results.folder import is_results_folder, load_results
+from rankproof.errors import UsageError, for_message, type_phrase
+
+DataLike = QrelsLike
+"""Judgements, to be given with runs; or a Result, an ExperimentResult, a results folder, or a list of these."""
+GroupsLike = str | Sequence[str] | Mapping[str, str] | None
+"""Segments: fields of the queries, `length`, `relevant`, or query to segment."""
+DATA_FORMS = "pass judgements and runs, a Result, an ExperimentResult, or a results folder"
+
+
+def analysis_input(
+    data: DataLike, runs: RunLike | None, measures: MeasuresLike, options: EvaluateArguments, *, usual: MeasuresLike = None
+) -> AnalysisInput:
+    """The input in the data; `usual` are the measures of runs for which none are named."""
+    if runs is not None:
+        result = evaluate_forms(data, runs, usual if measures is None else measures, make_evaluate_options(**options))
+        return input_from_result(result)
+    if isinstance(data, Mapping) and data and all(map(_is_results, data.values())):
+        return join_inputs([replace(_one_input(one, measures, options), name=str(name)) for name, one in data.items()])
+    if isinstance(data, list | tuple) and data and all(map(_is_results, data)):
+        return join_inputs([_one_input(one, measures, options) for one in data])
+    return _one_input(data, measures, options)
+
+
+def results_of(data: Any) -> ExperimentResult:
+    """The results of an experiment, or of a results folder."""
+    if isinstance(data, ExperimentResult):
+        return data
+    if isinstance(data, str | os.PathLike) and is_results_folder(os.fspath(data)):
+        return load_results(data)
+    if isinstance(data, str | os.PathLike):
+        path = os.fspath(data)
+        what = "is not a results folder" if os.path.exists(path) else "does not exist"
+        raise UsageError(f"{for_message(path)} {what}", fix="pass a folder that save_results or `rankproof run` wrote")
+    raise UsageError(f"data cannot be {type_phrase(data)}", fix="pass an ExperimentResult or a results folder")
+
+
+def dataset_of(dataset: Any, *, split: str = "test") -> Dataset:
+    """The dataset, or that of a folder, of `irds:NAME`, or of `sample`."""
+    from rankproof._formats.read import read_dataset
+
+    if isinstance(dataset, Dataset):
+        return dataset
+    if not isinstance(dataset, str | os.PathLike):
+        raise UsageError(f"dataset cannot be {type_phrase(dataset)}", fix="pass a Dataset, a folder, irds:NAME, or sample")
+    return read_dataset(dataset, split=split)
+
+
+def groupings(inputs: AnalysisInput, by: GroupsLike) -> Iterator[Grouping]:
+    """The groupings asked for; by default the category, else the length, else the number of relevant documents."""
+    if isinstance(by, Mapping):
+        yield by_list(inputs, {str(query): str(segment) for query, segment in by.items()}, "segments")
+        return
+    names = [default_grouping(inputs)] if by is None else [by] if isinstance(by, str) else list(by)
+    yield from (group_queries(inputs, name) for name in dict.fromkeys(names))
+
+
+def _is_results(data: Any) -> bool:
+    if isinstance(data, str | os.PathLike):
+        return is_results_folder(os.fspath(data))
+    return isinstance(data, Result | ExperimentResult)
+
+
+def _one_input(data: Any, measures: MeasuresLike, options: EvaluateArguments) -> AnalysisInput:
+    if not _is_results(data):
+        raise _data_error(data)
+    if wrong := [name for name in options if name in FILE_ARGUMENTS]:
+        raise UsageError(f"{wrong[0]}= is for judgements and runs, not for results", fix="leave it out")
+    if isinstance(data, Result):
+        inputs = input_from_result(data)
+    else:
+        results = results_of(data)
+        if _are_of_answers(measures):
+            return _answers_input(results, measures, options)
+        inputs = input_from_results(results)
+    if measures is None and not options:
+        return inputs
+    known: EvaluateArguments = {"rel": inputs.rel}
+    return reevaluated(inputs, measures, make_evaluate_options(**(known | options)))
+
+
+def _data_error(data: Any) -> UsageError:
+    if isinstance(data, str | os.PathLike) and not os.path.exists(data):
+        return UsageError(f"data: {for_message(os.fspath(data))} does not exist", fix=DATA_FORMS)
+    if isinstance(data, str | os.PathLike | Mapping):
+        return UsageError("runs is missing", fix=DATA_FORMS)
+    return UsageError(f"data cannot be {type_phrase(data)} without runs", fix=DATA_FORMS)
+
+
+def _are_of_answers(measures: MeasuresLike) -> bool:
+    from rankproof.measures._answers import AnswerMeasure
+    from rankproof.measures._parse import parse_measures
+
+    return measures is not None and all(isinstance(measure, AnswerMeasure) for measure in parse_measures(measures))
+
+
+def _answers_input(results: ExperimentResult, measures: MeasuresLike, options: EvaluateArguments) -> AnalysisInput:
+    from rankproof._analysis.answers.inputs import answer_input_from_results
+    from rankproof._experiment.answers import Encoders
+    from rankproof.measures._parse import parse_measures
+
+    if options:
+        raise UsageError(f"{next(iter(options))}= is for rankings, not for answers", fix="leave it out")
+    names = [str(measure) for measure in parse_measures(measures or ())]
+    return answer_input_from_results(results, names, encode=Encoders()).inputs

@@ -1,0 +1,117 @@
+"""`report`, `plot` and `fuse` as functions."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any, Unpack
+
+from rankproof._analysis.compare.comparison import compare_inputs
+from rankproof._analysis.inputs import checked_system, input_from_results
+from rankproof._api.inputs import DataLike, analysis_input, results_of
+from rankproof._api.values import Plot, Plots, Report
+from rankproof._data.ordering import Order
+from rankproof._data.run import Run
+from rankproof._evaluation.coerce import Coercion, RunLike
+from rankproof._evaluation.evaluate import MeasuresLike
+from rankproof._evaluation.inputs import read_source
+from rankproof._evaluation.options import EvaluateArguments, EvaluateOptions, make_read_options
+from rankproof._fusion.fuse import fuse as fuse_runs
+from rankproof.errors import UsageError, for_message
+
+
+def report(data: Any, path: str | os.PathLike[str] | None = None) -> Report:
+    """The results of an experiment as one HTML page, written to `path` if there is one.
+
+    `data` is an ExperimentResult or a results folder.
+    """
+    from rankproof._report.page import render_report
+
+    results = results_of(data)
+    decision = compare_inputs(input_from_results(results)).decision
+    page = Report(render_report(results), None, decision.sentences)
+    return page if path is None else page.save(os.fspath(path))
+
+
+def plot(
+    data: DataLike,
+    runs: RunLike | None = None,
+    measures: MeasuresLike = None,
+    *,
+    kind: str | Sequence[str] = "all",
+    by: str | None = None,
+    system: str | None = None,
+    against: str | None = None,
+    width: float = 7.0,
+    **options: Unpack[EvaluateArguments],
+) -> Plots:
+    """Charts of the results, which show inline in a notebook.
+
+    `kind` is one or several of bars, pareto, latency, recall, differences, segments and precision-recall, or all. `by` is the
+    field of the segments; `system` and `against` are the systems of the differences. `width` is in inches.
+    """
+    from rankproof._plots.charts import draw_plots
+    from rankproof._plots.inputs import PlotSettings
+    from rankproof._plots.registry import PLOT_KINDS
+
+    asked = [kind] if isinstance(kind, str) else list(kind)
+    if unknown := [one for one in asked if one not in (*PLOT_KINDS, "all")]:
+        raise UsageError(f"unknown kind {for_message(str(unknown[0]))}", fix=f"choose from: {', '.join(PLOT_KINDS)}, all")
+    inputs = analysis_input(data, runs, measures, options)
+    for name in (system, against):
+        if name is not None:
+            checked_system(inputs, name)
+    settings = PlotSettings(width=width, by=by, system=system, against=against, all_measures=measures is not None)
+    kinds = list(PLOT_KINDS) if "all" in asked else list(dict.fromkeys(asked))
+    drawn = draw_plots(inputs, kinds, settings, "svg")
+    charts = [Plot(one.name, one.content.decode(), one.missing) for one in drawn]
+    return Plots(
+        tuple(chart for chart in charts if not chart.missing),
+        tuple(f"{chart.name}: {chart.missing}" for chart in charts if chart.missing),
+    )
+
+
+def fuse(
+    runs: Sequence[RunLike] | Mapping[str, RunLike],
+    method: str = "rrf",
+    *,
+    k: float = 60,
+    weights: Sequence[float] | None = None,
+    norm: str = "min-max",
+    depth: int | None = None,
+    order: Order = "score",
+    lower_is_better: bool = False,
+    name: str | None = None,
+    query: str | None = None,
+    doc: str | None = None,
+    score: str | None = None,
+) -> Run:
+    """One run from several: each query's documents by the sum of their points.
+
+    `rrf` gives weight / (k + rank); `combsum` gives weight x normalised score, `combmnz` the same sum times the number of runs
+    that have the document; `rankproof fuse --help` lists all methods. `k`, `norm` and `weights` apply to the methods that use
+    them. With `lower_is_better`, scores are negated first; `order` "rank" is for methods that only use ranks. A document that is
+    missing from a run gets no points from it, and a query that is missing from a run is fused from the others. `depth` limits the
+    documents of each query. `query`, `doc` and `score` name the columns of tables.
+    """
+    from rankproof._formats.columns import ColumnNames
+
+    if isinstance(runs, str | bytes) or not isinstance(runs, Mapping | Sequence):
+        raise UsageError("runs is not a list of runs", fix="pass a list of runs, or {name: run}")
+    coercion = Coercion(ColumnNames(query, doc, score))
+    named = runs.items() if isinstance(runs, Mapping) else ((f"run {at}", run) for at, run in enumerate(runs, start=1))
+    sources = {str(label): coercion.run(run, str(label)) for label, run in named}
+    coercion.check_columns()
+    reading = EvaluateOptions(make_read_options(order=order, lower_is_better=lower_is_better))
+    read = [read_source(source, label, reading) for label, source in sources.items()]
+    return fuse_runs(
+        read,
+        method,
+        k=k,
+        weights=weights,
+        norm=norm,
+        depth=depth,
+        order=order,
+        lower_is_better=lower_is_better,
+        name=name,
+    )

@@ -1,0 +1,178 @@
+"""The values that the functions return: tables with their sentences and notes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from rankproof._data.dataset import Dataset, Queries
+from rankproof._data.qrels import Qrels
+from rankproof._data.table import Table
+from rankproof._data.view import View, Viewed, ViewedTables
+from rankproof.errors import UsageError, for_message
+
+
+@dataclass(frozen=True, eq=False, slots=True, repr=False)
+class Analysis(ViewedTables):
+    """The tables of an analysis; the first one is the answer. `to_pandas` and `to_polars` have its rows."""
+
+    tables: tuple[Table, ...]
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """The findings in words."""
+        return tuple(dict.fromkeys(sentence for table in self.tables for sentence in table.sentences))
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """The notes of all tables, each once."""
+        return tuple(dict.fromkeys(note for table in self.tables for note in table.notes))
+
+    def table(self, name: str) -> Table:
+        """The first table of that name."""
+        for table in self.tables:
+            if table.name == name:
+                return table
+        known = ", ".join(dict.fromkeys(table.name for table in self.tables))
+        raise UsageError(f"no table is called {for_message(str(name))}", fix=f"choose from: {known}")
+
+    def records(self, name: str | None = None) -> list[dict[str, Any]]:
+        """The rows of the first table, or of the table of that name, each as column to cell."""
+        table = self.tables[0] if name is None else self.table(name)
+        return [*table.records()]
+
+    def _tables(self) -> tuple[Table, ...]:
+        return self.tables
+
+    def _view(self) -> View:
+        name = type(self).__name__
+        if not self.tables:
+            return View(name)
+        first, *others = self.tables
+        return View(f"{name}: {first.title}", (replace(first, title=""), *others), notes=self.notes)
+
+
+class Explanation(Analysis):
+    """What a value is made of: queries, ranks, rankings or terms, which add up to it."""
+
+    __slots__ = ()
+
+
+class Audit(Analysis):
+    """How conventions of other tools, ties and unjudged documents change the values."""
+
+    __slots__ = ()
+
+
+class Segments(Analysis):
+    """The values of groups of queries, with the groups in which a system is weaker."""
+
+    __slots__ = ()
+
+
+class Diagnosis(Analysis):
+    """Weak systems, stages and groups of queries, and the queries that fail."""
+
+    __slots__ = ()
+
+
+class Baselines(Analysis):
+    """The values beside random, simple and best possible rankings, and their bands."""
+
+    __slots__ = ()
+
+
+class DoctorReport(Analysis):
+    """The findings of the checks of data, runs and encoders; `is_severe` if one of them is severe."""
+
+    __slots__ = ()
+
+    @property
+    def is_severe(self) -> bool:
+        """Whether a finding is severe."""
+        from rankproof._analysis.doctor.doctor import is_severe
+
+        return is_severe(self.tables[0])
+
+
+@dataclass(frozen=True, eq=False, slots=True, repr=False)
+class Judging(Analysis):
+    """Judgements by a model or by keywords, and tables of their agreement with people."""
+
+    qrels: Qrels
+
+
+@dataclass(frozen=True, eq=False, slots=True, repr=False)
+class Generated(Analysis):
+    """Generated queries with their judgements, and tables of counts and examples."""
+
+    queries: Queries
+    qrels: Qrels
+    dataset: Dataset
+
+
+@dataclass(frozen=True, eq=False, slots=True, repr=False)
+class Report(Viewed):
+    """The HTML report: its text, its path where it was written, and the sentences of the decision."""
+
+    html: str
+    path: str | None
+    decision: tuple[str, ...] = ()
+
+    def save(self, path: str) -> Report:
+        """Writes the page to a file, atomically."""
+        from rankproof._io.files import write_blocks
+
+        write_blocks(path, [self.html.encode(errors="backslashreplace")])
+        return Report(self.html, path, self.decision)
+
+    def _view(self) -> View:
+        where = f"in {self.path}" if self.path is not None else "in memory; save(path) writes it"
+        return View(f"Report of {len(self.html):,} characters, {where}", sentences=self.decision)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Plot(Viewed):
+    """One chart as SVG; `missing` says why there was nothing to draw."""
+
+    name: str
+    svg: str
+    missing: str = ""
+
+    def save(self, path: str) -> None:
+        """Writes the SVG to a file."""
+        from rankproof._io.files import write_blocks
+
+        write_blocks(path, [self.svg.encode()])
+
+    def _repr_svg_(self) -> str:
+        return self.svg
+
+    def _repr_html_(self) -> str:
+        return self.svg[self.svg.index("<svg") :]
+
+    def _view(self) -> View:
+        return View(f"Plot {self.name}, SVG of {len(self.svg):,} characters", sentences=(self.missing,) if self.missing else ())
+
+
+@dataclass(frozen=True, eq=False, slots=True, repr=False)
+class Plots(Viewed):
+    """Charts by name, those without data left out; `notes` say why."""
+
+    plots: tuple[Plot, ...]
+    notes: tuple[str, ...] = ()
+
+    def __getitem__(self, name: str) -> Plot:
+        found = {plot.name: plot for plot in self.plots}
+        if name not in found:
+            raise UsageError(f"no chart is called {for_message(str(name))}", fix=f"choose from: {', '.join(found)}")
+        return found[name]
+
+    def __len__(self) -> int:
+        return len(self.plots)
+
+    def _repr_html_(self) -> str:
+        return "".join(f"<div>{plot._repr_html_()}</div>" for plot in self.plots)
+
+    def _view(self) -> View:
+        return View(f"Plots: {', '.join(plot.name for plot in self.plots) or 'none'}", notes=self.notes)

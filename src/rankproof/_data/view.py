@@ -1,0 +1,109 @@
+"""How values show themselves: as text in a console, and as HTML in a notebook."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from importlib import import_module
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from rankproof._data.table import CellValue, Column, Table
+from rankproof._extras import extra
+
+if TYPE_CHECKING:
+    import pandas
+    import polars
+
+MAX_ROWS = 10
+"""Rows shown of a collection."""
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """What a value shows: its title, sentences such as a decision, tables, and notes."""
+
+    title: str
+    tables: tuple[Table, ...] = ()
+    sentences: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+class Viewed:
+    """A value that prints as text and shows as HTML; `_render.views` draws it and is loaded on first use."""
+
+    __slots__ = ()
+
+    def _view(self) -> View:
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        return str(_renderer("views").as_repr(self._view()))
+
+    def __str__(self) -> str:
+        return str(_renderer("views").as_text(self._view()))
+
+    def _repr_html_(self) -> str:
+        return str(_renderer("views").as_html(self._view()))
+
+
+class ViewedTables(Viewed):
+    """A value with tables that turns into frames, LaTeX, Markdown, CSV and JSON."""
+
+    __slots__ = ()
+
+    def _tables(self) -> tuple[Table, ...]:
+        return self._view().tables
+
+    def _frame_columns(self) -> dict[str, Any]:
+        """The columns of the frames: those of the first table."""
+        if not self._tables():
+            return {}
+        table = self._tables()[0]
+        return {column.name: [_plain(row[at]) for row in table.rows] for at, column in enumerate(table.columns)}
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """The rows as a pandas data frame."""
+        with extra("pandas"):
+            import pandas
+        return pandas.DataFrame(self._frame_columns())
+
+    def to_polars(self) -> polars.DataFrame:
+        """The rows as a polars data frame."""
+        with extra("polars"):
+            import polars
+        return polars.DataFrame(self._frame_columns(), strict=False)
+
+    def to_latex(self) -> str:
+        """The tables as LaTeX."""
+        return self._rendered("as_latex")
+
+    def to_markdown(self) -> str:
+        """The tables as Markdown."""
+        return self._rendered("as_markdown")
+
+    def to_csv(self) -> str:
+        """The tables as CSV."""
+        return self._rendered("as_csv")
+
+    def to_json(self) -> str:
+        """The tables as JSON."""
+        return self._rendered("as_json")
+
+    def _rendered(self, name: str) -> str:
+        return str(getattr(_renderer("table"), name)(self._tables(), _renderer("grid").RenderOptions()))
+
+
+def collection_view(title: str, columns: tuple[Column, ...], rows: Iterable[tuple[CellValue, ...]], count: int) -> View:
+    """The first rows of a collection of `count` rows."""
+    shown = tuple(islice(rows, MAX_ROWS))
+    more = (f"… {count - len(shown)} more rows",) if count > len(shown) else ()
+    return View(title, (Table("rows", "", columns, shown, more),) if shown else ())
+
+
+def _renderer(module: str) -> Any:
+    return import_module(f"rankproof._render.{module}")
+
+
+def _plain(value: Any) -> Any:
+    return list(value) if isinstance(value, tuple) else value

@@ -1,0 +1,67 @@
+"""The pairs to judge: pools of documents, those without a judgement, or a sample of those with one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from rankproof._data.qrels import Qrels
+from rankproof._judge.rubric import QueryDocPair, judged_pairs, merge_pools, sample_pairs, unjudged_pairs
+from rankproof.errors import UsageError, for_message
+
+_PAIRS_FIX = "name pairs with --pairs, --runs or --results, or judged pairs with --qrels"
+
+
+@dataclass(frozen=True)
+class SelectedPairs:
+    """The pairs, their pools by name, the human grades of some of them, and the highest human grade."""
+
+    pairs: Sequence[QueryDocPair]
+    pools: Mapping[str, Sequence[QueryDocPair]] = field(default_factory=dict)
+    human: Mapping[QueryDocPair, int] = field(default_factory=dict)
+    highest: int | None = None
+
+
+def human_grades(qrels: Qrels) -> dict[QueryDocPair, int]:
+    """The human judgements; those of machines are left out, and none is an error."""
+    found = {pair: qrels[pair.query][pair.doc] for pair in judged_pairs(qrels) if pair not in qrels.judge_labels}
+    if not found:
+        raise UsageError(f"{for_message(qrels.source)} has no human judgements", fix="specify a file with human judgements")
+    return found
+
+
+def select_pairs(
+    pools: Mapping[str, Sequence[QueryDocPair]],
+    human: Mapping[QueryDocPair, int] | None,
+    known: Mapping[str, Mapping[str, int]] | None,
+    *,
+    unjudged: bool,
+    sample: int | None,
+    seed: int,
+) -> SelectedPairs:
+    """The pairs of the pools, or those that people judged; `known` are judgements that come with the pools."""
+    if sample is not None and human is None:
+        raise UsageError("--sample needs human judgements", fix="specify them with --qrels, or leave out --sample")
+    grades = human or {}
+    highest = max(grades.values(), default=None)
+    if unjudged:
+        judged = known if human is None else _nested(human)
+        if judged is None or not pools:
+            raise UsageError("--unjudged needs a pool of documents and judgements", fix="add --results, or --runs and --qrels")
+        pools = {name: unjudged_pairs(pool, judged) for name, pool in pools.items()}
+    if not pools:
+        if human is None:
+            raise UsageError("no pairs", fix=_PAIRS_FIX)
+        chosen = sample_pairs(human, sample, seed)
+        return SelectedPairs(chosen, {}, {pair: human[pair] for pair in chosen}, highest)
+    pairs = merge_pools(pools.values())
+    both = sample_pairs((pair for pair in pairs if pair in grades), sample, seed)
+    every = {"all": pairs} if len(pools) > 1 else {}
+    return SelectedPairs(pairs, {**every, **pools}, {pair: grades[pair] for pair in both}, highest)
+
+
+def _nested(human: Mapping[QueryDocPair, int]) -> dict[str, dict[str, int]]:
+    grades: dict[str, dict[str, int]] = {}
+    for (query, doc), grade in human.items():
+        grades.setdefault(query, {})[doc] = grade
+    return grades

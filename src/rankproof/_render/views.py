@@ -1,0 +1,97 @@
+"""Views of values as text and as HTML."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from markupsafe import Markup, escape
+
+from rankproof._data.table import Table
+from rankproof._data.view import View
+from rankproof._render.grid import Cell, Grid, RenderOptions
+from rankproof._render.table import add_table, table_grid
+from rankproof._render.terminal_tables import TablePrinter
+from rankproof.errors import escape_invisible, in_python
+
+WIDTH, HEIGHT = 100, 25
+_MAX_HTML_ROWS = 100
+
+
+def as_text(view: View) -> str:
+    """The view as text of at most 100 columns: title, sentences, tables, notes."""
+    view, printer = _with_arguments(view), TablePrinter(RenderOptions(width=WIDTH, wrap=True))
+    printer.line(view.title)
+    for sentence in view.sentences:
+        printer.line(sentence)
+    for table in view.tables:
+        printer.line()
+        if table.title and table.title != view.title:
+            printer.line(table.title)
+        add_table(table, printer)
+    for note in view.notes:
+        printer.line(f"note: {note}")
+    lines = printer.text().rstrip("\n").split("\n")
+    return "\n".join(line for at, line in enumerate(lines) if line or lines[at - 1])
+
+
+def as_repr(view: View) -> str:
+    """The view as text of at most 25 lines."""
+    lines = as_text(view).splitlines()
+    if len(lines) <= HEIGHT:
+        return "\n".join(lines)
+    return "\n".join([*lines[: HEIGHT - 1], f"… {len(lines) - HEIGHT + 1} more lines; print(value) shows all"])
+
+
+def as_html(view: View) -> str:
+    """The view as HTML; every text is escaped."""
+    view = _with_arguments(view)
+    parts = [_element("p", _element("strong", view.title)), *(_element("p", sentence) for sentence in view.sentences)]
+    for table in view.tables:
+        parts += _table_parts(table, view.title)
+    if view.notes:
+        parts.append(_element("ul", *(_element("li", note) for note in view.notes)))
+    return str(Markup('<div class="rankproof">{}</div>').format(Markup("").join(parts)))
+
+
+def _with_arguments(view: View) -> View:
+    """The view with arguments of functions in its sentences and notes, in place of options of the command line."""
+    tables = tuple(replace(table, sentences=tuple(map(in_python, table.sentences))) for table in view.tables)
+    return View(view.title, tables, tuple(map(in_python, view.sentences)), tuple(map(in_python, view.notes)))
+
+
+def _table_parts(table: Table, title: str) -> Iterator[Markup]:
+    if table.title and table.title != title:
+        yield _element("p", table.title)
+    sentences = [_element("p", sentence) for sentence in table.sentences]
+    grid = [_grid(table_grid(table))] if table.rows else []
+    yield from (*sentences, *grid) if table.verdict_first else (*grid, *sentences)
+
+
+def _grid(grid: Grid) -> Markup:
+    head = _element("tr", *(_element("th", name) for name in (grid.corner, *grid.columns)))
+    rows = [_row(grid, at) for at in range(min(len(grid.rows), _MAX_HTML_ROWS))]
+    table = _element("table", _element("thead", head), _element("tbody", *rows))
+    hidden = len(grid.rows) - len(rows)
+    return table + _element("p", f"… {hidden} more rows") if hidden else table
+
+
+def _row(grid: Grid, at: int) -> Markup:
+    name = _element("strong", grid.rows[at]) if at in grid.highlighted else grid.rows[at]
+    cells = (_cell(cell, is_text=place in grid.words) for place, cell in enumerate(grid.cells[at]))
+    return _element("tr", _element("th", name), *cells)
+
+
+def _cell(cell: Cell, *, is_text: bool) -> Markup:
+    text = _element("strong", cell.text) if cell.best else _safe(cell.text)
+    marks = _element("sup", cell.marks) if cell.marks else Markup("")
+    align = "left" if is_text else "right"
+    return Markup('<td style="text-align:{}">{}{}</td>').format(align, text, marks)
+
+
+def _element(tag: str, *children: str | Markup) -> Markup:
+    return Markup(f"<{tag}>{{}}</{tag}>").format(Markup("").join(map(_safe, children)))
+
+
+def _safe(text: str | Markup) -> Markup:
+    return text if isinstance(text, Markup) else escape(escape_invisible(text))

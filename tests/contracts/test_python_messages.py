@@ -1,0 +1,88 @@
+"""Messages speak the language of the caller: arguments in Python, options on the command line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import rankproof as rp
+from rankproof._cli.main import main
+from rankproof.errors import in_python
+
+QRELS = {"q1": {"d1": 1, "d2": 0}}
+RUN = {"q1": {"d1": 2.0, "d2": 1.0}}
+SPOKEN = [
+    ("order by score (--order score)", 'order by score (order="score")'),
+    ("map it, as in --grade-map E=3,S=2, or multiply", 'map it, as in grade_map={"E": 3, "S": 2}, or multiply'),
+    ("with an integer for each ?: --grade-map 'a=?,b=?'", 'with an integer for each ?: grade_map={"a": ?, "b": ?}'),
+    ("remove one, or pass --on-duplicate keep-best", 'remove one, or pass on_duplicate="keep-best"'),
+    ("if not, leave out --lower-is-better", "if not, leave out lower_is_better=True"),
+    ('pass --delimiter "|"', 'pass delimiter="|"'),
+    ("pass --documents N", "pass documents=N"),
+    ("pass one --rel for both", "pass one rel= for both"),
+    ("a mean, such as -m nDCG@10", 'a mean, such as measures="nDCG@10"'),
+    ("rankproof audit --judge-next lists more", "audit(judge_next=) lists more"),
+    ("give each its own name (--name)", "give each its own name ({name: …})"),
+    ("decompress it with zstd -d --long=31", "decompress it with zstd -d --long=31"),
+    ("a-b -- c --- d e-mail", "a-b -- c --- d e-mail"),
+]
+
+
+@pytest.mark.parametrize(("flags", "arguments"), SPOKEN)
+def test_options_become_arguments(flags: str, arguments: str) -> None:
+    assert in_python(flags) == arguments
+
+
+def test_one_error_names_the_argument_in_python_and_the_option_on_the_command_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "q.txt").write_text("q1 0 d1 1\n")
+    (tmp_path / "r.run").write_text("q1 Q0 d1 1 9 a\nq1 Q0 d1 2 8 a\n")
+    with pytest.raises(rp.errors.InputError, match='or pass on_duplicate="keep-best"'):
+        rp.evaluate(tmp_path / "q.txt", tmp_path / "r.run")
+    assert main(["eval", str(tmp_path / "q.txt"), str(tmp_path / "r.run")]) == 2
+    assert "or pass --on-duplicate keep-best" in capsys.readouterr().err
+
+
+WRONG: dict[str, Any] = {
+    "letters as grades": lambda: rp.evaluate({"q1": {"d1": "E", "d2": "I"}}, RUN),
+    "a fraction as a grade": lambda: rp.evaluate({"q1": {"d1": 0.5}}, RUN),
+    "no ranks": lambda: rp.evaluate(QRELS, RUN, order="rank"),
+    "two runs of one name": lambda: rp.evaluate(QRELS, [RUN, RUN]),
+    "a score without a run's stages": lambda: rp.explain(QRELS, RUN, query="q1", doc="d1"),
+    "a document without a query": lambda: rp.explain(QRELS, RUN, doc="d1"),
+    "a field that no query has": lambda: rp.segments(QRELS, RUN, by="category"),
+    "no texts": lambda: rp.segments(QRELS, RUN, by="length"),
+    "no requirement": lambda: rp.gate(QRELS, RUN),
+    "another system": lambda: rp.gate(
+        rp.evaluate(QRELS, {"a": RUN, "b": RUN}), baseline=rp.evaluate(QRELS, {"c": RUN, "d": RUN}), measures="RR"
+    ),
+    "different rel": lambda: rp.gate(rp.evaluate(QRELS, RUN), baseline=rp.evaluate(QRELS, RUN, rel=2), measures="RR"),
+    "no pairs": lambda: rp.judge("sample", model="keywords"),
+    "a sample of nothing": lambda: rp.judge("sample", model="keywords", sample=3),
+    "nothing to judge": lambda: rp.judge("sample", model="keywords", unjudged=True),
+    "a system against itself": lambda: rp.plot(QRELS, {"a": RUN, "b": RUN}, kind="differences", system="a", against="a"),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_no_message_in_python_has_an_option_of_the_command_line(case: str) -> None:
+    with pytest.raises(rp.errors.RankproofError) as error:
+        WRONG[case]()
+    assert " --" not in str(error.value)
+    assert "(--" not in str(error.value)
+
+
+def test_notes_of_a_result_name_arguments() -> None:
+    distances = {"q1": {"d1": 1.0, "d2": 2.0}, "q2": {"d1": 1.0, "d2": 2.0}}
+    rows = [
+        {"qid": query, "docid": doc, "score": score, "rank": score}
+        for query, docs in distances.items()
+        for doc, score in docs.items()
+    ]
+    result = rp.evaluate({"q1": {"d1": 1}, "q2": {"d1": 1}}, rows)
+    texts = [note.text for notes in result.notes.values() for note in notes]
+    assert any('order="rank"' in text for text in texts)
+    assert not any("--" in text for text in texts)
