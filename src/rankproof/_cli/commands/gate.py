@@ -26,10 +26,11 @@ examples:
   rankproof gate results --baseline baseline.json --max-drop nDCG@10=0.02 --system hybrid
   rankproof gate qrels.txt new.run --baseline baseline.json --junit gate.xml --comment gate.md
 
-The gate fails (exit code 3) on a significant drop overall or in a segment, on a missed threshold,
-and on missing queries. A drop that is not significant passes. For the measures of --max-drop the
-size of the overall drop decides instead. With too few queries for any significant drop the gate
-fails too: add queries, or use --max-drop. See rankproof save-baseline"""
+The gate fails (exit code 3) on a significant drop of the primary measure, overall or in a segment,
+on a missed threshold, and on missing queries. A drop that is not significant passes, and so does
+that of another measure. For the measures of --max-drop the size of the overall drop decides. With
+too few queries for any significant drop the gate fails too: add queries, or use --max-drop. It
+prints the decision: which system to ship. See rankproof save-baseline"""
 FAILED_EXIT_CODE = 3
 
 
@@ -131,8 +132,8 @@ examples:
   rankproof save-baseline results -o baseline.json --system hybrid -m nDCG@10,RR@10
   rankproof save-baseline qrels.txt bm25.run -o baseline.json
 
-Without -m: nDCG@10, RR@10 and R@100. Every measure is one more test of the gate, and the
-correction raises the p-values with their number. Keep the file in your repository"""
+Without -m: nDCG@10, RR@10 and R@100. Only the primary measure can fail the gate; the others are
+exploratory. Keep the file in your repository"""
 
 
 def _add_save_arguments(parser: argparse.ArgumentParser) -> None:
