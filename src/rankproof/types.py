@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from rankproof._analysis.compare.comparison import PairRecord as PairRecord
+    from rankproof._analysis.compare.tables import PairRecord as PairRecord
     from rankproof._analysis.decision import Alternative as Alternative
     from rankproof._analysis.decision import Change as Change
     from rankproof._analysis.decision import SystemRisk as SystemRisk
@@ -121,7 +121,7 @@ else:
         OpenStore="rankproof.stores._base",
         Option="rankproof._registry",
         PackedIds="rankproof._data.arrays",
-        PairRecord="rankproof._analysis.compare.comparison",
+        PairRecord="rankproof._analysis.compare.tables",
         Plot="rankproof._api.values",
         Plots="rankproof._api.values",
         Query="rankproof._data.dataset",

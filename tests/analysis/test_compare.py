@@ -299,9 +299,9 @@ def test_no_resample_is_drawn_unless_asked_for(monkeypatch: pytest.MonkeyPatch) 
 def test_with_a_margin_both_tests_of_all_pairs_are_one_family() -> None:
     alone, both = (compare(result_of(SYSTEMS), equivalence=margin, **FAST) for margin in (None, 0.02))
     plain, together = (table_of(tables, "details").records() for tables in (alone, both))
-    assert all(before["p"] <= after["p"] for before, after in zip(plain, together, strict=True))  # type: ignore[operator]
+    assert all(before["p adjusted"] <= after["p adjusted"] for before, after in zip(plain, together, strict=True))  # type: ignore[operator]
     # At most one hypothesis of a pair is true: until both tests of one succeed, each p is raised six times.
-    assert [after["p"] for after in together] == [min(1.0, 6 * float(after["p randomisation"])) for after in together]  # type: ignore[arg-type]
+    assert [after["p adjusted"] for after in together] == [min(1.0, 6 * float(after["p randomisation"])) for after in together]  # type: ignore[arg-type]
     assert "Holm over 6 tests of differences and as many of equivalence jointly" in table_of(both, "letters").sentences[0]
 
 

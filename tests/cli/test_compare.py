@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.cells import cell_len
 
 from rankproof._analysis.compare.compare import compare
 from rankproof._cli.main import main
@@ -39,55 +40,85 @@ def shown(capsys: pytest.CaptureFixture[str], *argv: str) -> tuple[str, str]:
     return found.out, found.err
 
 
-def test_run_files_are_compared_in_sentences(capsys: pytest.CaptureFixture[str], files: list[str]) -> None:
-    out, _ = shown(capsys, *files, "-m", "RR", *QUICK)
+def test_the_decision_comes_first_then_one_table(capsys: pytest.CaptureFixture[str], files: list[str]) -> None:
+    out, err = shown(capsys, *files, "-m", "RR", *QUICK)
+    lines = out.splitlines()
+    assert lines[0] == "Ship first: 1.000 RR; risk 0.7% of being more than 2 pp below the best (n = 40)."
+    table = out.partition("──\n")[2].splitlines()
+    assert [line.split()[0] for line in table[:3]] == [">", "second", "third"]
+    assert len(lines) <= 20
+    assert len(err.splitlines()) <= 10
+
+
+def test_every_pair_is_a_sentence_on_demand(capsys: pytest.CaptureFixture[str], files: list[str]) -> None:
+    plain, _ = shown(capsys, *files, "-m", "RR", *QUICK)
+    out, _ = shown(capsys, *files, "-m", "RR", "--details", *QUICK)
+    assert "is better than" not in plain
     assert "first is better than third in RR: +77.50 pp (95% interval " in out
     assert "No significant difference between first and second in RR: +2.50 pp (no interval, as only 2 queries differ, " in out
-    assert "n = 40" in out
+    assert "p t-test" in out
     assert "seed 0" in out
 
 
 def test_the_same_seed_gives_the_same_output_and_another_is_printed(capsys: pytest.CaptureFixture[str], files: list[str]) -> None:
-    first, again, other = (shown(capsys, *files, "--seed", seed, *QUICK)[0] for seed in ("1", "1", "2"))
+    first, again, other = (shown(capsys, *files, "--seed", seed, "--details", *QUICK)[0] for seed in ("1", "1", "2"))
     assert first == again
     assert "seed 1;" in first
     assert "seed 2;" in other
 
 
-def test_without_measures_three_are_compared(capsys: pytest.CaptureFixture[str], files: list[str]) -> None:
-    out, _ = shown(capsys, *files, *QUICK)
-    assert [name for name in ("nDCG@10", "RR@10", "R@100", "P@10") if f"{name}: which differences" in out] == [
-        "nDCG@10",
-        "RR@10",
-        "R@100",
-    ]
+def test_without_measures_three_are_compared_and_one_decides(capsys: pytest.CaptureFixture[str], files: list[str]) -> None:
+    out, _ = shown(capsys, *files, "--format", "json", *QUICK)
+    found = json.loads(out)
+    assert (found["primary"], found["measures"]) == ("nDCG@10", ["nDCG@10", "RR@10", "R@100"])
+    out, _ = shown(capsys, *files, "--primary", "P@1", "--format", "json", *QUICK)
+    assert (json.loads(out)["primary"], json.loads(out)["measures"][1:]) == ("P@1", ["nDCG@10", "RR@10", "R@100"])
 
 
-def test_json_has_every_table_and_csv_all_numbers(capsys: pytest.CaptureFixture[str], files: list[str]) -> None:
+def test_margin_baseline_and_costs_are_options(capsys: pytest.CaptureFixture[str], files: list[str]) -> None:
+    costs = ("--cost", "first=9", "--cost", "second=1", "--cost", "third=1")
+    asked = ("-m", "RR", "--margin", "0.1", "--baseline", "third", *costs)
+    out, _ = shown(capsys, *files, *asked, "--format", "json", *QUICK)
+    found = json.loads(out)
+    assert (found["decision"]["system"], found["decision"]["margin"], found["baseline"]) == ("second", 0.1, "third")
+    assert len(found["pairs"]) == 2
+    assert shown(capsys, *files, *asked, *QUICK)[0].startswith("Ship second: 0.975 RR at cost 1; ")
+
+
+def test_json_has_the_decision_and_every_table_and_csv_all_numbers(capsys: pytest.CaptureFixture[str], files: list[str]) -> None:
     out, _ = shown(capsys, *files, "-m", "RR,Success@1", "--baseline", "first", "--format", "json", *QUICK)
-    tables = json.loads(out)["tables"]
-    assert [table["name"] for table in tables] == ["verdicts", "verdicts", "letters", "details"]
-    assert tables[0]["facts"]["seed"] == 0
-    assert {row["verdict"] for row in tables[3]["rows"]} == {"worse", "not significant"}
+    found = json.loads(out)
+    assert (found["decision"]["decided"], found["decision"]["sentences"][0][:11]) == (True, "Ship first:")
+    tables = found["tables"]
+    assert [table["name"] for table in tables] == ["systems", "verdicts", "verdicts", "letters", "details"]
+    assert tables[1]["facts"]["seed"] == 0
+    assert {row["verdict"] for row in tables[4]["rows"]} == {"worse", "not significant"}
     out, _ = shown(capsys, *files, "-m", "RR,Success@1", "--baseline", "first", "--format", "csv", *QUICK)
     rows = list(csv.DictReader(out.splitlines()))
-    assert [float(row["p"]) for row in rows] == [row["p"] for row in tables[3]["rows"]]
+    assert [float(row["p adjusted"]) for row in rows] == [row["p adjusted"] for row in tables[4]["rows"]]
     lows = [float(row["interval low"]) if row["interval low"] else None for row in rows]
-    assert lows == [row["interval"] and row["interval"][0] for row in tables[3]["rows"]]
+    assert lows == [row["interval"] and row["interval"][0] for row in tables[4]["rows"]]
     assert None in lows
 
 
-def test_details_are_shown_on_demand(capsys: pytest.CaptureFixture[str], files: list[str]) -> None:
-    plain, _ = shown(capsys, *files, "-m", "RR", *QUICK)
-    full, _ = shown(capsys, *files, "-m", "RR", "--details", *QUICK)
-    assert "p t-test" not in plain
-    assert "p t-test" in full
+@pytest.mark.parametrize("width", [40, 60, 80, 120])
+@pytest.mark.parametrize("name", ["a-very-long-name-of-a-system-" * 4, "検索システム" * 12, "short"])
+def test_nothing_is_wider_than_the_terminal(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, files: list[str], width: int, name: str
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    names = [option for one in (f"{name}1", f"{name}2", "third") for option in ("--name", one)]
+    out, err = shown(capsys, *files, *names, *QUICK)
+    assert [line for line in (*out.splitlines(), *err.splitlines()) if cell_len(line) > width] == []
+    rows = [line.split("  ")[0] for line in out.partition("──\n")[2].splitlines()[:3]]
+    assert len(set(rows)) == 3
 
 
 def test_results_folders_are_compared_and_joined(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     save_results(small_results(queries=QUERIES), tmp_path / "one")
     out, _ = shown(capsys, str(tmp_path / "one"), "-m", "RR@10", "--baseline", "bm25", *QUICK)
-    assert "dense is worse than bm25 in RR(rel=2)@10" in out
+    assert "RR(rel=2)@10" in out
+    assert "Not decided: a decision needs at least 30 queries (n = 9)." in out
 
 
 def test_folders_about_different_data_are_refused(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
@@ -137,6 +168,10 @@ def test_folders_with_another_rel_are_refused_for_that(capsys: pytest.CaptureFix
         (["--alpha", "x"], "argument --alpha: 'x' is not a number, as in 0.05; see rankproof compare --help"),
         (["--samples", "5"], "samples is 5; pass a whole number from 100"),
         (["--equivalence", "-1"], "equivalence is -1.0; pass a difference above 0"),
+        (["--margin", "0"], "margin is 0.0; pass a difference above 0"),
+        (["--cost", "first"], "argument --cost: 'first' is not a system and its cost, as in bm25=1.4"),
+        (["--cost", "fourth=1"], "no system is called fourth; choose from: first, second, third"),
+        (["--primary", "NumRet"], "NumRet cannot be the primary measure; choose from: nDCG@10, RR@10, R@100"),
         (["--baseline", "none"], "no system is called none; choose from: first, second, third"),
         (["-m", "NumRet"], "no evaluated measure is a mean that can be compared"),
         (["-o", ""], "the output has no name"),

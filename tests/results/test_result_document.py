@@ -18,6 +18,7 @@ from rankproof import evaluate
 from rankproof._evaluation.notes import Note
 from rankproof._evaluation.result import Result
 from rankproof._results.document import ResultDocument, RunDocument
+from rankproof._results.experiment_result import DecisionSettings
 from rankproof._results.folder import load_results, save_results
 from rankproof.errors import InputError
 from support.answering_results import QUERIES, answering_results
@@ -25,9 +26,10 @@ from support.small_results import MEASURES
 
 ANYTHING = {"stage", "facts", "provenance"}
 """Objects with any content."""
-NAMED = {"measures", "gain_pp", "times_ms", "counts", "judged_documents", "sha256"}
+NAMED = {"measures", "gain_pp", "times_ms", "counts", "judged_documents", "sha256", "costs"}
 """Objects whose keys are names, and so are `per_query` of measures."""
 CAN_BE_NULL = {"systems[0].baseline", "systems[0].throughput", "chunks", "answers"}
+CAN_BE_NULL |= {"decision.primary", "decision.margin", "decision.baseline"}
 CAN_BE_MISSING = {"chunks", "answers"}
 OTHER_ERRORS = {"format", "schema"}
 Step = str | int
@@ -84,6 +86,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     result = with_note(evaluate(results.qrels, {system.name: system.run for system in systems}, MEASURES))
     answers = with_note(results.answers)
     results = replace(results, system_runs=systems, result=result, chunks=result, answers=answers, notes=("a note",))
+    settings = DecisionSettings("nDCG@10", 0.02, first.name, {first.name: 1.5})
+    results = replace(results, decision_settings=settings)
     return Path(save_results(results, tmp_path_factory.mktemp("document") / "out"))
 
 

@@ -66,11 +66,15 @@ class SystemRisk:
 
 @dataclass(frozen=True, slots=True)
 class Alternative:
-    """The system to weigh against the recommended one; the difference is its mean minus that of the recommended one."""
+    """The system to weigh against the recommended one; the difference is its mean minus that of the recommended one.
+
+    `ci` is the 95% interval, None where few queries differ; `differing` is how many do.
+    """
 
     system: str
     difference: float
     ci: Interval | None
+    differing: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -323,7 +327,8 @@ def _alternative(
     named = [data.systems.index(change.system) for change in changes if change.system is not None]
     other = named[0] if named else min(others, key=lambda at: float(short[:, at].mean()))
     differences = data.values[:, other] - data.values[:, chosen]
-    return Alternative(data.systems[other], weighted_mean(differences, data.weights), interval(differences))
+    mean, differing = weighted_mean(differences, data.weights), int(np.count_nonzero(differences))
+    return Alternative(data.systems[other], mean, interval(differences), differing)
 
 
 def _changes(draws: _MeanDraws, data: DecisionData, margin: float, chosen: int) -> list[Change]:

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 from rankproof._analysis.decision import Alternative, Costs, CostUnit, Decision, SystemRisk
 from rankproof._data.text import pluralise, shown_time
-from rankproof._statistics.intervals import Interval
 from rankproof.errors import for_message
 from rankproof.measures._base import Measure
 
@@ -83,9 +82,8 @@ def decision_sentences(decision: Decision) -> tuple[str, ...]:
 def _decided(decision: Decision) -> Iterator[str]:
     assert decision.system is not None
     chosen = decision.of(decision.system)
-    verb = "Keep" if decision.system == decision.baseline else "Ship"
     below = f"{percent(chosen.risk)} of being more than {margin_text(decision.margin, decision.measure)} below the best"
-    yield f"{verb} {for_message(chosen.name)}: {_value(decision, chosen)}; risk {below} (n = {decision.n:,})."
+    yield f"Ship {for_message(chosen.name)}: {_value(decision, chosen)}; risk {below} (n = {decision.n:,})."
     if decision.alternative is not None:
         yield _alternative_sentence(decision, chosen, decision.alternative)
     yield _change_sentence(decision)
@@ -110,13 +108,13 @@ def _difference_phrase(decision: Decision, alternative: Alternative) -> str:
     if alternative.difference == 0:
         return f"has the same {decision.measure}"
     size = points(alternative.difference, decision.measure)
-    return f"is {size} {'lower' if alternative.difference < 0 else 'higher'}{_interval(alternative.ci, decision.measure)}"
+    return f"is {size} {'lower' if alternative.difference < 0 else 'higher'}{_interval(alternative, decision.measure)}"
 
 
-def _interval(ci: Interval | None, measure: Measure) -> str:
-    if ci is None:
-        return ""
-    low, high = (f"{100 * end:z.1f}" if measure.is_fraction else f"{end:.3g}" for end in ci)
+def _interval(alternative: Alternative, measure: Measure) -> str:
+    if alternative.ci is None:
+        return f" ({pluralise(alternative.differing, 'query differs', 'queries differ')})"
+    low, high = (f"{100 * end:z.1f}" if measure.is_fraction else f"{end:.3g}" for end in alternative.ci)
     return f" (95% CI {low} to {high})"
 
 

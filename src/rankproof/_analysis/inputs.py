@@ -16,7 +16,7 @@ from rankproof._evaluation.evaluate import MeasuresLike, evaluate_runs
 from rankproof._evaluation.inputs import RunSources, read_judgements
 from rankproof._evaluation.options import EvaluateOptions
 from rankproof._evaluation.result import Result, inputs_of
-from rankproof._results.experiment_result import COLLAPSE_KEY, ExperimentResult, SystemRun
+from rankproof._results.experiment_result import COLLAPSE_KEY, DecisionSettings, ExperimentResult, SystemRun
 from rankproof.errors import UsageError, for_message
 
 
@@ -42,6 +42,7 @@ class AnalysisInput:
     skip_missing: bool = False
     ranked_lists_cache: dict[str, Any] = field(init=False, default_factory=dict, repr=False)
     dataset: str = ""
+    decision_settings: DecisionSettings = field(default_factory=DecisionSettings)
 
     @property
     def options(self) -> EvaluateOptions:
@@ -142,6 +143,7 @@ def input_from_results(results: ExperimentResult) -> AnalysisInput:
         system_runs=results.system_runs,
         documents=_count(results.provenance.get("documents")),
         dataset=str(results.provenance.get("dataset") or ""),
+        decision_settings=results.decision_settings,
     )
 
 
@@ -177,7 +179,13 @@ def join_inputs(found: Sequence[AnalysisInput]) -> AnalysisInput:
         runs={name: run for one in parts for name, run in one.runs.items()},
         snippets={doc: text for one in reversed(parts) for doc, text in one.snippets.items()},
         system_runs=tuple(system_run for one in parts for system_run in one.system_runs),
+        decision_settings=_joined_settings([one.decision_settings for one in parts]),
     )
+
+
+def _joined_settings(settings: Sequence[DecisionSettings]) -> DecisionSettings:
+    """The settings of the first experiment with the costs of all."""
+    return replace(settings[0], costs={name: cost for one in settings for name, cost in one.costs.items()})
 
 
 def _check_same_data(first: AnalysisInput, other: AnalysisInput) -> None:
@@ -202,6 +210,11 @@ def _renamed(one: AnalysisInput, names: dict[str, str]) -> AnalysisInput:
         system_runs=tuple(
             replace(system_run, name=names[system_run.name], baseline=system_run.baseline and names[system_run.baseline])
             for system_run in one.system_runs
+        ),
+        decision_settings=replace(
+            one.decision_settings,
+            baseline=one.decision_settings.baseline and names[one.decision_settings.baseline],
+            costs={names[name]: cost for name, cost in one.decision_settings.costs.items()},
         ),
     )
 

@@ -106,6 +106,18 @@ def budget_limits(text: str) -> Budget:
     return parse_budget(text)
 
 
+def system_cost(text: str) -> tuple[str, float]:
+    """The name of a system and its cost, as in bm25=1.4."""
+    name, equals, number = text.rpartition("=")
+    try:
+        cost = float(number)
+    except ValueError:
+        cost = -1.0
+    if not equals or not name or not 0 <= cost < float("inf"):
+        raise argparse.ArgumentTypeError(f"{for_message(repr(text))} is not a system and its cost, as in bm25=1.4")
+    return name, cost
+
+
 def name_list(text: str) -> list[str]:
     """Names separated by commas."""
     found = [part.strip() for part in text.split(",") if part.strip()]

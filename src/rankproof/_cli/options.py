@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rankproof._cli.arg_types import (
     add_judgement_options,
@@ -16,6 +16,7 @@ from rankproof._cli.arg_types import (
     positive_int,
     query_ids,
     single_character,
+    system_cost,
 )
 from rankproof._render.registry import RESULT_FORMATS
 from rankproof.errors import InputError, for_message
@@ -117,6 +118,22 @@ def add_sampling_options(group: argparse._ArgumentGroup, *, samples: int, of: st
         "--samples", type=positive_int, default=samples, metavar="N", help=f"number of random {of} (default: {samples})"
     )
     group.add_argument("--seed", type=nonnegative_int, default=0, metavar="N", help="random seed (default: 0)")
+
+
+def add_decision_options(group: argparse._ArgumentGroup) -> None:
+    """Adds the options of the decision which system to choose."""
+    group.add_argument("--primary", metavar="MEASURE", help="the measure that decides (default: nDCG@10)")
+    group.add_argument("--margin", type=any_float, metavar="D", help="how far below the best a system may be (default: 0.02)")
+    group.add_argument("--baseline", metavar="NAME", help="compare with this system only (default: every pair)")
+    group.add_argument(
+        "--cost", type=system_cost, action="append", metavar="NAME=N", help="cost of a system instead of its latency; repeatable"
+    )
+
+
+def decision_options(args: argparse.Namespace) -> dict[str, Any]:
+    """The arguments of `compare_inputs` for these options."""
+    costs = None if args.cost is None else dict(args.cost)
+    return {"primary": args.primary, "margin": args.margin, "baseline": args.baseline, "costs": costs}
 
 
 def add_correction_option(group: argparse._ArgumentGroup) -> None:

@@ -96,9 +96,14 @@ def note_lines(result: Result) -> list[str]:
 
 def note_machine_judgements(result: Result, terminal: Terminal) -> None:
     """Shows the notes on machine judgements; the other notes are those of `eval`."""
-    notes = (note for system in result.systems for note in system.notes if note.code == MACHINE_JUDGEMENTS)
-    for text in dict.fromkeys(note.text for note in notes):
+    for text in machine_judgement_notes(result):
         terminal.note(text)
+
+
+def machine_judgement_notes(result: Result) -> list[str]:
+    """The notes on machine judgements, each once."""
+    notes = (note for system in result.systems for note in system.notes if note.code == MACHINE_JUDGEMENTS)
+    return list(dict.fromkeys(note.text for note in notes))
 
 
 def _system_names(names: list[str], everyone: int) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -149,6 +150,7 @@ def read_experiment(path: str | os.PathLike[str]) -> Experiment:
         "name": os.path.splitext(os.path.basename(toml_file.source))[0],
         **{key: value for key, value in top.items() if key != SYSTEMS_KEY},
         "systems": _build_systems(toml_file, builder),
+        "costs": _system_costs(toml_file),
     }
     if "dataset" in top:
         settings["dataset"] = _dataset_path(toml_file, top["dataset"])
@@ -184,6 +186,21 @@ def _build_systems(toml_file: TomlFile, builder: Builder) -> Mapping[str, Stage]
     found = {name: stage for name, stage in stages.items() if not tables[name].get("hidden")}
     if not found:
         raise toml_file.error((SYSTEMS_KEY,), "every system is hidden", "remove `hidden` from at least one system")
+    return found
+
+
+def _system_costs(toml_file: TomlFile) -> dict[str, float]:
+    """The cost of each shown system that has one."""
+    found = {}
+    for name, table in toml_file.values[SYSTEMS_KEY].items():
+        if (cost := table.get("cost")) is None:
+            continue
+        if isinstance(cost, bool) or not isinstance(cost, int | float) or not 0 <= cost < math.inf:
+            raise toml_file.error(
+                (SYSTEMS_KEY, name, "cost"), "cost is not a number of at least 0", "write a number, such as 1.4"
+            )
+        if not table.get("hidden"):
+            found[name] = float(cost)
     return found
 
 

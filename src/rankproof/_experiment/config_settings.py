@@ -25,6 +25,9 @@ class SystemTable:
 
     stage: Annotated[str, Option("the kind of system")]
     hidden: Annotated[bool, Option("true for a system that is only an input of others, without results (default: false)")] = False
+    cost: Annotated[
+        float | None, Option("what the system costs, in any unit (default: the money of its calls, else its latency)")
+    ] = None
 
 
 def keys_of(part: Any) -> dict[str, Setting]:
@@ -34,7 +37,7 @@ def keys_of(part: Any) -> dict[str, Setting]:
 
 EVERY: Mapping[str, Setting] = keys_of(SystemTable)
 _TOP = keys_of(Experiment)
-TOP: Mapping[str, Setting] = {"name": _TOP["name"], **{key: _TOP[key] for key in _TOP if key != "systems"}}
+TOP: Mapping[str, Setting] = {"name": _TOP["name"], **{key: _TOP[key] for key in _TOP if key not in ("systems", "costs")}}
 
 
 def part_kind(setting: Setting) -> PartKind | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from rankproof._data.dataset import Dataset
@@ -30,6 +30,9 @@ _EXAMPLE_VALUES: Mapping[str, Any] = {
     "limit": 50,
     "collapse": "url",
     "pool": 10,
+    "primary": "nDCG@10",
+    "margin": 0.02,
+    "baseline": "bm25",
 }
 _COMMENT_COLUMN = 44
 
@@ -46,10 +49,11 @@ def top_table(experiment: Experiment) -> dict[str, Any]:
     """The keys above the systems; None for those that are not set."""
     values = {key: getattr(experiment, setting.field) for key, setting in TOP.items()}
     measures = None if experiment.measures is None else [str(measure) for measure in experiment.measures]
-    return values | {"dataset": _dataset_name(experiment.dataset), "measures": measures}
+    primary = None if experiment.primary is None else str(experiment.primary)
+    return values | {"dataset": _dataset_name(experiment.dataset), "measures": measures, "primary": primary}
 
 
-def system_tables(systems: Mapping[str, Stage]) -> dict[str, TomlTable]:
+def system_tables(systems: Mapping[str, Stage], costs: Mapping[str, float] | None = None) -> dict[str, TomlTable]:
     """Every system in order; an input that is not a system comes before the first that needs it, as a hidden system."""
     names = {stage: name for name, stage in reversed(list(systems.items()))}
     taken = set(systems)
@@ -60,7 +64,8 @@ def system_tables(systems: Mapping[str, Stage]) -> dict[str, TomlTable]:
                 names[part] = _unused_name(taken)
                 taken.add(names[part])
                 tables[names[part]] = _system_table(part, names, hidden=True)
-        tables[name] = _system_table(stage, names, hidden=False)
+        table = _system_table(stage, names, hidden=False)
+        tables[name] = replace(table, values={**table.values, "cost": costs[name]}) if costs and name in costs else table
     return tables
 
 
@@ -123,7 +128,7 @@ def _dataset_name(dataset: Dataset | StrPath) -> str:
 def experiment_toml(experiment: Experiment) -> str:
     """The experiment with every setting, without passwords and values made in Python; a comment says what is left out."""
     lines = [f"{key} = {toml_value(value)}" for key, value in top_table(experiment).items() if value is not None]
-    for name, table in system_tables(experiment.systems).items():
+    for name, table in system_tables(experiment.systems, experiment.costs).items():
         lines += ["", f"[{SYSTEMS_KEY}.{toml_key(name)}]", *(f"# {remark}" for remark in table.remarks)]
         lines += [f"{key} = {toml_value(value)}" for key, value in table.values.items()]
     return "\n".join(lines) + "\n"

@@ -12,16 +12,16 @@ from rankproof._data.grades import checked_grade_map
 from rankproof._data.row_errors import OnConflict
 from rankproof._data.table import Column, Table
 from rankproof._data.text import clip_text, pluralise
-from rankproof._data.validation import check_options
+from rankproof._data.validation import check_options, checked_number
 from rankproof._data.view import View, Viewed
 from rankproof._evaluation.result import Result
 from rankproof._formats.read import SAMPLE
 from rankproof._registry import Option
-from rankproof._results.experiment_result import SystemKind
+from rankproof._results.experiment_result import DecisionSettings, SystemKind
 from rankproof.errors import UsageError, for_message, type_phrase
 from rankproof.measures._answers import AnswerMeasure
 from rankproof.measures._base import Measure
-from rankproof.measures._parse import parse_measures
+from rankproof.measures._parse import parse_measure, parse_measures
 from rankproof.models._registry import encoder_by_name, is_ready
 from rankproof.stages._base import Stage
 from rankproof.stages._bm25 import BM25
@@ -159,7 +159,8 @@ class Experiment(Viewed):
     `dataset` is a Dataset, the path of one, or "sample"; `measures` are values or names, None means the default set. `limit`
     samples that many of the judged queries with `seed`. If the documents are chunks, `collapse` names their field with the
     document, such as a URL, and rankings and judgements are collapsed to its values; `pool` is how many chunks of a ranking
-    are collapsed.
+    are collapsed. `primary` is the measure that decides, `margin` how far below the best a system may be, `baseline` the system
+    that others are compared with, and `costs` a number for each system, in any unit, in place of its latency.
     """
 
     systems: Mapping[str, Stage]
@@ -187,6 +188,14 @@ class Experiment(Viewed):
         str | None, Option("if documents are chunks: the field of their document, such as url (default: none)")
     ] = None
     pool: Annotated[int | None, Option("number of top chunks of a ranking to collapse (default: all)", least=1)] = None
+    primary: Annotated[
+        Measure | str | None, Option("the measure that decides which system is best (default: nDCG@10)", typed=str)
+    ] = None
+    margin: Annotated[
+        float | None, Option("how far below the best a system may be, in the unit of the primary measure (default: 0.02)")
+    ] = None
+    baseline: Annotated[str | None, Option("the system to compare with (default: bm25, else the first system)")] = None
+    costs: Mapping[str, float] = field(default_factory=dict, hash=False)
 
     def _view(self) -> View:
         rows = tuple((name, clip_text(repr(stage), _SHOWN_STAGE)) for name, stage in self.systems.items())
@@ -202,10 +211,38 @@ class Experiment(Viewed):
         check_lost_answers(self.systems, measures)
         checked_grade_map(self.grade_map)
         check_options(self)
+        self._check_decision()
         if self.collapse == "":
             raise UsageError("collapse names no field", fix="specify a field of the documents, such as url, or leave it out")
         if self.pool is not None and self.collapse is None:
             raise UsageError("pool needs collapse", fix='add collapse = "url", or leave out pool')
+
+    @property
+    def decision_settings(self) -> DecisionSettings:
+        """What the experiment says about the choice of a system."""
+        primary = None if self.primary is None else str(_parsed_primary(self.primary).with_rel(self.rel))
+        return DecisionSettings(primary, self.margin, self.baseline, dict(self.costs))
+
+    def _check_decision(self) -> None:
+        if self.primary is not None:
+            object.__setattr__(self, "primary", _parsed_primary(self.primary))
+        if self.margin is not None and self.margin <= 0:
+            raise UsageError(f"margin is {self.margin:g}", fix="choose a number above 0, such as 0.02")
+        if self.baseline is not None and self.baseline not in self.systems:
+            known = ", ".join(map(for_message, self.systems))
+            raise UsageError(f"baseline is {for_message(self.baseline)}, which is no system", fix=f"choose from: {known}")
+        for name, cost in self.costs.items():
+            if name not in self.systems:
+                raise UsageError(f"costs has {for_message(str(name))}, which is no system", fix="use the names of systems")
+            checked_number(f"the cost of {for_message(name)}", cost, 0)
+
+
+def _parsed_primary(primary: Measure | str) -> Measure:
+    """The measure that decides: a mean of rankings with a better direction."""
+    measure = parse_measure(primary) if isinstance(primary, str) else primary
+    if isinstance(measure, AnswerMeasure) or measure.summary != "mean" or measure.higher_is_better is None:
+        raise UsageError(f"primary is {measure}, which cannot decide", fix="choose a mean of rankings, such as nDCG@10")
+    return measure
 
 
 def _check_dataset(dataset: Dataset | str | os.PathLike[str]) -> Dataset | str:

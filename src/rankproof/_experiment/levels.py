@@ -18,6 +18,8 @@ from rankproof._experiment.collapse import CHUNK_RULE, ChunkGrades, ChunksOfDocu
 from rankproof._experiment.experiment import Experiment
 from rankproof._experiment.runner import StageRun, StageRunner
 from rankproof.measures._base import CutoffMeasure, Measure
+from rankproof.measures._parse import parse_measures
+from rankproof.measures._registry import default_measures
 from rankproof.stages._base import Stage
 from rankproof.stages._chunked import Chunked
 from rankproof.stages._chunking import DOCUMENT
@@ -178,6 +180,16 @@ def _short_rankings(ranks: ChunkRanks, run: Run, enough: int) -> Sequence[int]:
     return [count for count, (chunks, _) in pairs if len(chunks) >= ranks.max_chunks and count < enough]
 
 
+def _measures(experiment: Experiment, qrels: Qrels) -> list[Measure] | None:
+    """The measures of the rankings with the primary one, None for the default set."""
+    named = ranking_measures(experiment.measures)
+    if experiment.primary is None:
+        return named
+    highest = max((grade for grades in qrels.values() for grade in grades.values()), default=0)
+    primary = parse_measures([experiment.primary])
+    return list(dict.fromkeys([*(named or default_measures(highest)), *primary]))
+
+
 @dataclass(frozen=True, eq=False, slots=True)
 class Levels:
     """The rankings and values of every system at the level of the judgements, and at chunk level.
@@ -211,7 +223,7 @@ def evaluate_levels(
     if collapse:
         runs = {name: _collapse_run(collapse, name, ids, stage_run) for name, stage_run in stage_runs.items()}
     counted = {name: run.restricted_to(judged.qrels) for name, run in runs.items()}
-    result = evaluate_runs(judged.qrels, counted, ranking_measures(experiment.measures), options)
+    result = evaluate_runs(judged.qrels, counted, _measures(experiment, judged.qrels), options)
     ranks = chunk_rankings(stage_runs, runner, collapse)
     chunks = evaluate_chunks(ranks, dataset, [one.measure for one in result.systems[0].measures.values()], ids, options)
     return Levels(

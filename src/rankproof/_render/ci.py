@@ -70,7 +70,7 @@ def _step_checks(
             continue
         verdict = str(row["verdict"])
         own = verdict if row["system"] == system_run.name else swapped(verdict)
-        baseline, p = results.result.means[system_run.baseline][measure], row["p"]
+        baseline, p = results.result.means[system_run.baseline][measure], row["p adjusted"]
         p_text = format_p(p if isinstance(p, float) else 1.0)
         numbers = f"{measure} {value:.4f} against {baseline:.4f} of {for_message(system_run.baseline)}, {p_text}"
         sentence = f"{for_message(system_run.name)}: {own} ({numbers})"

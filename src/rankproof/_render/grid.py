@@ -22,6 +22,15 @@ class Cell:
 
 
 @dataclass(frozen=True, slots=True)
+class GridColumn:
+    """A column; the highest `drop_order` is dropped first if the width is too small."""
+
+    title: str
+    cells: tuple[Cell, ...]
+    drop_order: int
+
+
+@dataclass(frozen=True, slots=True)
 class Grid:
     """Cells by row and column; `corner` is the title of the row names.
 

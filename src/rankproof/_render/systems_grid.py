@@ -3,26 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from rankproof._analysis.values import deepest_recall
 from rankproof._data.text import shown_time
 from rankproof._evaluation.result import MeasureResult, Result
-from rankproof._render.grid import MISSING, Cell, Grid, format_value, measure_label, summary_grid
+from rankproof._render.grid import MISSING, Cell, Grid, GridColumn, format_value, measure_label, summary_grid
 from rankproof._results.experiment_result import ExperimentResult, SystemRun
 
 COST_COLUMNS = ("index s", "index MB", "queries/s")
 STAGE_MARK = "†"
 """Marks the main measure of the system's stage."""
-
-
-@dataclass(frozen=True, slots=True)
-class GridColumn:
-    """A column; the highest `drop_order` is dropped first if the width is too small."""
-
-    title: str
-    cells: tuple[Cell, ...]
-    drop_order: int
 
 
 def systems_grid(results: ExperimentResult, fits: Callable[[Grid], bool] = lambda grid: True) -> Grid:

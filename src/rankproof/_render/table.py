@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rankproof._data.table import CellValue, ColumnKind, Table
 from rankproof._data.text import MIN_SHOWN_P
@@ -75,7 +75,12 @@ def _add_sentences(table: Table, printer: TablePrinter) -> None:
 
 def as_json(tables: Sequence[Table], options: RenderOptions) -> str:
     """Every table with its rows as records, at full precision."""
-    plain = [
+    return escape_json(json.dumps({"tables": plain_tables(tables)}, ensure_ascii=False, indent=1, allow_nan=False)) + "\n"
+
+
+def plain_tables(tables: Sequence[Table]) -> list[dict[str, Any]]:
+    """Each table as JSON."""
+    return [
         {
             "name": table.name,
             "title": table.title,
@@ -87,7 +92,6 @@ def as_json(tables: Sequence[Table], options: RenderOptions) -> str:
         }
         for table in tables
     ]
-    return escape_json(json.dumps({"tables": plain}, ensure_ascii=False, indent=1, allow_nan=False)) + "\n"
 
 
 def as_csv(tables: Sequence[Table], options: RenderOptions) -> str:

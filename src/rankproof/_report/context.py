@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from rankproof._analysis.audit.unjudged import UnjudgedDocuments, find_unjudged
-from rankproof._analysis.compare.comparison import Comparison, PairRecord, compare_inputs
+from rankproof._analysis.compare.comparison import Comparison, compare_inputs
+from rankproof._analysis.compare.tables import PairRecord
 from rankproof._analysis.inputs import AnalysisInput, input_from_results
 from rankproof._analysis.pareto import ranking_systems
 from rankproof._analysis.segments import SegmentOptions

@@ -118,6 +118,16 @@ class AnswersDocument:
     judged_documents: Mapping[str, str]
 
 
+@dataclass(frozen=True, slots=True)
+class DecisionDocument:
+    """What the experiment says about the choice of a system; null stands for the default."""
+
+    primary: str | None
+    margin: float | None
+    baseline: str | None
+    costs: Mapping[str, float]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResultDocument:
     """The whole document."""
@@ -135,4 +145,5 @@ class ResultDocument:
     answers: AnswersDocument | None = None
     notes: tuple[str, ...]
     provenance: Mapping[str, Any]
+    decision: DecisionDocument
     sha256: Mapping[str, str] | None = None

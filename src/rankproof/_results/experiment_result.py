@@ -82,6 +82,19 @@ class SystemRun(Viewed):
         return {"mean": float(values.mean()), "p50": p50, "p95": p95, "p99": p99}
 
 
+@dataclass(frozen=True, slots=True)
+class DecisionSettings:
+    """What an experiment says about the choice of a system: the primary measure, the margin, the baseline, and costs by system.
+
+    None stands for the default.
+    """
+
+    primary: str | None = None
+    margin: float | None = None
+    baseline: str | None = None
+    costs: Mapping[str, float] = field(default_factory=dict, hash=False)
+
+
 @dataclass(frozen=True, eq=False, slots=True, repr=False)
 class ExperimentResult(ViewedTables):
     """The results of an experiment: everything that analyses and reports need, in memory or loaded from a results folder.
@@ -111,6 +124,7 @@ class ExperimentResult(ViewedTables):
     urls: Mapping[str, str] = field(default_factory=dict)
     titles: Mapping[str, int] = field(default_factory=dict)
     judged_documents: Mapping[str, str] = field(default_factory=dict)
+    decision_settings: DecisionSettings = field(default_factory=DecisionSettings)
 
     def compare(self, **options: Any) -> Comparison:
         """Which system to choose, and which differences are real; the options are those of `rankproof.compare`."""

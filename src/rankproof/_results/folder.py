@@ -9,6 +9,7 @@ import os
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import asdict
 from typing import Any, get_args
 
 from rankproof._data import format_versions
@@ -30,7 +31,6 @@ from rankproof._io.json_fields import read_fields
 from rankproof._io.open import StrPath, decode_line, open_source, path_text, read_all_bytes
 from rankproof._io.paths import file_names
 from rankproof._io.strict_json import JsonObject
-from rankproof._results.csv_files import GROUP_COLUMNS, answers_csv, chunks_csv, per_query_csv, summary_csv
 from rankproof._results.document import (
     ANSWERS_CSV_FILE,
     ANSWERS_FILE,
@@ -50,10 +50,8 @@ from rankproof._results.document import (
     SUMMARY_FILE,
     ResultDocument,
 )
-from rankproof._results.experiment_result import TIME_COLUMNS, ExperimentResult, SystemRun
+from rankproof._results.experiment_result import TIME_COLUMNS, DecisionSettings, ExperimentResult, SystemRun
 from rankproof._results.from_json import DocumentReader
-from rankproof._results.recompute import differences, recomputed
-from rankproof._results.to_json import document_text, results_document
 from rankproof.errors import InputError, UsageError, for_message, type_phrase
 
 
@@ -113,6 +111,8 @@ def _mean_values(result: Result, system: str) -> dict[str, Any]:
 
 def _segment_means(results: ExperimentResult, result: Result, system: str) -> Iterator[tuple[str, Any]]:
     """The means by each field that some question has; a question without the field is in no segment."""
+    from rankproof._results.csv_files import GROUP_COLUMNS
+
     for field in GROUP_COLUMNS:
         values = {query: results.texts[query].fields.get(field) for query in result.queries}
         groups = sorted({value for value in values.values() if isinstance(value, str) and value.strip()})
@@ -162,6 +162,8 @@ def check_unchanged(folder: str, digests: JsonObject, names: Iterable[str]) -> N
 
 def load_results(path: StrPath) -> ExperimentResult:
     """Loads a results folder; its values are computed again from its files, and a value that differs is an error."""
+    from rankproof._results.recompute import recomputed
+
     folder = path_text(path)
     recover_folder(os.path.realpath(folder))
     values = read_document(folder)
@@ -186,6 +188,7 @@ def load_results(path: StrPath) -> ExperimentResult:
         provenance=document.provenance,
         notes=document.notes,
         rel=document.rel,
+        decision_settings=DecisionSettings(**asdict(document.decision)),
         chunks=reader.chunk_values(result),
         answers=reader.answer_values(system_runs),
         judged_documents=document.answers.judged_documents if document.answers else {},
@@ -202,6 +205,8 @@ def load_results(path: StrPath) -> ExperimentResult:
 
 def _check_values(reader: DocumentReader, results: ExperimentResult, values: JsonObject) -> None:
     """Refuses a document with a value that its files do not give."""
+    from rankproof._results.recompute import differences
+
     for path, stored, expected in differences(results, values.plain):
         what = f"{for_message(path)} is {_value_text(stored)}, but the files of the folder give {_value_text(expected)}"
         raise reader.error(what, "restore the original file, or run the experiment again")
@@ -298,6 +303,8 @@ def save_results(results: ExperimentResult, path: StrPath, *, findings: Sequence
     """
     if not isinstance(results, ExperimentResult):
         raise UsageError(f"results cannot be {type_phrase(results)}", fix="pass an ExperimentResult, as rankproof.run gives it")
+    from rankproof._results.to_json import document_text, results_document
+
     goal = path_text(path)
     if not overwrite:
         check_results_folder(goal)
@@ -325,6 +332,8 @@ def _has_answers(results: ExperimentResult) -> bool:
 
 
 def _text_files(results: ExperimentResult, findings: Sequence[str]) -> dict[str, str]:
+    from rankproof._results.csv_files import answers_csv, chunks_csv, per_query_csv, summary_csv
+
     texts = {SUMMARY_FILE: summary_csv(results), PER_QUERY_FILE: per_query_csv(results), EXPERIMENT_FILE: results.experiment}
     if results.chunks:
         texts[CHUNKS_FILE] = chunks_csv(results, results.chunks)

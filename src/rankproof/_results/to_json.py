@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any
 
 from rankproof._data import format_versions
@@ -15,6 +16,7 @@ from rankproof._results.document import (
     PER_QUERY_KEYS,
     AnswersDocument,
     CountDocument,
+    DecisionDocument,
     IndexDocument,
     MeasureDocument,
     ResultDocument,
@@ -51,6 +53,7 @@ def results_document(
         answers=None if results.answers is None else _answers(results, results.answers),
         notes=results.notes,
         provenance=dict(results.provenance),
+        decision=DecisionDocument(**asdict(results.decision_settings)),
         sha256=sha256,
     )
     plain: dict[str, Any] = plain_fields(document, frozenset() if per_query else PER_QUERY_KEYS)

@@ -117,7 +117,7 @@ def compare(
     return [
         *shown,
         letters_table(joined, found, options.describe(n, tests), notes, facts),
-        details_table(found, notes, facts),
+        details_table(found, joined.measures[0], notes, facts),
     ]
 
 

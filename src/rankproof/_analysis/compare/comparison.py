@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -26,80 +26,35 @@ from rankproof._analysis.compare.pairs import (
     JoinedValues,
     MeasuresLike,
     PairComparison,
-    Verdict,
     check_margin,
     common_values,
     compare_named_pairs,
     compare_pairs,
-    swapped,
 )
-from rankproof._analysis.compare.tables import comparison_facts, details_table, verdict_table
+from rankproof._analysis.compare.tables import (
+    PairRecord,
+    against_baseline,
+    comparison_facts,
+    details_table,
+    pair_record,
+    systems_table,
+    verdict_table,
+)
 from rankproof._analysis.decision import MARGIN, Decision, DecisionData, decide
 from rankproof._analysis.inputs import AnalysisInput, checked_system
 from rankproof._analysis.values import has_winner
 from rankproof._data.arrays import FloatArray
-from rankproof._data.table import CellValue, Column, Table
+from rankproof._data.table import Table
 from rankproof._data.text import pluralise
 from rankproof._data.view import View, ViewedTables
 from rankproof._evaluation.evaluate import evaluate_runs
 from rankproof._evaluation.result import Result, SystemResult
-from rankproof._statistics.correction import CORRECTION_NAMES
 from rankproof._statistics.intervals import Interval, enough_differ, mean_interval
 from rankproof.errors import UsageError, for_message
 from rankproof.measures._base import Measure
 from rankproof.measures._parse import parse_measure, parse_measures
 
 USUAL_PRIMARY = "nDCG@10"
-
-
-@dataclass(frozen=True, slots=True)
-class PairRecord:
-    """Two systems under one measure: the difference is the mean of `system` minus that of `other`.
-
-    `ci` is None where there is no interval. `p` is not corrected, `p_adjusted` is corrected for all pairs of the measure.
-    `detectable` is the difference with 80% power, `needed` the queries for 80% power at the observed difference. `exploratory`
-    marks a measure other than the primary one.
-    """
-
-    measure: str
-    system: str
-    other: str
-    value: float
-    other_value: float
-    difference: float
-    ci: Interval | None
-    p: float
-    p_adjusted: float
-    p_equivalence: float | None
-    verdict: Verdict
-    effect: float | None
-    wins: int
-    ties: int
-    losses: int
-    detectable: float | None
-    needed: int | None
-    n: int
-    exploratory: bool
-
-    def swapped(self) -> PairRecord:
-        """The same pair from the side of the other system."""
-        return replace(
-            self,
-            system=self.other,
-            other=self.system,
-            value=self.other_value,
-            other_value=self.value,
-            difference=0.0 - self.difference,
-            ci=None if self.ci is None else (0.0 - self.ci[1], 0.0 - self.ci[0]),
-            verdict=swapped(self.verdict),
-            effect=None if self.effect is None else 0.0 - self.effect,
-            wins=self.losses,
-            losses=self.wins,
-        )
-
-    def to_dict(self) -> dict[str, Any]:
-        """The pair as JSON."""
-        return asdict(self)
 
 
 @dataclass(frozen=True, eq=False, slots=True, repr=False)
@@ -120,6 +75,7 @@ class Comparison(ViewedTables):
     left_out: tuple[str, ...]
     notes: tuple[str, ...]
     method: str
+    options: CompareOptions
     table: Table
     tables: tuple[Table, ...]
 
@@ -135,7 +91,7 @@ class Comparison(ViewedTables):
 
     def against_baseline(self, measure: str | None = None) -> dict[str, PairRecord]:
         """Each system but the baseline, compared with it by a measure (default: the primary one)."""
-        return _against(self.pairs, self.baseline, measure or self.primary)
+        return against_baseline(self.pairs, self.baseline, measure or self.primary)
 
     def _frame_columns(self) -> dict[str, Any]:
         """A row for each pair of systems under each measure."""
@@ -176,17 +132,19 @@ def compare_inputs(
 
     Without `baseline`, all pairs are tested; with it, only pairs with the baseline; with `pairs`, only those. `margin` is how far
     below the best a system may be, by default 0.02. `costs` has a number for each system; without it money or the latency decides
-    among good systems.
+    among good systems. What is None is taken from the settings of the experiment.
     """
-    options = options or CompareOptions()
-    margin = MARGIN if margin is None else check_margin("margin", margin)
+    options, settings = options or CompareOptions(), inputs.decision_settings
+    margin = check_margin("margin", next(one for one in (margin, settings.margin, MARGIN) if one is not None))
     answering = [name for name in inputs.systems if name not in systems_with_rankings(inputs)]
     inputs = only_systems(inputs, systems_with_rankings(inputs)) if answering else inputs
+    baseline = settings.baseline if baseline is None and settings.baseline in inputs.systems else baseline
     given = None if baseline is None else checked_system(inputs, baseline)
+    primary = _settings_primary(inputs) if primary is None and measures is None else primary
     inputs = _with_measures(inputs, primary, measures)
     empty = systems_without_documents(inputs)
     kept = only_systems(inputs, [name for name in inputs.systems if name not in empty])
-    costs_of = system_costs(inputs, costs)
+    costs_of = system_costs(inputs, _known_costs(inputs) if costs is None else costs)
     if not kept.systems:
         return _nothing_retrieved(inputs, primary, margin)
     joined = _primary_first(common_values(kept.result, measures), primary)
@@ -202,7 +160,7 @@ def compare_inputs(
         failed=failed_shares(kept),
         judged_only=judged_only_values(kept, kept.result, name, joined.queries),
     )
-    decision = decide(data, margin=margin, baseline=shown_baseline, interval=_interval_of(joined, options), seed=options.seed)
+    decision = decide(data, margin=margin, baseline=shown_baseline, interval=_interval_of(joined), seed=options.seed)
     if not decision.decided:
         decision = with_pairs_to_judge(kept, decision)
     notes = (
@@ -212,6 +170,17 @@ def compare_inputs(
         *_power_notes(found, joined, options),
     )
     return _comparison(joined, decision, found, given is not None, empty, notes, options)
+
+
+def _settings_primary(inputs: AnalysisInput) -> str | None:
+    """The primary measure of the experiment, if it was evaluated."""
+    primary = inputs.decision_settings.primary
+    return primary if all(primary in system.measures for system in inputs.result.systems) else None
+
+
+def _known_costs(inputs: AnalysisInput) -> dict[str, float]:
+    """The costs that the experiment gives for these systems."""
+    return {name: cost for name, cost in inputs.decision_settings.costs.items() if name in inputs.systems}
 
 
 def _with_measures(inputs: AnalysisInput, primary: str | Measure | None, measures: MeasuresLike) -> AnalysisInput:
@@ -275,11 +244,11 @@ def _tested(
     return compare_pairs(joined, baseline, options) if pairs is None else compare_named_pairs(joined, pairs, options)
 
 
-def _interval_of(joined: JoinedValues, options: CompareOptions) -> Any:
+def _interval_of(joined: JoinedValues) -> Callable[[FloatArray], Interval | None]:
+    """The 95% interval of a mean difference, None where few queries differ."""
+
     def interval(differences: FloatArray) -> Interval | None:
-        if not enough_differ(differences):
-            return None
-        return mean_interval(differences, level=1 - options.alpha, weights=joined.weights)
+        return mean_interval(differences, weights=joined.weights) if enough_differ(differences) else None
 
     return interval
 
@@ -300,7 +269,7 @@ def _comparison(
 ) -> Comparison:
     names, primary = tuple(map(str, joined.measures)), str(joined.measures[0])
     tests = sum(one.observed.measure == joined.measures[0] for one in found)
-    pairs = tuple(_record(one, primary) for one in found)
+    pairs = tuple(pair_record(one, primary) for one in found)
     values = {
         system: {name: _mean(joined, at, place) for place, name in enumerate(names)} for at, system in enumerate(joined.systems)
     }
@@ -315,38 +284,14 @@ def _comparison(
         left_out=empty,
         notes=notes,
         method=method,
-        table=_systems_table(decision, pairs, values, options),
+        options=options,
+        table=systems_table(decision, pairs, values, options),
         tables=tuple(_details(joined, decision.baseline if named else None, found, notes, options)) if found else (),
     )
 
 
 def _mean(joined: JoinedValues, system: int, measure: int) -> float:
     return joined.measures[measure].summarise(joined.values[measure, :, system], joined.weights)
-
-
-def _record(found: PairComparison, primary: str) -> PairRecord:
-    observed, paired = found.observed, found.observed.differences
-    return PairRecord(
-        measure=str(observed.measure),
-        system=observed.one,
-        other=observed.other,
-        value=observed.value,
-        other_value=observed.other_value,
-        difference=paired.mean,
-        ci=observed.interval,
-        p=observed.p,
-        p_adjusted=found.p,
-        p_equivalence=found.equivalence_p,
-        verdict=found.verdict,
-        effect=paired.effect,
-        wins=paired.wins,
-        ties=paired.ties,
-        losses=paired.losses,
-        detectable=found.detectable,
-        needed=found.needed,
-        n=paired.n,
-        exploratory=str(observed.measure) != primary,
-    )
 
 
 def _details(
@@ -363,43 +308,7 @@ def _details(
         of_measure = [one for one in found if one.observed.measure == measure]
         yield verdict_table(measure, baseline, of_measure, options, facts)
     yield letters_table(joined, found, options.describe(len(joined.queries), tests), notes, facts)
-    yield details_table(found, notes, facts)
-
-
-def _against(pairs: Sequence[PairRecord], baseline: str | None, measure: str) -> dict[str, PairRecord]:
-    sided = (pair if pair.other == baseline else pair.swapped() for pair in pairs if baseline in (pair.system, pair.other))
-    return {pair.system: pair for pair in sided if pair.measure == measure}
-
-
-def _systems_table(
-    decision: Decision, pairs: Sequence[PairRecord], values: Mapping[str, Mapping[str, float]], options: CompareOptions
-) -> Table:
-    """A row for each system: its value, the difference from the baseline with interval and p, its cost, and its risk."""
-    primary, baseline = str(decision.measure), decision.baseline
-    against = _against(pairs, baseline, primary)
-    others = [name for name in next(iter(values.values()), {}) if name != primary]
-    costs = {"ms": "ms p50", "money": "money per query", "given": "cost"}
-    columns = (
-        Column("system"),
-        Column(primary, "value", "mean of the primary measure"),
-        Column("difference", "difference", f"mean minus that of the baseline ({baseline})"),
-        Column(f"{options.percent} CI", "interval", "of the difference, for this pair alone"),
-        Column("p", "p", f"of the difference, {'paired t-test' if options.test == 't' else 'sign-flip test'}, not corrected"),
-        Column(f"p {CORRECTION_NAMES[options.correction]}", "p", "corrected for all tests of the primary measure"),
-        Column("verdict", about="on the system against the baseline"),
-        Column(costs[decision.cost_unit] if decision.cost_unit else "cost", "number"),
-        Column("risk", "share", "probability of being more than the margin below the best"),
-        *(Column(name, "value", "mean of an exploratory measure") for name in others),
-    )
-    rows: list[tuple[CellValue, ...]] = []
-    for one in decision.systems:
-        pair = against.get(one.name)
-        tested = (None,) * 5 if pair is None else (pair.difference, pair.ci, pair.p, pair.p_adjusted, pair.verdict)
-        rows.append((one.name, one.value, *tested, one.cost, one.risk, *(values[one.name][name] for name in others)))
-    title = f"{primary} of each system (n = {pluralise(decision.n, 'query', 'queries')})"
-    at = [one.name for one in decision.systems].index(decision.system) if decision.system is not None else None
-    marked = frozenset() if at is None else frozenset({at})
-    return Table("systems", title, columns, tuple(rows), decision.sentences, highlighted=marked, verdict_first=True)
+    yield details_table(found, joined.measures[0], notes, facts)
 
 
 def _nothing_retrieved(inputs: AnalysisInput, primary: str | Measure | None, margin: float) -> Comparison:

@@ -1,16 +1,25 @@
-"""Tables and sentences of a comparison."""
+"""Records, tables and sentences of a comparison."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from rankproof._analysis.compare.pairs import CompareOptions, JoinedValues, ObservedDifference, PairComparison, Verdict
+from rankproof._analysis.compare.pairs import (
+    CompareOptions,
+    JoinedValues,
+    ObservedDifference,
+    PairComparison,
+    Verdict,
+    swapped,
+)
+from rankproof._analysis.decision import Decision
 from rankproof._analysis.values import format_points
 from rankproof._data.table import CellValue, Column, Table
 from rankproof._data.text import format_p, pluralise
 from rankproof._statistics.correction import CORRECTION_NAMES
-from rankproof._statistics.intervals import MIN_DIFFERENT
+from rankproof._statistics.intervals import MIN_DIFFERENT, Interval
 from rankproof._statistics.paired import POWER
 from rankproof.errors import for_message
 from rankproof.measures._base import Measure
@@ -81,7 +90,8 @@ def verdict_table(
     columns = (
         Column("pair" if baseline is None else "system", about="first and second system, or the system against the baseline"),
         Column("difference", "difference", "mean of the first system minus mean of the second"),
-        Column("p", "p", "two-sided, corrected for all pairs of the measure"),
+        Column("p", "p", "two-sided, not corrected"),
+        Column("p adjusted", "p", "corrected for all pairs of the measure"),
         Column("verdict", about="on the first system"),
         Column(
             f"{options.percent} interval",
@@ -90,7 +100,8 @@ def verdict_table(
         ),
     )
     cells = tuple(
-        (_name(one, baseline), one.observed.differences.mean, one.p, one.verdict, one.observed.interval) for one in rows
+        (_name(one, baseline), one.observed.differences.mean, one.observed.p, one.p, one.verdict, one.observed.interval)
+        for one in rows
     )
     against = "" if baseline is None else f" to {for_message(baseline)}"
     title = f"{measure}: which differences{against} are significant (n = {pluralise(facts['n'], 'query', 'queries')})"
@@ -111,7 +122,8 @@ DETAILS = (
     Column("interval", "interval", "of the difference, for this pair alone"),
     Column("p randomisation", "p", "sign-flip randomisation test, two-sided, not corrected"),
     Column("p t-test", "p", "paired t-test, two-sided, not corrected; empty if the difference is the same for every query"),
-    Column("p", "p", "of the chosen test, corrected for all pairs of the measure"),
+    Column("p", "p", "of the chosen test, not corrected"),
+    Column("p adjusted", "p", "corrected for all pairs of the measure"),
     Column("p equivalence", "p", "two one-sided t-tests with the margin, corrected"),
     Column("d", "number", "Cohen's d: mean difference divided by its standard deviation"),
     Column("wins", "count", "queries on which the system's value is higher"),
@@ -121,12 +133,13 @@ DETAILS = (
     Column("needed", "count", "queries needed for 80% power at the observed difference"),
     Column("n", "count", "queries"),
     Column("verdict"),
+    Column("exploratory", "flag", "whether another measure decides"),
 )
 
 
-def details_table(found: Sequence[PairComparison], notes: Sequence[str], facts: Facts) -> Table:
+def details_table(found: Sequence[PairComparison], primary: Measure, notes: Sequence[str], facts: Facts) -> Table:
     """All numbers of every pair under every measure."""
-    rows = tuple(map(_details_row, found))
+    rows = tuple((*_details_row(one), one.observed.measure != primary) for one in found)
     title = f"All numbers of every pair (n = {pluralise(facts['n'], 'query', 'queries')})"
     return Table("details", title, DETAILS, rows, (), tuple(notes), dict(facts))
 
@@ -143,7 +156,7 @@ def _details_row(found: PairComparison) -> tuple[CellValue, ...]:
             paired.mean,
             observed.interval,
         ),
-        *(observed.randomisation_p, observed.t_p, found.p, found.equivalence_p),
+        *(observed.randomisation_p, observed.t_p, observed.p, found.p, found.equivalence_p),
         *(paired.effect, paired.wins, paired.ties, paired.losses, found.detectable, found.needed, paired.n, found.verdict),
     )
 
@@ -165,3 +178,116 @@ def comparison_facts(joined: JoinedValues, options: CompareOptions, tests: int) 
         "power": POWER,
         "seed": options.seed,
     }
+
+
+@dataclass(frozen=True, slots=True)
+class PairRecord:
+    """Two systems under one measure: the difference is the mean of `system` minus that of `other`.
+
+    `ci` is None where there is no interval. `p` is not corrected, `p_adjusted` is corrected for all pairs of the measure.
+    `detectable` is the difference with 80% power, `needed` the queries for 80% power at the observed difference. `exploratory`
+    marks a measure other than the primary one.
+    """
+
+    measure: str
+    system: str
+    other: str
+    value: float
+    other_value: float
+    difference: float
+    ci: Interval | None
+    p: float
+    p_adjusted: float
+    p_equivalence: float | None
+    verdict: Verdict
+    effect: float | None
+    wins: int
+    ties: int
+    losses: int
+    detectable: float | None
+    needed: int | None
+    n: int
+    exploratory: bool
+
+    def swapped(self) -> PairRecord:
+        """The same pair from the side of the other system."""
+        return replace(
+            self,
+            system=self.other,
+            other=self.system,
+            value=self.other_value,
+            other_value=self.value,
+            difference=0.0 - self.difference,
+            ci=None if self.ci is None else (0.0 - self.ci[1], 0.0 - self.ci[0]),
+            verdict=swapped(self.verdict),
+            effect=None if self.effect is None else 0.0 - self.effect,
+            wins=self.losses,
+            losses=self.wins,
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """The pair as JSON."""
+        return asdict(self)
+
+
+def pair_record(found: PairComparison, primary: str) -> PairRecord:
+    """The pair as a record; `primary` is the measure that decides."""
+    observed, paired = found.observed, found.observed.differences
+    return PairRecord(
+        measure=str(observed.measure),
+        system=observed.one,
+        other=observed.other,
+        value=observed.value,
+        other_value=observed.other_value,
+        difference=paired.mean,
+        ci=observed.interval,
+        p=observed.p,
+        p_adjusted=found.p,
+        p_equivalence=found.equivalence_p,
+        verdict=found.verdict,
+        effect=paired.effect,
+        wins=paired.wins,
+        ties=paired.ties,
+        losses=paired.losses,
+        detectable=found.detectable,
+        needed=found.needed,
+        n=paired.n,
+        exploratory=str(observed.measure) != primary,
+    )
+
+
+def against_baseline(pairs: Sequence[PairRecord], baseline: str | None, measure: str) -> dict[str, PairRecord]:
+    """Each system but the baseline, compared with it by one measure."""
+    sided = (pair if pair.other == baseline else pair.swapped() for pair in pairs if baseline in (pair.system, pair.other))
+    return {pair.system: pair for pair in sided if pair.measure == measure}
+
+
+def systems_table(
+    decision: Decision, pairs: Sequence[PairRecord], values: Mapping[str, Mapping[str, float]], options: CompareOptions
+) -> Table:
+    """A row for each system: its value, the difference from the baseline with interval and p, its cost, and its risk."""
+    primary, baseline = str(decision.measure), decision.baseline
+    against = against_baseline(pairs, baseline, primary)
+    others = [name for name in next(iter(values.values()), {}) if name != primary]
+    costs = {"ms": "ms p50", "money": "money per query", "given": "cost"}
+    columns = (
+        Column("system"),
+        Column(primary, "value", "mean of the primary measure"),
+        Column("difference", "difference", f"mean minus that of the baseline ({baseline})"),
+        Column(f"{options.percent} CI", "interval", "of the difference, for this pair alone"),
+        Column("p", "p", f"of the difference, {'paired t-test' if options.test == 't' else 'sign-flip test'}, not corrected"),
+        Column("p adjusted", "p", f"{CORRECTION_NAMES[options.correction]}, for all tests of the primary measure"),
+        Column("verdict", about="on the system against the baseline"),
+        Column(costs[decision.cost_unit] if decision.cost_unit else "cost", "number"),
+        Column("risk", "share", "probability of being more than the margin below the best"),
+        *(Column(name, "value", "mean of an exploratory measure") for name in others),
+    )
+    rows: list[tuple[CellValue, ...]] = []
+    for one in decision.systems:
+        pair = against.get(one.name)
+        tested = (None,) * 5 if pair is None else (pair.difference, pair.ci, pair.p, pair.p_adjusted, pair.verdict)
+        rows.append((one.name, one.value, *tested, one.cost, one.risk, *(values[one.name][name] for name in others)))
+    title = f"{primary} of each system (n = {pluralise(decision.n, 'query', 'queries')})"
+    at = [one.name for one in decision.systems].index(decision.system) if decision.system is not None else None
+    marked = frozenset() if at is None else frozenset({at})
+    return Table("systems", title, columns, tuple(rows), decision.sentences, highlighted=marked, verdict_first=True)

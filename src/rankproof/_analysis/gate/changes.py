@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from rankproof._analysis.compare.comparison import Comparison, PairRecord, compare_inputs
+from rankproof._analysis.compare.comparison import Comparison, compare_inputs
 from rankproof._analysis.compare.pairs import CompareOptions
+from rankproof._analysis.compare.tables import PairRecord
 from rankproof._analysis.gate.baseline import SavedValues
 from rankproof._analysis.inputs import AnalysisInput
 from rankproof._evaluation.result import MeasureResult, SystemResult

@@ -1,36 +1,41 @@
-"""`rankproof compare`: tests which differences between systems are significant."""
+"""`rankproof compare`: which system to choose, and which differences between systems are significant."""
 
 from __future__ import annotations
 
 import argparse
+from typing import TYPE_CHECKING
 
 from rankproof._cli.arg_types import any_float, positive_int
 from rankproof._cli.command import Command
-from rankproof._cli.inputs import MAIN_MEASURES, add_analysis_options, read_input, show_tables
-from rankproof._cli.options import add_correction_option, add_sampling_options
-from rankproof._cli.output import note_machine_judgements
-from rankproof._cli.terminal import Terminal
+from rankproof._cli.inputs import MAIN_MEASURES, add_analysis_options, read_input
+from rankproof._cli.options import add_correction_option, add_decision_options, add_sampling_options, decision_options
+from rankproof._cli.output import machine_judgement_notes, write_or_show
+from rankproof._cli.terminal import STDOUT, Terminal
 
-USAGE = "QRELS RUN RUN… | RESULTS… [--baseline NAME] [-m MEASURES] [options]"
+if TYPE_CHECKING:
+    from rankproof._analysis.compare.comparison import Comparison
+    from rankproof._analysis.inputs import AnalysisInput
+
+USAGE = "QRELS RUN RUN… | RESULTS… [--primary MEASURE] [-m MEASURES] [options]"
 EXAMPLES = """\
 examples:
   rankproof compare qrels.txt bm25.run dense.run hybrid.run
-  rankproof compare results/ --baseline bm25 -m nDCG@10
-  rankproof compare old-results/ new-results/ --equivalence 0.01
-  rankproof compare qrels.txt a.run b.run --test t --correction bh --alpha 0.01
+  rankproof compare results/ --primary RR@10 --margin 0.01
+  rankproof compare old-results/ new-results/ --details
+  rankproof compare results/ --cost bm25=1 --cost dense=4
   rankproof compare results/ --format latex -o table.tex
   rankproof compare results/ --format csv -o every-number.csv
 
-Without -m: nDCG@10, RR@10 and R@100. Each measure and pair is a test, and each additional test
-lowers the power of all: select the measures you need, and a baseline if you have one.
-csv has only the table of all numbers; json has every table"""
+One measure decides (--primary); other measures are exploratory. Without -m:
+nDCG@10, RR@10 and R@100. json has the decision and every table, csv only the
+table of all numbers. How the decision is made: docs/decision.md"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the inputs and the statistics."""
     add_analysis_options(parser)
+    add_decision_options(parser.add_argument_group("decision"))
     group = parser.add_argument_group("statistics")
-    group.add_argument("--baseline", metavar="NAME", help="compare each system with this one, not every pair")
     group.add_argument(
         "--test", choices=("randomisation", "t"), default="randomisation", help="the test (default: randomisation)"
     )
@@ -46,36 +51,52 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_sampling_options(group, samples=100_000, of="sign flips")
     group.add_argument("--resamples", type=positive_int, default=10_000, metavar="N", help="bootstrap resamples (default: 10000)")
-    group.add_argument("--details", action="store_true", help="also show the table of all numbers")
+    group.add_argument("--details", action="store_true", help="also show every pair, significance letters and all numbers")
 
 
 def run(args: argparse.Namespace, terminal: Terminal) -> int:
     """Evaluates and compares the systems."""
-    from rankproof._analysis.compare.compare import compare
-
-    args.measures = args.measures or MAIN_MEASURES
-    result = read_input(args).result
-    tables = compare(
-        result,
-        baseline=args.baseline,
-        test=args.test,
-        correction=args.correction,
-        interval=args.interval,
-        alpha=args.alpha,
-        equivalence=args.equivalence,
-        samples=args.samples,
-        resamples=args.resamples,
-        seed=args.seed,
-    )
-    show_tables([table for table in tables if _is_wanted(table.name, args)], args, terminal)
-    note_machine_judgements(result, terminal)
+    asked = args.measures
+    args.measures = [*(args.measures or MAIN_MEASURES), *([args.primary] if args.primary else [])]
+    inputs = read_input(args)
+    if asked is None and args.primary is None:
+        args.primary = inputs.decision_settings.primary
+    comparison = _compare(inputs, args)
+    notes = [*comparison.notes, *machine_judgement_notes(inputs.result)]
+    write_or_show(_text(comparison, args, terminal), args.output, terminal)
+    terminal.notes(notes, every=args.details)
     return 0
 
 
-def _is_wanted(table: str, args: argparse.Namespace) -> bool:
-    if args.format == "csv":
-        return table == "details"
-    return table != "details" or args.details or args.format == "json"
+def _compare(inputs: AnalysisInput, args: argparse.Namespace) -> Comparison:
+    from rankproof._analysis.compare.comparison import compare_inputs
+    from rankproof._analysis.compare.pairs import CompareOptions, join_systems
+
+    options = CompareOptions(
+        alpha=args.alpha,
+        samples=args.samples,
+        seed=args.seed,
+        test=args.test,
+        correction=args.correction,
+        interval=args.interval,
+        equivalence=args.equivalence,
+        resamples=args.resamples,
+    )
+    join_systems(inputs.result)
+    return compare_inputs(inputs, options=options, **decision_options(args))
+
+
+def _text(comparison: Comparison, args: argparse.Namespace, terminal: Terminal) -> str:
+    """The comparison in the chosen format."""
+    from rankproof._render.comparison import comparison_json, render_comparison, shown_tables
+    from rankproof._render.table import TABLE_RENDERERS
+
+    options = terminal.render_options(to_file=args.output not in STDOUT)
+    if args.format == "table":
+        return render_comparison(comparison, options, details=args.details)
+    if args.format == "json":
+        return comparison_json(comparison)
+    return TABLE_RENDERERS[args.format](shown_tables(comparison, args.format, details=args.details), options)
 
 
 COMMAND = Command(usage=USAGE, examples=EXAMPLES, add_arguments=add_arguments, run=run)

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from rankproof._analysis.answers.quality import TOKEN_SET_F1
-from rankproof._analysis.compare.comparison import Comparison, PairRecord
+from rankproof._analysis.compare.comparison import Comparison
+from rankproof._analysis.compare.tables import PairRecord
 from rankproof._analysis.decision_text import percent
 from rankproof._analysis.inputs import AnalysisInput
 from rankproof._analysis.values import best_systems, format_points

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from rankproof._analysis.compare.comparison import Comparison, PairRecord
+from rankproof._analysis.compare.comparison import Comparison
+from rankproof._analysis.compare.tables import PairRecord
 from rankproof._data.table import Column, Table
 from rankproof._report.context import ReportContext
 from rankproof._report.elements import HtmlTable, Section, html_table

@@ -1,0 +1,186 @@
+"""A comparison as text and JSON: the decision, one table, and the details on demand."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from textwrap import wrap
+
+from rich.cells import cell_len, set_cell_size
+
+from rankproof._analysis.compare.comparison import Comparison
+from rankproof._analysis.compare.tables import PairRecord
+from rankproof._analysis.decision_text import percent
+from rankproof._data.table import Table
+from rankproof._data.text import pluralise, shown_time
+from rankproof._io.escape import escape_json, for_terminal
+from rankproof._render.grid import MISSING, Cell, Grid, GridColumn, RenderOptions
+from rankproof._render.table import as_text, format_item, plain_tables
+from rankproof._render.terminal_tables import TablePrinter, fits_width
+from rankproof._statistics.correction import CORRECTION_NAMES
+from rankproof.measures._base import Measure
+
+_ELLIPSIS = "…"
+_NAME_SHARE = 3
+_MIN_NAME = 12
+MAX_NOTE_LINES = 10
+
+
+def render_comparison(comparison: Comparison, options: RenderOptions, *, details: bool = False) -> str:
+    """The decision, then the table of systems, then on demand every pair, the letters and all numbers."""
+    printer = TablePrinter(options)
+    add_comparison(comparison, printer, options)
+    return printer.text() + (as_text(comparison.tables, options) if details else "")
+
+
+def add_comparison(comparison: Comparison, printer: TablePrinter, options: RenderOptions) -> None:
+    """Adds the decision, the table of systems and its legend."""
+    for sentence in comparison.decision.sentences:
+        _add_wrapped(sentence, printer, options)
+    printer.line()
+    if comparison.systems:
+        printer.summary(comparison_grid(comparison, options))
+        _add_wrapped(_legend(comparison), printer, options)
+
+
+def _add_wrapped(text: str, printer: TablePrinter, options: RenderOptions) -> None:
+    for line in wrapped(text, options.width):
+        printer.line(line)
+
+
+def wrapped(text: str, width: int) -> list[str]:
+    """The text in lines of at most this many columns; a longer word is broken."""
+    lines: list[str] = []
+    for line in wrap(for_terminal(text), width, break_on_hyphens=False):
+        while cell_len(line) > width:
+            head = set_cell_size(line, width).rstrip()
+            lines.append(head)
+            line = line[len(head) :]
+        lines.append(line)
+    return lines
+
+
+def note_lines_within(notes: Sequence[str], width: int) -> list[str]:
+    """The notes in at most ten lines; the last line says how many notes are left out."""
+    lines: list[str] = []
+    for at, note in enumerate(dict.fromkeys(notes)):
+        more = wrapped(f"note: {note}", width)
+        if len(lines) + len(more) > MAX_NOTE_LINES - (at + 1 < len(notes)):
+            return [*lines, f"note: {pluralise(len(notes) - at, 'more note')}, shown by --details"]
+        lines += more
+    return lines
+
+
+def comparison_grid(comparison: Comparison, options: RenderOptions) -> Grid:
+    """A row for each system, with as many columns as fit; long names are shortened in the middle."""
+    names = _shortened(comparison.systems, max(_MIN_NAME, options.width // _NAME_SHARE))
+    columns = [column for column in _columns(comparison) if any(cell.text != MISSING for cell in column.cells)]
+    while len(columns) > 1 and not fits_width(_grid(comparison, names, columns), options):
+        columns.remove(max(columns, key=lambda column: column.drop_order))
+    return _grid(comparison, names, columns)
+
+
+def _grid(comparison: Comparison, names: Sequence[str], columns: Sequence[GridColumn]) -> Grid:
+    cells = tuple(zip(*(column.cells for column in columns), strict=True))
+    chosen = frozenset(at for at, name in enumerate(comparison.systems) if name == comparison.decision.system)
+    return Grid("system", tuple(names), tuple(column.title for column in columns), cells, highlighted=chosen)
+
+
+def _columns(comparison: Comparison) -> list[GridColumn]:
+    against, decision = comparison.against_baseline(), comparison.decision
+    pairs = [against.get(name) for name in comparison.systems]
+    unit = " pp" if decision.measure.is_fraction else ""
+    level = comparison.options.percent
+    versus = "" if comparison.baseline is None else _shortened([comparison.baseline], _MIN_NAME)[0]
+    costs = {"ms": "ms p50", "money": "money/1,000", "given": "cost", None: "cost"}
+    risks = [decision.of(name) for name in comparison.systems]
+    adjusted = f"p {CORRECTION_NAMES[comparison.options.correction]}" if comparison.options.correction != "none" else "p"
+    others = [name for name in comparison.measures if name != comparison.primary]
+    return [
+        GridColumn(comparison.primary, _value_cells(comparison, comparison.primary), 0),
+        GridColumn(
+            f"vs {versus}{unit} ({level} CI)",
+            tuple(_difference_cell(pair, decision.measure) for pair in pairs),
+            1,
+        ),
+        GridColumn("p", _p_cells(pairs, "p"), 3 if adjusted == "p" else 4),
+        *([] if adjusted == "p" else [GridColumn(adjusted, _p_cells(pairs, "p_adjusted"), 3)]),
+        GridColumn(costs[decision.cost_unit], tuple(Cell(_cost(one.cost, decision.cost_unit)) for one in risks), 2),
+        GridColumn("risk", tuple(Cell(_risk(one.risk) if decision.alternative else MISSING) for one in risks), 5),
+        *(GridColumn(name, _value_cells(comparison, name), 6 + at) for at, name in enumerate(others)),
+    ]
+
+
+def _value_cells(comparison: Comparison, measure: str) -> tuple[Cell, ...]:
+    texts = [f"{comparison.values[name][measure]:.4f}" for name in comparison.systems]
+    return tuple(map(Cell, texts))
+
+
+def _difference_cell(pair: PairRecord | None, measure: Measure) -> Cell:
+    if pair is None:
+        return Cell(MISSING)
+    scale, digits = (100, ".1f") if measure.is_fraction else (1, ".3g")
+    interval = f"{pair.wins + pair.losses} differ"
+    if pair.ci is not None:
+        interval = f"{scale * pair.ci[0]:z{digits}}, {scale * pair.ci[1]:z{digits}}"
+    return Cell(f"{scale * pair.difference:+z{digits}} ({interval})")
+
+
+def _p_cells(pairs: Sequence[PairRecord | None], name: str) -> tuple[Cell, ...]:
+    return tuple(Cell(MISSING if pair is None else format_item(getattr(pair, name), "p")) for pair in pairs)
+
+
+def _cost(cost: float | None, unit: str | None) -> str:
+    if cost is None:
+        return MISSING
+    return shown_time(cost) if unit == "ms" else f"{1000 * cost:.3g}" if unit == "money" else f"{cost:.4g}"
+
+
+def _risk(risk: float) -> str:
+    return percent(risk).replace("below ", "<")
+
+
+def _shortened(names: Sequence[str], width: int) -> list[str]:
+    """The names in at most this many columns, cut in the middle; numbered if two would look alike."""
+    short = [_cut(for_terminal(name), width) for name in names]
+    if len(set(short)) == len(set(names)):
+        return short
+    return [f"{at} {_cut(for_terminal(name), width - 3)}" for at, name in enumerate(names, start=1)]
+
+
+def _cut(name: str, width: int) -> str:
+    if cell_len(name) <= width:
+        return name
+    head = set_cell_size(name, (width - 1) // 2).rstrip()
+    tail = name[::-1]
+    while cell_len(tail) > width - 1 - cell_len(head):
+        tail = tail[:-1]
+    return f"{head}{_ELLIPSIS}{tail[::-1]}"
+
+
+def _legend(comparison: Comparison) -> str:
+    """How differences were tested, and which measures are exploratory."""
+    if not comparison.pairs:
+        return f"n = {pluralise(comparison.n, 'query', 'queries')}."
+    tests = sum(not pair.exploratory for pair in comparison.pairs)
+    corrected = "" if comparison.options.correction == "none" else f", corrected for {pluralise(tests, 'test')}"
+    method = "paired t-test" if comparison.options.test == "t" else "sign-flip test"
+    others = [name for name in comparison.measures if name != comparison.primary]
+    more = f" Exploratory measures: {', '.join(others)}." if others else ""
+    return f"n = {comparison.n:,}; p: two-sided {method}{corrected}.{more}"
+
+
+def comparison_json(comparison: Comparison) -> str:
+    """The decision, every pair and every table, at full precision."""
+    plain = {**comparison.to_dict(), "tables": plain_tables([comparison.table, *comparison.tables])}
+    return escape_json(json.dumps(plain, ensure_ascii=False, indent=1, allow_nan=False)) + "\n"
+
+
+def shown_tables(comparison: Comparison, view: str, *, details: bool) -> list[Table]:
+    """The tables of a view: all numbers as CSV, else the systems and the letters, or everything."""
+    if view == "csv":
+        return [table for table in comparison.tables if table.name == "details"]
+    if details:
+        return [comparison.table, *comparison.tables]
+    return [comparison.table, *(replace(table, notes=()) for table in comparison.tables if table.name == "letters")]
