@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from rankproof import evaluate
+from rankproof._data import format_versions
 from rankproof._evaluation.notes import Note
 from rankproof._evaluation.result import Result
 from rankproof._results.document import ResultDocument, RunDocument
@@ -198,9 +199,15 @@ def test_a_file_of_another_format_is_no_result(folder: Path, written: str, wrong
     assert found == "not a result of rankproof; specify a folder that `rankproof run` wrote"
 
 
-@pytest.mark.parametrize("wrong", [None, "4", 4.5, True, "missing", 0, 10**6])
-def test_a_file_of_another_version_is_refused(folder: Path, written: str, wrong: object) -> None:
+@pytest.mark.parametrize("wrong", [None, "4", 4.5, True, "missing"])
+def test_a_version_that_is_no_whole_number_is_refused(folder: Path, written: str, wrong: object) -> None:
     document = {**json.loads(written), "schema": wrong}
     if wrong == "missing":
         del document["schema"]
-    assert isinstance(load_with(folder, document), str)
+    assert load_with(folder, document).startswith("schema is ")
+
+
+@pytest.mark.parametrize("version", [0, format_versions.RESULTS - 1, format_versions.RESULTS + 1])
+def test_a_file_of_another_version_is_refused(folder: Path, written: str, version: int) -> None:
+    found = load_with(folder, {**json.loads(written), "schema": version})
+    assert found.startswith(f"{format_versions.other_version(version, format_versions.RESULTS)}; ")
