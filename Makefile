@@ -53,6 +53,9 @@ bench: $(VENV)/bench.stamp ## speed and memory beside other tools, about 20 minu
 	$(BIN)/python -m benchmarks.load_results
 	$(BIN)/python -m benchmarks.report_page
 	$(BIN)/python -m benchmarks.error_rates
+	$(BIN)/python -m benchmarks.decision_rule
+	$(BIN)/python -m benchmarks.interval_coverage
+	$(BIN)/python -m benchmarks.family_wise_error
 
 fuzz: ## fuzz the native reader for SECONDS (60)
 	bash tools/fuzz/run.sh $(SECONDS)

@@ -10,7 +10,9 @@ import time
 
 import numpy as np
 
-from rankproof import compare
+from rankproof import Qrels
+from rankproof._analysis.compare.comparison import compare_inputs
+from rankproof._analysis.inputs import AnalysisInput
 from rankproof._evaluation.result import MeasureResult, Result, SystemResult
 from rankproof.measures import parse_measure
 
@@ -43,9 +45,9 @@ def main() -> None:
     slow = False
     print("| queries | CPU s | at most |\n|---:|---:|---:|")
     for queries in parser.parse_args().queries:
-        result = generated(queries)
+        inputs = AnalysisInput("generated", "", Qrels({"q0": {"d0": 1}}), {}, generated(queries))
         start = time.process_time()
-        compare(result)
+        compare_inputs(inputs)
         seconds = time.process_time() - start
         slow |= seconds > MOST.get(queries, np.inf)
         print(f"| {queries:,} | {seconds:.2f} | {MOST.get(queries, '–')} |", flush=True)

@@ -10,12 +10,14 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
 from rankproof._analysis.decision import MARGIN, MAX_RISK, MIN_QUERIES
 from rankproof._data.arrays import FloatArray
 from rankproof._statistics.deterministic import VariateStream
+from rankproof._statistics.means import PRIOR_QUERIES
 
 from .real_values import RealValues, real_values
 from .simulation import Cell, StoredCells, upper_bound
@@ -43,7 +45,10 @@ class Rule:
 
     def choices(self, values: FloatArray, all_costs: list[FloatArray]) -> list[Choice]:
         """The cheapest system of low risk for each of several costs, or the one of least loss if no risk is low."""
-        sizes, vectors = np.linalg.eigh(np.cov(values.T) / self._n)
+        covariance = np.cov(values.T)
+        within = (np.trace(covariance) - covariance.mean() * len(covariance)) / (len(covariance) - 1)
+        covariance += PRIOR_QUERIES * within / (self._n - 1) * np.eye(len(covariance))
+        sizes, vectors = np.linalg.eigh(covariance / self._n)
         root = vectors * np.sqrt(np.maximum(sizes, 0.0))
         draws = values.mean(axis=0) + self._normals @ root.T * self._spread
         short = draws.max(axis=1, keepdims=True) - draws
@@ -84,7 +89,9 @@ class Row:
 
 def rows(trials: int) -> Iterator[Row]:
     """Every row: all sizes by nDCG@10, fewer by other measures."""
-    stored = StoredCells("decision_rule", f"{trials} trials, {DRAWS} draws, margin {MARGIN}, risk {MAX_RISK}")
+    stored = StoredCells(
+        "decision_rule", f"{trials} trials, {DRAWS} draws, margin {MARGIN}, risk {MAX_RISK}, prior {PRIOR_QUERIES}"
+    )
     for one in real_values():
         for measure, values in one.values.items():
             primary = measure == "nDCG@10"
@@ -98,7 +105,7 @@ def _row(
     cells = {
         n: stored.cell(
             f"{one.collection}, {measure}, {systems} systems, n = {n}",
-            lambda random, n=n: simulate(values, n, systems, trials, random),  # type: ignore[misc]
+            partial(simulate, values, n, systems, trials),
         )
         for n in sizes
     }

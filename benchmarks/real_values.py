@@ -66,7 +66,9 @@ class RealValues:
 
 def real_values() -> list[RealValues]:
     """The values of every collection that is there, taken from the store where they are in it."""
-    return [RealValues(name, _collection(name, parts)) for name, parts in COLLECTIONS.items() if (DATA / "scifact").is_dir()]
+    if not DATA.is_dir():
+        raise SystemExit("there are no collections beside the project: nothing to simulate")
+    return [RealValues(name, _collection(name, parts)) for name, parts in COLLECTIONS.items()]
 
 
 def _collection(name: str, parts: Sequence[str]) -> dict[str, FloatArray]:

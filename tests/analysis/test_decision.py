@@ -201,3 +201,20 @@ def test_the_order_of_systems_does_not_change_the_choice() -> None:
     values = {"a": BASE, "b": BASE - 0.01 + STEP, "c": BASE - 0.3}
     names: Sequence[str] = list(values)
     assert {decided({name: values[name] for name in order}).system for order in (names, names[::-1])} == {"a"}
+
+
+@pytest.mark.parametrize("n", [30, 60, 150])
+def test_the_simulated_rule_is_the_rule(n: int) -> None:
+    """`python -m benchmarks.decision_rule` has its own, faster version."""
+    from benchmarks.decision_rule import Rule
+
+    random, rule, names = np.random.default_rng(n), Rule(n, 4), ("a", "b", "c", "d")
+    same = 0
+    for _ in range(12):
+        values = np.clip(random.random((n, 1)) + random.normal([0, 0.01, 0.03, 0.03], 0.1, (n, 4)), 0, 1)
+        costs = (1 + random.permutation(4)) ** 2.0
+        data = DecisionData(parse_measure("nDCG@10"), names, values, costs=Costs("given", dict(zip(names, costs, strict=True))))
+        found = decide(data, margin=0.02, baseline=None, interval=lambda differences: None)
+        (simulated,) = rule.choices(values, [costs])
+        same += (names[simulated.at], simulated.decided) == (found.system, found.decided)
+    assert same >= 11, "only a risk close to 5% may fall on either side, as the draws are others"

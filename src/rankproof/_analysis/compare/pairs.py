@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, Literal
@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 
 from rankproof._analysis.inputs import checked_system_name
-from rankproof._data.arrays import FloatArray
+from rankproof._data.arrays import FloatArray, IntArray
 from rankproof._data.text import pluralise
 from rankproof._evaluation.result import Result
 from rankproof._statistics.correction import (
@@ -83,8 +83,9 @@ def common_values(result: Result, measures: MeasuresLike = None) -> JoinedValues
     """The systems on their common queries, under the given measures or all whose means can be compared."""
     names = tuple(system.name for system in result.systems)
     chosen, left_out = _selected_measures(result, measures)
-    queries = _common(result, chosen)
-    values = np.array([[_values(result, at, name, queries) for at in range(len(names))] for name in chosen])
+    columns = [[system.measures[name] for system in result.systems] for name in chosen]
+    queries, places = _common(one.query_ids for row in columns for one in row)
+    values = np.array([[one.values[places[id(one.query_ids)]] for one in row] for row in columns])
     kinds = tuple(result.systems[0].measures[name].measure for name in chosen)
     known = result.weights
     weights = None if known is None else np.array([known[query] for query in queries])
@@ -119,14 +120,15 @@ def _checked(name: str, kinds: Mapping[str, str]) -> str:
     return name
 
 
-def _common(result: Result, names: Sequence[str]) -> tuple[str, ...]:
-    sets = [set(system.measures[name].query_ids) for system in result.systems for name in names]
-    return tuple(sorted(set.intersection(*sets)))
-
-
-def _values(result: Result, system: int, name: str, queries: Sequence[str]) -> list[float]:
-    found = result.systems[system].measures[name].per_query
-    return [found[query] for query in queries]
+def _common(every: Iterable[tuple[str, ...]]) -> tuple[tuple[str, ...], dict[int, IntArray]]:
+    """The queries that all have, sorted, and where each of these tuples, by its id(), has them."""
+    own = {id(ids): ids for ids in every}
+    queries = tuple(sorted(set.intersection(*map(set, own.values()))))
+    places = {}
+    for key, ids in own.items():
+        at = {query: place for place, query in enumerate(ids)}
+        places[key] = np.fromiter((at[query] for query in queries), np.int64, len(queries))
+    return queries, places
 
 
 def _missing(result: Result, n: int) -> list[str]:
