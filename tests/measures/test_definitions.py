@@ -184,6 +184,18 @@ def test_err_stops_at_a_satisfied_user() -> None:
     assert value("ERR@2", {"a": 2, "b": 1}, ["a", "x", "b"]) == pytest.approx(first)
 
 
+def test_err_takes_the_largest_grade_as_a_parameter() -> None:
+    first, second = 3 / 16, 1 / 16
+    wanted = first + (1 - first) * second / 3
+    assert value("ERR(max_grade=4)@20", {"a": 2, "b": 1}, ["a", "x", "b"]) == pytest.approx(wanted)
+    assert str(ERR(max_grade=4) @ 20) == "ERR(max_grade=4)@20"
+    assert value("ERR(max_grade=2)", {"a": 2, "b": 1}, ["a"]) == value("ERR", {"a": 2, "b": 1}, ["a"])
+    with pytest.raises(UsageError, match=r"ERR\(max_grade=1\) and a judgement has grade 2; give max_grade=2 or more"):
+        value("ERR(max_grade=1)", {"a": 2}, ["a"])
+    with pytest.raises(UsageError, match="max_grade"):
+        parse_measure("ERR(max_grade=0)")
+
+
 def test_err_of_a_query_does_not_depend_on_the_others() -> None:
     grades = {f"q{length}": {f"d{rank}": rank % 3 for rank in range(length)} for length in (5, 1, 9, 3)}
     run = {query: ranked(list(docs)) for query, docs in grades.items()}

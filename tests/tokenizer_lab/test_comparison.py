@@ -36,7 +36,7 @@ def test_a_difference_that_one_repeat_contradicts_is_not_reliable() -> None:
     one = entry_of("one", [above(FEW, [-0.02, -0.01, -0.01, -0.02]), *[above(FEW, [0.2, 0.21, 0.19, 0.2])] * 29])
     other = entry_of("other", [FEW, FEW])
     found = difference(one, other, "nDCG@10")
-    assert found.excludes_zero
+    assert found.is_significant
     assert not found.same_sign
     assert not found.is_reliable
     said = conclusions(comparison_of([one, other]))
@@ -47,7 +47,7 @@ def test_a_difference_that_one_repeat_contradicts_is_not_reliable() -> None:
 def test_a_single_training_shows_no_reliable_difference() -> None:
     one, other = entry_of("one", [above(FEW, [0.2, 0.1, 0.3, 0.2])]), entry_of("other", [FEW, FEW])
     found = difference(one, other, "nDCG@10")
-    assert (found.excludes_zero, found.same_sign, found.is_reliable) == (True, True, False)
+    assert (found.is_significant, found.same_sign, found.is_reliable) == (True, True, False)
     comparison = comparison_of([one, other])
     assert any("no reliable difference" in sentence and "single training" in sentence for sentence in conclusions(comparison))
     notes = comparison_tables(comparison)[0].notes

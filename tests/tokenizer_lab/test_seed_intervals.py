@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from rankproof._statistics.correction import holm
+from rankproof._statistics.intervals import mean_interval
 from rankproof._tokenizer_lab.comparison import ValueMatrix, compute_differences
-from rankproof._tokenizer_lab.measured import widen_interval
+from rankproof._tokenizer_lab.measured import difference_p, widen_interval
 
 
 def test_a_single_training_keeps_the_interval_over_queries() -> None:
@@ -46,3 +48,27 @@ def test_equal_tokenizers_rarely_differ_significantly(repeats: tuple[int, int], 
         ]
         false += compute_differences([ValueMatrix("one", "other", sides[0], sides[1])])[0].is_reliable
     assert false / draws < 0.1
+
+
+def test_p_is_that_of_students_t_without_repeats_and_agrees_with_the_interval() -> None:
+    random = np.random.default_rng(3)
+    row = random.normal(0.02, 0.1, 60)
+    assert difference_p(row) == pytest.approx(stats.ttest_1samp(row, 0).pvalue, abs=1e-9)
+    means = np.array([[0.5, 0.52, 0.55], [0.5, 0.49, 0.51]])
+    for shift in np.linspace(-0.05, 0.1, 16):
+        moved = row - row.mean() + shift
+        low, high = widen_interval(mean_interval(moved), float(moved.mean()), *means) or (0.0, 0.0)
+        assert (low > 0 or high < 0) == (difference_p(moved, *means) < 0.05)
+
+
+def test_p_is_corrected_for_the_number_of_pairs() -> None:
+    random = np.random.default_rng(1)
+    pairs = [
+        ValueMatrix("one", "other", random.normal(0.5 + at / 50, 0.1, (1, 60)), random.normal(0.5, 0.1, (1, 60)))
+        for at in range(4)
+    ]
+    found = compute_differences([*pairs, ValueMatrix("one", "other", np.ones((1, 60)), np.ones((1, 60)))])
+    raw = [one.p for one in found[:4]]
+    assert [one.p_adjusted for one in found[:4]] == pytest.approx(holm(np.array(raw)))
+    assert (found[4].p, found[4].p_adjusted, found[4].is_reliable) == (None, None, False)
+    assert compute_differences(pairs[:1])[0].p_adjusted == raw[0]

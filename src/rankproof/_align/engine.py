@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Literal, Protocol, cast
 
 from rankproof import _engine_choice
@@ -60,21 +61,26 @@ def judge_dict(grades: Mapping[str, Mapping[str, int]], name: str, only: Collect
 
 def align_text(judged: JudgedQueries, source: ByteSource, read_options: ReadOptions) -> Hits:
     """Hits of a TREC run."""
-    return _engine().align_text(judged, source, read_options)
+    return _versioned(_engine().align_text(judged, source, read_options), read_options)
 
 
 def align_run(judged: JudgedQueries, run: Run, read_options: ReadOptions) -> Hits:
     """Hits of a run in memory."""
-    return _engine().align_run(judged, run, read_options)
+    return _versioned(_engine().align_run(judged, run, read_options), read_options)
 
 
 def align_dict(judged: JudgedQueries, scores: Mapping[str, Mapping[str, float]], name: str, read_options: ReadOptions) -> Hits:
     """Hits of a run in a dict of dicts."""
-    return _engine().align_dict(judged, scores, name, read_options)
+    return _versioned(_engine().align_dict(judged, scores, name, read_options), read_options)
 
 
 def align_arrow(judged: JudgedQueries, stream: Any, columns: Sequence[int], name: str, read_options: ReadOptions) -> Hits:
     """Hits of a run in an Arrow stream, by the native engine; `columns` as in `native.align_arrow`."""
     from rankproof._align import native
 
-    return native.align_arrow(judged, stream, columns, name, read_options)
+    return _versioned(native.align_arrow(judged, stream, columns, name, read_options), read_options)
+
+
+def _versioned(hits: Hits, read_options: ReadOptions) -> Hits:
+    """The hits; those with scores of trec_eval 9 also ask for its values."""
+    return replace(hits, trec_eval_9=True) if read_options.float32 else hits

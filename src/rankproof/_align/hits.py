@@ -83,7 +83,8 @@ class AlignmentCounts:
 class Hits:
     """The judged documents that a run retrieved: those of query i, by rank, are offsets[i] to offsets[i + 1].
 
-    `present` says which queries are in the run, `retrieved` how many documents each has.
+    `present` says which queries are in the run, `retrieved` how many documents each has. `trec_eval_9` asks measures for the
+    values of version 9 where those of version 10 differ.
     """
 
     judged: JudgedQueries
@@ -93,6 +94,7 @@ class Hits:
     ranks: IntArray
     grades: IntArray
     alignment_counts: AlignmentCounts
+    trec_eval_9: bool = False
 
     @property
     def queries(self) -> tuple[str, ...]:

@@ -70,7 +70,9 @@ def add_relevance_options(group: argparse._ArgumentGroup) -> None:
     )
     group.add_argument("--lower-is-better", action="store_true", help="the scores are distances")
     add_on_duplicate_option(group)
-    group.add_argument("--compat", choices=("trec_eval-9",), help="compare scores as float32, as trec_eval 9 and pytrec_eval do")
+    group.add_argument(
+        "--compat", choices=("trec_eval-9",), help="ties and interpolated precision of trec_eval 9 and pytrec_eval"
+    )
 
 
 def add_file_options(group: argparse._ArgumentGroup) -> None:

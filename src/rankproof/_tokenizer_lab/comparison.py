@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import combinations
 from typing import Any
@@ -11,15 +11,19 @@ from typing import Any
 import numpy as np
 
 from rankproof._data.arrays import FloatArray
+from rankproof._statistics.correction import holm
 from rankproof._statistics.intervals import Interval, mean_interval
 from rankproof._statistics.paired import differences
 from rankproof._tokenizer_lab.measured import (
     MeasuredSystem,
     QueryCondition,
     column_means,
+    difference_p,
     is_conclusive,
     widen_interval,
 )
+
+ALPHA = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +31,8 @@ class Difference:
     """The mean difference of two systems on the same queries, with a 95% interval over queries and repeats.
 
     `same_sign` is true if the difference has the same nonzero sign in every pair of repeats; `repeated` is true if every trained
-    encoder has several repeats, without which the variance of the training is unknown.
+    encoder has several repeats, without which the variance of the training is unknown. `p_adjusted` is `p` corrected by Holm for
+    the number of pairs; both are None without an interval.
     """
 
     one: str
@@ -37,16 +42,18 @@ class Difference:
     same_sign: bool
     pairs: int
     repeated: bool = True
+    p: float | None = None
+    p_adjusted: float | None = None
 
     @property
-    def excludes_zero(self) -> bool:
-        """Whether the interval excludes 0."""
-        return self.interval is not None and (self.interval[0] > 0 or self.interval[1] < 0)
+    def is_significant(self) -> bool:
+        """Whether the corrected p is at most 0.05."""
+        return self.p_adjusted is not None and self.p_adjusted <= ALPHA
 
     @property
     def is_reliable(self) -> bool:
-        """Whether the interval excludes 0 and all pairs of repeats have the same sign, with several repeats."""
-        return self.excludes_zero and self.same_sign and self.repeated
+        """Whether it is significant and all pairs of repeats have the same sign, with several repeats."""
+        return self.is_significant and self.same_sign and self.repeated
 
 
 def difference(one: MeasuredSystem, other: MeasuredSystem, measure: str) -> Difference:
@@ -82,15 +89,23 @@ class ValueMatrix:
 
 
 def compute_differences(pairs: Sequence[ValueMatrix]) -> list[Difference]:
-    """The differences of pairs."""
+    """The differences of pairs, which are one family of tests."""
     found = []
     for pair in pairs:
         row, each = differences(column_means(pair.ours), column_means(pair.theirs)), pair.between_repeats()
         same_sign = bool((each > 0).all() or (each < 0).all())
         middle = float(row.mean())
         wide = widen_interval(mean_interval(row), middle, *pair.repeats())
-        found.append(Difference(pair.one, pair.other, middle, wide, same_sign, int(each.size), pair.repeated))
-    return found
+        p = None if wide is None else difference_p(row, *pair.repeats())
+        found.append(Difference(pair.one, pair.other, middle, wide, same_sign, int(each.size), pair.repeated, p))
+    return _corrected(found)
+
+
+def _corrected(found: Sequence[Difference]) -> list[Difference]:
+    """The differences with p corrected by Holm for their number."""
+    tested = [one.p for one in found if one.p is not None]
+    adjusted = iter(holm(np.array(tested)).tolist() if tested else ())
+    return [one if one.p is None else replace(one, p_adjusted=next(adjusted)) for one in found]
 
 
 def is_trained_once(entry: MeasuredSystem) -> bool:

@@ -26,7 +26,7 @@ def describe_difference(one: Difference, measure: str) -> str:
         return f"{better} is better than {worse} by {percentage_points(abs(one.mean))} {measure} {interval_text(one)}{repeats}"
     interval = f"{interval_text(one)} pp" if one.interval else "the same on every query" if one.mean == 0 else "no interval"
     doubt = "signs differ between repeats" if one.repeated else "single training"
-    remark = f"; {doubt}" if one.excludes_zero else ""
+    remark = f"; {doubt}" if one.is_significant else ""
     return f"no reliable difference in {measure} between {names[0]} and {names[1]} ({interval}{remark})"
 
 

@@ -15,6 +15,7 @@ from rankproof._data.arrays import FloatArray
 from rankproof._data.text import pluralise
 from rankproof._statistics.distributions import student_quantile
 from rankproof._statistics.intervals import Interval, mean_interval
+from rankproof._statistics.paired import paired_statistics
 from rankproof._tokenizer_lab.systems import SystemFamily
 from rankproof._tokenizer_lab.token_counts import TokenCounts
 from rankproof.errors import UsageError
@@ -35,13 +36,29 @@ def widen_interval(interval: Interval | None, middle: float, *repeats: FloatArra
     return middle - math.hypot(middle - interval[0], wide), middle + math.hypot(interval[1] - middle, wide)
 
 
-def _half_width(parts: list[tuple[float, int]]) -> float:
+def _half_width(parts: list[tuple[float, int]], quantile: float = _QUANTILE) -> float:
     """The half-width of a sum of means with these squared errors and degrees of freedom."""
     total = sum(squared for squared, _ in parts)
     if not total:
         return 0.0
     freedom = total**2 / sum(squared**2 / free for squared, free in parts)
-    return student_quantile(_QUANTILE, freedom) * math.sqrt(total)
+    return student_quantile(quantile, freedom) * math.sqrt(total)
+
+
+_STEPS = 45
+
+
+def difference_p(differences: FloatArray, *repeats: FloatArray) -> float:
+    """The two-sided p of a mean difference: 1 minus the level at which its widened interval reaches 0, by bisection."""
+    statistics = paired_statistics(differences, None)
+    parts = [(float(means.var(ddof=1)) / len(means), len(means) - 1) for means in repeats if len(means) > 1]
+    low, high = 0.0, 1.0
+    for _ in range(_STEPS):
+        p = (low + high) / 2
+        own = student_quantile(1 - p / 2, statistics.freedom) * statistics.error
+        reaches = math.hypot(own, _half_width(parts, 1 - p / 2)) >= abs(statistics.mean)
+        low, high = (p, high) if reaches else (low, p)
+    return high
 
 
 SLOW_MS = 100.0

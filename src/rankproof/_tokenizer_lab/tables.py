@@ -183,11 +183,13 @@ def _pairs_table(comparison: TokenizerComparison) -> Table:
         Column("lower"),
         Column("difference", "difference"),
         Column("95%", "interval", "paired, of the mean over repeats"),
-        Column("reliable", "flag", "the interval excludes 0, and all pairs of repeats, at least two each, have the same sign"),
+        Column("p", "p", "Student's t over queries and repeats, two-sided"),
+        Column("p Holm", "p", "corrected for the number of pairs"),
+        Column("reliable", "flag", "p Holm is at most 0.05, and all pairs of repeats, at least two each, have the same sign"),
     )
     found = comparison.pairs(comparison.base_condition)
     rows: tuple[tuple[CellValue, ...], ...] = tuple(
-        (one.one, one.other, one.mean, one.interval, one.is_reliable) for one in found
+        (one.one, one.other, one.mean, one.interval, one.p, one.p_adjusted, one.is_reliable) for one in found
     )
-    about = f"{pluralise(len(found), 'pair')}; 95% intervals, not corrected for the number of pairs"
+    about = f"{pluralise(len(found), 'pair')}; p corrected by Holm, intervals not corrected"
     return Table("pairs", f"Differences in {comparison.main}", columns, rows, (about,))

@@ -122,14 +122,14 @@ class InferredAP(BinaryMeasure):
 infAP = InferredAP()  # noqa: N816
 
 
-def interpolated_precision(those: RelevantFound, recall: float) -> FloatArray:
+def interpolated_precision(those: RelevantFound, recall: float, *, version_9: bool = False) -> FloatArray:
     """The best precision at this recall or beyond, 0 where it is not reached.
 
-    The number of relevant documents that the recall needs is rounded half up, as in trec_eval 10.
+    The number of relevant documents that the recall needs is rounded half up as in trec_eval 10, or from 0.1 up as in version 9.
     """
     exact = recall * those.total
     whole = np.floor(exact)
-    needed = whole + (exact - whole >= 0.5)
+    needed = np.floor(exact + 0.9) if version_9 else whole + (exact - whole >= 0.5)
     reached = those.nth >= needed[those.query_index]
     best = np.zeros(len(those.total))
     np.maximum.at(best, those.query_index[reached], those.nth[reached] / those.ranks[reached])
@@ -158,7 +158,7 @@ class InterpolatedPrecision(BinaryMeasure):
 
     def values(self, hits: Hits) -> FloatArray:
         self.complete()
-        return interpolated_precision(relevant_found(hits, self.least), self.recall or 0.0)
+        return interpolated_precision(relevant_found(hits, self.least), self.recall or 0.0, version_9=hits.trec_eval_9)
 
 
 IPrec = InterpolatedPrecision()
@@ -187,7 +187,8 @@ class ElevenPointAverage(BinaryMeasure):
 
     def values(self, hits: Hits) -> FloatArray:
         those = relevant_found(hits, self.least)
-        return np.asarray(sum(interpolated_precision(those, recall) for recall in self.recalls) / len(self.recalls))
+        values = (interpolated_precision(those, recall, version_9=hits.trec_eval_9) for recall in self.recalls)
+        return np.asarray(sum(values) / len(self.recalls))
 
 
 ElevenPoint = ElevenPointAverage()

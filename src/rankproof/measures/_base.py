@@ -144,6 +144,10 @@ def _gain_value(value: object) -> float:
     return plain
 
 
+def _max_grade(value: object) -> int | None:
+    return None if value is None else _integer(value, "max_grade", too_large="grades are at most 1000")
+
+
 def _grade(value: object) -> int:
     plain = _number(value, "grade")
     if plain != int(plain) or not 0 <= plain <= 1000:
@@ -165,6 +169,7 @@ def _model(value: object) -> str:
 PARAMETER_CHECKS: dict[str, Callable[[object], Any]] = {
     "cutoff": _cutoff,
     "rel": _rel,
+    "max_grade": _max_grade,
     "recall": _recall,
     "recalls": _recalls,
     "p": _persistence,

@@ -11,6 +11,7 @@ import numpy as np
 
 from rankproof._align.hits import Hits
 from rankproof._data.arrays import FloatArray, IntArray
+from rankproof.errors import UsageError
 from rankproof.measures._base import Advice, BinaryCutoffMeasure, CutoffMeasure, RandomRanking, SummedMeasure
 from rankproof.measures._relevant import SumParts, relevant_found
 
@@ -75,32 +76,39 @@ def _continue_probabilities(satisfied: FloatArray, counts: IntArray) -> FloatArr
     return chance
 
 
+@dataclass(frozen=True, kw_only=True, repr=False)
 class ExpectedReciprocalRank(SummedMeasure, CutoffMeasure):
     """The expected reciprocal of the rank at which the user stops."""
 
+    max_grade: int | None = None
     name = "ERR"
     title = "Expected reciprocal rank"
     definition = (
         "Sum over the top k of s / rank * product of 1 - s over the documents above,"
-        " with s = (2^grade - 1) / 2^(largest grade in the qrels)."
+        " with s = (2^grade - 1) / 2^max_grade; max_grade is the largest grade in the qrels unless given."
     )
-    source = "Chapelle et al. 2009"
+    source = "Chapelle et al. 2009; max_grade=4: gdeval"
     advice = Advice(
         "ordering",
         "grades say how likely a user is to be satisfied and stop.",
         "users go on after a perfect document, or collections differ in their highest grade, which is part of the"
-        " formula. It is not normalised and never reaches 1: with grades 0 and 1, a relevant document at rank 1"
-        " gives 0.5.",
+        " formula: give max_grade then. It is not normalised and never reaches 1: with grades 0 and 1, a relevant"
+        " document at rank 1 gives 0.5.",
     )
     kind = "graded"
 
     def parts(self, hits: Hits) -> SumParts:
         good = np.flatnonzero((hits.ranks <= self.depth) & (hits.grades > 0))
         owners, ranks = hits.query_index[good], hits.ranks[good]
-        largest = float(max(hits.judged.highest, 0))
+        largest = self._largest_grade(hits.judged.highest)
         satisfied = np.exp2(hits.grades[good] - largest) - np.exp2(-largest)
         chance = _continue_probabilities(satisfied, np.bincount(owners, minlength=len(hits.queries)))
         return SumParts(hits, good, satisfied, chance / ranks, chance * satisfied / ranks, np.ones(len(hits.queries)))
+
+    def _largest_grade(self, found: int) -> float:
+        if self.max_grade is not None and found > self.max_grade:
+            raise UsageError(f"{self} and a judgement has grade {found}", fix=f"give max_grade={found} or more")
+        return float(max(found, 0) if self.max_grade is None else self.max_grade)
 
 
 ERR = ExpectedReciprocalRank()
