@@ -50,6 +50,21 @@ def test_prompts_are_measured_with_an_interval_and_without_a_claim() -> None:
     assert "wordllama was not trained with prompts" in shown
 
 
+def test_the_notebook_imports_public_names_only() -> None:
+    cells = nbformat.read(NOTEBOOK, as_version=4).cells  # type: ignore[no-untyped-call]
+    assert not any("rankproof._" in cell.source for cell in cells)
+
+
+def test_the_notebook_shows_tables_and_charts_inline() -> None:
+    cells = nbformat.read(NOTEBOOK, as_version=4).cells  # type: ignore[no-untyped-call]
+    html = [
+        output.data["text/html"] for cell in cells for output in cell.get("outputs", ()) if "text/html" in output.get("data", {})
+    ]
+    assert sum("<table>" in one for one in html) >= 4
+    assert any("Ship " in one or "Not decided" in one for one in html)
+    assert sum(one.count("<svg") for one in html) == 3
+
+
 @pytest.mark.slow
 def test_the_notebook_runs_and_shows_what_was_committed() -> None:
     committed = nbformat.read(NOTEBOOK, as_version=4)  # type: ignore[no-untyped-call]
@@ -80,5 +95,8 @@ def _output(name: str) -> str:
 
 
 def _shown(cell: Any) -> list[str]:
-    """The text of every output of a cell; of a picture, that it is there."""
-    return [output.text if "text" in output else " ".join(sorted(output.data)) for output in cell.get("outputs", ())]
+    """The text of every output of a cell, and the kinds in which it is shown."""
+    return [
+        output.text if "text" in output else f"{' '.join(sorted(output.data))}: {output.data.get('text/plain')}"
+        for output in cell.get("outputs", ())
+    ]

@@ -16,7 +16,7 @@ from rankproof._evaluation.coerce import RunLike
 from rankproof._evaluation.evaluate import MeasuresLike
 from rankproof._evaluation.options import EvaluateArguments
 from rankproof._statistics.correction import Correction
-from rankproof._statistics.intervals import BootstrapMethod
+from rankproof._statistics.intervals import IntervalMethod
 from rankproof.measures._base import Measure
 
 MAIN_MEASURES = ("nDCG@10", "RR@10", "R@100")
@@ -34,7 +34,7 @@ def compare(
     costs: Mapping[str, float] | None = None,
     test: Test = "randomisation",
     correction: Correction = "holm",
-    interval: BootstrapMethod = "bca",
+    interval: IntervalMethod = "t",
     alpha: float = 0.05,
     equivalence: float | None = None,
     samples: int = 100_000,

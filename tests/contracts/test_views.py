@@ -1,0 +1,146 @@
+"""Every public value prints within a screen, is a table as text, and shows as escaped HTML."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from functools import cache
+from html.parser import HTMLParser
+from typing import Any
+
+import pytest
+from rich.cells import cell_len
+
+import rankproof as rp
+from rankproof._data.view import Viewed
+from support.hostile_results import harmful_results
+from support.hostile_strings import STRINGS
+
+SAFE_TAGS = {"div", "p", "strong", "table", "thead", "tbody", "tr", "th", "td", "ul", "li", "sup"}
+SVG_TAGS = {"svg", "g", "defs", "path", "use", "rect", "style", "clippath", "metadata", "text", "title", "desc", "line"}
+
+
+@cache
+def results() -> rp.ExperimentResult:
+    return harmful_results(systems=STRINGS[:4], queries=STRINGS)
+
+
+@cache
+def comparison() -> rp.Comparison:
+    return rp.compare(results())
+
+
+def texts(make: Any) -> Any:
+    return (make(name, name, name) for name in STRINGS)
+
+
+VALUES: dict[type, Callable[[], Any]] = {
+    rp.Qrels: lambda: results().qrels,
+    rp.Run: lambda: results().system_runs[0].run,
+    rp.Corpus: lambda: rp.Corpus(texts(rp.types.Document), source=STRINGS[0]),
+    rp.Queries: lambda: results().texts,
+    rp.Dataset: lambda: rp.Dataset(STRINGS[0], rp.Corpus(texts(rp.types.Document)), results().texts, results().qrels),
+    rp.Answers: lambda: results().system_runs[-1].answers,
+    rp.types.References: lambda: rp.types.References({name: rp.types.Reference((name,)) for name in STRINGS}),
+    rp.Experiment: lambda: rp.Experiment({name: rp.stages.BM25() for name in STRINGS[:20]}, name=STRINGS[0]),
+    rp.ExperimentResult: results,
+    rp.types.SystemRun: lambda: results().system_runs[0],
+    rp.Result: lambda: rp.evaluate(results().qrels, {one.name: one.run for one in results().system_runs}),
+    rp.types.SystemResult: lambda: results().result.systems[0],
+    rp.types.MeasureResult: lambda: results().result.systems[0].measures["nDCG@10"],
+    rp.Comparison: comparison,
+    rp.Decision: lambda: comparison().decision,
+    rp.types.Explanation: lambda: rp.explain(results(), query=STRINGS[0]),
+    rp.types.Audit: lambda: rp.audit(results()),
+    rp.types.Segments: lambda: rp.segments(results(), by="category"),
+    rp.types.Diagnosis: lambda: rp.diagnose(results()),
+    rp.types.Baselines: lambda: rp.baselines(results()),
+    rp.types.DoctorReport: lambda: rp.doctor(results()),
+    rp.types.GateResult: lambda: rp.gate(results(), baseline=results()),
+    rp.types.Report: lambda: rp.report(results()),
+    rp.types.Plots: lambda: rp.plot(results(), kind="bars"),
+    rp.types.Plot: lambda: rp.plot(results(), kind="bars").plots[0],
+    rp.types.Judging: lambda: rp.judge("sample", model="keywords", qrels="sample", sample=30),
+    rp.types.Generated: lambda: rp.generate("sample", 12),
+}
+
+
+def public_views() -> set[type]:
+    things = [getattr(module, name) for module in (rp, rp.types) for name in module.__all__]
+    found = {thing for thing in things if inspect.isclass(thing) and issubclass(thing, Viewed)}
+    return found - {rp.types.Analysis}
+
+
+def test_every_public_value_has_an_example() -> None:
+    assert {kind.__name__ for kind in public_views()} == {kind.__name__ for kind in VALUES}
+
+
+@cache
+def value_of(kind: type) -> Any:
+    value = VALUES[kind]()
+    assert isinstance(value, kind)
+    return value
+
+
+KINDS = pytest.mark.parametrize("kind", VALUES, ids=lambda kind: str(kind.__name__))
+
+
+@KINDS
+def test_the_repr_fits_a_screen(kind: type) -> None:
+    lines = repr(value_of(kind)).split("\n")
+    assert len(lines) <= 25
+    assert max(map(cell_len, lines)) <= 100
+    assert all(line.isprintable() for line in lines)
+
+
+@KINDS
+def test_the_text_begins_like_the_repr_and_leaves_nothing_out(kind: type) -> None:
+    value = value_of(kind)
+    if isinstance(value, rp.Decision):
+        assert str(value) == " ".join(value.sentences)
+        return
+    whole, short = str(value), repr(value)
+    assert whole == short or whole.startswith(short.rpartition("\n")[0])
+    assert "print(value)" not in whole
+
+
+class Tags(HTMLParser):
+    """The tags and the names of attributes of a page."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.tags: set[str] = set()
+        self.attributes: set[str] = set()
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.add(tag)
+        self.attributes.update(name for name, _ in attrs)
+
+
+@KINDS
+def test_hostile_names_stay_text_in_html(kind: type) -> None:
+    found = Tags(value_of(kind)._repr_html_())
+    allowed = SVG_TAGS | SAFE_TAGS if "svg" in found.tags else SAFE_TAGS
+    assert {tag for tag in found.tags if not tag.startswith(("rdf:", "cc:", "dc:"))} <= allowed
+    assert not {name for name in found.attributes if name.startswith("on")}
+
+
+@pytest.mark.parametrize("kind", [rp.ExperimentResult, rp.Result, rp.Comparison, rp.Decision])
+def test_values_with_systems_show_the_decision_before_the_table(kind: type) -> None:
+    page = value_of(kind)._repr_html_()
+    at = min(place for word in ("Ship ", "Not decided") if (place := page.find(word)) >= 0)
+    assert at < page.index("<table>")
+
+
+def test_a_comparison_turns_into_frames_of_pairs_and_latex() -> None:
+    frame = comparison().to_pandas()
+    assert len(frame) == len(comparison().pairs) == comparison().to_polars().height
+    assert {"measure", "system", "other", "difference", "ci", "p", "p_adjusted", "verdict", "needed"} <= set(frame.columns)
+    assert comparison().to_latex().count(r"\begin{tabular}") == 1
+
+
+@pytest.mark.parametrize("form", ["to_markdown", "to_csv", "to_json", "to_latex", "to_pandas", "to_polars"])
+def test_an_analysis_turns_into_every_form(form: str) -> None:
+    made = getattr(rp.segments(results(), by="category"), form)()
+    assert len(made)
