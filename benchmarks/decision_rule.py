@@ -61,13 +61,15 @@ class Rule:
 def simulate(values: FloatArray, n: int, systems: int, trials: int, random: np.random.Generator) -> Cell:
     """Shares of decided and of wrong trials, and mean regrets, for both kinds of cost."""
     counts = dict.fromkeys(("decided", "wrong by order", "wrong at random", "regret", "highest mean", "baseline"), 0.0)
-    rule = Rule(n, systems)
+    rule, by_place = Rule(n, systems), np.arange(systems).astype(np.float64)
     for _ in range(trials):
         shown = np.sort(np.concatenate([[0], 1 + random.permutation(values.shape[1] - 1)[: systems - 1]]))
         sample = values[random.integers(0, len(values), n)][:, shown]
         truth = values[:, shown].mean(axis=0)
         short = truth.max() - truth
-        by_order, by_chance = rule.choices(sample, [np.arange(systems) * 1.0, random.permutation(systems) * 1.0])
+        by_order, by_chance = rule.choices(
+            sample, [random.permutation(systems).astype(np.float64) if shuffled else by_place for shuffled in (False, True)]
+        )
         counts["decided"] += by_order.decided
         counts["wrong by order"] += by_order.decided and short[by_order.at] > MARGIN
         counts["wrong at random"] += by_chance.decided and short[by_chance.at] > MARGIN

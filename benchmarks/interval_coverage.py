@@ -30,7 +30,7 @@ def drawn(populations: Sequence[FloatArray], n: int, trials: int, random: np.ran
     """Differences of random pairs, a column for each trial, and the true means."""
     columns, truths = np.empty((n, trials)), np.empty(trials)
     for trial in range(trials):
-        values = populations[random.integers(len(populations))]
+        values = populations[int(random.integers(len(populations)))]
         one, other = random.permutation(values.shape[1])[:2]
         apart = values[:, one] - values[:, other]
         apart[np.abs(apart) < 1e-12] = 0.0
@@ -59,7 +59,7 @@ def _bootstrap(columns: FloatArray, truths: FloatArray, random: np.random.Genera
     if not trials:
         return dict.fromkeys(BOOTSTRAP, np.nan)
     means = random.multinomial(n, np.full(n, 1 / n), RESAMPLES) / n @ columns
-    found = {}
+    found: dict[str, float] = {}
     for method in BOOTSTRAP:
         intervals = [bootstrap_interval(columns[:, at], means[:, at], method) for at in range(trials)]
         found[method] = float(np.mean([low <= truth <= high for (low, high), truth in zip(intervals, truths, strict=True)]))

@@ -212,7 +212,7 @@ def test_the_simulated_rule_is_the_rule(n: int) -> None:
     same = 0
     for _ in range(12):
         values = np.clip(random.random((n, 1)) + random.normal([0, 0.01, 0.03, 0.03], 0.1, (n, 4)), 0, 1)
-        costs = (1 + random.permutation(4)) ** 2.0
+        costs = ((1 + random.permutation(4)) ** 2).astype(np.float64)
         data = DecisionData(parse_measure("nDCG@10"), names, values, costs=Costs("given", dict(zip(names, costs, strict=True))))
         found = decide(data, margin=0.02, baseline=None, interval=lambda differences: None)
         (simulated,) = rule.choices(values, [costs])
