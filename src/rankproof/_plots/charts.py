@@ -25,6 +25,7 @@ from rankproof._evaluation.result import MeasureResult
 from rankproof._plots.inputs import NO_MEAN, PlotSettings, full_name, means_of, missing, of_measure, part_name, systems_of, where
 from rankproof._plots.registry import PLOT_KINDS
 from rankproof._statistics.intervals import Interval, describe_interval_method, enough_differ, mean_interval
+from rankproof._statistics.means import weighted_mean
 from rankproof._statistics.paired import differences as apart
 from rankproof.errors import UsageError
 from rankproof.measures._base import Measure
@@ -94,12 +95,13 @@ _SHOWN = 3
 
 @dataclass(frozen=True, slots=True)
 class QueryDifferences:
-    """The difference of two systems on each query, the largest first; `interval` is that of the mean."""
+    """The difference of two systems on each query, the largest first; `interval` is that of their (weighted) mean."""
 
     one: str
     other: str
     queries: tuple[str, ...]
     sizes: FloatArray
+    mean: float
     interval: Interval | None
 
     @property
@@ -126,14 +128,18 @@ def query_differences(inputs: AnalysisInput, measure: str, settings: PlotSetting
     queries = sorted(query for query in mine if query in theirs)
     sizes = apart(np.array([mine[query] for query in queries]), np.array([theirs[query] for query in queries]))
     order = sorted(range(len(queries)), key=lambda at: (-sizes[at], queries[at]))
-    return QueryDifferences(one, other, tuple(queries[at] for at in order), sizes[order], _interval(sizes, values[one].measure))
+    known = inputs.result.weights
+    weights = None if known is None else np.array([known[query] for query in queries])
+    mean = weighted_mean(sizes, weights) if queries else 0.0
+    interval = _interval(sizes, weights, values[one].measure)
+    return QueryDifferences(one, other, tuple(queries[at] for at in order), sizes[order], mean, interval)
 
 
-def _interval(sizes: FloatArray, measure: Measure) -> Interval | None:
+def _interval(sizes: FloatArray, weights: FloatArray | None, measure: Measure) -> Interval | None:
     """The interval of `compare`: differences are in the order of query ids."""
     low, high = measure.range
     within = (low - high, high - low)
-    return mean_interval(sizes, within=within) if enough_differ(sizes) else None
+    return mean_interval(sizes, within=within, weights=weights) if enough_differ(sizes) else None
 
 
 def _pair(inputs: AnalysisInput, values: dict[str, MeasureResult], settings: PlotSettings) -> tuple[str, str]:
@@ -169,8 +175,7 @@ def _chart(inputs: AnalysisInput, name: str, settings: PlotSettings) -> Chart:
 
 
 def _mean(gaps: QueryDifferences, measure: Measure) -> str:
-    mean = float(gaps.sizes.mean())
-    words = f"mean {'+' if mean > 0 else ''}{format_points(mean, measure)}"
+    words = f"mean {'+' if gaps.mean > 0 else ''}{format_points(gaps.mean, measure)}"
     if gaps.interval is None:
         return words
     low, high = (format_points(end, measure).removesuffix(" pp") for end in gaps.interval)
