@@ -63,8 +63,9 @@ def main() -> None:
         subprocess.run([sys.executable, "-c", WRITE, str(arguments.folder)], check=True)
     best: dict[tuple[str, str, str], tuple[float, float]] = {}
     for turn, job in product(range(arguments.rounds), product(KINDS, (*FORMATS, ARRAY), ENGINES)):
-        print(f"reading: {' '.join(job)}, round {turn + 1} of {arguments.rounds}", file=sys.stderr)
-        best[job] = min(best.get(job, (float("inf"), 0.0)), job_cost(arguments.folder, *job))
+        seconds, peak = job_cost(arguments.folder, *job)
+        print(f"{' '.join(job)}, round {turn + 1} of {arguments.rounds}: {seconds:.2f} CPU s, {peak:.0f} MB", file=sys.stderr)
+        best[job] = min(best.get(job, (float("inf"), 0.0)), (seconds, peak))
     print(f"| {QUERIES * DEPTH:,} lines | native, CPU s | Python, CPU s | times | native, peak MB | Python, peak MB |")
     print("|---|---:|---:|---:|---:|---:|")
     for kind, name in product(KINDS, (*FORMATS, ARRAY)):

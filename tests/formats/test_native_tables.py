@@ -23,7 +23,7 @@ from rankproof._formats.json import native_reader
 from rankproof._formats.registry import format_named
 from rankproof._formats.rows import ParseOptions
 from support.examples import examples
-from support.native_cases import BLOCKS, noisy, outcome, readings, source_of, usually, values_of
+from support.native_cases import BLOCKS, noisy, outcome, readings, source_of, values_of
 
 pytest.importorskip("rankproof._native.align", exc_type=ImportError)
 
@@ -38,8 +38,18 @@ ODD_RANKS = ["", "x", "-1", "+2", "1.5", "1.", ".0", "1.0.0", "1" * 18, "1" * 19
 GRADES = ["0", "1", "2", "-1"]
 ODD_GRADES = ["", "+1", "007", "1000", "1001", "1.0", "2.5", "x", "-9223372036854775808", "99999999999999999999", "true"]
 TAGS = ["t", "t", "u", "", "two words"]
-LABELS = ["people", "people", "", "llm:x:1", "keywords:", "heuristic:y"]
+LABELS = ["people", "people", "", "keywords:"]
+ODD_LABELS = ["llm:x:1", "heuristic:y"]
 ENDS = ["\n", "\r\n", "\r", "\n\n", "\n# note\n", "\n \t\n", "\n#a,b,c,d,e\n", '\n#"\n', "\n\x1c\n"]
+
+ODD_IN_200 = st.shared(st.sampled_from([0, 0, 0, 1, 2, 20]), key="odd")
+"""How many of 200 choices are odd; most texts have none or one, so that C reads many of them to the end."""
+
+
+def usually(common: list[str], rare: list[str]) -> st.SearchStrategy[str]:
+    """A common text, or now and then an odd one."""
+    picked = st.integers(0, 199).flatmap(lambda at: ODD_IN_200.flatmap(lambda odd: st.just(100 <= at < 100 + odd)))
+    return picked.flatmap(lambda odd: st.sampled_from(rare if odd else common))
 
 
 def read(format: str, text: bytes, kind: Kind, options: ParseOptions) -> Run | Qrels:
@@ -70,7 +80,7 @@ def whole_or_broken(texts: st.SearchStrategy[str]) -> st.SearchStrategy[bytes]:
     """The text in UTF-8, sometimes with noise in it and sometimes cut off."""
     whole = texts.map(str.encode)
     cut = whole.flatmap(lambda text: st.integers(0, len(text)).map(lambda at: text[:at]))
-    return st.one_of(whole, whole, whole, noisy(whole), cut)
+    return st.one_of(whole, whole, whole, whole, noisy(whole), cut)
 
 
 # Tables in text.
@@ -87,8 +97,8 @@ ROLES: dict[Kind, dict[str, st.SearchStrategy[str]]] = {
         "Query-ID": usually(IDS[:4], ODD_IDS),
         "corpus-id": usually(IDS, ODD_IDS),
         "rel": usually(GRADES, ODD_GRADES),
-        "judged-by": st.sampled_from(LABELS),
-        "note": st.sampled_from(["", "n", '"']),
+        "judged-by": usually(LABELS, ODD_LABELS),
+        "note": usually(["", "n"], ['"']),
     },
 }
 
@@ -98,9 +108,10 @@ def tables(draw: st.DrawFn, kind: Kind, delimiter: str) -> str:
     """A table under a header of some of the names, in any order."""
     roles = ROLES[kind]
     needed = [*list(roles)[:3], *draw(st.lists(st.sampled_from(list(roles)[3:]), unique=True))]
-    names = draw(st.permutations(needed) | st.lists(st.sampled_from([*roles, "score", "x", ""]), max_size=5))
+    some = st.permutations(needed)
+    names = draw(st.one_of(some, some, some, st.lists(st.sampled_from([*roles, "score", "x", ""]), max_size=5)))
     end = usually(["\n"], ENDS)
-    rows = draw(st.lists(st.tuples(*[roles.get(name, st.just("z")) for name in names]), max_size=10))
+    rows = draw(st.lists(st.tuples(*[roles.get(name, st.just("z")) for name in names]), min_size=1, max_size=10))
     lines = [delimiter.join(written(draw, cell, delimiter) for cell in row) + draw(end) for row in [names, *rows]]
     return draw(usually(["", "\ufeff"], ["\n", "# first\n", '#"a\n', " "])) + "".join(lines)
 
@@ -108,8 +119,8 @@ def tables(draw: st.DrawFn, kind: Kind, delimiter: str) -> str:
 def written(draw: st.DrawFn, cell: str, delimiter: str) -> str:
     """A cell, usually quoted where it has to be and sometimes where not."""
     needs = any(char in cell for char in (delimiter, '"', "\n", "\r"))
-    quoted = draw(st.sampled_from([needs, needs, needs, True, False]))
-    return '"' + cell.replace('"', '""') + '"' if quoted else cell
+    how = draw(usually(["as needed", "as needed", "quoted"], ["bare"]))
+    return '"' + cell.replace('"', '""') + '"' if (needs and how == "as needed") or how == "quoted" else cell
 
 
 @examples(600)
@@ -174,8 +185,11 @@ def objects(draw: st.DrawFn, keys: st.SearchStrategy[str], values: st.SearchStra
     """An object, sometimes with a comma too many or too few."""
     space = usually(spaces, ODD_SPACES)
     comma = usually([","], [",,", "", ";"])
+    found = draw(st.lists(keys, min_size=1, max_size=most))
+    kept = draw(usually(["distinct"], ["all"]))
     parts = [
-        f"{draw(space)}{key}{draw(space)}:{draw(space)}{draw(values)}{draw(space)}" for key in draw(st.lists(keys, max_size=most))
+        f"{draw(space)}{key}{draw(space)}:{draw(space)}{draw(values)}{draw(space)}"
+        for key in (dict.fromkeys(found) if kept == "distinct" else found)
     ]
     text = "".join(part + draw(comma) for part in parts[:-1]) + "".join(parts[-1:])
     return draw(space) + "{" + text + draw(usually([""], [",", "}"])) + "}" + draw(space)
@@ -198,7 +212,7 @@ def row_objects(draw: st.DrawFn, kind: Kind, spaces: list[str]) -> list[str]:
     found = []
     for _ in range(draw(st.integers(0, 8))):
         changed = draw(usually([""], ["tag", "judged_by", "query_id", "rank", "\\u0078", "é"]))
-        own = [*names, changed] if changed else names
+        own = [*names, changed] if changed else list(names)
         space = usually(spaces, ODD_SPACES)
         parts = [f'{draw(space)}"{name}"{draw(space)}:{draw(space)}{draw(cells.get(name, values))}' for name in own]
         found.append("{" + ",".join(parts) + draw(space) + "}")

@@ -50,11 +50,6 @@ def noisy(draw: st.DrawFn, texts: st.SearchStrategy[bytes]) -> bytes:
     return text[:at] + draw(st.sampled_from(NOISE)) + text[at:]
 
 
-def usually(common: list[str], rare: list[str]) -> st.SearchStrategy[str]:
-    """A common text in 12 of 13 cases."""
-    return st.sampled_from(common * (1 + 12 * len(rare) // len(common)) + rare)
-
-
 def values_of(run: Run) -> list[object]:
     """Everything that a run holds, scores as their bits."""
     columns = [None if column is None else column.tolist() for column in (run.offsets, run.ranks, run.lines)]

@@ -2,8 +2,8 @@
  *
  * The first bytes of an input choose how it is read; the rest is qrels and a run. Besides not crashing, the reader must find
  * the same whatever the block size, the width of the scan and the length of the reads, the same when it groups rows as when it
- * streams them, ranks that rise and fit the ranking, and scores of the same bits as strtod. Read as a table, the text must give
- * the same columns whatever the way. */
+ * streams them, ranks that rise and fit the ranking, and scores of the same bits as strtod. Read as a table of any format, the
+ * text must give the same columns whatever the way. */
 #include <math.h>
 #include <stdio.h>
 
@@ -13,6 +13,8 @@
 #define MAX_LINE_BYTES 2048
 #include "../../src/rankproof/_native/align_src/qrels_text.h"
 #include "../../src/rankproof/_native/align_src/run_read.h"
+#include "../../src/rankproof/_native/align_src/table_delimited.h"
+#include "../../src/rankproof/_native/align_src/table_json.h"
 #include "../../src/rankproof/_native/align_src/table_text.h"
 
 #define EXPECT(condition)                                                           \
@@ -136,9 +138,13 @@ static void expect_ranks_fit(const Result *result) {
     }
 }
 
+/* A block with a NUL byte is rejected before its lines are read, so that the block size decides which fault comes first. */
+static bool has_nul(const Reading_ *reading) { return strcmp(reading->lines.fault.code, "nul") == 0; }
+
 static void expect_same(const Reading_ *left, const Reading_ *right) {
     EXPECT(left->outcome == right->outcome);
-    if (left->outcome == REJECTED) expect_same_fault(&left->lines.fault, &right->lines.fault);
+    bool rejected = left->outcome == REJECTED && !has_nul(left) && !has_nul(right);
+    if (rejected) expect_same_fault(&left->lines.fault, &right->lines.fault);
     if (left->outcome == DONE) expect_same_result(&left->result, &right->result);
 }
 
@@ -168,21 +174,46 @@ static void read_without_memory(const Judged *judged, const Options *options, Sl
 typedef struct {
     Outcome outcome;
     Lines lines;
-    TableText reader;
+    TableReader reader;
 } TableReading;
 
-static void read_table_one_way(TableReading *reading, Slice text, bool run, Way way) {
+typedef enum { AS_TREC, AS_COMMAS, AS_TABS, AS_WHITE_SPACE, AS_JSON, AS_JSON_LINES, TEXT_FORMATS } TextFormat;
+
+/* The roles of keys: each is named by the first byte of its key; a repeated one is no key. */
+static Outcome places_of_names(void *context, const Slice *names, size_t count, Places *places) {
+    (void)context;
+    for (int role = 0; role < ROLES; role++) {
+        places->of[role] = -1;
+        for (size_t i = 0; i < count; i++) {
+            if (names[i].size > 0 && names[i].at[0] == "qdsrtj"[role]) places->of[role] = places->of[role] < 0 ? (int)i : -2;
+        }
+    }
+    return DONE;
+}
+
+static Outcome read_format(TableReader *reader, TextFormat format, bool run) {
+    const Places four = {{0, 1, 2, run ? 3 : -1, -1, run ? -1 : 3}}, three = {{0, 1, 2, -1, -1, -1}};
+    switch (format) {
+        case AS_TREC: return read_table(reader, run);
+        case AS_COMMAS: return read_delimited(reader, &(Layout){run, ',', 1, 4, four});
+        case AS_TABS: return read_delimited(reader, &(Layout){run, '\t', 0, 3, three});
+        case AS_WHITE_SPACE: return read_delimited(reader, &(Layout){run, WHITE_SPACE, 0, 3, three});
+        default: return read_json(reader, run, format == AS_JSON_LINES, places_of_names);
+    }
+}
+
+static void read_table_one_way(TableReading *reading, Slice text, TextFormat format, bool run, Way way) {
     Memory memory = {text.at, text.size, way.longest};
     memset(reading, 0, sizeof *reading);
     reading->reader.lines = &reading->lines;
     reading->reader.seed = SEED;
     reading->reader.slow_number = slow_number;
     reading->outcome = lines_open(&reading->lines, read_memory, &memory, way.block, way.level, false);
-    if (reading->outcome == DONE) reading->outcome = read_table(&reading->reader, run);
+    if (reading->outcome == DONE) reading->outcome = read_format(&reading->reader, format, run);
 }
 
 static void table_reading_free(TableReading *reading) {
-    table_text_free(&reading->reader);
+    table_reader_free(&reading->reader);
     buffer_free(&reading->lines.buffer);
 }
 
@@ -190,7 +221,7 @@ static bool same_numbers(const void *left, const void *right, size_t count) {
     return (left == NULL) == (right == NULL) && (left == NULL || memcmp(left, right, 8 * count) == 0);
 }
 
-static void expect_same_table(const TableText *left, const TableText *right) {
+static void expect_same_table(const TableReader *left, const TableReader *right) {
     const Table *a = &left->table, *b = &right->table;
     EXPECT(a->count == b->count && a->text_size == b->text_size && left->marked == right->marked);
     EXPECT(memcmp(a->text, b->text, a->text_size) == 0);
@@ -201,17 +232,17 @@ static void expect_same_table(const TableText *left, const TableText *right) {
     expect_same_names(&left->tags, &right->tags);
 }
 
-static void read_tables(Slice text, bool run, Way way, size_t allowed) {
+static void read_tables(Slice text, TextFormat format, bool run, Way way, size_t allowed) {
     TableReading first, second;
-    read_table_one_way(&first, text, run, way);
-    read_table_one_way(&second, text, run, (Way){4096, SIZE_MAX, 0, false});
+    read_table_one_way(&first, text, format, run, way);
+    read_table_one_way(&second, text, format, run, (Way){4096, SIZE_MAX, 0, false});
     EXPECT(first.outcome == second.outcome);
     if (first.outcome == DONE) expect_same_table(&first.reader, &second.reader);
     table_reading_free(&first);
     table_reading_free(&second);
     if (allowed == 0) return;
     allocations_left = allowed;
-    read_table_one_way(&first, text, run, way);
+    read_table_one_way(&first, text, format, run, way);
     allocations_left = (size_t)-1;
     table_reading_free(&first);
 }
@@ -277,8 +308,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     read_all_ways(&judged, &options, run, way);
     if (allowed != 0) read_without_memory(&judged, &options, run, way, allowed % 64);
     judged_free(&judged);
-    read_tables(run, true, way, allowed % 64);
-    read_tables(qrels, false, way, allowed % 64);
+    for (TextFormat format = AS_TREC; format < TEXT_FORMATS; format++) {
+        read_tables(run, format, true, way, allowed % 64);
+        read_tables(qrels, format, false, way, allowed % 64);
+    }
     check_number((Slice){run.at, run.size < MOST_NUMBER_BYTES ? run.size : MOST_NUMBER_BYTES});
     return 0;
 }

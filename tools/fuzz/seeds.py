@@ -45,6 +45,14 @@ RUNS = [
     "1 Q0 " + "x" * 300 + " 1 2 t\n1 Q0 d 2 1 t\n",
     "# " + "y" * 2100 + "\n",
 ]
+OTHER_FORMATS = [
+    'q,d,s,r\n1,d1,2.5,1\n1,"d""2",1e3,2.0\n\n# note\n2,"d,3",-0,x\r\n1,d4,1,3',
+    "1\td1\t2\n2\td 2\t1\n1\td3\t0\n",
+    '{"1": {"d1": 2.5, "d\\u00e9\\ud83d\\ude00": -0}, "2": {}, "é": {"a": 1}}\n',
+    '{"1": {"d1": 1, "d1": 2}}',
+    '[\n{"q": "1", "d": 7, "s": -0, "r": 1},\n{"q": "1", "d": "8", "s": 2.5, "r": "2.0", "t": null}]\n',
+    '{"q": "1", "d": "d1", "s": 1, "j": "llm:x"}\n# note\n{"q": 2, "d": "\\n", "s": 0}\r\n',
+]
 
 
 def main(folder: Path) -> None:
@@ -55,6 +63,9 @@ def main(folder: Path) -> None:
         front = bytes([(number * 37) % 256, (number * 11) % 64, (number * 7) % 256, number % 64])
         text = qrels.encode()
         (folder / f"seed{number:03d}").write_bytes(front + len(text).to_bytes(2, "little") + text + run.encode())
+    for number, other in enumerate(OTHER_FORMATS):
+        (folder / f"format{number:02d}").write_bytes(bytes([0, 6, 4, number]) + (1 << 15).to_bytes(2, "little") + other.encode())
+        (folder / f"other{number:02d}").write_bytes(bytes([0, 2, 9, number, 0, 0]) + other.encode())
     for number, score in enumerate(SCORES):
         (folder / f"number{number:02d}").write_bytes(bytes(6) + score.encode())
 

@@ -52,11 +52,11 @@ static inline Outcome json_more(JsonReader *reader) {
     return DONE;
 }
 
-/* Takes something that may need more text; nothing is left behind yet. */
+/* Takes something that may need more text, at most as much as a line may have; nothing is left behind yet. */
 ALWAYS_INLINE Outcome take_whole(JsonReader *reader, bool (*take)(JsonReader *)) {
     place_cursor(reader);
     while (!take(reader)) TRY(json_more(reader));
-    return DONE;
+    return (size_t)(reader->cursor.at - reader->cursor.start) > MAX_LINE_BYTES ? give_up(reader->table) : DONE;
 }
 
 /* Passes white space up to the next byte. */
