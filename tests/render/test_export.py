@@ -16,7 +16,8 @@ import polars as pl
 import pyarrow.parquet as pq
 import pytest
 
-from rankproof._analysis.compare.compare import compare
+from rankproof._analysis.compare.comparison import compare_inputs
+from rankproof._analysis.inputs import input_from_results
 from rankproof._cli.main import main
 from rankproof._render.ci import as_steps_junit
 from rankproof._render.paper import LONG_COLUMNS, METADATA_KEY, long_rows, paper_table
@@ -195,8 +196,8 @@ def test_junit_fails_the_system_that_is_significantly_worse(results: ExperimentR
             replace(system_run, baseline={"fair": "strong"}.get(system_run.name)) for system_run in results.system_runs
         ),
     )
-    details = next(table for table in compare(results.result, measures=["nDCG@10"]) if table.name == "details")
-    cases = ET.fromstring(as_steps_junit(turned, details)).iter("testcase")
+    comparison = compare_inputs(input_from_results(results))
+    cases = ET.fromstring(as_steps_junit(turned, comparison)).iter("testcase")
     failed = {case.attrib["name"]: failure for case in cases if (failure := case.find("failure")) is not None}
     assert list(failed) == ["fair nDCG@10"]
     assert failed["fair nDCG@10"].attrib["message"].startswith("fair: worse (nDCG@10 ")

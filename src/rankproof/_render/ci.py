@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from rankproof._analysis.compare.pairs import swapped
+from rankproof._analysis.compare.comparison import Comparison
+from rankproof._analysis.compare.tables import PairRecord
 from rankproof._analysis.gate.gate import GateResult, gate_verdict
 from rankproof._analysis.gate.rules import GateCheck
-from rankproof._data.table import CellValue, Table
 from rankproof._data.text import format_p
 from rankproof._io.escape import for_markdown
 from rankproof._results.experiment_result import ExperimentResult, SystemRun
@@ -51,34 +51,30 @@ def _add_case(suite: Element, check: GateCheck) -> None:
         SubElement(case, "failure", {"message": sentence, "type": check.kind}).text = sentence
 
 
-def as_steps_junit(results: ExperimentResult, details: Table | None) -> str:
-    """The systems of an experiment against their baselines as JUnit XML; `details` is that table of `compare`, if any."""
-    rows = {} if details is None else {_row_key(row): row for row in details.records()}
-    checks = tuple(check for system_run in results.system_runs for check in _step_checks(results, system_run, rows))
+def as_steps_junit(results: ExperimentResult, comparison: Comparison | None) -> str:
+    """The systems of an experiment against the systems that they build on, as JUnit XML."""
+    pairs = () if comparison is None else comparison.pairs
+    tested = {(pair.measure, one.system, one.other): one for pair in pairs for one in (pair, pair.swapped())}
+    checks = tuple(check for system_run in results.system_runs for check in _step_checks(results, system_run, tested))
     made = str(results.provenance.get("created") or "1970-01-01T00:00:00Z")
-    return as_junit(GateResult(checks, results.notes), name=f"rankproof export {results.name}", made=made)
+    gate = GateResult(checks, results.notes, comparison)
+    return as_junit(gate, name=f"rankproof export {results.name}", made=made)
 
 
 def _step_checks(
-    results: ExperimentResult, system_run: SystemRun, rows: Mapping[tuple[str, frozenset[str]], Mapping[str, CellValue]]
+    results: ExperimentResult, system_run: SystemRun, tested: Mapping[tuple[str, str, str], PairRecord]
 ) -> Iterator[GateCheck]:
+    """A check for each measure; only the primary one can fail."""
     for measure, value in results.result.means[system_run.name].items():
-        row = rows.get((measure, frozenset((system_run.name, system_run.baseline or ""))))
-        if row is None or system_run.baseline is None:
+        pair = tested.get((measure, system_run.name, system_run.baseline or ""))
+        if pair is None:
             sentence = f"{for_message(system_run.name)}: {measure} is {value:.4f}"
             yield GateCheck("system", system_run.name, True, sentence, measure)
             continue
-        verdict = str(row["verdict"])
-        own = verdict if row["system"] == system_run.name else swapped(verdict)
-        baseline, p = results.result.means[system_run.baseline][measure], row["p adjusted"]
-        p_text = format_p(p if isinstance(p, float) else 1.0)
-        numbers = f"{measure} {value:.4f} against {baseline:.4f} of {for_message(system_run.baseline)}, {p_text}"
-        sentence = f"{for_message(system_run.name)}: {own} ({numbers})"
-        yield GateCheck("drop", system_run.name, own != "worse", sentence, measure)
-
-
-def _row_key(row: Mapping[str, CellValue]) -> tuple[str, frozenset[str]]:
-    return str(row["measure"]), frozenset((str(row["system"]), str(row["other"])))
+        numbers = f"{measure} {pair.value:.4f} against {pair.other_value:.4f} of {for_message(pair.other)}"
+        kind = ", exploratory" if pair.exploratory else ""
+        sentence = f"{for_message(system_run.name)}: {pair.verdict} ({numbers}, {format_p(pair.p_adjusted)}{kind})"
+        yield GateCheck("drop", system_run.name, pair.exploratory or pair.verdict != "worse", sentence, measure)
 
 
 MAX_LISTED = 30

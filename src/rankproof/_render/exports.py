@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from rankproof._render.grid import RenderOptions
 
 if TYPE_CHECKING:
+    from rankproof._analysis.compare.comparison import Comparison
     from rankproof._data.table import Table
     from rankproof._results.experiment_result import ExperimentResult
 
@@ -27,16 +28,25 @@ class ExportFormat:
     is_binary: bool = False
 
 
-def _comparison_table(results: ExperimentResult, show_note: ShowNote, name: Literal["letters", "details"]) -> Table | None:
-    """A table of `compare` over all measures; None without two systems and two queries."""
-    from rankproof._analysis.compare.compare import compare
+def _comparison(results: ExperimentResult, show_note: ShowNote) -> Comparison | None:
+    """The comparison of the systems; None if no pair of them was tested."""
+    from rankproof._analysis.compare.comparison import compare_inputs
+    from rankproof._analysis.inputs import input_from_results
+    from rankproof.errors import UsageError
 
-    if len(results.result.systems) < 2 or len(results.result.queries) < 2:
+    try:
+        found = compare_inputs(input_from_results(results))
+    except UsageError:
         return None
-    tables = compare(results.result)
-    for note in dict.fromkeys(note for table in tables for note in table.notes):
+    for note in found.notes if found.pairs else ():
         show_note(note)
-    return next(table for table in tables if table.name == name)
+    return found if found.pairs else None
+
+
+def _letters(results: ExperimentResult, show_note: ShowNote) -> Table | None:
+    """The table of significance letters; None if nothing was tested."""
+    found = _comparison(results, show_note)
+    return None if found is None else next(table for table in found.tables if table.name == "letters")
 
 
 def _csv(results: ExperimentResult, options: RenderOptions, show_note: ShowNote) -> bytes:
@@ -55,20 +65,20 @@ def _markdown(results: ExperimentResult, options: RenderOptions, show_note: Show
     from rankproof._render.systems import systems_markdown
     from rankproof._render.table import as_markdown as as_tables
 
-    letters = _comparison_table(results, show_note, "letters")
+    letters = _letters(results, show_note)
     return _encoded(systems_markdown(results, options) + ("" if letters is None else f"\n{as_tables([letters], options)}"))
 
 
 def _latex(results: ExperimentResult, options: RenderOptions, show_note: ShowNote) -> bytes:
     from rankproof._render.paper import paper_table
 
-    return _encoded(paper_table(results, _comparison_table(results, show_note, "letters")))
+    return _encoded(paper_table(results, _letters(results, show_note)))
 
 
 def _junit(results: ExperimentResult, options: RenderOptions, show_note: ShowNote) -> bytes:
     from rankproof._render.ci import as_steps_junit
 
-    return _encoded(as_steps_junit(results, _comparison_table(results, show_note, "details")))
+    return _encoded(as_steps_junit(results, _comparison(results, show_note)))
 
 
 def _parquet(results: ExperimentResult, options: RenderOptions, show_note: ShowNote) -> bytes:

@@ -38,11 +38,11 @@ def paper_table(results: ExperimentResult, letters: Table | None) -> str:
 
 
 def _with_letters(grid: Grid, letters: Table) -> Grid:
-    """The grid with a letter per system, and after each value the letters of the systems that it significantly beats."""
-    records = {str(record["system"]): record for record in letters.records()}
+    """The grid with a letter per compared system, and after each value the letters of those that it significantly beats."""
+    records = {system: {} for system in grid.rows} | {str(record["system"]): record for record in letters.records()}
     cells = tuple(
         (
-            Cell(str(records[system]["letter"])),
+            Cell(str(records[system].get("letter") or "")),
             *(
                 replace(cell, marks=str(records[system].get(f"{measure} beats") or ""))
                 for measure, cell in zip(grid.columns, row, strict=True)
