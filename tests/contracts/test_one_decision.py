@@ -15,6 +15,7 @@ from rankproof._analysis.compare.comparison import Comparison, compare_inputs
 from rankproof._analysis.inputs import input_from_results
 from rankproof._cli.main import main
 from rankproof._data.text import format_p
+from rankproof._io.escape import for_terminal
 from rankproof._results.folder import load_results, save_results
 from rankproof.errors import escape_invisible
 from support.decision_folders import FOLDERS
@@ -89,6 +90,18 @@ def test_serve_has_the_decision_of_python(folder: Folder) -> None:
     with serving([folder.path]) as visitor:
         visitor.enter()
         check_page(visitor.get("/r/1").text, folder)
+
+
+def test_compare_prints_the_decision_of_python(folder: Folder, capsys: pytest.CaptureFixture[str]) -> None:
+    text = squeezed(printed(capsys, "compare", str(folder.path)))
+    for sentence in folder.sentences:
+        assert squeezed(for_terminal(sentence)) in text
+    found = json.loads(printed(capsys, "compare", str(folder.path), "--format", "json"))
+    expected = plain(folder.comparison.to_dict())
+    assert found["decision"] == expected["decision"]
+    assert [pair for pair in found["pairs"] if not pair["exploratory"]] == [
+        pair for pair in expected["pairs"] if not pair["exploratory"]
+    ]
 
 
 def test_the_gate_has_the_decision_of_python(folder: Folder, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from rankproof import evaluate
 from rankproof._data.dataset import Queries, Query
 from rankproof._data.qrels import Qrels
 from rankproof._data.run import Run
-from rankproof._results.experiment_result import TIME_COLUMNS, ExperimentResult
+from rankproof._results.experiment_result import TIME_COLUMNS, DecisionSettings, ExperimentResult
 from support.small_results import small_results
 
 MEASURES = ("nDCG@10", "RR@10", "R@20")
@@ -95,6 +96,11 @@ def _answering(results: ExperimentResult) -> ExperimentResult:
     return replace(results, system_runs=system_runs, result=evaluate(results.qrels, runs, list(MEASURES)))
 
 
+def _settled(results: ExperimentResult, **settings: Any) -> ExperimentResult:
+    """The experiment has settings of the decision."""
+    return replace(results, decision_settings=DecisionSettings(**settings))
+
+
 TWO = {"bm25": 0.4, "dense": 0.9}
 FOUR = {"bm25": 0.3, "dense": 0.6, "hybrid": 0.9, "late": 1.0}
 MANY = {f"system {at}": 0.2 + 0.1 * at for at in range(8)}
@@ -124,6 +130,11 @@ FOLDERS: dict[str, Callable[[], ExperimentResult]] = {
     "grade 2 is relevant": lambda: made_folder(FOUR, rel=2),
     "weighted queries": lambda: made_folder(FOUR, n=90, weights=lambda at: 1.0 + at % 7),
     "few queries have most of the weight": lambda: made_folder(FOUR, n=90, weights=lambda at: 100.0 if at < 3 else 0.5),
+    "no nDCG@10": lambda: made_folder(FOUR, measures=("P@5", "RR@10")),
+    "another primary measure": lambda: _settled(made_folder(FOUR), primary="RR@10"),
+    "a wide margin": lambda: _settled(made_folder(FOUR, n=90), margin=0.1),
+    "a named baseline": lambda: _settled(made_folder(FOUR), baseline="dense"),
+    "given costs": lambda: _settled(made_folder(FOUR, n=90), margin=0.1, costs={"late": 9.0, "hybrid": 1.0, "dense": 2.0}),
     "an answering system": lambda: _answering(made_folder(FOUR)),
     "hostile names": lambda: made_folder({"<b>a</b>": 0.4, "b & 'c'": 0.9, "d\u202ee": 1.1}),
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from rankproof._analysis.compare.comparison import USUAL_PRIMARY, Comparison
@@ -84,6 +84,7 @@ def run_gate(
 ) -> GateResult:
     """All checks: missing systems and queries, drops against the baseline overall and by segment, and thresholds."""
     options = options.with_rel(inputs.rel)
+    options = options if options.primary else replace(options, primary=inputs.decision_settings.primary)
     now = [saved_values(inputs, name) for name in chosen_systems(inputs, systems)]
     bounds = [_check_threshold(inputs, one, each) for one in now for each in options.thresholds]
     missing = tuple(_missing(inputs, {one.name for one in now}))
