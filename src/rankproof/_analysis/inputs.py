@@ -19,6 +19,9 @@ from rankproof._evaluation.result import Result, inputs_of
 from rankproof._results.experiment_result import COLLAPSE_KEY, DecisionSettings, ExperimentResult, SystemRun
 from rankproof.errors import UsageError, for_message
 
+USUAL_PRIMARY = "nDCG@10"
+"""The measure that decides if it was evaluated and no other is named."""
+
 
 @dataclass(frozen=True, eq=False, slots=True)
 class AnalysisInput:
@@ -143,8 +146,17 @@ def input_from_results(results: ExperimentResult) -> AnalysisInput:
         system_runs=results.system_runs,
         documents=_count(results.provenance.get("documents")),
         dataset=str(results.provenance.get("dataset") or ""),
-        decision_settings=results.decision_settings,
+        decision_settings=_settings(results),
     )
+
+
+def _settings(results: ExperimentResult) -> DecisionSettings:
+    """The settings of the experiment; the primary measure is one that was evaluated, nDCG@10 before the others."""
+    settings, measures = results.decision_settings, results.result.systems[0].measures
+    able = [name for name, one in measures.items() if one.summary == "mean" and one.measure.has_winner]
+    if settings.primary is not None or USUAL_PRIMARY in able or not able:
+        return settings
+    return replace(settings, primary=able[0])
 
 
 def _count(value: object) -> int | None:

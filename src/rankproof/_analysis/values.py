@@ -72,11 +72,6 @@ def oriented_value(one: MeasureResult) -> float:
     return -one.value if one.measure.higher_is_better is False else one.value
 
 
-def has_winner(measure: Measure) -> bool:
-    """Whether the measure ranks systems; a count does not."""
-    return measure.kind != "count" and measure.higher_is_better is not None
-
-
 def best_systems(values: Mapping[str, float]) -> list[str]:
     """The systems with the highest value, more than one if they tie."""
     highest = max(values.values())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rankproof._analysis.inputs import AnalysisInput
 from rankproof._analysis.pareto import pareto_front, ranking_systems, stage_means
-from rankproof._analysis.values import best_systems, has_winner, mean_intervals, oriented_value
+from rankproof._analysis.values import best_systems, mean_intervals, oriented_value
 from rankproof._charts.latency import SystemTimes, TimeWords, latency_chart
 from rankproof._charts.model import Chart
 from rankproof._charts.pareto import ParetoAxes, ParetoPoint, pareto_chart
@@ -57,7 +57,7 @@ def _shown(one: MeasureResult) -> str:
 
 def _leading(values: dict[str, MeasureResult]) -> list[str]:
     """The best systems; empty if all are equal or the measure has no better direction."""
-    differ = len({one.value for one in values.values()}) > 1 and has_winner(next(iter(values.values())).measure)
+    differ = len({one.value for one in values.values()}) > 1 and next(iter(values.values())).measure.has_winner
     return best_systems({name: oriented_value(one) for name, one in values.items()}) if differ else []
 
 

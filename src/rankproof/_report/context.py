@@ -14,7 +14,6 @@ from rankproof._analysis.pareto import ranking_systems
 from rankproof._analysis.segments import SegmentOptions
 from rankproof._analysis.values import (
     best_systems,
-    has_winner,
     in_summary,
     mean_intervals,
     oriented_value,
@@ -96,7 +95,7 @@ class ReportContext:
     @property
     def has_better_direction(self) -> bool:
         """Whether the main measure has a better direction."""
-        return has_winner(self.one.measure)
+        return self.one.measure.has_winner
 
     @cached_property
     def best_systems(self) -> list[str]:

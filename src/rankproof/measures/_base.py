@@ -306,6 +306,11 @@ class Measure(ABC):
         """Whether the value is a mean from 0 to 1, so that percentage points make sense."""
         return self.summary == "mean" and self.range == (0.0, 1.0)
 
+    @property
+    def has_winner(self) -> bool:
+        """Whether the measure ranks systems; a count does not."""
+        return self.kind != "count" and self.higher_is_better is not None
+
     def parameters(self) -> dict[str, Any]:
         """Every parameter with its value, in the order of the notation."""
         return {one.name: getattr(self, one.name) for one in fields(self)}

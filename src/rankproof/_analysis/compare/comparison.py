@@ -41,8 +41,7 @@ from rankproof._analysis.compare.tables import (
     verdict_table,
 )
 from rankproof._analysis.decision import MARGIN, Decision, DecisionData, decide
-from rankproof._analysis.inputs import AnalysisInput, checked_system
-from rankproof._analysis.values import has_winner
+from rankproof._analysis.inputs import USUAL_PRIMARY, AnalysisInput, checked_system
 from rankproof._data.arrays import FloatArray
 from rankproof._data.table import Table
 from rankproof._data.text import pluralise
@@ -53,8 +52,6 @@ from rankproof._statistics.intervals import Interval, enough_differ, mean_interv
 from rankproof.errors import UsageError, for_message
 from rankproof.measures._base import Measure
 from rankproof.measures._parse import parse_measure, parse_measures
-
-USUAL_PRIMARY = "nDCG@10"
 
 
 @dataclass(frozen=True, eq=False, slots=True, repr=False)
@@ -215,7 +212,7 @@ def _primary_first(joined: JoinedValues, primary: str | Measure | None) -> Joine
 
 def _primary_index(measures: Sequence[Measure], primary: str | Measure | None) -> int:
     """The index of the named measure, of nDCG@10, or of the first mean that ranks systems."""
-    able = [at for at, measure in enumerate(measures) if has_winner(measure)]
+    able = [at for at, measure in enumerate(measures) if measure.has_winner]
     names = [str(measure) for measure in measures]
     if primary is not None:
         named = [at for at in range(len(measures)) if _is_same(measures[at], _parsed(primary))]

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import Any
 
-from rankproof._analysis.compare.comparison import USUAL_PRIMARY, Comparison
+from rankproof._analysis.compare.comparison import Comparison
 from rankproof._analysis.compare.decision_data import only_systems
 from rankproof._analysis.decision import Decision
 from rankproof._analysis.gate.baseline import Baseline, SavedValues, check_same_data, chosen_systems, saved_values
@@ -31,9 +31,8 @@ from rankproof._analysis.gate.rules import (
     small_segments,
     undetectable_drops,
 )
-from rankproof._analysis.inputs import AnalysisInput
+from rankproof._analysis.inputs import USUAL_PRIMARY, AnalysisInput
 from rankproof._analysis.query_groups import Grouping
-from rankproof._analysis.values import has_winner
 from rankproof._data.table import CellValue, Column, Table
 from rankproof._data.text import pluralise
 from rankproof._data.view import View, Viewed
@@ -84,7 +83,6 @@ def run_gate(
 ) -> GateResult:
     """All checks: missing systems and queries, drops against the baseline overall and by segment, and thresholds."""
     options = options.with_rel(inputs.rel)
-    options = options if options.primary else replace(options, primary=inputs.decision_settings.primary)
     now = [saved_values(inputs, name) for name in chosen_systems(inputs, systems)]
     bounds = [_check_threshold(inputs, one, each) for one in now for each in options.thresholds]
     missing = tuple(_missing(inputs, {one.name for one in now}))
@@ -93,7 +91,7 @@ def run_gate(
     check_same_data(inputs, baseline)
     pairs, missing_systems = _paired(now, baseline, named=bool(systems))
     measures = _tested_measures(pairs, options)
-    primary, changed = _primary(measures, options), changed_pairs(pairs, measures)
+    primary, changed = _primary(inputs, measures, options), changed_pairs(pairs, measures)
     comparison = compare_with_saved(only_systems(inputs, [one.name for one in now]), changed, measures, options, primary=primary)
     drops = _drops(inputs, pairs, measures, changed, comparison, options)
     segments = _segment_drops(inputs, pairs, groupings, primary, options)
@@ -140,15 +138,16 @@ def _tested_measures(pairs: SystemPairs, options: GateOptions) -> list[str]:
     return found
 
 
-def _primary(measures: Sequence[str], options: GateOptions) -> str:
-    """The measure that can fail the gate: the named one, nDCG@10, or the first that ranks systems."""
-    able = [name for name in measures if has_winner(parse_measure(name))]
+def _primary(inputs: AnalysisInput, measures: Sequence[str], options: GateOptions) -> str:
+    """The measure that can fail the gate: the named one, that of the experiment, nDCG@10, or the first that ranks systems."""
+    able = [name for name in measures if parse_measure(name).has_winner]
     if not able:
         raise UsageError(f"no measure of the baseline ranks systems: {', '.join(measures)}", fix="save a baseline with nDCG@10")
     if options.primary is not None and options.primary not in able:
         why = "is not in the baseline" if options.primary not in measures else "does not rank systems"
         raise UsageError(f"{options.primary} {why}", fix=f"choose from: {', '.join(able)}")
-    return options.primary or (USUAL_PRIMARY if USUAL_PRIMARY in able else able[0])
+    usual = [name for name in (inputs.decision_settings.primary, USUAL_PRIMARY) if name in able]
+    return options.primary or next(iter(usual), able[0])
 
 
 def _can_be_worse(name: str) -> bool:
@@ -165,7 +164,7 @@ def _drops(
     options: GateOptions,
 ) -> list[GateCheck]:
     """A check for each system and measure; a changed system that retrieved nothing fails."""
-    found, primary, names = [], _primary(measures, options), {now.name for now, _ in changed}
+    found, primary, names = [], _primary(inputs, measures, options), {now.name for now, _ in changed}
     values = {system.name: system.measures for system in inputs.result.systems}
     for now, _ in pairs:
         if comparison is None or now.name not in names:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from rankproof._analysis.values import best_systems, has_winner, oriented_value
+from rankproof._analysis.values import best_systems, oriented_value
 from rankproof._charts.model import Medium
 from rankproof._charts.rows import ValueRow, dot_chart
 from rankproof._charts.svg import svg_of
@@ -60,7 +60,7 @@ def _values(context: ReportContext, name: str) -> dict[str, MeasureResult]:
 def _leaders(context: ReportContext, name: str) -> list[str]:
     """The best systems by a measure; none for a single system or a measure without a better direction."""
     values = _values(context, name)
-    if len(context.ranking_systems) < 2 or not has_winner(next(iter(values.values())).measure):
+    if len(context.ranking_systems) < 2 or not next(iter(values.values())).measure.has_winner:
         return []
     return best_systems({system: oriented_value(values[system]) for system in context.ranking_systems})
 

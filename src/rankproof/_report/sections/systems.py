@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from rankproof._analysis.compare.comparison import Comparison
-from rankproof._analysis.values import has_winner
 from rankproof._charts.model import Medium
 from rankproof._charts.rows import ValueRow, dot_chart
 from rankproof._charts.svg import svg_of
@@ -157,7 +156,7 @@ def _step_sentences(context: ReportContext) -> list[str]:
 def _no_gain_sentences(context: ReportContext) -> list[str]:
     """The systems without a gain in the first measure; none if that measure has no better direction."""
     first = next(iter(context.results.result.systems[0].measures.values()))
-    return system_sentences(context.results, _inconclusive_systems(context)) if has_winner(first.measure) else []
+    return system_sentences(context.results, _inconclusive_systems(context)) if first.measure.has_winner else []
 
 
 def _inconclusive_systems(context: ReportContext) -> list[str] | None:
