@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +20,7 @@ def rankproof_gate() -> Callable[..., GateResult]:
         import rankproof
 
         result = rankproof.gate(*arguments, **settings)
-        print(result)
+        sys.stdout.write(f"{result}\n")
         if not result.passed:
             pytest.fail(str(result), pytrace=False)
         return result
