@@ -1,6 +1,6 @@
 """How often the decision of `compare` is wrong, on samples of real per-query values.
 
-A trial draws n queries with replacement from a collection, and some of its 15 systems. The truth is the mean over all queries. A
+A round draws n queries with replacement from a collection, and some of its 15 systems. The truth is the mean over all queries. A
 decision is wrong if the chosen system is truly more than the margin below the best one. Costs are the order of the systems, from
 cheap to expensive, or a random order.
 """
@@ -24,7 +24,7 @@ from .simulation import Cell, StoredCells, upper_bound
 
 SIZES, SYSTEMS = (30, 50, 100, 200, 300), (3, 7, 15)
 OTHER_SIZES, OTHER_SYSTEMS = (30, 100), (7,)
-TRIALS, DRAWS = 2_000, 4_000
+ROUNDS, DRAWS = 2_000, 4_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,11 +58,11 @@ class Rule:
         return [Choice(int(safe[costs[safe].argmin()]), self._n >= MIN_QUERIES) for costs in all_costs]
 
 
-def simulate(values: FloatArray, n: int, systems: int, trials: int, random: np.random.Generator) -> Cell:
-    """Shares of decided and of wrong trials, and mean regrets, for both kinds of cost."""
+def simulate(values: FloatArray, n: int, systems: int, rounds: int, random: np.random.Generator) -> Cell:
+    """Shares of decided and of wrong rounds, and mean regrets, for both kinds of cost."""
     counts = dict.fromkeys(("decided", "wrong by order", "wrong at random", "regret", "highest mean", "baseline"), 0.0)
     rule, by_place = Rule(n, systems), np.arange(systems).astype(np.float64)
-    for _ in range(trials):
+    for _ in range(rounds):
         shown = np.sort(np.concatenate([[0], 1 + random.permutation(values.shape[1] - 1)[: systems - 1]]))
         sample = values[random.integers(0, len(values), n)][:, shown]
         truth = values[:, shown].mean(axis=0)
@@ -76,7 +76,7 @@ def simulate(values: FloatArray, n: int, systems: int, trials: int, random: np.r
         counts["regret"] += (short[by_order.at] + short[by_chance.at]) / 2
         counts["highest mean"] += short[sample.mean(axis=0).argmax()]
         counts["baseline"] += short[0]
-    return {name: float(count / trials) for name, count in counts.items()}
+    return {name: float(count / rounds) for name, count in counts.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,25 +89,25 @@ class Row:
     cells: dict[int, Cell]
 
 
-def rows(trials: int) -> Iterator[Row]:
+def rows(rounds: int) -> Iterator[Row]:
     """Every row: all sizes by nDCG@10, fewer by other measures."""
     stored = StoredCells(
-        "decision_rule", f"{trials} trials, {DRAWS} draws, margin {MARGIN}, risk {MAX_RISK}, prior {PRIOR_QUERIES}"
+        "decision_rule", f"{rounds} rounds, {DRAWS} draws, margin {MARGIN}, risk {MAX_RISK}, prior {PRIOR_QUERIES}"
     )
     for one in real_values():
         for measure, values in one.values.items():
             primary = measure == "nDCG@10"
             for systems in SYSTEMS if primary else OTHER_SYSTEMS:
-                yield _row(one, measure, values, systems, SIZES if primary else OTHER_SIZES, trials, stored)
+                yield _row(one, measure, values, systems, SIZES if primary else OTHER_SIZES, rounds, stored)
 
 
 def _row(
-    one: RealValues, measure: str, values: FloatArray, systems: int, sizes: tuple[int, ...], trials: int, stored: StoredCells
+    one: RealValues, measure: str, values: FloatArray, systems: int, sizes: tuple[int, ...], rounds: int, stored: StoredCells
 ) -> Row:
     cells = {
         n: stored.cell(
             f"{one.collection}, {measure}, {systems} systems, n = {n}",
-            partial(simulate, values, n, systems, trials),
+            partial(simulate, values, n, systems, rounds),
         )
         for n in sizes
     }
@@ -122,9 +122,9 @@ def wrong(cell: Cell) -> float:
 def main() -> None:
     """Prints a table of decided and wrong shares, one of regrets, and the worst cell; ends with 1 if it is above 5%."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.decision_rule", description=__doc__)
-    parser.add_argument("--trials", type=int, default=TRIALS)
-    trials = parser.parse_args().trials
-    found = list(rows(trials))
+    parser.add_argument("--rounds", type=int, default=ROUNDS)
+    rounds = parser.parse_args().rounds
+    found = list(rows(rounds))
     print(f"| % decided / % decided and wrong | systems | {' | '.join(f'n = {n}' for n in SIZES)} |")
     print(f"|---|---:|{'---:|' * len(SIZES)}")
     for row in found:
@@ -138,7 +138,7 @@ def main() -> None:
             regrets = " | ".join(f"{100 * row.cells[n][name]:.2f}" for name in ("regret", "highest mean", "baseline"))
             print(f"| {row.collection} | {row.systems} | {n} | {regrets} |")
     worst = max(wrong(cell) for row in found for cell in row.cells.values())
-    print(f"\nThe worst cell: {100 * worst:.1f}% wrong (one-sided 95% bound {100 * upper_bound(worst, trials):.1f}%).")
+    print(f"\nThe worst cell: {100 * worst:.1f}% wrong (one-sided 95% bound {100 * upper_bound(worst, rounds):.1f}%).")
     raise SystemExit(int(worst > MAX_RISK))
 
 

@@ -1,6 +1,6 @@
 """How often 95% intervals hold the true difference between two real systems, and how many differing queries they need.
 
-A trial draws a collection, two of its 15 systems, and n queries with replacement. The truth is the difference over all queries.
+A round draws a collection, two of its 15 systems, and n queries with replacement. The truth is the difference over all queries.
 """
 
 from __future__ import annotations
@@ -22,46 +22,46 @@ from .simulation import Cell, StoredCells
 SIZES = (10, 20, 50, 100, 200)
 BINS = (1, 3, 5, 10, 15, 20, 40)
 BOOTSTRAP: tuple[BootstrapMethod, ...] = ("bca", "percentile")
-TRIALS, BOOTSTRAP_TRIALS, RESAMPLES = 40_000, 4_000, 2_000
+ROUNDS, BOOTSTRAP_ROUNDS, RESAMPLES = 40_000, 4_000, 2_000
 LEAST = 0.92
 
 
-def drawn(populations: Sequence[FloatArray], n: int, trials: int, random: np.random.Generator) -> tuple[FloatArray, FloatArray]:
-    """Differences of random pairs, a column for each trial, and the true means."""
-    columns, truths = np.empty((n, trials)), np.empty(trials)
-    for trial in range(trials):
+def drawn(populations: Sequence[FloatArray], n: int, rounds: int, random: np.random.Generator) -> tuple[FloatArray, FloatArray]:
+    """Differences of random pairs, a column for each round, and the true means."""
+    columns, truths = np.empty((n, rounds)), np.empty(rounds)
+    for at in range(rounds):
         values = populations[int(random.integers(len(populations)))]
         one, other = random.permutation(values.shape[1])[:2]
         apart = values[:, one] - values[:, other]
         apart[np.abs(apart) < 1e-12] = 0.0
-        truths[trial] = apart.mean()
-        columns[:, trial] = apart[random.integers(0, len(apart), n)]
+        truths[at] = apart.mean()
+        columns[:, at] = apart[random.integers(0, len(apart), n)]
     return columns, truths
 
 
-def simulate(populations: Sequence[FloatArray], n: int, trials: int, random: np.random.Generator) -> Cell:
+def simulate(populations: Sequence[FloatArray], n: int, rounds: int, random: np.random.Generator) -> Cell:
     """Coverage of t by how many queries differ, and of each method where enough differ."""
-    columns, truths = drawn(populations, n, trials, random)
+    columns, truths = drawn(populations, n, rounds, random)
     differ, deviation = np.count_nonzero(columns, axis=0), columns.std(axis=0, ddof=1)
     held = np.abs(columns.mean(axis=0) - truths) <= student_quantile(0.975, n - 1) * deviation / np.sqrt(n)
     found: dict[str, float] = {}
     for low, high in zip(BINS, (*BINS[1:], n + 1), strict=True):
         chosen = (differ >= low) & (differ < high) & (deviation > 0)
-        found |= {f"trials {low}": float(chosen.sum()), f"held {low}": float(held[chosen].sum())}
+        found |= {f"rounds {low}": float(chosen.sum()), f"held {low}": float(held[chosen].sum())}
     shown = (differ >= MIN_DIFFERENT) & (deviation > 0)
     found |= {"shown": float(shown.mean()), "t": float(held[shown].mean()) if shown.any() else np.nan}
-    return found | _bootstrap(columns[:, shown][:, :BOOTSTRAP_TRIALS], truths[shown][:BOOTSTRAP_TRIALS], random)
+    return found | _bootstrap(columns[:, shown][:, :BOOTSTRAP_ROUNDS], truths[shown][:BOOTSTRAP_ROUNDS], random)
 
 
 def _bootstrap(columns: FloatArray, truths: FloatArray, random: np.random.Generator) -> dict[str, float]:
-    """The coverage of bootstrap intervals; all trials share their resamples, as they have one seed."""
-    n, trials = columns.shape
-    if not trials:
+    """The coverage of bootstrap intervals; all rounds share their resamples, as they have one seed."""
+    n, rounds = columns.shape
+    if not rounds:
         return dict.fromkeys(BOOTSTRAP, np.nan)
     means = random.multinomial(n, np.full(n, 1 / n), RESAMPLES) / n @ columns
     found: dict[str, float] = {}
     for method in BOOTSTRAP:
-        intervals = [bootstrap_interval(columns[:, at], means[:, at], method) for at in range(trials)]
+        intervals = [bootstrap_interval(columns[:, at], means[:, at], method) for at in range(rounds)]
         found[method] = float(np.mean([low <= truth <= high for (low, high), truth in zip(intervals, truths, strict=True)]))
     return found
 
@@ -69,14 +69,14 @@ def _bootstrap(columns: FloatArray, truths: FloatArray, random: np.random.Genera
 def main() -> None:
     """Prints the coverage by method, and by how many queries differ; ends with 1 if that of shown t intervals is too low."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.interval_coverage", description=__doc__)
-    parser.add_argument("--trials", type=int, default=TRIALS)
-    trials = parser.parse_args().trials
-    stored = StoredCells("interval_coverage", f"{trials} trials, limit {MIN_DIFFERENT}")
+    parser.add_argument("--rounds", type=int, default=ROUNDS)
+    rounds = parser.parse_args().rounds
+    stored = StoredCells("interval_coverage", f"{rounds} rounds, limit {MIN_DIFFERENT}")
     every = real_values()
     cells = {
         (measure, n): stored.cell(
             f"{measure}, n = {n}",
-            partial(simulate, [one.values[measure] for one in every], n, trials),
+            partial(simulate, [one.values[measure] for one in every], n, rounds),
         )
         for measure in MEASURES
         for n in SIZES
@@ -102,7 +102,7 @@ def _bins() -> list[str]:
 
 
 def _held(cell: Cell, low: int) -> str:
-    return f"{100 * cell[f'held {low}'] / cell[f'trials {low}']:.1f}" if cell[f"trials {low}"] >= 200 else "–"
+    return f"{100 * cell[f'held {low}'] / cell[f'rounds {low}']:.1f}" if cell[f"rounds {low}"] >= 200 else "–"
 
 
 if __name__ == "__main__":

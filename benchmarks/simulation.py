@@ -35,7 +35,7 @@ class StoredCells:
         return self._known[key]
 
 
-def upper_bound(share: float, trials: float, z: float = 1.645) -> float:
+def upper_bound(share: float, rounds: float, z: float = 1.645) -> float:
     """The upper end of Wilson's one-sided 95% interval of a share."""
-    middle, spread = share + z * z / (2 * trials), z * math.sqrt(share * (1 - share) / trials + z * z / (4 * trials**2))
-    return (middle + spread) / (1 + z * z / trials)
+    middle, spread = share + z * z / (2 * rounds), z * math.sqrt(share * (1 - share) / rounds + z * z / (4 * rounds**2))
+    return (middle + spread) / (1 + z * z / rounds)
