@@ -93,8 +93,8 @@ def evaluate(
     """The measures of one run or of several ({name: run}).
 
     Judgements and runs may be our types, paths, dicts of dicts, {query: [docs, best first]}, tables of pandas, polars or pyarrow,
-    rows of ir_measures, or objects of ranx. `weights` are shares of the
-    traffic: {query: weight}, Queries, or a path. `query`, `doc`, `score` and `grade` name the columns of tables.
+    rows of ir_measures, or objects of ranx. `weights` are shares of the traffic: {query: weight}, Queries, or a path. `query`,
+    `doc`, `score` and `grade` name the columns of tables.
     """
     options = make_evaluate_options(
         rel=rel,
