@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+import rankproof
 from rankproof._analysis.compare.comparison import Comparison, compare_inputs
 from rankproof._analysis.inputs import input_from_results
 from rankproof._cli.main import main
@@ -79,6 +80,16 @@ def check_page(page: str, folder: Folder) -> None:
     }
     found = {tuple(row[-3:]) for row in rows_of(page, "pairs")}
     assert found == expected
+
+
+def test_the_functions_of_python_agree(folder: Folder) -> None:
+    expected = folder.comparison.to_dict()
+    assert rankproof.load_results(folder.path).compare().to_dict() == expected
+    assert rankproof.compare(folder.path).to_dict() == expected
+    assert folder.comparison.decision.sentences == rankproof.report(folder.path).decision
+    gate = rankproof.gate(folder.path, measures=list(folder.comparison.measures), baseline=folder.path)
+    assert gate.decision is not None
+    assert gate.decision.to_dict() == expected["decision"]
 
 
 def test_the_report_has_the_decision_of_python(folder: Folder, tmp_path: Path) -> None:

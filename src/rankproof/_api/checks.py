@@ -21,6 +21,7 @@ from rankproof._evaluation.evaluate import MeasuresLike
 from rankproof._evaluation.inputs import read_judgements
 from rankproof._evaluation.options import EvaluateArguments, EvaluateOptions
 from rankproof.errors import UsageError, type_phrase
+from rankproof.measures._base import Measure
 
 
 def doctor(
@@ -88,6 +89,7 @@ def gate(
     measures: MeasuresLike = None,
     *,
     baseline: Any = None,
+    primary: str | Measure | None = None,
     thresholds: str | Sequence[str] = (),
     max_drops: Mapping[str, float] | None = None,
     systems: Sequence[str] = (),
@@ -100,13 +102,21 @@ def gate(
     """Whether the systems pass: no significant drop against the baseline, every threshold met, no query missing.
 
     `baseline` is a file of `rankproof save-baseline`, or results as for `data`. `thresholds` are bounds such as "nDCG@10>=0.45",
-    `max_drops` the largest drop of a measure, which decides instead of significance. `by` adds checks of segments.
+    `max_drops` the largest drop of a measure, which decides instead of significance. `primary` is the measure whose significant
+    drop fails, by default nDCG@10. `by` adds checks of segments.
     """
     if baseline is None and not thresholds:
         raise UsageError("no requirement", fix="specify a baseline (--baseline) or thresholds=")
     bounds = [thresholds] if isinstance(thresholds, str) else thresholds
     drops = dict(max_drop_of(f"{name}={drop}") for name, drop in (max_drops or {}).items())
-    settings = GateOptions(thresholds=tuple(map(threshold_of, bounds)), max_drops=drops, alpha=alpha, samples=samples, seed=seed)
+    settings = GateOptions(
+        thresholds=tuple(map(threshold_of, bounds)),
+        max_drops=drops,
+        primary=None if primary is None else str(primary),
+        alpha=alpha,
+        samples=samples,
+        seed=seed,
+    )
     saved = None if baseline is None else _baseline(baseline, measures, options)
     chosen = measures if measures is not None else list(saved.measures) if saved else None
     inputs = analysis_input(data, runs, [*listed(chosen), *(one.measure for one in settings.thresholds)], options)

@@ -8,6 +8,7 @@ from dataclasses import replace
 from rankproof._analysis.answers.quality import TOKEN_SET_F1
 from rankproof._analysis.compare.comparison import Comparison
 from rankproof._analysis.compare.tables import PairRecord
+from rankproof._analysis.decision import Decision
 from rankproof._analysis.decision_text import percent
 from rankproof._analysis.inputs import AnalysisInput
 from rankproof._analysis.values import best_systems, format_points
@@ -48,9 +49,13 @@ def _figures(inputs: AnalysisInput, comparison: Comparison) -> Iterator[KeyFigur
         yield _decision_figure(comparison)
         one = _measure_result(inputs, comparison, decision.system)
         yield from _gain_figures(comparison, decision.system, one)
-        yield KeyFigure(comparison.primary, format_value(decision.of(decision.system).value, one), "mean of the queries")
+        yield KeyFigure(comparison.primary, format_value(decision.of(decision.system).value, one), _whose(decision))
         yield from _latency_figures(inputs, decision.system)
     yield _queries_figure(inputs, decision.n)
+
+
+def _whose(decision: Decision) -> str:
+    return "mean of the queries" if decision.decided or len(decision.systems) == 1 else "of the leading system"
 
 
 def _decision_figure(comparison: Comparison) -> KeyFigure:

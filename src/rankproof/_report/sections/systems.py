@@ -12,8 +12,8 @@ from rankproof._charts.svg import svg_of
 from rankproof._data.text import pluralise
 from rankproof._evaluation.result import MeasureResult
 from rankproof._render.grid import MISSING, Cell, Grid, format_value, measure_label, summary_grid
-from rankproof._render.systems import approximate_search_notes, system_sentences
-from rankproof._render.systems_grid import STAGE_MARK, chunk_grid, main_measure, stage_measures, systems_grid
+from rankproof._render.systems import approximate_search_notes
+from rankproof._render.systems_grid import STAGE_MARK, chunk_grid, stage_measures, systems_grid
 from rankproof._report.context import ReportContext
 from rankproof._report.elements import (
     NARROW_CHART_WIDTH,
@@ -119,7 +119,7 @@ def _is_gain_column(name: str) -> bool:
     return name.startswith(("pp (", "gain ("))
 
 
-_MAX_SENTENCES = 8
+_MAX_NAMES = 8
 _VERDICT_SENTENCES = {
     "significant gain": "Significantly better than the system that it builds on",
     "significant loss": "Significantly worse than the system that it builds on",
@@ -134,11 +134,7 @@ def steps_section(context: ReportContext) -> Section:
         key="steps",
         title="Steps",
         question="What does each system add to the system that it builds on, and at what cost?",
-        points=(
-            *_step_sentences(context),
-            *approximate_search_notes(context.results),
-            *_first_sentences(_no_gain_sentences(context)),
-        ),
+        points=(*_step_sentences(context), *approximate_search_notes(context.results)),
         charts=(_chart(context),),
         tables=(steps_table(context),),
     )
@@ -153,36 +149,10 @@ def _step_sentences(context: ReportContext) -> list[str]:
     return [f"{_VERDICT_SENTENCES[verdict]}: {_gain_list(found[verdict])}." for verdict in _VERDICT_SENTENCES if verdict in found]
 
 
-def _no_gain_sentences(context: ReportContext) -> list[str]:
-    """The systems without a gain in the first measure; none if that measure has no better direction."""
-    first = next(iter(context.results.result.systems[0].measures.values()))
-    return system_sentences(context.results, _inconclusive_systems(context)) if first.measure.has_winner else []
-
-
-def _inconclusive_systems(context: ReportContext) -> list[str] | None:
-    """The systems with no significant difference from the one they build on; None if the first measure was not tested."""
-    if context.measure != main_measure(context.results) or context.comparison is None:
-        return None
-    return [
-        system_run.name
-        for system_run in context.results.system_runs
-        if step_verdict(context, system_run) == _STEP_VERDICTS["not significant"]
-    ]
-
-
 def _gain_list(gains: list[str]) -> str:
-    return ", ".join(gains[:_MAX_SENTENCES]) + (
-        f" and {pluralise(len(gains) - _MAX_SENTENCES, 'other')}" if len(gains) > _MAX_SENTENCES else ""
+    return ", ".join(gains[:_MAX_NAMES]) + (
+        f" and {pluralise(len(gains) - _MAX_NAMES, 'other')}" if len(gains) > _MAX_NAMES else ""
     )
-
-
-def _first_sentences(sentences: list[str]) -> list[str]:
-    """The first of many sentences, and the number of those left out."""
-    left_out = len(sentences) - _MAX_SENTENCES
-    if left_out <= 0:
-        return sentences
-    more = f"{pluralise(left_out, 'more system has', 'more systems have')} no significant gain: see the table below."
-    return [*sentences[:_MAX_SENTENCES], more]
 
 
 def _chart(context: ReportContext) -> SvgChart:
