@@ -188,6 +188,18 @@ def test_a_wrong_weight_in_a_mapping_is_refused(weight: Any) -> None:
         rp.evaluate(QRELS, {"one": ONE}, ["RR"], weights=TRAFFIC | {"q0": weight})
 
 
+def test_queries_without_weights_are_refused_as_weights() -> None:
+    queries = rp.Queries([Query(query, "a") for query in QRELS])
+    with pytest.raises(UsageError, match="weights are queries without a field weight; give each a weight, or leave weights out"):
+        rp.evaluate(QRELS, {"one": ONE}, ["RR"], weights=queries)
+
+
+def test_every_function_takes_weights() -> None:
+    found = rp.compare(QRELS, RUNS, ["RR"], weights=TRAFFIC, samples=1_000)
+    assert found.values["one"]["RR"] == rp.evaluate(QRELS, {"one": ONE}, ["RR"], weights=TRAFFIC).value("RR")
+    assert any("worth" in note for note in found.notes)
+
+
 def test_a_judged_query_without_a_weight_is_refused() -> None:
     some = {query: weight for query, weight in TRAFFIC.items() if query not in ("q1", "q2")}
     with pytest.raises(UsageError, match="2 judged queries have no weight: q1, q2; give every judged query a weight"):

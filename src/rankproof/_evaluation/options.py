@@ -142,7 +142,10 @@ def _checked_weights(weights: WeightsLike) -> Mapping[str, float] | None:
 
         return read_weights(open_source(weights))
     if isinstance(weights, Queries):
-        return weights.weights
+        found = weights.weights
+        if found is None:
+            raise UsageError("weights are queries without a field weight", fix="give each a weight, or leave weights out")
+        return found
     if not isinstance(weights, Mapping):
         raise UsageError(f"weights cannot be {type_phrase(weights)}", fix="pass {query: weight}, Queries, or a path")
     return {str(query): checked_weight(weight, str(query), source="weights") for query, weight in weights.items()}
