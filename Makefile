@@ -41,7 +41,7 @@ docs: $(VENV)/docs.stamp ## build the site of the documentation
 docs-refresh: $(VENV)/docs.stamp ## write the output of the examples into the pages
 	$(BIN)/python -m tools.docs refresh
 
-bench: $(VENV)/bench.stamp ## speed and memory beside other tools, about 20 minutes
+bench: $(VENV)/bench.stamp ## speed and memory beside other tools, about 25 minutes
 	$(BIN)/rankproof models get wordllama minilm
 	$(BIN)/python -m benchmarks.evaluation
 	$(BIN)/python -m benchmarks.bm25
@@ -51,6 +51,7 @@ bench: $(VENV)/bench.stamp ## speed and memory beside other tools, about 20 minu
 	$(BIN)/python -m benchmarks.permutation_test
 	$(BIN)/python -m benchmarks.compare_speed
 	$(BIN)/python -m benchmarks.load_results
+	$(BIN)/python -m benchmarks.read_files
 	$(BIN)/python -m benchmarks.report_page
 	$(BIN)/python -m benchmarks.error_rates
 	$(BIN)/python -m benchmarks.decision_rule
