@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from rankproof._analysis.answers.quality import rank_correlation
+from rankproof._analysis.answers.quality import RankCorrelation, rank_correlation
 from rankproof._cli.main import main
 from rankproof._results.folder import save_results
 from rankproof._sample import sample_folder
@@ -203,7 +203,7 @@ def test_questions_of_a_type_are_segments(tmp_path: Path, capsys: pytest.Capture
     assert "segments by adversarial against the rest" in found
 
 
-def test_values_that_rise_together_have_a_correlation_and_few_or_equal_ones_none() -> None:
+def test_values_that_rise_together_have_a_correlation() -> None:
     rising = [float(at) for at in range(20)]
     found = rank_correlation(rising, [value**2 for value in rising])
     assert found is not None
@@ -215,7 +215,21 @@ def test_values_that_rise_together_have_a_correlation_and_few_or_equal_ones_none
     assert "no significant correlation" in mixed.describe()
     falling = rank_correlation(rising, [-value + (at % 3) for at, value in enumerate(rising)])
     assert falling is not None
-    assert "negatively correlated" in falling.describe()
+    assert falling.describe().startswith("strong negative correlation of retrieval and answers (")
+
+
+@pytest.mark.parametrize(
+    ("rho", "word"), [(0.29, "weak"), (0.3, "moderate"), (0.49, "moderate"), (0.5, "strong"), (-0.2, "weak")]
+)
+def test_a_correlation_is_called_weak_where_it_is_weak(rho: float, word: str) -> None:
+    interval = (rho - 0.01, rho + 0.01)
+    assert (
+        RankCorrelation(rho, 1000, interval).describe().startswith(f"{word} {'positive' if rho > 0 else 'negative'} correlation")
+    )
+
+
+def test_few_or_equal_values_have_no_correlation() -> None:
+    rising = [float(at) for at in range(20)]
     assert rank_correlation(rising[:9], rising[:9]) is None
     assert rank_correlation(rising, [1.0] * 20) is None
 

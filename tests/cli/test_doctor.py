@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -200,3 +201,26 @@ def test_wrong_inputs_name_the_dataset_first(tmp_path: Path, capsys: pytest.Capt
     assert "no input files; specify a dataset and any runs on it" in capsys.readouterr().err
     assert main(["doctor", str(tmp_path / "nowhere")]) == 2
     assert "nowhere: no such file or folder; specify a dataset" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("damage", "said"),
+    [
+        (lambda folder: (folder / "result.json").write_text(""), "the file is damaged: run the experiment again"),
+        (
+            lambda folder: (folder / "result.json").unlink(),
+            "is a damaged results folder: it has no result.json; run the experiment",
+        ),
+        (
+            lambda folder: (folder / "qrels.tsv").unlink(),
+            "file not found; the results folder is damaged: run the experiment again",
+        ),
+    ],
+)
+def test_a_damaged_results_folder_is_called_damaged(
+    damage: Callable[[Path], object], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    save_results(small_results(), tmp_path / "out")
+    damage(tmp_path / "out")
+    assert main(["doctor", str(tmp_path / "out")]) == 2
+    assert said in capsys.readouterr().err

@@ -328,3 +328,15 @@ def test_eval_without_files_shows_its_usage_and_names_the_sample(capsys: pytest.
     assert shown.out == ""
     assert "usage: rankproof eval" in shown.err
     assert "rankproof eval --sample" in shown.err.splitlines()[-1]
+
+
+@pytest.mark.parametrize(
+    ("name", "text"), [("q.json", '{"q1": {"d1": 1}}'), ("q.tsv", "query-id\tcorpus-id\tscore\nq1\td1\t1\n")]
+)
+def test_the_file_of_the_judgements_is_refused_as_a_run(
+    name: str, text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / name
+    path.write_text(text)
+    assert main(["eval", str(path), str(path)]) == 2
+    assert f"{name}: the run is the file of the judgements; specify the run of a system" in capsys.readouterr().err

@@ -20,7 +20,7 @@ from rankproof._experiment.config_write import experiment_toml, starter_toml
 from rankproof._experiment.experiment import Experiment, default_systems
 from rankproof._io.toml_file import MAX_TOML_BYTES, KeyPath, key_lines, toml_key, toml_value
 from rankproof._registry import settings_of
-from rankproof.errors import InputError
+from rankproof.errors import InputError, UsageError
 from rankproof.measures._dcg import nDCG
 from rankproof.measures._user_model import RR
 from rankproof.models._registry import cross_encoder_by_name, encoder_by_name
@@ -500,3 +500,8 @@ def test_the_examples_of_the_page_are_experiments(tmp_path: Path) -> None:
     assert len(examples) >= 3
     for text in examples:
         assert read(tmp_path, text).systems
+
+
+def test_a_path_that_is_no_text_is_refused() -> None:
+    with pytest.raises(UsageError, match="a path cannot be an int; pass it as text"):
+        read_experiment(3)  # type: ignore[arg-type]

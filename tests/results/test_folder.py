@@ -502,3 +502,8 @@ def test_a_kill_between_the_two_renames_loses_nothing(tmp_path: Path) -> None:
     save_results(small_results(("b",)), tmp_path / "results")
     assert load_results(tmp_path / "results").system_runs[0].name == "b"
     assert [path.name for path in tmp_path.iterdir()] == ["results"]
+
+
+def test_anything_but_results_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="results cannot be a str; pass an ExperimentResult"):
+        save_results("x", tmp_path / "out")  # type: ignore[arg-type]

@@ -126,9 +126,20 @@ def _weights(one: MeasureResult, ids: Sequence[str]) -> FloatArray | None:
 
 
 def _corrected(rows: Sequence[SegmentRow], options: SegmentOptions) -> list[SegmentRow]:
-    tested = [row.p for row in rows if row.p is not None]
-    corrected = iter(CORRECTIONS[options.correction](np.array(tested)).tolist() if tested else ())
-    return [row if row.p is None else replace(row, p=next(corrected)) for row in rows]
+    """The rows with p corrected over all tests; both rows of one test have its p."""
+    tests = _tests(rows)
+    p = CORRECTIONS[options.correction](np.array([test[0].p for test in tests])).tolist() if tests else []
+    known = {(row.system, row.segment): chance for test, chance in zip(tests, p, strict=True) for row in test}
+    return [replace(row, p=known.get((row.system, row.segment))) for row in rows]
+
+
+def _tests(rows: Sequence[SegmentRow]) -> list[list[SegmentRow]]:
+    """The rows of each test: two segments of a system that are each other's rest are one test."""
+    by_system: dict[str, list[SegmentRow]] = {}
+    for row in rows:
+        by_system.setdefault(row.system, []).append(row)
+    tests = [[own] if len(own) == 2 else [[row] for row in own] for own in by_system.values()]
+    return [test for own in tests for test in own if test[0].p is not None]
 
 
 def describe_lowest_segment(
@@ -171,19 +182,20 @@ def segment_limits(rows: Sequence[SegmentRow], values: Mapping[str, MeasureResul
     tested = [row for row in rows if row.p is not None]
     if tested:
         least = min(smallest_label_p(values[row.system].queries, row.n, options.samples) for row in tested)
-        reason = why_not_significant(least, level_of(options.alpha, len(tested), options.correction, len(tested)))
+        tests = len(_tests(rows))
+        reason = why_not_significant(least, level_of(options.alpha, tests, options.correction, tests))
         if reason is not None:
             yield f"no segment can be significantly different from the rest: {reason}"
 
 
 def describe_segments(rows: Sequence[SegmentRow], measure: str, options: SegmentOptions) -> tuple[str, ...]:
-    """The significant segments of one system, a sentence each."""
+    """The significant segments of one system, a sentence each; of two segments only the first, as they are one test."""
     real = [row for row in rows if row.p is not None and row.p <= options.alpha and row.difference]
     if len(rows) == 1:
         return (f"All queries of {for_message(rows[0].system)} are in one segment, so there is no rest to compare with.",)
     if not real:
         return (f"No segment of {for_message(rows[0].system)} differs significantly from the rest.",)
-    return tuple(_describe_row(row, measure) for row in real)
+    return tuple(_describe_row(row, measure) for row in (real[:1] if len(rows) == 2 else real))
 
 
 def _describe_row(row: SegmentRow, measure: str) -> str:
@@ -197,10 +209,14 @@ def _describe_row(row: SegmentRow, measure: str) -> str:
     )
 
 
+_ONE_TEST = "; two segments that are each other's rest are one test"
+
+
 def describe_tests(rows: Sequence[SegmentRow], tests: int, options: SegmentOptions) -> str:
     """The method of the tests in one sentence."""
+    shared = _ONE_TEST if any(len(test) == 2 for test in _tests(rows)) else ""
     corrected = CORRECTION_NAMES[options.correction] + (
-        "" if options.correction == "none" else f" over {pluralise(tests, 'test')} (every segment of every system)"
+        "" if options.correction == "none" else f" over {pluralise(tests, 'test')} (every segment of every system{shared})"
     )
     return (
         f"Method: label permutation test ({options.samples:,} permutations), two-sided, alpha {options.alpha:g}, {corrected};"
@@ -219,7 +235,7 @@ def segments(inputs: AnalysisInput, grouping: Grouping, measure: str, options: S
     if next(iter(values.values())).summary != "mean":
         raise UsageError(f"{measure} is not a mean over queries", fix="choose a mean, such as nDCG@10")
     rows = segment_rows(values, grouping, options)
-    tests = sum(row.p is not None for row in rows)
+    tests = len(_tests(rows))
     details = [_detail([row for row in rows if row.system == system], grouping, measure, options, tests) for system in values]
     last = details[-1]
     without = (f"{for_message(name)} has no value of {measure} and is left out" for name in every if name not in values)

@@ -131,7 +131,7 @@ def read_input(args: argparse.Namespace) -> AnalysisInput:
         return _from_folders(args)
     if folders:
         for path in args.files:
-            _check_document(path)
+            check_result_document(path)
         raise UsageError("results folders and run files cannot be mixed", fix=f"specify {INPUTS_HELP}")
     return _from_files(args)
 
@@ -142,17 +142,20 @@ def check_results_folder(path: str) -> None:
     if path not in ("", "-") and not os.path.exists(path):
         raise UsageError(f"{for_message(path)}: no such file or folder", fix=fix)
     if os.path.isdir(path):
-        _check_document(path)
+        check_result_document(path)
         raise UsageError(f"{for_message(path)} is not a results folder", fix=fix)
 
 
-def _check_document(path: str) -> None:
-    """Refuses a folder with a damaged result.json."""
-    from rankproof._results.document import RESULT_FILE
+def check_result_document(path: str) -> None:
+    """Refuses a folder with a damaged result.json, or with the other files of results and without it."""
+    from rankproof._results.document import EXPERIMENT_FILE, RESULT_FILE, RUNS_FOLDER
     from rankproof._results.folder import read_document
 
     if os.path.isfile(os.path.join(path, RESULT_FILE)):
         read_document(path)
+    elif os.path.isdir(path) and {EXPERIMENT_FILE, RUNS_FOLDER} <= {*os.listdir(path)}:
+        what = f"{for_message(path)} is a damaged results folder: it has no {RESULT_FILE}"
+        raise UsageError(what, fix="run the experiment again")
 
 
 def show_tables(tables: Sequence[Table], args: argparse.Namespace, terminal: Terminal) -> None:

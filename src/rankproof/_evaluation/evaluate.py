@@ -166,7 +166,16 @@ def _aligned(judged: JudgedQueries, run: RunLike, name: str, options: EvaluateOp
     hits = align(judged, run, name, options)
     if not hits.present.any() and not _is_empty(run):
         raise no_common_query_error(hits, os.fspath(run) if isinstance(run, str | os.PathLike) else name)
+    if isinstance(run, str) and _is_same_file(run, judged.source):
+        raise InputError("the run is the file of the judgements", fix="specify the run of a system", source=run)
     return hits
+
+
+def _is_same_file(one: str, other: str) -> bool:
+    try:
+        return os.path.samefile(one, other)
+    except OSError:
+        return False
 
 
 def _is_empty(run: RunLike) -> bool:

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from rankproof._io.open import path_text
 from rankproof._io.streams import open_error
 from rankproof.errors import InputError, closest_name, for_message, is_hidden
 
@@ -174,7 +175,7 @@ class TomlFile:
 
 def read_toml(path: str | os.PathLike[str]) -> TomlFile:
     """The TOML file at the path; anything but TOML in UTF-8 is an error."""
-    source = os.fspath(path)
+    source = path_text(path)
     text = _decode(_read_bytes(source), source).replace("\r\n", "\n")
     try:
         return TomlFile(source, tomllib.loads(text), key_lines(text))

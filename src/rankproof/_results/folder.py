@@ -154,7 +154,9 @@ def check_unchanged(folder: str, digests: JsonObject, names: Iterable[str]) -> N
         try:
             found = results_file_sha256(folder, name)
         except FileNotFoundError:
-            raise InputError("file not found", fix="run the experiment again", source=path) from None
+            raise InputError(
+                "file not found", fix="the results folder is damaged: run the experiment again", source=path
+            ) from None
         if found != digests.text(name):
             what = "the file was changed after the results were written"
             raise InputError(what, fix="restore the original file, or run the experiment again", source=path)

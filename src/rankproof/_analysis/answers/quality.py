@@ -27,6 +27,10 @@ TOKEN_SET_F1 = "F1(tokens='set')"
 _MIN_QUERIES = 10
 
 
+_STRENGTHS = ((0.3, "weak"), (0.5, "moderate"), (math.inf, "strong"))
+"""The word for a correlation below each limit (Cohen 1988)."""
+
+
 @dataclass(frozen=True, slots=True)
 class RankCorrelation:
     """Spearman's rank correlation over n questions, with an interval (Bonett and Wright 2000)."""
@@ -41,7 +45,8 @@ class RankCorrelation:
         numbers = f"Spearman {format_value(self.rho)}, 95% interval [{format_value(low)}, {format_value(high)}], n = {self.n}"
         if low <= 0 <= high:
             return f"no significant correlation of retrieval and answers ({numbers})"
-        return f"retrieval and answers are {'positively' if low > 0 else 'negatively'} correlated ({numbers})"
+        strength = next(word for limit, word in _STRENGTHS if abs(self.rho) < limit)
+        return f"{strength} {'positive' if low > 0 else 'negative'} correlation of retrieval and answers ({numbers})"
 
 
 def rank_correlation(one: Sequence[float], other: Sequence[float]) -> RankCorrelation | None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from rankproof._cli.arg_types import judgement_options
 from rankproof._cli.command import Command
-from rankproof._cli.inputs import add_analysis_options, read_input, show_tables
+from rankproof._cli.inputs import add_analysis_options, check_result_document, read_input, show_tables
 from rankproof._cli.options import is_sample, read_dataset_or_sample
 from rankproof._cli.output import check_output
 from rankproof._cli.terminal import Terminal
@@ -72,6 +72,8 @@ def _doctor_input(args: argparse.Namespace) -> DoctorInput:
         raise UsageError(f"{for_message(first)}: no such file or folder", fix=f"specify {_INPUTS_HELP}")
     if args.dataset is not None and _is_dataset(first):
         raise UsageError(f"{first} and {args.dataset} are two datasets", fix="specify one of them")
+    if os.path.isdir(first) and not os.path.exists(os.path.join(first, "corpus.jsonl")):
+        check_result_document(first)
     named = args.dataset or (first if _is_dataset(first) else None)
     dataset = None if named is None else read_dataset_or_sample(named, args=args)
     if dataset is not None and (not args.files or (len(args.files) == 1 and _is_dataset(first))):
