@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 import ir_measures
 import numpy as np
@@ -176,3 +177,14 @@ def test_measures_of_other_libraries_are_ours(theirs: Any, ours: str) -> None:
 def test_a_measure_function_of_ranx_is_its_name() -> None:
     metrics = pytest.importorskip("ranx.metrics")
     assert [str(rp.parse_measure(one)) for one in (metrics.reciprocal_rank, metrics.average_precision)] == ["RR", "AP"]
+
+
+def test_every_function_takes_the_arguments_of_evaluate() -> None:
+    own = inspect.signature(rp.evaluate).parameters.values()
+    named = {one.name for one in own if one.kind is inspect.Parameter.KEYWORD_ONLY}
+    assert named == set(get_type_hints(rp.types.EvaluateArguments))
+
+
+def test_an_unknown_argument_is_an_error_of_python() -> None:
+    with pytest.raises(TypeError, match="unexpected keyword argument 'dept'"):
+        rp.compare(GRADES, SCORES, dept=3)  # type: ignore[call-arg]

@@ -12,6 +12,7 @@ from rankproof import measures
 from .measure_pages import all_measures, file_of
 
 TOP: dict[str, tuple[str, tuple[str, ...]]] = {
+    "functions": ("Functions", ("_api",)),
     "evaluating": ("Evaluating and comparing", ("_evaluation", "_analysis", "_fusion", "_report", "_plots", "measures")),
     "data": ("Data and files", ("_data", "_formats")),
     "experiments": ("Experiments", ("_experiment", "_results", "_judge", "_generate")),

@@ -56,8 +56,16 @@ def as_html(view: View) -> str:
 
 def _with_arguments(view: View) -> View:
     """The view with arguments of functions in its sentences and notes, in place of options of the command line."""
-    tables = tuple(replace(table, sentences=tuple(map(in_python, table.sentences))) for table in view.tables)
+    tables = tuple(replace(_compact(table), sentences=tuple(map(in_python, table.sentences))) for table in view.tables)
     return View(view.title, tables, tuple(map(in_python, view.sentences)), tuple(map(in_python, view.notes)))
+
+
+def _compact(table: Table) -> Table:
+    """The table without its empty columns."""
+    for at, column in enumerate(table.columns[1:], start=1):
+        if table.rows and all(row[at] is None for row in table.rows):
+            return _compact(table.without(column.name))
+    return table
 
 
 def _table_parts(table: Table, title: str) -> Iterator[Markup]:

@@ -20,6 +20,22 @@ def measured(qrels: Path, run: Path) -> float:
     return result.means["mine"]["nDCG@10"]
 
 
+def compared(qrels: Path, runs: dict[str, Path]) -> str:
+    """Functions on judgements and runs, on a result, and the values that come back."""
+    comparison = rp.compare(qrels, runs, primary="nDCG@10", order="score", rel=1)
+    assert_type(comparison, rp.Comparison)
+    assert_type(comparison.decision, rp.Decision)
+    assert_type(comparison.pairs, tuple[rp.types.PairRecord, ...])
+    result = rp.evaluate(qrels, runs)
+    assert_type(result.compare(), rp.Comparison)
+    assert_type(rp.explain(result, query="q1"), rp.types.Explanation)
+    assert_type(rp.audit(result, ties=True), rp.types.Audit)
+    assert_type(rp.segments(result, by="relevant"), rp.types.Segments)
+    assert_type(rp.gate(result, baseline=result), rp.types.GateResult)
+    assert_type(rp.doctor(qrels, runs), rp.types.DoctorReport)
+    return str(comparison.decision)
+
+
 def experimented(folder: Path) -> rp.ExperimentResult:
     """Stages, models and stores as values, and an experiment of them."""
     first = rp.stages.BM25(k1=1.2, b=0.75)
