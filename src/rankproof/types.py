@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from rankproof._analysis.compare.pairs import CompareOptions as CompareOptions
     from rankproof._analysis.compare.tables import PairRecord as PairRecord
     from rankproof._analysis.decision import Alternative as Alternative
     from rankproof._analysis.decision import Change as Change
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
     from rankproof._registry import Component as Component
     from rankproof._registry import Option as Option
     from rankproof._render.grid import RenderOptions as RenderOptions
+    from rankproof._results.experiment_result import DecisionSettings as DecisionSettings
     from rankproof._results.experiment_result import SystemRun as SystemRun
     from rankproof.models._base import CrossEncoderModel as CrossEncoderModel
     from rankproof.models._base import Encoder as Encoder
@@ -95,9 +97,11 @@ else:
         ChatRequest="rankproof.models._chat.base",
         Column="rankproof._data.table",
         Command="rankproof._cli.command",
+        CompareOptions="rankproof._analysis.compare.pairs",
         Component="rankproof._registry",
         Cost="rankproof.stages._base",
         CrossEncoderModel="rankproof.models._base",
+        DecisionSettings="rankproof._results.experiment_result",
         Diagnosis="rankproof._api.values",
         DoctorReport="rankproof._api.values",
         Document="rankproof._data.dataset",
