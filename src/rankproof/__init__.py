@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from rankproof._api.programs import generate as generate
     from rankproof._api.programs import judge as judge
     from rankproof._api.programs import run as run
+    from rankproof._api.programs import save_results as save_results
     from rankproof._data.answers import Answers as Answers
     from rankproof._data.dataset import Corpus as Corpus
     from rankproof._data.dataset import Dataset as Dataset
@@ -55,7 +56,6 @@ if TYPE_CHECKING:
     from rankproof._formats.write import write_run as write_run
     from rankproof._results.experiment_result import ExperimentResult as ExperimentResult
     from rankproof._results.folder import load_results as load_results
-    from rankproof._results.folder import save_results as save_results
     from rankproof.measures._parse import parse_measure as parse_measure
 
 _TARGETS = {
@@ -92,7 +92,7 @@ _TARGETS = {
     "read_run": "rankproof._formats.read:read_run",
     "report": "rankproof._api.output:report",
     "run": "rankproof._api.programs:run",
-    "save_results": "rankproof._results.folder:save_results",
+    "save_results": "rankproof._api.programs:save_results",
     "segments": "rankproof._api.analyses:segments",
     "write_qrels": "rankproof._formats.write:write_qrels",
     "write_run": "rankproof._formats.write:write_run",

@@ -66,3 +66,10 @@ def test_every_argument_says_what_it_is_for(verb: CommandWords) -> None:
 )
 def test_the_help_names_the_extra_that_a_verb_needs(verb: str, extra: str) -> None:
     assert f"pip install 'rankproof[{extra}]'" in command_named(verb).examples
+
+
+@pytest.mark.parametrize("verb", ["", *(verb.name for verb in all_commands())])
+def test_a_help_page_fits_80_columns(verb: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    assert main([*verb.split(), "--help"]) == 0
+    assert [line for line in capsys.readouterr().out.splitlines() if len(line) > 80] == []

@@ -8,8 +8,10 @@ from dataclasses import replace
 
 import pytest
 
+from rankproof._analysis.compare.summary import compare_results
 from rankproof._render import systems
 from rankproof._render.grid import RenderOptions
+from rankproof._results.experiment_result import ExperimentResult
 from support.small_results import MEASURES, small_results
 
 NAMES = ("bm25-title", "bm25", "minilm", "hybrid-z", "late-interaction")
@@ -17,39 +19,34 @@ USUAL = ["nDCG@10", "RR@10", "R@100", "P@10", "Success@1"]
 HOSTILE = ["\x1b[31mred", "[red]x[/red]", "a|b", "=1+1", "new\nline", "\u202eabc", "<b>"]
 
 
-def test_the_table_of_systems_at_80_columns() -> None:
-    assert systems.render_systems(small_results(NAMES, measures=USUAL), RenderOptions()) == (
-        "small (dataset tiny), 4 documents, 3 queries, 5 systems\n"
-        "\n"
-        "system                nDCG@10      pp (vs)      RR@10     R@100   ms p50/p95\n"
-        "────────────────────────────────────────────────────────────────────────────\n"
-        "1 bm25-title          *1.0000            –    *1.0000   1.0000†    1.62/2.99\n"
-        "2 bm25                 0.4307   -56.93 (1)     0.2500   1.0000†    2.12/3.94\n"
-        "3 minilm               0.5000    +6.93 (2)     0.3333   1.0000†    2.62/4.89\n"
-        "4 hybrid-z             0.6309   +13.09 (3)     0.5000   1.0000†    3.12/5.84\n"
-        "5 late-interaction   *1.0000†   +36.91 (4)   *1.0000†    1.0000    3.62/6.79\n"
-        "\n"
-        "*: best value of the measure. pp: percentage points of nDCG@10 against the\n"
-        "system in brackets.\n"
-        "† main measure of the stage: R@100 for retrieval (an upper bound for any\n"
-        "reranker); nDCG@10 and RR@10 for reranking.\n"
-        "Columns hidden to fit the width: index s, index MB, queries/s (all are in\n"
-        "summary.csv).\n"
-        "bm25 loses 56.93 pp nDCG@10 against bm25-title and takes 0.50 ms more per query\n"
-        "(p50).\n"
-        "These are differences of means; `rankproof compare` tests their significance.\n"
-    )
+def shown_run(results: ExperimentResult, options: RenderOptions) -> str:
+    return systems.render_run(results, compare_results(results), options)
+
+
+def test_a_run_shows_the_decision_then_one_table_at_80_columns() -> None:
+    lines = shown_run(small_results(NAMES, measures=USUAL), RenderOptions()).splitlines()
+    assert lines[:3] == [
+        "small (dataset tiny), 4 documents, 3 queries, 5 systems",
+        "",
+        "Not decided: a decision needs at least 30 queries (n = 3).",
+    ]
+    assert lines[3].startswith("bm25-title leads: 1.000 nDCG@10 at 1.62 ms; risk")
+    rule = next(at for at, line in enumerate(lines) if line.startswith("──"))
+    assert lines[rule - 1].split() == ["system", "nDCG@10", "vs", "bm25", "pp", "(95%", "CI)", "p", "p", "Holm", "ms", "p50"]
+    assert [line.removeprefix("> ").split()[0] for line in lines[rule + 1 : rule + 6]] == list(NAMES)
+    assert len(lines) <= 24
 
 
 @pytest.mark.parametrize("width", [40, 60, 80, 100, 140, 200])
 def test_no_line_is_wider_than_the_terminal(width: int) -> None:
-    shown = systems.render_systems(small_results(NAMES, measures=USUAL), RenderOptions(width=width, wrap=True))
+    shown = shown_run(small_results(NAMES, measures=USUAL), RenderOptions(width=width))
     assert max(map(len, shown.splitlines())) <= width
 
 
-def test_a_wide_terminal_shows_every_measure_and_cost() -> None:
-    shown = systems.render_systems(small_results(NAMES, measures=USUAL), RenderOptions(width=200))
-    assert all(title in shown for title in (*USUAL, "ms p50/p95", "index s", "index MB", "queries/s"))
+def test_a_wide_terminal_also_shows_the_risk_and_exploratory_measures() -> None:
+    results = replace(small_results(NAMES, [f"q{at}" for at in range(40)], measures=USUAL), rel=1)
+    shown = shown_run(results, RenderOptions(width=200))
+    assert all(title in shown for title in ("nDCG@10", "RR@10", "R@100", "risk", "ms p50"))
 
 
 def test_a_system_without_a_gain_is_listed_with_the_time_that_it_takes_or_saves() -> None:
@@ -64,7 +61,7 @@ def test_a_system_without_a_gain_is_listed_with_the_time_that_it_takes_or_saves(
 
 
 def test_the_gain_of_a_measure_outside_0_to_1_is_not_in_percentage_points() -> None:
-    shown = systems.render_systems(small_results(("a", "b"), measures=["NumRet", "bpref"]), RenderOptions())
+    shown = systems.systems_markdown(small_results(("a", "b"), measures=["NumRet", "bpref"]), RenderOptions())
     assert "pp" not in shown
     assert "gain (vs)" in shown
     assert "†" not in shown
@@ -113,9 +110,9 @@ def test_the_recall_of_an_approximate_search_comes_with_its_time() -> None:
     first, second = results.system_runs
     results = replace(results, system_runs=(first, replace(second, facts={"recall_of_exact": 0.97531, "recall_depth": 100})))
     sentence = "b uses approximate search: it finds 97.53% of the exact nearest neighbours in 1.12 ms per query (search p50)."
-    assert sentence in " ".join(systems.render_systems(results, RenderOptions()).split())
+    assert systems.approximate_search_notes(results) == [sentence]
     assert sentence in systems.systems_markdown(results, RenderOptions())
-    assert [row["recall_of_exact"] for row in csv.DictReader(io.StringIO(systems.systems_csv(results, RenderOptions())))] == [
+    assert [row["recall_of_exact"] for row in csv.DictReader(io.StringIO(systems.run_csv(results, None, RenderOptions())))] == [
         "",
         "0.97531",
     ]
@@ -124,13 +121,13 @@ def test_the_recall_of_an_approximate_search_comes_with_its_time() -> None:
 @pytest.mark.parametrize("hostile", HOSTILE, ids=ascii)
 def test_no_format_interprets_a_hostile_name(hostile: str) -> None:
     results = small_results((hostile, "b"), measures=MEASURES)
-    for shown in (systems.render_systems(results, RenderOptions()), systems.systems_markdown(results, RenderOptions())):
+    for shown in (shown_run(results, RenderOptions()), systems.systems_markdown(results, RenderOptions())):
         assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]", shown)
     assert "<b>" not in systems.systems_markdown(results, RenderOptions())
-    rows = list(csv.reader(io.StringIO(systems.systems_csv(results, RenderOptions()))))
+    rows = list(csv.reader(io.StringIO(systems.run_csv(results, None, RenderOptions()))))
     assert len(rows) == 3
     assert not rows[1][0].startswith("=")
-    assert json.loads(systems.systems_json(results, RenderOptions()))["systems"][0]["name"] == hostile
+    assert json.loads(systems.run_json(results, None, RenderOptions()))["systems"][0]["name"] == hostile
 
 
 def test_markdown_has_a_row_per_system_and_the_systems_without_a_gain() -> None:
@@ -142,9 +139,15 @@ def test_markdown_has_a_row_per_system_and_the_systems_without_a_gain() -> None:
 
 def test_json_has_the_shape_of_an_evaluation_and_the_costs() -> None:
     results = small_results(NAMES, measures=USUAL)
-    found = json.loads(systems.systems_json(results, RenderOptions()))
+    found = json.loads(systems.run_json(results, None, RenderOptions()))
     system = found["systems"][4]
     assert found["queries"] == 3
     assert system["measures"]["nDCG@10"] == {"value": 1.0, "summary": "mean", "queries": 3}
     assert system["times_ms"]["total"] == results.system_runs[4].time_of("total")
     assert "per_query" not in json.dumps(found)
+
+
+def test_measures_that_cannot_decide_leave_the_table_of_values() -> None:
+    results = small_results(("a", "b"), measures=["NumRet"])
+    assert compare_results(results) is None
+    assert "NumRet (sum)" in shown_run(results, RenderOptions())

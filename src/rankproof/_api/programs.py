@@ -242,3 +242,21 @@ def _answers(answers: Any, queries: Queries | None) -> Any:
     from rankproof._io.open import open_source
 
     return read_answers(open_source(os.fspath(answers)), queries) if isinstance(answers, str | os.PathLike) else answers
+
+
+def save_results(
+    results: ExperimentResult, path: str | os.PathLike[str], *, findings: Sequence[str] = (), overwrite: bool = False
+) -> str:
+    """Writes the results folder with its summary.json, replaces an older results folder, and returns the path.
+
+    A folder with results of another dataset is replaced only with `overwrite`. `findings` are sentences about the answers, for
+    answers.json.
+    """
+    from rankproof._analysis.compare.summary import compare_results, summary_document
+    from rankproof._results.folder import save_results as save
+
+    if not isinstance(results, ExperimentResult):
+        raise UsageError(f"results cannot be {type_phrase(results)}", fix="pass an ExperimentResult, as rankproof.run gives it")
+    comparison = compare_results(results)
+    summary = None if comparison is None else summary_document(results, comparison)
+    return save(results, path, findings=findings, summary=summary, overwrite=overwrite)

@@ -6,7 +6,7 @@ import gc
 import sys
 from collections.abc import Callable, Sequence
 
-from rankproof._cli.parser import EXIT_CODES, GLOBAL_OPTIONS, split_command, unknown_name_error
+from rankproof._cli.parser import EXIT_CODES, GLOBAL_OPTIONS, fitted_page, split_command, unknown_name_error
 from rankproof._cli.terminal import Terminal
 
 
@@ -103,4 +103,4 @@ def _help() -> str:
     verbs = verb_lines()
     width = max(map(len, verbs))
     listed = "\n".join(f"  {verb:{width}}  {summary}" for verb, summary in verbs.items())
-    return f"{_HEAD}\n\nverbs:\n{listed}\n\n{_OPTIONS}\n\n{_EXAMPLES}\n\n{EXIT_CODES}\n"
+    return fitted_page(f"{_HEAD}\n\nverbs:\n{listed}\n\n{_OPTIONS}\n\n{_EXAMPLES}\n\n{EXIT_CODES}\n")

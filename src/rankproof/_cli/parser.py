@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from typing import NoReturn
@@ -28,6 +29,42 @@ class HelpFormatter(argparse.RawDescriptionHelpFormatter):
         super().__init__(prog, width=stream_width(sys.stdout) - 2)
 
 
+_TWO_COLUMNS = re.compile(r"( *\S.*?\s{2,})(\S.*)")
+_MIN_COLUMN = 30
+
+
+def fitted_page(page: str) -> str:
+    """The page with no line wider than the terminal: commands break with a backslash, columns and sentences between words."""
+    import textwrap
+
+    width = stream_width(sys.stdout)
+    lines: list[str] = []
+    for part in re.split(r"(\n{2,})", page):
+        each = part.split("\n")
+        if all(line[:1].isalpha() and not line.startswith("usage: ") for line in each):
+            each = [" ".join(each)] if max(map(len, each)) > width else each
+        lines.append("\n".join(line for one in each for line in _fitted_line(one, width, textwrap.wrap)))
+    return "".join(lines)
+
+
+def _fitted_line(line: str, width: int, wrap: Callable[..., list[str]]) -> list[str]:
+    if len(line) <= width:
+        return [line]
+    columns = _TWO_COLUMNS.fullmatch(line)
+    if columns is not None and width - len(columns[1]) >= _MIN_COLUMN:
+        return wrap(columns[2], width, initial_indent=columns[1], subsequent_indent=" " * len(columns[1]))
+    if columns is not None:
+        return [*_fitted_command(columns[1].rstrip(), width, wrap), *wrap(columns[2], width, initial_indent=" " * 6)]
+    if line.startswith("  rankproof "):
+        return _fitted_command(line, width, wrap)
+    return wrap(line, width, subsequent_indent="       " if line.startswith("usage: ") else "", break_on_hyphens=False)
+
+
+def _fitted_command(line: str, width: int, wrap: Callable[..., list[str]]) -> list[str]:
+    parts = wrap(line.strip(), width - 2, initial_indent="  ", subsequent_indent=" " * 6, break_on_hyphens=False)
+    return [*(f"{part} \\" for part in parts[:-1]), parts[-1]]
+
+
 class Parser(argparse.ArgumentParser):
     """An argument parser that raises UsageError and suggests the nearest option.
 
@@ -37,10 +74,9 @@ class Parser(argparse.ArgumentParser):
     help_tail: Callable[[], str] | None = None
 
     def format_help(self) -> str:
-        """The help page."""
-        if self.help_tail is None:
-            return super().format_help()
-        return f"{super().format_help()}\n{self.help_tail()}\n"
+        """The help page, no wider than the terminal."""
+        page = super().format_help()
+        return fitted_page(page if self.help_tail is None else f"{page}\n{self.help_tail()}\n")
 
     def error(self, message: str) -> NoReturn:
         """Raises UsageError for a wrong argument."""

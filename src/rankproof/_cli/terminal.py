@@ -52,15 +52,15 @@ class Terminal:
             label = f"\x1b[33m{label}\x1b[0m" if _wants_colour() else label
         sys.stderr.write(f"{label}{line}\n")
 
-    def notes(self, texts: Sequence[str], *, every: bool = False) -> None:
-        """Writes several notes: every one, or at most ten lines."""
+    def notes(self, texts: Sequence[str], *, every: bool = False, more: str = "shown by --details") -> None:
+        """Writes several notes: every one, or at most ten lines; `more` says where the others are."""
         from rankproof._render.comparison import note_lines_within
 
         if every:
             for text in texts:
                 self.note(text)
         elif not self.quiet and sys.stderr is not None:
-            for line in note_lines_within([escape_invisible(text) for text in texts], stream_width(sys.stderr)):
+            for line in note_lines_within([escape_invisible(text) for text in texts], stream_width(sys.stderr), more):
                 sys.stderr.write(f"{line}\n")
 
     def say(self, text: str) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 RESULTS = 5
 """Of result.json in a results folder."""
+SUMMARY = 1
+"""Of summary.json in a results folder."""
 STAGE_CACHE = 7
 """Of the cached outputs of stages: a part of their keys, and of the header of each file."""
 JOURNAL = 2

@@ -61,13 +61,14 @@ def wrapped(text: str, width: int) -> list[str]:
     return lines
 
 
-def note_lines_within(notes: Sequence[str], width: int) -> list[str]:
-    """The notes in at most ten lines; the last line says how many notes are left out."""
+def note_lines_within(notes: Sequence[str], width: int, where: str) -> list[str]:
+    """The notes in at most ten lines; the last line says how many notes are left out, and where they are."""
     lines: list[str] = []
-    for at, note in enumerate(dict.fromkeys(notes)):
+    each = list(dict.fromkeys(notes))
+    for at, note in enumerate(each):
         more = wrapped(f"note: {note}", width)
-        if len(lines) + len(more) > MAX_NOTE_LINES - (at + 1 < len(notes)):
-            return [*lines, f"note: {pluralise(len(notes) - at, 'more note')}, shown by --details"]
+        if len(lines) + len(more) > MAX_NOTE_LINES - (at + 1 < len(each)):
+            return [*lines, f"note: {pluralise(len(each) - at, 'more note')}, {where}"]
         lines += more
     return lines
 

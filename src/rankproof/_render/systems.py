@@ -1,23 +1,22 @@
-"""An ExperimentResult as text, JSON, CSV and Markdown."""
+"""The end of a run as text, JSON, CSV and Markdown."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
-from textwrap import wrap
 
+from rankproof._analysis.compare.comparison import Comparison
+from rankproof._analysis.compare.summary import summary_document
 from rankproof._data.text import shown_time
 from rankproof._io.escape import for_markdown
-from rankproof._render.grid import Grid, RenderOptions, format_value
+from rankproof._render.comparison import add_comparison, wrapped
+from rankproof._render.grid import RenderOptions, format_value
 from rankproof._render.result import markdown_table
 from rankproof._render.systems_grid import (
     CHUNKS_TITLE,
-    COST_COLUMNS,
-    STAGE_MARK,
     answers_grid,
     answers_title,
     chunk_grid,
     main_measure,
-    stage_measures,
     systems_grid,
 )
 from rankproof._render.terminal_tables import TablePrinter, fits_width
@@ -44,29 +43,23 @@ def _failed_call_note(system_run: SystemRun) -> str:
 _UNTESTED_NOTE = "These are differences of means; `rankproof compare` tests their significance."
 
 
-def render_systems(results: ExperimentResult, options: RenderOptions) -> str:
-    """The table, its legend, the recall of approximate searches, and the systems without a gain."""
+def render_run(results: ExperimentResult, comparison: Comparison | None, options: RenderOptions) -> str:
+    """The decision and the table of systems; the values of chunks and of answers, where there are any."""
     printer = TablePrinter(options)
-    printer.line(_headline(results), style="bold")
+    for line in wrapped(_headline(results), options.width):
+        printer.line(line, style="bold")
     printer.line()
-    grid = systems_grid(results, lambda grid: fits_width(grid, options))
-    printer.summary(grid)
-    for sentence in (
-        *_legend(results, options),
-        *_hidden_columns_note(grid),
-        *approximate_search_notes(results),
-        *system_sentences(results),
-        *failed_call_notes(results),
-    ):
-        for line in wrap(sentence, options.width):
-            printer.line(line)
+    if comparison is None:
+        printer.summary(systems_grid(results, lambda grid: fits_width(grid, options)))
+    else:
+        add_comparison(comparison, printer, options)
     if results.chunks:
         printer.line()
         printer.line(CHUNKS_TITLE)
         printer.summary(chunk_grid(results.chunks, lambda grid: fits_width(grid, options)))
     if results.answers:
         printer.line()
-        for line in wrap(answers_title(results.answers), options.width):
+        for line in wrapped(answers_title(results.answers), options.width):
             printer.line(line)
         printer.summary(answers_grid(results.answers))
     return printer.text()
@@ -154,40 +147,21 @@ def _headline(results: ExperimentResult) -> str:
     return ", ".join(parts)
 
 
-def _legend(results: ExperimentResult, options: RenderOptions) -> list[str]:
-    name = main_measure(results)
-    is_fraction = results.result.systems[0].measures[name].measure.is_fraction
-    unit = "pp: percentage points of" if is_fraction else "gain: difference in"
-    best = f"{'Bold' if options.colour else '*'}: best value of the measure."
-    return [f"{best} {unit} {name} against the system in brackets.", *_stage_measure_notes(results)]
+def run_json(results: ExperimentResult, comparison: Comparison | None, options: RenderOptions) -> str:
+    """The content of `result.json` without per-query values, and that of `summary.json` as `summary`."""
+    summary = {} if comparison is None else {"summary": summary_document(results, comparison)}
+    return document_text({**results_document(results, per_query=False), **summary})
 
 
-def _hidden_columns_note(grid: Grid) -> list[str]:
-    """The cost columns that did not fit."""
-    gone = [title for title in COST_COLUMNS if title not in grid.columns]
-    return [f"Columns hidden to fit the width: {', '.join(gone)} (all are in summary.csv)."] if gone else []
-
-
-def _stage_measure_notes(results: ExperimentResult) -> list[str]:
-    """Which measures matter at the stages of this experiment."""
-    finders = [system_run for system_run in results.system_runs if system_run.kind != "rerank"]
-    orderers = [system_run for system_run in results.system_runs if system_run.kind == "rerank"]
-    parts = []
-    if finders and (found := stage_measures(results, finders[0])):
-        parts.append(f"{found[0]} for retrieval (an upper bound for any reranker)")
-    if orderers and (ordered := stage_measures(results, orderers[0])):
-        parts.append(f"{' and '.join(ordered)} for reranking")
-    return [f"{STAGE_MARK} main measure of the stage: {'; '.join(parts)}."] if parts else []
-
-
-def systems_json(results: ExperimentResult, options: RenderOptions) -> str:
-    """The content of `result.json` without per-query values."""
-    return document_text(results_document(results, per_query=False))
-
-
-def systems_csv(results: ExperimentResult, options: RenderOptions) -> str:
+def run_csv(results: ExperimentResult, comparison: Comparison | None, options: RenderOptions) -> str:
     """The content of `summary.csv`."""
     return summary_csv(results)
+
+
+def run_markdown(results: ExperimentResult, comparison: Comparison | None, options: RenderOptions) -> str:
+    """The decision, then every column of all systems."""
+    sentences = () if comparison is None else comparison.decision.sentences
+    return "".join(f"{for_markdown(sentence)}\n\n" for sentence in sentences) + systems_markdown(results, options)
 
 
 def systems_markdown(results: ExperimentResult, options: RenderOptions) -> str:

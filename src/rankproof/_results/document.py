@@ -12,6 +12,7 @@ from rankproof._results.experiment_result import SystemKind
 FORMAT = "rankproof-results"
 RESULT_FILE = "result.json"
 SUMMARY_FILE = "summary.csv"
+DECISION_FILE = "summary.json"
 PER_QUERY_FILE = "per_query.csv"
 CHUNKS_FILE = "chunks.csv"
 EXPERIMENT_FILE = "experiment.toml"

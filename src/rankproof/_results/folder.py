@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 import os
-from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict
@@ -17,7 +15,7 @@ from rankproof._data.answers import Answer, Answers, AnswerState
 from rankproof._data.qrels import Qrels
 from rankproof._data.run import Run
 from rankproof._data.text import pluralise
-from rankproof._evaluation.result import Result, SystemResult
+from rankproof._evaluation.result import Result
 from rankproof._formats.beir import BEIR
 from rankproof._formats.detect import open_file
 from rankproof._formats.json import parsed_lines
@@ -37,6 +35,7 @@ from rankproof._results.document import (
     ANSWERS_SUMMARY_FILE,
     CHUNKS_FILE,
     DAMAGED_FIX,
+    DECISION_FILE,
     EXPERIMENT_FILE,
     FORMAT,
     PER_QUERY_FILE,
@@ -50,7 +49,7 @@ from rankproof._results.document import (
     SUMMARY_FILE,
     ResultDocument,
 )
-from rankproof._results.experiment_result import TIME_COLUMNS, DecisionSettings, ExperimentResult, SystemRun
+from rankproof._results.experiment_result import DecisionSettings, ExperimentResult, SystemRun
 from rankproof._results.from_json import DocumentReader
 from rankproof.errors import InputError, UsageError, for_message, type_phrase
 
@@ -77,67 +76,18 @@ def read_answers_file(folder: str) -> dict[str, Answers]:
     return {name: Answers(own, source=path) for name, own in found.items()}
 
 
-def answers_summary(results: ExperimentResult, findings: Sequence[str]) -> dict[str, Any]:
-    """Means with n, overall and by segment, times, counts and money of each answering system, and the findings."""
-    answering = [system_run for system_run in results.system_runs if system_run.answers is not None]
-    return {
-        "name": results.name,
-        "fingerprint": results.fingerprint,
-        "questions": len(results.queries),
-        "with_reference": 0 if results.answers is None else len(results.answers.queries),
-        "systems": [_system_summary(results, system_run) for system_run in answering],
-        "findings": list(findings),
-    }
-
-
-def _system_summary(results: ExperimentResult, system_run: SystemRun) -> dict[str, Any]:
-    means = results.result.means[system_run.name]
-    return {
-        "name": system_run.name,
-        "states": dict(Counter(one.state for one in (system_run.answers or {}).values())),
-        "retrieval": {name: {"mean": value, "n": len(results.result.queries)} for name, value in means.items()},
-        "answers": {} if results.answers is None else _mean_values(results.answers, system_run.name),
-        "segments": {} if results.answers is None else dict(_segment_means(results, results.answers, system_run.name)),
-        "times_ms": {part: system_run.time_of(part)["mean"] for part in TIME_COLUMNS},
-        "counts": {name: int(values.sum()) for name, values in system_run.counts.items()},
-        "money": system_run.money,
-    }
-
-
-def _mean_values(result: Result, system: str) -> dict[str, Any]:
-    measures = _system_result(result, system).measures
-    return {name: {"mean": one.value if one.queries else None, "n": one.queries} for name, one in measures.items()}
-
-
-def _segment_means(results: ExperimentResult, result: Result, system: str) -> Iterator[tuple[str, Any]]:
-    """The means by each field that some question has; a question without the field is in no segment."""
-    from rankproof._results.csv_files import GROUP_COLUMNS
-
-    for field in GROUP_COLUMNS:
-        values = {query: results.texts[query].fields.get(field) for query in result.queries}
-        groups = sorted({value for value in values.values() if isinstance(value, str) and value.strip()})
-        if groups:
-            yield (
-                field,
-                {group: _group_means(result, system, [query for query in values if values[query] == group]) for group in groups},
-            )
-
-
-def _group_means(result: Result, system: str, queries: Sequence[str]) -> dict[str, Any]:
-    found, chosen = {}, set(queries)
-    for name, one in _system_result(result, system).measures.items():
-        values = [value for query, value in one.per_query.items() if query in chosen]
-        found[name] = {"mean": math.fsum(values) / len(values) if values else None, "n": len(values)}
-    return found
-
-
-def _system_result(result: Result, system: str) -> SystemResult:
-    return next(one for one in result.systems if one.name == system)
-
-
 _READ_FILES = (QRELS_FILE, QUERIES_FILE, SNIPPETS_FILE, EXPERIMENT_FILE)
 """The files that are read again, besides result.json, the runs and the answers; their sha256 is in result.json."""
-_OTHER_FILES = (SUMMARY_FILE, PER_QUERY_FILE, CHUNKS_FILE, REPORT_FILE, ANSWERS_FILE, ANSWERS_CSV_FILE, ANSWERS_SUMMARY_FILE)
+_OTHER_FILES = (
+    SUMMARY_FILE,
+    DECISION_FILE,
+    PER_QUERY_FILE,
+    CHUNKS_FILE,
+    REPORT_FILE,
+    ANSWERS_FILE,
+    ANSWERS_CSV_FILE,
+    ANSWERS_SUMMARY_FILE,
+)
 _HEAD_BYTES = 4096
 
 
@@ -297,11 +247,18 @@ def _present_files(folder: str) -> Iterator[str]:
             yield os.path.relpath(os.path.join(place, name), folder).replace(os.sep, "/")
 
 
-def save_results(results: ExperimentResult, path: StrPath, *, findings: Sequence[str] = (), overwrite: bool = False) -> str:
+def save_results(
+    results: ExperimentResult,
+    path: StrPath,
+    *,
+    findings: Sequence[str] = (),
+    summary: Mapping[str, Any] | None = None,
+    overwrite: bool = False,
+) -> str:
     """Writes the results folder atomically, replaces an older results folder, and returns the path.
 
     A folder with results of another dataset is replaced only with `overwrite`. `findings` are sentences about the answers, for
-    answers.json.
+    answers.json, `summary` is the content of summary.json.
     """
     if not isinstance(results, ExperimentResult):
         raise UsageError(f"results cannot be {type_phrase(results)}", fix="pass an ExperimentResult, as rankproof.run gives it")
@@ -315,7 +272,7 @@ def save_results(results: ExperimentResult, path: StrPath, *, findings: Sequence
     with replace_folder(goal, _may_replace) as folder:
         os.mkdir(os.path.join(folder, RUNS_FOLDER))
         files = dict(_write_runs(results, folder))
-        for name, text in _text_files(results, findings).items():
+        for name, text in _text_files(results, findings, summary).items():
             write_blocks(os.path.join(folder, name), [text.encode(errors="backslashreplace")])
         write_blocks(os.path.join(folder, QRELS_FILE), BEIR.qrels_blocks(results.qrels))
         write_blocks(os.path.join(folder, QUERIES_FILE), text_blocks(results.texts))
@@ -329,19 +286,26 @@ def save_results(results: ExperimentResult, path: StrPath, *, findings: Sequence
     return goal
 
 
+def _json_text(document: Mapping[str, Any]) -> str:
+    return escape_json(json.dumps(document, ensure_ascii=False, indent=1, allow_nan=False)) + "\n"
+
+
 def _has_answers(results: ExperimentResult) -> bool:
     return any(system_run.answers is not None for system_run in results.system_runs)
 
 
-def _text_files(results: ExperimentResult, findings: Sequence[str]) -> dict[str, str]:
+def _text_files(results: ExperimentResult, findings: Sequence[str], summary: Mapping[str, Any] | None) -> dict[str, str]:
+    from rankproof._results.answers_summary import answers_summary
     from rankproof._results.csv_files import answers_csv, chunks_csv, per_query_csv, summary_csv
 
     texts = {SUMMARY_FILE: summary_csv(results), PER_QUERY_FILE: per_query_csv(results), EXPERIMENT_FILE: results.experiment}
+    if summary is not None:
+        texts[DECISION_FILE] = _json_text(summary)
     if results.chunks:
         texts[CHUNKS_FILE] = chunks_csv(results, results.chunks)
     if _has_answers(results):
-        summary = json.dumps(answers_summary(results, findings), ensure_ascii=False, indent=1, allow_nan=False)
-        texts |= {ANSWERS_CSV_FILE: answers_csv(results), ANSWERS_SUMMARY_FILE: f"{escape_json(summary)}\n"}
+        answers = _json_text(answers_summary(results, findings))
+        texts |= {ANSWERS_CSV_FILE: answers_csv(results), ANSWERS_SUMMARY_FILE: answers}
     return texts
 
 

@@ -169,6 +169,15 @@ def compare_inputs(
     return _comparison(joined, decision, found, given is not None, empty, notes, options)
 
 
+def primary_measure(inputs: AnalysisInput) -> str:
+    """The measure that decides if none is named: that of the experiment, else nDCG@10, else the first mean."""
+    named = _settings_primary(inputs)
+    if named is not None:
+        return named
+    measures = common_values(inputs.result).measures
+    return str(measures[_primary_index(measures, None)])
+
+
 def _settings_primary(inputs: AnalysisInput) -> str | None:
     """The primary measure of the experiment, if it was evaluated."""
     primary = inputs.decision_settings.primary

@@ -13,12 +13,14 @@ from rankproof._cli.arg_types import add_judgement_options, budget_limits, name_
 from rankproof._cli.command import Command
 from rankproof._cli.cost_estimate import show_cost_estimate
 from rankproof._cli.exit_codes import signal_exit_code
+from rankproof._cli.options import add_decision_options, decision_options
 from rankproof._cli.output import note_lines
 from rankproof._cli.parser import unknown_name_error
 from rankproof._cli.terminal import Terminal
 from rankproof.errors import UsageError, escape_invisible
 
 if TYPE_CHECKING:
+    from rankproof._analysis.compare.comparison import Comparison
     from rankproof._experiment.experiment import Experiment
     from rankproof._experiment.run import RunOptions
     from rankproof._results.experiment_result import ExperimentResult
@@ -60,6 +62,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--collapse", metavar="FIELD", help="if documents are chunks: collapse them to the values of this field, such as url"
     )
     what.add_argument("--pool", type=positive_int, metavar="N", help="collapse only the top N chunks of a ranking (default: all)")
+    add_decision_options(parser.add_argument_group("decision"))
     how = parser.add_argument_group("execution")
     how.add_argument(
         "-j", "--jobs", type=positive_int, default=1, metavar="N", help="threads for indexing and encoding (default: 1)"
@@ -79,6 +82,7 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
     """Runs the experiment, saves the results and shows them."""
     import gc
 
+    from rankproof._analysis.compare.summary import compare_results, summary_document
     from rankproof._cli.commands.report import write_report_page
     from rankproof._cli.exit_codes import handle_sigterm
     from rankproof._cli.progress import RunProgress
@@ -95,14 +99,16 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
         with handle_sigterm(), results_folder(args.output, experiment, overwrite=args.overwrite) as folder:
             with RunProgress(terminal) as progress:
                 results = _run_experiment(experiment, args, progress)
-            save_results(results, folder, findings=_findings(results), overwrite=True)
+            comparison = compare_results(results)
+            summary = None if comparison is None else summary_document(results, comparison)
+            save_results(results, folder, findings=_findings(results), summary=summary, overwrite=True)
             if not args.no_report:
                 write_report_page(results, os.path.join(folder, REPORT_FILE))
     except KeyboardInterrupt as stop:
         advice = "nothing is cached (--no-cache)" if args.no_cache else "run the same command again to continue"
         terminal.say(f"stopped; {advice}")
         return signal_exit_code(stop)
-    show_results(results, folder, args, terminal)
+    show_results(results, comparison, folder, args, terminal)
     return 0
 
 
@@ -148,9 +154,19 @@ def build_experiment(args: argparse.Namespace, terminal: Terminal) -> Experiment
         "measures": args.measures,
         "collapse": args.collapse,
         "pool": args.pool,
-        "systems": None if args.systems is None else select_systems(experiment.systems, args.systems),
+        **decision_options(args),
     }
-    return replace(experiment, **{name: value for name, value in changes.items() if value is not None})
+    chosen = {name: value for name, value in changes.items() if value is not None}
+    if args.systems is not None:
+        systems = select_systems(experiment.systems, args.systems)
+        chosen = {**_settings_for(experiment, systems), **chosen, "systems": systems}
+    return replace(experiment, **chosen)
+
+
+def _settings_for(experiment: Experiment, systems: Mapping[str, Stage]) -> dict[str, Any]:
+    """The baseline and the costs of the experiment, as far as they are about these systems."""
+    costs = {name: cost for name, cost in experiment.costs.items() if name in systems}
+    return {"baseline": experiment.baseline if experiment.baseline in systems else None, "costs": costs}
 
 
 def select_systems(systems: Mapping[str, Stage], names: Sequence[str]) -> dict[str, Stage]:
@@ -255,30 +271,34 @@ def _create_folder(folder: str) -> bool:
     return True
 
 
-def show_results(results: ExperimentResult, folder: str, args: argparse.Namespace, terminal: Terminal) -> None:
-    """Shows the systems, the notes and the path of the results."""
+def show_results(
+    results: ExperimentResult, comparison: Comparison | None, folder: str, args: argparse.Namespace, terminal: Terminal
+) -> None:
+    """Shows the decision, the systems, the notes and the path of the results."""
     from rankproof._render import systems
     from rankproof._results.document import REPORT_FILE
 
     views = {
-        "table": systems.render_systems,
-        "json": systems.systems_json,
-        "csv": systems.systems_csv,
-        "markdown": systems.systems_markdown,
+        "table": systems.render_run,
+        "json": systems.run_json,
+        "csv": systems.run_csv,
+        "markdown": systems.run_markdown,
     }
-    terminal.show(views[args.format](results, terminal.render_options()))
-    for line in (
+    terminal.show(views[args.format](results, comparison, terminal.render_options()))
+    notes = (
+        *(() if comparison is None else comparison.notes),
         *results.notes,
+        *systems.failed_call_notes(results),
+        *systems.approximate_search_notes(results),
         *_result_notes(results),
-        *_cached_times_notes(results),
-        *note_lines(results.result),
         *_answer_notes(results),
-    ):
-        terminal.note(line)
+        *note_lines(results.result),
+        *_cached_times_notes(results),
+    )
+    terminal.notes(notes, more="in result.json")
     if not terminal.quiet:
-        parts = "summary.csv (means), per_query.csv (each query), runs/ (rankings), result.json (everything)"
         page = "" if args.no_report else f"; open {escape_invisible(os.path.join(folder, REPORT_FILE))} in a browser"
-        terminal.say(f"results saved in {escape_invisible(folder)}: {parts}{page}")
+        terminal.say(f"results saved in {escape_invisible(folder)}{page}")
 
 
 def _answer_notes(results: ExperimentResult) -> list[str]:

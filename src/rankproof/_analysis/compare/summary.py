@@ -1,0 +1,69 @@
+"""summary.json: the decision of an experiment and one record for each system."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rankproof._analysis.compare.comparison import Comparison, compare_inputs, primary_measure
+from rankproof._analysis.compare.pairs import CompareOptions
+from rankproof._analysis.inputs import AnalysisInput, input_from_results
+from rankproof._data import format_versions
+from rankproof._results.experiment_result import ExperimentResult
+from rankproof.measures._parse import parse_measure
+
+SUMMARY_FORMAT = "rankproof-summary"
+MAIN_MEASURES = ("nDCG@10", "RR@10", "R@100")
+"""The measures of a comparison that names none."""
+
+
+def compare_results(results: ExperimentResult, options: CompareOptions | None = None) -> Comparison | None:
+    """The systems of an experiment by its primary measure, and by those of the main measures that were evaluated.
+
+    None if no evaluated measure can decide.
+    """
+    inputs = input_from_results(results)
+    if not any(one.summary == "mean" and one.measure.has_winner for one in results.result.systems[0].measures.values()):
+        return None
+    primary = primary_measure(inputs)
+    return compare_inputs(inputs, primary=primary, measures=[primary, *_evaluated(inputs, primary)], options=options)
+
+
+def _evaluated(inputs: AnalysisInput, primary: str) -> list[str]:
+    names = [str(parse_measure(name).with_rel(inputs.rel)) for name in MAIN_MEASURES]
+    return [name for name in names if name != primary and name in inputs.result.systems[0].measures]
+
+
+def summary_document(results: ExperimentResult, comparison: Comparison) -> dict[str, Any]:
+    """The content of summary.json."""
+    decision = comparison.decision
+    return {
+        "format": SUMMARY_FORMAT,
+        "schema": format_versions.SUMMARY,
+        "name": results.name,
+        "fingerprint": results.fingerprint,
+        "n": comparison.n,
+        "primary": comparison.primary,
+        "baseline": comparison.baseline,
+        "decision": decision.to_dict(),
+        "systems": [_system(results, comparison, name) for name in (one.name for one in results.system_runs)],
+        "left_out": list(comparison.left_out),
+        "notes": list(comparison.notes),
+        "method": comparison.method,
+        "versions": {"python": results.provenance.get("python"), **results.provenance.get("libraries", {})},
+    }
+
+
+def _system(results: ExperimentResult, comparison: Comparison, name: str) -> dict[str, Any]:
+    """The means of every measure; difference, interval and p against the baseline; times and money."""
+    run, pair = results.system_run(name), comparison.against_baseline().get(name)
+    tested = {"difference": None, "ci": None, "p": None, "p_adjusted": None, "verdict": None}
+    if pair is not None:
+        tested = {key: getattr(pair, key) for key in tested}
+    times = run.time_of("total")
+    return {
+        "name": name,
+        "values": results.result.means[name],
+        **tested,
+        "latency_ms": {key: times[key] for key in ("p50", "p95")},
+        "money": run.money,
+    }
