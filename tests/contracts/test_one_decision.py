@@ -100,6 +100,7 @@ def test_the_report_has_the_decision_of_python(folder: Folder, tmp_path: Path) -
 def test_serve_has_the_decision_of_python(folder: Folder) -> None:
     with serving([folder.path]) as visitor:
         visitor.enter()
+        assert folder.sentences[0] in squeezed(unescape(visitor.get("/").text))
         check_page(visitor.get("/r/1").text, folder)
 
 

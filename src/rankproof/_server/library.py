@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from threading import Lock
 from typing import Generic, TypeVar
 
-from rankproof._analysis.inputs import different_data
-from rankproof._analysis.values import best_systems, oriented_value
+from rankproof._analysis.compare.comparison import compare_inputs
+from rankproof._analysis.inputs import different_data, input_from_results
 from rankproof._data.qrels import Qrels
 from rankproof._results.document import QRELS_FILE, RESULT_FILE, RUNS_FOLDER
 from rankproof._results.experiment_result import ExperimentResult
@@ -53,10 +53,9 @@ class LruCache(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """The row of a results folder in the list; `best` are the systems with the best value of the main measure.
+    """The row of a results folder in the list; `decision` says which system to ship, empty if no measure can decide.
 
-    `ranking_systems` counts the systems with a ranking of their own, `highest` is the highest grade; `fingerprint` identifies
-    the dataset, `judged` the judgements.
+    `highest` is the highest grade; `fingerprint` identifies the dataset, `judged` the judgements.
     """
 
     name: str
@@ -64,10 +63,7 @@ class Summary:
     made: str
     systems: tuple[str, ...]
     queries: int
-    measure: str
-    ranking_systems: int
-    best: tuple[str, ...]
-    value: float
+    decision: str
     highest: int
     fingerprint: str
     judged: str
@@ -81,40 +77,30 @@ class Summary:
 def read_summary(folder: str) -> Summary:
     """The summary of a results folder, whose values are checked as by every command."""
     results = load_results(folder)
-    measure = _main_measure(results)
-    values = {system.name: system.measures[measure] for system in results.result.systems}
-    ranking = {name: values[name] for name in _ranking_systems(results)} or values
-    best = tuple(best_systems({name: oriented_value(one) for name, one in ranking.items()}))
     return Summary(
         name=results.name,
         dataset=str(results.provenance.get("dataset") or ""),
         made=str(results.provenance.get("created") or ""),
-        systems=tuple(values),
+        systems=tuple(system_run.name for system_run in results.system_runs),
         queries=len(results.result.queries),
-        measure=measure,
-        ranking_systems=len(ranking),
-        best=best,
-        value=values[best[0]].value,
+        decision=_decision(results),
         highest=highest_grade(results.qrels),
         fingerprint=results.fingerprint,
         judged=results.qrels.fingerprint(),
     )
 
 
+def _decision(results: ExperimentResult) -> str:
+    """The first sentence of the decision."""
+    try:
+        return compare_inputs(input_from_results(results)).decision.sentences[0]
+    except UsageError:
+        return ""
+
+
 def highest_grade(qrels: Qrels) -> int:
     """The highest grade in the judgements."""
     return max((grade for docs in qrels.values() for grade in docs.values()), default=0)
-
-
-def _ranking_systems(results: ExperimentResult) -> list[str]:
-    """The systems with a ranking of their own: an answering system keeps the ranking of its baseline."""
-    return [one.name for one in results.system_runs if one.kind != "answer" or one.baseline is None]
-
-
-def _main_measure(results: ExperimentResult) -> str:
-    """The first measure between 0 and 1, else the first."""
-    measures = results.result.systems[0].measures
-    return next((name for name, one in measures.items() if one.measure.is_fraction), next(iter(measures)))
 
 
 FileStamp = tuple[int, int, int]

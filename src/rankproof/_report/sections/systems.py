@@ -9,11 +9,12 @@ from rankproof._analysis.compare.comparison import Comparison
 from rankproof._charts.model import Medium
 from rankproof._charts.rows import ValueRow, dot_chart
 from rankproof._charts.svg import svg_of
-from rankproof._data.text import pluralise
+from rankproof._data.text import pluralise, shown_time
 from rankproof._evaluation.result import MeasureResult
 from rankproof._render.grid import MISSING, Cell, Grid, format_value, measure_label, summary_grid
 from rankproof._render.systems import approximate_search_notes
 from rankproof._render.systems_grid import STAGE_MARK, chunk_grid, stage_measures, systems_grid
+from rankproof._render.table import table_grid
 from rankproof._report.context import ReportContext
 from rankproof._report.elements import (
     NARROW_CHART_WIDTH,
@@ -44,14 +45,26 @@ def comparison_systems(comparison: Comparison) -> Section:
     for name in comparison.measures:
         table = table if name == comparison.primary else table.without(name)
     notes = tuple(map(as_sentence, comparison.notes))
+    shown = replace(html_table(table), grid=_with_times(comparison, table_grid(table)))
     return Section(
         key="systems",
         title="Systems",
         question=f"How good is each system, compared with {for_message(comparison.baseline or 'the baseline')}?",
-        tables=(replace(html_table(table), notes=(*notes, comparison.method)),),
+        tables=(replace(shown, notes=(*notes, *filter(None, [comparison.method]))),),
     )
 
 
+def _with_times(comparison: Comparison, grid: Grid) -> Grid:
+    """The grid with latencies in the usual form."""
+    if comparison.decision.cost_unit != "ms":
+        return grid
+    costs = [MISSING if one.cost is None else shown_time(one.cost) for one in comparison.decision.systems]
+    at = grid.columns.index(_TIME_COLUMN)
+    cells = tuple((*row[:at], Cell(cost), *row[at + 1 :]) for row, cost in zip(grid.cells, costs, strict=True))
+    return replace(grid, cells=cells)
+
+
+_TIME_COLUMN = "ms p50"
 _STEP_NOTES = {
     "95% interval": "of the first measure: {how}",
     "significance": "of the gain, by a paired test corrected for the number of pairs of systems",
