@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-TESTS = '''
+TESTS = """
 def test_unchanged(rankproof_gate):
     result = rankproof_gate("qrels.txt", "good.run", baseline="baseline.json")
     assert result.passed
@@ -21,7 +21,7 @@ def test_threshold(rankproof_gate):
 
 def test_no_file(rankproof_gate):
     rankproof_gate("qrels.txt", "missing.run", baseline="baseline.json")
-'''
+"""
 
 
 @pytest.fixture

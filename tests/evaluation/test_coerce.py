@@ -109,6 +109,18 @@ def test_a_wrong_name_of_a_column_is_refused(named: dict[str, Any], words: str) 
         rp.evaluate(GRADES, table, **named)
 
 
+@pytest.mark.parametrize("library", TABLES)
+def test_a_table_without_a_known_column_is_refused_with_the_argument_that_names_it(library: str) -> None:
+    judged, ranked = (
+        TABLES[library](columns(("q", "d", "stars"), GRADES)),
+        TABLES[library](columns(("q", "page", "score"), SCORES)),
+    )
+    with pytest.raises(rp.errors.InputError, match="qrels: no grade column; found q, d, stars; name the column with grade="):
+        rp.evaluate(judged, SCORES)
+    with pytest.raises(rp.errors.InputError, match="mine: no doc column; found q, page, score; name the column with doc="):
+        rp.evaluate(GRADES, {"mine": ranked})
+
+
 def test_names_of_columns_need_a_table() -> None:
     with pytest.raises(rp.errors.UsageError, match="there is no table"):
         rp.evaluate(GRADES, SCORES, query="query_id")

@@ -114,10 +114,18 @@ def test_invalid_options_are_refused_on_construction(changes: dict[str, Any], wh
         rp.types.RunOptions(**changes)
 
 
-@pytest.mark.parametrize(("value", "words"), [("x.toml", "a str"), (3, "an int")])
-def test_only_an_experiment_can_be_run(value: Any, words: str) -> None:
-    with pytest.raises(UsageError, match=rf"the experiment cannot be {words}; .*rankproof.read_experiment\(path\)"):
-        rp.run(value)
+def test_only_an_experiment_its_file_or_stages_can_be_run() -> None:
+    with pytest.raises(UsageError, match=r"the experiment cannot be an int; .*rankproof.read_experiment\(path\)"):
+        rp.run(3)  # type: ignore[arg-type]
+    with pytest.raises(rp.errors.InputError, match=r"x\.toml: file not found"):
+        rp.run("x.toml")
+    with pytest.raises(UsageError, match="the experiment has its own dataset; leave out dataset="):
+        rp.run(rp.Experiment({"bm25": BM25()}), dataset="sample")
+
+
+def test_stages_by_name_run_on_a_dataset() -> None:
+    results = rp.run({"mine": BM25()}, rp.types.RunOptions(cache=None), dataset="sample")
+    assert [one.name for one in results.system_runs] == ["mine"]
 
 
 def test_an_unknown_system_is_refused_with_the_known_ones() -> None:
@@ -127,10 +135,10 @@ def test_an_unknown_system_is_refused_with_the_known_ones() -> None:
         results.system_run("c")
 
 
-def test_results_and_systems_are_shown_in_one_line() -> None:
+def test_results_and_systems_begin_with_what_they_are() -> None:
     results = small_results(("a", "b"))
-    assert repr(results) == "<ExperimentResult small: a, b; 3 queries>"
-    assert repr(results.system_runs[1]) == "<SystemRun b: rerank, 3 queries>"
+    assert repr(results).startswith("Results small: 3 judged queries, 2 systems\n")
+    assert repr(results.system_runs[1]).startswith("SystemRun b: rerank, 3 queries\n")
 
 
 def test_too_many_stages_are_refused_before_they_are_walked() -> None:

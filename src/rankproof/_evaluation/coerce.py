@@ -14,12 +14,12 @@ from rankproof._data.qrels import Qrels
 from rankproof._data.row_errors import OnConflict
 from rankproof._data.run import Run, is_ranked_list
 from rankproof._data.text import pluralise
-from rankproof._formats.columns import ColumnNames, Kind, names_for_message, names_of_roles
+from rankproof._formats.columns import ColumnNames, Kind, column_of_role, names_for_message, names_of_roles
 from rankproof._formats.frames import column_names, is_frame, with_usual_names
 from rankproof._formats.read import SAMPLE, SAMPLE_RUN_PREFIX, read_qrels, read_run
 from rankproof._formats.registry import system_name
 from rankproof._formats.rows import ParseOptions, read_judgements, run_rows
-from rankproof.errors import UsageError, for_message, type_phrase
+from rankproof.errors import InputError, UsageError, for_message, type_phrase
 
 QrelsLike = Any
 """Judgements: Qrels, a Dataset, a path, {query: {doc: grade}}, {query: {relevant docs}}, a table, rows, or Qrels of ranx."""
@@ -49,7 +49,7 @@ class Coercion:
         if isinstance(qrels, Mapping):
             return _checked_grades(qrels)
         if is_frame(qrels):
-            return self._frame(qrels, "qrels")
+            return self._frame(qrels, "qrels", "qrels")
         if _is_of("ranx", qrels, "Qrels"):
             return dict(qrels.to_dict())
         rows = _rows_of(qrels)
@@ -76,7 +76,7 @@ class Coercion:
         if isinstance(run, Mapping):
             return Run(run, name=name, source=name) if any(map(is_ranked_list, run.values())) else run
         if is_frame(run):
-            return self._frame(run, "run")
+            return self._frame(run, "run", name)
         if _is_of("ranx", run, "Run"):
             return dict(run.to_dict())
         rows = _rows_of(run)
@@ -95,10 +95,12 @@ class Coercion:
                     f"no column is called {for_message(name)} ({argument}=); {found}", fix="name a column of a table"
                 )
 
-    def _frame(self, frame: Any, kind: Kind) -> Any:
+    def _frame(self, frame: Any, kind: Kind, source: str) -> Any:
         names = column_names(frame)
         self._found.update(dict.fromkeys(names))
-        return with_usual_names(frame, names_of_roles(names, self._columns, kind))
+        usual = names_of_roles(names, self._columns, kind)
+        _check_roles(names, list(usual.values()), kind, source)
+        return with_usual_names(frame, usual)
 
     def _records(self, rows: Iterable[Any], kind: Kind) -> Iterator[dict[str, Any]]:
         """Each row as a dict, its named columns with their usual names."""
@@ -127,6 +129,17 @@ def _name(run: RunLike) -> str:
         return system_name(os.fspath(run).removeprefix(SAMPLE_RUN_PREFIX))
     own = run.name if isinstance(run, Run) or _is_of("ranx", run, "Run") else None
     return own or "run"
+
+
+def _check_roles(names: Sequence[str], usual: Sequence[str], kind: Kind, source: str) -> None:
+    """Refuses a table without a column of a role, and names the argument that says which column it is."""
+    has_value = any(column_of_role(role, usual) is not None for role in ("score", "grade", "rank"))
+    value = "score" if kind == "run" else "grade"
+    found = {"query": column_of_role("query", usual), "doc": column_of_role("document", usual), value: has_value or None}
+    for argument, place in found.items():
+        if place is None:
+            what = f"no {argument} column; found {names_for_message(names)}"
+            raise InputError(what, fix=f"name the column with {argument}=", source=source)
 
 
 def _names_runs(mapping: Mapping[Any, Any], judged: Callable[[], Collection[str]]) -> bool:
