@@ -355,3 +355,13 @@ def test_the_results_of_an_experiment_are_compared_by_their_result() -> None:
 def test_anything_but_a_result_is_refused(value: Any, words: str) -> None:
     with pytest.raises(rp.errors.UsageError, match=rf"the result cannot be {words}; pass what .*load_results\(path\) returns"):
         compare(value)
+
+
+def test_many_queries_are_tested_by_the_expansion_and_the_method_says_so() -> None:
+    random = np.random.default_rng(0)
+    base = random.random(20_001)
+    values = {"a": {"RR": base.tolist()}, "b": {"RR": (base + random.normal(0.002, 0.1, 20_001)).tolist()}}
+    tables = compare(result_of(values), samples=1_000)
+    row = row_of(tables, "RR", "b", "a")
+    assert row["p randomisation"] == pytest.approx(row["p t-test"], rel=0.01)
+    assert "all flips by Edgeworth expansion, as n > 20,000" in table_of(tables, "letters").sentences[0]
