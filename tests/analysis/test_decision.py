@@ -113,6 +113,12 @@ def test_a_choice_that_changes_without_unjudged_documents_is_not_decided() -> No
     assert decided(values, judged_only=np.column_stack(list(values.values()))).decided
 
 
+def test_an_equally_good_system_without_unjudged_documents_does_not_prevent_a_decision() -> None:
+    values, judged = {"a": BASE, "b": BASE - 0.001 + STEP / 10}, np.column_stack([BASE - 0.001 + STEP / 10, BASE])
+    found = decided(values, judged_only=judged)
+    assert (found.decided, found.system) == (True, "a")
+
+
 def test_failed_queries_prevent_a_decision() -> None:
     values = {"a": BASE, "b": BASE - 0.1}
     assert decided(values, failed={"b": 0.01}).decided

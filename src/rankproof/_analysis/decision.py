@@ -193,7 +193,7 @@ def decide(
     draws = _draw(data, data.values, seed)
     short = draws.shortfalls()
     chosen = _choose(short, margin, data)
-    reasons = tuple(_reasons(data, margin, chosen, _choice_on_judged(data, margin, seed)))
+    reasons = tuple(_reasons(data, margin, chosen, _choice_on_judged(data, margin, chosen.at, seed)))
     changes = () if reasons else tuple(_changes(draws, data, margin, chosen.at))
     return Decision(
         decided=not reasons,
@@ -283,14 +283,15 @@ def _cheapest(safe: Sequence[int], losses: FloatArray, data: DecisionData) -> in
     return min(safe, key=lambda at: float(losses[at]))
 
 
-def _choice_on_judged(data: DecisionData, margin: float, seed: int) -> int | None:
-    """The choice by the values without unjudged documents; None if they are unknown."""
+def _choice_on_judged(data: DecisionData, margin: float, chosen: int, seed: int) -> int:
+    """The choice without unjudged documents; the chosen system if those values are unknown, or if its risk is low with them."""
     if data.judged_only is None:
-        return None
-    return _choose(_draw(data, data.judged_only, seed).shortfalls(), margin, data).at
+        return chosen
+    short = _draw(data, data.judged_only, seed).shortfalls()
+    return chosen if (short[:, chosen] > margin).mean() <= MAX_RISK else _choose(short, margin, data).at
 
 
-def _reasons(data: DecisionData, margin: float, chosen: _Choice, on_judged: int | None) -> list[str]:
+def _reasons(data: DecisionData, margin: float, chosen: _Choice, on_judged: int) -> list[str]:
     """Why nothing is decided; empty if the choice stands."""
     from rankproof._analysis.decision_text import Reasons
 
@@ -301,7 +302,7 @@ def _reasons(data: DecisionData, margin: float, chosen: _Choice, on_judged: int 
         found.append(say.few_queries(len(data.values), _size(data), MIN_QUERIES))
     elif not chosen.is_safe:
         found.append(say.no_low_risk(MAX_RISK, len(data.values)))
-    if on_judged is not None and on_judged != chosen.at:
+    if on_judged != chosen.at:
         found.append(say.judged_only(data.systems[chosen.at], data.systems[on_judged]))
     failing = {name: share for name, share in data.failed.items() if name in data.systems and share > MAX_FAILED}
     return [*found, *(say.failed(name, share) for name, share in failing.items())]

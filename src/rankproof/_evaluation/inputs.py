@@ -11,7 +11,7 @@ from rankproof._align import engine
 from rankproof._align.hits import Hits, JudgedQueries
 from rankproof._data.qrels import Qrels
 from rankproof._data.run import Run
-from rankproof._evaluation.options import EvaluateOptions
+from rankproof._evaluation.options import EvaluateOptions, FileOptions
 from rankproof._formats.detect import open_file
 from rankproof._formats.frames import frame_stream, qrels_from_frame, run_from_frame
 from rankproof._formats.read import is_irds_name, qrels_file, read_qrels
@@ -55,6 +55,11 @@ class RunSources(Mapping[str, Run]):
     def sources(self) -> dict[str, Any]:
         """Each run as it was given, or as it was read."""
         return {name: self._read.get(name, source) for name, source in self._sources.items()}
+
+    @property
+    def files(self) -> FileOptions:
+        """How the files are read."""
+        return self._options.files
 
     def __getitem__(self, name: str) -> Run:
         if name not in self._read:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from rankproof._analysis.inputs import AnalysisInput, checked_system, checked_sy
 from rankproof._analysis.pareto import ranking_systems
 from rankproof._data.arrays import FloatArray
 from rankproof._evaluation.evaluate import evaluate_runs
+from rankproof._evaluation.inputs import RunSources
 from rankproof._evaluation.result import Result
 from rankproof._results.experiment_result import SystemRun
 from rankproof._statistics.correction import is_number, setting_error
@@ -115,7 +117,11 @@ def judged_only_values(inputs: AnalysisInput, result: Result, measure: str, quer
     if not _has_non_relevant(inputs, queries):
         return None
     options = replace(inputs.options, read_options=replace(inputs.read_options, judged_only=True))
-    found = evaluate_runs(inputs.qrels, {name: inputs.runs[name] for name in names}, [measure], options)
+    runs: Mapping[str, Any] = inputs.runs
+    if isinstance(inputs.runs, RunSources):
+        # Files are evaluated as they are read, which is faster than reading whole runs first.
+        runs, options = inputs.runs.sources, replace(options, files=inputs.runs.files)
+    found = evaluate_runs(inputs.qrels, {name: runs[name] for name in names}, [measure], options)
     by_query = [next(iter(system.measures.values())).per_query for system in found.systems]
     return np.array([[values[query] for values in by_query] for query in queries])
 
@@ -149,6 +155,5 @@ def only_systems(inputs: AnalysisInput, names: Sequence[str]) -> AnalysisInput:
     return replace(
         inputs,
         result=replace(inputs.result, systems=tuple(system for system in inputs.result.systems if system.name in names)),
-        runs={name: inputs.runs[name] for name in names if name in inputs.runs},
         system_runs=tuple(run for run in inputs.system_runs if run.name in names),
     )
