@@ -58,7 +58,14 @@ def closest_name(name: str, known: Iterable[str], min_similarity: float = 0.6) -
 _SWITCHES = ("--judged-only", "--lower-is-better", "--skip-missing", "--unjudged", "--with-corpus", "-J")
 _OTHER_PROGRAMS = ("pip ", "zstd ")
 """Messages with the command line of another program keep it."""
-_OTHER_NAMES = {"-J": "judged_only", "-M": "depth", "-m": "measures", "-o": "path", "--by-file": "by", "--name": "{name: …}"}
+_OTHER_NAMES = {
+    "-J": "judged_only",
+    "-M": "depth",
+    "-m": "measures",
+    "-o": "path",
+    "--by-file": "by={query: segment}",
+    "--name": "{name: …}",
+}
 _VALUE = (
     r"'[^']*'|[^\s=;()]+=[^\s;()]*[^\s;(),]|score|rank|utf-[0-9]+|latin-1|keep-[a-z]+|error|max|min|first|last|run|qrels"
     r'|[A-Z]+|[0-9.]+|"[^"]*"|[A-Za-z]+@[0-9]+'
@@ -79,7 +86,7 @@ def in_python(text: str) -> str:
 def _as_argument(match: re.Match[str]) -> str:
     flag, value, verb = match["flag"], match["value"], match["verb"]
     name = _OTHER_NAMES.get(flag, flag.removeprefix("--").replace("-", "_"))
-    if flag == "--name":
+    if flag in ("--name", "--by-file"):
         shown = name
     elif flag in _SWITCHES:
         shown = f"{name}=True" if value is None else f"{name}=True {value}"

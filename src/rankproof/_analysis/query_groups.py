@@ -35,7 +35,9 @@ def by_field(inputs: AnalysisInput, field: str) -> Grouping:
     known = sorted({name for query in inputs.result.queries if query in texts for name in texts[query].fields})
     if field not in known:
         ways = ", ".join([*map(for_message, known), *_GROUPINGS])
-        raise UsageError(f"no query has a field {for_message(field)}", fix=f"choose from: {ways}; or pass a file with --by-file")
+        raise UsageError(
+            f"no query has a field {for_message(field)}", fix=f"choose from: {ways}; or pass segments with --by-file"
+        )
     found = {query: _field_value(texts[query], field) if query in texts else None for query in inputs.result.queries}
     return _grouping(field, found, f"no {field}")
 
@@ -44,7 +46,7 @@ def by_length(inputs: AnalysisInput) -> Grouping:
     """By the number of words separated by white space."""
     texts = inputs.texts
     if texts is None:
-        raise UsageError("run files have no query text", fix="pass a results folder, or a file with --by-file")
+        raise UsageError("run files have no query text", fix="pass a results folder, or segments with --by-file")
     found = {query: _length(texts[query].text) if query in texts else None for query in inputs.result.queries}
     return _grouping("length", found, "no text")
 

@@ -207,6 +207,8 @@ def evaluate_answers(
     Dataset, Queries, or the path of a JSONL file. A missing answer scores 0, a failed one is left out. An empty answer abstains;
     an empty reference says that there is no answer. `document` maps a cited passage to its judged document.
     """
+    if references is None and isinstance(answers, Mapping):
+        raise UsageError("references is missing", fix="pass {query: text or texts}, or queries with the field answers")
     if references is None:
         from rankproof._analysis.answers.inputs import answer_input_from_results
 
