@@ -184,8 +184,8 @@ def test_an_experiment_with_one_system_has_its_tables_of_steps() -> None:
     assert list(move[10:]) == [pytest.approx(0.806574, abs=1e-6), pytest.approx(11.3147, abs=1e-4)]
     assert moves.title == "Ranks of the 3 relevant documents against the baseline: n = 2 queries"
     assert moves.sentences == (
-        "only has nDCG@10 .693; its best reranking has .807: 11.3 pp from a better order, and 19.3 pp more only from better"
-        " retrieval.",
+        "only has nDCG@10 .693; its best reranking has .807: 0.0 pp from a better order of judged documents, 11.3 pp by ranking"
+        " unjudged documents lower, which may be relevant, and 19.3 pp more only from better retrieval.",
     )
     assert [(row["stage"], row["measures"], row["systems"]) for row in stages.records()] == [
         ("retrieval", "R@100", "only"),
@@ -195,7 +195,7 @@ def test_an_experiment_with_one_system_has_its_tables_of_steps() -> None:
 
 
 def test_a_system_with_a_baseline_has_its_gain_and_the_last_one_its_upper_bound() -> None:
-    qrels = {"q1": {"a": 1}, "q2": {"d": 1}}
+    qrels = {"q1": {"a": 1, "x": 0}, "q2": {"d": 1, "x": 0}}
     runs = {"first": {"q1": ["x", "a"], "q2": ["x", "d"]}, "second": {"q1": ["a", "x"], "q2": ["x", "d"]}}
     inputs = input_of(qrels, runs, measures=["RR@10", "R@100"])
     systems = [SystemRun(name, "retrieval", {}, inputs.runs[name], {}, 0.0, 0, None, None, {}) for name in runs]

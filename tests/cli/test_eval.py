@@ -66,7 +66,10 @@ def test_json(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
         "per_query": {"q1": 1.0, "q2": 0.5},
     }
     assert list(found["systems"][1]["measures"]) == ["RR", "P@2"]
-    assert [(note["code"], note["count"]) for note in found["systems"][1]["notes"]] == [("missing-queries", 1)]
+    assert [(note["code"], note["count"]) for note in found["systems"][1]["notes"]] == [
+        ("missing-queries", 1),
+        ("few-judged", 1),
+    ]
 
 
 def test_csv(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -316,8 +319,7 @@ def test_the_sample_needs_no_files(capsys: pytest.CaptureFixture[str], monkeypat
         "Means are over all 124 judged queries. *: best value of the measure.\n"
     )
     assert shown.err == (
-        "note: bm25: 322 judged documents are tied with another document; ties are ordered by document id, descending\n"
-        "note: hybrid: 140 judged documents are tied with another document; ties are ordered by document id, descending\n"
+        "note: hybrid: nDCG@10 is between 0.6460 and 0.6573 by the order of ties; ties are ordered by document id, descending\n"
         "note: all systems: no ranking has more than 20 documents, so R@100 cannot look deeper\n"
     )
 

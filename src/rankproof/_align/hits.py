@@ -79,6 +79,23 @@ class AlignmentCounts:
     tags: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, eq=False, slots=True)
+class Ties:
+    """For each hit, the documents of its query with the same score, itself included: the first rank, and how many they are."""
+
+    starts: IntArray
+    sizes: IntArray
+
+    @classmethod
+    def none(cls, ranks: IntArray) -> Ties:
+        """No ties: each hit alone at its rank."""
+        return cls(ranks, np.ones_like(ranks))
+
+    def arrays(self) -> tuple[IntArray, IntArray]:
+        """Both arrays."""
+        return self.starts, self.sizes
+
+
 @dataclass(frozen=True, eq=False)
 class Hits:
     """The judged documents that a run retrieved: those of query i, by rank, are offsets[i] to offsets[i + 1].
@@ -93,6 +110,7 @@ class Hits:
     offsets: IntArray
     ranks: IntArray
     grades: IntArray
+    ties: Ties
     alignment_counts: AlignmentCounts
     trec_eval_9: bool = False
 
@@ -109,7 +127,9 @@ class Hits:
     def cut(self, depth: int) -> Hits:
         """The hits of the first `depth` documents of each ranking, as trec_eval -M."""
         depth = min(depth, np.iinfo(np.int64).max)
-        return self._keep(self.ranks <= depth, self.ranks, np.minimum(self.retrieved, depth))
+        starts, sizes = self.ties.arrays()
+        ties = Ties(starts, np.minimum(sizes, depth - starts + 1))
+        return self._keep(self.ranks <= depth, self.ranks, np.minimum(self.retrieved, depth), ties)
 
     def judged_only(self) -> Hits:
         """The hits of the ranking without unjudged documents, as trec_eval -J; negative grades count as unjudged."""
@@ -119,9 +139,22 @@ class Hits:
         starts = np.cumsum(counts) - counts
         ranks = np.zeros_like(self.ranks)
         ranks[kept] = np.arange(1, len(owners) + 1) - starts[owners]
-        return self._keep(kept, ranks, counts)
+        return self._keep(kept, ranks, counts, self._judged_ties(kept, ranks))
 
-    def _keep(self, kept: BoolArray, ranks: IntArray, retrieved: IntArray) -> Hits:
+    def _judged_ties(self, kept: BoolArray, ranks: IntArray) -> Ties:
+        """The ties among the kept hits, at their new ranks."""
+        _, first, group, sizes = np.unique(
+            self.query_index[kept] * (1 + self.ties.starts.max(initial=0)) + self.ties.starts[kept],
+            return_index=True,
+            return_inverse=True,
+            return_counts=True,
+        )
+        ties = Ties(np.zeros_like(ranks), np.zeros_like(ranks))
+        ties.starts[kept], ties.sizes[kept] = ranks[kept][first][group], sizes[group]
+        return ties
+
+    def _keep(self, kept: BoolArray, ranks: IntArray, retrieved: IntArray, ties: Ties) -> Hits:
         counts = np.bincount(self.query_index[kept], minlength=len(self.queries))
         offsets = np.concatenate(([0], np.cumsum(counts)))
-        return replace(self, retrieved=retrieved, offsets=offsets, ranks=ranks[kept], grades=self.grades[kept])
+        kept_ties = Ties(*(array[kept] for array in ties.arrays()))
+        return replace(self, retrieved=retrieved, offsets=offsets, ranks=ranks[kept], grades=self.grades[kept], ties=kept_ties)

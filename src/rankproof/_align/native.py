@@ -13,7 +13,7 @@ from typing import Any, BinaryIO, Final, NoReturn, TypeVar
 
 import numpy as np
 
-from rankproof._align.hits import AlignmentCounts, Hits, JudgedQueries
+from rankproof._align.hits import AlignmentCounts, Hits, JudgedQueries, Ties
 from rankproof._align.reference import MAX_EXAMPLE_QUERIES, MAX_TAGS, other_unicode_forms
 from rankproof._align.reference import read_run as reference_run
 from rankproof._data.arrays import IntArray, PackedIds
@@ -111,6 +111,7 @@ def merge_hits(hits: list[Hits]) -> Hits:
         offsets=np.concatenate(([0], np.cumsum(counts))),
         ranks=np.concatenate([part.ranks for part in hits])[order],
         grades=np.concatenate([part.grades for part in hits])[order],
+        ties=Ties(*(np.concatenate(parts)[order] for parts in zip(*(part.ties.arrays() for part in hits), strict=True))),
         alignment_counts=_merge_counts([part.alignment_counts for part in hits]),
     )
 
@@ -155,7 +156,7 @@ def judged_from_native(made: align.Judgements, only: frozenset[str] | None, sour
 
 def hits_from_native(judged: JudgedQueries, found: align.Aligned) -> Hits:
     """The hits of one run or of a slice of it."""
-    (present, retrieved, offsets, ranks, grades), counts, unjudged_queries, tags, _ = found
+    (present, retrieved, offsets, ranks, grades, tie_starts, tie_sizes), counts, unjudged_queries, tags, _ = found
     rows, tied, contradictions, backwards, forwards, unicode_forms, dropped, unjudged = counts
     return Hits(
         judged=judged,
@@ -164,6 +165,7 @@ def hits_from_native(judged: JudgedQueries, found: align.Aligned) -> Hits:
         offsets=np.frombuffer(offsets, dtype=np.int64),
         ranks=np.frombuffer(ranks, dtype=np.int64),
         grades=np.frombuffer(grades, dtype=np.int64),
+        ties=Ties(np.frombuffer(tie_starts, dtype=np.int64), np.frombuffer(tie_sizes, dtype=np.int64)),
         alignment_counts=AlignmentCounts(
             rows=rows,
             tied=tied,

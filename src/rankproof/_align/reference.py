@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rankproof._align.hits import AlignmentCounts, Hits, JudgedQueries
+from rankproof._align.hits import AlignmentCounts, Hits, JudgedQueries, Ties
 from rankproof._data.ordering import RankScoreAgreement, ReadOptions, order_key, query_agreement, resolve_duplicates
 from rankproof._data.qrels import Qrels
 from rankproof._data.row_errors import OnConflict, row_error
@@ -44,7 +44,8 @@ class QueryHits:
     retrieved: int
     ranks: list[int]
     grades: list[int]
-    tied: int
+    tie_starts: list[int]
+    tie_sizes: list[int]
     agreement: RankScoreAgreement
     unicode_forms: int
 
@@ -123,9 +124,13 @@ def align_run(judged: JudgedQueries, run: Run, read_options: ReadOptions) -> Hit
         offsets=_offsets([query.ranks if query else [] for query in each]),
         ranks=_flatten([query.ranks if query else [] for query in each]),
         grades=_flatten([query.grades if query else [] for query in each]),
+        ties=Ties(
+            _flatten([query.tie_starts if query else [] for query in each]),
+            _flatten([query.tie_sizes if query else [] for query in each]),
+        ),
         alignment_counts=AlignmentCounts(
             rows=len(run.docs),
-            tied=sum(query.tied for query in hits),
+            tied=sum(size > 1 for query in hits for size in query.tie_sizes),
             contradictions=sum(query.agreement.contradictions for query in hits),
             backwards=sum(query.agreement.backwards for query in hits),
             forwards=sum(query.agreement.forwards for query in hits),
@@ -147,7 +152,8 @@ def _query_hits(table: JudgedTable, query: str, rows: list[RunRow], read_options
         retrieved=len(rows),
         ranks=[index + 1 for index in at],
         grades=[grades[ordered[index].doc] for index in at],
-        tied=sum(keys[index] in (*keys[max(index - 1, 0) : index], *keys[index + 1 : index + 2]) for index in at),
+        tie_starts=[keys.index(keys[index]) + 1 for index in at],
+        tie_sizes=[keys.count(keys[index]) for index in at],
         agreement=query_agreement(rows, read_options),
         unicode_forms=sum(row.doc in others for row in rows),
     )

@@ -32,15 +32,31 @@ from rankproof.measures._base import NAMED_GAINS, GainScheme, gains
 from rankproof.measures._parse import parse_measure
 
 RANDOM, IDEAL = "random ranking", "ideal ranking"
+_SHOWN_POINTS = 0.05
+"""Gains below this are shown as 0.0 pp."""
 TITLE_ONLY, FULL_TEXT = "title-only BM25", "full-text BM25"
 
 
 @dataclass(frozen=True, slots=True)
 class UpperBound:
-    """The highest value of a measure: by the best reranking of each system, and by the ideal ranking."""
+    """The highest value of a measure: by the best reranking of each system, and by the ideal ranking.
+
+    `judged_only` is the value of each system without its unjudged documents: above it, only the order of judged ones matters.
+    """
 
     by_system: Mapping[str, float]
     ideal: float
+    judged_only: Mapping[str, float]
+
+    def describe_order(self, system: str, value: float) -> str:
+        """What a better order would add to the value, and how much of that only by moving unjudged documents."""
+        bound = self.by_system[system]
+        condensed = min(max(self.judged_only[system], value), bound)
+        order, unjudged = Gain(bound, condensed).points, Gain(condensed, value).points
+        if unjudged < _SHOWN_POINTS:
+            return f"{order + unjudged:.1f} pp from a better order"
+        moved = f"{unjudged:.1f} pp by ranking unjudged documents lower, which may be relevant"
+        return f"{order:.1f} pp from a better order of judged documents, {moved}"
 
 
 def upper_bounds(inputs: AnalysisInput, measures: Sequence[str]) -> dict[str, UpperBound]:
@@ -49,9 +65,15 @@ def upper_bounds(inputs: AnalysisInput, measures: Sequence[str]) -> dict[str, Up
     for gain in dict.fromkeys(map(_gain_scheme, measures)):
         names = [name for name in measures if _gain_scheme(name) == gain]
         reranked = measure_results(inputs, names, {system: best_reranking(inputs, system, gain) for system in inputs.systems})
+        condensed = measure_results(inputs, names, {system: judged_ranking(inputs, system) for system in inputs.systems})
         (best,) = measure_results(inputs, names, {IDEAL: ideal_ranking(inputs, gain)}).values()
         found |= {
-            name: UpperBound({system: each[name].value for system, each in reranked.items()}, best[name].value) for name in names
+            name: UpperBound(
+                {system: each[name].value for system, each in reranked.items()},
+                best[name].value,
+                {system: each[name].value for system, each in condensed.items()},
+            )
+            for name in names
         }
     return {name: found[name] for name in measures}
 
@@ -63,9 +85,34 @@ def _gain_scheme(measure: str) -> GainScheme:
 
 
 def best_reranking(inputs: AnalysisInput, system: str, gain: GainScheme = "linear") -> Run:
-    """The system's documents in the best order; documents without gain keep their order at the end."""
-    pool = {query: ranked_list.docs for query, ranked_list in ranked_lists(inputs, system).items()}
-    return _best_order(inputs, pool, system, gain)
+    """The system's documents in the best order; documents without gain keep their order at the end.
+
+    Of a reranker only the documents that it reorders; the others follow in their order.
+    """
+    top = _reordered_depth(inputs, system)
+    found = []
+    for query, ranked_list in ranked_lists(inputs, system).items():
+        docs, _ = _ranking(ranked_list.docs[:top], inputs.qrels.get(query, {}), gain)
+        found.append((query, [*docs, *ranked_list.docs[len(docs) :]]))
+    rankings = ((docs, -np.arange(len(docs), dtype=np.float64)) for _, docs in found)
+    return Run.from_rankings(system, [query for query, _ in found], rankings)
+
+
+def _reordered_depth(inputs: AnalysisInput, system: str) -> int | None:
+    """How many documents of its input a reranker reorders; None for any other system."""
+    stage = next((one.stage for one in inputs.system_runs if one.name == system and one.kind == "rerank"), {})
+    top = stage.get("top")
+    return top if isinstance(top, int) else None
+
+
+def judged_ranking(inputs: AnalysisInput, system: str) -> Run:
+    """The system's judged documents in its order; a negative grade means unjudged."""
+    found = {
+        query: [doc for doc in ranked_list.docs if inputs.qrels.get(query, {}).get(doc, -1) >= 0]
+        for query, ranked_list in ranked_lists(inputs, system).items()
+    }
+    rankings = ((docs, -np.arange(len(docs), dtype=np.float64)) for docs in found.values())
+    return Run.from_rankings(system, list(found), rankings)
 
 
 def ideal_ranking(inputs: AnalysisInput, gain: GainScheme = "linear") -> Run:
@@ -291,11 +338,11 @@ def _sentences(baseline_row: BaselineRow) -> tuple[str, str]:
     ratio = [f"{value / chance:.3g} times a random ranking ({format_value(chance)})"] if chance else []
     beside = "".join(f"{'; ' if at else ', '}{text}" for at, text in enumerate([*ratio, *gains_over]))
     beside += " (`rankproof compare` tests significance)" if gains_over else ""
-    order, more = Gain(bound, value).points, Gain(baseline_row.upper_bound.ideal, bound).points
+    order, more = baseline_row.upper_bound.describe_order(best, value), Gain(baseline_row.upper_bound.ideal, bound).points
     return (
         f"{baseline_row.describe_best}: {format_value(value)}{beside}.",
-        f"The best reranking of {for_message(best)} has {format_value(bound)}: {order:+.1f} pp from a better order,"
-        f" {more:+.1f} pp more from documents that it did not retrieve.",
+        f"The best reranking of {for_message(best)} has {format_value(bound)}: {order},"
+        f" {more:.1f} pp more from documents that it did not retrieve.",
     )
 
 

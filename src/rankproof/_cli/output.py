@@ -14,7 +14,6 @@ from rankproof.errors import UsageError
 
 if TYPE_CHECKING:
     from rankproof._data.table import Table
-    from rankproof._evaluation.notes import Note
     from rankproof._evaluation.result import Result
 
 
@@ -86,30 +85,23 @@ def show_result(result: Result, args: argparse.Namespace, terminal: Terminal) ->
 
 def note_lines(result: Result) -> list[str]:
     """Each note once, after the names of its systems."""
-    owners: dict[Note, list[str]] = {}
-    for system in result.systems:
-        for note in system.notes:
-            owners.setdefault(note, []).append(system.name)
-    everyone = len(result.systems)
-    return [f"{_system_names(names, everyone)}{note.text}" for note, names in owners.items()]
+    from rankproof._evaluation.notes import joined_notes
+
+    return joined_notes(result.notes)
 
 
-def note_machine_judgements(result: Result, terminal: Terminal) -> None:
-    """Shows the notes on machine judgements; the other notes are those of `eval`."""
-    for text in machine_judgement_notes(result):
-        terminal.note(text)
+def show_value_notes(result: Result, terminal: Terminal) -> None:
+    """Shows the notes on how far the values can be trusted, which every command with values has."""
+    from rankproof._evaluation.notes import value_notes
+
+    for line in value_notes(result.notes):
+        terminal.note(line)
 
 
 def machine_judgement_notes(result: Result) -> list[str]:
     """The notes on machine judgements, each once."""
     notes = (note for system in result.systems for note in system.notes if note.code == MACHINE_JUDGEMENTS)
     return list(dict.fromkeys(note.text for note in notes))
-
-
-def _system_names(names: list[str], everyone: int) -> str:
-    if everyone == 1:
-        return ""
-    return "all systems: " if len(names) == everyone else f"{', '.join(names)}: "
 
 
 _MORE = "this is a summary; --details, --format json and --format csv have every row and column"

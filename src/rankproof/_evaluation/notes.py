@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from rankproof._align.hits import Hits
 from rankproof._data.answers import Answer, AnswerState, References
-from rankproof._data.arrays import BoolArray
+from rankproof._data.arrays import BoolArray, FloatArray
 from rankproof._data.grades import describe_conflicts, describe_converted
 from rankproof._data.ordering import RankScoreAgreement
 from rankproof._data.qrels import describe_judges
 from rankproof._evaluation.options import EvaluateOptions
 from rankproof._statistics.means import effective_size
 from rankproof.errors import for_message
+
+if TYPE_CHECKING:
+    from rankproof._evaluation.result import MeasureResult
 
 MAX_EXAMPLES = 5
 
@@ -29,7 +33,54 @@ class Note:
     text: str
 
 
-def evaluation_notes(hits: Hits, rels: Iterable[int], options: EvaluateOptions) -> tuple[Note, ...]:
+FEW_JUDGED = "few-judged"
+TIED_SCORES = "tied-scores"
+ENOUGH_JUDGED = 0.8
+"""The least Judged@10 without a note."""
+_JUDGED_DEPTH = 10
+VALUE_NOTES: Mapping[str, str] = {
+    FEW_JUDGED: "unjudged documents count as not relevant: leave them out with -J, or grade them with rankproof judge",
+    TIED_SCORES: "ties are ordered by document id, descending",
+}
+"""The notes that every command with values shows: code to the end of the text, which is the same for all systems."""
+
+
+def joined_notes(notes: Mapping[str, Sequence[Note]], codes: Collection[str] | None = None) -> list[str]:
+    """Each note once, after the names of its systems, given system to notes; `codes` selects some.
+
+    The notes about values of all systems are one text.
+    """
+    everyone = len(notes)
+    owners: dict[Note, list[str]] = {}
+    for name, found in notes.items():
+        for note in found:
+            if codes is None or note.code in codes:
+                owners.setdefault(note, []).append(name)
+    lines = [f"{_owner_names(names, everyone)}{note.text}" for note, names in owners.items() if note.code not in VALUE_NOTES]
+    for code, end in VALUE_NOTES.items():
+        parts = [
+            f"{_owner_names(names, everyone)}{note.text.removesuffix(f'; {end}')}"
+            for note, names in owners.items()
+            if note.code == code
+        ]
+        lines += ["; ".join((*parts, end))] if parts else []
+    return lines
+
+
+def value_notes(notes: Mapping[str, Sequence[Note]]) -> list[str]:
+    """The notes on how far the values can be trusted, given system to notes."""
+    return joined_notes(notes, VALUE_NOTES)
+
+
+def _owner_names(names: Sequence[str], everyone: int) -> str:
+    if everyone == 1:
+        return ""
+    return "all systems: " if len(names) == everyone else f"{', '.join(names)}: "
+
+
+def evaluation_notes(
+    hits: Hits, rels: Iterable[int], options: EvaluateOptions, measures: Mapping[str, MeasureResult]
+) -> tuple[Note, ...]:
     """The notes of one system, those about the means first; `rels` are the relevance thresholds in use."""
     without_relevant = [_without_relevant(hits, rel) for rel in rels]
     about_rows = _about_rows(hits, lower_is_better=options.read_options.lower_is_better)
@@ -37,6 +88,7 @@ def evaluation_notes(hits: Hits, rels: Iterable[int], options: EvaluateOptions) 
         _about_weights(hits, options),
         *_about_queries(hits, options.skip_missing),
         *without_relevant,
+        _few_judged(hits, measures.values()),
         *about_rows,
         *_about_judgements(hits),
     ]
@@ -49,6 +101,32 @@ def _about_weights(hits: Hits, options: EvaluateOptions) -> Note:
     size = effective_size(len(used), np.array(used)) if used else 0.0
     text = f"the {len(used)} queries are weighted, and worth {size:.0f} queries of equal weight"
     return Note("weighted-queries", len(used), text)
+
+
+def summary_over(result: MeasureResult, hits: Hits, values: FloatArray) -> float:
+    """The summary of other values of the same measure, over the queries and with the weights of the result."""
+    chosen = values if len(values) == result.queries else values[hits.present]
+    return result.measure.summarise(chosen, result.weights)
+
+
+def _few_judged(hits: Hits, results: Iterable[MeasureResult]) -> Note:
+    """Whether few of the first documents are judged, and the bounds of the first measure that has some."""
+    from rankproof._evaluation.unjudged import own_bounds, unjudged_mask
+
+    seen = np.minimum(hits.retrieved, _JUDGED_DEPTH)
+    unjudged = unjudged_mask(hits, _JUDGED_DEPTH).sum(axis=1)
+    share = 1 - float((unjudged[seen > 0] / seen[seen > 0]).mean()) if seen.any() else 1.0
+    if share >= ENOUGH_JUDGED:
+        return Note(FEW_JUDGED, 0, "")
+    text = f"Judged@{_JUDGED_DEPTH} is {share:.0%}"
+    bounded = ((one, bounds) for one in results if (bounds := own_bounds(one.measure, hits)) is not None)
+    one, bounds = next(bounded, (None, None))
+    if one is None or bounds is None:
+        text += " (rankproof audit --unjudged has the bounds of the values)"
+    else:
+        low, high = (summary_over(one, hits, values) for values in bounds)
+        text += f", so {one.measure} is between {low:.4f} and {high:.4f}"
+    return Note(FEW_JUDGED, int(unjudged.sum()), f"{text}; {VALUE_NOTES[FEW_JUDGED]}")
 
 
 def _without_relevant(hits: Hits, rel: int) -> Note:
@@ -107,12 +185,6 @@ def _about_rows(hits: Hits, *, lower_is_better: bool) -> list[Note]:
             0 if distances else counts.contradictions,
             f"{_count_text(counts.contradictions, 'row has', 'rows have')} a higher score than a row with a better rank; "
             "documents are ordered by score (--order rank orders them by rank)",
-        ),
-        Note(
-            "tied-scores",
-            counts.tied,
-            f"{_count_text(counts.tied, 'judged document is', 'judged documents are')} tied with another document; "
-            "ties are ordered by document id, descending",
         ),
         Note(
             "dropped-duplicates",

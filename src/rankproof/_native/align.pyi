@@ -9,7 +9,7 @@ class ReadError(Exception):
 
 Options = tuple[bool, bool, bool, int]
 Judgements = tuple[object, tuple[str, ...], bytes, bytes, int, int, list[int], bool]
-Arrays = tuple[bytes, bytes, bytes, bytes, bytes]
+Arrays = tuple[bytes, bytes, bytes, bytes, bytes, bytes, bytes]
 Counts = tuple[int, int, int, int, int, int, int, int]
 Aligned = tuple[Arrays, Counts, tuple[str, ...], tuple[str, ...], bytes]
 Table = tuple[tuple[str, ...], bytes, bytes, bytes, bytes, bytes, bytes, tuple[str, ...], bool]

@@ -12,6 +12,7 @@ from typing import Generic, TypeVar
 from rankproof._analysis.compare.comparison import compare_inputs
 from rankproof._analysis.inputs import different_data, input_from_results
 from rankproof._data.qrels import Qrels
+from rankproof._evaluation.notes import value_notes
 from rankproof._results.document import QRELS_FILE, RESULT_FILE, RUNS_FOLDER
 from rankproof._results.experiment_result import ExperimentResult
 from rankproof._results.folder import load_results
@@ -55,7 +56,8 @@ class LruCache(Generic[T]):
 class Summary:
     """The row of a results folder in the list; `decision` says which system to ship, empty if no measure can decide.
 
-    `highest` is the highest grade; `fingerprint` identifies the dataset, `judged` the judgements.
+    `highest` is the highest grade; `fingerprint` identifies the dataset, `judged` the judgements; `notes` say how far the values
+    can be trusted.
     """
 
     name: str
@@ -67,6 +69,7 @@ class Summary:
     highest: int
     fingerprint: str
     judged: str
+    notes: tuple[str, ...]
 
     @property
     def data(self) -> tuple[str, str]:
@@ -87,6 +90,7 @@ def read_summary(folder: str) -> Summary:
         highest=highest_grade(results.qrels),
         fingerprint=results.fingerprint,
         judged=results.qrels.fingerprint(),
+        notes=tuple(value_notes(results.result.notes)),
     )
 
 

@@ -8,11 +8,11 @@ from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 
-from rankproof._align.hits import AlignmentCounts, Hits
+from rankproof._align.hits import AlignmentCounts, Hits, Ties
 from rankproof._align.reference import judge_qrels
 from rankproof._data.qrels import Qrels
 from rankproof._data.validation import checked_id
-from rankproof._evaluation.notes import Note, evaluation_notes
+from rankproof._evaluation.notes import VALUE_NOTES, Note, evaluation_notes
 from rankproof._evaluation.options import EvaluateOptions
 from rankproof.errors import InputError, UsageError, for_message
 from rankproof.measures._answers import token_set_f1
@@ -42,13 +42,15 @@ def align_rankings(rankings: Mapping[Any, Iterable[Any]], qrels: Mapping[Any, Ma
     strange = tuple(query for query in given if query not in grades)
     places = [_judged_ranks(given.get(query, []), grades[query]) for query in grades]
     flat = [place for query in places for place in query]
+    ranks = np.array([rank for rank, _ in flat], dtype=np.int64)
     return Hits(
         judged=judge_qrels(grades),
         present=np.array([query in given for query in grades], dtype=np.bool_),
         retrieved=np.array([len(given.get(query, [])) for query in grades], dtype=np.int64),
         offsets=np.cumsum([0, *map(len, places)], dtype=np.int64),
-        ranks=np.array([rank for rank, _ in flat], dtype=np.int64),
+        ranks=ranks,
         grades=np.array([grade for _, grade in flat], dtype=np.int64),
+        ties=Ties.none(ranks),
         alignment_counts=AlignmentCounts(rows=sum(map(len, given.values())), unjudged=len(strange), unjudged_queries=strange),
     )
 
@@ -146,9 +148,9 @@ def evaluate_run(
     hits = align_rankings(run, judged)
     if not hits.present.any():
         raise InputError("no query of the run is judged", fix="check that the run and the qrels use the same query ids")
-    return {name: measure.summarise(measure.values(hits)) for name, measure in measures.items()}, evaluation_notes(
-        hits, [1], EvaluateOptions()
-    )
+    notes = evaluation_notes(hits, [1], EvaluateOptions(), {})
+    values = {name: measure.summarise(measure.values(hits)) for name, measure in measures.items()}
+    return values, tuple(note for note in notes if note.code not in VALUE_NOTES)  # They name options of rankproof eval.
 
 
 def _cutoff(k: int) -> int:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from rankproof._align.hits import AlignmentCounts, Hits, JudgedQueries
+from rankproof._align.hits import AlignmentCounts, Hits, JudgedQueries, Ties
 from rankproof._data.arrays import FloatArray, IntArray
 from rankproof.measures._base import Measure
 
@@ -53,6 +53,7 @@ def _rearranged_hits(hits: Hits, rearrangements: Sequence[Rearrangement]) -> Hit
         offsets=np.concatenate(([0], np.cumsum(lengths))),
         ranks=ranks[order],
         grades=grades[order],
+        ties=Ties.none(ranks[order]),
         alignment_counts=AlignmentCounts(),
     )
 

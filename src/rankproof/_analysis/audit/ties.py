@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import astuple, dataclass
 from hashlib import blake2b
 from itertools import permutations, product
@@ -17,12 +17,11 @@ from rankproof._analysis.values import RankedList, all_hits, in_summary, measure
 from rankproof._data.arrays import FloatArray, IntArray
 from rankproof._data.table import Column, Table, TableSummary
 from rankproof._evaluation.result import MeasureResult
+from rankproof._evaluation.ties import can_tie, gain_for
 from rankproof._statistics.deterministic import random_words, stream_key
 from rankproof.errors import for_message
-from rankproof.measures._base import BinaryMeasure, Measure, gains
+from rankproof.measures._base import Measure
 from rankproof.measures._relevant import relevant_counts
-
-GainOfGrades = Callable[[IntArray], FloatArray]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -48,15 +47,6 @@ def tie_groups(hits: Hits, query: int, ranked_list: RankedList) -> list[TieGroup
     return [
         TieGroup(int(starts[at]), int(ends[at] - starts[at]), np.flatnonzero(owner == at)) for at in np.unique(owner).tolist()
     ]
-
-
-def gain_for(measure: Measure) -> GainOfGrades:
-    """The function from grades to gains by which the measure prefers documents."""
-    if isinstance(measure, BinaryMeasure):
-        return lambda grades: (grades >= measure.least).astype(np.float64)
-    if measure.name == "Judged":
-        return lambda grades: (grades >= 0).astype(np.float64)
-    return lambda grades: gains(grades, getattr(measure, "gain", "linear"))
 
 
 def order_matters(group: TieGroup, gain_values: FloatArray) -> bool:
@@ -171,7 +161,6 @@ def _id_seed(query: str) -> int:
 
 
 MAX_TIE_EXAMPLES = 3
-ENUMERATED_MEASURES = ("ERR", "bpref")
 _COLUMNS = (
     Column("measure"),
     Column("system"),
@@ -228,11 +217,6 @@ def audit_ties(inputs: AnalysisInput) -> Table:
             ties = tie_report(one.measure, hits[system], lists[system])
             rows += [_row(measure_result(inputs, system, name), ties, hits[system], system)] if ties.open_queries else []
     return _table(inputs, rows, checked, skipped)
-
-
-def can_tie(measure: Measure) -> bool:
-    """Whether the expected value under ties is computed for the measure."""
-    return measure.summary == "mean" and (measure.additive or measure.name in (*CLOSED_FORMS, *ENUMERATED_MEASURES))
 
 
 def tie_report(measure: Measure, hits: Hits, lists: dict[str, RankedList]) -> TieReport:
@@ -297,17 +281,3 @@ def _table(inputs: AnalysisInput, rows: list[_TieRow], checked: int, skipped: li
             tuple(sorted(sorted(range(len(rows)), key=lambda at: -rows[at].spread)[:MAX_TIE_EXAMPLES])),
         ),
     )
-
-
-def value_range(measure: Measure, hits: Hits, lists: Mapping[str, RankedList]) -> tuple[FloatArray, FloatArray]:
-    """The worst and the best value of each query."""
-    worst, best = (measure.values(hits).copy() for _ in range(2))
-    gain_values = gain_for(measure)
-    for query, name in enumerate(hits.queries):
-        _, grades = query_hits(hits, query)
-        groups = tie_groups(hits, query, lists[name]) if name in lists and len(grades) else []
-        value = gain_values(grades)
-        if any(order_matters(group, value) for group in groups):
-            ends = [extreme_order(hits, query, groups, value, best=last) for last in (False, True)]
-            worst[query], best[query] = rearranged_values(measure, hits, ends)
-    return worst, best

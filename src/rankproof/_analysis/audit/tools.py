@@ -8,14 +8,14 @@ from dataclasses import dataclass, replace
 
 from rankproof._align.hits import Hits, JudgedQueries
 from rankproof._analysis.audit.conventions import CONVENTIONS, Convention, Ties, Tool
-from rankproof._analysis.audit.ties import value_range
 from rankproof._analysis.inputs import AnalysisInput
-from rankproof._analysis.values import measure_result, query_counts, ranked_lists
+from rankproof._analysis.values import measure_result, query_counts
 from rankproof._data.ordering import ReadOptions, order_key, resolve_duplicates
 from rankproof._data.run import Run, RunRow
 from rankproof._data.table import CellValue, Column, Table, TableSummary
 from rankproof._evaluation.inputs import align, prepare_judgements
 from rankproof._evaluation.options import EvaluateOptions
+from rankproof._evaluation.ties import value_range
 from rankproof.errors import for_message
 from rankproof.measures._base import Measure
 from rankproof.measures._parse import parse_measure
@@ -106,7 +106,7 @@ def tool_value_range(convention: Convention, inputs: AnalysisInput, hits: Hits, 
     """The range of the mean of a tool that does not define the order of ties; None if ties do not change it."""
     if convention.tool.ties != "not defined" or not hits.alignment_counts.tied:
         return None
-    worst, best = value_range(_tool_measure(convention, cutoff, inputs.rel), hits, ranked_lists(inputs, system))
+    worst, best = value_range(_tool_measure(convention, cutoff, inputs.rel), hits)
     if (worst == best).all():
         return None
     return ValueRange(*(math.fsum(values.tolist()) / len(values) for values in (worst, best)))

@@ -24,6 +24,7 @@ from rankproof._data.arrays import BoolArray, FloatArray, IntArray
 from rankproof._data.table import Column, Table, TableSummary
 from rankproof._data.text import pluralise
 from rankproof._evaluation.result import MeasureResult
+from rankproof._evaluation.unjudged import value_bounds
 from rankproof.errors import for_message
 from rankproof.measures._base import BinaryMeasure, GainScheme, Measure, discounts, gains
 from rankproof.measures._judged import Judged
@@ -193,8 +194,11 @@ COMPLETION_RULES: dict[str, tuple[CompletionRule, CompletionRule]] = {
 
 def bounds_of(measure: Measure, unjudged_docs: UnjudgedDocuments, system: str) -> tuple[FloatArray, FloatArray]:
     """The lowest and the highest value of each query."""
-    low, high = COMPLETION_RULES[measure.name]
     hits = unjudged_docs.hits[system]
+    documents = np.array([len(unjudged_docs.docs[query]) for query in hits.queries], dtype=np.int64)
+    if (found := value_bounds(measure, hits, documents)) is not None:
+        return found
+    low, high = COMPLETION_RULES[measure.name]
     every = [_unjudged_in_top(measure, unjudged_docs, system, query) for query in range(len(hits.queries))]
     lowest = _extreme_values(measure, hits, every, low, np.minimum)
     return lowest, _extreme_values(measure, hits, every, high, np.maximum)

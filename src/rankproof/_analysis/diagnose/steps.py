@@ -269,11 +269,11 @@ def _describe_moves(system_run: SystemRun, baseline: str, moves: RankMoves, cuto
 
 
 def _describe_upper_bounds(inputs: AnalysisInput, measure: str, means: Mapping[str, float], upper_bound: UpperBound) -> list[str]:
-    """What the last system could gain by a better order, and by better retrieval."""
+    """What the last system could gain by a better order of judged documents, by moving unjudged ones, and by retrieval."""
     last = inputs.system_runs[-1].name
     bound = upper_bound.by_system[last]
-    order, more = Gain(bound, means[last]).points, Gain(upper_bound.ideal, bound).points
+    order, more = upper_bound.describe_order(last, means[last]), Gain(upper_bound.ideal, bound).points
     return [
         f"{for_message(last)} has {measure} {format_value(means[last])}; its best reranking has {format_value(bound)}:"
-        f" {order:.1f} pp from a better order, and {more:.1f} pp more only from better retrieval."
+        f" {order}, and {more:.1f} pp more only from better retrieval."
     ]

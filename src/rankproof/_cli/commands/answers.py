@@ -10,7 +10,7 @@ from rankproof._cli.arg_types import add_judgement_options, judgement_options, p
 from rankproof._cli.command import Command
 from rankproof._cli.inputs import FORMATS, encode_texts, show_tables
 from rankproof._cli.options import add_correction_option, add_sampling_options
-from rankproof._cli.output import check_output
+from rankproof._cli.output import check_output, show_value_notes
 from rankproof._cli.terminal import Terminal
 from rankproof.errors import UsageError
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from rankproof._analysis.answers.inputs import AnswerInput
     from rankproof._data.dataset import Query
     from rankproof._data.table import Table
+    from rankproof._evaluation.result import Result
 
 
 USAGE = "RESULTS | QUERIES ANSWERS… [--qrels FILE] [-m MEASURES] [options]"
@@ -68,7 +69,18 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
     """Evaluates the answers and compares the systems."""
     answer_input = _answer_input(args)
     show_tables(list(_tables(answer_input, args)), args, terminal)
+    if answer_input.retrieval is not None:
+        show_value_notes(_retrieval_result(answer_input), terminal)
     return 0
+
+
+def _retrieval_result(answer_input: AnswerInput) -> Result:
+    """The evaluation of the rankings that the answers were generated from, for its notes."""
+    from rankproof._analysis.answers.inputs import RETRIEVAL_MEASURES
+    from rankproof._evaluation.evaluate import evaluate_runs
+
+    inputs = answer_input.inputs
+    return evaluate_runs(inputs.qrels, inputs.runs, list(RETRIEVAL_MEASURES), inputs.options)
 
 
 def _answer_input(args: argparse.Namespace) -> AnswerInput:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from rankproof._cli.arg_types import positive_int
 from rankproof._cli.command import Command
 from rankproof._cli.inputs import add_analysis_options, read_input, show_tables
-from rankproof._cli.output import add_details_option, is_summary_view, summary_tables
+from rankproof._cli.output import add_details_option, is_summary_view, show_value_notes, summary_tables
 from rankproof._cli.terminal import Terminal
 
 if TYPE_CHECKING:
@@ -50,6 +50,7 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
     inputs = read_input(args)
     tables = audit_tables(inputs, tools=args.tools, ties=args.ties, unjudged=args.unjudged, pairs=args.judge_next)
     show_tables(summary_tables(tables) if _is_everything(args) and is_summary_view(args) else tables, args, terminal)
+    show_value_notes(inputs.result, terminal)
     return 0
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from rankproof._cli.command import Command
 from rankproof._cli.inputs import add_analysis_options, read_input, show_tables
 from rankproof._cli.options import DEFAULT_SPLIT, add_corpus_size_option, read_dataset_or_sample
+from rankproof._cli.output import show_value_notes
 from rankproof._cli.terminal import Terminal
 from rankproof.errors import UsageError, for_message
 
@@ -50,6 +51,7 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
     inputs = set_corpus_size(read_input(args), args.documents)
     dataset = None if args.dataset is None else read_dataset_or_sample(args.dataset, args.split, args)
     show_tables(baseline_tables(inputs, dataset, profiles, all_measures=bool(args.measures)), args, terminal)
+    show_value_notes(inputs.result, terminal)
     return 0
 
 

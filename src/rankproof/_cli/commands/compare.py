@@ -56,13 +56,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace, terminal: Terminal) -> int:
     """Evaluates and compares the systems."""
+    from rankproof._evaluation.notes import value_notes
+
     asked = args.measures
     args.measures = [*(args.measures or MAIN_MEASURES), *([args.primary] if args.primary else [])]
     inputs = read_input(args)
     if asked is None and args.primary is None:
         args.primary = inputs.decision_settings.primary
     comparison = _compare(inputs, args)
-    notes = [*comparison.notes, *machine_judgement_notes(inputs.result)]
+    notes = [*value_notes(inputs.result.notes), *comparison.notes, *machine_judgement_notes(inputs.result)]
     write_or_show(_text(comparison, args, terminal), args.output, terminal)
     terminal.notes(notes, every=args.details)
     return 0

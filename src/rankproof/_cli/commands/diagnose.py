@@ -8,7 +8,7 @@ from rankproof._cli.arg_types import nonnegative_int, positive_int
 from rankproof._cli.command import Command
 from rankproof._cli.inputs import add_analysis_options, read_input, show_tables
 from rankproof._cli.options import add_corpus_size_option, add_segment_options, requested_groupings
-from rankproof._cli.output import add_details_option, is_summary_view, summary_tables
+from rankproof._cli.output import add_details_option, is_summary_view, show_value_notes, summary_tables
 from rankproof._cli.terminal import Terminal
 
 USAGE = "FOLDER… | QRELS RUN… [--by FIELD] [--system NAME] [options]"
@@ -59,6 +59,7 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
     most = args.failed if args.failed is not None else FEW_SHOWN if first else SHOWN
     tables = diagnose(inputs, groups, system=system, cutoff=args.top, most=most, rules=rules)
     show_tables(summary_tables(tables) if first else tables, args, terminal)
+    show_value_notes(inputs.result, terminal)
     return 0
 
 

@@ -9,6 +9,7 @@ from rankproof._cli.arg_types import positive_int
 from rankproof._cli.command import Command
 from rankproof._cli.inputs import add_analysis_options, read_input, show_tables
 from rankproof._cli.options import read_dataset_or_sample
+from rankproof._cli.output import show_value_notes
 from rankproof._cli.terminal import Terminal
 from rankproof.errors import UsageError
 
@@ -62,6 +63,7 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
     show_tables(tables, args, terminal)
     for note in notes:
         terminal.note(note)
+    show_value_notes(inputs.result, terminal)
     return 0
 
 

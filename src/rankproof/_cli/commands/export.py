@@ -12,7 +12,7 @@ from rankproof._cli.arg_types import query_ids
 from rankproof._cli.command import Command
 from rankproof._cli.inputs import MAIN_MEASURES, are_answer_measures, check_results_folder, reevaluate
 from rankproof._cli.options import add_relevance_options
-from rankproof._cli.output import check_output
+from rankproof._cli.output import check_output, show_value_notes
 from rankproof._cli.terminal import STDOUT, Terminal
 from rankproof._render.registry import EXPORT_FORMATS
 from rankproof.errors import ExternalError, UsageError, for_message
@@ -107,12 +107,14 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
     from rankproof._io.files import write_blocks
 
     _check(args)
-    if args.to:
-        return _log_to_mlflow(_load_results(args), args, terminal)
-    format = _format(args)
-    if format.tests:
+    format = None if args.to else _format(args)
+    if format and format.tests:
         args.measures = args.measures or MAIN_MEASURES
-    content = format.write(_load_results(args), terminal.render_options(to_file=True), terminal.note)
+    results = _load_results(args)
+    show_value_notes(results.result, terminal)
+    if format is None:
+        return _log_to_mlflow(results, args, terminal)
+    content = format.write(results, terminal.render_options(to_file=True), terminal.note)
     if args.output in STDOUT:
         terminal.show(content.decode())
     else:

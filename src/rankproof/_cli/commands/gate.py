@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from rankproof._cli.command import Command
 from rankproof._cli.inputs import MAIN_MEASURES, add_analysis_options, add_input_options, read_input, show_tables
 from rankproof._cli.options import add_sampling_options, add_segment_options, requested_groupings
-from rankproof._cli.output import check_output, write_or_show
+from rankproof._cli.output import check_output, show_value_notes, write_or_show
 from rankproof._cli.terminal import STDOUT, Terminal
 from rankproof.errors import UsageError
 
@@ -66,6 +66,7 @@ def _run_gate(args: argparse.Namespace, terminal: Terminal) -> int:
     gate = run_gate(inputs, baseline, settings, systems=args.system, groupings=segments)
     _write(gate, args, inputs.name)
     show_tables([gate_table(gate, settings)], args, terminal)
+    show_value_notes(inputs.result, terminal)
     return 0 if gate.passed else FAILED_EXIT_CODE
 
 
@@ -158,6 +159,7 @@ def _run_save(args: argparse.Namespace, terminal: Terminal) -> int:
     inputs = read_input(args)
     baseline = make_baseline(inputs, version=__version__, made=utc_now(), systems=args.system)
     write_or_show(baseline_json(baseline), args.output, terminal)
+    show_value_notes(inputs.result, terminal)
     if args.output in STDOUT:
         return 0
     for system in baseline.systems:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, get_args
 from rankproof._cli.arg_types import any_float, name_list
 from rankproof._cli.command import Command
 from rankproof._cli.inputs import add_input_options, read_input
+from rankproof._cli.output import show_value_notes
 from rankproof._cli.terminal import Terminal
 from rankproof._plots.registry import PLOT_KINDS
 from rankproof.errors import UsageError, for_message
@@ -72,6 +73,7 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
     kinds, format, settings = _kinds(args.kind), _format(args), _settings(args)
     inputs = read_input(args)
     _check(inputs, kinds, args)
+    show_value_notes(inputs.result, terminal)
     if _is_file(args.output) and format == "pdf":
         write_plot(draw_pdf(inputs, kinds, settings), args.output, terminal)
         return 0

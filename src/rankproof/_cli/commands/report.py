@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from rankproof._cli.command import Command
 from rankproof._cli.inputs import check_results_folder
-from rankproof._cli.output import check_output
+from rankproof._cli.output import check_output, show_value_notes
 from rankproof._cli.terminal import STDOUT, Terminal
 from rankproof.errors import UsageError, escape_invisible
 
@@ -43,7 +43,9 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
     check_output(path, [args.results])
     if path in STDOUT or os.path.isdir(path):
         raise UsageError(f"{path} is not a file", fix="specify a file for the page, such as report.html")
-    write_report_page(load_results(args.results), path)
+    results = load_results(args.results)
+    write_report_page(results, path)
+    show_value_notes(results.result, terminal)
     if not terminal.quiet:
         terminal.say(f"report: {escape_invisible(path)}; open it in a browser")
     return 0

@@ -7,6 +7,7 @@ import argparse
 from rankproof._cli.command import Command
 from rankproof._cli.inputs import add_analysis_options, read_input, show_tables
 from rankproof._cli.options import add_correction_option, add_sampling_options, add_segment_options, requested_groupings
+from rankproof._cli.output import show_value_notes
 from rankproof._cli.terminal import Terminal
 
 USAGE = "FOLDER… | QRELS RUN… [--by FIELD] [-m MEASURES] [options]"
@@ -49,6 +50,7 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
     elif args.format != "json":
         tables = [table.without("system") if "system" in table.facts else table for table in tables]
     show_tables(tables, args, terminal)
+    show_value_notes(inputs.result, terminal)
     return 0
 
 

@@ -13,7 +13,7 @@ typedef struct {
     Slice id;
     size_t row; /* its place, where keys fall along the rows */
     int64_t rank, grade;
-    bool tied;
+    int64_t tie_start, tie_size; /* the first rank of the rows with its key, and how many they are */
 } Hit;
 
 typedef struct {
@@ -21,7 +21,7 @@ typedef struct {
     size_t count, capacity, spare_capacity;
     double *keys;
     size_t keys_capacity;
-    size_t *greater; /* rows greater than hit i but not than hit i - 1; then rows of the same key */
+    size_t *greater; /* rows greater than hit i but not than hit i - 1; then rows of the same key; then those of no hit's key */
     size_t greater_capacity;
     uint64_t *marks; /* a bit for each row that is a hit, and which document it is */
     uint32_t *docs;
@@ -97,8 +97,9 @@ static inline bool rank_in_place(Hits *hits, const Rows *rows) {
         while (low > 0 && rows->keys[low - 1] == hit->key) low--;
         while (high < rows->count && rows->keys[high] == hit->key) high++;
         if (high - low > SHORT_TIE) return false;
-        hit->tied = high - low > 1;
-        for (size_t row = low; hit->tied && row < high; row++) above += compare_ids(row_id(rows, row), hit->id) > 0;
+        hit->tie_start = (int64_t)(low + 1);
+        hit->tie_size = (int64_t)(high - low);
+        for (size_t row = low; high - low > 1 && row < high; row++) above += compare_ids(row_id(rows, row), hit->id) > 0;
         hit->rank = (int64_t)(low + above + 1);
     }
     return true;
@@ -123,13 +124,15 @@ static inline size_t first_below(const Hits *hits, size_t low, Slice id, double 
     return low;
 }
 
-static inline void count_rows(const Hits *hits, const Rows *rows, size_t *greater, size_t *equal) {
+static inline void count_rows(const Hits *hits, const Rows *rows, size_t *greater, size_t *equal, size_t *between) {
     for (size_t row = 0; row < rows->count; row++) {
         double key = rows->keys[row];
         size_t at = first_not_greater(hits->keys, hits->count, key);
         if (at < hits->count && hits->keys[at] == key) {
             equal[at]++;
             at = first_below(hits, at, row_id(rows, row), key);
+        } else {
+            between[at]++;
         }
         greater[at]++;
     }
@@ -139,16 +142,21 @@ static inline void count_rows(const Hits *hits, const Rows *rows, size_t *greate
 static inline Outcome rank_by_counting(Hits *hits, const Rows *rows) {
     TRY(sort_hits(hits, hit_above));
     TRY(grow((void **)&hits->keys, &hits->keys_capacity, hits->count, sizeof *hits->keys));
-    TRY(grow((void **)&hits->greater, &hits->greater_capacity, 2 * (hits->count + 1), sizeof *hits->greater));
-    size_t *greater = hits->greater, *equal = hits->greater + hits->count + 1, above = 0, ties = 0;
-    memset(greater, 0, 2 * (hits->count + 1) * sizeof *greater);
+    TRY(grow((void **)&hits->greater, &hits->greater_capacity, 3 * (hits->count + 1), sizeof *hits->greater));
+    size_t *greater = hits->greater, *equal = greater + hits->count + 1, *between = equal + hits->count + 1;
+    size_t above = 0, greater_keys = 0, ties = 0;
+    memset(greater, 0, 3 * (hits->count + 1) * sizeof *greater);
     for (size_t i = 0; i < hits->count; i++) hits->keys[i] = hits->items[i].key;
-    count_rows(hits, rows, greater, equal);
+    count_rows(hits, rows, greater, equal, between);
     for (size_t i = 0; i < hits->count; i++) {
-        if (i == 0 || hits->keys[i] != hits->keys[i - 1]) ties = equal[i];
+        if (i == 0 || hits->keys[i] != hits->keys[i - 1]) {
+            greater_keys += ties + between[i];
+            ties = equal[i];
+        }
         above += greater[i];
         hits->items[i].rank = (int64_t)above + 1;
-        hits->items[i].tied = ties > 1;
+        hits->items[i].tie_start = (int64_t)greater_keys + 1;
+        hits->items[i].tie_size = (int64_t)ties;
     }
     return DONE;
 }
@@ -190,7 +198,7 @@ static inline Outcome look_up(Hits *hits, const Judged *judged, size_t first, si
         for (uint64_t left = hits->marks[word]; left != 0; left &= left - 1) {
             size_t row = 64 * word + (size_t)lowest_bit(left);
             const JudgedDoc *doc = &judged->docs[first + hits->docs[row]];
-            hits->items[hits->count++] = (Hit){rows->keys[row], doc_id(judged, doc), row, 0, doc->grade, false};
+            hits->items[hits->count++] = (Hit){rows->keys[row], doc_id(judged, doc), row, 0, doc->grade, 0, 0};
         }
     }
     return DONE;

@@ -13,14 +13,18 @@ static PyObject *texts_of(const Names *names, const size_t *chosen, size_t count
     return texts;
 }
 
-/* Hits in the order of the judged queries: offsets, ranks, grades. */
-static void place_hits(const Result *result, int64_t *offsets, int64_t *ranks, int64_t *grades) {
+/* Hits in the order of the judged queries: offsets; then ranks, grades, and first rank and size of the ties, one after another. */
+static void place_hits(const Result *result, int64_t *offsets, int64_t *ranks) {
+    int64_t *grades = ranks + result->found_count, *starts = grades + result->found_count, *sizes = starts + result->found_count;
     size_t at = 0;
     for (size_t query = 0; query < result->judged->count; query++) {
         offsets[query] = (int64_t)at;
         for (size_t i = 0; i < result->counts[query]; i++, at++) {
-            ranks[at] = result->found[result->starts[query] + i].rank;
-            grades[at] = result->found[result->starts[query] + i].grade;
+            const Found *found = &result->found[result->starts[query] + i];
+            ranks[at] = found->rank;
+            grades[at] = found->grade;
+            starts[at] = found->tie_start;
+            sizes[at] = found->tie_size;
         }
     }
     offsets[result->judged->count] = (int64_t)at;
@@ -28,12 +32,14 @@ static void place_hits(const Result *result, int64_t *offsets, int64_t *ranks, i
 
 static PyObject *hits_tuple(const Result *result) {
     size_t queries = result->judged->count, found = result->found_count;
-    int64_t *space = malloc((queries + 1 + 2 * found) * sizeof *space);
+    int64_t *space = malloc((queries + 1 + 4 * found) * sizeof *space);
     if (space == NULL) return PyErr_NoMemory();
-    int64_t *offsets = space, *ranks = offsets + queries + 1, *grades = ranks + found;
-    place_hits(result, offsets, ranks, grades);
-    PyObject *tuple = Py_BuildValue("(NNNNN)", bytes_of(result->present, queries, 1), bytes_of(result->retrieved, queries, 8),
-                                    bytes_of(offsets, queries + 1, 8), bytes_of(ranks, found, 8), bytes_of(grades, found, 8));
+    int64_t *offsets = space, *ranks = offsets + queries + 1;
+    place_hits(result, offsets, ranks);
+    PyObject *tuple = Py_BuildValue("(NNNNNNN)", bytes_of(result->present, queries, 1), bytes_of(result->retrieved, queries, 8),
+                                    bytes_of(offsets, queries + 1, 8), bytes_of(ranks, found, 8),
+                                    bytes_of(ranks + found, found, 8), bytes_of(ranks + 2 * found, found, 8),
+                                    bytes_of(ranks + 3 * found, found, 8));
     free(space);
     return tuple;
 }

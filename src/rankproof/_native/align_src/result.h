@@ -11,7 +11,7 @@
 #define UNJUDGED SIZE_MAX
 
 typedef struct {
-    int64_t rank, grade;
+    int64_t rank, grade, tie_start, tie_size;
 } Found;
 
 typedef struct {
@@ -102,8 +102,9 @@ static inline Outcome align_query(Result *result, size_t query, const Rows *rows
     result->starts[query] = result->found_count;
     result->counts[query] = hits->count;
     for (size_t i = 0; i < hits->count; i++) {
-        result->tied += hits->items[i].tied;
-        result->found[result->found_count++] = (Found){hits->items[i].rank, hits->items[i].grade};
+        const Hit *hit = &hits->items[i];
+        result->tied += hit->tie_size > 1;
+        result->found[result->found_count++] = (Found){hit->rank, hit->grade, hit->tie_start, hit->tie_size};
     }
     result->contradictions += direction.contradictions;
     result->backwards += direction.backwards;

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rankproof._data.text import pluralise
+from rankproof._evaluation.notes import value_notes
 from rankproof._report.context import ReportContext, judged_shares
 from rankproof._report.elements import Section, as_sentence
 from rankproof.errors import for_message
@@ -43,5 +44,5 @@ def _unjudged_warnings(context: ReportContext) -> Iterator[str]:
 def _note_warnings(context: ReportContext) -> Iterator[str]:
     """The serious notes on means and judgements, each once."""
     notes = [note for system in context.results.result.systems for note in system.notes if note.code in _SERIOUS_NOTES]
-    for text in dict.fromkeys(note.text for note in notes):
+    for text in (*dict.fromkeys(note.text for note in notes), *value_notes(context.results.result.notes)):
         yield as_sentence(text)

@@ -1,0 +1,102 @@
+"""Tied scores: the range of a value over the orders of documents with the same score."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from rankproof._align.hits import Hits, Ties
+from rankproof._data.arrays import FloatArray, IntArray
+from rankproof._evaluation.notes import TIED_SCORES, VALUE_NOTES, Note, summary_over
+from rankproof._evaluation.result import MeasureResult
+from rankproof.measures._base import BinaryMeasure, Measure, gains
+
+WIDE_RANGE = 0.005
+"""A range above this is noted."""
+_SAME = 1e-12
+ORDERED_MEASURES = ("RR", "Success", "AP", "ERR", "bpref")
+"""The measures that are no sum over documents and grow if a better document comes first."""
+
+
+@dataclass(frozen=True, slots=True)
+class TieRange:
+    """The value of a measure, and the lowest and the highest over all orders of ties."""
+
+    value: float
+    worst: float
+    best: float
+
+    @property
+    def is_wide(self) -> bool:
+        """Whether the order of ties changes the value much."""
+        return self.best - self.worst > WIDE_RANGE
+
+    def can_change_places(self, other: TieRange) -> bool:
+        """Whether another order of ties puts the lower of two values above the higher one."""
+        high, low = (self, other) if self.value > other.value else (other, self)
+        return high.value - low.value > _SAME and high.worst < low.best - _SAME
+
+
+def can_tie(measure: Measure) -> bool:
+    """Whether the range of the measure is known: its value grows if a better document of a tie comes first."""
+    return measure.summary == "mean" and (measure.additive or measure.name in ORDERED_MEASURES)
+
+
+def gain_for(measure: Measure) -> Callable[[IntArray], FloatArray]:
+    """The function from grades to gains by which the measure prefers documents."""
+    if isinstance(measure, BinaryMeasure):
+        return lambda grades: (grades >= measure.least).astype(np.float64)
+    if measure.name == "Judged":
+        return lambda grades: (grades >= 0).astype(np.float64)
+    return lambda grades: gains(grades, getattr(measure, "gain", "linear"))
+
+
+def value_range(measure: Measure, hits: Hits) -> tuple[FloatArray, FloatArray]:
+    """The worst and the best value of each query."""
+    gain_values = gain_for(measure)(hits.grades)
+    return measure.values(_reordered(hits, gain_values, best=False)), measure.values(_reordered(hits, gain_values, best=True))
+
+
+def _reordered(hits: Hits, gain_values: FloatArray, *, best: bool) -> Hits:
+    """The hits with those of each tie at its first ranks, best first, or at its last ranks, best last."""
+    starts, sizes = hits.ties.arrays()
+    order = np.lexsort((-gain_values if best else gain_values, starts, hits.query_index))
+    starts, sizes, owners = starts[order], sizes[order], hits.query_index[order]
+    begins = np.flatnonzero(np.diff(owners, prepend=-1) | np.diff(starts, prepend=-1))
+    members = np.diff(begins, append=len(order))
+    places = np.arange(len(order)) - np.repeat(begins, members)
+    first = starts if best else starts + sizes - np.repeat(members, members)
+    return replace(hits, ranks=first + places, grades=hits.grades[order], ties=Ties(starts, sizes))
+
+
+def tie_ranges(hits: Hits, results: Mapping[str, MeasureResult]) -> dict[str, TieRange]:
+    """The range of each measure of one system."""
+    found = {}
+    for name, one in results.items():
+        if can_tie(one.measure):
+            tied = value_range(one.measure, hits) if hits.alignment_counts.tied else ()
+            worst, best = (summary_over(one, hits, values) for values in tied) if tied else (one.value, one.value)
+            found[name] = TieRange(one.value, worst, best)
+    return found
+
+
+def tie_notes(ranges: Sequence[Mapping[str, TieRange]], tied: Sequence[int]) -> list[Note | None]:
+    """For each system a note if the order of ties changes a value by more than .005, or the order of the systems.
+
+    `ranges` has the ranges of each system by measure, `tied` the number of its tied documents.
+    """
+    return [
+        _tie_note(own, [other for other in ranges if other is not own], count) for own, count in zip(ranges, tied, strict=True)
+    ]
+
+
+def _tie_note(own: Mapping[str, TieRange], others: Sequence[Mapping[str, TieRange]], tied: int) -> Note | None:
+    for name, one in own.items():
+        moves = one.best > one.worst and any(one.can_change_places(other[name]) for other in others if name in other)
+        if moves or one.is_wide:
+            text = f"{name} is between {one.worst:.4f} and {one.best:.4f} by the order of ties"
+            also = ", which changes the order of the systems" if moves else ""
+            return Note(TIED_SCORES, tied, f"{text}{also}; {VALUE_NOTES[TIED_SCORES]}")
+    return None

@@ -1,0 +1,85 @@
+"""Every verb that shows a value says so where few of the top documents are judged."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from rankproof._cli.main import main
+from rankproof._cli.registry import COMMANDS
+from rankproof._experiment.experiment import Experiment
+from rankproof._experiment.run import RunOptions, run_experiment
+from rankproof._results.folder import save_results
+from rankproof.stages import BM25, ExtractAnswer
+from rankproof.stages._base import Stage
+from support.results_server import serving
+
+WITH_VALUES: dict[str, list[str]] = {
+    "run": ["--dataset", "data", "--systems", "bm25", "-o", "out"],
+    "eval": ["qrels.txt", "one.run"],
+    "compare": ["results"],
+    "explain": ["results"],
+    "audit": ["results"],
+    "segments": ["results"],
+    "diagnose": ["results"],
+    "baselines": ["results"],
+    "answers": ["results"],
+    "gate": ["results", "--threshold", "RR@10>=0"],
+    "save-baseline": ["results", "-o", "base.json"],
+    "report": ["results", "-o", "page.html"],
+    "plot": ["results", "-o", "plots"],
+    "export": ["results", "-o", "out.csv"],
+}
+WITHOUT_VALUES = {
+    *("init", "doctor", "generate", "judge", "fuse", "convert", "measures", "cache", "models", "completion"),
+    "tokenizers",
+}
+"""Verbs that show no value of a ranking; those of `tokenizers` are of judgements that the command makes."""
+NOTE = ("Judged@10 is 10%", "is between", "-J", "rankproof judge")
+
+
+@pytest.fixture
+def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A dataset with one judged document a query, a run on it, and a results folder, in the current folder."""
+    monkeypatch.chdir(tmp_path)
+    queries, docs = [f"q{at}" for at in range(4)], [f"d{at}" for at in range(10)]
+    (tmp_path / "data").mkdir()
+    Path("data/corpus.jsonl").write_text("".join(f'{{"_id": "{doc}", "text": "common {doc} word. Another."}}\n' for doc in docs))
+    Path("data/queries.jsonl").write_text(
+        "".join(f'{{"_id": "{query}", "text": "common d{at}", "answers": ["word"]}}\n' for at, query in enumerate(queries))
+    )
+    Path("data/qrels.tsv").write_text(
+        "query-id\tcorpus-id\tscore\n" + "".join(f"{query}\td{at}\t1\n" for at, query in enumerate(queries))
+    )
+    Path("qrels.txt").write_text("".join(f"{query} 0 d{at} 1\n" for at, query in enumerate(queries)))
+    Path("one.run").write_text("".join(f"{query} Q0 {doc} 0 {9 - at} t\n" for query in queries for at, doc in enumerate(docs)))
+    bm25 = BM25()
+    systems: dict[str, Stage] = {"bm25": bm25, "other": BM25(k1=2.0), "says": ExtractAnswer(bm25)}
+    save_results(run_experiment(Experiment(systems, dataset="data"), RunOptions(cache=None)), "results")
+    return tmp_path
+
+
+def test_every_verb_is_in_one_of_the_lists() -> None:
+    assert {*WITH_VALUES, *WITHOUT_VALUES, "serve"} == set(COMMANDS.names())
+
+
+@pytest.mark.parametrize("verb", WITH_VALUES)
+def test_every_verb_with_values_says_that_few_documents_are_judged(
+    verb: str, files: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([verb, *WITH_VALUES[verb]]) == 0
+    said = capsys.readouterr().err.replace("\n", " ")
+    assert all(words in said for words in NOTE)
+
+
+@pytest.mark.parametrize("page", ["/", "/r/1"])
+def test_the_pages_of_serve_say_it_too(page: str, files: Path) -> None:
+    with serving([files / "results"]) as visitor:
+        shown = visitor.enter().get(page).text
+    assert all(words in shown for words in NOTE)
+
+
+def test_without_unjudged_documents_there_is_no_note(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["eval", "qrels.txt", "one.run", "-J"]) == 0
+    assert capsys.readouterr().err == ""
