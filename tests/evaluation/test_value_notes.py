@@ -26,7 +26,7 @@ BOUNDED = [
     *("P@2", "P(rel=2)@3", "R@3", "Success@2"),
 ]
 TIED = ["nDCG@3", "nDCG(gain='exp')", "RR", "AP", "P@2", "P(rel=2)@3", "R@3", "Success@2", "ERR@3", "RBP", "bpref", "Judged@3"]
-ADVICE = "unjudged documents count as not relevant: leave them out with -J, or grade them with rankproof judge"
+ADVICE = "unjudged documents count as not relevant: leave them out with judged_only=True, or grade them with rankproof judge"
 
 
 def _case(seed: int, *, levels: int) -> tuple[Grades, Scores]:
@@ -91,7 +91,7 @@ def test_missing_queries_are_no_unjudged_documents() -> None:
 def test_a_measure_without_bounds_names_audit() -> None:
     qrels, run = _ranking(1, 9)
     (note,) = rp.evaluate(qrels, run, "AP").notes["run"]
-    assert note.text == f"Judged@10 is 10% (rankproof audit --unjudged has the bounds of the values); {ADVICE}"
+    assert note.text == f"Judged@10 is 10% (audit(unjudged=True) has the bounds of the values); {ADVICE}"
 
 
 def test_the_notes_of_all_systems_are_one_text() -> None:

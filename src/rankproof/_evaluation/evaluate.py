@@ -21,7 +21,6 @@ from rankproof._evaluation.inputs import EvaluationInput, align, prepare_judgeme
 from rankproof._evaluation.notes import evaluation_notes
 from rankproof._evaluation.options import Compat, EvaluateOptions, WeightsLike, make_evaluate_options
 from rankproof._evaluation.result import MeasureResult, Result, SystemResult, with_inputs
-from rankproof._evaluation.ties import tie_notes, tie_ranges
 from rankproof.errors import InputError, UsageError, for_message
 from rankproof.measures._base import Measure
 from rankproof.measures._parse import MeasureLike, parse_measures
@@ -152,15 +151,24 @@ def _evaluate(
     chosen = default_measures(judged.highest) if named is None else named
     fitted = {str(measure): measure for measure in (each.with_rel(options.rel) for each in chosen)}
     rels = sorted({options.rel, *(rel for measure in fitted.values() if (rel := measure.parameters().get("rel")))})
-    systems, ranges, tied = [], [], []
+    systems, all_hits = [], []
     for name, run in runs.items():
         hits = _aligned(judged, run, name, options)
         results = _measure_results(hits, fitted, options)
         systems.append(SystemResult(name, results, evaluation_notes(hits, rels, options, results), _common_depth(hits)))
-        ranges.append(tie_ranges(hits, results))
-        tied.append(hits.alignment_counts.tied)
+        all_hits.append(hits)
+    return Result(judged.queries, tuple(_with_tie_notes(systems, all_hits)))
+
+
+def _with_tie_notes(systems: Sequence[SystemResult], hits: Sequence[Hits]) -> Sequence[SystemResult]:
+    tied = [each.alignment_counts.tied for each in hits]
+    if not any(tied):
+        return systems
+    from rankproof._evaluation.ties import tie_notes, tie_ranges
+
+    ranges = [tie_ranges(each, one.measures) for each, one in zip(hits, systems, strict=True)]
     noted = zip(systems, tie_notes(ranges, tied), strict=True)
-    return Result(judged.queries, tuple(replace(one, notes=(*one.notes, note)) if note else one for one, note in noted))
+    return [replace(one, notes=(*one.notes, note)) if note else one for one, note in noted]
 
 
 def _aligned(judged: JudgedQueries, run: RunLike, name: str, options: EvaluateOptions) -> Hits:

@@ -57,13 +57,10 @@ def joined_notes(notes: Mapping[str, Sequence[Note]], codes: Collection[str] | N
             if codes is None or note.code in codes:
                 owners.setdefault(note, []).append(name)
     lines = [f"{_owner_names(names, everyone)}{note.text}" for note, names in owners.items() if note.code not in VALUE_NOTES]
-    for code, end in VALUE_NOTES.items():
-        parts = [
-            f"{_owner_names(names, everyone)}{note.text.removesuffix(f'; {end}')}"
-            for note, names in owners.items()
-            if note.code == code
-        ]
-        lines += ["; ".join((*parts, end))] if parts else []
+    for code in VALUE_NOTES:
+        found = [(*note.text.partition("; "), names) for note, names in owners.items() if note.code == code]
+        parts = [f"{_owner_names(names, everyone)}{start}" for start, _, _, names in found]
+        lines += ["; ".join((*parts, found[0][2]))] if found else []
     return lines
 
 

@@ -14,8 +14,6 @@ from rankproof._data import format_versions
 from rankproof._data.answers import Answer, Answers, AnswerState
 from rankproof._data.qrels import Qrels
 from rankproof._data.run import Run
-from rankproof._data.text import pluralise
-from rankproof._evaluation.result import Result
 from rankproof._formats.beir import BEIR
 from rankproof._formats.detect import open_file
 from rankproof._formats.json import parsed_lines
@@ -49,8 +47,7 @@ from rankproof._results.document import (
     SUMMARY_FILE,
     ResultDocument,
 )
-from rankproof._results.experiment_result import DecisionSettings, ExperimentResult, SystemRun
-from rankproof._results.from_json import DocumentReader
+from rankproof._results.experiment_result import DecisionSettings, ExperimentResult
 from rankproof.errors import InputError, UsageError, for_message, type_phrase
 
 
@@ -114,7 +111,9 @@ def check_unchanged(folder: str, digests: JsonObject, names: Iterable[str]) -> N
 
 def load_results(path: StrPath) -> ExperimentResult:
     """Loads a results folder; its values are computed again from its files, and a value that differs is an error."""
-    from rankproof._results.recompute import recomputed
+
+    from rankproof._results.from_json import DocumentReader
+    from rankproof._results.recompute import checked_results
 
     folder = path_text(path)
     recover_folder(os.path.realpath(folder))
@@ -125,7 +124,7 @@ def load_results(path: StrPath) -> ExperimentResult:
     check_unchanged(folder, digests, [*_READ_FILES, *([ANSWERS_FILE] if has_answers else []), *reader.run_files()])
     result = reader.result()
     system_runs = reader.system_runs(read_answers_file(folder) if has_answers else {})
-    _check_systems(reader, system_runs, result)
+    reader.check_systems(system_runs, result)
     snippets = list(_read_snippets(os.path.join(folder, SNIPPETS_FILE)))
     stored = ExperimentResult(
         name=document.name,
@@ -147,27 +146,7 @@ def load_results(path: StrPath) -> ExperimentResult:
         titles=_snippet_titles(snippets),
         urls=_snippet_urls(snippets),
     )
-    try:
-        results = recomputed(stored)
-    except UsageError as error:
-        raise reader.error(error.what) from None
-    _check_values(reader, results, values)
-    return results
-
-
-def _check_values(reader: DocumentReader, results: ExperimentResult, values: JsonObject) -> None:
-    """Refuses a document with a value that its files do not give."""
-    from rankproof._results.recompute import differences
-
-    for path, stored, expected in differences(results, values.plain):
-        what = f"{for_message(path)} is {_value_text(stored)}, but the files of the folder give {_value_text(expected)}"
-        raise reader.error(what, "restore the original file, or run the experiment again")
-
-
-def _value_text(value: object) -> str:
-    if isinstance(value, dict | list):
-        return pluralise(len(value), "value")
-    return "missing" if value is None else for_message(value) if isinstance(value, str) else repr(value)
+    return checked_results(stored, values.plain, reader.error)
 
 
 def read_document(folder: str) -> JsonObject:
@@ -205,22 +184,6 @@ def _read_snippets(path: str) -> Iterator[JsonObject]:
     source = open_source(path)
     if read_all_bytes(source):
         yield from (JsonObject(item, path, line=line) for line, item in parsed_lines(source, limit=MAX_TEXT_BYTES))
-
-
-def _check_systems(reader: DocumentReader, system_runs: tuple[SystemRun, ...], result: Result) -> None:
-    """Refuses systems without names of their own, with different measures, or with an unknown baseline."""
-    names = [system_run.name for system_run in system_runs]
-    if not names or len(set(names)) < len(names):
-        raise reader.error("there is no system, or two have the same name")
-    if len({tuple(system.measures) for system in result.systems}) > 1:
-        raise reader.error("the systems have different measures")
-    if not result.systems[0].measures:
-        raise reader.error("the systems have no measures")
-    for system_run in system_runs:
-        if system_run.baseline is not None and system_run.baseline not in names:
-            raise reader.error(
-                f"the baseline of {for_message(system_run.name)} is {for_message(system_run.baseline)}, which is no system"
-            )
 
 
 def check_no_foreign_files(folder: str, own: Collection[str]) -> None:

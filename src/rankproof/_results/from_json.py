@@ -69,6 +69,21 @@ class DocumentReader:
         known = {system_run.name for system_run in system_runs if system_run.answers is not None}
         return Result(found.judged_ids, self._level("answers.systems", found.systems, known))
 
+    def check_systems(self, system_runs: Sequence[SystemRun], result: Result) -> None:
+        """Refuses systems without names of their own, with different measures, or with an unknown baseline."""
+        names = [system_run.name for system_run in system_runs]
+        if not names or len(set(names)) < len(names):
+            raise self.error("there is no system, or two have the same name")
+        if len({tuple(system.measures) for system in result.systems}) > 1:
+            raise self.error("the systems have different measures")
+        if not result.systems[0].measures:
+            raise self.error("the systems have no measures")
+        for system_run in system_runs:
+            if system_run.baseline is not None and system_run.baseline not in names:
+                raise self.error(
+                    f"the baseline of {for_message(system_run.name)} is {for_message(system_run.baseline)}, which is no system"
+                )
+
     def _systems(self) -> list[tuple[str, SystemDocument]]:
         return [(f"systems[{at}]", one) for at, one in enumerate(self._document.systems)]
 

@@ -3,23 +3,46 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from rankproof._data.answers import references_from_queries
+from rankproof._data.text import pluralise
 from rankproof._evaluation.evaluate import evaluate_runs
 from rankproof._evaluation.options import EvaluateOptions
 from rankproof._evaluation.result import MeasureResult, Result, SystemResult
 from rankproof._results.experiment_result import ExperimentResult
 from rankproof._results.to_json import results_document
+from rankproof.errors import InputError, UsageError, for_message
 from rankproof.measures._answers import AnswerSimilarity
 
 TOLERANCE = 1e-9
 """The largest relative or absolute difference of a stored number, which another version of a library may cause."""
 _NOTES = "notes"
+
+
+def checked_results(
+    stored: ExperimentResult, document: Mapping[str, Any], error: Callable[[str, str], InputError]
+) -> ExperimentResult:
+    """The results with their values computed again; a document with another value is an error, made of a text and a fix."""
+    fix = "restore the original file, or run the experiment again"
+    try:
+        results = recomputed(stored)
+    except UsageError as wrong:
+        raise error(wrong.what, fix) from None
+    for path, found, expected in differences(results, document):
+        what = f"{for_message(path)} is {_value_text(found)}, but the files of the folder give {_value_text(expected)}"
+        raise error(what, fix)
+    return results
+
+
+def _value_text(value: object) -> str:
+    if isinstance(value, dict | list):
+        return pluralise(len(value), "value")
+    return "missing" if value is None else for_message(value) if isinstance(value, str) else repr(value)
 
 
 def recomputed(results: ExperimentResult) -> ExperimentResult:
