@@ -96,11 +96,12 @@ def test_a_measure_without_bounds_names_audit() -> None:
 
 def test_the_notes_of_all_systems_are_one_text() -> None:
     (qrels, one), (_, other) = _ranking(5, 5), _ranking(5, 15)
-    notes = value_notes(rp.evaluate(qrels, {"one": one, "other": other}, "P@10").notes)
-    assert notes == [f"all systems: Judged@10 is 50%, so P@10 is between 0.5000 and 1.0000; {ADVICE}"]
+    notes = value_notes(rp.evaluate(qrels, {"one": one, "other": other}, "P@10").systems)
+    advice = ADVICE.replace("judged_only=True", "-J")
+    assert notes == [f"all systems: Judged@10 is 50%, so P@10 is between 0.5000 and 1.0000; {advice}"]
     shorter = {"q": {doc: score for doc, score in one["q"].items() if doc not in ("j0", "u0")}}
-    (line,) = value_notes(rp.evaluate(qrels, {"one": one, "short": shorter}, "P@10").notes)
-    assert line.count(ADVICE) == 1
+    (line,) = value_notes(rp.evaluate(qrels, {"one": one, "short": shorter}, "P@10").systems)
+    assert line.count(advice) == 1
     assert "one: Judged@10 is 50%" in line
     assert "short: Judged@10 is 50%, so P@10 is between 0.4000 and 0.8000" in line
 

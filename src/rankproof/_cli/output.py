@@ -87,14 +87,14 @@ def note_lines(result: Result) -> list[str]:
     """Each note once, after the names of its systems."""
     from rankproof._evaluation.notes import joined_notes
 
-    return joined_notes(result.notes)
+    return joined_notes(result.systems)
 
 
 def show_value_notes(result: Result, terminal: Terminal) -> None:
     """Shows the notes on how far the values can be trusted, which every command with values has."""
     from rankproof._evaluation.notes import value_notes
 
-    for line in value_notes(result.notes):
+    for line in value_notes(result.systems):
         terminal.note(line)
 
 

@@ -19,7 +19,7 @@ from rankproof._statistics.means import effective_size
 from rankproof.errors import for_message
 
 if TYPE_CHECKING:
-    from rankproof._evaluation.result import MeasureResult
+    from rankproof._evaluation.result import MeasureResult, SystemResult
 
 MAX_EXAMPLES = 5
 
@@ -45,17 +45,17 @@ VALUE_NOTES: Mapping[str, str] = {
 """The notes that every command with values shows: code to the end of the text, which is the same for all systems."""
 
 
-def joined_notes(notes: Mapping[str, Sequence[Note]], codes: Collection[str] | None = None) -> list[str]:
-    """Each note once, after the names of its systems, given system to notes; `codes` selects some.
+def joined_notes(systems: Sequence[SystemResult], codes: Collection[str] | None = None) -> list[str]:
+    """Each note once, after the names of its systems; `codes` selects some.
 
     The notes about values of all systems are one text.
     """
-    everyone = len(notes)
+    everyone = len(systems)
     owners: dict[Note, list[str]] = {}
-    for name, found in notes.items():
-        for note in found:
+    for system in systems:
+        for note in system.notes:
             if codes is None or note.code in codes:
-                owners.setdefault(note, []).append(name)
+                owners.setdefault(note, []).append(system.name)
     lines = [f"{_owner_names(names, everyone)}{note.text}" for note, names in owners.items() if note.code not in VALUE_NOTES]
     for code in VALUE_NOTES:
         found = [(*note.text.partition("; "), names) for note, names in owners.items() if note.code == code]
@@ -64,9 +64,9 @@ def joined_notes(notes: Mapping[str, Sequence[Note]], codes: Collection[str] | N
     return lines
 
 
-def value_notes(notes: Mapping[str, Sequence[Note]]) -> list[str]:
-    """The notes on how far the values can be trusted, given system to notes."""
-    return joined_notes(notes, VALUE_NOTES)
+def value_notes(systems: Sequence[SystemResult]) -> list[str]:
+    """The notes on how far the values can be trusted."""
+    return joined_notes(systems, VALUE_NOTES)
 
 
 def _owner_names(names: Sequence[str], everyone: int) -> str:

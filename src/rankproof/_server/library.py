@@ -90,7 +90,7 @@ def read_summary(folder: str) -> Summary:
         highest=highest_grade(results.qrels),
         fingerprint=results.fingerprint,
         judged=results.qrels.fingerprint(),
-        notes=tuple(value_notes(results.result.notes)),
+        notes=tuple(value_notes(results.result.systems)),
     )
 
 

@@ -64,7 +64,7 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
     if asked is None and args.primary is None:
         args.primary = inputs.decision_settings.primary
     comparison = _compare(inputs, args)
-    notes = [*value_notes(inputs.result.notes), *comparison.notes, *machine_judgement_notes(inputs.result)]
+    notes = [*value_notes(inputs.result.systems), *comparison.notes, *machine_judgement_notes(inputs.result)]
     write_or_show(_text(comparison, args, terminal), args.output, terminal)
     terminal.notes(notes, every=args.details)
     return 0

@@ -44,5 +44,5 @@ def _unjudged_warnings(context: ReportContext) -> Iterator[str]:
 def _note_warnings(context: ReportContext) -> Iterator[str]:
     """The serious notes on means and judgements, each once."""
     notes = [note for system in context.results.result.systems for note in system.notes if note.code in _SERIOUS_NOTES]
-    for text in (*dict.fromkeys(note.text for note in notes), *value_notes(context.results.result.notes)):
+    for text in (*dict.fromkeys(note.text for note in notes), *value_notes(context.results.result.systems)):
         yield as_sentence(text)
