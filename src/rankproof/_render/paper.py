@@ -39,7 +39,8 @@ def paper_table(results: ExperimentResult, letters: Table | None) -> str:
 
 def _with_letters(grid: Grid, letters: Table) -> Grid:
     """The grid with a letter per compared system, and after each value the letters of those that it significantly beats."""
-    records = {system: {} for system in grid.rows} | {str(record["system"]): record for record in letters.records()}
+    compared = {str(record["system"]): record for record in letters.records()}
+    records = {system: compared.get(system, {}) for system in grid.rows}
     cells = tuple(
         (
             Cell(str(records[system].get("letter") or "")),

@@ -152,5 +152,5 @@ def _segment_change(
     share = np.ones(len(shared)) if weights is None else np.array([weights[query] for query in shared])
     apart = differences(values[:, 0], values[:, 1])
     p = float(randomisation_p(values * (share / share.mean())[:, None], options.samples, options.seed)[0, 1])
-    means = [weighted_mean(column, share) for column in (values[:, 1], values[:, 0], apart)]
-    return BaselineChange(*means, len(shared), p, p, means[2] < 0 if apart.any() else None)
+    before_mean, now_mean, mean = (weighted_mean(column, share) for column in (values[:, 1], values[:, 0], apart))
+    return BaselineChange(before_mean, now_mean, mean, len(shared), p, p, mean < 0 if apart.any() else None)
