@@ -1,4 +1,4 @@
-"""One folder, one decision: compare, report, serve, gate and Python agree on it, on its risks, verdicts and p-values."""
+"""One folder, one decision: run, compare, report, serve, gate and Python agree on it, on its risks, verdicts and p-values."""
 
 from __future__ import annotations
 
@@ -13,10 +13,14 @@ import pytest
 
 import rankproof
 from rankproof._analysis.compare.comparison import Comparison, compare_inputs
+from rankproof._analysis.compare.summary import compare_results, summary_document
 from rankproof._analysis.inputs import input_from_results
 from rankproof._cli.main import main
 from rankproof._data.text import format_p
 from rankproof._io.escape import for_terminal
+from rankproof._render.grid import RenderOptions
+from rankproof._render.systems import render_run
+from rankproof._results.document import DECISION_FILE
 from rankproof._results.folder import load_results, save_results
 from rankproof.errors import escape_invisible
 from support.decision_folders import FOLDERS
@@ -80,6 +84,20 @@ def check_page(page: str, folder: Folder) -> None:
     }
     found = {tuple(row[-3:]) for row in rows_of(page, "pairs")}
     assert found == expected
+
+
+def test_the_end_of_a_run_and_its_summary_have_the_decision_of_python(folder: Folder, tmp_path: Path) -> None:
+    results = load_results(folder.path)
+    comparison = compare_results(results)
+    assert comparison is not None
+    shown = squeezed(render_run(results, comparison, RenderOptions(width=80)))
+    for sentence in folder.sentences:
+        assert squeezed(for_terminal(sentence)) in shown
+    path = Path(save_results(results, tmp_path / "run", summary=summary_document(results, comparison)))
+    summary, against = json.loads((path / DECISION_FILE).read_text(encoding="utf-8")), folder.comparison.against_baseline()
+    assert summary["decision"] == plain(folder.comparison.decision.to_dict())
+    found = {one["name"]: (one["p"], one["p_adjusted"], one["verdict"]) for one in summary["systems"] if one["verdict"]}
+    assert found == {name: (pair.p, pair.p_adjusted, pair.verdict) for name, pair in against.items()}
 
 
 def test_the_functions_of_python_agree(folder: Folder) -> None:

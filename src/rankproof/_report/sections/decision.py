@@ -63,8 +63,8 @@ def _decision_figure(comparison: Comparison) -> KeyFigure:
     name = clip_text(for_message(decision.system or ""), _MAX_NAME_LENGTH)
     if not decision.decided:
         return KeyFigure("Decision", "Not decided", f"{name} leads" if len(decision.systems) > 1 else name)
-    verb = "Keep" if decision.system == decision.baseline else "Ship"
-    return KeyFigure("Decision", f"{verb} {name}", f"risk {percent(decision.of(decision.system or '').risk)}")
+    also = ", the baseline" if decision.system == decision.baseline else ""
+    return KeyFigure("Decision", f"Ship {name}", f"risk {percent(decision.of(decision.system or '').risk)}{also}")
 
 
 def _measure_result(inputs: AnalysisInput, comparison: Comparison, system: str) -> MeasureResult:
