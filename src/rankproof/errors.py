@@ -96,6 +96,8 @@ def _as_argument(match: re.Match[str]) -> str:
 
 
 def _python_value(value: str) -> str:
+    if value == "''":
+        return '""'
     plain = value.strip("'")
     if "=" in plain:
         pairs = (pair.rpartition("=") for pair in plain.split(","))

@@ -220,7 +220,7 @@ def test_a_key_never_goes_to_another_machine_in_plain_text(address: str) -> None
 
 def test_a_missing_key_names_its_variable_and_the_way_without_a_key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("SOME_KEY", raising=False)
-    with pytest.raises(UsageError, match=r"variable SOME_KEY .* is not set; .*api_key_env = \"\" \(--api-key-env ''\)"):
+    with pytest.raises(UsageError, match=r"variable SOME_KEY .* is not set; .*api_key_env = \"\" \(api_key_env=\"\"\)"):
         OpenAIChat("m", api_key_env="SOME_KEY").load()
 
 

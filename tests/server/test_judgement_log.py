@@ -223,7 +223,7 @@ def test_a_file_that_cannot_be_written_is_rejected_at_the_start(name: str, words
 
 @pytest.mark.parametrize("assessor", ["", "  ", "x" * 65])
 def test_an_assessor_name_has_1_to_64_characters(assessor: str, path: Path) -> None:
-    with pytest.raises(UsageError, match="--assessor must have 1 to 64 characters"):
+    with pytest.raises(UsageError, match="assessor= must have 1 to 64 characters"):
         JudgementLog(str(path), assessor)
 
 

@@ -191,7 +191,7 @@ def test_other_relevant_candidates_are_masked() -> None:
 
 @pytest.mark.torch
 def test_a_loss_that_is_not_finite_is_an_error(training_data: TrainingData) -> None:
-    with pytest.raises(ExternalError, match=r"the loss is .*lower --learning-rate"):
+    with pytest.raises(ExternalError, match=r"the loss is .*lower learning_rate="):
         trained(
             training_data,
             "bytes",
