@@ -327,7 +327,7 @@ ONE = {"a": {"RR": [1.0, 0.5]}}
         (ONE | {"b": {"RR": {"q000": 1.0}}}, {}, "the systems have 1 query in common; "),
         (ONE | {"b": {"RR": [1.0, 1.0]}}, {"baseline": "c\x1b"}, r"no system is called c\\x1b; choose from: a, b"),
         (ONE | {"b": {"RR": [1.0, 1.0]}}, {"measures": ["AP"]}, "AP was not evaluated for every system; choose from: RR"),
-        (ONE | {"b": {"AP": [1.0, 1.0]}}, {}, "no evaluated measure is a mean that can be compared"),
+        (ONE | {"b": {"AP": [1.0, 1.0]}}, {}, "only means can be compared, and no evaluated measure is a mean"),
         (ONE, {"test": "z"}, "test is 'z'; choose from: randomisation, t"),
         (ONE, {"correction": "sidak"}, "correction is 'sidak'; choose from: holm"),
         (ONE, {"interval": None}, "interval is None; choose from: t, bca, percentile"),

@@ -246,4 +246,4 @@ def test_upper_case_queries_matter_only_to_an_encoder_that_distinguishes_case(te
     assert bool(rows) is found
     if found:
         words = sentence_of(example, "upper-case-queries")
-        assert "dense 1 of 12 queries; the cosine of a text and its upper case is 0.20" in words
+        assert "dense 1 of 12 queries; a text and its upper-case form have cosine 0.20" in words

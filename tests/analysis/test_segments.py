@@ -180,7 +180,7 @@ def test_queries_are_grouped_by_how_many_documents_are_relevant() -> None:
 def test_a_list_of_segments_leaves_no_query_out() -> None:
     inputs = input_of(one_target(["q1", "q2"]), {"one": ranked_at({"q1": 1, "q2": 1})})
     assert by_list(inputs, {"q1": "a", "q9": "b"}, "list.csv").segments == {"a": ("q1",), "(not in list.csv)": ("q2",)}
-    with pytest.raises(UsageError, match="names no judged query"):
+    with pytest.raises(UsageError, match="contains no judged query"):
         by_list(inputs, {"q9": "b"}, "list.csv")
 
 

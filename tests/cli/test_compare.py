@@ -173,7 +173,7 @@ def test_folders_with_another_rel_are_refused_for_that(capsys: pytest.CaptureFix
         (["--cost", "fourth=1"], "no system is called fourth; choose from: first, second, third"),
         (["--primary", "NumRet"], "NumRet cannot be the primary measure; choose from: nDCG@10, RR@10, R@100"),
         (["--baseline", "none"], "no system is called none; choose from: first, second, third"),
-        (["-m", "NumRet"], "no evaluated measure is a mean that can be compared"),
+        (["-m", "NumRet"], "only means can be compared, and no evaluated measure is a mean"),
         (["-o", ""], "the output has no name"),
     ],
 )

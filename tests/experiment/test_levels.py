@@ -112,7 +112,7 @@ def test_judgements_of_field_values_are_used_as_they_are() -> None:
     by_url = {"q1": {"/a": 2}, "q2": {"/a": 1}, "q3": {"/b": 1}, "q4": {"/nowhere": 1}}
     found = _run({"bm25": BM25()}, _dataset(by_url), collapse="url")
     assert {query: dict(docs) for query, docs in found.qrels.items()} == by_url
-    assert "judgements are of the url itself" in found.provenance["collapse"]["rule"]
+    assert "the judgements grade each url, not its chunks" in found.provenance["collapse"]["rule"]
     assert found.chunks is not None
     # Of page /a, the first chunk holds the answer of q1 and the second that of q2; what is nowhere is found by nobody.
     assert found.chunks.per_query("bm25")["R@10"] == {"q1": 1.0, "q2": 1.0, "q3": 0.5, "q4": 0.0}
@@ -158,7 +158,7 @@ def test_an_answer_that_is_split_between_chunks_counts_0_and_is_noted() -> None:
     assert found.chunks.per_query("w1")["R@10"]["q1"] == 0
     assert found.chunks.per_query("w2")["R@10"]["q1"] > 0
     notes = [note for note in found.notes if "chunking split" in note]
-    assert notes == ["w1: chunking split the answer of 1 query: it scores 0 at chunk level; increase the overlap"]
+    assert notes == ["w1: chunking split the answer of 1 query, which scores 0 at chunk level; increase the overlap"]
 
 
 def test_answers_in_a_script_without_spaces_are_found() -> None:

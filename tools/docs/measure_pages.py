@@ -58,22 +58,22 @@ def _facts(measure: Measure) -> str:
     name = f"`{notation(measure)}`".replace(", ", "`, `")
     facts = {
         "range": value_range(measure),
-        "judgements": _judgements(measure),
+        "kind": _kind(measure),
         "stage": STAGES[_stage(measure) or "checking"],
         "better": {True: "higher", False: "lower", None: "neither"}[measure.higher_is_better],
         "parameters": ", ".join(f"`{name}`" for name in measure.parameters()) or "none",
         "source": for_markdown(measure.source),
         "also accepted": ", ".join(f"`{name}`" for name in measure.aliases) or "the name in upper or lower case",
-        "trec_eval 10": "equal within 1e-9" if measure.parity else "not included, or defined differently",
+        "trec_eval 10": "equal within 1e-9" if measure.parity else "no equivalent",
     }
     return f"| written | {name} |\n| :--- | :--- |\n" + "".join(f"| {name} | {value} |\n" for name, value in facts.items())
 
 
-def _judgements(measure: Measure) -> str:
+def _kind(measure: Measure) -> str:
     if measure.kind != "answer":
         return KINDS[measure.kind]
     cites = measure.name in ("CiteP", "CiteR")
-    return "binary judgements of the cited documents" if cites else "none; needs reference answers"
+    return "binary judgements of the cited documents" if cites else "reference answers instead of judgements"
 
 
 def _advice(measure: Measure) -> str:

@@ -243,7 +243,7 @@ def set_corpus_size(inputs: AnalysisInput, documents: int | None) -> AnalysisInp
 def check_same_dataset(dataset: Dataset, name: str, inputs: AnalysisInput) -> None:
     """Refuses a dataset whose fingerprint differs from that of the results."""
     if any(COLLAPSE_KEY in system_run.facts for system_run in inputs.system_runs):
-        what = f"the rankings of {for_message(inputs.name)} are collapsed to a field and do not contain documents"
+        what = f"the rankings of {for_message(inputs.name)} are collapsed: they contain values of a field, not documents"
         raise UsageError(what, fix="leave out the dataset, or run the experiment without collapse")
     if inputs.system_runs and dataset.fingerprint() != inputs.fingerprint:
         what = f"{for_message(name)} is not the dataset of {for_message(inputs.name)}"

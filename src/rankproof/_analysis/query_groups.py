@@ -60,10 +60,9 @@ def by_relevant(inputs: AnalysisInput) -> Grouping:
 def by_list(inputs: AnalysisInput, listed: Mapping[str, str], name: str) -> Grouping:
     """By a list of query and segment; queries that it lacks share one segment."""
     if not any(query in listed for query in inputs.result.queries):
-        first = ", ".join(for_message(next(iter(ids))) for ids in (listed, inputs.result.queries) if ids)
-        raise UsageError(
-            f"{name} names no judged query (first ids: {first})", fix="write one judged query id and its segment per line"
-        )
+        first, judged = (for_message(next(iter(ids), "")) for ids in (listed, inputs.result.queries))
+        ids = f"its first id is {first}, the first judged query is {judged}" if listed else "it is empty"
+        raise UsageError(f"{name} contains no judged query: {ids}", fix="write one judged query id and its segment per line")
     found = {query: listed.get(query) or None for query in inputs.result.queries}
     return _grouping(name, found, f"not in {name}")
 

@@ -19,7 +19,10 @@ MAX_LINE_BYTES = 1 << 20
 _ROW_ERRORS: dict[str, tuple[str, str]] = {
     "empty": ("the file is empty", "check the path, or the program that wrote it"),
     "no-rows": ("no rows, only blank lines or comments", "check the program that wrote it"),
-    "utf16": ("the file is UTF-16 (it begins with a UTF-16 byte-order mark)", "save it as UTF-8, or pass --encoding utf-16"),
+    "utf16": (
+        "the file is UTF-16 (it begins with a UTF-16 byte-order mark)",
+        "save it as UTF-8; if all files are UTF-16, pass --encoding utf-16",
+    ),
     "utf8": (
         "byte 0x{byte:02x} at column {column} is not UTF-8",
         "save it as UTF-8, or pass its encoding, as in --encoding latin-1",

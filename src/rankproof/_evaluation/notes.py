@@ -266,8 +266,8 @@ def answer_notes(answers: Mapping[str, Answer], references: References) -> tuple
         ),
         (
             "list-as-text",
-            "has a list of references written as text, read as a list",
-            "have lists of references written as text, read as lists",
+            "has its list of references as text; it is read as a list",
+            "have their list of references as text; it is read as a list",
             lists,
         ),
     )

@@ -25,7 +25,7 @@ CHUNK_RULE = (
     " document does not hold it word for word, every chunk has its document's grade"
 )
 _COLLAPSE_RULE = "every {field} has the score of its best chunk and the highest grade of its chunks"
-_COLLAPSE_RULE_BY_VALUE = "every {field} has the score of its best chunk; judgements are of the {field} itself"
+_COLLAPSE_RULE_BY_VALUE = "every {field} has the score of its best chunk; the judgements grade each {field}, not its chunks"
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -128,7 +128,7 @@ def _cut_notes(ranks: Mapping[str, ChunkRanks], known: Mapping[str, ChunkGrades]
     for key, grades in known.items():
         if count := len(grades.cut):
             names = ", ".join(name for name, one in ranks.items() if one.key == key)
-            queries = "query: it scores" if count == 1 else "queries: they score"
+            queries = "query, which scores" if count == 1 else "queries, which score"
             yield f"{names}: chunking split the answer of {count} {queries} 0 at chunk level; increase the overlap"
 
 

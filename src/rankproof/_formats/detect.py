@@ -31,8 +31,8 @@ _DELIMITERS = {b"\t": "tsv", b",": "csv", b";": "csv", b"|": "csv"}
 
 # Offset in the file, bytes there, what such a file is, and what to do.
 _UNSUPPORTED_TYPES = (
-    (0, b"\xff\xfe\x00\x00", "UTF-32 text", "save it as UTF-8, or specify --encoding utf-32"),
-    (0, b"\x00\x00\xfe\xff", "UTF-32 text", "save it as UTF-8, or specify --encoding utf-32"),
+    (0, b"\xff\xfe\x00\x00", "UTF-32 text", "save it as UTF-8; if all files are UTF-32, specify --encoding utf-32"),
+    (0, b"\x00\x00\xfe\xff", "UTF-32 text", "save it as UTF-8; if all files are UTF-32, specify --encoding utf-32"),
     (0, b"PK\x03\x04", "a zip archive (an .xlsx sheet is one too)", "unpack it, or save the sheet as CSV in UTF-8"),
     (0, b"BZh", "bzip2-compressed", "unpack it, or compress it with gzip or zstd"),
     (0, b"\xfd7zXZ", "xz-compressed", "unpack it, or compress it with gzip or zstd"),

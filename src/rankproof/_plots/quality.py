@@ -39,7 +39,7 @@ def bars(inputs: AnalysisInput, settings: PlotSettings) -> list[Chart]:
     one, systems = next(iter(measures.values())), systems_of(inputs)
     alone = len(measures) == 1
     title = full_name(one.measure) if alone else f"Quality of {pluralise(len(systems), 'system')} by {len(measures)} measures"
-    best = "; darker and bold: the best" if len(systems) > 1 else ""
+    best = "; the best is darker and bold" if len(systems) > 1 else ""
     notes = [where(inputs, one.queries), f"{how_intervals(ranges)}{best}"]
     groups = []
     for name, each in values.items():

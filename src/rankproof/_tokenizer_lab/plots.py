@@ -47,7 +47,7 @@ def tokenizer_charts(comparison: TokenizerComparison, settings: PlotSettings) ->
 def quality(comparison: TokenizerComparison, settings: PlotSettings) -> Chart:
     """One panel per measure, one bar per system under the base condition."""
     entries, measures = comparison.at_condition(comparison.base_condition), comparison.measures
-    best = ["darker and bold: the highest"] if len(entries) > 1 else []
+    best = ["the highest is darker and bold"] if len(entries) > 1 else []
     notes = [_where(comparison), "; ".join((_HOW, *best, *_hatching(entries)))]
     groups = []
     for name in measures:

@@ -106,7 +106,7 @@ class ExactMatch(TextMeasure):
     name = "EM"
     title = "Exact match"
     definition = (
-        "1 if the answer equals a reference in lower case, without punctuation, articles and extra spaces, else 0;"
+        "1 if the answer equals a reference, else 0; case, punctuation, articles and extra spaces are ignored."
         " 1 for abstaining if the question has no answer."
     )
     source = "Rajpurkar et al. 2016 and 2018 (SQuAD)"

@@ -100,8 +100,8 @@ class InferredAP(BinaryMeasure):
     name = "infAP"
     title = "Inferred average precision"
     definition = (
-        "Mean over relevant documents at rank k of 1/k + m/k * (r + e)/(r + n + 2e), where m documents above are in the pool,"
-        " r of them relevant and n judged non-relevant, and e = 0.00001."
+        "Mean over relevant documents: one at rank k adds 1/k + m/k * (r + e)/(r + n + 2e), one that is not retrieved adds 0. Of"
+        " the documents above it, m are in the pool, r are relevant and n are judged non-relevant; e = 0.00001."
     )
     source = "Yilmaz and Aslam 2006; trec_eval infAP"
     parity = "trec_eval"

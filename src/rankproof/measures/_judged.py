@@ -23,16 +23,16 @@ class BinaryPreference(SummedMeasure, BinaryMeasure):
     name = "bpref"
     title = "Binary preference"
     definition = (
-        "Mean over relevant documents of 1 - min(n, rel) / min(N, rel), with n judged non-relevant documents above it and N in"
-        " all; a document that is not retrieved adds 0, unjudged documents are ignored."
+        "Mean over the R relevant documents of 1 - min(n, R) / min(N, R): n of the N judged non-relevant documents are above it."
+        " A relevant document that is not retrieved adds 0; unjudged documents are ignored."
     )
     source = "Buckley and Voorhees 2004; trec_eval bpref"
     parity = "trec_eval"
     advice = Advice(
         "ordering",
-        "many documents are unjudged: it only looks at judged documents. The usual alternative is nDCG or AP of"
-        " condensed lists (--judged-only).",
-        "nearly all top documents are judged, or no document is judged non-relevant: it then equals recall.",
+        "many documents are unjudged: it only looks at judged documents. The usual alternative is nDCG or AP"
+        " without the unjudged documents (--judged-only).",
+        "nearly all top documents are judged (use nDCG or AP), or none is judged non-relevant (bpref then equals recall).",
     )
 
     def parts(self, hits: Hits) -> SumParts:

@@ -107,7 +107,7 @@ def from_function(
             given, name=name, range=range, higher_is_better=higher_is_better, definition=definition
         )
     if not callable(function):
-        raise UsageError(f"{for_message(repr(function))} is not a function", fix="pass a function of two lists of grades")
+        raise UsageError(f"{for_message(repr(function))} is not a function", fix="pass a function that takes two lists of grades")
     called = getattr(function, "__name__", "") if name is None else name
     if not isinstance(called, str) or not _NAME.fullmatch(called):
         raise UsageError("the function has no name that a table can show", fix='pass one, like name="first_hit"')
@@ -168,7 +168,9 @@ def import_measure(text: str) -> Measure:
     found = getattr(_import(module, text), name, None)
     if not isinstance(found, Measure) and not is_own(found):
         what = "has no such name" if found is None else "is neither a function nor a measure"
-        raise UsageError(f"{for_message(text)} {what}", fix=f"name a function of two lists of grades in {for_message(module)}")
+        raise UsageError(
+            f"{for_message(text)} {what}", fix=f"name a function in {for_message(module)} that takes two lists of grades"
+        )
     return own_measure(found)
 
 

@@ -51,11 +51,9 @@ class Chunked:
     stage counts chunks, `depth` counts documents.
     """
 
-    stage: Annotated[Stage, Option("the system that searches the chunks; its depth counts chunks", key="of")]
+    stage: Annotated[Stage, Option("the system that searches the chunks; its depth is in chunks", key="of")]
     size: Annotated[int, Option("how many units a chunk has", least=1)] = 200
-    overlap: Annotated[
-        int | None, Option("how many units it shares with the chunk before (default: a fifth of size)", least=0)
-    ] = None
+    overlap: Annotated[int | None, Option("how many units it shares with the previous chunk (default: size / 5)", least=0)] = None
     unit: Annotated[Unit, Option("the unit that is counted: words, sentences or tokens")] = "words"
     tokenizer: Annotated[TokenizerName, Option("the tokenizer whose tokens are counted: wordllama")] = "wordllama"
     pool: Annotated[int | None, Option("number of top chunks to use (default: all)", least=1)] = None

@@ -108,7 +108,7 @@ def _selected_measures(result: Result, measures: MeasuresLike) -> tuple[list[str
         return [_checked(str(measure), kinds) for measure in parse_measures(measures)], []
     able = [name for name in shared if kinds[name] == "mean"]
     if not able:
-        raise UsageError("no evaluated measure is a mean that can be compared", fix="evaluate one, such as nDCG@10")
+        raise UsageError("only means can be compared, and no evaluated measure is a mean", fix="evaluate one, such as nDCG@10")
     return able, [f"{name} {_SUMMARY_TEXTS[kinds[name]]} and is not compared" for name in shared if kinds[name] != "mean"]
 
 

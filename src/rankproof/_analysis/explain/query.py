@@ -256,7 +256,9 @@ def _sentences(query: _Query, shown_rows: int) -> tuple[str, ...]:
     if not retrieved:
         sentences.append("The system retrieved no document for this query, so its value is 0.")
     elif shown_rows < retrieved:
-        sentences.append(f"The other {retrieved - shown_rows} of {retrieved} retrieved documents contribute nothing.")
+        hidden = retrieved - shown_rows
+        what = "is not shown; it contributes" if hidden == 1 else "are not shown; they contribute"
+        sentences.append(f"{hidden} of {retrieved} retrieved documents {what} nothing.")
     if one.summary == "mean":
         n = pluralise(one.queries, "query", "queries")
         sentences.append(f"This query contributes {value / one.queries:.6f} to the mean of {one.value:.4f} over n = {n}.")
@@ -264,10 +266,10 @@ def _sentences(query: _Query, shown_rows: int) -> tuple[str, ...]:
 
 
 def _loss_sentence(query: _Query) -> str:
-    value = f"{query.one.measure} is {query.value:.4f}; it is not a sum over documents"
+    value = f"{query.one.measure} is {query.value:.4f}"
     if not query.losses:
-        return f"{value}, and no document changes it by itself."
-    return f"{value}: a contribution is what the value loses if that document is unjudged, so contributions need not add up."
+        return f"{value}; no document changes it by itself."
+    return f"{value}. A contribution is the loss if that document were unjudged; contributions need not add up to the value."
 
 
 def _sum_sentence(one: MeasureResult, value: float, explained: ExplainedValue) -> str:

@@ -14,7 +14,7 @@ def comb_sum(scores: FloatArray, settings: FusionSettings) -> FloatArray:
 
 @method(
     "combmnz",
-    "adds normalised scores, times the number of rankings that have the document",
+    "adds normalised scores and multiplies the sum by the number of rankings with the document",
     uses=("norm", "weights"),
     times_found=True,
     source="Fox and Shaw 1994",

@@ -156,7 +156,7 @@ def upper_case_queries(inputs: DoctorInput) -> CheckResult:
         cosine = facts.get("case_cosine")
         if not upper or not isinstance(cosine, int | float) or cosine >= MIN_CASE_COSINE:
             return None
-        detail = f"{upper} of {len(queries)} queries; the cosine of a text and its upper case is {cosine:.2f}"
+        detail = f"{upper} of {len(queries)} queries; a text and its upper-case form have cosine {cosine:.2f}"
         return SystemFault(system, upper, len(queries), detail)
 
     return _faults(inputs, "queries are in upper case, and the encoder distinguishes case", fault)
