@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
+from typing import Any
 
 import pytest
 from tools.docs import hooks
@@ -222,6 +223,15 @@ def test_a_stale_page_is_a_warning_which_fails_a_strict_build(
     assert not caplog.records
     assert built_page("page.md", old) == shown
     assert [(record.levelname, record.name.partition(".")[0]) for record in caplog.records] == [("WARNING", "mkdocs")]
+
+
+def test_the_site_lists_the_page_of_every_measure() -> None:
+    config: dict[str, Any] = {"nav": [{"Home": ["index.md"]}, {"Measures": ["measures.md"]}]}
+    index, *groups = hooks.on_config(config)["nav"][1]["Measures"]
+    listed = [page for group in groups for pages in group.values() for page in pages]
+    assert index == "measures.md"
+    assert sorted(listed) == sorted(f"measures/{file_of(measure)}" for measure in all_measures())
+    assert "  - Measures:\n" in (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
 
 
 OUTPUT = "``` { .text .output .no-copy }\n"

@@ -1,4 +1,4 @@
-"""The mkdocs hooks: fresh output in every page, a warning where the committed page differs, links to files outside docs."""
+"""The mkdocs hooks: the pages of measures in the navigation, fresh output in every page, a warning where the committed page differs, links to files outside docs."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from os.path import normpath
 from pathlib import Path
 from typing import Any
 
+from .measure_pages import measures_nav
 from .page import built, differs
 from .session import ExampleError
 from .site import DOCS, ROOT, fresh_pages
@@ -15,6 +16,14 @@ from .site import DOCS, ROOT, fresh_pages
 _log = logging.getLogger("mkdocs.plugins.rankproof")
 _LINK = re.compile(r"(?<!!)\[(?P<text>[^\]]+)\]\((?P<target>(?:\.\./)+[^)#]+)(?:#[^)]*)?\)")
 _shown: dict[str, str] = {}
+
+
+def on_config(config: Any) -> Any:
+    """The configuration with the pages of all measures below `Measures`."""
+    for section in config["nav"] or ():
+        if isinstance(section, dict) and "Measures" in section:
+            section["Measures"] += measures_nav()
+    return config
 
 
 def on_pre_build(config: Any) -> None:

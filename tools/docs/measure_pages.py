@@ -9,6 +9,8 @@ from rankproof.measures import ANSWER_MEASURES, MEASURES, Measure
 
 from .worked_rows import answer_rows, ranking_rows
 
+_NAV = {"ordering": "Ranking", "finding": "Retrieval", "answering": "Answers", "checking": "Checks"}
+
 
 def all_measures() -> list[Measure]:
     """Every measure of the package, rankings first."""
@@ -38,6 +40,12 @@ def index_table() -> str:
         links = [f"[{_label(one)}](measures/{file_of(one)})" for one in all_measures() if _stage(one) == stage]
         rows.append(f"| {where} | {', '.join(links)} |")
     return "\n".join(rows)
+
+
+def measures_nav() -> list[dict[str, list[str]]]:
+    """The pages of measures by retrieval stage, as the navigation of mkdocs has them."""
+    found = {title: [one for one in all_measures() if (_stage(one) or "checking") == stage] for stage, title in _NAV.items()}
+    return [{title: [f"measures/{file_of(one)}" for one in measures]} for title, measures in found.items()]
 
 
 def _stage(measure: Measure) -> str | None:
