@@ -282,7 +282,7 @@ class RecordTable(Mapping[str, R]):
         load_entry_point(entry)
         if entry.name not in self._records:
             what = f"the package {_package_of(entry)} offers the {self.kind} {for_message(entry.name)}"
-            raise ExternalError(escape_invisible(f"{what} and registers none of that name; update or remove the package"))
+            raise ExternalError(escape_invisible(f"{what}, but does not register it; update or remove the package"))
         return self._records[entry.name]
 
 

@@ -169,7 +169,9 @@ def test_trained_weights_are_from_a_language_model_or_from_sentence_transformers
     write_modules(folder, pooling=MEAN)
     assert model.load().facts()["training"] == "sentence-transformers"
     write_modules(folder, pooling={"word_embedding_dimension": 32, "pooling_mode_cls_token": True})
-    with pytest.raises(ExternalError, match="its pooling is not the mean; write torch: before its name"):
+    with pytest.raises(
+        ExternalError, match=r"its pooling is not the mean; install rankproof\[torch\] and write torch: before its name"
+    ):
         model.load()
 
 

@@ -107,7 +107,10 @@ BROKEN: dict[str, tuple[Callable[[Path], Any], str]] = {
     "no weights": (without("model.safetensors"), r"no model\.safetensors; a model's folder has"),
     "no tokenizer": (without("tokenizer.json"), r"no tokenizer\.json; a model's folder has"),
     "a pickle": (pickled, r"\.bin files are pickles, which can run code, and are not read: convert them to safetensors"),
-    "several parts": (in_parts, "the weights are split into several files: write torch: before the name, with the extra torch"),
+    "several parts": (
+        in_parts,
+        r"the weights are split into several files: install rankproof\[torch\] and write torch: before the name",
+    ),
     "cut weights": (
         with_bytes("model.safetensors", lambda old: old[:-9]),
         r"model\.safetensors: not a complete safetensors file",
@@ -136,7 +139,7 @@ BROKEN: dict[str, tuple[Callable[[Path], Any], str]] = {
     "config of endless depth": (with_bytes("config.json", lambda old: b"[" * 100_000), r"config\.json: not JSON"),
     "another model type": (
         lambda folder: write_bert(folder, model_type="t5"),
-        r"model_type t5 is not of the BERT family .*pip install 'rankproof\[torch\]' and write torch: before the name",
+        r"model_type t5 is not of the BERT family .*install rankproof\[torch\] and write torch: before the name",
     ),
     "no model type": (lambda folder: write_bert(folder, model_type=None), "model_type None is not of the BERT family"),
     "relative positions": (

@@ -169,7 +169,7 @@ def _about_rows(hits: Hits, *, lower_is_better: bool) -> list[Note]:
         Note(
             "nothing-judged",
             retrieved,
-            f"none of the {retrieved} retrieved documents is judged (0 %): do the document ids match?",
+            f"none of the {retrieved} retrieved documents is judged: do the document ids match?",
         ),
         Note(
             "scores-look-like-distances",

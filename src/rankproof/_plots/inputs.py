@@ -90,7 +90,7 @@ def full_name(measure: Measure) -> str:
 def how_intervals(ranges: Mapping[Key, Interval | None]) -> str:
     """The method of the intervals, or why there are none."""
     if not any(ranges.values()):
-        return "no intervals: they need a mean over at least two queries with different values"
+        return "no intervals: they need a mean, and at least two queries with different values"
     return f"whiskers: 95% intervals ({describe_interval_method()})"
 
 

@@ -130,15 +130,14 @@ class ReferenceContained(TextMeasure):
     name = "Contains"
     title = "Reference contained"
     definition = (
-        "1 if the answer contains a reference, normalised as for EM, as whole words, else 0"
-        " (characters in scripts without spaces);"
-        " 1 for abstaining if the question has no answer."
+        "1 if the answer contains a reference as whole words (as characters in scripts without spaces), else 0;"
+        " both are normalised as for EM. If the question has no answer, abstaining gives 1."
     )
     source = "common in open-domain question answering, as in Asai et al. 2023 (match)"
     advice = Advice(
         "answering",
         "a model adds text around a short reference: it only checks that the reference is there.",
-        "an answer may list everything: it does not penalise length.",
+        "a system may answer with long lists: it does not penalise length.",
     )
 
     def score(self, answer: str, reference: str) -> float:

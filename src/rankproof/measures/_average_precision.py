@@ -77,7 +77,7 @@ class GeometricMeanAP(BinaryMeasure):
         "ordering",
         "the worst queries matter most: one query near 0 lowers it strongly.",
         "many queries retrieve nothing relevant: the value then depends mostly on the floor of 0.00001."
-        " rankproof compare leaves it out, because its differences are those of ln AP.",
+        " rankproof compare leaves it out, because differences per query would be of ln AP, not of GMAP.",
     )
     summary = "geometric"
 
@@ -143,7 +143,7 @@ class InterpolatedPrecision(BinaryMeasure):
     recall: float | None = None
     name = "IPrec"
     title = "Interpolated precision at a recall"
-    definition = "The largest precision at any rank with at least round(recall * rel) relevant documents so far."
+    definition = "The largest precision at any rank with at least round(recall * R) of the R relevant documents so far."
     source = "trec_eval iprec_at_recall, version 10"
     parity = "trec_eval"
     aliases = ("iprec_at_recall",)

@@ -190,7 +190,7 @@ def _network_folder(folder: Path) -> Path:
     modules = module_folders(folder)
     if folder_pooling(folder, modules) != "mean":
         raise ExternalError(
-            escape_invisible(f"{folder}: its pooling is not the mean; write torch: before its name, with the extra torch")
+            escape_invisible(f"{folder}: its pooling is not the mean; install rankproof[torch] and write torch: before its name")
         )
     return folder / modules.get("Transformer", "")
 

@@ -46,7 +46,7 @@ class Listwise(LLMScorer):
 
     system: SystemPrompt = LISTWISE_SYSTEM
     prompt: UserPrompt = LISTWISE_PROMPT
-    max_tokens: Annotated[int, Option("maximum length of a reply in tokens, 0 for what the window needs", least=0)] = 0
+    max_tokens: Annotated[int, Option("maximum length of a reply in tokens; 0: as many as the window needs", least=0)] = 0
     window: Annotated[int, Option("how many passages the model sorts in one call", least=2, most=1000)] = 10
     step: Annotated[int, Option("how many ranks the window moves up at each call", least=1)] = 5
 

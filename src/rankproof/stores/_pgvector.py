@@ -256,7 +256,7 @@ class PgVector:
         check_options(self)
         check_one_address(self.dsn, self.dsn_env)
         if self.ef_construction < 2 * self.m:
-            raise UsageError(f"ef_construction {self.ef_construction} is below twice m ({self.m})", fix="raise it")
+            raise UsageError(f"ef_construction {self.ef_construction} is less than 2 x m", fix=f"set it to {2 * self.m} or more")
 
     @property
     def exact(self) -> bool:

@@ -192,8 +192,8 @@ class CompareOptions(SamplingOptions):
         if self.equivalence is None:
             return f"{name} over {over}"
         if self.correction == "holm":
-            return f"{name} over {over} of differences and as many of equivalence jointly"
-        return f"{name} over {over} of differences, and over as many of equivalence"
+            return f"{name} over {over} of differences and {tests} of equivalence together"
+        return f"{name} over {over} of differences, and separately over {tests} of equivalence"
 
 
 Verdict = Literal["better", "worse", "equivalent", "same", "not significant"]

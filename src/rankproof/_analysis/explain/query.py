@@ -128,7 +128,7 @@ def _rank_contributions(parts: SumParts, query: int) -> Iterator[RankContributio
 
 
 def losses_by_rank(measure: Measure, hits: Hits, query: int) -> dict[int, float]:
-    """Rank to what the query's value loses if the document at that rank is unjudged, where it loses or gains something."""
+    """Rank to what the query's value loses with an unjudged document at that rank, where it loses or gains something."""
     variants = _without_each_hit(hits, query)
     values = measure.values(variants)
     ranks = hits.ranks[hits.offsets[query] : hits.offsets[query + 1]].tolist()
@@ -234,8 +234,13 @@ def _ranking(query: _Query, rows: int) -> Table:
         rows=tuple(_row(query, rank, adding.get(rank)) for rank in ranks),
         sentences=_sentences(query, len(ranks)),
         facts=_facts(query),
-        highlighted=frozenset(place for place, rank in enumerate(ranks) if rank in counting),
+        highlighted=frozenset(place for place, rank in enumerate(ranks) if rank in adding or _shows(query.losses.get(rank, 0.0))),
     )
+
+
+def _shows(loss: float) -> bool:
+    """Whether the loss is not 0 with the four decimals that are shown."""
+    return abs(loss) >= 0.00005
 
 
 def _row(query: _Query, rank: int, part: RankContribution | None) -> tuple[CellValue, ...]:

@@ -40,7 +40,9 @@ COMPARED_MEASURE = "F1(tokens='bag')"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the files, the measures and the statistics."""
     parser.set_defaults(parser=parser)
-    parser.add_argument("files", nargs="*", metavar="FILE", help="a results folder, or the queries and then files of answers")
+    parser.add_argument(
+        "files", nargs="*", metavar="FILE", help="a results folder, or a file of queries and then files of answers"
+    )
     what = parser.add_argument_group("output")
     what.add_argument("-m", "--measures", action="append", metavar="MEASURES", help="comma separated, repeatable: EM,F1,ROUGE-L")
     what.add_argument("--by", action="append", metavar="FIELD", help="segments by a field of the queries (category, type…)")

@@ -107,7 +107,7 @@ def check_gguf(path: Path) -> None:
     except OSError as error:
         raise unreadable_file_error(path, error) from None
     if len(start) < _HEADER or not start.startswith(_MAGIC):
-        raise InputError("not a gguf file", fix="give a model in the format of llama.cpp", source=str(path))
+        raise InputError("not a gguf file", fix="specify a gguf model file, as for llama.cpp", source=str(path))
 
 
 @dataclass(frozen=True)
