@@ -136,7 +136,7 @@ def test_a_larger_margin_can_choose_a_cheaper_system() -> None:
     assert (before.system, at_change.system) == ("best", "near")
     assert found.sentences[1:3] == (
         f"near is 9 times cheaper and 3.0 pp lower (100 queries differ); its risk is {100 * found.of('near').risk:.0f}%.",
-        "With a margin of 4 pp it would be near.",
+        "With a margin of 4 pp the choice would be near.",
     )
 
 

@@ -165,7 +165,7 @@ def test_folders_with_another_rel_are_refused_for_that(capsys: pytest.CaptureFix
     ("argv", "words"),
     [
         ([], "no input files; specify one or more results folders"),
-        (["--alpha", "x"], "argument --alpha: 'x' is not a number, as in 0.05; see rankproof compare --help"),
+        (["--alpha", "x"], "argument --alpha: 'x' is not a number such as 0.05; see rankproof compare --help"),
         (["--samples", "5"], "samples is 5; pass a whole number from 100"),
         (["--equivalence", "-1"], "equivalence is -1.0; pass a difference above 0"),
         (["--margin", "0"], "margin is 0.0; pass a difference above 0"),

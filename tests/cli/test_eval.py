@@ -319,7 +319,8 @@ def test_the_sample_needs_no_files(capsys: pytest.CaptureFixture[str], monkeypat
         "Means are over all 124 judged queries. *: best value of the measure.\n"
     )
     assert shown.err == (
-        "note: hybrid: nDCG@10 is between 0.6460 and 0.6573 by the order of ties; ties are ordered by document id, descending\n"
+        "note: hybrid: nDCG@10 is between 0.6460 and 0.6573 depending on the order of ties;"
+        " ties are ordered by document id, descending\n"
         "note: all systems: no ranking has more than 20 documents, so R@100 cannot look deeper\n"
     )
 

@@ -143,7 +143,7 @@ def test_only_the_named_system_is_saved(tmp_path: Path, capsys: pytest.CaptureFi
             "no query has a field colour; choose from: category",
         ),
         (["gate", "{folder}", "--baseline", "{baseline}", "--alpha", "2"], "alpha is 2.0; pass a number between 0 and 0.5"),
-        (["gate", "{folder}", "--baseline", "{baseline}", "--alpha", "x"], "argument --alpha: 'x' is not a number, as in 0.05"),
+        (["gate", "{folder}", "--baseline", "{baseline}", "--alpha", "x"], "argument --alpha: 'x' is not a number such as 0.05"),
         (
             ["gate", "{folder}", "--baseline", "{baseline}", "--max-drop", "RR"],
             "RR is not an allowed drop; write it like nDCG@10=0.02",

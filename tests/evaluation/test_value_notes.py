@@ -118,7 +118,9 @@ def test_ties_that_change_a_value_are_noted_with_its_range() -> None:
     qrels, run = _tied(0, 4)
     (note,) = rp.evaluate(qrels, run, "RR").notes["run"]
     assert (note.code, note.count) == (TIED_SCORES, 4)
-    assert note.text == "RR is between 0.2500 and 1.0000 by the order of ties; ties are ordered by document id, descending"
+    assert (
+        note.text == "RR is between 0.2500 and 1.0000 depending on the order of ties; ties are ordered by document id, descending"
+    )
 
 
 def test_ties_that_change_little_are_not_noted() -> None:
@@ -132,7 +134,7 @@ def test_ties_that_change_the_order_of_systems_are_noted() -> None:
     notes = rp.evaluate(qrels, {"tied": run, "plain": better}, "RR").notes
     assert notes["plain"] == ()
     assert [note.text for note in notes["tied"]] == [
-        "RR is between 0.9962 and 1.0000 by the order of ties, which changes the order of the systems;"
+        "RR is between 0.9962 and 1.0000 depending on the order of ties, which changes the order of the systems;"
         " ties are ordered by document id, descending"
     ]
 

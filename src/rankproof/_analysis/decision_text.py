@@ -139,11 +139,15 @@ def _change_sentence(decision: Decision) -> str:
     queries = [one for one in decision.changes if one.by == "queries"]
     smaller = [one for one in decision.changes if one.by == "margin" and one.at < decision.margin]
     if larger:
-        return f"With a margin of {margin_text(larger[0].at, decision.measure)} it would be {_name(larger[0].system)}."
+        return f"With a margin of {margin_text(larger[0].at, decision.measure)} the choice would be {_name(larger[0].system)}."
     if queries:
-        return f"With about {rounded_up(queries[0].at):,} queries and the same means it would be {_name(queries[0].system)}."
+        return (
+            f"With about {rounded_up(queries[0].at):,} queries and the same means the choice would be {_name(queries[0].system)}."
+        )
     if smaller:
-        what = "nothing would be decided" if smaller[0].system is None else f"it would be {for_message(smaller[0].system)}"
+        what = (
+            "nothing would be decided" if smaller[0].system is None else f"the choice would be {for_message(smaller[0].system)}"
+        )
         return f"With a margin of {margin_text(smaller[0].at, decision.measure)} {what}."
     widest = margin_text(5 * decision.margin, decision.measure)
     return f"The choice is the same for margins of {margin_text(decision.margin / 4, decision.measure)} to {widest}."

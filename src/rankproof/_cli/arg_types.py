@@ -65,7 +65,7 @@ def any_float(text: str) -> float:
     try:
         return float(text)
     except ValueError:
-        raise argparse.ArgumentTypeError(f"{for_message(repr(text))} is not a number, as in 0.05") from None
+        raise argparse.ArgumentTypeError(f"{for_message(repr(text))} is not a number such as 0.05") from None
 
 
 def float_list(text: str) -> list[float]:

@@ -96,7 +96,7 @@ def _tie_note(own: Mapping[str, TieRange], others: Sequence[Mapping[str, TieRang
     for name, one in own.items():
         moves = one.best > one.worst and any(one.can_change_places(other[name]) for other in others if name in other)
         if moves or one.is_wide:
-            text = f"{name} is between {one.worst:.4f} and {one.best:.4f} by the order of ties"
+            text = f"{name} is between {one.worst:.4f} and {one.best:.4f} depending on the order of ties"
             also = ", which changes the order of the systems" if moves else ""
             return Note(TIED_SCORES, tied, f"{text}{also}; {VALUE_NOTES[TIED_SCORES]}")
     return None

@@ -171,7 +171,7 @@ class Experiment(Viewed):
     split: Annotated[str, Option('which file of judgements, if the dataset has several (default: "test")')] = "test"
     grade_map: Annotated[
         Mapping[str, int] | None,
-        Option("the grades of labels in the judgements (default: none)", typed=dict[str, int]),
+        Option("a grade for each label in the judgements (default: none)", typed=dict[str, int]),
     ] = None
     on_conflict: Annotated[
         OnConflict, Option("the grade of a pair that is judged twice with two grades: error, max, min, first or last")

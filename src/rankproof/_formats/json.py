@@ -22,7 +22,7 @@ from rankproof._io.streams import ByteSource
 from rankproof.errors import InputError
 
 _Row = TypeVar("_Row")
-_EXPECTED = "query to document to number, or an array of row objects"
+_EXPECTED = "{query: {document: number}}, or an array of row objects"
 
 
 def native_reader(options: ParseOptions, kind: Kind, *, by_line: bool = False) -> native.ReadTable:

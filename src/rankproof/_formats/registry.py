@@ -59,7 +59,7 @@ _COMPONENTS = (
     FormatComponent("csv", "rankproof._formats.csv:CSV", "a table with a header, separated by commas", suffixes=(".csv",)),
     FormatComponent("tsv", "rankproof._formats.csv:TSV", "a table with a header, separated by tabs", suffixes=(".tsv", ".tab")),
     FormatComponent(
-        "json", "rankproof._formats.json:JSON", "query to document to number, or an array of rows", suffixes=(".json",)
+        "json", "rankproof._formats.json:JSON", "{query: {document: number}}, or an array of rows", suffixes=(".json",)
     ),
     FormatComponent("jsonl", "rankproof._formats.json:JSONL", "one JSON object per line", suffixes=(".jsonl", ".ndjson")),
     FormatComponent("parquet", "rankproof._formats.parquet:PARQUET", "a Parquet table", "parquet", suffixes=(".parquet", ".pq")),

@@ -50,7 +50,7 @@ _FILE_ERRORS: dict[str, tuple[str, str]] = {
     "header-only": ("a header and no rows", "check the program that wrote it"),
     "json": ("not JSON ({reason})", "fix the file"),
     "json-constant": ("{token} is not valid JSON", "fix the system that wrote it; scores are finite numbers"),
-    "json-deep": ("nested too deeply", "write query to document to number, no deeper"),
+    "json-deep": ("nested too deeply", "write {{query: {{document: number}}}}, no deeper"),
     "json-digits": ("a number has more than 4300 digits", "write scores as 64-bit floats and grades as small integers"),
     "json-repeat": ('key "{key}" occurs twice in one object', "merge the two, or remove one"),
     "json-shape": ("{kind} where an object was expected", "write {expected}"),

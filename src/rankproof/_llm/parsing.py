@@ -88,7 +88,7 @@ def parse_order(text: str, count: int) -> list[int]:
         raise ReplyParseError(f"{len(found)} different orders where one was asked for" if found else "no order")
     order = list(found.pop())
     if sorted(order) != list(range(1, count + 1)):
-        raise ReplyParseError(f"not each of the numbers 1 to {count} once")
+        raise ReplyParseError(f"an order that does not contain each number from 1 to {count} once")
     return order
 
 
@@ -158,7 +158,7 @@ def parse_line(found: dict[str, Any], key: str) -> str:
         raise ReplyParseError(f"no text called {key}")
     line = " ".join(text.split())
     if any(map(is_hidden, line)):
-        raise ReplyParseError(f"{key} holds characters that nobody can see")
+        raise ReplyParseError(f"{key} contains invisible characters")
     return line
 
 

@@ -165,7 +165,8 @@ def _legend(comparison: Comparison) -> str:
     if not comparison.pairs:
         return f"n = {pluralise(comparison.n, 'query', 'queries')}."
     tests = sum(not pair.exploratory for pair in comparison.pairs)
-    corrected = "" if comparison.options.correction == "none" else f", corrected for {pluralise(tests, 'test')}"
+    name = CORRECTION_NAMES[comparison.options.correction]
+    corrected = "" if comparison.options.correction == "none" else f"; p {name}: corrected for {pluralise(tests, 'test')}"
     method = "paired t-test" if comparison.options.test == "t" else "sign-flip test"
     others = [name for name in comparison.measures if name != comparison.primary]
     more = f" Exploratory measures: {', '.join(others)}." if others else ""

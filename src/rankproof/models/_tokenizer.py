@@ -91,7 +91,7 @@ def _open_tokenizer(path: Path) -> Any:
     try:
         return Tokenizer.from_file(str(path))
     except Exception as error:  # the library raises a plain Exception
-        raise ExternalError(escape_invisible(f"{path}: not a tokenizer ({error}); get the model again")) from None
+        raise ExternalError(escape_invisible(f"{path}: not a tokenizer ({error}); download the model again")) from None
 
 
 def _to_encoding(encoding: Any) -> Encoding:

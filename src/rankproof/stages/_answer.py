@@ -104,7 +104,7 @@ def _answer_object(text: str) -> dict[str, Any] | None:
 
 def _checked_answer(text: str) -> str:
     if not re.search(r"\w", text):
-        raise ReplyParseError("an answer without a word")
+        raise ReplyParseError("an answer without words")
     try:
         text.encode()
     except UnicodeEncodeError:

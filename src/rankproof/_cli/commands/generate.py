@@ -48,7 +48,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="number of queries, split evenly over the categories (default: 100)",
     )
     what.add_argument(
-        "--categories", type=name_list, metavar="A,B…", help="categories of queries (default: all that the rules support)"
+        "--categories",
+        type=name_list,
+        metavar="A,B…",
+        help="categories of queries (default: all of the rules; factual,how-to,keyword,paraphrase for a model)",
     )
     what.add_argument("--fields", type=name_list, metavar="A,B…", help="document fields to use (default: title,text)")
     what.add_argument(

@@ -55,7 +55,7 @@ def _figures(inputs: AnalysisInput, comparison: Comparison) -> Iterator[KeyFigur
 
 
 def _whose(decision: Decision) -> str:
-    return "mean of the queries" if decision.decided or len(decision.systems) == 1 else "of the leading system"
+    return "mean over the queries" if decision.decided or len(decision.systems) == 1 else "of the leading system"
 
 
 def _decision_figure(comparison: Comparison) -> KeyFigure:

@@ -145,7 +145,7 @@ def _check_supported(sizes: Mapping[str, Any], config: Mapping[str, Any], source
     if wrong or not isinstance(sizes["epsilon"], float) or sizes["hidden"] % max(sizes["heads"], 1) or not sizes["heads"]:
         raise ExternalError(
             escape_invisible(
-                f"{source}: {', '.join(wrong) or 'epsilon, hidden or heads'} of the model cannot be read; get the model again"
+                f"{source}: {', '.join(wrong) or 'epsilon, hidden or heads'} of the model cannot be read; download it again"
             )
         )
     if sizes["activation"] not in ACTIVATIONS:

@@ -115,7 +115,7 @@ def module_folders(path: Path) -> dict[str, str]:
     try:
         found = {str(one["type"]).rpartition(".")[2]: str(one["path"]) for one in listed}
     except (TypeError, KeyError):
-        raise ExternalError(escape_invisible(f"{file}: not a list of modules; get the model again")) from None
+        raise ExternalError(escape_invisible(f"{file}: not a list of modules; download the model again")) from None
     for kind, part in found.items():
         if kind not in _KNOWN_MODULES:
             raise ExternalError(
@@ -123,7 +123,7 @@ def module_folders(path: Path) -> dict[str, str]:
             )
         if Path(part).is_absolute() or ".." in Path(part).parts:
             raise ExternalError(
-                escape_invisible(f"{file}: module path {for_message(part)} leads out of the folder; get the model again")
+                escape_invisible(f"{file}: module path {for_message(part)} leads out of the folder; download the model again")
             )
     return found
 

@@ -44,7 +44,7 @@ def near_empty(inputs: DoctorInput) -> CheckResult:
     "duplicate-documents",
     "warning",
     "documents with the same title and text",
-    advice="keep one of each, or judge all copies alike: a system that retrieves an unjudged copy loses",
+    advice="keep one copy of each, or give all copies the same grade: an unjudged copy counts as not relevant",
     needs=("documents",),
     broken=lambda example: example.with_documents(e1=("About  D01", example.documents["d01"][1].upper())),
 )
