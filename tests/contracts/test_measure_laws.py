@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
 from collections.abc import Callable, Iterator
-from typing import Any
+from dataclasses import dataclass
+from typing import Annotated, Any
 
 import numpy as np
 import pytest
@@ -13,7 +15,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rankproof._align.hits import Hits
-from rankproof.measures import DCG, MEASURES, RR, BinaryMeasure, CutoffMeasure, Measure, SetR, nDCG, parse_measure, parse_measures
+from rankproof._data.arrays import FloatArray
+from rankproof._registry import Option
+from rankproof.errors import UsageError
+from rankproof.measures import (
+    ANSWER_MEASURES,
+    DCG,
+    MEASURES,
+    RR,
+    BinaryMeasure,
+    CutoffMeasure,
+    Measure,
+    SetR,
+    nDCG,
+    parse_measure,
+    parse_measures,
+)
 from support.examples import examples
 from support.qrels_and_runs import DOCS, Grades, Scores, aligned, by_query, qrels_of, ranked, runs
 
@@ -76,6 +93,52 @@ def test_printing_and_parsing_give_the_same_measure(measure: Measure) -> None:
     assert again == measure
     assert hash(again) == hash(measure)
     assert repr(again) == str(measure)
+
+
+def refusal(measure: Measure, name: str, value: Any) -> str:
+    """What is wrong with the value of a parameter; empty if it is accepted."""
+    try:
+        measure(**{name: value})
+    except UsageError as error:
+        return error.what
+    return ""
+
+
+@pytest.mark.parametrize("measure", [*MEASURES.values(), *ANSWER_MEASURES.values()], ids=lambda one: f"{one.kind}-{one.name}")
+@pytest.mark.parametrize("wrong", [object(), math.nan, -(10**400)], ids=["object", "nan", "large"])
+def test_every_parameter_is_checked(measure: Measure, wrong: Any) -> None:
+    for name in measure.parameters():
+        fix = f'annotate the parameter, as in `{name}: Annotated[float, Option("what it is", least=0)]`'
+        assert name.rstrip("s") in refusal(measure, name, wrong), fix
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class PoweredRank(CutoffMeasure):
+    """A measure with a parameter of its own, and one that it shares by name only."""
+
+    power: Annotated[float, Option("exponent of the rank", least=0)] = 1.0
+    p: Annotated[int, Option("first rank", least=1)] = 1
+    name = "PoweredRank"
+
+    def values(self, hits: Hits) -> FloatArray:
+        return np.zeros(len(hits.retrieved))
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"power": "x"}, "power is x; choose a number of at least 0"),
+        ({"power": math.nan}, "power is nan; choose a number of at least 0"),
+        ({"power": -3}, "power is -3; choose a number of at least 0"),
+        ({"p": 0.5}, "p is 0.5; choose a whole number of at least 1"),
+        ({"cutoff": 0}, "cutoff must be >= 1; it is 0"),
+    ],
+)
+def test_a_parameter_of_one_measure_is_checked_by_its_option(given: dict[str, Any], message: str) -> None:
+    with pytest.raises(UsageError, match=re.escape(message)):
+        PoweredRank(**given)
+    assert str(PoweredRank(power=2, p=3) @ 5) == "PoweredRank(power=2,p=3)@5"
+    assert str(PoweredRank(power=-0.0)) == str(PoweredRank(power=0)) == "PoweredRank(power=0)"
 
 
 def test_measures_are_equal_only_when_their_names_are() -> None:

@@ -1,4 +1,7 @@
-"""The mkdocs hooks: the pages of measures in the navigation, fresh output in every page, a warning where the committed page differs, links to files outside docs."""
+"""The mkdocs hooks: the pages of measures in the navigation, fresh output in every page, links to files outside docs.
+
+A committed page that differs from its fresh output is a warning.
+"""
 
 from __future__ import annotations
 

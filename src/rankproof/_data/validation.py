@@ -22,9 +22,17 @@ def checked_integer(name: str, value: Any, least: int | None = 1, most: int | No
 
 def checked_number(name: str, value: Any, low: float | None = None, high: float | None = None) -> float:
     """The value as a finite number within the bounds, which are included."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value) or not _within(value, low, high):
+    if isinstance(value, bool) or not isinstance(value, int | float) or not _is_finite(value) or not _within(value, low, high):
         raise UsageError(f"{name} is {for_message(str(value))}", fix=f"choose a number{_bounds(low, high, 'g')}")
-    return float(value)
+    # -0.0 becomes 0.0, so that equal numbers are written alike.
+    return float(value) + 0.0
+
+
+def _is_finite(value: float) -> bool:
+    try:
+        return math.isfinite(value)
+    except OverflowError:
+        return False
 
 
 def fields(value: Any, name: str = "fields") -> tuple[str, ...]:
@@ -73,12 +81,13 @@ def check_options(value: Any, more: Mapping[Any, Callable[[str, Any], Any]] | No
     for setting in settings_of(type(value)):
         given = getattr(value, setting.field)
         if not (given is None and setting.optional):
-            object.__setattr__(value, setting.field, _checked(setting, given, more or {}))
+            object.__setattr__(value, setting.field, checked_setting(setting, given, more))
 
 
-def _checked(setting: Setting, given: Any, more: Mapping[Any, Callable[[str, Any], Any]]) -> Any:
+def checked_setting(setting: Setting, given: Any, more: Mapping[Any, Callable[[str, Any], Any]] | None = None) -> Any:
+    """The value of a setting in its plain form; `more` has the checks of further types."""
     name, kind, option = setting.field, setting.type, setting.option
-    if kind in more:
+    if more and kind in more:
         return more[kind](name, given)
     if option.role == "fields":
         return fields(given, name)

@@ -14,7 +14,8 @@ import numpy as np
 
 from rankproof._align.hits import Hits, JudgedQueries
 from rankproof._data.arrays import FloatArray, IntArray
-from rankproof._data.validation import checked_choice
+from rankproof._data.validation import checked_choice, checked_setting
+from rankproof._registry import settings_of
 from rankproof._statistics.means import weighted_mean
 from rankproof.errors import UsageError, for_message
 from rankproof.measures._relevant import Ideal, SumParts
@@ -179,6 +180,7 @@ PARAMETER_CHECKS: dict[str, Callable[[object], Any]] = {
     "stop_words": _one_of("stop_words", "none", "english"),
     "model": _model,
 }
+"""The checks of the parameters that several measures have in common."""
 
 
 def format_parameter(value: object) -> str:
@@ -231,6 +233,9 @@ class Measure(ABC):
     names the parameter that trec_eval and ranx write after a dot or an underscore. `aliases` are the names of other tools,
     `alias_parameters` the parameters that an alias implies. `parity` names the tool that gives the same values to 1e-9.
     `additive` says that what a document adds depends on its own grade and rank alone.
+
+    A parameter that is not in PARAMETER_CHECKS is checked by its type and Option, as the settings of stages are:
+    `power: Annotated[float, Option("exponent of the rank", least=0)] = 1.0`.
     """
 
     name: ClassVar[str]
@@ -251,9 +256,12 @@ class Measure(ABC):
     advice: ClassVar[Advice | None] = None
 
     def __post_init__(self) -> None:
-        for one in fields(self):
-            if one.name in PARAMETER_CHECKS:
-                object.__setattr__(self, one.name, PARAMETER_CHECKS[one.name](getattr(self, one.name)))
+        for setting in settings_of(type(self)):
+            given, is_own = getattr(self, setting.field), bool(setting.option.description)
+            if setting.field in PARAMETER_CHECKS and not is_own:
+                object.__setattr__(self, setting.field, PARAMETER_CHECKS[setting.field](given))
+            elif not (given is None and setting.optional):
+                object.__setattr__(self, setting.field, checked_setting(setting, given))
 
     @abstractmethod
     def values(self, hits: Hits) -> FloatArray:
