@@ -40,10 +40,10 @@ def test_a_system_that_finds_but_ranks_low_has_a_problem_of_ranking() -> None:
 def test_a_value_within_sampling_error_of_a_threshold_is_described() -> None:
     table, _ = systems_tables(at_ranks(*(4,) * 71, *(None,) * 29))
     (row,) = table.records()
-    assert row["near thresholds"] == "Success@5 .710: .700 ± .090"
+    assert row["near thresholds"] == "Success@5 .710 vs .700 ± .090"
     assert table.sentences[-1] == (
         "The diagnosis is uncertain, because a value is within sampling error of its threshold: "
-        "one (Success@5 .710: .700 ± .090)."
+        "one (Success@5 .710 vs .700 ± .090)."
     )
     sure, _ = systems_tables(at_ranks(*(None,) * 40))
     assert sure.records()[0]["near thresholds"] is None
@@ -185,7 +185,7 @@ def test_an_experiment_with_one_system_has_its_tables_of_steps() -> None:
     assert moves.title == "Ranks of the 3 relevant documents against the baseline: n = 2 queries"
     assert moves.sentences == (
         "only has nDCG@10 .693; its best reranking has .807: 0.0 pp from a better order of judged documents, 11.3 pp by ranking"
-        " unjudged documents lower, which may be relevant, and 19.3 pp more only from better retrieval.",
+        " unjudged documents lower, which may be relevant. The other 19.3 pp need better retrieval.",
     )
     assert [(row["stage"], row["measures"], row["systems"]) for row in stages.records()] == [
         ("retrieval", "R@100", "only"),
@@ -204,7 +204,7 @@ def test_a_system_with_a_baseline_has_its_gain_and_the_last_one_its_upper_bound(
     gains = [(row["system"], row["baseline"], row["pp gained"], row["relative"]) for row in tables["gains"].records()]
     assert gains == [("first", None, None, None), ("second", "first", 25.0, 0.5)]
     assert tables["moves"].sentences[-1] == (
-        "second has RR@10 .750; its best reranking has 1.000: 25.0 pp from a better order, and 0.0 pp more only from better"
+        "second has RR@10 .750; its best reranking has 1.000: 25.0 pp from a better order. The other 0.0 pp need better"
         " retrieval."
     )
 

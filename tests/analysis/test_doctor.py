@@ -108,8 +108,8 @@ def test_a_check_without_what_it_needs_is_counted_and_never_called_clean() -> No
 
 def test_reversed_grades_have_the_numbers_of_each_system() -> None:
     words = sentence_of(broken("reversed-grades"), "reversed-grades")
-    assert "bm25 in 12 of 12 queries without a tie" in words
-    assert "dense in 12 of 12 queries" in words
+    assert "bm25 in 12 of 12 untied queries" in words
+    assert "dense in 12 of 12 untied queries" in words
 
 
 def test_one_system_in_the_right_order_clears_the_grades() -> None:

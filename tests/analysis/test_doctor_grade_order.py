@@ -61,7 +61,7 @@ def test_reversed_grades_count_queries_and_pairs() -> None:
     # 10 of the 11 decided queries are against, by 12 of 14 pairs; 10 - 1 is over 2.576 x sqrt(11) = 8.54.
     found = reversed_grades(example_input(*[[0, 1]] * 9, [0, 0, 1], [1, 0], [1, 0, 1]))
     assert (found.count, found.of) == (10, 11)
-    assert found.sentence.endswith("own in 10 of 11 queries without a tie, 86% of 14 pairs")
+    assert found.sentence.endswith("own in 10 of 11 untied queries and 86% of 14 pairs")
 
 
 def test_one_query_less_may_be_chance() -> None:
@@ -73,8 +73,8 @@ def test_zeros_on_top_are_distinguished_from_reversed_grades_by_twenty_pairs_in_
     # 0 2 1 1: three pairs with 0 above, two of 2 above 1. Ten such queries have 20 pairs of 2 and 1 in order, nine have 18.
     ten, nine = example_input(*[[0, 2, 1, 1]] * 10), example_input(*[[0, 2, 1, 1]] * 9)
     assert reversed_grades(ten).count == 0
-    assert zeros_on_top(ten).sentence.endswith("own in 10 of 10 queries without a tie, 100% of 30 pairs")
-    assert reversed_grades(nine).sentence.endswith("own in 9 of 9 queries without a tie, 60% of 45 pairs")
+    assert zeros_on_top(ten).sentence.endswith("own in 10 of 10 untied queries and 100% of 30 pairs")
+    assert reversed_grades(nine).sentence.endswith("own in 9 of 9 untied queries and 60% of 45 pairs")
     assert zeros_on_top(nine).count == 0
 
 

@@ -164,8 +164,8 @@ def test_overlapping_bounds_come_with_a_caveat() -> None:
     runs: dict[str, Scores] = {"a": {"q": {"x": 2.0, "d": 1.0}}, "b": {"q": {"x": 3.0, "y": 2.0, "d": 1.0}}}
     inputs = input_of({"q": {"d": 1}}, runs, ["RR"])
     sentences = audit_unjudged(inputs, find_unjudged(inputs)).sentences
-    assert sentences[0] == "By RR, a leads, but its bounds overlap those of 1 of 1 other system."
-    assert sentences[1].startswith("Bounds are per system:")
+    assert sentences[0] == "By RR, a leads, but its bounds overlap those of the other system."
+    assert sentences[1].startswith("Bounds are for each system alone:")
     for grades in ({"x": 1}, {"y": 1}, {"x": 1, "y": 1}):
         means = evaluate({"q": {"d": 1, **grades}}, runs, "RR").means
         assert means["b"]["RR"] <= means["a"]["RR"]

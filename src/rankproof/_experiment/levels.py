@@ -24,7 +24,7 @@ from rankproof.stages._base import Stage
 from rankproof.stages._chunked import Chunked
 from rankproof.stages._chunking import DOCUMENT
 
-CHUNKS_JUDGED_NOTE = "chunks are judged as the dataset judges them"
+CHUNKS_JUDGED_NOTE = "the judgements of the dataset grade chunks"
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -184,7 +184,7 @@ def column_name(measure: str) -> str:
 
 _INCONCLUSIVE_NOTES = {
     "none": "untrained: not usable to compare tokenizers",
-    "language model": "not trained for retrieval, so its values do not compare tokenizers",
+    "language model": "not trained for retrieval: not usable to compare tokenizers",
 }
 _CAUTION_NOTES = {"unknown": "unknown whether it was trained for retrieval"}
 

@@ -265,9 +265,9 @@ class WordF1(TextMeasure):
     name = "F1"
     title = "F1 of an answer's words"
     definition = (
-        "2 shared / (words of the answer + words of the reference), the best over references. 'bag': words normalised as for EM,"
-        " with repetitions; two empty texts score 1. 'set': distinct words in lower case without"
-        " punctuation, with articles; empty scores 0. stop_words='english' leaves out Lucene's list."
+        "2 x shared words / (words of the answer + words of the reference), for the best reference. tokens='bag': words"
+        " normalised as for EM, repeated words count; two empty texts score 1. tokens='set': distinct words in lower case,"
+        " without punctuation but with articles; an empty text scores 0. stop_words='english' ignores Lucene's stop words."
         " In scripts without spaces every character is a word."
     )
     source = "'bag': Rajpurkar et al. 2016 (SQuAD)"

@@ -13,7 +13,7 @@ from rankproof._analysis.audit.unjudged import UnjudgedDocuments, top_grade
 from rankproof._analysis.values import TIE_TOLERANCE, measure_result, query_counts
 from rankproof._data.arrays import FloatArray, IntArray
 from rankproof._data.table import CellValue, Column, Table, TableSummary
-from rankproof._data.text import format_difference
+from rankproof._data.text import format_difference, pluralise
 from rankproof.errors import UsageError, for_message
 from rankproof.measures._base import BinaryMeasure, Measure
 
@@ -191,7 +191,7 @@ def _sentences(possible: _PossibleChanges, order: list[int]) -> tuple[str, ...]:
         else f"{best} would still lead by {format_difference(lead)}"
     )
     after = "they would tie" if abs(lead) <= TIE_TOLERANCE else after
-    return (what, f"{now}; with the grades that favour {next_one} most on {len(helpful)} listed pairs, {after}.")
+    return (what, f"{now}; if {pluralise(len(helpful), 'listed pair')} had the grade that favours {next_one} most, {after}.")
 
 
 def _lead_after(possible: _PossibleChanges, systems: tuple[int, int], grades: dict[tuple[str, str], int]) -> float:

@@ -183,7 +183,7 @@ def _verdict(rows: list[ToolValue]) -> list[str]:
 def _without_winner(rows: list[ToolValue]) -> str:
     """How many conventions have no winner, and why."""
     refused = sum(None in row.values for row in rows)
-    counts = {"with a refused run": refused, "with undefined ties": len(rows) - refused}
+    counts = {"where the tool rejects the run": refused, "where ties are undefined": len(rows) - refused}
     reasons = ", ".join(f"{count} more {why}" for why, count in counts.items() if count)
     return f" ({reasons})" if reasons else ""
 

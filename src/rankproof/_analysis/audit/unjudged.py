@@ -22,7 +22,6 @@ from rankproof._analysis.values import (
 )
 from rankproof._data.arrays import BoolArray, FloatArray, IntArray
 from rankproof._data.table import Column, Table, TableSummary
-from rankproof._data.text import pluralise
 from rankproof._evaluation.result import MeasureResult
 from rankproof._evaluation.unjudged import value_bounds
 from rankproof.errors import for_message
@@ -244,7 +243,7 @@ _COLUMNS = (
     Column("lowest", "value", "by any grades of the unjudged documents that a system here retrieved"),
     Column("highest", "value", "by any grades of the unjudged documents that a system here retrieved"),
 )
-_BOUNDS_NOTE = "Bounds are per system: since systems share documents, not all overlaps can occur."
+_BOUNDS_NOTE = "Bounds are for each system alone: where they overlap, the order need not change, as systems share documents."
 
 
 @dataclass(frozen=True, slots=True)
@@ -314,7 +313,7 @@ def _leads(rows: list[_UnjudgedRow]) -> list[str]:
 def _lead(best: list[_UnjudgedRow], others: list[_UnjudgedRow]) -> str:
     names = " and ".join(for_message(row.system) for row in best)
     overlapping = _overlapping(best, others)
-    those = f"{overlapping} of {pluralise(len(others), 'other system')}"
+    those = "the other system" if len(others) == 1 else f"{overlapping} of {len(others)} other systems"
     if len(best) > 1:
         return f"{names} tie at {best[0].value:.4f}" + (f", and their bounds overlap those of {those}" if overlapping else "")
     if overlapping:

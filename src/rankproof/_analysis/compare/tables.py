@@ -133,7 +133,7 @@ DETAILS = (
     Column("needed", "count", "queries needed for 80% power at the observed difference"),
     Column("n", "count", "queries"),
     Column("verdict"),
-    Column("exploratory", "flag", "whether another measure decides"),
+    Column("exploratory", "flag", "whether the measure is not the one that decides"),
 )
 
 

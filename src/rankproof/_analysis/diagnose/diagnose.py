@@ -24,8 +24,8 @@ from rankproof.measures._parse import parse_measure
 FIRST, FEW, TEN, FIRST_HIT = "Success@1", "Success@5", "Success@10", "RR@10"
 RULE_MEASURES = (FIRST, FEW, TEN, FIRST_HIT)
 _TUTORIAL = "Retrieval Metrics Tutorial"
-_BANDS = "thresholds: its bands"
-_BOTH_BANDS = f"{_BANDS}, and those of the Hybrid RAG System with Automated Evaluation for MRR"
+_BANDS = "with its thresholds"
+_BOTH_BANDS = f"{_BANDS}, for RR those of the Hybrid RAG System with Automated Evaluation"
 GUIDELINES = f"{_TUTORIAL}, diagnostic guidelines; {_BANDS}"
 WITH_RAG_BANDS = f"{_TUTORIAL}, diagnostic guidelines; {_BOTH_BANDS}"
 
@@ -160,7 +160,7 @@ class NearThreshold:
     within: float
 
     def __str__(self) -> str:
-        return f"{self.measure} {format_value(self.value)}: {format_value(self.bound)} ± {format_value(self.within)}"
+        return f"{self.measure} {format_value(self.value)} vs {format_value(self.bound)} ± {format_value(self.within)}"
 
 
 def near_thresholds(values: Mapping[str, float], n: int) -> tuple[NearThreshold, ...]:

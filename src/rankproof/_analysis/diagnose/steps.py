@@ -264,7 +264,8 @@ def _describe_moves(system_run: SystemRun, baseline: str, moves: RankMoves, cuto
     order = f"promotes {moves.promoted} relevant documents and demotes {moves.demoted}"
     if system_run.kind == "rerank" and not moves.found and not moves.lost:
         return f"{for_message(system_run.name)} reranks {for_message(baseline)}: it {order}; {top}."
-    changed = f"finds {moves.found} relevant documents that {for_message(baseline)} misses, and misses {moves.lost} that it finds"
+    other = for_message(baseline)
+    changed = f"finds {moves.found} relevant documents that {other} misses, and loses {moves.lost} that {other} finds"
     return f"{for_message(system_run.name)} {changed}; it {order} among those that both find; {top}."
 
 
@@ -275,5 +276,5 @@ def _describe_upper_bounds(inputs: AnalysisInput, measure: str, means: Mapping[s
     order, more = upper_bound.describe_order(last, means[last]), Gain(upper_bound.ideal, bound).points
     return [
         f"{for_message(last)} has {measure} {format_value(means[last])}; its best reranking has {format_value(bound)}:"
-        f" {order}, and {more:.1f} pp more only from better retrieval."
+        f" {order}. The other {more:.1f} pp need better retrieval."
     ]

@@ -110,4 +110,4 @@ def _has_grades_in_order(levels: IntArray) -> bool:
 def _fault(name: str, right: IntArray, wrong: IntArray) -> SystemFault:
     against, decided = int(np.sum(wrong > right)), int(np.sum(wrong != right))
     share, pairs = wrong.sum() / (wrong.sum() + right.sum()), int(wrong.sum() + right.sum())
-    return SystemFault(name, against, decided, f"in {against} of {decided} queries without a tie, {share:.0%} of {pairs} pairs")
+    return SystemFault(name, against, decided, f"in {against} of {decided} untied queries and {share:.0%} of {pairs} pairs")
