@@ -233,7 +233,7 @@ def test_an_interval_without_0_beside_a_verdict_of_not_significant_is_explained(
 def test_a_difference_outside_0_to_1_is_not_in_percentage_points() -> None:
     values = {"a": {"DCG@10": (BASE * 9 + 2).tolist()}, "b": {"DCG@10": (BASE * 9).tolist()}}
     (sentence,) = table_of(compare(result_of(values), **FAST), "verdicts").sentences
-    assert "b in DCG@10: +2.0000 (no interval, as every query differs by the same amount, " in sentence
+    assert "b in DCG@10: +2.0000 (no interval because every query differs by the same amount, " in sentence
     assert "pp" not in sentence
 
 
@@ -281,7 +281,7 @@ def test_few_queries_that_differ_are_counted_and_have_no_interval(interval: Any)
     values = {"a": {"RR": base.tolist()}, "b": {"RR": np.where(np.arange(60) < 9, base / 2, base).tolist()}}
     tables = compare(result_of(values), interval=interval, **FAST)
     assert row_of(tables, "RR", "a", "b")["interval"] is None
-    assert "(no interval, as only 9 queries differ, p = " in table_of(tables, "verdicts").sentences[0]
+    assert "(no interval because only 9 queries differ, p = " in table_of(tables, "verdicts").sentences[0]
 
 
 def test_no_resample_is_drawn_unless_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -55,7 +55,9 @@ def test_every_pair_is_a_sentence_on_demand(capsys: pytest.CaptureFixture[str], 
     out, _ = shown(capsys, *files, "-m", "RR", "--details", *QUICK)
     assert "is better than" not in plain
     assert "first is better than third in RR: +77.50 pp (95% interval " in out
-    assert "No significant difference between first and second in RR: +2.50 pp (no interval, as only 2 queries differ, " in out
+    assert (
+        "No significant difference between first and second in RR: +2.50 pp (no interval because only 2 queries differ, " in out
+    )
     assert "p t-test" in out
     assert "seed 0" in out
 

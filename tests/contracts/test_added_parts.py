@@ -172,7 +172,7 @@ def test_explain_takes_a_score_of_the_added_method_apart() -> None:
     system_runs = tuple(replace(rung, stage=stage) for rung, stage in zip(results.system_runs, [*stages, whole], strict=True))
     table = explain_score(input_from_results(replace(results, system_runs=system_runs)), "both", "q1", "d2")
     assert [row["points"] for row in table.records()] == [0.25, 1.0]
-    assert table.sentences[0].startswith("zz-test adds the contributions in this order x 2 rankings that have it: 2.5")
+    assert table.sentences[0].startswith("zz-test: the contributions, times 2 rankings with the document, are 2.5")
     assert next(column for column in table.columns if column.name == "points").about == "zz-test adds 1 / rank²"
 
 

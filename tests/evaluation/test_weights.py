@@ -166,7 +166,7 @@ def test_weights_are_read_from_queries(tmp_path: Path) -> None:
         ("q1\t1\t3\n", "weights.txt:1: 3 columns where weights have 2 (query weight); "),
         ("q1\t1\nq1\t2\n", "weights.txt:2: query q1 occurs twice (first at an earlier line); "),
         ("\n# none\n", "weights.txt: no rows, only blank lines or comments; "),
-        ('{"_id": "q1", "text": "a", "weight": 2}\n{"_id": "q2", "text": "b"}\n', "weights.txt:2: query q2 has no weight, and "),
+        ('{"_id": "q1", "text": "a", "weight": 2}\n{"_id": "q2", "text": "b"}\n', "weights.txt:2: query q2 has no weight, but "),
         ('{"_id": "q1", "text": "a", "weight": "2"}\n', "weights.txt:1: weight 2 of query q1 is not a number above 0; "),
         ('{"_id": "q1", "text": "a", "weight": null}\n', "weights.txt:1: weight None of query q1 is not a number above 0; "),
         ('{"_id": "q1", "text": "a"}\n', "weights.txt:1: query q1 has no weight"),

@@ -20,13 +20,13 @@ COUNT = 20
 STAGES: dict[str, tuple[Stage, str]] = {
     "pairs": (
         Rerank(BM25(), CrossEncoderScorer(SharedWords(max_words=2))),
-        "400 pairs of query and passage are longer than the model reads",
+        "400 pairs of query and passage are longer than the model's limit",
     ),
-    "maxsim": (Rerank(BM25(), MaxSim(HashedWords(max_words=2))), "20 of 20 passages (100%) are longer than the model reads"),
-    "dense": (Dense(HashedWords(max_words=2)), "20 of 20 passages (100%) are longer than the model reads"),
+    "maxsim": (Rerank(BM25(), MaxSim(HashedWords(max_words=2))), "20 of 20 passages (100%) are longer than the model's limit"),
+    "dense": (Dense(HashedWords(max_words=2)), "20 of 20 passages (100%) are longer than the model's limit"),
     "dense queries": (
         Dense(HashedWords(max_words=1)),
-        "20 of 20 queries (100%) are longer than the model reads and were truncated",
+        "20 of 20 queries (100%) are longer than the model's limit and were truncated",
     ),
     "maxsim queries": (Rerank(BM25(), MaxSim(HashedWords(max_words=1))), "20 of 20 queries (100%) are longer than the model"),
 }

@@ -118,10 +118,10 @@ def test_an_exception_names_the_query_and_its_grades() -> None:
 @pytest.mark.parametrize(
     ("make", "what"),
     [
-        (lambda: from_function(lambda grades, ideal: 0.0), "has no name"),
+        (lambda: from_function(lambda grades, ideal: 0.0), "has no valid name"),
         (lambda: from_function(first_best, name="nDCG"), "is the name of a measure of rankproof"),
         (lambda: from_function(first_best, name="map"), "is the name of a measure of rankproof"),
-        (lambda: from_function(first_best, name="a b"), "has no name"),
+        (lambda: from_function(first_best, name="a b"), "has no valid name"),
         (lambda: from_function(first_best, range=(1, 0)), "is not an interval"),
         (lambda: from_function(3), "is not a function"),  # type: ignore[call-overload]
         (lambda: parse_measure("json:nothing"), "json:nothing has no such name"),

@@ -263,11 +263,11 @@ TRAIN_AGAIN = "train it again with: rankproof tokenizers train"
 WRONG_FILES: dict[str, tuple[Callable[[Path], Any], str]] = {
     "no metadata file": (
         lambda f: (f / "checkpoint.json").unlink(),
-        ": no checkpoint.json; give a folder that rankproof tokenizers train wrote",
+        ": no checkpoint.json; specify a folder written by rankproof tokenizers train",
     ),
     "no weights": (
         lambda f: (f / "model.safetensors").unlink(),
-        ": no model.safetensors; give a folder that rankproof tokenizers train wrote",
+        ": no model.safetensors; specify a folder written by rankproof tokenizers train",
     ),
     "no tokenizer": (lambda f: (f / "tokenizer.json").unlink(), ": tokenizer.json: file not found"),
     "truncated metadata": (lambda f: _cut(f / "checkpoint.json", 0.5), "/checkpoint.json: not JSON"),

@@ -97,7 +97,7 @@ def test_truncated_and_empty_passages_are_noted_also_for_cached_vectors() -> Non
         searcher = stage.build(context)
         assert searcher.facts()["truncated_passages"] == 1
         assert list(searcher.notes()) == [
-            "1 of 4 passages (25%) are longer than the model reads and were truncated",
+            "1 of 4 passages (25%) are longer than the model's limit and were truncated",
             "1 passages are empty; their score is 0 for every query",
         ]
 

@@ -112,7 +112,7 @@ def test_late_interaction_stores_int8_vectors_and_needs_token_vectors() -> None:
     for _ in range(2):
         scorer = MaxSim(HashedWords(max_words=2)).build(context)
         assert scorer.cost().bytes == scorer.facts()["token_vectors"] * (32 + 4)
-        assert list(scorer.notes()) == ["2 of 6 passages (33%) are longer than the model reads and were truncated"]
+        assert list(scorer.notes()) == ["2 of 6 passages (33%) are longer than the model's limit and were truncated"]
         assert scorer.scores(Query("q", "apple"), ["d6"]).tolist() == [0.0]
         assert scorer.scores(Query("q", ""), ["d1"]).tolist() == [0.0]
     assert keep.made == 1

@@ -26,7 +26,7 @@ class SystemTable:
     stage: Annotated[str, Option("the kind of system")]
     hidden: Annotated[bool, Option("true for a system that is only an input of others, without results (default: false)")] = False
     cost: Annotated[
-        float | None, Option("what the system costs, in any unit (default: the money of its calls, else its latency)")
+        float | None, Option("what the system costs, in any unit (default: the price of its LLM calls, else its latency)")
     ] = None
 
 

@@ -141,7 +141,7 @@ class BlockOutput:
             pluralise(pairs, "pair of query and passage", "pairs of query and passage"): pairs,
         }
         cut = (
-            f"{what} {'is' if found == 1 else 'are'} longer than the model reads and {'was' if found == 1 else 'were'} truncated"
+            f"{what} {'is' if found == 1 else 'are'} longer than the model's limit and {('was', 'were')[found > 1]} truncated"
             for what, found in truncated.items()
             if found
         )

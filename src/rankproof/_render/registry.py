@@ -37,7 +37,7 @@ EXPORT_FORMATS: Registry[ExportFormat] = Registry(
         Component("json", f"{_EXPORTS}:JSON", "as result.json, with the values of each query"),
         Component("markdown", f"{_EXPORTS}:MARKDOWN", "the systems and their significant differences", aliases=("md",)),
         Component("latex", f"{_EXPORTS}:LATEX", "a table for a paper", aliases=("tex",)),
-        Component("junit", f"{_EXPORTS}:JUNIT", "a test case for each system and measure, for a build server", aliases=("xml",)),
+        Component("junit", f"{_EXPORTS}:JUNIT", "a test case for each system and measure, for CI", aliases=("xml",)),
         Component("parquet", f"{_EXPORTS}:PARQUET", "every number, one per row"),
     ),
 )

@@ -77,7 +77,7 @@ class GeometricMeanAP(BinaryMeasure):
         "ordering",
         "the worst queries matter most: one query near 0 lowers it strongly.",
         "many queries retrieve nothing relevant: the value then depends mostly on the floor of 0.00001."
-        " rankproof compare leaves it out, because differences per query would be of ln AP, not of GMAP.",
+        " rankproof compare leaves it out, because it compares arithmetic means only.",
     )
     summary = "geometric"
 

@@ -121,7 +121,7 @@ def vector_notes(vectors: PassageVectors) -> list[str]:
 
 def truncation_note(cut: int, count: int) -> str:
     """A note on truncated passages."""
-    return f"{cut} of {count} passages ({cut / count:.0%}) are longer than the model reads and were truncated"
+    return f"{cut} of {count} passages ({cut / count:.0%}) are longer than the model's limit and were truncated"
 
 
 def _nonempty_rows(vectors: PassageVectors) -> Matrix:

@@ -136,7 +136,7 @@ _COLUMNS = (
     Column("query"),
     Column("document"),
     Column("could change", "value", "largest possible change of a difference between two systems' means"),
-    Column("with grade", "count", "the grade with the largest change"),
+    Column("with grade", "count", "the grade that causes the largest change"),
     Column("for", about="the system that gains most"),
     Column("against", about="the system that gains least"),
     Column("new winner", "flag", "whether a grade of this pair alone makes another system the best"),

@@ -54,7 +54,7 @@ def _interval(observed: ObservedDifference, options: CompareOptions) -> str:
     if observed.interval is None:
         wins, losses = observed.differences.wins, observed.differences.losses
         few = f"only {pluralise(wins + losses, 'query differs', 'queries differ')}"
-        return f"no interval, as {few if wins + losses < MIN_DIFFERENT else 'every query differs by the same amount'}"
+        return f"no interval because {few if wins + losses < MIN_DIFFERENT else 'every query differs by the same amount'}"
     low, high = (format_points(end, observed.measure).removesuffix(" pp") for end in observed.interval)
     return f"{options.percent} interval {low} to {high}"
 

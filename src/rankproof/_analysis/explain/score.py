@@ -73,9 +73,9 @@ def _fused_score(inputs: AnalysisInput, system_run: SystemRun, query: str, doc: 
         rows.append((identity["kind"] if part is None else part.name, *row))
         total += row[-1] if isinstance(row[-1], float) else 0.0
     found = sum(row[1] is not None for row in rows)
-    times = f" x {found} rankings that have it" if method.times_found else ""
+    times = f", times {found} rankings with the document, are" if method.times_found else " add up to"
     total *= found if method.times_found else 1
-    sentences = [f"{method.name} adds the contributions in this order{times}: {total:.6f}; the run has {facts['score']:.6f}."]
+    sentences = [f"{method.name}: the contributions{times} {total:.6f}; the run has {facts['score']:.6f}."]
     if unknown:
         sentences.append(f"{unknown} of the fused rankings are not systems of this folder, so their contribution is unknown.")
     return Table(

@@ -51,8 +51,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--by", metavar="FIELD", help="segments by this field of the queries, length or relevant (default: category)"
     )
-    group.add_argument("--system", metavar="NAME", help="system of the differences (default: the best)")
-    group.add_argument("--against", metavar="NAME", help="baseline of the differences (default: that of the system)")
+    group.add_argument("--system", metavar="NAME", help="system of the plot `differences` (default: the best)")
+    group.add_argument("--against", metavar="NAME", help="what to compare it with (default: the baseline of the system)")
     how = parser.add_argument_group("output")
     how.add_argument(
         "-o",

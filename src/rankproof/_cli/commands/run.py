@@ -17,7 +17,7 @@ from rankproof._cli.options import add_decision_options, decision_options
 from rankproof._cli.output import note_lines
 from rankproof._cli.parser import unknown_name_error
 from rankproof._cli.terminal import Terminal
-from rankproof.errors import UsageError, escape_invisible
+from rankproof.errors import UsageError, escape_invisible, for_message
 
 if TYPE_CHECKING:
     from rankproof._analysis.compare.comparison import Comparison
@@ -185,6 +185,9 @@ def _read(path: str) -> Experiment:
 
     if not path:
         raise UsageError("the experiment file has no name", fix="specify it, or leave it out to run the default systems")
+    if os.path.isdir(path):
+        name = for_message(path)
+        raise UsageError(f"{name} is a folder, not an experiment file", fix=f"for a dataset, use --dataset {name}")
     return read_experiment(path)
 
 

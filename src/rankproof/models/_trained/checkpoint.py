@@ -144,7 +144,7 @@ def open_checkpoint(folder: str | Path) -> Checkpoint:
     path = _absolute_folder(folder)
     for name in (METADATA_FILE, CHECKPOINT_WEIGHTS):
         if not (path / name).is_file():
-            raise InputError(f"no {name}", source=str(path), fix="give a folder that rankproof tokenizers train wrote")
+            raise InputError(f"no {name}", source=str(path), fix="specify a folder written by rankproof tokenizers train")
     document = _read_document(path / METADATA_FILE)
     shape = _read_shape(path / METADATA_FILE, document.get("shape"))
     metadata = document.get("metadata")

@@ -118,7 +118,7 @@ _NUMBERS_VERSION = 1
 class TrainedEncoder:
     """A trained encoder by its folder; the device is part of its identity because the last bits differ, the folder is not."""
 
-    source: Annotated[str, Option("a folder that rankproof tokenizers train wrote", role="source")] = field(
+    source: Annotated[str, Option("a folder written by rankproof tokenizers train", role="source")] = field(
         metadata=NOT_IN_IDENTITY
     )
     device: Annotated[DeviceName, Option("where the network runs: cpu or cuda")] = "cpu"
@@ -126,7 +126,7 @@ class TrainedEncoder:
 
     def __post_init__(self) -> None:
         if not isinstance(self.source, str) or not self.source or "\0" in self.source:
-            raise UsageError(f"{self.source!r} is not a checkpoint", fix="give a folder that rankproof tokenizers train wrote")
+            raise UsageError(f"{self.source!r} is not a checkpoint", fix="specify a folder written by rankproof tokenizers train")
         check_options(self)
 
     def load(self, *, threads: int = 1) -> LoadedTrainedEncoder:

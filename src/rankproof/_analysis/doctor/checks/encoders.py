@@ -105,7 +105,7 @@ def collapsed(inputs: DoctorInput) -> CheckResult:
     "untrained-encoder",
     "severe",
     "encoders with untrained weights",
-    advice="load trained weights: the values say nothing about tokenization or architecture",
+    advice="load trained weights; results with random weights say nothing about the tokenizer or architecture",
     broken=lambda example: example.with_facts(model={**example.facts["model"], "training": "none"}),
 )
 def untrained(inputs: DoctorInput) -> CheckResult:
