@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -56,7 +57,10 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     Path("one.run").write_text("".join(f"{query} Q0 {doc} 0 {9 - at} t\n" for query in queries for at, doc in enumerate(docs)))
     bm25 = BM25()
     systems: dict[str, Stage] = {"bm25": bm25, "other": BM25(k1=2.0), "says": ExtractAnswer(bm25)}
-    save_results(run_experiment(Experiment(systems, dataset="data"), RunOptions(cache=None)), "results")
+    experiment = Experiment(systems, dataset="data")
+    save_results(run_experiment(experiment, RunOptions(cache=None)), "results")
+    save_results(run_experiment(replace(experiment, name="second"), RunOptions(cache=None)), "second")
+    save_results(run_experiment(replace(experiment, name="judged", judged_only=True), RunOptions(cache=None)), "judged")
     return tmp_path
 
 
@@ -73,13 +77,54 @@ def test_every_verb_with_values_says_that_few_documents_are_judged(
     assert all(words in said for words in NOTE)
 
 
-@pytest.mark.parametrize("page", ["/", "/r/1"])
+@pytest.mark.parametrize("verb", WITH_VALUES)
+def test_every_verb_says_that_only_judged_documents_are_measured(
+    verb: str, files: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["judged" if word == "results" else word for word in WITH_VALUES[verb]]
+    assert main([verb, *words, *(["-J"] if "judged" not in words else [])]) == 0
+    said = capsys.readouterr().err.replace("\n", " ")
+    assert "judged documents only; unjudged documents are removed from the rankings" in said
+    assert "Judged@10" not in said
+
+
+def test_baselines_say_it_of_the_systems_that_they_run(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["baselines", "qrels.txt", "one.run", "--dataset", "data"]) == 0
+    said = capsys.readouterr().err.replace("\n", " ")
+    assert "full-text BM25: Judged@10 is 10%" in said or "all systems: Judged@10 is 10%" in said
+
+
+@pytest.mark.parametrize("page", ["/", "/r/1", "/r/1/compare/2"])
 def test_the_pages_of_serve_say_it_too(page: str, files: Path) -> None:
-    with serving([files / "results"]) as visitor:
+    with serving([files / "results", files / "second"]) as visitor:
         shown = visitor.enter().get(page).text
     assert all(words in shown for words in NOTE)
 
 
-def test_without_unjudged_documents_there_is_no_note(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["eval", "qrels.txt", "one.run", "-J"]) == 0
-    assert capsys.readouterr().err == ""
+@pytest.mark.parametrize("page", ["/", "/r/1"])
+def test_the_pages_of_serve_say_that_only_judged_documents_are_measured(page: str, files: Path) -> None:
+    with serving([files / "judged"]) as visitor:
+        shown = visitor.enter().get(page).text
+    assert "judged documents only" in shown
+    assert "Judged@10 is" not in shown
+
+
+@pytest.mark.parametrize("verb", ["compare", "run"])
+def test_few_judged_documents_and_ties_of_many_systems_fit_ten_lines(
+    verb: str, files: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    many = "".join(f'[systems.a-long-name-{at}]\nstage = "bm25"\nk1 = {1 + at / 10}\n' for at in range(8))
+    Path("many.toml").write_text(f'dataset = "data"\n{many}')
+    Path("data/qrels.tsv").write_text("query-id\tcorpus-id\tscore\n" + "".join(f"q{at}\td{at + 1}\t1\n" for at in range(4)))
+    assert main(["run", "many.toml", "--no-cache", "-o", "many"]) == 0
+    said = capsys.readouterr().err
+    if verb == "compare":
+        assert main(["compare", "many"]) == 0
+        said = capsys.readouterr().err
+    lines = said[said.index("note: ") :].partition("results saved")[0].splitlines()
+    assert len(lines) <= 10
+    assert max(map(len, lines)) <= 80
+    shown = " ".join(lines)
+    assert "Judged@10 is 10%" in shown
+    assert "by the order of ties" in shown

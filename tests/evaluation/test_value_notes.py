@@ -13,7 +13,7 @@ import rankproof as rp
 from rankproof._analysis.audit.ties import tie_report
 from rankproof._analysis.audit.unjudged import bounds_of, find_unjudged
 from rankproof._analysis.values import all_hits, ranked_lists
-from rankproof._evaluation.notes import FEW_JUDGED, TIED_SCORES, value_notes
+from rankproof._evaluation.notes import FEW_JUDGED, JUDGED_ONLY, TIED_SCORES, value_notes
 from rankproof._evaluation.ties import value_range
 from rankproof._evaluation.unjudged import own_bounds
 from rankproof.measures import Measure, parse_measure
@@ -80,7 +80,7 @@ def test_fewer_than_80_percent_of_the_top_10_judged_is_noted(judged: int, is_not
         (note,) = notes
         assert note.count == 10 - judged
         assert note.text == f"Judged@10 is {judged}0%, so P@10 is between 0.{judged}000 and 1.0000; {ADVICE}"
-    assert rp.evaluate(qrels, run, "P@10", judged_only=True).notes["run"] == ()
+    assert [note.code for note in rp.evaluate(qrels, run, "P@10", judged_only=True).notes["run"]] == [JUDGED_ONLY]
 
 
 def test_missing_queries_are_no_unjudged_documents() -> None:

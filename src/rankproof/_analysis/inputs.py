@@ -132,6 +132,14 @@ def reevaluated(inputs: AnalysisInput, measures: MeasuresLike, options: Evaluate
     return replace(inputs, result=result, rel=options.rel, read_options=options.read_options, skip_missing=options.skip_missing)
 
 
+def whole_rankings(inputs: AnalysisInput) -> AnalysisInput:
+    """The input with its unjudged documents, evaluated again if they were removed."""
+    if not inputs.read_options.judged_only:
+        return inputs
+    read_options = replace(inputs.read_options, judged_only=False)
+    return reevaluated(inputs, None, replace(inputs.options, read_options=read_options))
+
+
 def input_from_results(results: ExperimentResult) -> AnalysisInput:
     """An input from the results of an experiment."""
     return AnalysisInput(
@@ -141,6 +149,7 @@ def input_from_results(results: ExperimentResult) -> AnalysisInput:
         runs={system_run.name: system_run.run for system_run in results.system_runs},
         result=results.result,
         rel=results.rel,
+        read_options=ReadOptions(judged_only=results.judged_only),
         texts=results.texts,
         snippets=results.snippets,
         system_runs=results.system_runs,
@@ -209,6 +218,10 @@ def _check_same_data(first: AnalysisInput, other: AnalysisInput) -> None:
         )
     if first.rel != other.rel:
         raise UsageError(f"{names} were evaluated with --rel {first.rel} and {other.rel}", fix="pass one --rel for both")
+    if first.read_options.judged_only != other.read_options.judged_only:
+        with_it, without = sorted((first, other), key=lambda one: not one.read_options.judged_only)
+        only = f"{for_message(with_it.name)} was evaluated with -J (judged documents only)"
+        raise UsageError(f"{only}, {for_message(without.name)} without it", fix="pass -J for both")
     if first.result.queries != other.result.queries:
         raise UsageError(f"{names} were run on different queries", fix="run both on the same queries")
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Unpack
 
 from rankproof._analysis.compare.comparison import Comparison, compare_inputs
 from rankproof._analysis.compare.pairs import CompareOptions, Test
-from rankproof._analysis.inputs import AnalysisInput, checked_system, set_corpus_size
+from rankproof._analysis.inputs import AnalysisInput, checked_system, set_corpus_size, whole_rankings
 from rankproof._api.inputs import DataLike, GroupsLike, analysis_input, groupings
 from rankproof._api.values import Audit, Diagnosis, Segments
 from rankproof._data.table import Table
@@ -98,6 +99,9 @@ def audit(
 FEW_PAIRS = 5
 
 
+WHOLE_RANKINGS_NOTE = "the tables on unjudged documents are of the whole rankings, which have these documents"
+
+
 def audit_tables(inputs: AnalysisInput, *, tools: bool, ties: bool, unjudged: bool, pairs: int | None) -> list[Table]:
     """The chosen tables of the audit, or all; `pairs` is the number of pairs to judge next."""
     from rankproof._analysis.audit.judge_next import has_pair_changes, judge_next
@@ -111,13 +115,15 @@ def audit_tables(inputs: AnalysisInput, *, tools: bool, ties: bool, unjudged: bo
     if ties or everything:
         tables.append(audit_ties(inputs))
     if unjudged or pairs or everything:
-        found = find_unjudged(inputs)
-        if unjudged or everything:
-            tables += [audit_unjudged(inputs, found), audit_pool(inputs, found)]
+        whole = whole_rankings(inputs)
+        found = find_unjudged(whole)
+        about = [audit_unjudged(whole, found), audit_pool(whole, found)] if unjudged or everything else []
         measures = inputs.result.systems[0].measures
         first = [name for name, one in measures.items() if pairs or has_pair_changes(one.measure)][:1]
         if pairs or everything:
-            tables += [judge_next(found, name, pairs or FEW_PAIRS) for name in first]
+            about += [judge_next(found, name, pairs or FEW_PAIRS) for name in first]
+        notes = () if whole is inputs else (WHOLE_RANKINGS_NOTE,)
+        tables += [replace(table, notes=(*table.notes, *notes)) for table in about]
     return tables
 
 

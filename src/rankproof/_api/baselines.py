@@ -43,16 +43,20 @@ def baselines(
     inputs = set_corpus_size(analysis_input(data, runs, measures, options), documents)
     texts = None if dataset is None else dataset_of(dataset)
     profiles = list(builtin_profiles().values())
-    return Baselines(tuple(baseline_tables(inputs, texts, profiles, all_measures=measures is not None)))
+    inputs, references = with_references(inputs, texts)
+    return Baselines(tuple(baseline_tables(inputs, references, profiles, all_measures=measures is not None)))
+
+
+def with_references(inputs: AnalysisInput, dataset: Dataset | None) -> tuple[AnalysisInput, Mapping[str, str]]:
+    """The input and the names of its BM25 systems by role; with a dataset, those that are missing are run on it and added."""
+    known = reference_systems(inputs)
+    return (inputs, known) if dataset is None else _add_reference_systems(inputs, known, dataset)
 
 
 def baseline_tables(
-    inputs: AnalysisInput, dataset: Dataset | None, profiles: Sequence[BandProfile], *, all_measures: bool
+    inputs: AnalysisInput, references: Mapping[str, str], profiles: Sequence[BandProfile], *, all_measures: bool
 ) -> list[Table]:
     """The tables of baselines and bands; without `all_measures`, of the usual measures."""
-    references = reference_systems(inputs)
-    if dataset is not None:
-        inputs, references = _add_reference_systems(inputs, references, dataset)
     tables = make_tables(inputs, list(inputs.result.systems[0].measures) if all_measures else None, references)
     bands = (bands_table(inputs, profile, references) for profile in profiles)
     return [*tables, *(table for table in bands if table is not None)]

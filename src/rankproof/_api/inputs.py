@@ -92,7 +92,7 @@ def _one_input(data: Any, measures: MeasuresLike, options: EvaluateArguments) ->
         inputs = input_from_results(results)
     if measures is None and not options:
         return inputs
-    known: EvaluateArguments = {"rel": inputs.rel}
+    known: EvaluateArguments = {"rel": inputs.rel, "judged_only": inputs.read_options.judged_only}
     return reevaluated(inputs, measures, make_evaluate_options(**(known | options)))
 
 

@@ -45,12 +45,16 @@ def run(
     options: RunOptions | None = None,
     *,
     dataset: Any = None,
+    judged_only: bool = False,
 ) -> ExperimentResult:
     """Runs and evaluates every system of an experiment.
 
     `experiment` is an Experiment, the path of an experiment file, or {name: stage}, by default the default systems. `dataset` is
     a Dataset, a folder, `irds:NAME` or `sample`; an Experiment and an experiment file have their own.
+    `judged_only` removes unjudged documents from the rankings before they are measured.
     """
+    from dataclasses import replace
+
     from rankproof._experiment.config_read import read_experiment
     from rankproof._experiment.experiment import Experiment, default_systems
     from rankproof._experiment.run import run_experiment
@@ -59,9 +63,11 @@ def run(
         experiment = read_experiment(experiment)
     if experiment is None or isinstance(experiment, Mapping):
         systems = default_systems() if experiment is None else experiment
-        return run_experiment(Experiment(systems, dataset="sample" if dataset is None else dataset), options)
-    if dataset is not None:
+        experiment = Experiment(systems, dataset="sample" if dataset is None else dataset)
+    elif dataset is not None:
         raise UsageError("the experiment has its own dataset", fix="leave out --dataset")
+    if judged_only and isinstance(experiment, Experiment):
+        experiment = replace(experiment, judged_only=True)
     return run_experiment(experiment, options)
 
 

@@ -204,7 +204,7 @@ def reevaluate(inputs: AnalysisInput, args: argparse.Namespace) -> AnalysisInput
     from rankproof._analysis.inputs import reevaluated
     from rankproof._cli.options import evaluate_options
 
-    return reevaluated(inputs, args.measures, evaluate_options(_with_rel(args, inputs.rel), None))
+    return reevaluated(inputs, args.measures, evaluate_options(_with_stored(args, inputs), None))
 
 
 def _from_files(args: argparse.Namespace) -> AnalysisInput:
@@ -224,6 +224,12 @@ def _from_files(args: argparse.Namespace) -> AnalysisInput:
     read = RunSources(named, options)
     result = evaluate_runs(qrels, read.sources, args.measures, options)
     return input_from_evaluation(result, qrels, read, options, name=os.path.basename(path))
+
+
+def _with_stored(args: argparse.Namespace, inputs: AnalysisInput) -> argparse.Namespace:
+    """The arguments with what the results were evaluated with filled in."""
+    judged_only = args.judged_only or inputs.read_options.judged_only
+    return argparse.Namespace(**{**vars(_with_rel(args, inputs.rel)), "judged_only": judged_only})
 
 
 def _with_rel(args: argparse.Namespace, rel: int) -> argparse.Namespace:

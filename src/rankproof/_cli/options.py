@@ -57,7 +57,7 @@ def add_relevance_options(group: argparse._ArgumentGroup) -> None:
         "--rel", "-l", type=positive_int, default=1, metavar="N", help="the lowest grade that counts as relevant (default: 1)"
     )
     group.add_argument("--depth", "-M", type=positive_int, metavar="N", help="keep the first N documents of each ranking")
-    group.add_argument("--judged-only", "-J", action="store_true", help="remove unjudged documents from the rankings first")
+    add_judged_only_option(group)
     missing = group.add_mutually_exclusive_group()
     missing.add_argument(
         "--skip-missing", action="store_true", help="average over the queries in the run, not all judged queries"
@@ -73,6 +73,11 @@ def add_relevance_options(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--compat", choices=("trec_eval-9",), help="ties and interpolated precision of trec_eval 9 and pytrec_eval"
     )
+
+
+def add_judged_only_option(group: argparse._ArgumentGroup) -> None:
+    """Adds the option to measure judged documents only."""
+    group.add_argument("--judged-only", "-J", action="store_true", help="remove unjudged documents from the rankings first")
 
 
 def add_file_options(group: argparse._ArgumentGroup) -> None:

@@ -33,22 +33,29 @@ class Note:
     text: str
 
 
+JUDGED_ONLY = "judged-only"
 FEW_JUDGED = "few-judged"
 TIED_SCORES = "tied-scores"
 ENOUGH_JUDGED = 0.8
 """The least Judged@10 without a note."""
 _JUDGED_DEPTH = 10
+JUDGED_ONLY_TEXT = "judged documents only"
 VALUE_NOTES: Mapping[str, str] = {
+    JUDGED_ONLY: "unjudged documents are removed from the rankings",
     FEW_JUDGED: "unjudged documents count as not relevant: leave them out with -J, or grade them with rankproof judge",
     TIED_SCORES: "ties are ordered by document id, descending",
 }
 """The notes that every command with values shows: code to the end of the text, which is the same for all systems."""
 
 
-def joined_notes(systems: Sequence[SystemResult], codes: Collection[str] | None = None) -> list[str]:
+MAX_NOTED_SYSTEMS = 2
+"""The systems in each note on values of an output with few lines of notes."""
+
+
+def joined_notes(systems: Sequence[SystemResult], codes: Collection[str] | None = None, most: int | None = None) -> list[str]:
     """Each note once, after the names of its systems; `codes` selects some.
 
-    The notes about values of all systems are one text.
+    The notes about values of all systems are one text, which has the `most` notes with the highest counts.
     """
     everyone = len(systems)
     owners: dict[Note, list[str]] = {}
@@ -58,15 +65,28 @@ def joined_notes(systems: Sequence[SystemResult], codes: Collection[str] | None 
                 owners.setdefault(note, []).append(system.name)
     lines = [f"{_owner_names(names, everyone)}{note.text}" for note, names in owners.items() if note.code not in VALUE_NOTES]
     for code in VALUE_NOTES:
-        found = [(*note.text.partition("; "), names) for note, names in owners.items() if note.code == code]
-        parts = [f"{_owner_names(names, everyone)}{start}" for start, _, _, names in found]
-        lines += ["; ".join((*parts, found[0][2]))] if found else []
+        found = {note: names for note, names in owners.items() if note.code == code}
+        lines += [_one_text(found, everyone, most)] if found else []
     return lines
 
 
-def value_notes(systems: Sequence[SystemResult]) -> list[str]:
-    """The notes on how far the values can be trusted."""
-    return joined_notes(systems, VALUE_NOTES)
+def _one_text(owners: Mapping[Note, Sequence[str]], everyone: int, most: int | None) -> str:
+    """The notes of several systems as one; their texts differ up to the first semicolon."""
+    shown = sorted(owners, key=lambda note: -note.count)[:most] if most else list(owners)
+    parts = [f"{_owner_names(owners[note], everyone)}{note.text.partition('; ')[0]}" for note in owners if note in shown]
+    left_out = sum(len(names) for note, names in owners.items() if note not in shown)
+    more = [_count_text(left_out, "more system has this note", "more systems have this note")] if left_out else []
+    return "; ".join((*parts, *more, shown[0].text.partition("; ")[2]))
+
+
+def value_notes(systems: Sequence[SystemResult], most: int | None = None) -> list[str]:
+    """The notes on how far the values can be trusted; see `joined_notes`."""
+    return joined_notes(systems, VALUE_NOTES, most)
+
+
+def other_notes(systems: Sequence[SystemResult]) -> list[str]:
+    """The notes that `value_notes` does not have."""
+    return joined_notes(systems, {note.code for system in systems for note in system.notes} - VALUE_NOTES.keys())
 
 
 def _owner_names(names: Sequence[str], everyone: int) -> str:
@@ -85,6 +105,7 @@ def evaluation_notes(
         _about_weights(hits, options),
         *_about_queries(hits, options.skip_missing),
         *without_relevant,
+        _judged_only(hits, options),
         _few_judged(hits, measures.values()),
         *about_rows,
         *_about_judgements(hits),
@@ -104,6 +125,12 @@ def summary_over(result: MeasureResult, hits: Hits, values: FloatArray) -> float
     """The summary of other values of the same measure, over the queries and with the weights of the result."""
     chosen = values if len(values) == result.queries else values[hits.present]
     return result.measure.summarise(chosen, result.weights)
+
+
+def _judged_only(hits: Hits, options: EvaluateOptions) -> Note:
+    """That rankings were measured without their unjudged documents; the count is that of the queries."""
+    count = len(hits.queries) if options.read_options.judged_only else 0
+    return Note(JUDGED_ONLY, count, f"{JUDGED_ONLY_TEXT}; {VALUE_NOTES[JUDGED_ONLY]}")
 
 
 def _few_judged(hits: Hits, results: Iterable[MeasureResult]) -> Note:

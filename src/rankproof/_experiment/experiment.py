@@ -182,6 +182,7 @@ class Experiment(Viewed):
         Option("the measures, the main one first (default: a standard set)", typed=tuple[str, ...]),
     ] = None
     rel: Annotated[int, Option("the lowest grade that counts as relevant (default: 1)", least=1)] = 1
+    judged_only: Annotated[bool, Option("true removes unjudged documents before rankings are measured (default: false)")] = False
     limit: Annotated[int | None, Option("number of judged queries to run, a random sample (default: all)", least=1)] = None
     seed: Annotated[int, Option("seed of the sample of `limit` (default: 0)", least=0)] = 0
     collapse: Annotated[

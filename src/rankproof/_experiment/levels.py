@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rankproof._data.dataset import Dataset
-from rankproof._data.ordering import Ranking
+from rankproof._data.ordering import Ranking, ReadOptions
 from rankproof._data.qrels import Qrels
 from rankproof._data.run import Run
 from rankproof._evaluation.evaluate import evaluate_runs
@@ -217,7 +217,8 @@ def evaluate_levels(
     """The rankings of the systems, collapsed if the experiment says so, and their values."""
     ids = [query.id for query in runner.queries]
     chosen = selected if len(selected) < len(dataset.qrels) else None
-    options = EvaluateOptions(rel=experiment.rel, queries=chosen, weights=dataset.queries.weights)
+    read_options = ReadOptions(judged_only=experiment.judged_only)
+    options = EvaluateOptions(read_options, rel=experiment.rel, queries=chosen, weights=dataset.queries.weights)
     runs = {name: Run.from_rankings(name, ids, stage_run.output.rankings) for name, stage_run in stage_runs.items()}
     judged = collapse.judged(runs.values()) if collapse else dataset
     if collapse:

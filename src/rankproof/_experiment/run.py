@@ -188,6 +188,7 @@ def run_experiment(experiment: Experiment, options: RunOptions | None = None) ->
         provenance=_provenance(experiment, levels, options, time.monotonic() - start),
         notes=(*selection.notes(), *levels.notes, *answers.notes, *session_notes),
         rel=experiment.rel,
+        judged_only=experiment.judged_only,
         decision_settings=experiment.decision_settings,
         chunks=levels.chunks.result,
         answers=answers.result,

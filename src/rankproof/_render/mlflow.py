@@ -138,7 +138,13 @@ def _mlflow_run(results: ExperimentResult, system_run: SystemRun, digest: str) -
     }
     metrics |= _means(results.answers, system_run.name, "answers ")
     params = flatten(
-        {"kind": system_run.kind, "baseline": system_run.baseline or "", "rel": results.rel, "stage": dict(system_run.stage)}
+        {
+            "kind": system_run.kind,
+            "baseline": system_run.baseline or "",
+            "rel": results.rel,
+            "judged_only": results.judged_only,
+            "stage": dict(system_run.stage),
+        }
     )
     return MlflowRun(
         system=system_run.name,

@@ -185,5 +185,11 @@ def as_parquet(results: ExperimentResult) -> bytes:
 
 def _metadata(results: ExperimentResult) -> bytes:
     """Name, fingerprint and provenance as JSON."""
-    about = {"name": results.name, "fingerprint": results.fingerprint, "rel": results.rel, "provenance": dict(results.provenance)}
+    about = {
+        "name": results.name,
+        "fingerprint": results.fingerprint,
+        "rel": results.rel,
+        "judged_only": results.judged_only,
+        "provenance": dict(results.provenance),
+    }
     return json.dumps(about).encode()

@@ -7,6 +7,7 @@ from collections.abc import Collection
 from rankproof._analysis.compare.comparison import Comparison
 from rankproof._analysis.compare.summary import summary_document
 from rankproof._data.text import shown_time
+from rankproof._evaluation.notes import JUDGED_ONLY_TEXT
 from rankproof._io.escape import for_markdown
 from rankproof._render.comparison import add_comparison, wrapped
 from rankproof._render.grid import RenderOptions, format_value
@@ -143,6 +144,7 @@ def _headline(results: ExperimentResult) -> str:
         *([f"{documents} {'document' if documents == 1 else 'documents'}"] if documents is not None else []),
         f"{len(results.queries)} {'query' if len(results.queries) == 1 else 'queries'}",
         f"{len(results.system_runs)} {'system' if len(results.system_runs) == 1 else 'systems'}",
+        *([JUDGED_ONLY_TEXT] if results.judged_only else []),
     ]
     return ", ".join(parts)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -186,7 +186,7 @@ class RankedSystem:
 
 def ranked_systems(results: ExperimentResult, grades: Grades) -> dict[str, RankedSystem]:
     """The rankings of every system, with ranks of judged documents and of the top of systems that use it as baseline."""
-    orders = {system_run.name: _ranked_documents(system_run.run, results.queries) for system_run in results.system_runs}
+    orders = {system_run.name: _ranked_documents(results, system_run.run) for system_run in results.system_runs}
     tops = {name: tuple(docs[:TOP_DEPTH] for docs in each) for name, each in orders.items()}
     compared_tops = {
         name: [tops[system_run.name] for system_run in results.system_runs if system_run.baseline == name] for name in orders
@@ -212,13 +212,14 @@ def _ranks(docs: tuple[str, ...], wanted: set[str]) -> dict[str, int]:
     return {doc: rank for rank, doc in enumerate(docs, 1) if doc in wanted}
 
 
-def _ranked_documents(run: Run, queries: Sequence[str]) -> list[tuple[str, ...]]:
-    """The documents of the run for each query, best first; empty for a query that the run lacks."""
+def _ranked_documents(results: ExperimentResult, run: Run) -> list[tuple[str, ...]]:
+    """The measured documents of the run for each query, best first; empty for a query that the run lacks."""
     found = {}
     for query, (start, end) in zip(run.queries, pairwise(run.offsets.tolist()), strict=True):
         docs = run.docs[start:end]
-        found[query] = tuple(docs[at] for at in best_first_order(docs, run.scores[start:end]).tolist())
-    return [found.get(query, ()) for query in queries]
+        ranked = [docs[at] for at in best_first_order(docs, run.scores[start:end]).tolist()]
+        found[query] = tuple(results.measured_docs(query, ranked))
+    return [found.get(query, ()) for query in results.queries]
 
 
 MAX_SEGMENT_VALUES = 40

@@ -77,7 +77,7 @@ def _query_rows(results: ExperimentResult, system_run: SystemRun) -> Iterator[li
     values = results.result.per_query(system_run.name)
     rankings = dict(_rankings_by_query(system_run.run))
     for at, query in enumerate(results.queries):
-        docs = rankings.get(query, [])
+        docs = results.measured_docs(query, rankings.get(query, []))
         grades = results.qrels.get(query, {})
         yield [
             escape_csv(system_run.name),

@@ -138,6 +138,7 @@ class ResultDocument:
     name: str
     fingerprint: str
     rel: int
+    judged_only: bool
     queries: int
     query_ids: tuple[str, ...]
     judged_ids: tuple[str, ...]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal
@@ -102,9 +102,10 @@ class ExperimentResult(ViewedTables):
     `queries` are those that were run, in the order of the times of every system: judged queries first, then those that are run
     for their answers alone. `result` has the systems in the order of `system_runs`. `snippets` has the beginning of each document
     in the judgements or at the top of a ranking, `titles` how many characters of it are the title, `urls` its URL. `rel` is the
-    lowest grade that counts as relevant. `chunks` has the values of systems that rank chunks, before their rankings are collapsed
-    to documents. `answers` has the measures of answers, over the queries that have a reference. `judged_documents` has the judged
-    document of each passage in the input of an answer, where the two differ.
+    lowest grade that counts as relevant; with `judged_only`, rankings are measured without their unjudged documents. `chunks` has
+    the values of systems that rank chunks, before their rankings are collapsed to documents. `answers` has the measures of
+    answers, over the queries that have a reference. `judged_documents` has the judged document of each passage in the input of
+    an answer, where the two differ.
     """
 
     name: str
@@ -119,6 +120,7 @@ class ExperimentResult(ViewedTables):
     provenance: Mapping[str, Any]
     notes: tuple[str, ...] = ()
     rel: int = 1
+    judged_only: bool = False
     chunks: Result | None = None
     answers: Result | None = None
     urls: Mapping[str, str] = field(default_factory=dict)
@@ -160,6 +162,13 @@ class ExperimentResult(ViewedTables):
                 f"no system is called {for_message(str(name))}", fix=f"choose from: {', '.join(map(for_message, found))}"
             )
         return found[name]
+
+    def measured_docs(self, query: str, docs: Sequence[str]) -> list[str]:
+        """The documents of a ranking that are measured: all, or with `judged_only` the judged ones of a judged query."""
+        if not self.judged_only or query not in self.qrels:
+            return list(docs)
+        grades = self.qrels[query]
+        return [doc for doc in docs if grades.get(doc, -1) >= 0]
 
     def gain(self, system_run: SystemRun, measure: str) -> float | None:
         """The difference of a measure to the baseline; None for a system without a baseline."""

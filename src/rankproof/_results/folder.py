@@ -139,6 +139,7 @@ def load_results(path: StrPath) -> ExperimentResult:
         provenance=document.provenance,
         notes=document.notes,
         rel=document.rel,
+        judged_only=document.judged_only,
         decision_settings=DecisionSettings(**asdict(document.decision)),
         chunks=reader.chunk_values(result),
         answers=reader.answer_values(system_runs),

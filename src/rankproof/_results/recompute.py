@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from rankproof._data.answers import references_from_queries
+from rankproof._data.ordering import ReadOptions
 from rankproof._data.text import pluralise
 from rankproof._evaluation.evaluate import evaluate_runs
 from rankproof._evaluation.options import EvaluateOptions
@@ -66,7 +67,9 @@ def differences(results: ExperimentResult, stored: Mapping[str, Any]) -> Iterato
 
 def _ranking_values(results: ExperimentResult) -> Result:
     stored = results.result
-    options = EvaluateOptions(queries=stored.queries, weights=results.texts.weights)  # The names of the measures have their rel.
+    read_options = ReadOptions(judged_only=results.judged_only)
+    # The names of the measures have their rel.
+    options = EvaluateOptions(read_options, queries=stored.queries, weights=results.texts.weights)
     runs = {system_run.name: system_run.run.restricted_to(results.qrels) for system_run in results.system_runs}
     result = evaluate_runs(results.qrels, runs, [one.measure for one in stored.systems[0].measures.values()], options)
     systems = (replace(new, notes=_all_notes(old, new)) for old, new in zip(stored.systems, result.systems, strict=True))

@@ -45,6 +45,7 @@ def results_document(
         name=results.name,
         fingerprint=results.fingerprint,
         rel=results.rel,
+        judged_only=results.judged_only,
         queries=len(results.result.queries),
         query_ids=results.queries,
         judged_ids=results.result.queries,

@@ -11,7 +11,7 @@ from typing import Any
 
 from rankproof._analysis.audit.judge_next import MAX_DEPTH, judge_next
 from rankproof._analysis.audit.unjudged import UnjudgedDocuments, find_unjudged
-from rankproof._analysis.inputs import input_from_results
+from rankproof._analysis.inputs import input_from_results, whole_rankings
 from rankproof._analysis.values import EMPTY_LIST, main_measure
 from rankproof._data.dataset import Dataset
 from rankproof._data.qrels import GRADES, HIGHEST_GRADE, LOWEST_GRADE, Qrels
@@ -132,7 +132,7 @@ class JudgingQueue:
 
 def build_queue(results: ExperimentResult, texts: DocumentTexts) -> JudgingQueue:
     """The unjudged pairs that could change the main measure most."""
-    inputs = input_from_results(results)
+    inputs = whole_rankings(input_from_results(results))
     measure = main_measure(inputs)
     every = find_unjudged(inputs)
     unjudged_docs = most_contested(every, inputs.result.systems[0].measures[measure].measure, MAX_CANDIDATES)

@@ -14,6 +14,7 @@ from rankproof._report.page import render_report
 from rankproof._report.sections.decision import comparison_decision
 from rankproof._report.sections.pairs import comparison_pairs
 from rankproof._report.sections.systems import comparison_systems
+from rankproof._report.sections.warnings import comparison_warnings
 from rankproof._results.experiment_result import ExperimentResult
 from rankproof._server.judging_queue import DocumentTexts, JudgingPage, JudgingQueue, build_queue
 from rankproof._server.library import (
@@ -44,7 +45,13 @@ def compare_experiments(one: ExperimentResult, other: ExperimentResult, labels: 
     names = _experiment_names(found, labels)
     both = join_inputs([replace(each, name=name) for each, name in zip(found, names, strict=True)])
     comparison = compare_inputs(both)
-    sections = (comparison_decision(both, comparison), comparison_systems(comparison), *comparison_pairs(comparison))
+    warnings = comparison_warnings(both.result)
+    sections = (
+        comparison_decision(both, comparison),
+        comparison_systems(comparison),
+        *([warnings] if warnings else []),
+        *comparison_pairs(comparison),
+    )
     return ExperimentPair(names, comparison, sections)
 
 

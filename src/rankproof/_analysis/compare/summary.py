@@ -41,6 +41,7 @@ def summary_document(results: ExperimentResult, comparison: Comparison) -> dict[
         "schema": format_versions.SUMMARY,
         "name": results.name,
         "fingerprint": results.fingerprint,
+        "judged_only": results.judged_only,
         "n": comparison.n,
         "primary": comparison.primary,
         "baseline": comparison.baseline,

@@ -45,12 +45,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace, terminal: Terminal) -> int:
     """Evaluates the baselines and shows the comparison."""
     from rankproof._analysis.inputs import set_corpus_size
-    from rankproof._api.baselines import baseline_tables
+    from rankproof._api.baselines import baseline_tables, with_references
 
     profiles = _profiles(args)
     inputs = set_corpus_size(read_input(args), args.documents)
     dataset = None if args.dataset is None else read_dataset_or_sample(args.dataset, args.split, args)
-    show_tables(baseline_tables(inputs, dataset, profiles, all_measures=bool(args.measures)), args, terminal)
+    inputs, references = with_references(inputs, dataset)
+    show_tables(baseline_tables(inputs, references, profiles, all_measures=bool(args.measures)), args, terminal)
     show_value_notes(inputs.result, terminal)
     return 0
 

@@ -56,7 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace, terminal: Terminal) -> int:
     """Evaluates and compares the systems."""
-    from rankproof._evaluation.notes import value_notes
+    from rankproof._evaluation.notes import MAX_NOTED_SYSTEMS, value_notes
 
     asked = args.measures
     args.measures = [*(args.measures or MAIN_MEASURES), *([args.primary] if args.primary else [])]
@@ -64,7 +64,8 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
     if asked is None and args.primary is None:
         args.primary = inputs.decision_settings.primary
     comparison = _compare(inputs, args)
-    notes = [*value_notes(inputs.result.systems), *comparison.notes, *machine_judgement_notes(inputs.result)]
+    about_values = value_notes(inputs.result.systems, None if args.details else MAX_NOTED_SYSTEMS)
+    notes = [*about_values, *comparison.notes, *machine_judgement_notes(inputs.result)]
     write_or_show(_text(comparison, args, terminal), args.output, terminal)
     terminal.notes(notes, every=args.details)
     return 0

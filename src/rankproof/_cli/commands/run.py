@@ -13,7 +13,7 @@ from rankproof._cli.arg_types import add_judgement_options, budget_limits, name_
 from rankproof._cli.command import Command
 from rankproof._cli.cost_estimate import show_cost_estimate
 from rankproof._cli.exit_codes import signal_exit_code
-from rankproof._cli.options import add_decision_options, decision_options
+from rankproof._cli.options import add_decision_options, add_judged_only_option, decision_options
 from rankproof._cli.output import note_lines
 from rankproof._cli.parser import unknown_name_error
 from rankproof._cli.terminal import Terminal
@@ -54,6 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_judgement_options(what, on_conflict=None)
     what.add_argument("--systems", type=name_list, metavar="A,B…", help="only these systems and their inputs")
     what.add_argument("-m", "--measures", action="append", metavar="MEASURES", help="comma separated, repeatable: nDCG@10,RR")
+    add_judged_only_option(what)
     what.add_argument("--limit", type=positive_int, metavar="N", help="use only N of the judged queries")
     what.add_argument(
         "--seed", type=nonnegative_int, metavar="N", help="random seed that selects the queries of --limit (default: 0)"
@@ -152,6 +153,7 @@ def build_experiment(args: argparse.Namespace, terminal: Terminal) -> Experiment
         "limit": args.limit,
         "seed": args.seed,
         "measures": args.measures,
+        "judged_only": args.judged_only or None,
         "collapse": args.collapse,
         "pool": args.pool,
         **decision_options(args),
@@ -278,6 +280,7 @@ def show_results(
     results: ExperimentResult, comparison: Comparison | None, folder: str, args: argparse.Namespace, terminal: Terminal
 ) -> None:
     """Shows the decision, the systems, the notes and the path of the results."""
+    from rankproof._evaluation.notes import MAX_NOTED_SYSTEMS, other_notes, value_notes
     from rankproof._render import systems
     from rankproof._results.document import REPORT_FILE
 
@@ -289,13 +292,14 @@ def show_results(
     }
     terminal.show(views[args.format](results, comparison, terminal.render_options()))
     notes = (
+        *value_notes(results.result.systems, MAX_NOTED_SYSTEMS),
         *(() if comparison is None else comparison.notes),
         *results.notes,
         *systems.failed_call_notes(results),
         *systems.approximate_search_notes(results),
         *_result_notes(results),
         *_answer_notes(results),
-        *note_lines(results.result),
+        *other_notes(results.result.systems),
         *_cached_times_notes(results),
     )
     terminal.notes(notes, more="in result.json")

@@ -8,6 +8,7 @@ from typing import Any
 
 from rankproof._data.table import Column, Table
 from rankproof._data.text import pluralise
+from rankproof._evaluation.notes import JUDGED_ONLY_TEXT
 from rankproof._evaluation.result import Result
 from rankproof._report.context import ReportContext
 from rankproof._report.elements import FoldedText, HtmlTable, Section, html_table
@@ -35,6 +36,7 @@ def _facts_table(context: ReportContext) -> HtmlTable:
         ("fingerprint of the dataset", results.fingerprint),
         ("fingerprint of the judgements", context.inputs.qrels_fingerprint),
         ("lowest relevant grade", str(results.rel)),
+        *([("measured on", JUDGED_ONLY_TEXT)] if results.judged_only else []),
         *_pairs(results.provenance),
     ]
     return html_table(Table("provenance", "Provenance", (Column("fact"), Column("value")), tuple(rows)))

@@ -18,8 +18,10 @@ _DEPTH = 10
 """With more rows or many queries, only measures with at most this cutoff are bounded, and only those that need no search."""
 
 
-def unjudged_section(context: ReportContext) -> Section:
-    """The judged shares, the bounds of the main measure, and those of the others."""
+def unjudged_section(context: ReportContext) -> Section | None:
+    """The judged shares, the bounds of the main measure, and those of the others; None if unjudged documents are removed."""
+    if context.results.judged_only:
+        return None
     shares = judged_shares(context)
     low, high = min(shares.share.values()), max(shares.share.values())
     some = f"{low:.1%} to {high:.1%}" if low < high else f"{low:.1%}"

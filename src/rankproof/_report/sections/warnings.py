@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from rankproof._data.text import pluralise
 from rankproof._evaluation.notes import value_notes
+from rankproof._evaluation.result import Result
 from rankproof._report.context import ReportContext, judged_shares
 from rankproof._report.elements import Section, as_sentence
 from rankproof.errors import for_message
@@ -18,6 +19,15 @@ _SERIOUS_NOTES = ("missing-queries", "machine-judgements", "nothing-judged", "no
 def warnings_section(context: ReportContext) -> Section | None:
     """The warnings; None if there are none."""
     found = tuple(dict.fromkeys(_warnings(context)))
+    return _section(found)
+
+
+def comparison_warnings(result: Result) -> Section | None:
+    """The warnings about the values of several experiments; None if there are none."""
+    return _section(tuple(map(as_sentence, value_notes(result.systems))))
+
+
+def _section(found: tuple[str, ...]) -> Section | None:
     return Section("warnings", "Warnings", "What could make the numbers misleading?", warnings=found) if found else None
 
 
