@@ -109,7 +109,7 @@ def test_the_weights_and_not_their_place_are_the_identity(tmp_path: Path) -> Non
 def test_a_bpe_model_refuses_another_tokenizers_folder(tmp_path: Path) -> None:
     model = BpeEncoder(str(saved(tmp_path / "one", "wordpiece-300")))
     for use in (model.load, model.revision):
-        with pytest.raises(InputError, match="its tokenizer is wordpiece-300; write trained: before the folder"):
+        with pytest.raises(InputError, match="its tokenizer is wordpiece-300; write trained:FOLDER"):
             use()
 
 

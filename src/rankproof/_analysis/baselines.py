@@ -55,7 +55,7 @@ class UpperBound:
         order, unjudged = Gain(bound, condensed).points, Gain(condensed, value).points
         if unjudged < _SHOWN_POINTS:
             return f"{order + unjudged:.1f} pp from a better order"
-        moved = f"{unjudged:.1f} pp by ranking unjudged documents lower, which may be relevant"
+        moved = f"{unjudged:.1f} pp from ranking unjudged documents lower (some may be relevant)"
         return f"{order:.1f} pp from a better order of judged documents, {moved}"
 
 

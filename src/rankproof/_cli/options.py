@@ -64,7 +64,9 @@ def add_relevance_options(group: argparse._ArgumentGroup) -> None:
     )
     missing.add_argument("-c", action="store_true", help=argparse.SUPPRESS)
     group.add_argument("--queries", metavar="FILE", help="only these queries, one id per line")
-    group.add_argument("--weights", metavar="FILE", help="weight of each query: lines of query and weight, or queries.jsonl")
+    group.add_argument(
+        "--weights", metavar="FILE", help="file with the weight of each query: lines of query id and weight, or queries.jsonl"
+    )
     group.add_argument(
         "--order", choices=("score", "rank"), default="score", help="rank documents by score or by rank (default: score)"
     )

@@ -186,7 +186,7 @@ class Experiment(Viewed):
     limit: Annotated[int | None, Option("number of judged queries to run, a random sample (default: all)", least=1)] = None
     seed: Annotated[int, Option("seed of the sample of `limit` (default: 0)", least=0)] = 0
     collapse: Annotated[
-        str | None, Option("if documents are chunks: the field of their document, such as url (default: none)")
+        str | None, Option("for chunks: the field that names the document of a chunk, such as url (default: none)")
     ] = None
     pool: Annotated[int | None, Option("number of top chunks of a ranking to collapse (default: all)", least=1)] = None
     primary: Annotated[

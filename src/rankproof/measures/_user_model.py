@@ -91,8 +91,8 @@ class ExpectedReciprocalRank(SummedMeasure, CutoffMeasure):
     advice = Advice(
         "ordering",
         "grades say how likely a user is to be satisfied and stop.",
-        "users go on after a perfect document, or collections differ in their highest grade, which is part of the"
-        " formula: give max_grade then. It is not normalised and never reaches 1: with grades 0 and 1, a relevant"
+        "users go on after a perfect document. If collections differ in their highest grade, which is part of the"
+        " formula, set max_grade. It is not normalised and never reaches 1: with grades 0 and 1, a relevant"
         " document at rank 1 gives 0.5.",
     )
     kind = "graded"
@@ -126,9 +126,9 @@ class RankBiasedPrecision(SummedMeasure, BinaryCutoffMeasure):
     advice = Advice(
         "ordering",
         "the persistence of users is known: with p = 0.8 they go on to the next document with probability 0.8. What"
-        " unjudged documents could add (its residual) is bounded by the weights of their ranks, (1 - p) p^(rank -"
-        " 1).",
-        "grades matter, or 1 should be reachable: with few relevant documents its maximum is far below 1.",
+        " unjudged documents could add (the residual) is at most the sum of the weights of their ranks,"
+        " (1 - p) p^(rank - 1).",
+        "grades matter, or a perfect ranking should get 1: with few relevant documents its maximum is far below 1.",
     )
     additive = True
     suffix: ClassVar[str | None] = "p"

@@ -29,12 +29,12 @@ ENCODERS: Registry[EncoderModel] = Registry(
         Component("byt5", "rankproof.models._transformers:ByT5", "ByT5, which reads bytes", "torch"),
         Component("canine", "rankproof.models._transformers:Canine", "CANINE, which reads characters", "torch"),
         Component(
-            "trained", "rankproof.models._trained.encoder:TrainedEncoder", "an encoder that rankproof tokenizers trained", "torch"
+            "trained", "rankproof.models._trained.encoder:TrainedEncoder", "an encoder trained by `rankproof tokenizers`", "torch"
         ),
         Component(
             "bpe",
             "rankproof.models._trained.encoder:BpeEncoder",
-            "an encoder with a BPE tokenizer that rankproof tokenizers trained",
+            "an encoder with a BPE tokenizer, trained by `rankproof tokenizers`",
             "torch",
         ),
         Component("torch", "rankproof.models._torch:SentenceTransformer", "any sentence-transformers model", "torch"),

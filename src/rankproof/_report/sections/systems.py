@@ -208,7 +208,7 @@ def chunks_section(context: ReportContext) -> Section | None:
         question="How good are the rankings before chunks are collapsed to documents?",
         sentences=(
             f"{many} chunks. These are the values of the same runs at chunk level; the other sections are at document level.",
-            "Systems with other chunking rank other chunks, so no value here is marked as the best.",
+            "Systems with different chunking rank different chunks, so no value here is marked as the best.",
         ),
         tables=(HtmlTable("At chunk level", chunk_grid(found)),),
     )

@@ -159,7 +159,7 @@ class BpeEncoder(TrainedEncoder):
             raise InputError(
                 f"its tokenizer is {found.shape.kind}",
                 source=self.source,
-                fix="write trained: before the folder, or specify the folder of a bpe encoder",
+                fix="write trained:FOLDER, or specify the folder of a bpe encoder",
             )
         return found
 

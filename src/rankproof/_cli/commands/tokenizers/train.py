@@ -77,7 +77,7 @@ def add_arguments(group: argparse._ArgumentGroup) -> None:
         "--repeats",
         type=positive_int,
         metavar="N",
-        help=f"trainings of each tokenizer, with seeds from --seed on (default: {_DEFAULT_REPEATS})",
+        help=f"training runs per tokenizer, with consecutive seeds from --seed (default: {_DEFAULT_REPEATS})",
     )
     group.add_argument(
         "--holdout", type=any_float, metavar="X", help="share of documents whose queries are reserved for compare (default: 0)"
