@@ -32,7 +32,7 @@ def test_a_rerankers_ceiling_is_at_the_depth_that_it_reorders(top: int, best: fl
 @pytest.mark.parametrize(
     ("docs", "words"),
     [
-        (["b", "a"], "50.0 pp from a better order, and 0.0 pp more"),
+        (["b", "a"], "50.0 pp from a better order. The other 0.0 pp need better retrieval."),
         (
             ["x", "a"],
             "0.0 pp from a better order of judged documents, 50.0 pp from ranking unjudged documents lower (some may be",
