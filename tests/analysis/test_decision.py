@@ -183,6 +183,7 @@ def test_of_a_measure_where_lower_is_better_the_lowest_is_best() -> None:
     found = decide(data)
     assert found.system == "b"
     assert "nDCG@10 (lower is better)" in found.sentences[0]
+    assert "more than 2 pp above the best" in found.sentences[0]
 
 
 def test_weights_of_queries_change_the_choice() -> None:
@@ -224,3 +225,8 @@ def test_the_simulated_rule_is_the_rule(n: int) -> None:
         (simulated,) = rule.choices(values, [costs])
         same += (names[simulated.at], simulated.decided) == (found.system, found.decided)
     assert same >= 11, "only a risk close to 5% may fall on either side, as the draws are others"
+
+
+def test_an_expected_loss_is_at_most_the_range_of_the_measure() -> None:
+    found = decided({"a": np.array([0.0, 1.0]), "b": np.array([1.0, 0.5])})
+    assert all(0 < one.loss < 1 for one in found.systems)

@@ -167,15 +167,16 @@ class DecisionData:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class _MeanDraws:
-    """Drawn means as centre and deviations; higher is better."""
+    """Drawn means as centre and deviations; higher is better. `most` is the largest possible distance of two means."""
 
     centre: FloatArray
     deviations: FloatArray
+    most: float
 
     def shortfalls(self, scale: float = 1.0) -> FloatArray:
         """How far each system is below the best of each draw; `scale` multiplies the standard errors."""
         drawn = self.centre + scale * self.deviations
-        found: FloatArray = drawn.max(axis=1, keepdims=True) - drawn
+        found: FloatArray = np.minimum(drawn.max(axis=1, keepdims=True) - drawn, self.most)
         return found
 
 
@@ -255,7 +256,8 @@ def _size(data: DecisionData) -> float:
 def _draw(data: DecisionData, values: FloatArray, seed: int) -> _MeanDraws:
     oriented = data.sign * values
     centre = np.array([weighted_mean(column, data.weights) for column in oriented.T])
-    return _MeanDraws(centre, draw_means(oriented, data.weights, seed=seed) - centre)
+    deviations = draw_means(oriented, data.weights, seed=seed) - centre
+    return _MeanDraws(centre, deviations, most=1.0 if data.measure.is_fraction else math.inf)
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,7 +35,7 @@ class Reasons:
 
     def no_low_risk(self, most: float, n: int) -> str:
         """Every system could be too far below the best."""
-        below = f"more than {margin_text(self.margin, self.measure)} below the best"
+        below = f"more than {_past_best(self.margin, self.measure)}"
         return f"every system has a risk above {most:.0%} of being {below} ({pluralise(n, 'query', 'queries')})"
 
     def judged_only(self, chosen: str, other: str) -> str:
@@ -60,6 +60,10 @@ def margin_text(margin: float, measure: Measure) -> str:
     return f"{100 * margin:.3g} pp" if measure.is_fraction else f"{margin:.3g}"
 
 
+def _past_best(margin: float, measure: Measure) -> str:
+    return f"{margin_text(margin, measure)} {'above' if measure.higher_is_better is False else 'below'} the best"
+
+
 def percent(share: float) -> str:
     """A share: one decimal below 10%, and never 0% for what is only unlikely."""
     if share < _MIN_PERCENT:
@@ -82,7 +86,7 @@ def decision_sentences(decision: Decision) -> tuple[str, ...]:
 def _decided(decision: Decision) -> Iterator[str]:
     assert decision.system is not None
     chosen = decision.of(decision.system)
-    below = f"{percent(chosen.risk)} of being more than {margin_text(decision.margin, decision.measure)} below the best"
+    below = f"{percent(chosen.risk)} of being more than {_past_best(decision.margin, decision.measure)}"
     yield f"Ship {for_message(chosen.name)}: {_value(decision, chosen)}; risk {below} (n = {decision.n:,})."
     if decision.alternative is not None:
         yield _alternative_sentence(decision, chosen, decision.alternative)
