@@ -103,7 +103,8 @@ def test_a_defined_input_gives_its_value_and_only_the_notes_that_it_deserves(
     (measure,) = system["measures"].values()
     assert measure["value"] == pytest.approx(case.get("expected_value", DEFINED.get(case["id"])), abs=1e-9)
     assert all(note["count"] >= 1 for note in system["notes"])
-    assert bool(system["notes"]) == (case["expect"] == "warn")
+    notes = [note for note in system["notes"] if note["code"] != "few-judged"]
+    assert bool(notes) == (case["expect"] == "warn")
 
 
 @needs_shared

@@ -293,7 +293,7 @@ def test_a_verb_that_cannot_be_loaded_hides_no_other_verb(
     assert main(["zz-hello", "world"]) == 1
     assert message in capsys.readouterr().err
     assert main(["--help"]) == 0
-    assert message in capsys.readouterr().out
+    assert message in " ".join(capsys.readouterr().out.split())
     assert main(["completion", "fish"]) == 0
     assert "-a zz-hello" not in capsys.readouterr().out
 
@@ -372,7 +372,8 @@ def test_an_export_format_of_another_package_is_chosen_by_name_and_by_suffix(
 ) -> None:
     assert main(["export", "results", "--format", "zzline"]) == 0
     said = capsys.readouterr()
-    assert (said.out, said.err) == ("small\n", "note: one line\n")
+    assert said.out == "small\n"
+    assert "note: one line\n" in said.err
     assert main(["export", "results", "-o", "out.zzline"]) == 0
     assert (outputs / "out.zzline").read_bytes() == b"small\n"
     assert main(["export", "results", "--format", "zzbytes"]) == 2

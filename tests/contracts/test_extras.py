@@ -34,6 +34,8 @@ DEVELOPMENT = {"test", "docs", "oracle", "check", "release", "bench"}
 DISTRIBUTIONS = {"Stemmer": "pystemmer", "mlflow": "mlflow-skinny"}
 OUTSIDE = {"models/_chat/llama_process.py"}
 """A script that another process runs, without rankproof."""
+OF_PYTEST = "pytest_plugin.py"
+"""pytest loads it, so pytest is there."""
 MADE_OF_TORCH = "rankproof.models._trained.torch_net"
 """Has subclasses of torch's classes: to import it is to import torch."""
 LOADED_LATE = {"models/_trained/torch_net.py"}
@@ -96,7 +98,7 @@ def extra_of(item: ast.withitem) -> str | None:
     return ast.literal_eval(call.args[0]) if is_extra and isinstance(call, ast.Call) else None
 
 
-IMPORTS = [one for file in sorted(SOURCE.rglob("*.py")) for one in imports_of(file)]
+IMPORTS = [one for file in sorted(SOURCE.rglob("*.py")) if file.name != OF_PYTEST for one in imports_of(file)]
 LATE = [one for one in IMPORTS if one.library not in CORE and one.file not in LOADED_LATE | OUTSIDE]
 LIBRARIES = sorted({one.library for one in IMPORTS} - CORE.keys())
 PACKAGES = {

@@ -65,7 +65,7 @@ def test_an_unjudged_query_with_a_reference_is_run_for_its_answer_alone(folder: 
     found = run_systems(folder)
     assert found.queries == ("q1", "q2", "u1", "u2")
     assert found.result.queries == ("q1", "q2")
-    assert [system.notes for system in found.result.systems] == [()] * 3
+    assert {note.code for system in found.result.systems for note in system.notes} <= {"few-judged"}
     assert found.chunks is not None
     assert "unjudged-queries" not in {note.code for system in found.chunks.systems for note in system.notes}
     assert found.answers is not None

@@ -209,9 +209,9 @@ def test_a_removed_log_is_an_error(path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("", "--judge needs a file"),
-        ("-", "--judge needs a file"),
-        ("a\0b", "--judge needs a file"),
+        ("", "judge= needs a file"),
+        ("-", "judge= needs a file"),
+        ("a\0b", "judge= needs a file"),
         ("my.qrels.gz", "is a compressed file"),
         ("nowhere/my.qrels", "a folder that does not exist"),
     ],

@@ -43,7 +43,7 @@ def test_bytes_4_of_bm25_and_of_an_encoder_are_explained() -> None:
 def test_the_table_of_pairs_has_the_better_first_and_marks_reliable_differences() -> None:
     better = entry_of("better", [[0.7, 0.75, 0.65, 0.72]], family="encoder")
     table = comparison_tables(comparison_of([entry_of("worse", [[0.5, 0.6, 0.4, 0.5]], family="lexical"), better]))[-2]
-    ((higher, lower, apart, interval, reliable),) = table.rows
+    ((higher, lower, apart, interval, p, p_holm, reliable),) = table.rows
     assert (table.name, higher, lower, reliable) == ("pairs", "better", "worse", True)
     assert apart == pytest.approx(0.205)
     assert isinstance(interval, tuple)
