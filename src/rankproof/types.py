@@ -45,6 +45,8 @@ if TYPE_CHECKING:
     from rankproof._evaluation.result import MeasureResult as MeasureResult
     from rankproof._evaluation.result import SystemResult as SystemResult
     from rankproof._experiment.run import RunOptions as RunOptions
+    from rankproof._fusion.method import FusionSettings as FusionSettings
+    from rankproof._fusion.method import QueryPoints as QueryPoints
     from rankproof._llm.budget import Budget as Budget
     from rankproof._llm.budget import Estimate as Estimate
     from rankproof._llm.budget import Usage as Usage
@@ -110,6 +112,7 @@ else:
         Estimate="rankproof._llm.budget",
         EvaluateArguments="rankproof._evaluation.options",
         Explanation="rankproof._api.values",
+        FusionSettings="rankproof._fusion.method",
         GateCheck="rankproof._analysis.gate.rules",
         GateResult="rankproof._analysis.gate.gate",
         Generated="rankproof._api.values",
@@ -129,6 +132,7 @@ else:
         Plot="rankproof._api.values",
         Plots="rankproof._api.values",
         Query="rankproof._data.dataset",
+        QueryPoints="rankproof._fusion.method",
         QueryTimer="rankproof.stages._base",
         ReadArguments="rankproof._evaluation.options",
         ReadOptions="rankproof._data.ordering",

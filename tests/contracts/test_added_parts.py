@@ -20,12 +20,14 @@ from rankproof._analysis.explain.score import explain_score
 from rankproof._analysis.inputs import input_from_results
 from rankproof._cli.completion import all_commands
 from rankproof._cli.main import main
+from rankproof._data.run import RunRow
+from rankproof._data.table import Table
 from rankproof._experiment.config_write import experiment_toml
-from rankproof._fusion.method import METHODS, methods_with
+from rankproof._fusion.method import METHODS, fusion_method, methods_with
 from rankproof._fusion.normalisations import NORMALISATIONS
 from rankproof._registry import RecordTable, _settings, summaries
 from rankproof._results.folder import save_results
-from rankproof.errors import ExternalError, UsageError
+from rankproof.errors import ExternalError, InputError, UsageError
 from rankproof.models._registry import chat_model_by_name, cross_encoder_by_name
 from rankproof.stages import BM25, Fuse, KeywordScorer, Rerank
 from support.paths import ROOT, TESTS
@@ -34,13 +36,19 @@ from support.small_results import small_results
 
 MODULE = """
 import numpy as np
-from rankproof._fusion.method import method
-from rankproof._fusion.normalisations import normalisation
+from rankproof.stages import fusion_method, normalisation
 from rankproof._analysis.doctor.check import check, check_result
 
-@method("zz-test", "adds 1 / rank²", uses=(), by_rank=True, times_found=True)
+@fusion_method("zz-test", "adds 1 / rank²", uses=(), by_rank=True, times_found=True)
 def inverse_square_rank(scores, settings):
     return 1.0 / np.arange(1, len(scores) + 1) ** 2
+
+def median_points(query):
+    return {doc: float(np.median([points[doc] for points in query.points if doc in points])) for doc in query.docs()}
+
+@fusion_method("zz-median", "takes the median rank", uses=(), by_rank=True, combine=median_points)
+def negative_ranks(scores, settings):
+    return -np.arange(1.0, len(scores) + 1)
 
 @normalisation("zz-half", "half of each score")
 def halved(scores):
@@ -61,6 +69,7 @@ def shouting(subject):
 ENTRIES = """
 [rankproof.fusion_methods]
 zz-test = added_parts
+zz-median = added_parts
 [rankproof.normalisations]
 zz-half = added_parts
 [rankproof.doctor_checks]
@@ -147,7 +156,7 @@ def test_help_and_completion_list_the_added_parts(capsys: pytest.CaptureFixture[
 def test_experiment_files_take_the_added_parts(tmp_path: Path) -> None:
     text = (
         '[systems.bm25]\nstage = "bm25"\n[systems.title]\nstage = "bm25"\nfields = ["title"]\n'
-        '[systems.both]\nstage = "fuse"\nof = ["bm25", "title"]\nmethod = "zz-test"\nk = 7\n'
+        '[systems.both]\nstage = "fuse"\nof = ["bm25", "title"]\nmethod = "zz-test"\n'
         '[systems.again]\nstage = "rerank"\nof = "bm25"\nby = "keywords"\nweight = 0.5\nnorm = "zz-half"\n'
     )
     (tmp_path / "experiment.toml").write_text(text)
@@ -157,23 +166,60 @@ def test_experiment_files_take_the_added_parts(tmp_path: Path) -> None:
     assert experiment.systems["again"] == Rerank(BM25(), KeywordScorer(), weight=0.5, norm="zz-half")
     (tmp_path / "again.toml").write_text(experiment_toml(experiment))
     assert read_experiment(tmp_path / "again.toml").systems == experiment.systems
+    (tmp_path / "idle.toml").write_text(text.replace('method = "zz-test"\n', 'method = "zz-test"\nk = 3\n'))
+    with pytest.raises(
+        InputError, match=r"idle\.toml:10: k = 3 has no effect with the other settings of this table"
+    ):
+        read_experiment(tmp_path / "idle.toml")
     with pytest.raises(UsageError, match=f"choose one of {', '.join(METHODS)}$"):
         Fuse(stages, "magic")
     with pytest.raises(UsageError, match=f"choose one of {', '.join(NORMALISATIONS)}$"):
         Rerank(BM25(), KeywordScorer(), norm="magic")
 
 
-@pytest.mark.usefixtures("added")
-def test_explain_takes_a_score_of_the_added_method_apart() -> None:
+def explained_fusion(method: str, fused: dict[str, float]) -> Table:
+    """The score of d2 in a fusion of two systems: it has rank 2 in the first and rank 1 in the second."""
     parts = {"a": {"q1": {"d1": 3.0, "d2": 1.0}}, "b": {"q1": {"d2": 0.5}}}
     stages: list[dict[str, object]] = [{"kind": "A"}, {"kind": "B"}]
-    whole = {"kind": "Fuse", "stages": stages, "method": "zz-test", "k": 60.0, "weights": None, "norm": "min-max"}
-    results = small_results(("a", "b", "both"), ("q1",), ("d1", "d2"), scores={**parts, "both": {"q1": {"d2": 2.5, "d1": 1.0}}})
-    system_runs = tuple(replace(rung, stage=stage) for rung, stage in zip(results.system_runs, [*stages, whole], strict=True))
-    table = explain_score(input_from_results(replace(results, system_runs=system_runs)), "both", "q1", "d2")
+    whole = {"kind": "Fuse", "stages": stages, "method": method, "k": 60.0, "weights": None, "norm": "min-max"}
+    results = small_results(("a", "b", "both"), ("q1",), ("d1", "d2"), scores={**parts, "both": {"q1": fused}})
+    system_runs = tuple(replace(one, stage=stage) for one, stage in zip(results.system_runs, [*stages, whole], strict=True))
+    return explain_score(input_from_results(replace(results, system_runs=system_runs)), "both", "q1", "d2")
+
+
+@pytest.mark.usefixtures("added")
+def test_explain_takes_a_score_of_the_added_method_apart() -> None:
+    table = explained_fusion("zz-test", {"d2": 2.5, "d1": 1.0})
     assert [row["points"] for row in table.records()] == [0.25, 1.0]
     assert table.sentences[0].startswith("zz-test: the contributions, times 2 rankings with the document, are 2.5")
     assert next(column for column in table.columns if column.name == "points").about == "zz-test adds 1 / rank²"
+
+
+@pytest.mark.usefixtures("added")
+def test_a_method_that_does_not_add_combines_the_points_of_all_rankings() -> None:
+    a, b, c = (Run.from_dict({"q1": dict(zip(docs, (3.0, 2.0, 1.0), strict=True))}) for docs in ("xyz", "yxz", "zyw"))
+    fused = fuse([a, b, c, Run.from_dict({"q2": {"x": 1.0}})], "zz-median")
+    expected = [("q1", "x", -1.5), ("q1", "y", -2.0), ("q1", "z", -3.0), ("q1", "w", -3.0), ("q2", "x", -1.0)]
+    assert [(row.query, row.doc, row.score) for row in fused.rows()] == expected
+    twice = Run.from_rows([RunRow("q1", "d1", 1.0, line=1), RunRow("q1", "d1", 2.0, line=2)], source="r.run")
+    with pytest.raises(InputError, match=r"r\.run:2: document d1 appears twice"):
+        fuse([a, twice], "zz-median")
+    with pytest.raises(UsageError, match="zz-median has no weights"):
+        fuse([a, b], "zz-median", weights=[1, 2])
+
+
+@pytest.mark.usefixtures("added")
+def test_explain_shows_the_points_of_a_method_that_does_not_add() -> None:
+    table = explained_fusion("zz-median", {"d2": -1.5, "d1": -1.0})
+    assert [row["points"] for row in table.records()] == [-2.0, -1.0]
+    assert "contribution" not in [column.name for column in table.columns]
+    assert table.sentences == ("zz-median: the points of all rankings give -1.500000; the run has -1.500000.",)
+    assert table.facts["combined"] == -1.5
+
+
+def test_a_combining_method_cannot_be_multiplied_as_a_sum() -> None:
+    with pytest.raises(ValueError, match="zz-both: times_found is for sums"):
+        fusion_method("zz-both", "both", uses=(), times_found=True, combine=lambda query: {})
 
 
 @pytest.mark.usefixtures("added")

@@ -94,7 +94,8 @@ corpora = st.dictionaries(st.sampled_from(["d1", "d2", "d10", "é", "𝔸", "z",
 
 def test_every_stage_and_scorer_is_on_the_shelf() -> None:
     there = {type(stage).__name__ for stage in SHELF} | {type(scorer).__name__ for scorer in SCORERS} | {"RRF"}
-    missing = sorted(set(dir(stages)) - there)
+    parts = {name for name in dir(stages) if name not in ("fusion_method", "normalisation")}
+    missing = sorted(parts - there)
     assert missing == [], "add an example of each stage to SHELF, of each scorer to SCORERS"
 
 

@@ -12,7 +12,7 @@ from rankproof._experiment.config_parts import absolute_path, part_by_name
 from rankproof._experiment.config_settings import EVERY, TOP, is_scorer, is_system, is_systems, keys_of, part_kind, takes
 from rankproof._experiment.experiment import MAX_STAGE_DEPTH, TOO_MANY_STAGES_FIX, Experiment, stage_tree
 from rankproof._formats.read import SAMPLE, is_irds_name
-from rankproof._io.toml_file import KeyPath, TomlFile, read_toml
+from rankproof._io.toml_file import KeyPath, TomlFile, read_toml, toml_value
 from rankproof._registry import Registry, Setting
 from rankproof._results.document import PYTHON_PREFIX
 from rankproof.errors import InputError, UsageError, for_message
@@ -90,7 +90,9 @@ class Builder:
             own = {one: value for one, value in given.items() if one in scorer_keys[key]}
             found[keys[key].field] = self._value(scorer, path, own)
         self._refuse_missing(keys, path, given)
-        return self.checked(path, lambda: part(**found), keys)
+        built = self.checked(path, lambda: part(**found), keys)
+        self._refuse_unused(keys, path, found, built)
+        return built
 
     def _part(self, setting: Setting, path: KeyPath, value: Any) -> Any:
         words, fits = takes(setting)
@@ -122,6 +124,14 @@ class Builder:
                 return [name], name + what.removeprefix(setting.field)
         shown = [name for name in keys if isinstance(table.get(name), str) and table[name] and for_message(table[name]) in what]
         return shown[:1], what
+
+    def _refuse_unused(self, keys: Mapping[str, Setting], path: KeyPath, found: Mapping[str, Any], built: Any) -> None:
+        """Refuses a plain value that the part has replaced because its other settings leave it without effect."""
+        for key, setting in keys.items():
+            value = found.get(setting.field, setting.default)
+            if isinstance(value, str | int | float) and value not in (setting.default, getattr(built, setting.field, value)):
+                what = f"{key} = {toml_value(value)} has no effect with the other settings of this table"
+                raise self._toml_file.error((*path, key), what, "leave it out")
 
     def _refuse_unknown(self, keys: Sequence[str], path: KeyPath, given: Mapping[str, Any]) -> None:
         for key in given:

@@ -15,7 +15,17 @@ from rankproof._data.ordering import Order, Ranking, ReadOptions, rank_documents
 from rankproof._data.row_errors import row_error
 from rankproof._data.run import NO_RANK, Run
 from rankproof._data.validation import checked_integer
-from rankproof._fusion.method import METHODS, FusionMethod, FusionSettings, check_choices, check_k, check_runs, checked_weights
+from rankproof._fusion.method import (
+    METHODS,
+    Combine,
+    FusionMethod,
+    FusionSettings,
+    QueryPoints,
+    check_choices,
+    check_k,
+    check_runs,
+    checked_weights,
+)
 from rankproof.errors import InputError
 
 Kernel = Literal["native", "plain"]
@@ -40,18 +50,26 @@ class Fuser:
         """One ranking from documents with the index at which each ranking starts, and its scores, best first."""
         # An overflow is an error below.
         with np.errstate(over="ignore"):
-            given = [
-                (docs, start, weight * self.points(scores))
-                for (docs, start, scores), weight in zip(found, self.weights, strict=True)
-                if len(scores)
-            ]
-        docs, scores = merge(given, times_found=self.method.times_found)
+            docs, scores = self._summed(found) if self.method.combine is None else self._combined(found, self.method.combine)
         if len(scores) and not np.isfinite(scores).all():
             raise InputError(
                 "a fused score is outside the range of a 64-bit float",
                 fix="lower the weights, or normalise with min-max or z-score",
             )
         return docs, scores
+
+    def _summed(self, found: Sequence[Given]) -> Ranking:
+        given = [
+            (docs, start, weight * self.points(scores))
+            for (docs, start, scores), weight in zip(found, self.weights, strict=True)
+            if len(scores)
+        ]
+        return merge(given, times_found=self.method.times_found)
+
+    def _combined(self, found: Sequence[Given], combine: Combine) -> Ranking:
+        each = tuple(_by_doc(docs, start, self.points(scores)) if len(scores) else {} for docs, start, scores in found)
+        combined = combine(QueryPoints(each, self.weights, self.settings))
+        return rank_documents(list(combined), np.array(list(combined.values()), dtype=np.float64))
 
     def points(self, scores: FloatArray) -> FloatArray:
         """The points of each document of a ranking, best first, without its weight."""
@@ -70,7 +88,7 @@ def fuse(
     lower_is_better: bool = False,
     name: str | None = None,
 ) -> Run:
-    """One run from several: each query's documents by the sum of their points.
+    """One run from several: each query's documents by their points, which most methods add.
 
     `rrf` gives weight / (k + rank); `combsum` gives weight x normalised score, `combmnz` the same sum times the number of runs
     that have the document; `rankproof fuse --help` lists all methods. `k`, `norm` and `weights` apply to the methods that use
@@ -148,14 +166,19 @@ def merge(given: Sequence[Given], *, times_found: bool, kernel: Kernel | None = 
     return docs, np.frombuffer(scores, dtype=np.float64)
 
 
+def _by_doc(docs: Sequence[str], start: int, parts: FloatArray) -> dict[str, float]:
+    """The points of each document; a document that occurs twice is a KeyError."""
+    found = dict(zip(docs[start : start + len(parts)], parts.tolist(), strict=True))
+    if len(found) < len(parts):
+        raise KeyError("a document occurs twice")
+    return found
+
+
 def _merge_in_python(given: Sequence[Given], times_found: bool) -> Ranking:
     totals: dict[str, float] = {}
     times: dict[str, int] = {}
     for docs, start, parts in given:
-        here = docs[start : start + len(parts)]
-        if len(set(here)) < len(here):
-            raise KeyError("a document occurs twice")
-        for doc, part in zip(here, parts.tolist(), strict=True):
+        for doc, part in _by_doc(docs, start, parts).items():
             totals[doc] = totals.get(doc, 0.0) + part
             times[doc] = times.get(doc, 0) + 1
     values = [total * times[doc] if times_found else total for doc, total in totals.items()]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
@@ -96,15 +96,31 @@ Points = Callable[[FloatArray, FusionSettings], FloatArray]
 
 
 @dataclass(frozen=True, slots=True)
+class QueryPoints:
+    """The points of one query: for each ranking its documents, best first, with their points; none for an empty ranking."""
+
+    points: tuple[Mapping[str, float], ...]
+    weights: tuple[float, ...]
+    settings: FusionSettings
+
+    def docs(self) -> list[str]:
+        """Every document once, in the order of the rankings."""
+        return list(dict.fromkeys(doc for points in self.points for doc in points))
+
+
+Combine = Callable[[QueryPoints], Mapping[str, float]]
+"""From the points of all rankings of a query to the score of each document; higher is better."""
+
+
+@dataclass(frozen=True, slots=True)
 class FusionMethod:
     """One method: a document's score is the sum, over the rankings that have it, of weight x points.
 
     `uses` names the settings that change its result, `by_rank` says that it never looks at scores, and `times_found` that the sum
     is multiplied by the number of rankings that have the document. `summary` continues the name: "rrf adds 1 / (k + rank)".
 
-    A method that is no such sum (CombMED, Condorcet) needs all rankings of a query at once: its record would hold a function from
-    rankings to one ranking instead of `points`, which `Fuser` calls instead of the merge. A trained method (BayesFuse) is a
-    function of either kind; what it learned is one more field of FusionSettings, named in `uses`.
+    A method that is no such sum (a median, Condorcet) has `combine`, which takes the points of all rankings of a query and their
+    weights. What a trained method (BayesFuse) learned is one more field of FusionSettings, named in `uses`.
     """
 
     name: str
@@ -114,6 +130,7 @@ class FusionMethod:
     by_rank: bool
     times_found: bool
     source: str
+    combine: Combine | None = None
 
 
 METHODS: RecordTable[FusionMethod] = RecordTable(
@@ -121,7 +138,7 @@ METHODS: RecordTable[FusionMethod] = RecordTable(
 )
 
 
-def method(
+def fusion_method(
     name: str,
     summary: str,
     *,
@@ -129,11 +146,17 @@ def method(
     by_rank: bool = False,
     times_found: bool = False,
     source: str = "",
+    combine: Combine | None = None,
 ) -> Callable[[Points], Points]:
-    """Registers a function of points as a fusion method; `source` is the paper that defines it."""
+    """Registers a function of points as a fusion method; points are added unless `combine` is given.
+
+    `source` is the paper that defines the method.
+    """
+    if combine is not None and times_found:
+        raise ValueError(f"{name}: times_found is for sums; multiply in combine")
 
     def register(points: Points) -> Points:
-        METHODS.add(FusionMethod(name, summary, points, uses, by_rank, times_found, source), points.__module__)
+        METHODS.add(FusionMethod(name, summary, points, uses, by_rank, times_found, source, combine), points.__module__)
         return points
 
     return register

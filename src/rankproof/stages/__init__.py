@@ -1,10 +1,12 @@
-"""Stages, which rank documents, and scorers, which rerank them."""
+"""Stages, which rank documents, scorers, which rerank them, and the decorators of fusion methods and normalisations."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from rankproof._fusion.method import fusion_method as fusion_method
+    from rankproof._fusion.normalisations import normalisation as normalisation
     from rankproof.stages._answer import GenerateAnswer as GenerateAnswer
     from rankproof.stages._bm25 import BM25 as BM25
     from rankproof.stages._chunked import Chunked as Chunked
@@ -26,4 +28,10 @@ else:
     from rankproof._registry import lazy_names
     from rankproof.stages._registry import SCORERS, STAGES
 
-    __all__, __getattr__, __dir__ = lazy_names(__name__, STAGES, SCORERS, RRF="rankproof.stages._fuse")
+    __all__, __getattr__, __dir__ = lazy_names(
+        __name__,
+        *(STAGES, SCORERS),
+        RRF="rankproof.stages._fuse",
+        fusion_method="rankproof._fusion.method",
+        normalisation="rankproof._fusion.normalisations",
+    )

@@ -64,38 +64,56 @@ def _fused_score(inputs: AnalysisInput, system_run: SystemRun, query: str, doc: 
     method = METHODS.named(stage["method"])
     fuser = Fuser(method, FusionSettings(stage["k"], stage["norm"]), tuple(weights))
     rows: list[tuple[CellValue, ...]] = []
-    total, unknown = 0.0, 0
+    ranked: list[RankedList] = []
+    unknown = 0
     for identity, weight in zip(stage["stages"], weights, strict=True):
         part = _same_stage(inputs, identity)
-        ranked_list = EMPTY_LIST if part is None else ranked_lists(inputs, part.name, [query]).get(query, EMPTY_LIST)
+        ranked.append(EMPTY_LIST if part is None else ranked_lists(inputs, part.name, [query]).get(query, EMPTY_LIST))
         unknown += part is None
-        row = _contribution_row(fuser, ranked_list, doc, weight)
+        row = _contribution_row(fuser, ranked[-1], doc, weight)
         rows.append((identity["kind"] if part is None else part.name, *row))
-        total += row[-1] if isinstance(row[-1], float) else 0.0
-    found = sum(row[1] is not None for row in rows)
-    times = f", times {found} rankings with the document, are" if method.times_found else " add up to"
-    total *= found if method.times_found else 1
-    sentences = [f"{method.name}: the contributions{times} {total:.6f}; the run has {facts['score']:.6f}."]
+    columns = _columns(method)
+    what, value = _summed(method, rows) if method.combine is None else _combined(fuser, ranked, doc)
+    shown = "an unknown score" if value is None else f"{value:.6f}"
+    sentences = [f"{method.name}: {what} {shown}; the run has {facts['score']:.6f}."]
     if unknown:
         sentences.append(f"{unknown} of the fused rankings are not systems of this folder, so their contribution is unknown.")
     return Table(
         "explain-fusion",
         title,
-        _columns(method),
-        tuple(rows),
+        columns,
+        tuple(row[: len(columns)] for row in rows),
         tuple(sentences),
-        facts={**facts, "sum": total, "unknown": unknown},
+        facts={**facts, "sum" if method.combine is None else "combined": value, "unknown": unknown},
     )
 
 
+def _summed(method: FusionMethod, rows: Sequence[tuple[CellValue, ...]]) -> tuple[str, float]:
+    """How a method that adds makes the score of its contributions, and the score."""
+    total = 0.0
+    for row in rows:
+        total += row[-1] if isinstance(row[-1], float) else 0.0
+    if not method.times_found:
+        return "the contributions add up to", total
+    found = sum(row[1] is not None for row in rows)
+    return f"the contributions, times {found} rankings with the document, are", total * found
+
+
+def _combined(fuser: Fuser, ranked: Sequence[RankedList], doc: str) -> tuple[str, float | None]:
+    """The same for a method that does not add, whose score of a document may depend on the others; None if none is known."""
+    docs, scores = fuser.fuse([(list(one.docs), one.scores) for one in ranked])
+    return "the points of all rankings give", float(scores[docs.index(doc)]) if doc in docs else None
+
+
 def _columns(method: FusionMethod) -> tuple[Column, ...]:
+    contribution = () if method.combine else (Column("contribution", "value", "weight x points"),)
     return (
         Column("system", about="the fused ranking"),
         Column("rank", "count", "rank of the document in it"),
         Column("score", "number", "score of the document in it"),
         Column("points", "value", f"{method.name} {method.summary}"),
         Column("weight", "value"),
-        Column("contribution", "value", "weight x points"),
+        *contribution,
     )
 
 

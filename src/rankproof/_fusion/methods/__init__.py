@@ -1,1 +1,1 @@
-"""The fusion methods, a file per family; every file here is read, and `@method` registers its functions."""
+"""The fusion methods, a file per family; every file here is read, and `@fusion_method` registers its functions."""

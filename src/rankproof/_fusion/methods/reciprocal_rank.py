@@ -7,10 +7,10 @@ from functools import lru_cache
 import numpy as np
 
 from rankproof._data.arrays import FloatArray, read_only
-from rankproof._fusion.method import FusionSettings, method
+from rankproof._fusion.method import FusionSettings, fusion_method
 
 
-@method("rrf", "adds 1 / (k + rank)", uses=("k", "weights"), by_rank=True, source="Cormack et al. 2009")
+@fusion_method("rrf", "adds 1 / (k + rank)", uses=("k", "weights"), by_rank=True, source="Cormack et al. 2009")
 def reciprocal_rank(scores: FloatArray, settings: FusionSettings) -> FloatArray:
     """Reciprocal rank fusion."""
     return _reciprocal_ranks(settings.k, len(scores))
