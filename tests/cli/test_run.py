@@ -187,7 +187,10 @@ def test_a_quiet_run_shows_only_the_table(capsys: pytest.CaptureFixture[str]) ->
     assert said == ""
 
 
-def test_the_second_run_computes_nothing_and_gives_the_same_numbers(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_second_run_computes_nothing_and_gives_the_same_numbers(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "400")  # One line a note: at most ten lines are shown.
     first, _ = ran(capsys, "experiment.toml", "--quiet", "-o", "one")
     second, said = ran(capsys, "experiment.toml", "-o", "two")
     assert "building" not in said
@@ -198,7 +201,8 @@ def test_the_second_run_computes_nothing_and_gives_the_same_numbers(capsys: pyte
     assert load_results("one").result.means == load_results("two").result.means
 
 
-def test_times_of_an_earlier_run_are_noted(capsys: pytest.CaptureFixture[str]) -> None:
+def test_times_of_an_earlier_run_are_noted(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "400")  # One line a note: at most ten lines are shown.
     _, said = ran(capsys, "experiment.toml", "--systems", "title", "-o", "out")
     assert "earlier run" not in said
     _, said = ran(capsys, "experiment.toml", "-o", "out")
