@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -12,7 +13,8 @@ import pytest
 from rankproof._analysis.compare.comparison import Comparison, compare_inputs
 from rankproof._analysis.compare.decision_data import default_baseline
 from rankproof._analysis.compare.pairs import CompareOptions
-from rankproof._analysis.inputs import AnalysisInput, input_from_results
+from rankproof._analysis.inputs import AnalysisInput, input_from_results, input_from_runs
+from rankproof._evaluation.options import EvaluateOptions
 from rankproof._statistics.correction import holm
 from rankproof.errors import UsageError
 from support.analysis_inputs import input_of
@@ -118,6 +120,41 @@ def test_one_system_and_one_query_are_compared_without_pairs() -> None:
     one = input_of({"q0": {"target": 1}}, {"a": target_at([1]), "b": target_at([2])}, ["nDCG@10"])
     found = compared(one)
     assert (found.pairs, found.tables, found.decision.decided, found.decision.system) == ((), (), False, "a")
+    assert [(one["risk"], one["loss"]) for one in found.decision.to_dict()["systems"]] == [(None, None)] * 2
+    assert "unknown" not in str(found)
+
+
+@pytest.mark.parametrize("margin", [1, 2, 5.0])
+def test_a_margin_in_percentage_points_is_refused(margin: float) -> None:
+    with pytest.raises(UsageError, match=f"margin is {margin:g}.*; pass a difference below 1, such as 0.02"):
+        compared(margin=margin)
+
+
+def test_names_and_costs_of_another_type_are_refused() -> None:
+    with pytest.raises(UsageError, match="no system is called 3; choose from: bm25, good, bad"):
+        compared(baseline=3)
+    with pytest.raises(UsageError, match=re.escape("costs cannot be an int; pass {system: cost}")):
+        compared(costs=3)
+
+
+WEIGHTS = {f"q{at}": 1.0 + at % 4 for at in range(40)}
+
+
+def weighted_inputs(weights: Mapping[str, float]) -> AnalysisInput:
+    runs = {name: target_at(row) for name, row in RANKS.items()}
+    return input_from_runs(QRELS, runs, ["nDCG@10"], options=EvaluateOptions(weights=weights))
+
+
+def test_every_table_has_the_weighted_means() -> None:
+    found = compared(weighted_inputs(WEIGHTS))
+    letters = next(table for table in found.tables if table.name == "letters")
+    assert {row[0]: row[2] for row in letters.rows} == {name: found.values[name]["nDCG@10"] for name in found.systems}
+
+
+def test_a_query_with_almost_all_of_the_weight_leaves_no_interval() -> None:
+    found = compared(weighted_inputs({**WEIGHTS, "q1": 1e9}))
+    assert {pair.ci for pair in found.pairs} == {None}
+    assert "n = 40 is worth 1 query of equal weight" in str(found)
 
 
 def test_money_comes_before_latency_and_given_costs_before_both() -> None:

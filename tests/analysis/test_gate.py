@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+import rankproof as rp
 from rankproof import Run
 from rankproof._analysis.compare.compare import compare
 from rankproof._analysis.gate.baseline import Baseline, make_baseline
@@ -365,3 +366,10 @@ def test_failed_checks_come_first_and_stand_out() -> None:
     assert [row[:2] for row in table.rows] == [("s RR", "failed"), ("s queries", "passed")]
     assert table.highlighted == {0}
     assert table.facts["passed"] is False
+
+
+def test_in_python_the_baseline_may_be_a_run_on_the_same_judgements() -> None:
+    qrels = {f"q{at}": {"d1": 1} for at in range(40)}
+    good, bad = (dict.fromkeys(qrels, docs) for docs in (["d1", "d2"], ["d2", "d3"]))
+    assert rp.gate(qrels, good, baseline=good).passed
+    assert not rp.gate(qrels, {"a": bad}, baseline={"a": good}).passed

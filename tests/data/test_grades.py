@@ -113,6 +113,7 @@ def test_the_suggested_map_followed_literally_gives_every_label_its_own_grade(
 def test_a_map_of_labels_whose_order_is_not_known_has_no_grades() -> None:
     assert suggested_map(["red", "blue"]) is None
     assert suggested_map(["relevant", "Relevant"]) is None
+    assert suggested_map(["1e3", "0"]) is None
     with pytest.raises(InputError, match=re.escape('with an integer for each ?: grade_map={"red": ?, "blue": ?}')):
         Qrels.from_dict({"q1": {"d1": "red", "d2": "blue"}})  # type: ignore[dict-item]
     with pytest.raises(UsageError, match="is not label=integer"):

@@ -136,7 +136,9 @@ def test_the_page_begins_with_the_decision() -> None:
     assert " ".join((found.lead, *found.sentences)) == str(decision)
     assert decision.decided
     assert decision.system == decision.baseline == "good"
-    assert found.figures[0] == KeyFigure("Decision", "Ship good", f"risk {100 * decision.of('good').risk:.1f}%, the baseline")
+    assert found.figures[0] == KeyFigure(
+        "Decision", "Ship good", f"risk {100 * (decision.of('good').risk or 0):.1f}%, the baseline"
+    )
 
 
 def test_the_gain_is_over_the_baseline_with_its_interval() -> None:

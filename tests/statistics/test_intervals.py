@@ -119,6 +119,11 @@ def test_equal_weights_change_nothing_but_rounding() -> None:
     assert mean_interval(values, weights=np.full(30, 7.0)) == pytest.approx(mean_interval(values), abs=1e-12)
 
 
+def test_a_value_with_almost_all_of_the_weight_has_no_interval() -> None:
+    values = np.random.default_rng(3).random(30)
+    assert mean_interval(values, weights=np.where(np.arange(30) == 0, 1e9, 1.0)) is None
+
+
 def test_a_weighted_interval_has_its_coverage() -> None:
     """Weights that go with the values: the population's weighted mean is known."""
     random = np.random.default_rng(5)

@@ -53,13 +53,14 @@ class Costs:
 class SystemRisk:
     """One system: its mean, its risk and expected loss, its cost, and the share of its queries that failed.
 
-    `risk` is the probability that its true mean is more than the margin below the best one, `loss` the expected distance to it.
+    `risk` is the probability that its true mean is more than the margin below the best one, `loss` the expected distance to it;
+    both are None with one system or one query.
     """
 
     name: str
     value: float
-    risk: float
-    loss: float
+    risk: float | None
+    loss: float | None
     cost: float | None
     failed: float
 
@@ -231,7 +232,7 @@ def _without_draws(data: DecisionData, margin: float, baseline: str | None) -> D
 
 
 def _unknown_risk(data: DecisionData, name: str, value: float) -> SystemRisk:
-    return SystemRisk(name, value, 0.0, 0.0, data.costs.of(name), data.failed.get(name, 0.0))
+    return SystemRisk(name, value, None, None, data.costs.of(name), data.failed.get(name, 0.0))
 
 
 def _too_little(data: DecisionData) -> str:

@@ -47,8 +47,10 @@ class Reasons:
         return f"{percent(share)} of the queries of {for_message(system)} failed"
 
 
-def points(difference: float, measure: Measure) -> str:
+def points(difference: float | None, measure: Measure) -> str:
     """The size of a difference: percentage points with one decimal, or the measure's own unit."""
+    if difference is None:
+        return "unknown"
     size = abs(difference)
     if not measure.is_fraction:
         return f"{size:.3g}"
@@ -64,8 +66,10 @@ def _past_best(margin: float, measure: Measure) -> str:
     return f"{margin_text(margin, measure)} {'above' if measure.higher_is_better is False else 'below'} the best"
 
 
-def percent(share: float) -> str:
+def percent(share: float | None) -> str:
     """A share: one decimal below 10%, and never 0% for what is only unlikely."""
+    if share is None:
+        return "unknown"
     if share < _MIN_PERCENT:
         return "below 0.1%"
     return f"{share:.1%}" if share < 0.0995 else f"{share:.0%}"

@@ -77,7 +77,8 @@ def checked_system(inputs: AnalysisInput, name: str) -> str:
 def checked_system_name(systems: Collection[str], name: str) -> str:
     """The name, or an error if it is not among the systems."""
     if name not in systems:
-        raise UsageError(f"no system is called {for_message(name)}", fix=f"choose from: {', '.join(map(for_message, systems))}")
+        known = ", ".join(map(for_message, systems))
+        raise UsageError(f"no system is called {for_message(str(name)) or '(empty)'}", fix=f"choose from: {known}")
     return name
 
 

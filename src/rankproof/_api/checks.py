@@ -13,7 +13,7 @@ from rankproof._analysis.gate.gate import GateResult, run_gate
 from rankproof._analysis.gate.rules import GateOptions, max_drop_of, threshold_of
 from rankproof._analysis.inputs import check_same_dataset
 from rankproof._api.analyses import MAIN_MEASURES, listed
-from rankproof._api.inputs import DataLike, GroupsLike, analysis_input, dataset_of, groupings
+from rankproof._api.inputs import DataLike, GroupsLike, analysis_input, dataset_of, groupings, holds_results
 from rankproof._api.values import DoctorReport
 from rankproof._data.dataset import Dataset, Queries
 from rankproof._evaluation.coerce import Coercion, QrelsLike, RunLike
@@ -101,9 +101,9 @@ def gate(
 ) -> GateResult:
     """Whether the systems pass: no significant drop against the baseline, every threshold met, no query missing.
 
-    `baseline` is a file of `rankproof save-baseline`, or results as for `data`. `thresholds` are bounds such as "nDCG@10>=0.45",
-    `max_drops` the largest drop of a measure, which decides instead of significance. `primary` is the measure whose significant
-    drop fails, by default nDCG@10. `by` adds checks of segments.
+    `baseline` is a file of `rankproof save-baseline`, results as for `data`, or runs on the same judgements. `thresholds` are
+    bounds such as "nDCG@10>=0.45", `max_drops` the largest drop of a measure, which decides instead of significance. `primary`
+    is the measure whose significant drop fails, by default nDCG@10. `by` adds checks of segments.
     """
     if baseline is None and not thresholds:
         raise UsageError("no requirement", fix="specify a baseline (--baseline) or thresholds=")
@@ -117,14 +117,14 @@ def gate(
         samples=samples,
         seed=seed,
     )
-    saved = None if baseline is None else _baseline(baseline, measures, options)
+    saved = None if baseline is None else _baseline(baseline, data if runs is not None else None, measures, options)
     chosen = measures if measures is not None else list(saved.measures) if saved else None
     inputs = analysis_input(data, runs, [*listed(chosen), *(one.measure for one in settings.thresholds)], options)
     segments = () if by is None else tuple(groupings(inputs, by))
     return run_gate(inputs, saved, settings, systems=systems, groupings=segments)
 
 
-def _baseline(baseline: Any, measures: MeasuresLike, options: EvaluateArguments) -> Baseline:
+def _baseline(baseline: Any, qrels: QrelsLike | None, measures: MeasuresLike, options: EvaluateArguments) -> Baseline:
     from rankproof._io.open import decode_line, open_source, read_all_bytes
     from rankproof._results.folder import is_results_folder
     from rankproof._version import __version__
@@ -132,5 +132,7 @@ def _baseline(baseline: Any, measures: MeasuresLike, options: EvaluateArguments)
     if isinstance(baseline, str | os.PathLike) and not is_results_folder(os.fspath(baseline)):
         path = os.fspath(baseline)
         return parse_baseline(decode_line(read_all_bytes(open_source(path)), 1, path), path)
-    inputs = analysis_input(baseline, None, MAIN_MEASURES if measures is None else measures, options)
+    chosen = MAIN_MEASURES if measures is None else measures
+    data, runs = (baseline, None) if qrels is None or holds_results(baseline) else (qrels, baseline)
+    inputs = analysis_input(data, runs, chosen, options)
     return make_baseline(inputs, version=__version__, made="", systems=())

@@ -32,9 +32,9 @@ def analysis_input(
     if runs is not None:
         result = evaluate_forms(data, runs, usual if measures is None else measures, make_evaluate_options(**options))
         return input_from_result(result)
-    if isinstance(data, Mapping) and data and all(map(_is_results, data.values())):
+    if isinstance(data, Mapping) and holds_results(data):
         return join_inputs([replace(_one_input(one, measures, options), name=str(name)) for name, one in data.items()])
-    if isinstance(data, list | tuple) and data and all(map(_is_results, data)):
+    if isinstance(data, list | tuple) and holds_results(data):
         return join_inputs([_one_input(one, measures, options) for one in data])
     return _one_input(data, measures, options)
 
@@ -70,6 +70,14 @@ def groupings(inputs: AnalysisInput, by: GroupsLike) -> Iterator[Grouping]:
         return
     names = [default_grouping(inputs)] if by is None else [by] if isinstance(by, str) else list(by)
     yield from (group_queries(inputs, name) for name in dict.fromkeys(names))
+
+
+def holds_results(data: Any) -> bool:
+    """Whether the data are results, or a list or dict of them, and not runs."""
+    if isinstance(data, Mapping | list | tuple):
+        each = list(data.values()) if isinstance(data, Mapping) else data
+        return bool(each) and all(map(_is_results, each))
+    return _is_results(data)
 
 
 def _is_results(data: Any) -> bool:

@@ -140,6 +140,8 @@ def suggested_map(tokens: list[str]) -> dict[str, int] | None:
 
 
 def _on_scale(tokens: list[str], scale: Mapping[str, int]) -> dict[str, int] | None:
+    if any(map(str.isdigit, "".join(tokens))):
+        return None
     found = {token: scale.get("".join(filter(str.isalpha, token)).lower(), -1) for token in tokens}
     return found if -1 not in found.values() and len({*found.values()}) == len(found) else None
 

@@ -227,8 +227,8 @@ class Experiment(Viewed):
     def _check_decision(self) -> None:
         if self.primary is not None:
             object.__setattr__(self, "primary", _parsed_primary(self.primary))
-        if self.margin is not None and self.margin <= 0:
-            raise UsageError(f"margin is {self.margin:g}", fix="choose a number above 0, such as 0.02")
+        if self.margin is not None and (self.margin <= 0 or (self.margin >= 1 and self._decides_by_fraction())):
+            raise UsageError(f"margin is {self.margin:g}", fix="choose a number above 0 and below 1, such as 0.02 for 2 pp")
         if self.baseline is not None and self.baseline not in self.systems:
             known = ", ".join(map(for_message, self.systems))
             raise UsageError(f"baseline is {for_message(self.baseline)}, which is no system", fix=f"choose from: {known}")
@@ -236,6 +236,12 @@ class Experiment(Viewed):
             if name not in self.systems:
                 raise UsageError(f"costs has {for_message(str(name))}, which is no system", fix="use the names of systems")
             checked_number(f"the cost of {for_message(name)}", cost, 0)
+
+    def _decides_by_fraction(self) -> bool:
+        """Whether the primary measure is a fraction, as each is by which the experiment could decide."""
+        named = self.measures if self.primary is None else [self.primary]
+        able = [] if named is None else parse_measures(named)
+        return all(measure.is_fraction for measure in able if measure.has_winner)
 
 
 def _parsed_primary(primary: Measure | str) -> Measure:

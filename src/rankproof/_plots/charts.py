@@ -139,7 +139,7 @@ def _interval(sizes: FloatArray, weights: FloatArray | None, measure: Measure) -
     """The interval of `compare`: differences are in the order of query ids."""
     low, high = measure.range
     within = (low - high, high - low)
-    return mean_interval(sizes, within=within, weights=weights) if enough_differ(sizes) else None
+    return mean_interval(sizes, within=within, weights=weights) if enough_differ(sizes, weights) else None
 
 
 def _pair(inputs: AnalysisInput, values: dict[str, MeasureResult], settings: PlotSettings) -> tuple[str, str]:

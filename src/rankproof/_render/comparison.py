@@ -108,7 +108,7 @@ def _columns(comparison: Comparison) -> list[GridColumn]:
         GridColumn("p", _p_cells(pairs, "p"), 3 if adjusted == "p" else 4),
         *([] if adjusted == "p" else [GridColumn(adjusted, _p_cells(pairs, "p_adjusted"), 3)]),
         GridColumn(costs[decision.cost_unit], tuple(Cell(_cost(one.cost, decision.cost_unit)) for one in risks), 2),
-        GridColumn("risk", tuple(Cell(_risk(one.risk) if decision.alternative else MISSING) for one in risks), 5),
+        GridColumn("risk", tuple(Cell(MISSING if one.risk is None else _risk(one.risk)) for one in risks), 5),
         *(GridColumn(name, _value_cells(comparison, name), 6 + at) for at, name in enumerate(others)),
     ]
 

@@ -10,6 +10,7 @@ import numpy as np
 from rankproof._data.arrays import FloatArray
 from rankproof._statistics.deterministic import products, random_words, stream_key, to_exact_sum
 from rankproof._statistics.distributions import normal_below, normal_quantile, student_quantile
+from rankproof._statistics.means import effective_size
 from rankproof._statistics.paired import paired_statistics
 
 IntervalMethod = Literal["t", "bca", "percentile"]
@@ -30,18 +31,21 @@ def mean_interval(
 ) -> Interval | None:
     """The mean plus and minus its standard error times the quantile of Student's t (1908), cut to the range `within`.
 
-    None for one value, and where all are equal, as they show no variance.
+    None for one value, where all are equal, as they show no variance, and where one has almost all of the weight.
     """
-    if len(values) < 2 or values.max() == values.min():
+    if len(values) < 2 or values.max() == values.min() or effective_size(len(values), weights) < 2:
         return None
     statistics = paired_statistics(values, weights)
     margin = student_quantile((1 + level) / 2, statistics.freedom) * statistics.error
     return max(statistics.mean - margin, within[0]), min(statistics.mean + margin, within[1])
 
 
-def enough_differ(differences: FloatArray) -> bool:
-    """Whether enough differences are not 0, and not all the same, for an interval of their mean."""
-    return bool(np.count_nonzero(differences) >= MIN_DIFFERENT and differences.max() > differences.min())
+def enough_differ(differences: FloatArray, weights: FloatArray | None = None) -> bool:
+    """Whether enough differences are not 0, and not all the same, for an interval of their mean; weighted ones by their worth."""
+    differ = differences != 0
+    if np.count_nonzero(differ) < MIN_DIFFERENT or differences.max() == differences.min():
+        return False
+    return weights is None or effective_size(len(weights), weights[differ]) >= MIN_DIFFERENT
 
 
 def describe_interval_method(method: IntervalMethod = "t", resamples: int = RESAMPLES) -> str:

@@ -33,7 +33,7 @@ def letters_table(joined: JoinedValues, found: Sequence[PairComparison], how: st
     beaten = _significantly_worse(found)
     between = "" if len(letters) <= len(ascii_lowercase) else ","
     means = {
-        (str(measure), name): measure.summarise(joined.values[place, :, at])
+        (str(measure), name): measure.summarise(joined.values[place, :, at], joined.weights)
         for place, measure in enumerate(joined.measures)
         for at, name in enumerate(joined.systems)
     }

@@ -26,6 +26,7 @@ from rankproof._analysis.compare.pairs import (
     JoinedValues,
     MeasuresLike,
     PairComparison,
+    check_fraction_margin,
     check_margin,
     common_values,
     compare_named_pairs,
@@ -95,7 +96,7 @@ class Comparison(ViewedTables):
         return {name: [getattr(pair, name) for pair in self.pairs] for name in PairRecord.__slots__}
 
     def _view(self) -> View:
-        title = f"{len(self.systems)} systems by {self.primary}, {pluralise(self.n, 'query', 'queries')}"
+        title = f"{pluralise(len(self.systems), 'system')} by {self.primary}, {pluralise(self.n, 'query', 'queries')}"
         return View(title, (replace(self.table, sentences=(), title=""),), self.decision.sentences, self.notes)
 
     def to_dict(self) -> dict[str, Any]:
@@ -145,6 +146,7 @@ def compare_inputs(
     if not kept.systems:
         return _nothing_retrieved(inputs, primary, margin)
     joined = _primary_first(common_values(kept.result, measures), primary)
+    check_fraction_margin(margin, joined.measures[0])
     shown_baseline = given if given in kept.systems else default_baseline(kept)
     found = _tested(joined, None if given is None else shown_baseline, pairs, options)
     name = str(joined.measures[0])
@@ -254,7 +256,7 @@ def _interval_of(joined: JoinedValues) -> Callable[[FloatArray], Interval | None
     """The 95% interval of a mean difference, None where few queries differ."""
 
     def interval(differences: FloatArray) -> Interval | None:
-        return mean_interval(differences, weights=joined.weights) if enough_differ(differences) else None
+        return mean_interval(differences, weights=joined.weights) if enough_differ(differences, joined.weights) else None
 
     return interval
 

@@ -18,7 +18,7 @@ from rankproof._evaluation.inputs import RunSources
 from rankproof._evaluation.result import Result
 from rankproof._results.experiment_result import SystemRun
 from rankproof._statistics.correction import is_number, setting_error
-from rankproof.errors import for_message
+from rankproof.errors import UsageError, for_message, type_phrase
 
 USUAL_BASELINE = "bm25"
 _MIN_SHARE_WITH_NON_RELEVANT = 0.5
@@ -73,6 +73,8 @@ def default_baseline(inputs: AnalysisInput) -> str | None:
 
 def system_costs(inputs: AnalysisInput, given: Mapping[str, float] | None = None) -> Costs:
     """The given costs if there are any, else money per query if a system spent any, else the latency p50."""
+    if given is not None and not isinstance(given, Mapping):
+        raise UsageError(f"costs cannot be {type_phrase(given)}", fix="pass {system: cost}")
     if given:
         return Costs("given", {checked_system(inputs, name): _checked_cost(name, cost) for name, cost in given.items()})
     runs = {run.name: run for run in inputs.system_runs if run.name in inputs.systems}

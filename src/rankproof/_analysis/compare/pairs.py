@@ -97,7 +97,7 @@ def _weighted(weights: FloatArray | None) -> list[str]:
     if weights is None:
         return []
     size = effective_size(len(weights), weights)
-    return [f"queries are weighted: n = {len(weights):,} is worth {size:,.0f} queries of equal weight"]
+    return [f"queries are weighted: n = {len(weights):,} is worth {pluralise(round(size), 'query', 'queries')} of equal weight"]
 
 
 def _selected_measures(result: Result, measures: MeasuresLike) -> tuple[list[str], list[str]]:
@@ -144,6 +144,12 @@ def check_margin(name: str, value: Any) -> float:
     if not is_number(value) or not 0 < value < math.inf:
         raise setting_error(name, value, "pass a difference above 0, such as 0.01 for one percentage point")
     return float(value)
+
+
+def check_fraction_margin(margin: float, measure: Measure) -> None:
+    """Refuses a margin that no difference of the measure can exceed, such as 2 for 2 percentage points."""
+    if measure.is_fraction and margin >= 1:
+        raise setting_error("margin", margin, "pass a difference below 1, such as 0.02 for two percentage points")
 
 
 Test = Literal["randomisation", "t"]
@@ -321,14 +327,14 @@ def _intervals(
         within = [(low - high, high - low) for low, high in ranges]
         each = zip(by_query, within, strict=True)
         found = (
-            mean_interval(apart, level=level, within=one, weights=weights) if enough_differ(apart) else None
+            mean_interval(apart, level=level, within=one, weights=weights) if enough_differ(apart, weights) else None
             for apart, one in each
         )
         return list(found)
     centred = [_linearised(apart, weights) for apart in by_query]
     means = resampled_means(np.column_stack(centred), options.resamples, options.seed)
     return [
-        bootstrap_interval(centred[at], means[:, at], method, level) if enough_differ(apart) else None
+        bootstrap_interval(centred[at], means[:, at], method, level) if enough_differ(apart, weights) else None
         for at, apart in enumerate(by_query)
     ]
 
