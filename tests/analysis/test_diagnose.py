@@ -184,8 +184,8 @@ def test_an_experiment_with_one_system_has_its_tables_of_steps() -> None:
     assert list(move[10:]) == [pytest.approx(0.806574, abs=1e-6), pytest.approx(11.3147, abs=1e-4)]
     assert moves.title == "Ranks of the 3 relevant documents against the baseline: n = 2 queries"
     assert moves.sentences == (
-        "only has nDCG@10 .693; its best reranking has .807: 0.0 pp from a better order of judged documents, 11.3 pp by ranking"
-        " unjudged documents lower, which may be relevant. The other 19.3 pp need better retrieval.",
+        "only has nDCG@10 .693; its best reranking has .807: 0.0 pp from a better order of judged documents, 11.3 pp from ranking"
+        " unjudged documents lower (some may be relevant). The other 19.3 pp need better retrieval.",
     )
     assert [(row["stage"], row["measures"], row["systems"]) for row in stages.records()] == [
         ("retrieval", "R@100", "only"),
