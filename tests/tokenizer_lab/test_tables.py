@@ -44,7 +44,7 @@ def test_the_table_of_pairs_has_the_better_first_and_marks_reliable_differences(
     better = entry_of("better", [[0.7, 0.75, 0.65, 0.72]], family="encoder")
     table = comparison_tables(comparison_of([entry_of("worse", [[0.5, 0.6, 0.4, 0.5]], family="lexical"), better]))[-2]
     ((higher, lower, apart, interval, p, p_holm, reliable),) = table.rows
-    assert (table.name, higher, lower, reliable) == ("pairs", "better", "worse", True)
+    assert (table.name, higher, lower, p_holm, reliable) == ("pairs", "better", "worse", p, True)
     assert apart == pytest.approx(0.205)
     assert isinstance(interval, tuple)
     assert 0 < interval[0] < 0.205 < interval[1] < 1
