@@ -149,7 +149,12 @@ def _few_judged(hits: Hits, results: Iterable[MeasureResult]) -> Note:
         text += " (rankproof audit --unjudged has the bounds of the values)"
     else:
         low, high = (summary_over(one, hits, values) for values in bounds)
-        text += f", so {one.measure} is between {low:.4f} and {high:.4f}"
+        lowest, highest = f"{low:.4f}", f"{high:.4f}"
+        text += (
+            f", so {one.measure} is between {lowest} and {highest}"
+            if lowest != highest
+            else f", which cannot change {one.measure}"
+        )
     return Note(FEW_JUDGED, int(unjudged.sum()), f"{text}; {VALUE_NOTES[FEW_JUDGED]}")
 
 
