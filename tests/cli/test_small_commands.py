@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from rankproof._cli.completion import CommandArgument, CommandWords, all_commands, bash, fish, zsh
 from rankproof._cli.main import main
 from rankproof._cli.progress import ReadProgress
 from rankproof._cli.registry import COMMANDS
@@ -166,6 +167,20 @@ def test_completion_knows_verbs_options_choices_and_measures(capsys: pytest.Capt
     script = capsys.readouterr().out
     for word in (*COMMANDS.names(), "skip-missing", "keep-best", "markdown", "nDCG", "NumRelRet", "parquet", "combmnz"):
         assert word in script
+
+
+def test_completion_of_a_verb_without_positional_argument() -> None:
+    option = CommandArgument(("--loud",), "nothing", (), "loudly")
+    verbs = [CommandWords("hello", "say hello", (option,))]
+    assert "hello) COMPREPLY" in bash(verbs)
+    assert "'*--loud[loudly]' ;;" in zsh(verbs)
+    assert "-l loud" in fish(verbs)
+
+
+def test_completion_completes_files_and_folders() -> None:
+    found = {(verb.name, argument.spellings): argument.takes for verb in all_commands() for argument in verb.arguments}
+    assert {found["serve", ("--judge",)], found["report", ()], found["export", ()], found["eval", ()]} == {"file"}
+    assert found["models", ()] == "text"
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

@@ -24,7 +24,7 @@ from rankproof._data.dataset import Corpus, Dataset, Document, Queries, Query
 from rankproof._data.qrels import Qrels
 from rankproof._data.validation import check_options
 from rankproof._experiment.config_read import read_experiment
-from rankproof._experiment.config_settings import is_scorer, is_system, is_systems, part_kind, takes
+from rankproof._experiment.config_settings import EVERY, is_scorer, is_system, is_systems, part_kind, takes
 from rankproof._experiment.config_write import experiment_toml
 from rankproof._experiment.experiment import Experiment
 from rankproof._experiment.run import RunOptions, run_experiment
@@ -273,6 +273,13 @@ def test_a_setting_that_must_be_given_is_named_when_missing(
             text = re.sub(rf"^{setting.key} = .*\n", "", whole, flags=re.MULTILINE)
             with pytest.raises(InputError, match=rf"experiment\.toml:\d+: {setting.key} is missing; "):
                 read(tmp_path, text)
+
+
+@pytest.mark.parametrize("component", [pytest.param(one, id=one.name) for one in SCORERS.components])
+def test_the_settings_of_a_scorer_and_those_of_rerank_are_disjoint(component: Component) -> None:
+    both = {one.key for one in settings_of(component.load())} & {*EVERY, *(one.key for one in settings_of(STAGES.load("rerank")))}
+    what = f"{component.name} and rerank share the key {', '.join(both)}, and both stand in one table; rename that of the scorer"
+    assert both == set(), what
 
 
 READERS = [

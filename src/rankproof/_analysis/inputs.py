@@ -19,6 +19,8 @@ from rankproof._evaluation.result import Result, inputs_of
 from rankproof._results.experiment_result import COLLAPSE_KEY, DecisionSettings, ExperimentResult, SystemRun
 from rankproof.errors import UsageError, for_message
 
+MAIN_MEASURES = ("nDCG@10", "RR@10", "R@100")
+"""The measures of a comparison that names none."""
 USUAL_PRIMARY = "nDCG@10"
 """The measure that decides if it was evaluated and no other is named."""
 

@@ -8,7 +8,7 @@ from typing import Any, Unpack
 
 from rankproof._analysis.compare.comparison import Comparison, compare_inputs
 from rankproof._analysis.compare.pairs import CompareOptions, Test
-from rankproof._analysis.inputs import AnalysisInput, checked_system, set_corpus_size, whole_rankings
+from rankproof._analysis.inputs import MAIN_MEASURES, AnalysisInput, checked_system, set_corpus_size, whole_rankings
 from rankproof._api.inputs import DataLike, GroupsLike, analysis_input, groupings
 from rankproof._api.values import Audit, Diagnosis, Segments
 from rankproof._data.table import Table
@@ -19,9 +19,6 @@ from rankproof._evaluation.options import EvaluateArguments
 from rankproof._statistics.correction import Correction
 from rankproof._statistics.intervals import IntervalMethod
 from rankproof.measures._base import Measure
-
-MAIN_MEASURES = ("nDCG@10", "RR@10", "R@100")
-"""The measures of functions that test, where none are named."""
 
 
 def compare(

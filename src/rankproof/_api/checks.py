@@ -11,8 +11,8 @@ from rankproof._analysis.doctor.check import DoctorInput, doctor_input_from_anal
 from rankproof._analysis.gate.baseline import Baseline, make_baseline, parse_baseline
 from rankproof._analysis.gate.gate import GateResult, run_gate
 from rankproof._analysis.gate.rules import GateOptions, max_drop_of, threshold_of
-from rankproof._analysis.inputs import check_same_dataset
-from rankproof._api.analyses import MAIN_MEASURES, listed
+from rankproof._analysis.inputs import MAIN_MEASURES, check_same_dataset
+from rankproof._api.analyses import listed
 from rankproof._api.inputs import DataLike, GroupsLike, analysis_input, dataset_of, groupings, holds_results
 from rankproof._api.values import DoctorReport
 from rankproof._data.dataset import Dataset, Queries

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 class Command:
     """A command of the CLI: its arguments and the function that runs it, which returns the exit code.
 
-    `usage` follows the verb's name in the usage line. `help_tail` returns the end of the help page where that takes time to
-    make. `can_fail` says that the verb exits with 3 where a check fails. `summary` is the line of a verb of another package in
-    `rankproof --help`; those of this package have it in the registry.
+    `usage` follows the verb's name in the usage line; it has the word RESULTS if the verb reads a results folder. `help_tail`
+    returns the end of the help page where that takes time to make. `can_fail` says that the verb exits with 3 where a check
+    fails. `summary` is the line of a verb of another package in `rankproof --help`; the registry has those of this package.
     """
 
     usage: str

@@ -12,7 +12,7 @@ from rankproof._cli.registry import loadable_verbs, parser_of
 from rankproof._cli.terminal import Terminal
 
 ValueKind = Literal["nothing", "choice", "file", "measures", "text"]
-_FILE_METAVARS = ("EXPERIMENT.toml", "FILE", "FOLDER", "IN", "OUT", "RUN")
+_FILE_METAVARS = ("EXPERIMENT.toml", "FILE", "FOLDER", "IN", "OUT", "QRELS", "RUN")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,9 +39,9 @@ class CommandWords:
         return tuple(argument for argument in self.arguments if argument.spellings)
 
     @property
-    def positional(self) -> CommandArgument:
-        """The positional argument; every verb has one."""
-        return next(argument for argument in self.arguments if not argument.spellings)
+    def positional(self) -> CommandArgument | None:
+        """The first positional argument, if there is one."""
+        return next((argument for argument in self.arguments if not argument.spellings), None)
 
 
 def all_commands() -> list[CommandWords]:
@@ -73,7 +73,8 @@ def _value_kind(action: argparse.Action) -> tuple[ValueKind, Sequence[str]]:
         from rankproof._formats.registry import FORMATS
 
         return "choice", tuple(FORMATS)
-    return ("file", ()) if action.metavar in _FILE_METAVARS else ("text", ())
+    is_file = action.metavar in _FILE_METAVARS or (not action.option_strings and action.metavar != "NAME")
+    return ("file", ()) if is_file else ("text", ())
 
 
 _BASH = """\
@@ -117,7 +118,7 @@ def bash(verbs: Sequence[CommandWords]) -> str:
         if option.takes != "nothing"
     ]
     options = [f'            {verb.name}) COMPREPLY=($(compgen -W "{_spellings(verb)}" -- "$cur")) ;;' for verb in verbs]
-    free = [f"        {verb.name}) {_bash_reply(verb.positional)} ;;" for verb in verbs]
+    free = [f"        {verb.name}) {_bash_reply(verb.positional)} ;;" for verb in verbs if verb.positional]
     return _BASH.format(
         verbs=" ".join(verb.name for verb in verbs),
         values="\n".join(values),
@@ -162,7 +163,8 @@ def _zsh_specs(verb: CommandWords) -> str:
         for option in verb.options
         for spelling in option.spellings
     ]
-    return " \\\n                ".join([*options, _quoted(f"*{_zsh_value(verb.positional)}")])
+    free = [_quoted(f"*{_zsh_value(verb.positional)}")] if verb.positional else []
+    return " \\\n                ".join([*options, *free])
 
 
 def _zsh_value(argument: CommandArgument) -> str:

@@ -86,8 +86,6 @@ def _subset_measure(one: MeasureResult, queries: Collection[str]) -> MeasureResu
 
 
 FORMATS = ("table", "json", "csv", "markdown", "latex")
-MAIN_MEASURES = ["nDCG@10,RR@10,R@100"]
-"""The default measures of verbs that test: few, as each one raises the corrected p-values."""
 FILE_OPTIONS = ("queries", "weights", "by_file", "bands", "dataset", "train", "train_qrels")
 """Options that name a further input file or folder."""
 INPUTS_HELP = "one or more results folders, or the judgements and then one or more runs"

@@ -6,14 +6,12 @@ from typing import Any
 
 from rankproof._analysis.compare.comparison import Comparison, compare_inputs, primary_measure
 from rankproof._analysis.compare.pairs import CompareOptions
-from rankproof._analysis.inputs import AnalysisInput, input_from_results
+from rankproof._analysis.inputs import MAIN_MEASURES, AnalysisInput, input_from_results
 from rankproof._data import format_versions
 from rankproof._results.experiment_result import ExperimentResult
 from rankproof.measures._parse import parse_measure
 
 SUMMARY_FORMAT = "rankproof-summary"
-MAIN_MEASURES = ("nDCG@10", "RR@10", "R@100")
-"""The measures of a comparison that names none."""
 
 
 def compare_results(results: ExperimentResult, options: CompareOptions | None = None) -> Comparison | None:

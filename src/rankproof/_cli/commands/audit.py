@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     pass
 
 
-USAGE = "FILES… [--tools] [--ties] [--unjudged] [--judge-next N] [options]"
+USAGE = "RESULTS… | QRELS RUN… [--tools] [--ties] [--unjudged] [--judge-next N] [options]"
 EXAMPLES = """\
 examples:
   rankproof audit results

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rankproof._analysis.bands import BandProfile
 
 
-USAGE = "FOLDER… | QRELS RUN… [--documents N] [--dataset FOLDER] [options]"
+USAGE = "RESULTS… | QRELS RUN… [--documents N] [--dataset FOLDER] [options]"
 EXAMPLES = """\
 examples:
   rankproof baselines results

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from rankproof._cli.arg_types import any_float, positive_int
 from rankproof._cli.command import Command
-from rankproof._cli.inputs import MAIN_MEASURES, add_analysis_options, read_input
+from rankproof._cli.inputs import add_analysis_options, read_input
 from rankproof._cli.options import add_correction_option, add_decision_options, add_sampling_options, decision_options
 from rankproof._cli.output import machine_judgement_notes, write_or_show
 from rankproof._cli.terminal import STDOUT, Terminal
@@ -56,6 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace, terminal: Terminal) -> int:
     """Evaluates and compares the systems."""
+    from rankproof._analysis.inputs import MAIN_MEASURES
     from rankproof._evaluation.notes import MAX_NOTED_SYSTEMS, value_notes
 
     asked = args.measures

@@ -11,7 +11,7 @@ from rankproof._cli.options import add_corpus_size_option, add_segment_options, 
 from rankproof._cli.output import add_details_option, is_summary_view, show_value_notes, summary_tables
 from rankproof._cli.terminal import Terminal
 
-USAGE = "FOLDER… | QRELS RUN… [--by FIELD] [--system NAME] [options]"
+USAGE = "RESULTS… | QRELS RUN… [--by FIELD] [--system NAME] [options]"
 EXAMPLES = """\
 examples:
   rankproof diagnose results

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from rankproof._data.table import Table
 
 
-USAGE = "FILES… [--system S] [-m MEASURE] [--query Q [--doc D]] [options]"
+USAGE = "RESULTS… | QRELS RUN… [--system S] [-m MEASURE] [--query Q [--doc D]] [options]"
 EXAMPLES = """\
 examples:
   rankproof explain results                                   what contributes to the mean

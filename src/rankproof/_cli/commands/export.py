@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from rankproof._cli.arg_types import query_ids
 from rankproof._cli.command import Command
-from rankproof._cli.inputs import MAIN_MEASURES, are_answer_measures, check_results_folder, reevaluate
+from rankproof._cli.inputs import are_answer_measures, check_results_folder, reevaluate
 from rankproof._cli.options import add_relevance_options
 from rankproof._cli.output import check_output, show_value_notes
 from rankproof._cli.terminal import STDOUT, Terminal
@@ -104,12 +104,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace, terminal: Terminal) -> int:
     """Loads the results and writes them."""
+    from rankproof._analysis.inputs import MAIN_MEASURES
     from rankproof._io.files import write_blocks
 
     _check(args)
     format = None if args.to else _format(args)
     if format and format.tests:
-        args.measures = args.measures or MAIN_MEASURES
+        args.measures = args.measures or list(MAIN_MEASURES)
     results = _load_results(args)
     show_value_notes(results.result, terminal)
     if format is None:

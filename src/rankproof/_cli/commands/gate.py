@@ -6,7 +6,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from rankproof._cli.command import Command
-from rankproof._cli.inputs import MAIN_MEASURES, add_analysis_options, add_input_options, read_input, show_tables
+from rankproof._cli.inputs import add_analysis_options, add_input_options, read_input, show_tables
 from rankproof._cli.options import add_sampling_options, add_segment_options, requested_groupings
 from rankproof._cli.output import check_output, show_value_notes, write_or_show
 from rankproof._cli.terminal import STDOUT, Terminal
@@ -149,13 +149,14 @@ def _add_save_arguments(parser: argparse.ArgumentParser) -> None:
 def _run_save(args: argparse.Namespace, terminal: Terminal) -> int:
     """Evaluates the systems and writes the baseline."""
     from rankproof._analysis.gate.baseline import baseline_json, make_baseline
+    from rankproof._analysis.inputs import MAIN_MEASURES
     from rankproof._data.text import pluralise
     from rankproof._results.provenance import utc_now
     from rankproof._version import __version__
 
     if args.output is None:
         raise UsageError("no output file", fix="specify one: -o baseline.json")
-    args.measures = args.measures or MAIN_MEASURES
+    args.measures = args.measures or list(MAIN_MEASURES)
     inputs = read_input(args)
     baseline = make_baseline(inputs, version=__version__, made=utc_now(), systems=args.system)
     write_or_show(baseline_json(baseline), args.output, terminal)

@@ -10,7 +10,7 @@ from rankproof._cli.options import add_correction_option, add_sampling_options, 
 from rankproof._cli.output import show_value_notes
 from rankproof._cli.terminal import Terminal
 
-USAGE = "FOLDER… | QRELS RUN… [--by FIELD] [-m MEASURES] [options]"
+USAGE = "RESULTS… | QRELS RUN… [--by FIELD] [-m MEASURES] [options]"
 EXAMPLES = """\
 examples:
   rankproof segments results --by category --by length
