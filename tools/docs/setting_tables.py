@@ -31,10 +31,16 @@ def scorers_table() -> str:
     return _parts_table("by", SCORERS)
 
 
+def stores_table() -> str:
+    """Every store with its settings and extra."""
+    return _parts_table("store", STORES)
+
+
 def settings_rows(name: str) -> str:
-    """The rows of one stage or scorer: its summary, then key, type, default and description of each setting."""
-    registry: Registry[Any] = STAGES if name in STAGES else SCORERS
-    rows = [(f"`{name}`", "", "", "", f"**{registry.summary(name)}**")]
+    """The rows of one stage, scorer or store: its summary, then key, type, default and description of each setting."""
+    registry = next(one for one in (STAGES, SCORERS, STORES) if name in one)
+    extra = next((f" (extra `{one.extra}`)" for one in registry.components if one.name == name and one.extra), "")
+    rows = [(f"`{name}`", "", "", "", f"**{registry.summary(name)}**{extra}")]
     settings = settings_of(registry.load(name))
     rows += [("", f"`{one.key}`", takes(one)[0], _default(one), one.option.description) for one in settings]
     return _rows(rows)
