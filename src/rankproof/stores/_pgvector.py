@@ -245,7 +245,7 @@ class PgVector:
     m: Annotated[int, Option("links per vector in the HNSW graph", least=2, most=100)] = 16
     ef_construction: Annotated[int, Option("candidate list size while the index is built", least=4, most=1_000)] = 64
     ef_search: Annotated[
-        int | None, Option("candidate list size in a search (default: twice the number of results, at least 200)", least=1, most=1_000)
+        int | None, Option("candidate list size in a search (default: twice the results, at least 200)", least=1, most=1_000)
     ] = None
     schema: Annotated[str, Option("the database schema of the table (default: that of the connection)")] = ""
     batch: Annotated[int, Option("how many rows are written at once", least=1, most=1_000_000)] = 1_000
