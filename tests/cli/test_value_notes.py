@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+import rankproof as rp
 from rankproof._cli.main import main
 from rankproof._cli.registry import COMMANDS, command_named
 from rankproof._experiment.experiment import Experiment
@@ -126,3 +129,32 @@ def test_few_judged_documents_and_ties_of_many_systems_fit_ten_lines(
     shown = " ".join(lines)
     assert "Judged@10 is 10%" in shown
     assert "the order of ties" in shown
+
+
+IN_PYTHON: dict[str, Callable[[], object]] = {
+    "evaluate": lambda: rp.evaluate("qrels.txt", "one.run"),
+    "compare": lambda: rp.compare("results"),
+    "explain": lambda: rp.explain("results"),
+    "audit": lambda: rp.audit("results"),
+    "segments": lambda: rp.segments("results"),
+    "diagnose": lambda: rp.diagnose("results"),
+    "baselines": lambda: rp.baselines("results"),
+    "gate": lambda: rp.gate("results", thresholds="RR@10>=0"),
+    "plot": lambda: rp.plot("results", kind="bars"),
+    "results": lambda: rp.load_results("results"),
+}
+
+
+@pytest.mark.usefixtures("files")
+@pytest.mark.parametrize("name", IN_PYTHON)
+def test_every_value_of_python_with_few_judged_documents_says_so(name: str) -> None:
+    said = " ".join(str(IN_PYTHON[name]()).split())
+    assert "Judged@10 is 10%" in said
+    assert "judged_only=True" in said
+
+
+@pytest.mark.usefixtures("files")
+def test_summary_json_says_that_few_documents_are_judged() -> None:
+    rp.save_results(rp.load_results("results"), "again")
+    notes = json.loads(Path("again/summary.json").read_text())["notes"]
+    assert any("Judged@10 is 10%" in note for note in notes)

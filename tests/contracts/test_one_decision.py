@@ -17,6 +17,7 @@ from rankproof._analysis.compare.summary import compare_results, summary_documen
 from rankproof._analysis.inputs import input_from_results
 from rankproof._cli.main import main
 from rankproof._data.text import format_p
+from rankproof._evaluation.notes import value_notes
 from rankproof._io.escape import for_terminal
 from rankproof._render.grid import RenderOptions
 from rankproof._render.systems import render_run
@@ -101,7 +102,8 @@ def test_the_end_of_a_run_and_its_summary_have_the_decision_of_python(folder: Fo
 
 
 def test_the_functions_of_python_agree(folder: Folder) -> None:
-    expected = folder.comparison.to_dict()
+    notes = value_notes(rankproof.load_results(folder.path).result.systems)
+    expected = {**folder.comparison.to_dict(), "notes": [*notes, *folder.comparison.notes]}
     assert rankproof.load_results(folder.path).compare().to_dict() == expected
     assert rankproof.compare(folder.path).to_dict() == expected
     assert folder.comparison.decision.sentences == rankproof.report(folder.path).decision

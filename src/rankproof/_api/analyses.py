@@ -9,12 +9,13 @@ from typing import Any, Unpack
 from rankproof._analysis.compare.comparison import Comparison, compare_inputs
 from rankproof._analysis.compare.pairs import CompareOptions, Test
 from rankproof._analysis.inputs import MAIN_MEASURES, AnalysisInput, checked_system, set_corpus_size, whole_rankings
-from rankproof._api.inputs import DataLike, GroupsLike, analysis_input, groupings
+from rankproof._api.inputs import DataLike, GroupsLike, analysis_input, groupings, with_value_notes
 from rankproof._api.values import Audit, Diagnosis, Segments
 from rankproof._data.table import Table
 from rankproof._data.validation import checked_integer
 from rankproof._evaluation.coerce import RunLike
 from rankproof._evaluation.evaluate import MeasuresLike
+from rankproof._evaluation.notes import value_notes
 from rankproof._evaluation.options import EvaluateArguments
 from rankproof._statistics.correction import Correction
 from rankproof._statistics.intervals import IntervalMethod
@@ -59,7 +60,8 @@ def compare(
     first = [] if primary is None else [primary]
     wanted = None if measures is None else [*first, *listed(measures)]
     inputs = analysis_input(data, runs, wanted, options, usual=[*first, *MAIN_MEASURES])
-    return compare_inputs(inputs, primary=primary, baseline=baseline, margin=margin, costs=costs, options=settings)
+    found = compare_inputs(inputs, primary=primary, baseline=baseline, margin=margin, costs=costs, options=settings)
+    return replace(found, notes=(*value_notes(inputs.result.systems), *found.notes))
 
 
 def listed(measures: MeasuresLike) -> list[Any]:
@@ -90,7 +92,8 @@ def audit(
         checked_integer("judge_next", judge_next)
     chosen = DEFAULT_MEASURES if measures is None else measures
     inputs = analysis_input(data, runs, chosen, options)
-    return Audit(tuple(audit_tables(inputs, tools=tools, ties=ties, unjudged=unjudged, pairs=judge_next)))
+    tables = audit_tables(inputs, tools=tools, ties=ties, unjudged=unjudged, pairs=judge_next)
+    return Audit(with_value_notes(tables, inputs))
 
 
 FEW_PAIRS = 5
@@ -147,7 +150,7 @@ def segments(
     inputs = analysis_input(data, runs, measures, options)
     names = list(inputs.result.systems[0].measures)[: 1 if measures is None else None]
     each = [make_tables(inputs, grouping, name, settings) for grouping in groupings(inputs, by) for name in names]
-    return Segments(tuple(table for tables in each for table in tables))
+    return Segments(with_value_notes([table for tables in each for table in tables], inputs))
 
 
 def diagnose(
@@ -174,4 +177,5 @@ def diagnose(
     inputs = set_corpus_size(analysis_input(data, runs, measures, options), documents)
     named = None if system is None else checked_system(inputs, system)
     groups = list(groupings(inputs, by))
-    return Diagnosis(tuple(make_tables(inputs, groups, system=named, cutoff=top, most=failed, rules=True)))
+    tables = make_tables(inputs, groups, system=named, cutoff=top, most=failed, rules=True)
+    return Diagnosis(with_value_notes(tables, inputs))

@@ -10,7 +10,7 @@ from rankproof._analysis.bands import BandProfile, bands_table, builtin_profiles
 from rankproof._analysis.baselines import FULL_TEXT, TITLE_ONLY, reference_systems
 from rankproof._analysis.baselines import baselines as make_tables
 from rankproof._analysis.inputs import AnalysisInput, check_same_dataset, set_corpus_size
-from rankproof._api.inputs import DataLike, analysis_input, dataset_of
+from rankproof._api.inputs import DataLike, analysis_input, dataset_of, with_value_notes
 from rankproof._api.values import Baselines
 from rankproof._data.dataset import Dataset
 from rankproof._data.ordering import ReadOptions
@@ -44,7 +44,8 @@ def baselines(
     texts = None if dataset is None else dataset_of(dataset)
     profiles = list(builtin_profiles().values())
     inputs, references = with_references(inputs, texts)
-    return Baselines(tuple(baseline_tables(inputs, references, profiles, all_measures=measures is not None)))
+    tables = baseline_tables(inputs, references, profiles, all_measures=measures is not None)
+    return Baselines(with_value_notes(tables, inputs))
 
 
 def with_references(inputs: AnalysisInput, dataset: Dataset | None) -> tuple[AnalysisInput, Mapping[str, str]]:

@@ -19,6 +19,7 @@ from rankproof._data.dataset import Dataset, Queries
 from rankproof._evaluation.coerce import Coercion, QrelsLike, RunLike
 from rankproof._evaluation.evaluate import MeasuresLike
 from rankproof._evaluation.inputs import read_judgements
+from rankproof._evaluation.notes import value_notes
 from rankproof._evaluation.options import EvaluateArguments, EvaluateOptions
 from rankproof.errors import UsageError, type_phrase
 from rankproof.measures._base import Measure
@@ -121,7 +122,8 @@ def gate(
     chosen = measures if measures is not None else list(saved.measures) if saved else None
     inputs = analysis_input(data, runs, [*listed(chosen), *(one.measure for one in settings.thresholds)], options)
     segments = () if by is None else tuple(groupings(inputs, by))
-    return run_gate(inputs, saved, settings, systems=systems, groupings=segments)
+    found = run_gate(inputs, saved, settings, systems=systems, groupings=segments)
+    return replace(found, notes=(*value_notes(inputs.result.systems), *found.notes))
 
 
 def _baseline(baseline: Any, qrels: QrelsLike | None, measures: MeasuresLike, options: EvaluateArguments) -> Baseline:

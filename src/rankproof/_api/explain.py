@@ -8,7 +8,7 @@ from typing import Any, Unpack, cast
 
 from rankproof._analysis.inputs import AnalysisInput, check_same_dataset, checked_system
 from rankproof._analysis.values import TIE_TOLERANCE, best_system
-from rankproof._api.inputs import DataLike, analysis_input, dataset_of
+from rankproof._api.inputs import DataLike, analysis_input, dataset_of, with_value_notes
 from rankproof._api.values import Explanation
 from rankproof._data.dataset import Dataset
 from rankproof._data.run import TermPart
@@ -56,7 +56,7 @@ def explain(
     asked = ExplainOptions(system, against, _id(query), _id(doc), texts, None if top is None else checked_integer("top", top))
     inputs = analysis_input(data, runs, measures, cast(EvaluateArguments, options))
     tables, _ = explain_inputs(inputs, asked, all_measures=measures is not None)
-    return Explanation(tuple(tables))
+    return Explanation(with_value_notes(tables, inputs))
 
 
 def explain_inputs(inputs: AnalysisInput, asked: ExplainOptions, *, all_measures: bool) -> tuple[list[Table], list[str]]:

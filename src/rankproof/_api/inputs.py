@@ -10,8 +10,10 @@ from typing import Any
 from rankproof._analysis.inputs import AnalysisInput, input_from_result, input_from_results, join_inputs, reevaluated
 from rankproof._analysis.query_groups import Grouping, by_list, default_grouping, group_queries
 from rankproof._data.dataset import Dataset
+from rankproof._data.table import Table
 from rankproof._evaluation.coerce import QrelsLike, RunLike
 from rankproof._evaluation.evaluate import MeasuresLike, evaluate_forms
+from rankproof._evaluation.notes import value_notes
 from rankproof._evaluation.options import FILE_ARGUMENTS, EvaluateArguments, make_evaluate_options
 from rankproof._evaluation.result import Result
 from rankproof._results.experiment_result import ExperimentResult
@@ -37,6 +39,12 @@ def analysis_input(
     if isinstance(data, list | tuple) and holds_results(data):
         return join_inputs([_one_input(one, measures, options) for one in data])
     return _one_input(data, measures, options)
+
+
+def with_value_notes(tables: Sequence[Table], inputs: AnalysisInput) -> tuple[Table, ...]:
+    """The tables, the first one with the notes on how far the values can be trusted."""
+    first = [replace(table, notes=(*value_notes(inputs.result.systems), *table.notes)) for table in tables[:1]]
+    return (*first, *tables[1:])
 
 
 def results_of(data: Any) -> ExperimentResult:

@@ -15,6 +15,7 @@ from rankproof._data.run import Run
 from rankproof._evaluation.coerce import Coercion, RunLike
 from rankproof._evaluation.evaluate import MeasuresLike
 from rankproof._evaluation.inputs import read_source
+from rankproof._evaluation.notes import value_notes
 from rankproof._evaluation.options import EvaluateArguments, EvaluateOptions, make_read_options
 from rankproof._fusion.fuse import fuse as fuse_runs
 from rankproof.errors import UsageError, for_message
@@ -65,10 +66,8 @@ def plot(
     kinds = list(PLOT_KINDS) if "all" in asked else list(dict.fromkeys(asked))
     drawn = draw_plots(inputs, kinds, settings, "svg")
     charts = [Plot(one.name, one.content.decode(), one.missing) for one in drawn]
-    return Plots(
-        tuple(chart for chart in charts if not chart.missing),
-        tuple(f"{chart.name}: {chart.missing}" for chart in charts if chart.missing),
-    )
+    left_out = (f"{chart.name}: {chart.missing}" for chart in charts if chart.missing)
+    return Plots(tuple(chart for chart in charts if not chart.missing), (*value_notes(inputs.result.systems), *left_out))
 
 
 def fuse(

@@ -8,6 +8,7 @@ from rankproof._analysis.compare.comparison import Comparison, compare_inputs, p
 from rankproof._analysis.compare.pairs import CompareOptions
 from rankproof._analysis.inputs import MAIN_MEASURES, AnalysisInput, input_from_results
 from rankproof._data import format_versions
+from rankproof._evaluation.notes import value_notes
 from rankproof._results.experiment_result import ExperimentResult
 from rankproof.measures._parse import parse_measure
 
@@ -46,7 +47,7 @@ def summary_document(results: ExperimentResult, comparison: Comparison) -> dict[
         "decision": decision.to_dict(),
         "systems": [_system(results, comparison, name) for name in (one.name for one in results.system_runs)],
         "left_out": list(comparison.left_out),
-        "notes": list(comparison.notes),
+        "notes": [*value_notes(results.result.systems), *comparison.notes],
         "method": comparison.method,
         "versions": {"python": results.provenance.get("python"), **results.provenance.get("libraries", {})},
     }
