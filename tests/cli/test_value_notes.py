@@ -35,7 +35,8 @@ WITH_VALUES: dict[str, list[str]] = {
     "plot": ["results", "-o", "plots"],
     "export": ["results", "-o", "out.csv"],
 }
-NOTE = ("Judged@10 is 10%", "is between", "-J", "rankproof judge")
+NOTE = ("Judged@10 is 10%", "-J", "rankproof judge")
+BOUNDS = ("is between", "cannot change")
 
 
 @pytest.fixture
@@ -76,6 +77,7 @@ def test_every_verb_with_values_says_that_few_documents_are_judged(
     assert main([verb, *WITH_VALUES[verb]]) == 0
     said = capsys.readouterr().err.replace("\n", " ")
     assert all(words in said for words in NOTE)
+    assert any(words in said for words in BOUNDS)
 
 
 @pytest.mark.parametrize("verb", WITH_VALUES)
@@ -100,6 +102,7 @@ def test_the_pages_of_serve_say_it_too(page: str, files: Path) -> None:
     with serving([files / "results", files / "second"]) as visitor:
         shown = visitor.enter().get(page).text
     assert all(words in shown for words in NOTE)
+    assert any(words in shown for words in BOUNDS)
 
 
 @pytest.mark.parametrize("page", ["/", "/r/1"])
