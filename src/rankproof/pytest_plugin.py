@@ -19,10 +19,11 @@ def rankproof_gate() -> Callable[..., GateResult]:
     def run(*arguments: Any, **settings: Any) -> GateResult:
         import rankproof
 
+        __tracebackhide__ = True
         result = rankproof.gate(*arguments, **settings)
-        sys.stdout.write(f"{result}\n")
         if not result.passed:
             pytest.fail(str(result), pytrace=False)
+        sys.stdout.write(f"{result}\n")
         return result
 
     return run

@@ -167,9 +167,7 @@ def test_experiment_files_take_the_added_parts(tmp_path: Path) -> None:
     (tmp_path / "again.toml").write_text(experiment_toml(experiment))
     assert read_experiment(tmp_path / "again.toml").systems == experiment.systems
     (tmp_path / "idle.toml").write_text(text.replace('method = "zz-test"\n', 'method = "zz-test"\nk = 3\n'))
-    with pytest.raises(
-        InputError, match=r"idle\.toml:10: k = 3 has no effect with the other settings of this table"
-    ):
+    with pytest.raises(InputError, match=r"idle\.toml:10: k = 3 has no effect with the other settings of this table"):
         read_experiment(tmp_path / "idle.toml")
     with pytest.raises(UsageError, match=f"choose one of {', '.join(METHODS)}$"):
         Fuse(stages, "magic")

@@ -93,8 +93,8 @@ class Decision(Viewed):
 
     `system` is the recommended system, or the leading one if nothing is decided; None if no system retrieved anything. `reasons`
     say why nothing is decided. `queries_needed` is the number of queries at which the same means would decide. `judge_next` are
-    the unjudged (query, document) pairs that matter most, and `unjudged` is the number of all such pairs. `optimistic` marks a
-    system that was chosen from many: its value is probably too high.
+    the unjudged (query, document) pairs that could change the difference most, `unjudged` is the number of all that could change
+    it. `optimistic` marks a system that was chosen from many: its value is probably too high.
     """
 
     decided: bool

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from rankproof._analysis.decision import Alternative, Costs, CostUnit, Decision, SystemRisk
+from rankproof._analysis.decision import SAME_COST_MS, Alternative, Costs, CostUnit, Decision, SystemRisk
 from rankproof._data.text import pluralise, shown_time
 from rankproof.errors import for_message
 from rankproof.measures._base import Measure
@@ -132,7 +132,8 @@ def _cost_phrase(decision: Decision, chosen: SystemRisk, other: SystemRisk) -> s
         return ""
     less, more = ("faster", "slower") if decision.cost_unit == "ms" else ("cheaper", "more expensive")
     if Costs(decision.cost_unit).are_equal(chosen.cost, other.cost):
-        return "is as fast" if decision.cost_unit == "ms" else "costs the same"
+        near = abs(chosen.cost - other.cost) <= SAME_COST_MS
+        return f"is as fast within {'1 ms' if near else '10%'}" if decision.cost_unit == "ms" else "costs the same"
     low, high = sorted((chosen.cost, other.cost))
     word = less if other.cost < chosen.cost else more
     if low <= 0:

@@ -89,7 +89,7 @@ class Result(ViewedTables):
 
     @property
     def means(self) -> dict[str, dict[str, float]]:
-        """System to measure to summary: a mean, or for some measures a sum or geometric mean."""
+        """{system: {measure: summary}}; a summary is a mean, or for some measures a sum or geometric mean."""
         return {system.name: {name: one.value for name, one in system.measures.items()} for system in self.systems}
 
     @property
@@ -103,7 +103,7 @@ class Result(ViewedTables):
         return found
 
     def per_query(self, system: str | None = None) -> dict[str, dict[str, float]]:
-        """Measure to query to value; with one system, its name may be left out."""
+        """{measure: {query: value}}; with one system, its name may be left out."""
         return {name: one.per_query for name, one in self._system(system).measures.items()}
 
     def value(self, measure: Measure | str, system: str | None = None) -> float:

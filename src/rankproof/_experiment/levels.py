@@ -168,8 +168,8 @@ def pool_notes(ranks: Mapping[str, ChunkRanks], runs: Mapping[str, Run], result:
             wanted = min(max(measure.depth for measure in deeper), documents)
             queries = f"{sum(count < wanted for count in short)} of {len(one.rankings)} queries"
             few = f"fewer than {wanted} documents (minimum {min(short)})"
-            below = f"below the cutoff of {', '.join(map(str, deeper))}"
-            chunks = f"for {queries} the top {one.max_chunks} chunks are from {few}, {below}"
+            cutoff = f"too few for {', '.join(map(str, deeper))}"
+            chunks = f"for {queries} the top {one.max_chunks} chunks are from {few}, {cutoff}"
             yield f"{name}: {chunks}: increase pool or the depth of the chunk ranking"
 
 

@@ -88,7 +88,8 @@ def _answer_format_note(sums: Mapping[str, int]) -> list[str]:
     plain, unknown = 0 if sums["graded"] else sums["by_text"], sums["dropped"]
     notes = {
         f"{pluralise(plain, 'reply is', 'replies are')} plain text instead of JSON": plain,
-        pluralise(unknown, "cited source was", "cited sources were") + " not in the input of the answer and left out": unknown,
+        pluralise(unknown, "cited source was", "cited sources were")
+        + " left out, because the answer's input does not have them": unknown,
     }
     return [note for note, count in notes.items() if count]
 

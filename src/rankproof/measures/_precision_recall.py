@@ -141,7 +141,7 @@ class SuccessAt(SummedMeasure, BinaryCutoffMeasure):
     )
     advice = Advice(
         "finding",
-        "one good document is enough, above all if each query has one known target. Success@1 only depends on the order.",
+        "one good document is enough, above all if each query has one known target. Success@1 looks only at the first document.",
         "there are several relevant documents and more is better. It is often reported as recall, which it equals"
         " only with one target.",
     )

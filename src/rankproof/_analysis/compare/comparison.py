@@ -233,7 +233,9 @@ def _primary_index(measures: Sequence[Measure], primary: str | Measure | None) -
         return named[0]
     usual = [at for at in able if names[at] == USUAL_PRIMARY]
     if not able:
-        raise UsageError(f"{names[0]} has no better value to decide by", fix=f"evaluate a measure such as {USUAL_PRIMARY}")
+        raise UsageError(
+            f"no measure says which system is better; {names[0]} does not", fix=f"evaluate a measure such as {USUAL_PRIMARY}"
+        )
     return (usual or able)[0]
 
 

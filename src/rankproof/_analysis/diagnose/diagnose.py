@@ -24,8 +24,8 @@ from rankproof.measures._parse import parse_measure
 FIRST, FEW, TEN, FIRST_HIT = "Success@1", "Success@5", "Success@10", "RR@10"
 RULE_MEASURES = (FIRST, FEW, TEN, FIRST_HIT)
 _TUTORIAL = "Retrieval Metrics Tutorial"
-_BANDS = "with its thresholds"
-_BOTH_BANDS = f"{_BANDS}, for RR those of the Hybrid RAG System with Automated Evaluation"
+_BANDS = "thresholds of the tutorial"
+_BOTH_BANDS = f"{_BANDS}, and for RR of the Hybrid RAG System with Automated Evaluation"
 GUIDELINES = f"{_TUTORIAL}, diagnostic guidelines; {_BANDS}"
 WITH_RAG_BANDS = f"{_TUTORIAL}, diagnostic guidelines; {_BOTH_BANDS}"
 

@@ -274,7 +274,7 @@ def _loss_sentence(query: _Query) -> str:
     value = f"{query.one.measure} is {query.value:.4f}"
     if not query.losses:
         return f"{value}; no document changes it by itself."
-    return f"{value}. A contribution is the loss if an unjudged document replaces that one; contributions need not add up."
+    return f"{value}. The contribution of a document is how much the value drops if an unjudged document takes its place; contributions need not add up."
 
 
 def _sum_sentence(one: MeasureResult, value: float, explained: ExplainedValue) -> str:

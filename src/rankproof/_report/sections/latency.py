@@ -112,7 +112,7 @@ _PARETO_COLUMN_NOTES = {
     "ms p50": "median milliseconds a query",
     "ms p95": "95th percentile of milliseconds a query",
     "on the front": "no other system is at least as good and as fast, and better in one of the two",
-    "dominated by": "the best system that is at least as good and as fast, significantly or not",
+    "dominated by": "the best system that is at least as good and at least as fast as this one; its lead need not be significant",
 }
 
 

