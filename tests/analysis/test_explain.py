@@ -128,7 +128,7 @@ def test_a_measure_that_is_not_a_sum_shows_what_the_value_loses_without_each_doc
         without = [evaluated_without(measure, doc) for doc in ("d1", "d9", "d2")]
         expected = [table.facts["value"] - value for value in without]
         assert [row["contribution"] for row in table.records()] == pytest.approx(expected)
-        assert "the loss if an unjudged document replaces that one" in table.sentences[0]
+        assert "if an unjudged document takes its place" in table.sentences[0]
 
 
 def evaluated_without(measure: str, doc: str) -> float:

@@ -251,7 +251,7 @@ def test_answers_are_part_of_an_experiment_and_requested_once(tmp_path: Any) -> 
     assert int(system_run.counts["calls"].sum()) == 2
     assert system_run.money == 20.0
     assert np.array_equal(system_run.times["generate"], [250.0, 250.0])
-    assert any("1 cited source was not in the input of the answer" in note for note in system_run.notes)
+    assert any("1 cited source was left out" in note for note in system_run.notes)
     assert any("plain text" in note for note in system_run.notes)
     again = run_experiment(experiment, RunOptions(cache=tmp_path)).system_run("says")
     assert model.log.calls == 2

@@ -274,7 +274,8 @@ def _loss_sentence(query: _Query) -> str:
     value = f"{query.one.measure} is {query.value:.4f}"
     if not query.losses:
         return f"{value}; no document changes it by itself."
-    return f"{value}. The contribution of a document is how much the value drops if an unjudged document takes its place; contributions need not add up."
+    drop = "The contribution of a document is how much the value drops if an unjudged document takes its place"
+    return f"{value}. {drop}; contributions need not add up."
 
 
 def _sum_sentence(one: MeasureResult, value: float, explained: ExplainedValue) -> str:
