@@ -373,3 +373,4 @@ def test_in_python_the_baseline_may_be_a_run_on_the_same_judgements() -> None:
     good, bad = (dict.fromkeys(qrels, docs) for docs in (["d1", "d2"], ["d2", "d3"]))
     assert rp.gate(qrels, good, baseline=good).passed
     assert not rp.gate(qrels, {"a": bad}, baseline={"a": good}).passed
+    assert rp.gate(qrels, {"a": good, "b": bad}, baseline={"a": good, "b": good}, systems="a").passed

@@ -93,7 +93,7 @@ def gate(
     primary: str | Measure | None = None,
     thresholds: str | Sequence[str] = (),
     max_drops: Mapping[str, float] | None = None,
-    systems: Sequence[str] = (),
+    systems: str | Sequence[str] = (),
     by: GroupsLike = None,
     alpha: float = 0.05,
     samples: int = 100_000,
@@ -122,7 +122,7 @@ def gate(
     chosen = measures if measures is not None else list(saved.measures) if saved else None
     inputs = analysis_input(data, runs, [*listed(chosen), *(one.measure for one in settings.thresholds)], options)
     segments = () if by is None else tuple(groupings(inputs, by))
-    found = run_gate(inputs, saved, settings, systems=systems, groupings=segments)
+    found = run_gate(inputs, saved, settings, systems=[systems] if isinstance(systems, str) else systems, groupings=segments)
     return replace(found, notes=(*value_notes(inputs.result.systems), *found.notes))
 
 
