@@ -219,10 +219,11 @@ def _dataset_path(toml_file: TomlFile, name: str) -> str:
     if name == SAMPLE or is_irds_name(name):
         return name
     if name.startswith(PYTHON_PREFIX):
-        raise toml_file.error(("dataset",), "the dataset was made in Python and has no path", "specify a folder, or sample")
+        raise toml_file.error(("dataset",), "the dataset was made in Python and has no path", 'specify a folder, or "sample"')
     path = absolute_path(name, toml_file.folder)
     if not name or "\0" in name or not os.path.exists(path):
-        raise toml_file.error(("dataset",), f"dataset not found: {name}", "specify a folder, relative to this file, or sample")
+        fix = 'specify a folder (relative to this file), or "sample" for the built-in dataset'
+        raise toml_file.error(("dataset",), f"dataset not found: {name}", fix)
     return path
 
 

@@ -234,7 +234,8 @@ def _primary_index(measures: Sequence[Measure], primary: str | Measure | None) -
     usual = [at for at in able if names[at] == USUAL_PRIMARY]
     if not able:
         raise UsageError(
-            f"no measure says which system is better; {names[0]} does not", fix=f"evaluate a measure such as {USUAL_PRIMARY}"
+            f"no evaluated measure, such as {names[0]}, says which system is better",
+            fix=f"evaluate a measure such as {USUAL_PRIMARY}",
         )
     return (usual or able)[0]
 

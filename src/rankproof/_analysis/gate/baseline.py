@@ -169,7 +169,7 @@ def _system(values: JsonObject) -> SavedValues:
         raise measures.error("a system has no measure")
     found = {name: _per_query(measures.inside(name), name) for name in measures.plain}
     if len({frozenset(per_query) for per_query in found.values()}) > 1 or not any(found.values()):
-        raise measures.error("measures have no queries or different queries")
+        raise measures.error("the measures of a system have values for different queries, or no values at all")
     return SavedValues(values.text("name"), found, frozenset(values.texts("missing")))
 
 
