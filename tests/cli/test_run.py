@@ -240,6 +240,20 @@ def test_options_override_the_file(capsys: pytest.CaptureFixture[str]) -> None:
     assert 'measures = ["RR", "P@1"]' in results.experiment
 
 
+def test_run_and_compare_show_the_measures_that_the_experiment_names(capsys: pytest.CaptureFixture[str]) -> None:
+    out, _ = ran(capsys, "experiment.toml", "-m", "nDCG@10,P@1,AP,Success@3", "-o", "out")
+    assert main(["compare", "out"]) == 0
+    for shown in (out, capsys.readouterr().out):
+        titles = [word for line in shown.splitlines() if line.startswith("system ") for word in line.split()]
+        assert [titles.count(name) for name in ("nDCG@10", "P@1", "AP", "Success@3", "RR@10", "R@100")] == [1, 1, 1, 1, 0, 0]
+
+
+def test_an_experiment_that_names_no_measures_is_compared_by_the_main_ones(capsys: pytest.CaptureFixture[str]) -> None:
+    ran(capsys, "experiment.toml", "--primary", "AP", "-o", "out")
+    assert main(["compare", "out", "--format", "json"]) == 0
+    assert json.loads(capsys.readouterr().out)["measures"] == ["AP", "nDCG@10", "RR@10", "R@100"]
+
+
 def test_the_default_systems_run_on_a_dataset(capsys: pytest.CaptureFixture[str]) -> None:
     out, _ = ran(capsys, "--dataset", "data", "--systems", "bm25", "-o", "out")
     assert out.startswith("data (dataset data), 5 documents")

@@ -18,6 +18,7 @@ from rankproof._evaluation.options import EvaluateOptions
 from rankproof._evaluation.result import Result, inputs_of
 from rankproof._results.experiment_result import COLLAPSE_KEY, DecisionSettings, ExperimentResult, SystemRun
 from rankproof.errors import UsageError, for_message
+from rankproof.measures._registry import default_measures
 
 MAIN_MEASURES = ("nDCG@10", "RR@10", "R@100")
 """The measures of a comparison that names none."""
@@ -141,6 +142,15 @@ def whole_rankings(inputs: AnalysisInput) -> AnalysisInput:
         return inputs
     read_options = replace(inputs.read_options, judged_only=False)
     return reevaluated(inputs, None, replace(inputs.options, read_options=read_options))
+
+
+def usual_measures(inputs: AnalysisInput) -> list[str]:
+    """The measures of a comparison that names none: those that the experiment names, else the main ones."""
+    evaluated = list(inputs.result.systems[0].measures)
+    binary, graded = ({str(one.with_rel(inputs.rel)) for one in default_measures(grade)} for grade in (1, 2))
+    if binary <= {*evaluated} <= graded | {inputs.decision_settings.primary}:
+        return list(MAIN_MEASURES)
+    return evaluated
 
 
 def input_from_results(results: ExperimentResult) -> AnalysisInput:

@@ -117,8 +117,11 @@ def add_input_options(parser: argparse.ArgumentParser, title: str, inputs_help: 
     return group
 
 
-def read_input(args: argparse.Namespace) -> AnalysisInput:
-    """The input in the files; an output that would overwrite one of them is refused."""
+def read_input(args: argparse.Namespace, *, also: Sequence[str] = (), usual: bool = False) -> AnalysisInput:
+    """The input in the files; an output that would overwrite one of them is refused.
+
+    With `usual`, inputs for which no measures are named get the usual ones of a comparison, and those of `also`.
+    """
     if not args.files:
         raise UsageError("no input files", fix=f"specify {INPUTS_HELP}")
     check_output(args.output, [*args.files, *(getattr(args, name, None) for name in FILE_OPTIONS)])
@@ -126,12 +129,12 @@ def read_input(args: argparse.Namespace) -> AnalysisInput:
 
     folders = [path for path in args.files if is_results_folder(path)]
     if len(folders) == len(args.files):
-        return _from_folders(args)
+        return _from_folders(args, also, usual=usual)
     if folders:
         for path in args.files:
             check_result_document(path)
         raise UsageError("results folders and run files cannot be mixed", fix=f"specify {INPUTS_HELP}")
-    return _from_files(args)
+    return _from_files(args, also, usual=usual)
 
 
 def check_results_folder(path: str) -> None:
@@ -167,20 +170,24 @@ def show_tables(tables: Sequence[Table], args: argparse.Namespace, terminal: Ter
         terminal.note(note)
 
 
-def _from_folders(args: argparse.Namespace) -> AnalysisInput:
+def _from_folders(args: argparse.Namespace, also: Sequence[str], *, usual: bool) -> AnalysisInput:
     from dataclasses import replace
 
-    from rankproof._analysis.inputs import input_from_results, join_inputs
+    from rankproof._analysis.inputs import MAIN_MEASURES, input_from_results, join_inputs, usual_measures
     from rankproof._data.text import pluralise
     from rankproof._results.folder import load_results
 
     if args.name and len(args.name) != len(args.files):
         what = f"{pluralise(len(args.name), 'name')} for {pluralise(len(args.files), 'results folder')}"
         raise UsageError(what, fix="give each folder a name, or none")
-    if are_answer_measures(args.measures):
-        found = [input_from_answers(load_results(path), args.measures, _subset(args)) for path in args.files]
+    if are_answer_measures(args.measures or also):
+        found = [input_from_answers(load_results(path), args.measures or also, _subset(args)) for path in args.files]
     else:
-        found = [reevaluate(input_from_results(load_results(path)), args) for path in args.files]
+        found = [input_from_results(load_results(path)) for path in args.files]
+        if usual and not args.measures:
+            each = [usual_measures(one) for one in found]
+            args.measures = [*(each[0] if all(one == each[0] for one in each) else MAIN_MEASURES), *also]
+        found = [reevaluate(one, args) for one in found]
     names = args.name or _experiment_names([one.name for one in found], args.files)
     return join_inputs([replace(one, name=name) for one, name in zip(found, names, strict=True)])
 
@@ -205,8 +212,8 @@ def reevaluate(inputs: AnalysisInput, args: argparse.Namespace) -> AnalysisInput
     return reevaluated(inputs, args.measures, evaluate_options(_with_stored(args, inputs), None))
 
 
-def _from_files(args: argparse.Namespace) -> AnalysisInput:
-    from rankproof._analysis.inputs import input_from_evaluation
+def _from_files(args: argparse.Namespace, also: Sequence[str], *, usual: bool) -> AnalysisInput:
+    from rankproof._analysis.inputs import MAIN_MEASURES, input_from_evaluation
     from rankproof._cli.options import evaluate_options
     from rankproof._evaluation.coerce import name_runs_uniquely
     from rankproof._evaluation.evaluate import evaluate_runs
@@ -220,7 +227,8 @@ def _from_files(args: argparse.Namespace) -> AnalysisInput:
     named = name_runs_uniquely(runs, args.name)
     qrels = read_judgements(path, options)
     read = RunSources(named, options)
-    result = evaluate_runs(qrels, read.sources, args.measures, options)
+    measures = [*MAIN_MEASURES, *also] if usual and not args.measures else args.measures
+    result = evaluate_runs(qrels, read.sources, measures, options)
     return input_from_evaluation(result, qrels, read, options, name=os.path.basename(path))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from textwrap import wrap
@@ -12,6 +13,7 @@ from rich.cells import cell_len, set_cell_size
 from rankproof._analysis.compare.comparison import Comparison
 from rankproof._analysis.compare.tables import PairRecord
 from rankproof._analysis.decision_text import percent
+from rankproof._analysis.inputs import MAIN_MEASURES
 from rankproof._data.table import Table
 from rankproof._data.text import pluralise, shown_time
 from rankproof._io.escape import escape_json, for_terminal
@@ -21,6 +23,7 @@ from rankproof._render.terminal_tables import TablePrinter, fits_width
 from rankproof._statistics.correction import CORRECTION_NAMES
 from rankproof.measures._base import Measure
 
+_REL = re.compile(r"\(rel=\d+\)")
 _ELLIPSIS = "…"
 _NAME_SHARE = 3
 _MIN_NAME = 12
@@ -40,8 +43,20 @@ def add_comparison(comparison: Comparison, printer: TablePrinter, options: Rende
         _add_wrapped(sentence, printer, options)
     printer.line()
     if comparison.systems:
-        printer.summary(comparison_grid(comparison, options))
+        grid = comparison_grid(comparison, options)
+        printer.summary(grid)
+        if others := _measures_without_column(comparison, grid):
+            columns = [GridColumn(name, _value_cells(comparison, name), 0) for name in others]
+            printer.summary(_grid(comparison, grid.rows, columns))
         _add_wrapped(_legend(comparison), printer, options)
+
+
+def _measures_without_column(comparison: Comparison, grid: Grid) -> list[str]:
+    """The measures that did not fit in the table; none where only the main measures are compared, which nobody named."""
+    named = {_REL.sub("", name) for name in (*comparison.measures, comparison.primary)}
+    if named == {*MAIN_MEASURES, _REL.sub("", comparison.primary)}:
+        return []
+    return [name for name in comparison.measures if name not in grid.columns]
 
 
 def _add_wrapped(text: str, printer: TablePrinter, options: RenderOptions) -> None:

@@ -6,30 +6,28 @@ from typing import Any
 
 from rankproof._analysis.compare.comparison import Comparison, compare_inputs, primary_measure
 from rankproof._analysis.compare.pairs import CompareOptions
-from rankproof._analysis.inputs import MAIN_MEASURES, AnalysisInput, input_from_results
+from rankproof._analysis.inputs import input_from_results, usual_measures
 from rankproof._data import format_versions
 from rankproof._evaluation.notes import value_notes
 from rankproof._results.experiment_result import ExperimentResult
-from rankproof.measures._parse import parse_measure
+from rankproof.measures._parse import parse_measures
 
 SUMMARY_FORMAT = "rankproof-summary"
 
 
 def compare_results(results: ExperimentResult, options: CompareOptions | None = None) -> Comparison | None:
-    """The systems of an experiment by its primary measure, and by those of the main measures that were evaluated.
+    """The systems of an experiment by its primary measure, then by its other usual measures.
 
     None if no evaluated measure can decide.
     """
     inputs = input_from_results(results)
     if not any(one.summary == "mean" and one.measure.has_winner for one in results.result.systems[0].measures.values()):
         return None
-    primary = primary_measure(inputs)
-    return compare_inputs(inputs, primary=primary, measures=[primary, *_evaluated(inputs, primary)], options=options)
-
-
-def _evaluated(inputs: AnalysisInput, primary: str) -> list[str]:
-    names = [str(parse_measure(name).with_rel(inputs.rel)) for name in MAIN_MEASURES]
-    return [name for name in names if name != primary and name in inputs.result.systems[0].measures]
+    primary, evaluated = primary_measure(inputs), results.result.systems[0].measures
+    usual = {*parse_measures(usual_measures(inputs))}
+    usual |= {measure.with_rel(inputs.rel) for measure in usual}
+    others = (name for name, one in evaluated.items() if one.measure in usual and one.summary == "mean" and name != primary)
+    return compare_inputs(inputs, primary=primary, measures=[primary, *others], options=options)
 
 
 def summary_document(results: ExperimentResult, comparison: Comparison) -> dict[str, Any]:

@@ -56,12 +56,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace, terminal: Terminal) -> int:
     """Evaluates and compares the systems."""
-    from rankproof._analysis.inputs import MAIN_MEASURES
     from rankproof._evaluation.notes import MAX_NOTED_SYSTEMS, value_notes
 
-    asked = args.measures
-    args.measures = [*(args.measures or MAIN_MEASURES), *([args.primary] if args.primary else [])]
-    inputs = read_input(args)
+    asked, primary = args.measures, [args.primary] if args.primary else []
+    args.measures = [*asked, *primary] if asked else None
+    inputs = read_input(args, also=primary, usual=True)
     if asked is None and args.primary is None:
         args.primary = inputs.decision_settings.primary
     comparison = _compare(inputs, args)
