@@ -217,3 +217,10 @@ def test_a_comparison_turns_into_json() -> None:
     assert plain["primary"] == "nDCG@10"
     assert plain["decision"]["system"] == "good"
     assert len(plain["pairs"]) == 9
+
+
+def test_a_small_risk_is_the_same_in_the_sentence_and_in_the_table() -> None:
+    shown = str(compared())
+    assert "risk below 0.1%" in shown
+    assert "<0.1%" in shown
+    assert " 0.0%" not in shown

@@ -161,3 +161,13 @@ def test_summary_json_says_that_few_documents_are_judged() -> None:
     rp.save_results(rp.load_results("results"), "again")
     notes = json.loads(Path("again/summary.json").read_text())["notes"]
     assert any("Judged@10 is 10%" in note for note in notes)
+
+
+def test_explain_has_the_notes_of_the_explained_systems_only(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "qrels.txt").write_text("q1 0 d1 1\nq2 0 d1 1\n")
+    (tmp_path / "a.run").write_text("q1 Q0 d1 1 2 a\nq2 Q0 d1 1 2 a\n")
+    (tmp_path / "b.run").write_text("".join(f"{query} Q0 {doc} 1 2 b\n" for query in ("q1", "q2") for doc in ("d1", "d2")))
+    files = [str(tmp_path / name) for name in ("qrels.txt", "a.run", "b.run")]
+    for options, noted in ((["--system", "a"], False), (["--system", "b"], True), (["--system", "a", "--against", "b"], True)):
+        assert main(["explain", *files, "-m", "nDCG@10", *options]) == 0
+        assert ("order of ties" in " ".join(capsys.readouterr().err.split())) is noted

@@ -21,6 +21,7 @@ from rankproof._evaluation.notes import value_notes
 from rankproof._io.escape import for_terminal
 from rankproof._render.grid import RenderOptions
 from rankproof._render.systems import render_run
+from rankproof._render.table import format_item
 from rankproof._results.document import DECISION_FILE
 from rankproof._results.folder import load_results, save_results
 from rankproof.errors import escape_invisible
@@ -78,7 +79,7 @@ def check_page(page: str, folder: Folder) -> None:
     text = squeezed(unescape(re.sub(r"<[^>]+>", "", page)))
     for sentence in folder.sentences:
         assert sentence in text
-    risks = {one.name: f"{one.risk:.1%}" for one in folder.comparison.decision.systems}
+    risks = {one.name: format_item(one.risk, "risk") for one in folder.comparison.decision.systems}
     assert {row[0]: row[-1] for row in rows_of(page, "systems")} == {escape_invisible(name): risk for name, risk in risks.items()}
     expected = {
         (shown_p(pair.p), shown_p(pair.p_adjusted), pair.verdict) for pair in folder.comparison.pairs if not pair.exploratory

@@ -124,7 +124,7 @@ class Decision(Viewed):
         columns = (
             Column("system"),
             Column("value", "value"),
-            Column("risk", "share"),
+            Column("risk", "risk"),
             Column("loss", "value"),
             Column("cost", "number"),
         )

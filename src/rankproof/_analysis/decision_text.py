@@ -7,13 +7,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from rankproof._analysis.decision import SAME_COST_MS, Alternative, Costs, CostUnit, Decision, SystemRisk
-from rankproof._data.text import pluralise, shown_time
+from rankproof._data.text import percent, pluralise, shown_time
 from rankproof.errors import for_message
 from rankproof.measures._base import Measure
 
 _SHOWN_PAIRS = 3
 _TWICE = 1.95
-_MIN_PERCENT = 0.001
 _MIN_POINTS = 0.001
 
 
@@ -64,15 +63,6 @@ def margin_text(margin: float, measure: Measure) -> str:
 
 def _past_best(margin: float, measure: Measure) -> str:
     return f"{margin_text(margin, measure)} {'above' if measure.higher_is_better is False else 'below'} the best"
-
-
-def percent(share: float | None) -> str:
-    """A share: one decimal below 10%, and never 0% for what is only unlikely."""
-    if share is None:
-        return "unknown"
-    if share < _MIN_PERCENT:
-        return "below 0.1%"
-    return f"{share:.1%}" if share < 0.0995 else f"{share:.0%}"
 
 
 def cost_text(cost: float, unit: CostUnit | None) -> str:

@@ -55,21 +55,22 @@ def explain(
     texts = None if dataset is None else dataset_of(dataset)
     asked = ExplainOptions(system, against, _id(query), _id(doc), texts, None if top is None else checked_integer("top", top))
     inputs = analysis_input(data, runs, measures, cast(EvaluateArguments, options))
-    tables, _ = explain_inputs(inputs, asked, all_measures=measures is not None)
+    _, tables, _ = explain_inputs(inputs, asked, all_measures=measures is not None)
     return Explanation(with_value_notes(tables, inputs))
 
 
-def explain_inputs(inputs: AnalysisInput, asked: ExplainOptions, *, all_measures: bool) -> tuple[list[Table], list[str]]:
-    """The tables of the explanation and its notes; without `all_measures`, of the first measure only."""
+def explain_inputs(inputs: AnalysisInput, asked: ExplainOptions, *, all_measures: bool) -> tuple[str, list[Table], list[str]]:
+    """The explained system, the tables of the explanation and its notes; without `all_measures`, of the first measure only."""
     measures = list(inputs.result.systems[0].measures)[: None if all_measures else 1]
     if asked.system is not None:
-        return _tables(inputs, checked_system(inputs, asked.system), measures, asked), []
+        system = checked_system(inputs, asked.system)
+        return system, _tables(inputs, system, measures, asked), []
     values = {one.name: one.measures[measures[0]] for one in inputs.result.systems}
     best = best_system(values)
     tied = sum(abs(one.value - values[best].value) <= TIE_TOLERANCE for one in values.values())
     what = "the best" if tied == 1 else f"the first of {tied} tied for best"
     about = f"explaining {best}, {what} of {len(values)} systems by {measures[0]}; --system names another"
-    return _tables(inputs, best, measures, asked), [about] if len(values) > 1 else []
+    return best, _tables(inputs, best, measures, asked), [about] if len(values) > 1 else []
 
 
 def _id(value: object) -> str | None:

@@ -6,10 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-ColumnKind = Literal["text", "value", "difference", "points", "share", "p", "count", "number", "interval", "flag", "marks"]
+ColumnKind = Literal[
+    "text", "value", "difference", "points", "share", "risk", "p", "count", "number", "interval", "flag", "marks"
+]
 """The meaning of a cell: `value` of a measure, `difference` of two values, `points` a difference in percentage points, `share`
-a fraction of 1, `p` a p-value, `count` an integer, `interval` a pair (low, high) of values or differences, `marks` letters that
-are shown as a superscript of the previous cell."""
+a fraction of 1, `risk` a probability that is never shown as 0%, `p` a p-value, `count` an integer, `interval` a pair (low, high)
+of values or differences, `marks` letters that are shown as a superscript of the previous cell."""
 
 CellValue = str | float | int | bool | tuple[float, float] | None
 """A cell as computed, never rounded; None for an empty one."""

@@ -20,6 +20,7 @@ def shown_time(value: float) -> str:
 
 
 _MIN_SHOWN = 0.0001
+_MIN_PERCENT = 0.001
 MIN_SHOWN_P = 1e-4
 """A p below this is shown as `p < 0.0001`."""
 
@@ -66,3 +67,12 @@ def unspaced_pattern() -> re.Pattern[str]:
 def separate_unspaced(text: str) -> str:
     """The text with spaces around each such character, so that each is a word (mixed segmentation, as in MLQA)."""
     return text if text.isascii() else unspaced_pattern().sub(r" \g<0> ", text)
+
+
+def percent(share: float | None) -> str:
+    """A share: one decimal below 10%, and never 0% for what is only unlikely."""
+    if share is None:
+        return "unknown"
+    if share < _MIN_PERCENT:
+        return "below 0.1%"
+    return f"{share:.1%}" if share < 0.0995 else f"{share:.0%}"

@@ -12,7 +12,6 @@ from rich.cells import cell_len, set_cell_size
 
 from rankproof._analysis.compare.comparison import Comparison
 from rankproof._analysis.compare.tables import PairRecord
-from rankproof._analysis.decision_text import percent
 from rankproof._analysis.inputs import MAIN_MEASURES
 from rankproof._data.table import Table
 from rankproof._data.text import pluralise, shown_time
@@ -123,7 +122,7 @@ def _columns(comparison: Comparison) -> list[GridColumn]:
         GridColumn("p", _p_cells(pairs, "p"), 3 if adjusted == "p" else 4),
         *([] if adjusted == "p" else [GridColumn(adjusted, _p_cells(pairs, "p_adjusted"), 3)]),
         GridColumn(costs[decision.cost_unit], tuple(Cell(_cost(one.cost, decision.cost_unit)) for one in risks), 2),
-        GridColumn("risk", tuple(Cell(MISSING if one.risk is None else _risk(one.risk)) for one in risks), 5),
+        GridColumn("risk", tuple(Cell(format_item(one.risk, "risk")) for one in risks), 5),
         *(GridColumn(name, _value_cells(comparison, name), 6 + at) for at, name in enumerate(others)),
     ]
 
@@ -151,10 +150,6 @@ def _cost(cost: float | None, unit: str | None) -> str:
     if cost is None:
         return MISSING
     return shown_time(cost) if unit == "ms" else f"{1000 * cost:.3g}" if unit == "money" else f"{cost:.4g}"
-
-
-def _risk(risk: float) -> str:
-    return percent(risk).replace("below ", "<")
 
 
 def _shortened(names: Sequence[str], width: int) -> list[str]:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from rankproof._data.table import CellValue, ColumnKind, Table
-from rankproof._data.text import MIN_SHOWN_P
+from rankproof._data.text import MIN_SHOWN_P, percent
 from rankproof._io.escape import escape_csv, escape_json, for_latex, for_markdown
 from rankproof._render.grid import MISSING, Cell, Grid, RenderOptions
 from rankproof._render.result import latex_table, markdown_table
@@ -38,6 +38,8 @@ def _number(item: float, kind: ColumnKind) -> str:
         return f"{item:.4f}" if item >= MIN_SHOWN_P else f"<{MIN_SHOWN_P:.4f}"
     if kind == "number":
         return f"{item:.3g}" if abs(item) < _MAX_THREE_DIGITS else f"{item:.0f}"
+    if kind == "risk":
+        return percent(item).replace("below ", "<")
     formats = {"difference": "+.4f", "points": "+.2f", "share": ".1%", "count": ".0f"}
     return format(item, formats.get(kind, ".4f"))
 

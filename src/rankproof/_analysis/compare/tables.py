@@ -279,7 +279,7 @@ def systems_table(
         Column("p adjusted", "p", f"{CORRECTION_NAMES[options.correction]}, for all tests of the primary measure"),
         Column("verdict", about="on the system against the baseline"),
         Column(costs[decision.cost_unit] if decision.cost_unit else "cost", "number"),
-        Column("risk", "share", "probability of being more than the margin below the best"),
+        Column("risk", "risk", "probability of being more than the margin below the best"),
         *(Column(name, "value", "mean of an exploratory measure") for name in others),
     )
     rows: list[tuple[CellValue, ...]] = []

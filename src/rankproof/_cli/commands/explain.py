@@ -54,16 +54,20 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
         return 0
     if args.doc is not None and args.query is None:
         raise UsageError("--doc needs a query", fix="specify it with --query")
+    from dataclasses import replace
+
     from rankproof._api.explain import ExplainOptions, explain_inputs
 
     dataset = None if args.dataset is None or args.doc is None else read_dataset_or_sample(args.dataset, args=args)
     inputs = read_input(args)
     options = ExplainOptions(args.system, args.against, args.query, args.doc, dataset, args.top)
-    tables, notes = explain_inputs(inputs, options, all_measures=bool(args.measures))
+    system, tables, notes = explain_inputs(inputs, options, all_measures=bool(args.measures))
     show_tables(tables, args, terminal)
     for note in notes:
         terminal.note(note)
-    show_value_notes(inputs.result, terminal)
+    explained = {system, options.against}
+    systems = tuple(one for one in inputs.result.systems if one.name in explained)
+    show_value_notes(replace(inputs.result, systems=systems), terminal)
     return 0
 
 

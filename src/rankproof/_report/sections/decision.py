@@ -9,10 +9,9 @@ from rankproof._analysis.answers.quality import TOKEN_SET_F1
 from rankproof._analysis.compare.comparison import Comparison
 from rankproof._analysis.compare.tables import PairRecord
 from rankproof._analysis.decision import Decision
-from rankproof._analysis.decision_text import percent
 from rankproof._analysis.inputs import AnalysisInput
 from rankproof._analysis.values import best_systems, format_points
-from rankproof._data.text import clip_text, pluralise
+from rankproof._data.text import clip_text, percent, pluralise
 from rankproof._evaluation.result import MeasureResult, Result
 from rankproof._render.grid import format_value
 from rankproof._report.context import ReportContext, measured_times
