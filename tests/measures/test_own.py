@@ -185,6 +185,9 @@ def test_an_experiment_file_names_it_and_a_results_folder_is_read_with_it(folder
     assert ran.returncode == 0, ran.stderr
     unknown = rankproof(folder, "explain", "results")
     assert unknown.returncode == 2
-    assert "name one of your own as module:name" in unknown.stderr
+    assert "pass -m MODULE:first_best with its module" in unknown.stderr
+    reported = rankproof(folder, "report", "results", "-m", "shop_measures:first_best", "-o", "page.html")
+    assert reported.returncode == 0, reported.stderr
+    assert "first_best" in (folder / "page.html").read_text("utf-8")
     named = rankproof(folder, "explain", "results", "-m", "shop_measures:first_best")
     assert named.returncode == 0, named.stderr

@@ -104,7 +104,9 @@ class DocumentReader:
         try:
             measure = parse_measure(name)
         except UsageError as error:
-            raise self.error(f"{for_message(path)}: {error.what}", error.fix) from None
+            bare = for_message(name.partition("@")[0].partition("(")[0])
+            fix = f"if it is a function of your own, pass -m MODULE:{bare} with its module; {error.fix}"
+            raise self.error(f"{for_message(path)}: {error.what}", fix) from None
         # A summary over no query is written as null, and is 0 in memory.
         value = 0.0 if one.value is None else one.value
         return MeasureResult(measure, value, tuple(one.per_query), read_only(np.fromiter(one.per_query.values(), np.float64)))

@@ -21,6 +21,7 @@ EXAMPLES = """\
 examples:
   rankproof report results -o report.html
   rankproof report results            writes results/report.html
+  rankproof report results -m shop_measures:first_best
 
 The page needs no network and no server"""
 
@@ -29,12 +30,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the results folder and the output."""
     parser.add_argument("results", metavar="RESULTS", help="a folder that `rankproof run` wrote")
     parser.add_argument("-o", "--output", metavar="FILE", help="the page to write (default: report.html in the folder)")
+    parser.add_argument(
+        "-m", "--measures", action="append", metavar="MODULE:NAME", help="measures of your own that the results have, repeatable"
+    )
 
 
 def run(args: argparse.Namespace, terminal: Terminal) -> int:
     """Loads the results and writes the page."""
     from rankproof._results.document import REPORT_FILE
     from rankproof._results.folder import is_results_folder, load_results
+    from rankproof.measures._parse import parse_measures
 
     if not is_results_folder(args.results):
         check_results_folder(args.results)
@@ -43,6 +48,9 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
     check_output(path, [args.results])
     if path in STDOUT or os.path.isdir(path):
         raise UsageError(f"{path} is not a file", fix="specify a file for the page, such as report.html")
+    if args.measures:
+        # A measure that is parsed is known by its name when the results are loaded.
+        parse_measures(args.measures)
     results = load_results(args.results)
     write_report_page(results, path)
     show_value_notes(results.result, terminal)
