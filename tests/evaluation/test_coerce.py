@@ -200,3 +200,13 @@ def test_every_function_takes_the_arguments_of_evaluate() -> None:
 def test_an_unknown_argument_is_an_error_of_python() -> None:
     with pytest.raises(TypeError, match="unexpected keyword argument 'dept'"):
         rp.compare(GRADES, SCORES, dept=3)  # type: ignore[call-arg]
+
+
+def test_a_frame_with_several_systems_is_refused_with_a_way_to_split_it() -> None:
+    rows = [("a", "q1", "d1", 2.0), ("a", "q1", "d2", 1.0), ("b", "q1", "d1", 1.0), ("b", "q1", "d2", 2.0)]
+    frame = pd.DataFrame(rows, columns=["system", "query", "doc", "score"])
+    with pytest.raises(rp.errors.InputError, match="column system names several systems") as refused:
+        rp.evaluate({"q1": {"d1": 1}}, frame, "RR")
+    assert "frame.groupby('system')" in refused.value.fix
+    split = rp.evaluate({"q1": {"d1": 1}}, dict(iter(frame.groupby("system"))), "RR")
+    assert [split.value("RR", name) for name in ("a", "b")] == [1.0, 0.5]

@@ -15,7 +15,7 @@ from rankproof._data.row_errors import OnConflict
 from rankproof._data.run import Run, is_ranked_list
 from rankproof._data.text import pluralise
 from rankproof._formats.columns import ColumnNames, Kind, column_of_role, names_for_message, names_of_roles
-from rankproof._formats.frames import column_names, is_frame, with_usual_names
+from rankproof._formats.frames import column_names, is_frame, library_of, with_usual_names
 from rankproof._formats.read import SAMPLE, SAMPLE_RUN_PREFIX, read_qrels, read_run
 from rankproof._formats.registry import system_name
 from rankproof._formats.rows import ParseOptions, read_judgements, run_rows
@@ -100,6 +100,8 @@ class Coercion:
         self._found.update(dict.fromkeys(names))
         usual = names_of_roles(names, self._columns, kind)
         _check_roles(names, list(usual.values()), kind, source)
+        if kind == "run" and library_of(frame) == "pandas":
+            _check_one_system(frame, list(usual), list(usual.values()), source)
         return with_usual_names(frame, usual)
 
     def _records(self, rows: Iterable[Any], kind: Kind) -> Iterator[dict[str, Any]]:
@@ -140,6 +142,17 @@ def _check_roles(names: Sequence[str], usual: Sequence[str], kind: Kind, source:
         if place is None:
             what = f"no {argument} column; found {names_for_message(names)}"
             raise InputError(what, fix=f"name the column with {argument}=", source=source)
+
+
+def _check_one_system(frame: Any, names: Sequence[str], usual: Sequence[str], source: str) -> None:
+    """Refuses a frame of pandas with the rankings of several systems, and says how to split it."""
+    query, doc, tag = (column_of_role(role, usual) for role in ("query", "document", "tag"))
+    if query is None or doc is None or tag is None or frame[names[tag]].nunique() < 2:
+        return
+    if frame.duplicated([names[query], names[doc]]).any():
+        name = names[tag]
+        fix = f"pass {{name: part for name, part in frame.groupby({name!r})}}"
+        raise InputError(f"column {for_message(name)} names several systems", fix=fix, source=source)
 
 
 def _names_runs(mapping: Mapping[Any, Any], judged: Callable[[], Collection[str]]) -> bool:
