@@ -171,3 +171,9 @@ def test_explain_has_the_notes_of_the_explained_systems_only(tmp_path: Path, cap
     for options, noted in ((["--system", "a"], False), (["--system", "b"], True), (["--system", "a", "--against", "b"], True)):
         assert main(["explain", *files, "-m", "nDCG@10", *options]) == 0
         assert ("order of ties" in " ".join(capsys.readouterr().err.split())) is noted
+
+
+def test_the_json_of_compare_has_the_notes(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["compare", "results", "--format", "json"]) == 0
+    notes = " ".join(json.loads(capsys.readouterr().out)["notes"])
+    assert all(words in notes for words in NOTE)

@@ -17,6 +17,7 @@ from rankproof._cli.main import main
 from rankproof._data.grades import parse_grade_map, suggested_map
 from rankproof._data.qrels import Judgement, Qrels
 from rankproof._data.row_errors import OnConflict
+from rankproof._data.run import Run
 from rankproof.errors import InputError, UsageError
 
 RUN = {"q1": {"d1": 3.0, "d2": 2.0, "d3": 1.0}}
@@ -165,3 +166,11 @@ def test_a_nul_byte_in_an_id_is_refused() -> None:
     frame = pytest.importorskip("polars").DataFrame({"query": ["q1"], "doc": ["d\0"], "score": [1.0]})
     with pytest.raises(InputError, match=r"run:1: document id d\\x00 contains a NUL byte"):
         rp.evaluate(PLAIN, frame)
+
+
+@pytest.mark.parametrize("wrong", [5, [1, 2], None, ("q", "d", 1)], ids=repr)
+def test_what_is_not_a_mapping_is_refused(wrong: Any) -> None:
+    with pytest.raises(UsageError, match="judgements cannot be"):
+        Qrels(wrong)
+    with pytest.raises(UsageError, match="rankings cannot be"):
+        Run(wrong)

@@ -14,7 +14,7 @@ from rankproof._data.table import Column
 from rankproof._data.text import pluralise
 from rankproof._data.validation import checked_keys
 from rankproof._data.view import View, Viewed, collection_view
-from rankproof.errors import InputError, UsageError, for_message
+from rankproof.errors import InputError, UsageError, for_message, type_phrase
 
 GRADES: Mapping[int, str] = {
     0: "of no use: it is about something else, even where it shares words with the query",
@@ -68,6 +68,11 @@ class Qrels(Viewed, Mapping[str, Mapping[str, int]]):
         grade_map: GradeMap | None = None,
         on_conflict: OnConflict = "error",
     ) -> None:
+        wrong = (
+            [judgements] if not isinstance(judgements, Iterable) else judgements if isinstance(judgements, list | tuple) else []
+        )
+        if other := [one for one in wrong if not isinstance(one, Judgement)]:
+            raise UsageError(f"judgements cannot be {type_phrase(other[0])}", fix="pass {query: {document: grade}}")
         grades = GradeReader(source, grade_map)
         rows = _judgements(judgements, grades) if isinstance(judgements, Mapping) else judgements
         self._fill(rows, grades, on_conflict)

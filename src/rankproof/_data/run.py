@@ -16,6 +16,7 @@ from rankproof._data.table import Column
 from rankproof._data.text import pluralise
 from rankproof._data.validation import checked_id, checked_keys
 from rankproof._data.view import View, Viewed, collection_view
+from rankproof.errors import UsageError, type_phrase
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +86,10 @@ class Run(Viewed):
     source: str = "run"
 
     def __init__(self, rankings: ScoresByQuery, *, name: str = "run", source: str = "run") -> None:
+        if not isinstance(rankings, Mapping):
+            raise UsageError(
+                f"rankings cannot be {type_phrase(rankings)}", fix="pass {query: {document: score}} or {query: [documents]}"
+            )
         queries: list[str] = []
         made = Run.from_rows(_rows(rankings, source, queries), name=name, source=source, queries=queries)
         self._set(**made._columns())

@@ -56,6 +56,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace, terminal: Terminal) -> int:
     """Evaluates and compares the systems."""
+    from dataclasses import replace
+
     from rankproof._evaluation.notes import MAX_NOTED_SYSTEMS, value_notes
 
     asked, primary = args.measures, [args.primary] if args.primary else []
@@ -64,9 +66,11 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
     if asked is None and args.primary is None:
         args.primary = inputs.decision_settings.primary
     comparison = _compare(inputs, args)
-    about_values = value_notes(inputs.result.systems, None if args.details else MAX_NOTED_SYSTEMS)
+    every = args.details or args.format == "json"
+    about_values = value_notes(inputs.result.systems, None if every else MAX_NOTED_SYSTEMS)
     notes = [*about_values, *comparison.notes, *machine_judgement_notes(inputs.result)]
-    write_or_show(_text(comparison, args, terminal), args.output, terminal)
+    documented = replace(comparison, notes=tuple(notes)) if args.format == "json" else comparison
+    write_or_show(_text(documented, args, terminal), args.output, terminal)
     terminal.notes(notes, every=args.details)
     return 0
 
