@@ -53,7 +53,7 @@ FAULTS = {
     ("config.json", "500"): r"download failed \(status 500\); check the network",
     ("config.json", "hang"): r"download failed \(no response within 0\.3 s\)",
     ("tokenizer.json", "404"): r"acme/tiny on the hub has no tokenizer\.json",
-    ("model.safetensors", "404"): r"no model\.safetensors: only safetensors are read, for \.bin files are pickles",
+    ("model.safetensors", "404"): r"no model\.safetensors: only safetensors are read, because \.bin files are pickles",
     ("model.safetensors", "403"): r"the hub denies access \(403\)",
     ("model.safetensors", "cut"): r"model\.safetensors: download failed \((after )?\d+ (of \d+ )?bytes",
     ("model.safetensors", "stall"): r"model\.safetensors: download failed \((after )?\d+ .*bytes.*timed out",

@@ -212,7 +212,7 @@ def test_a_model_that_prefers_a_position_keeps_the_order_and_is_reported() -> No
         scores, sums = scored(Pairwise(ScriptedChat((always,) * 12)), [1, 3, 2, 0])
         assert order_of(scores) == [0, 1, 2, 3]
         assert (sums.counts["compared"], sums.counts["disagreed"]) == (6, 6)
-        assert "6 of 6 compared pairs (100%) are ties: the model chose by position" in notes_of(sums)
+        assert "6 of 6 compared pairs (100%) are ties: the model chose the same position in both orders" in notes_of(sums)
 
 
 def test_a_pair_without_two_usable_replies_is_a_tie() -> None:
@@ -287,7 +287,7 @@ def test_cached_counts_equal_the_original_ones() -> None:
     value = Pairwise(ScriptedChat(lambda request: "A"))
     value.build(context).scores_counting_calls(QUERY, list(context.corpus), clock.counter("rerank"))
     kept = read_query_blocks([query_block([(["d"], np.array([1.0]))], [clock])])
-    assert kept.notes() == ("3 of 3 compared pairs (100%) are ties: the model chose by position",)
+    assert kept.notes() == ("3 of 3 compared pairs (100%) are ties: the model chose the same position in both orders",)
     assert set(COUNT_MEANINGS) == set(COUNT_NAMES)
 
 
@@ -404,7 +404,7 @@ def test_a_repeated_experiment_sends_no_request_and_gives_the_same_result(tmp_pa
     again = run_experiment(experiment, RunOptions(cache=tmp_path))
     assert model.log.calls == asks == 3 * 6
     assert first.system_runs[0].notes == again.system_runs[0].notes
-    assert "9 of 9 compared pairs (100%) are ties: the model chose by position" in first.system_runs[0].notes
+    assert "9 of 9 compared pairs (100%) are ties: the model chose the same position in both orders" in first.system_runs[0].notes
     assert first.system_runs[0].counts["disagreed"].tolist() == again.system_runs[0].counts["disagreed"].tolist() == [3, 3, 3]
 
 

@@ -80,7 +80,8 @@ def _order_bias_note(sums: Mapping[str, int]) -> list[str]:
     pairs, disagreed = sums["compared"], sums["disagreed"]
     if not disagreed:
         return []
-    return [f"{disagreed} of {pairs} compared pairs ({disagreed / pairs:.0%}) are ties: the model chose by position"]
+    share = f"{disagreed} of {pairs} compared pairs ({disagreed / pairs:.0%})"
+    return [f"{share} are ties: the model chose the same position in both orders"]
 
 
 def _answer_format_note(sums: Mapping[str, int]) -> list[str]:

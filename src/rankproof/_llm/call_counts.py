@@ -34,7 +34,7 @@ COUNT_MEANINGS: dict[CountName, str] = {
     "refused": "failed requests that the server rejected, for example as too long",
     "given_up": "requests without a usable reply after all attempts",
     "by_odds": "replies scored by the log-probabilities of Yes and No",
-    "by_text": "replies read as plain text, because log-probabilities of Yes or No, or JSON, were missing",
+    "by_text": "replies read as plain text, because they were not JSON or came without log-probabilities of Yes or No",
     "dropped": "cited sources that were not among the passages, left out of the answer",
     "rewritten": "queries sent to the model to be rewritten",
     "windows": "windows of documents sent to the model to be ordered",

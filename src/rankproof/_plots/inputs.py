@@ -17,7 +17,7 @@ from rankproof._statistics.intervals import Interval, describe_interval_method
 from rankproof.measures._base import Measure
 
 Key = TypeVar("Key", bound=Hashable)
-NO_MEAN = "No measure is a mean."
+NO_MEAN = "None of the evaluated measures is a mean."
 _POINTS = 72.0
 
 

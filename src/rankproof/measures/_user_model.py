@@ -92,7 +92,7 @@ class ExpectedReciprocalRank(SummedMeasure, CutoffMeasure):
         "ordering",
         "grades say how likely a user is to be satisfied and stop.",
         "users go on after a perfect document. If collections differ in their highest grade, which is part of the"
-        " formula, set max_grade. It is not normalised and never reaches 1: with grades 0 and 1, a relevant"
+        " formula, set max_grade. ERR is not normalised and never reaches 1: with grades 0 and 1, a relevant"
         " document at rank 1 gives 0.5.",
     )
     kind = "graded"

@@ -202,9 +202,11 @@ def _check_config(folder: Path, input_units: InputUnits) -> None:
     config = read_json_object(path)
     kind = config.get("model_type")
     if kind != input_units.model_type:
-        wanted = f"{input_units.name} has {input_units.model_type}"
+        wanted = f"{input_units.name} needs {input_units.model_type}"
         raise ExternalError(
-            escape_invisible(f"{path}: model_type {for_message(str(kind))}, but {wanted}; write torch: before the name")
+            escape_invisible(
+                f"{path}: model_type is {for_message(str(kind))}, but {wanted}; write torch: before the name of the model"
+            )
         )
     if wrong := input_units.check(config):
         raise ExternalError(escape_invisible(f"{path}: {wrong}"))

@@ -234,7 +234,7 @@ def _primary_index(measures: Sequence[Measure], primary: str | Measure | None) -
     usual = [at for at in able if names[at] == USUAL_PRIMARY]
     if not able:
         raise UsageError(
-            f"no evaluated measure, such as {names[0]}, says which system is better",
+            f"none of the evaluated measures ({', '.join(names)}) says which system is better",
             fix=f"evaluate a measure such as {USUAL_PRIMARY}",
         )
     return (usual or able)[0]

@@ -116,7 +116,7 @@ def save_response(response: HubResponse, target: Path, progress: DownloadProgres
 
 
 def _missing_file_error(name: str, file: str) -> ExternalError:
-    more = ": only safetensors are read, for .bin files are pickles, which can run any code" if file == WEIGHTS else ""
+    more = ": only safetensors are read, because .bin files are pickles, which can run any code" if file == WEIGHTS else ""
     return ExternalError(
         escape_invisible(f"{name} on the hub has no {file}{more}; check the name, or use the model as torch:{name}")
     )
