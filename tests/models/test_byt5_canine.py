@@ -267,8 +267,8 @@ def test_a_config_of_other_weights_is_refused(made: Made, key: str, value: int, 
 
 CONFIGS = {
     '{"model_type": "bert"}': "model_type is bert, but .* needs .*; write torch: before the name",
-    '{"model_type": "evil", "auto_map": {"AutoModel": "evil.Model"}}': "model_type evil",
-    "{}": "model_type None",
+    '{"model_type": "evil", "auto_map": {"AutoModel": "evil.Model"}}': "model_type is evil",
+    "{}": "model_type is None",
     "[]": "not a JSON object",
     "{": "not JSON",
 }
