@@ -136,7 +136,7 @@ class LoadedTorchCrossEncoder:
 
 def load_torch_model(kind: TorchClass, folder: Path, threads: int) -> Any:
     """The object of the library, on the CPU."""
-    require("torch", "torch", "sentence_transformers")
+    require("torch", "sentence_transformers", "torch")
     with extra("torch"):
         import sentence_transformers
         import torch
