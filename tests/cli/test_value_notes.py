@@ -80,6 +80,7 @@ def test_every_verb_with_values_says_that_few_documents_are_judged(
     assert any(words in said for words in BOUNDS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("verb", WITH_VALUES)
 def test_every_verb_says_that_only_judged_documents_are_measured(
     verb: str, files: Path, capsys: pytest.CaptureFixture[str]

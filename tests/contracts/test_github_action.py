@@ -60,6 +60,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 def test_an_unchanged_run_passes(folder: Path) -> None:
     code, outputs, summary = run_step(folder, files="qrels.txt\ngood.run\n")
     assert (code, outputs["result"]) == (0, "passed")
@@ -73,17 +74,20 @@ def test_a_drop_fails_the_job_and_is_shown_in_its_summary(folder: Path) -> None:
     assert "nDCG@10" in summary
 
 
+@pytest.mark.slow
 def test_options_are_passed_on(folder: Path) -> None:
     code, outputs, _ = run_step(folder, files="qrels.txt\nbad run.run\n", options="--max-drop\nnDCG@10=0.9\n")
     assert (code, outputs["result"]) == (0, "passed")
 
 
+@pytest.mark.slow
 def test_bad_input_fails_without_a_result(folder: Path) -> None:
     code, outputs, message = run_step(folder, files="qrels.txt\nmissing.run")
     assert (code, outputs) == (2, {})
     assert "missing.run" in message
 
 
+@pytest.mark.slow
 def test_text_of_an_input_is_not_run_as_a_command(folder: Path) -> None:
     run_step(folder, files='$(touch pwned)\n`touch pwned`\n"; touch pwned; "')
     assert not (folder / "pwned").exists()

@@ -46,7 +46,14 @@ def squeezed(text: str) -> str:
     return re.sub(r"\s+", " ", text)
 
 
-@pytest.fixture(scope="module", params=FOLDERS)
+FAST = 6
+"""Every so many folders one is in the fast tests; all are in `make test-all`."""
+
+
+@pytest.fixture(
+    scope="module",
+    params=[pytest.param(name, marks=[] if at % FAST == 0 else pytest.mark.slow) for at, name in enumerate(FOLDERS)],
+)
 def folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Folder:
     path = Path(save_results(FOLDERS[request.param](), tmp_path_factory.mktemp("folder") / "results"))
     return Folder(path, compare_inputs(input_from_results(load_results(path))))

@@ -49,6 +49,7 @@ def _is_installed() -> bool:
     return any(point.value == "rankproof.pytest_plugin" for point in entry_points(group="pytest11"))
 
 
+@pytest.mark.slow
 def test_an_unchanged_run_passes_and_the_checks_are_printed(folder: Path) -> None:
     done = run_test(folder, "test_unchanged")
     assert done.returncode == 0, done.stdout
@@ -64,10 +65,12 @@ def test_a_significant_drop_fails_with_the_checks_and_without_a_traceback(folder
     assert "pytest_plugin.py" not in done.stdout
 
 
+@pytest.mark.slow
 def test_a_threshold_needs_no_baseline(folder: Path) -> None:
     assert run_test(folder, "test_threshold").returncode == 0
 
 
+@pytest.mark.slow
 def test_a_missing_file_is_an_error_that_names_it(folder: Path) -> None:
     done = run_test(folder, "test_no_file")
     assert done.returncode == 1
