@@ -126,7 +126,7 @@ def test_measures_that_are_no_means_have_bars_and_no_differences() -> None:
     inputs = input_from_results(wide_results(["a", "b"], ["q1", "q2"], measures=["NumRet"]))
     assert "no intervals" in said(drawn("bars", inputs)[0])
     for kind in ("pareto", "differences", "segments"):
-        assert drawn(kind, inputs)[0].missing == "None of the evaluated measures is a mean."
+        assert drawn(kind, inputs)[0].missing == "No evaluated measure is a mean over the queries."
 
 
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), min_size=1, max_size=12))

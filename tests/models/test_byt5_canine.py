@@ -170,7 +170,7 @@ def test_trained_weights_are_from_a_language_model_or_from_sentence_transformers
     assert model.load().facts()["training"] == "sentence-transformers"
     write_modules(folder, pooling={"word_embedding_dimension": 32, "pooling_mode_cls_token": True})
     with pytest.raises(
-        ExternalError, match=r"its pooling is not the mean; install rankproof\[torch\] and write torch: before its name"
+        ExternalError, match=r"its pooling is not the mean; install rankproof\[torch\] and prefix its name with torch:"
     ):
         model.load()
 
@@ -266,7 +266,7 @@ def test_a_config_of_other_weights_is_refused(made: Made, key: str, value: int, 
 
 
 CONFIGS = {
-    '{"model_type": "bert"}': "model_type is bert, but .* needs .*; write torch: before the name",
+    '{"model_type": "bert"}': "model_type is bert, but .* needs .*; prefix the name .*with torch:",
     '{"model_type": "evil", "auto_map": {"AutoModel": "evil.Model"}}': "model_type is evil",
     "{}": "model_type is None",
     "[]": "not a JSON object",

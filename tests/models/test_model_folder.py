@@ -109,7 +109,7 @@ BROKEN: dict[str, tuple[Callable[[Path], Any], str]] = {
     "a pickle": (pickled, r"\.bin files are pickles, which can run code, and are not read: convert them to safetensors"),
     "several parts": (
         in_parts,
-        r"the weights are split into several files: install rankproof\[torch\] and write torch: before the name",
+        r"the weights are split into several files: install rankproof\[torch\] and prefix the name with torch:",
     ),
     "cut weights": (
         with_bytes("model.safetensors", lambda old: old[:-9]),
@@ -139,7 +139,7 @@ BROKEN: dict[str, tuple[Callable[[Path], Any], str]] = {
     "config of endless depth": (with_bytes("config.json", lambda old: b"[" * 100_000), r"config\.json: not JSON"),
     "another model type": (
         lambda folder: write_bert(folder, model_type="t5"),
-        r"model_type t5 is not of the BERT family .*install rankproof\[torch\] and write torch: before the name",
+        r"model_type t5 is not of the BERT family .*install rankproof\[torch\] and prefix the name with torch:",
     ),
     "no model type": (lambda folder: write_bert(folder, model_type=None), "model_type None is not of the BERT family"),
     "relative positions": (

@@ -17,7 +17,7 @@ from rankproof._statistics.intervals import Interval, describe_interval_method
 from rankproof.measures._base import Measure
 
 Key = TypeVar("Key", bound=Hashable)
-NO_MEAN = "None of the evaluated measures is a mean."
+NO_MEAN = "No evaluated measure is a mean over the queries."
 _POINTS = 72.0
 
 

@@ -190,7 +190,7 @@ def _network_folder(folder: Path) -> Path:
     modules = module_folders(folder)
     if folder_pooling(folder, modules) != "mean":
         raise ExternalError(
-            escape_invisible(f"{folder}: its pooling is not the mean; install rankproof[torch] and write torch: before its name")
+            escape_invisible(f"{folder}: its pooling is not the mean; install rankproof[torch] and prefix its name with torch:")
         )
     return folder / modules.get("Transformer", "")
 
@@ -205,7 +205,7 @@ def _check_config(folder: Path, input_units: InputUnits) -> None:
         wanted = f"{input_units.name} needs {input_units.model_type}"
         raise ExternalError(
             escape_invisible(
-                f"{path}: model_type is {for_message(str(kind))}, but {wanted}; write torch: before the name of the model"
+                f"{path}: model_type is {for_message(str(kind))}, but {wanted}; prefix the name of the model with torch:"
             )
         )
     if wrong := input_units.check(config):
@@ -242,7 +242,7 @@ def _byte_config_error(config: Mapping[str, Any]) -> str | None:
     size = config.get("vocab_size")
     if isinstance(size, int) and _MIN_VOCABULARY <= size <= _MAX_VOCABULARY:
         return None
-    return f"vocab_size {size}, but ByT5 has {_MAX_VOCABULARY}: this T5 does not read bytes; write torch: before the name"
+    return f"vocab_size {size}, but ByT5 has {_MAX_VOCABULARY}: this T5 does not read bytes; prefix the name with torch:"
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,7 +54,7 @@ QueryPrompt = Annotated[str, Option("text put before each query, for encoders tr
 PassagePrompt = Annotated[str, Option("text put before each passage, for encoders trained with it")]
 PassageCharacters = Annotated[int, Option("how many characters of each passage the model reads", least=1)]
 MaxTokens = Annotated[int, Option("maximum length of a reply in tokens", least=1)]
-Attempts = Annotated[int, Option("maximum number of calls until a reply can be used", least=1)]
+Attempts = Annotated[int, Option("maximum number of calls for one usable reply", least=1)]
 
 
 def check(value: Any) -> None:

@@ -121,7 +121,7 @@ def bert_config(config: Mapping[str, Any], source: str) -> BertConfig:
         raise ExternalError(
             escape_invisible(
                 f"{source}: model_type {for_message(str(kind))} is not of the BERT family ({', '.join(FAMILIES)}); "
-                "to use it anyway, install rankproof[torch] and write torch: before the name"
+                "to use it anyway, install rankproof[torch] and prefix the name with torch:"
             )
         )
     family = FAMILIES[kind]
@@ -157,6 +157,6 @@ def _check_supported(sizes: Mapping[str, Any], config: Mapping[str, Any], source
     if config.get("position_embedding_type", "absolute") != "absolute":
         raise ExternalError(
             escape_invisible(
-                f"{source}: relative positions are not supported; install rankproof[torch] and write torch: before the name"
+                f"{source}: relative positions are not supported; install rankproof[torch] and prefix the name with torch:"
             )
         )

@@ -25,7 +25,7 @@ POOLINGS: tuple[Pooling, ...] = get_args(Pooling)
 WEIGHTS, CONFIG, TOKENIZER = "model.safetensors", "config.json", "tokenizer.json"
 _POOLING_MODES = {"pooling_mode_mean_tokens": "mean", "pooling_mode_cls_token": "cls"}
 _KNOWN_MODULES = ("Transformer", "Pooling", "Normalize")
-_USE_TORCH = "install rankproof[torch] and write torch: before the name"
+_USE_TORCH = "install rankproof[torch] and prefix the name with torch:"
 
 
 @dataclass(frozen=True, eq=False, slots=True)
