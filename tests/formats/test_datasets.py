@@ -85,8 +85,7 @@ def test_judged_documents_and_queries_missing_from_the_folder_are_listed(tmp_pat
 
 
 BAD = {
-    "no corpus": ("corpus.jsonl.gz", None, "the folder has no documents; add corpus.jsonl"),
-    "no qrels": ("qrels/test.tsv", None, "the folder has no qrels; add qrels/test.tsv"),
+    "no queries": ("queries.jsonl", None, "the folder has no queries; add queries.test.jsonl"),
     "an id twice": ("queries.jsonl", lines(QUERIES * 2), r"queries\.jsonl:2: query q1 occurs twice \(first at line 1\)"),
     "no id": ("queries.jsonl", lines([{"text": "x"}]), r"queries\.jsonl:1: no id field; found text; add it as _id"),
     "no text": ("corpus.jsonl.gz", lines([{"_id": "d1"}]), r"corpus\.jsonl\.gz:1: no text field; found _id"),
@@ -115,6 +114,43 @@ def test_a_broken_folder_is_rejected_with_line_and_fix(case: str, tmp_path: Path
         (folder / name).write_bytes(content)
     with pytest.raises(InputError, match=words):
         read_dataset(folder)
+
+
+def test_a_folder_needs_only_queries(tmp_path: Path) -> None:
+    folder = make_folder(tmp_path / "set")
+    (folder / "qrels" / "test.tsv").unlink()
+    unjudged = read_dataset(folder)
+    assert (unjudged.is_judged, unjudged.has_documents, len(unjudged.queries)) == (False, True, 1)
+    with pytest.raises(InputError, match=r"queries\.jsonl: the dataset has no judgements; add qrels/test\.tsv, or run"):
+        unjudged.require("documents", "judgements")
+    (folder / "corpus.jsonl.gz").unlink()
+    bare = read_dataset(folder)
+    assert (bare.is_judged, bare.has_documents) == (False, False)
+    with pytest.raises(InputError, match=r"queries\.jsonl: the dataset has no documents; add corpus\.jsonl"):
+        bare.require("documents")
+
+
+def test_judgements_without_documents_are_read(tmp_path: Path) -> None:
+    folder = make_folder(tmp_path / "set")
+    (folder / "corpus.jsonl.gz").unlink()
+    dataset = read_dataset(folder).require("judgements")
+    assert (dataset.has_documents, dataset.missing_documents()) == (False, ())
+
+
+@pytest.mark.parametrize("other", ["qrels/dev.tsv", "qrels.dev.tsv"])
+def test_a_folder_with_judgements_of_another_split_only_is_refused(other: str, tmp_path: Path) -> None:
+    folder = make_folder(tmp_path / "set")
+    (folder / "qrels" / "test.tsv").rename(folder / other)
+    with pytest.raises(InputError, match=r"the folder has no qrels; add qrels/test\.tsv"):
+        read_dataset(folder)
+
+
+def test_a_dataset_without_documents_and_judgements_is_converted_without_them(tmp_path: Path) -> None:
+    folder = make_folder(tmp_path / "set")
+    (folder / "qrels" / "test.tsv").unlink()
+    (folder / "corpus.jsonl.gz").unlink()
+    convert(folder, tmp_path / "copy")
+    assert [path.name for path in (tmp_path / "copy").iterdir()] == ["queries.jsonl"]
 
 
 def test_a_file_or_missing_path_is_not_a_dataset(tmp_path: Path) -> None:
@@ -194,7 +230,7 @@ def fake_library(monkeypatch: pytest.MonkeyPatch, **parts: object) -> None:
     def load(name: str) -> object:
         if name != "known":
             raise KeyError(name)
-        return SimpleNamespace(has_docs=lambda: False, has_qrels=lambda: True, **parts)
+        return SimpleNamespace(has_docs=lambda: False, has_queries=lambda: False, has_qrels=lambda: True, **parts)
 
     monkeypatch.setitem(sys.modules, "ir_datasets", SimpleNamespace(load=load))
 
@@ -215,7 +251,7 @@ def test_an_unknown_name_and_a_missing_part_are_rejected(monkeypatch: pytest.Mon
     fake_library(monkeypatch)
     with pytest.raises(InputError, match="ir_datasets has no dataset nothing"):
         read_qrels("irds:nothing")
-    with pytest.raises(InputError, match="known of ir_datasets has no docs"):
+    with pytest.raises(InputError, match="known of ir_datasets has no queries"):
         read_dataset("irds:known")
 
 

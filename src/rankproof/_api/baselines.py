@@ -41,7 +41,7 @@ def baselines(
     `documents` is the size of the corpus, for the random ranking. With `dataset`, title-only and full-text BM25 are run on it.
     """
     inputs = set_corpus_size(analysis_input(data, runs, measures, options), documents)
-    texts = None if dataset is None else dataset_of(dataset)
+    texts = None if dataset is None else dataset_of(dataset).require("documents")
     profiles = list(builtin_profiles().values())
     inputs, references = with_references(inputs, texts)
     tables = baseline_tables(inputs, references, profiles, all_measures=measures is not None)

@@ -52,7 +52,7 @@ def explain(
     """
     if doc is not None and query is None:
         raise UsageError("--doc needs a query", fix="specify it with --query")
-    texts = None if dataset is None else dataset_of(dataset)
+    texts = None if dataset is None else dataset_of(dataset).require("documents")
     asked = ExplainOptions(system, against, _id(query), _id(doc), texts, None if top is None else checked_integer("top", top))
     inputs = analysis_input(data, runs, measures, cast(EvaluateArguments, options))
     _, tables, _ = explain_inputs(inputs, asked, all_measures=measures is not None)

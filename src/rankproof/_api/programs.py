@@ -192,7 +192,7 @@ def _corpus(documents: Any) -> Corpus:
         raise UsageError(f"documents cannot be {type_phrase(documents)}", fix="pass a Corpus, a Dataset, {id: text}, or a path")
     path = os.fspath(documents)
     if path == SAMPLE or is_irds_name(path):
-        return read_dataset(path).corpus
+        return read_dataset(path).require("documents").corpus
     return read_folder_corpus(path) if os.path.isdir(path) else read_corpus(open_source(path))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rankproof._cli.arg_types import (
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from rankproof._analysis.bands import BandProfile
     from rankproof._analysis.inputs import AnalysisInput
     from rankproof._analysis.query_groups import Grouping
-    from rankproof._data.dataset import Dataset
+    from rankproof._data.dataset import Dataset, DatasetPart
     from rankproof._evaluation.options import EvaluateOptions, ProgressCallback
 
 
@@ -165,11 +165,18 @@ def is_sample(path: str) -> bool:
     return path == SAMPLE
 
 
-def read_dataset_or_sample(path: str, split: str = DEFAULT_SPLIT, args: argparse.Namespace | None = None) -> Dataset:
+def read_dataset_or_sample(
+    path: str,
+    split: str = DEFAULT_SPLIT,
+    args: argparse.Namespace | None = None,
+    *,
+    needs: Sequence[DatasetPart] = ("documents", "judgements"),
+) -> Dataset:
     """The dataset in a folder, from ir_datasets, or the built-in sample; `args` have the options for its judgements."""
     from rankproof._formats.read import read_dataset
 
-    return read_dataset(path, split=split) if args is None else read_dataset(path, split=split, **judgement_options(args))
+    options = {} if args is None else judgement_options(args)
+    return read_dataset(path, split=split, **options).require(*needs)
 
 
 _HEADERS = ("query", "query_id", "query-id", "qid", "_id", "id")

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Literal, TypeVar
 
 from rankproof._data.qrels import Qrels
 from rankproof._data.row_errors import row_error
@@ -15,6 +15,7 @@ from rankproof._data.table import Column, Table
 from rankproof._data.text import clip_text, pluralise
 from rankproof._data.validation import checked_id
 from rankproof._data.view import View, Viewed, collection_view
+from rankproof.errors import InputError
 
 _SHOWN_TITLE, _SHOWN_TEXT = 25, 40
 
@@ -133,11 +134,18 @@ class Queries(Texts[Query]):
         }
 
 
+DatasetPart = Literal["documents", "judgements"]
+_MISSING_PART_FIXES: Mapping[DatasetPart, str] = {
+    "judgements": "add qrels/test.tsv, or run without judgements (rankproof run) and grade the rankings (rankproof judge)",
+    "documents": "add corpus.jsonl",
+}
+
+
 @dataclass(frozen=True, eq=False, slots=True, repr=False)
 class Dataset(Viewed):
-    """Documents, queries and judgements; at least one judged query must be among the queries.
+    """Documents, queries and judgements; documents or judgements may be empty.
 
-    Judged documents may be missing from the corpus.
+    At least one judged query must be among the queries. Judged documents may be missing from the corpus.
     """
 
     name: str
@@ -146,9 +154,34 @@ class Dataset(Viewed):
     qrels: Qrels
 
     def __post_init__(self) -> None:
-        if not any(query in self.queries for query in self.qrels):
+        if not self.queries:
+            raise row_error("no-rows", source=self.queries.source)
+        if self.is_judged and not any(query in self.queries for query in self.qrels):
             raise row_error("no-common-query", source=self.qrels.source)
         self.queries.weights  # A wrong weight is an error before any work is done.  # noqa: B018
+
+    @property
+    def is_judged(self) -> bool:
+        """Whether there is any judgement."""
+        return bool(self.qrels)
+
+    @property
+    def has_documents(self) -> bool:
+        """Whether there is any document; rankings of systems that search elsewhere need none."""
+        return bool(self.corpus)
+
+    def require(self, *parts: DatasetPart) -> Dataset:
+        """The dataset itself; a part that is empty is an error."""
+        filled: Mapping[DatasetPart, bool] = {"documents": self.has_documents, "judgements": self.is_judged}
+        for part in parts:
+            if not filled[part]:
+                raise InputError(f"the dataset has no {part}", fix=_MISSING_PART_FIXES[part], source=self.source)
+        return self
+
+    @property
+    def source(self) -> str:
+        """Where the queries come from: a file, or the name of the dataset."""
+        return self.queries.source or self.name
 
     def fingerprint(self) -> str:
         """A sha256 of all contents, the same for any order of lines."""
@@ -164,7 +197,9 @@ class Dataset(Viewed):
         return View(f"Dataset {self.name}", (Table("parts", "", columns, rows),))
 
     def missing_documents(self) -> tuple[str, ...]:
-        """Judged documents that are missing from the corpus."""
+        """Judged documents that are missing from the corpus; none where the dataset has no documents."""
+        if not self.has_documents:
+            return ()
         judged = {doc: None for docs in self.qrels.values() for doc in docs}
         return tuple(doc for doc in judged if doc not in self.corpus)
 

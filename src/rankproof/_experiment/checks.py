@@ -7,17 +7,29 @@ from typing import Any
 
 import numpy as np
 
-from rankproof._data.dataset import Corpus, Query
+from rankproof._data.dataset import Corpus, Dataset, Query
+from rankproof._data.identity import kind_name
 from rankproof._data.ordering import Ranking
 from rankproof._experiment.experiment import stage_tree
 from rankproof._experiment.stage_output import pack_rankings
 from rankproof._llm.budget import Budget, check_model_has_price
 from rankproof._registry import settings_of
-from rankproof.errors import UsageError, for_message
+from rankproof.errors import InputError, UsageError, for_message
 from rankproof.stages._base import EstimatesCost, Stage
 from rankproof.stages._fields import check_known_fields
 
 _FIX = "let search return at most depth documents of the corpus, each once, with their scores, best first"
+
+
+def check_documents(systems: Mapping[str, Stage], dataset: Dataset) -> None:
+    """Refuses a system with a stage that needs documents, if the dataset has none."""
+    if dataset.has_documents:
+        return
+    for name, stage in systems.items():
+        for part in stage_tree(stage):
+            if getattr(part, "needs_documents", True):
+                what = f"system {for_message(name)} needs documents for {kind_name(type(part))}, and the dataset has none"
+                raise InputError(what, fix="add corpus.jsonl to the dataset, or leave out the system", source=dataset.source)
 
 
 def check_fields_exist(systems: Mapping[str, Stage], corpus: Corpus) -> None:
@@ -82,7 +94,7 @@ def _ranking_fault(ranking: Ranking, depth: int, corpus: Corpus) -> str | None:
         return f"has {len(docs)} documents, but the depth of the stage is {depth}"
     if len(set(docs)) < len(docs):
         return "has a document twice"
-    unknown = [doc for doc in docs if doc not in corpus]
+    unknown = [doc for doc in docs if doc not in corpus] if corpus else []
     return f"has {for_message(unknown[0])}, which is not a document of the corpus" if unknown else None
 
 

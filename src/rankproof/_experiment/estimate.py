@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from rankproof._experiment.cache import MemoryBlockCache
-from rankproof._experiment.checks import check_fields_exist
+from rankproof._experiment.checks import check_documents, check_fields_exist
 from rankproof._experiment.experiment import Experiment
 from rankproof._experiment.queries import select_queries
 from rankproof._experiment.run import load_dataset
@@ -40,7 +40,8 @@ class CostEstimate:
 
 def estimate_cost(experiment: Experiment) -> CostEstimate:
     """The calls of each system without retries; cached replies will cost less."""
-    dataset = load_dataset(experiment)
+    dataset = load_dataset(experiment).require("judgements")
+    check_documents(experiment.systems, dataset)
     check_fields_exist(experiment.systems, dataset.corpus)
     queries = select_queries(experiment, dataset).queries(dataset)
     with LLMSession(budget=Budget(calls=0)) as session, MemoryBlockCache(lambda label, done, total: None) as block_cache:

@@ -19,7 +19,7 @@ from rankproof._data.run import Run
 from rankproof._data.validation import checked_integer
 from rankproof._experiment.answers import MeasuredAnswers, document_resolver, evaluate_answering_systems
 from rankproof._experiment.cache import DiskBlockCache, MemoryBlockCache, StageCache
-from rankproof._experiment.checks import check_fields_exist, check_systems_have_prices
+from rankproof._experiment.checks import check_documents, check_fields_exist, check_systems_have_prices
 from rankproof._experiment.collapse import collapse_corpus
 from rankproof._experiment.config_write import experiment_toml
 from rankproof._experiment.experiment import Experiment, baselines_of, system_kind
@@ -158,7 +158,8 @@ def run_experiment(experiment: Experiment, options: RunOptions | None = None) ->
     options = options or RunOptions()
     start = time.monotonic()
     toml = experiment_toml(experiment)
-    dataset = load_dataset(experiment)
+    dataset = load_dataset(experiment).require("judgements")
+    check_documents(experiment.systems, dataset)
     check_fields_exist(experiment.systems, dataset.corpus)
     check_systems_have_prices(experiment.systems, options.budget)
     selection = select_queries(experiment, dataset)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from types import MappingProxyType
 from typing import Any, TypeVar
@@ -80,7 +80,8 @@ def read_dataset(
 ) -> Dataset:
     """Documents, queries and judgements of a folder, of `irds:NAME` or of the built-in `sample`.
 
-    `split` selects the file of qrels. A folder called sample is `./sample`.
+    A folder needs only queries; documents and judgements that it does not have are empty. `split` selects the file of qrels.
+    A folder called sample is `./sample`.
     """
     name = path_text(path)
     if name == SAMPLE:
@@ -114,28 +115,43 @@ def qrels_file(path: str) -> str:
 
 DEFAULT_SPLIT = "test"
 _SUFFIXES = ("tsv", "jsonl", "txt")
+_CORPUS_FILES = ("corpus.jsonl",)
 
 
 def read_folder(
     folder: str, *, split: str = DEFAULT_SPLIT, grade_map: GradeMap | None = None, on_conflict: OnConflict = "error"
 ) -> Dataset:
-    """The dataset in the folder."""
+    """The dataset in the folder; a folder without documents, or without qrels of any split, gives a dataset without them."""
     corpus, queries = read_folder_texts(folder, split=split)
-    qrels = read_folder_qrels(folder, split=split, grade_map=grade_map, on_conflict=on_conflict)
+    if _is_unjudged(folder, split):
+        qrels = Qrels({}, source=folder)
+    else:
+        qrels = read_folder_qrels(folder, split=split, grade_map=grade_map, on_conflict=on_conflict)
     return Dataset(os.path.basename(os.path.abspath(folder)), corpus, queries, qrels)
 
 
 def read_folder_texts(folder: str, *, split: str = DEFAULT_SPLIT) -> tuple[Corpus, Queries]:
-    """The documents and queries in the folder, which needs no judgements."""
-    corpus = read_folder_corpus(folder)
-    return corpus, read_queries(open_source(_existing_file(folder, (f"queries.{split}.jsonl", "queries.jsonl"), "queries")))
+    """The documents and queries in the folder; the documents are empty where it has none."""
+    _check_is_folder(folder)
+    queries = read_queries(open_source(_existing_file(folder, (f"queries.{split}.jsonl", "queries.jsonl"), "queries")))
+    corpus = _find_file(folder, _CORPUS_FILES)
+    return Corpus((), source=folder) if corpus is None else read_corpus(open_source(corpus)), queries
 
 
 def read_folder_corpus(folder: str) -> Corpus:
     """The documents in the folder, which needs nothing else."""
+    _check_is_folder(folder)
+    return read_corpus(open_source(_existing_file(folder, _CORPUS_FILES, "documents")))
+
+
+def _check_is_folder(folder: str) -> None:
     if not os.path.isdir(folder):
         raise file_error("missing" if not os.path.exists(folder) else "not-a-folder", source=folder)
-    return read_corpus(open_source(_existing_file(folder, ("corpus.jsonl",), "documents")))
+
+
+def _is_unjudged(folder: str, split: str) -> bool:
+    """Whether the folder has no file of judgements, of this split or another."""
+    return _find_file(folder, _qrels_names(split)) is None and not _qrels_files(folder)
 
 
 def read_folder_qrels(
@@ -157,31 +173,42 @@ def queries_of_other_splits(folder: str, *, split: str = DEFAULT_SPLIT) -> froze
 def other_qrels(folder: str, *, split: str = DEFAULT_SPLIT) -> list[str]:
     """The files in the folder with judgements of other splits."""
     own = os.path.realpath(qrels_path(folder, split=split))
+    return [path for path in _qrels_files(folder) if os.path.realpath(path) != own]
+
+
+def _qrels_files(folder: str) -> list[str]:
     endings = tuple(f".{suffix}{packed}" for suffix in _SUFFIXES for packed in ("", *COMPRESSED_SUFFIXES))
     beside = os.path.join(folder, "qrels")
     listed = [os.path.join(beside, name) for name in sorted(os.listdir(beside))] if os.path.isdir(beside) else []
     listed += [os.path.join(folder, name) for name in sorted(os.listdir(folder)) if name.startswith("qrels.")]
-    return [path for path in listed if path.endswith(endings) and os.path.realpath(path) != own]
+    return [path for path in listed if path.endswith(endings)]
 
 
 def qrels_path(folder: str, *, split: str = DEFAULT_SPLIT) -> str:
     """The file in the folder with the judgements of the split; a file without a split in its name is of `test`."""
+    return _existing_file(folder, _qrels_names(split), "qrels")
+
+
+def _qrels_names(split: str) -> list[str]:
     stems = (f"qrels/{split}", f"qrels.{split}", *(("qrels",) if split == DEFAULT_SPLIT else ()))
-    return _existing_file(folder, [f"{stem}.{suffix}" for suffix in _SUFFIXES for stem in stems], "qrels")
+    return [f"{stem}.{suffix}" for suffix in _SUFFIXES for stem in stems]
 
 
 def write_folder(dataset: Dataset, folder: str) -> None:
-    """Writes the dataset atomically as a BEIR folder, which must not exist."""
+    """Writes the dataset atomically as a BEIR folder, which must not exist; empty parts have no file."""
     import shutil
 
     if os.path.exists(folder):
         raise UsageError(f"{folder} exists", fix="specify a folder that does not exist yet")
     beside = os.path.join(os.path.dirname(os.path.abspath(folder)), f".rankproof-{os.urandom(8).hex()}.tmp")
     try:
-        os.makedirs(os.path.join(beside, "qrels"))
-        write_blocks(os.path.join(beside, "corpus.jsonl"), text_blocks(dataset.corpus))
+        os.mkdir(beside)
         write_blocks(os.path.join(beside, "queries.jsonl"), text_blocks(dataset.queries))
-        write_blocks(os.path.join(beside, "qrels", f"{DEFAULT_SPLIT}.tsv"), BEIR.qrels_blocks(dataset.qrels))
+        if dataset.has_documents:
+            write_blocks(os.path.join(beside, "corpus.jsonl"), text_blocks(dataset.corpus))
+        if dataset.is_judged:
+            os.mkdir(os.path.join(beside, "qrels"))
+            write_blocks(os.path.join(beside, "qrels", f"{DEFAULT_SPLIT}.tsv"), BEIR.qrels_blocks(dataset.qrels))
         os.rename(beside, folder)
     except OSError as error:
         raise UsageError(f"{folder} cannot be created ({error.strerror})", fix="specify a writable folder") from None
@@ -189,14 +216,18 @@ def write_folder(dataset: Dataset, folder: str) -> None:
         shutil.rmtree(beside, ignore_errors=True)
 
 
-def _existing_file(folder: str, names: Iterable[str], what: str) -> str:
-    candidates = [os.path.join(folder, name) for name in names]
-    for path in candidates:
-        for suffix in ("", *COMPRESSED_SUFFIXES):
-            if os.path.exists(path + suffix):
-                return path + suffix
-    code = "folder-lacks-qrels" if what == "qrels" else "folder-lacks"
-    raise file_error(code, source=folder, what=what, expected=os.path.relpath(candidates[0], folder))
+def _find_file(folder: str, names: Iterable[str]) -> str | None:
+    """The first file of these names in the folder, compressed or not."""
+    paths = (os.path.join(folder, name + suffix) for name in names for suffix in ("", *COMPRESSED_SUFFIXES))
+    return next(filter(os.path.exists, paths), None)
+
+
+def _existing_file(folder: str, names: Sequence[str], what: str) -> str:
+    found = _find_file(folder, names)
+    if found is None:
+        code = "folder-lacks-qrels" if what == "qrels" else "folder-lacks"
+        raise file_error(code, source=folder, what=what, expected=names[0])
+    return found
 
 
 _T = TypeVar("_T")
@@ -213,12 +244,15 @@ def read_irds_qrels(path: str, *, grade_map: GradeMap | None = None, on_conflict
 
 
 def read_irds_dataset(path: str, *, grade_map: GradeMap | None = None, on_conflict: OnConflict = "error") -> Dataset:
-    """Documents, queries and judgements of `irds:NAME`."""
+    """Documents, queries and judgements of `irds:NAME`; documents or judgements that it does not have are empty."""
     name = path.removeprefix(IRDS_PREFIX)
-    dataset = _load_dataset(name, "docs", "queries", "qrels")
-    corpus = _with_download_errors(name, lambda: Corpus(_records(dataset.docs_iter(), Document, "doc_id"), source=path))
+    dataset = _load_dataset(name, "queries")
+    documents = dataset.docs_iter if dataset.has_docs() else tuple
+    corpus = _with_download_errors(name, lambda: Corpus(_records(documents(), Document, "doc_id"), source=path))
     queries = _with_download_errors(name, lambda: Queries(_records(dataset.queries_iter(), Query, "query_id"), source=path))
-    return Dataset(name, corpus, queries, read_irds_qrels(path, grade_map=grade_map, on_conflict=on_conflict))
+    judged = dataset.has_qrels()
+    qrels = read_irds_qrels(path, grade_map=grade_map, on_conflict=on_conflict) if judged else Qrels({}, source=path)
+    return Dataset(name, corpus, queries, qrels)
 
 
 def _load_dataset(name: str, *parts: str) -> Any:

@@ -77,7 +77,7 @@ def _dataset(folder: str | None) -> Dataset:
     from rankproof._sample import sample_folder
 
     if folder is not None:
-        return read_dataset(folder)
+        return read_dataset(folder).require("documents", "judgements")
     with sample_folder() as path:
         return read_dataset(path)
 

@@ -144,7 +144,10 @@ class Searcher(Protocol):
 
 
 class Stage(Protocol):
-    """A step of a search system, such as BM25 or reranking; `depth` is the length of its rankings. Equal stages are run once."""
+    """A step of a search system, such as BM25 or reranking; `depth` is the length of its rankings. Equal stages are run once.
+
+    A stage that works on a dataset without documents has the class attribute `needs_documents = False`.
+    """
 
     @property
     def depth(self) -> int: ...

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 from rankproof._data.dataset import Query
 from rankproof._data.ordering import Ranking
@@ -33,6 +33,7 @@ class Fuse:
     weights: Annotated[tuple[float, ...] | None, Option("one number for each system (default: 1 for each)")] = None
     norm: Annotated[str, Option(f"normalisation of scores, per query: {', '.join(NORMALISATIONS.registered())}")] = "min-max"
     depth: Depth = 100
+    needs_documents: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         if isinstance(self.stages, str) or not isinstance(self.stages, Sequence) or not self.stages:

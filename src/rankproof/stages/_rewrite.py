@@ -110,6 +110,7 @@ class Rewrite(OneInput, CallsModel):
     max_tokens: MaxTokens = 100
     attempts: Attempts = 3
     kind: ClassVar[Literal["rewrite"]] = "rewrite"
+    needs_documents: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         check(self)

@@ -58,15 +58,18 @@ class DoctorInput:
 
 def doctor_input_from_dataset(dataset: Dataset, *, rel: int = 1) -> DoctorInput:
     """A dataset without runs."""
-    parts: frozenset[InputPart] = frozenset({"documents", "corpus size", "queries", "judgements"})
+    documents, judged = dataset.has_documents, dataset.is_judged
+    available: dict[InputPart, bool] = {"documents": documents, "corpus size": documents, "queries": True, "judgements": judged}
+    parts = frozenset(part for part, there in available.items() if there)
     return DoctorInput(dataset.name, parts, dataset.corpus, len(dataset.corpus), dataset.queries, dataset.qrels, rel=rel)
 
 
 def doctor_input_from_analysis(inputs: AnalysisInput, dataset: Dataset | None = None) -> DoctorInput:
     """Evaluated systems, with the dataset if available."""
-    size = 0 if inputs.read_options.judged_only else len(dataset.corpus) if dataset else inputs.documents or 0
+    documents = dataset is not None and dataset.has_documents
+    size = 0 if inputs.read_options.judged_only else len(dataset.corpus) if dataset and documents else inputs.documents or 0
     available: dict[InputPart, bool] = {
-        "documents": dataset is not None,
+        "documents": documents,
         "corpus size": size > 0,
         "queries": dataset is not None or inputs.texts is not None,
         "judgements": True,

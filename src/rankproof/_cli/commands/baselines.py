@@ -49,7 +49,7 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
 
     profiles = _profiles(args)
     inputs = set_corpus_size(read_input(args), args.documents)
-    dataset = None if args.dataset is None else read_dataset_or_sample(args.dataset, args.split, args)
+    dataset = None if args.dataset is None else read_dataset_or_sample(args.dataset, args.split, args, needs=("documents",))
     inputs, references = with_references(inputs, dataset)
     show_tables(baseline_tables(inputs, references, profiles, all_measures=bool(args.measures)), args, terminal)
     show_value_notes(inputs.result, terminal)

@@ -75,7 +75,7 @@ def _doctor_input(args: argparse.Namespace) -> DoctorInput:
     if os.path.isdir(first) and not os.path.exists(os.path.join(first, "corpus.jsonl")):
         check_result_document(first)
     named = args.dataset or (first if _is_dataset(first) else None)
-    dataset = None if named is None else read_dataset_or_sample(named, args=args)
+    dataset = None if named is None else read_dataset_or_sample(named, args=args, needs=())
     if dataset is not None and (not args.files or (len(args.files) == 1 and _is_dataset(first))):
         return doctor_input_from_dataset(dataset, rel=args.rel or 1)
     inputs = _read_input(args, first)

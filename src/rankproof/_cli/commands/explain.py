@@ -58,7 +58,9 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
 
     from rankproof._api.explain import ExplainOptions, explain_inputs
 
-    dataset = None if args.dataset is None or args.doc is None else read_dataset_or_sample(args.dataset, args=args)
+    dataset = None
+    if args.dataset is not None and args.doc is not None:
+        dataset = read_dataset_or_sample(args.dataset, args=args, needs=("documents",))
     inputs = read_input(args)
     options = ExplainOptions(args.system, args.against, args.query, args.doc, dataset, args.top)
     system, tables, notes = explain_inputs(inputs, options, all_measures=bool(args.measures))

@@ -128,7 +128,7 @@ def _corpus(path: str) -> Corpus:
     from rankproof._io.open import open_source
 
     if is_irds_name(path) or (is_sample(path) and not os.path.exists(path)):
-        return read_dataset_or_sample(path).corpus
+        return read_dataset_or_sample(path, needs=("documents",)).corpus
     return read_folder_corpus(path) if os.path.isdir(path) else read_corpus(open_source(path))
 
 

@@ -38,7 +38,7 @@ def read_texts(files: Sequence[str]) -> tuple[Corpus, Queries]:
         raise UsageError(f"{len(files)} files", fix="specify a dataset, or the queries and then the documents")
     (path,) = files
     if is_sample(path) or is_irds_name(path):
-        dataset = read_dataset_or_sample(path)
+        dataset = read_dataset_or_sample(path, needs=())
         return dataset.corpus, dataset.queries
     return read_folder_texts(path)
 
@@ -79,7 +79,7 @@ def _qrels(args: argparse.Namespace) -> Qrels:
     from rankproof._formats.read import read_qrels
 
     if is_sample(args.qrels) and not os.path.exists(args.qrels):
-        return read_dataset_or_sample(args.qrels).qrels
+        return read_dataset_or_sample(args.qrels, needs=("judgements",)).qrels
     return read_qrels(args.qrels, **judgement_options(args))
 
 

@@ -88,7 +88,7 @@ def _document_texts(args: argparse.Namespace, library: ResultsLibrary) -> Docume
         return DocumentTexts()
     if args.judge is None:
         raise UsageError("--dataset needs --judge", fix="add --judge FILE, or leave out --dataset")
-    texts = DocumentTexts(read_dataset_or_sample(args.dataset, args.split, args))
+    texts = DocumentTexts(read_dataset_or_sample(args.dataset, args.split, args, needs=("documents",)))
     texts.check_fingerprints([summary.fingerprint for summary in library.summaries()], args.dataset)
     return texts
 
