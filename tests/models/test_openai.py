@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from rankproof._data.identity import identity, identity_key
+from rankproof._io import http
+from rankproof._io.http import CallLimiter, CallsStoppedError, Secret, retry_after_seconds
 from rankproof.errors import MissingExtraError, UsageError
-from rankproof.models._chat import http
 from rankproof.models._chat.base import ChatReply, ChatRequest, ChatRequestError, ChatUnavailableError, Message
-from rankproof.models._chat.http import CallLimiter, CallsStoppedError, Secret
-from rankproof.models._chat.openai import OpenAIChat, retry_after_seconds
+from rankproof.models._chat.openai import OpenAIChat
 from support.chat_server import NEVER, TOKENS_IN, TOKENS_OUT, ChatServer, Request, Sent, body_of, completion
 
 ASK = ChatRequest((Message("system", "Be brief."), Message("user", "Two and two?")), 16)
@@ -281,7 +281,7 @@ def test_an_invalid_proxy_is_reported_without_its_password(monkeypatch: pytest.M
 
 def test_without_its_library_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "httpx", None)
-    with pytest.raises(MissingExtraError, match=r"rankproof\[chat\]"):
+    with pytest.raises(MissingExtraError, match=r"rankproof\[http\]"):
         OpenAIChat("m", base_url="http://127.0.0.1:1", api_key_env="").load()
 
 

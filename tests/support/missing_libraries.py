@@ -154,7 +154,7 @@ PARTS: dict[str, tuple[str, Callable[[Path], object]]] = {
     "matplotlib": ("plot", _figure),
     "mlflow": ("mlflow", _mlflow),
     "sqlalchemy": ("mlflow", _mlflow),
-    "httpx": ("chat", _chat),
+    "httpx": ("http", _chat),
     "xllamacpp": ("local", _llama),
 }
 

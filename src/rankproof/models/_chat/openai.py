@@ -4,17 +4,30 @@ from __future__ import annotations
 
 import json
 import math
-import re
 import threading
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from http import HTTPStatus
 from typing import Annotated, Any
 
 from rankproof._data import validation
 from rankproof._data.identity import NOT_IN_IDENTITY
+from rankproof._io.http import (
+    STATUSES_WITH_REASON,
+    CallLimiter,
+    CallsStoppedError,
+    Connection,
+    ConnectionLostError,
+    HttpResponse,
+    Secret,
+    checked_base_url,
+    checked_variable_name,
+    is_loopback,
+    is_unencrypted,
+    retry_after_seconds,
+    secret_from_env,
+)
 from rankproof._registry import Option
 from rankproof.errors import UsageError, escape_invisible, for_message
 from rankproof.models._chat.base import (
@@ -24,20 +37,6 @@ from rankproof.models._chat.base import (
     ChatUnavailableError,
     FinishReason,
     estimate_tokens,
-)
-from rankproof.models._chat.http import (
-    STATUSES_WITH_REASON,
-    CallLimiter,
-    CallsStoppedError,
-    ChatHttpResponse,
-    Connection,
-    ConnectionLostError,
-    Secret,
-    checked_base_url,
-    checked_variable_name,
-    is_loopback,
-    is_unencrypted,
-    secret_from_env,
 )
 
 _MAX_LOGPROBS = 20
@@ -175,26 +174,6 @@ def _is_logprob(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and -1e9 < value < 1e9 and math.isfinite(value)
 
 
-_SECONDS = re.compile(r"\d{1,9}(?:\.\d{1,9})?", re.ASCII)
-
-
-def retry_after_seconds(header: str, now: datetime | None = None) -> float | None:
-    """Seconds from now, 0 for a date in the past; None for a missing or invalid header."""
-    from email.utils import parsedate_to_datetime
-
-    text = header.strip()
-    if _SECONDS.fullmatch(text):
-        return float(text)
-    if text.startswith("-"):
-        return 0.0 if _SECONDS.fullmatch(text[1:]) else None
-    try:
-        date = parsedate_to_datetime(text)
-    except (ValueError, IndexError, OverflowError):
-        return None
-    at = date if date.tzinfo else date.replace(tzinfo=UTC)
-    return max((at - (now or datetime.now(UTC))).total_seconds(), 0.0)
-
-
 _LIKELY_CAUSES = "; likely causes: limit_key, max_tokens, or a prompt longer than the model's context"
 LIMIT_KEYS = ("max_tokens", "max_completion_tokens")
 _RETRYABLE_STATUSES = frozenset({408, 409, 425, 429})
@@ -256,7 +235,7 @@ class OpenAIConnection:
 
     def __init__(self, model: OpenAIChat, secret: Secret) -> None:
         self._model, self._secret = model, secret
-        self._connection = Connection(model.base_url, secret, model.timeout)
+        self._connection = Connection(model.base_url, secret.bearer(), secret, model.timeout)
         self._calls = CallLimiter(model.concurrency)
         self._estimated, self._lock = 0, threading.Lock()
 
@@ -287,7 +266,7 @@ class OpenAIConnection:
     def _try(self, request: ChatRequest, body: bytes) -> ChatReply | Exception:
         start = time.perf_counter()
         try:
-            response = self._connection.post(body)
+            response = self._connection.send("POST", f"{self._model.base_url}/chat/completions", body)
             seconds = time.perf_counter() - start
             problem = self._problem(response, request)
             return problem or self._reply(parse_completion(self._secret.masked(response.body), request), seconds)
@@ -296,7 +275,7 @@ class OpenAIConnection:
         except ResponseFormatError as error:
             return self._failed(str(error), charged=True)
 
-    def _problem(self, response: ChatHttpResponse, request: ChatRequest) -> Exception | None:
+    def _problem(self, response: HttpResponse, request: ChatRequest) -> Exception | None:
         """The error for a status other than success, else None."""
         model, status = self._model, response.status
         if status == HTTPStatus.OK:

@@ -1,4 +1,4 @@
-"""The HTTP connection to a chat server: API keys, timeouts and concurrency."""
+"""The HTTP connection to a server: keys, timeouts and concurrency."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ import os
 import re
 import threading
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Container, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, Generic, TypeVar
 from urllib.parse import quote, urlsplit
@@ -64,28 +65,29 @@ _BEARER = re.compile(r"(?i)(bearer\s+)(?=[^\s\"']*\d)[\w.~+/=-]{16,}", re.ASCII)
 
 
 class Secret:
-    """An API key, "" for none; its representation never shows the key."""
+    """API keys and passwords, none for a server that needs none; the representation never shows them."""
 
-    __slots__ = ("_key",)
+    __slots__ = ("_keys", "_min_length")
 
-    def __init__(self, key: str) -> None:
-        self._key = key
+    def __init__(self, *keys: str, min_length: int = _MIN_KEY_LENGTH) -> None:
+        self._keys, self._min_length = tuple(filter(None, keys)), min_length
 
     def __bool__(self) -> bool:
-        return bool(self._key)
+        return bool(self._keys)
 
     def __repr__(self) -> str:
         return f"Secret({MASK})"
 
-    def headers(self) -> dict[str, str]:
-        """The headers of a request."""
-        return {"Authorization": f"Bearer {self._key}"} if self._key else {}
+    def bearer(self) -> dict[str, str]:
+        """The header with the first key."""
+        return {"Authorization": f"Bearer {self._keys[0]}"} if self._keys else {}
 
     def masked(self, text: str) -> str:
-        """The text without the key in any spelling, and without other bearer tokens."""
-        if len(self._key) >= _MIN_KEY_LENGTH:
-            for form in {self._key, quote(self._key, safe=""), json.dumps(self._key)[1:-1]}:
-                text = text.replace(form, MASK)
+        """The text without the keys in any spelling, and without other bearer tokens."""
+        for key in sorted(self._keys, key=len, reverse=True):
+            if len(key) >= self._min_length:
+                for form in {key, quote(key, safe=""), json.dumps(key)[1:-1]}:
+                    text = text.replace(form, MASK)
         return _BEARER.sub(rf"\1{MASK}", text)
 
 
@@ -135,9 +137,29 @@ class LogMask:
 
 
 MAX_RESPONSE_BYTES = 4 << 20
-"""The maximum size of a response; a reply of 100,000 tokens has half a megabyte."""
+"""The maximum size of a response; a reply of 100,000 tokens has half a megabyte, 10,000 hits without texts have one."""
 STATUSES_WITH_REASON = frozenset({400, 413, 422})
 """Statuses whose body explains what is wrong with the request."""
+
+
+_SECONDS = re.compile(r"\d{1,9}(?:\.\d{1,9})?", re.ASCII)
+
+
+def retry_after_seconds(header: str, now: datetime | None = None) -> float | None:
+    """Seconds from now, 0 for a date in the past; None for a missing or invalid header."""
+    from email.utils import parsedate_to_datetime
+
+    text = header.strip()
+    if _SECONDS.fullmatch(text):
+        return float(text)
+    if text.startswith("-"):
+        return 0.0 if _SECONDS.fullmatch(text[1:]) else None
+    try:
+        date = parsedate_to_datetime(text)
+    except (ValueError, IndexError, OverflowError):
+        return None
+    at = date if date.tzinfo else date.replace(tzinfo=UTC)
+    return max((at - (now or datetime.now(UTC))).total_seconds(), 0.0)
 
 
 class ConnectionLostError(Exception):
@@ -149,34 +171,48 @@ class ConnectionLostError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class ChatHttpResponse:
-    """Status, Retry-After, and the body of a success or a rejected request; other bodies may contain the key: not read."""
+class HttpResponse:
+    """Status, headers with names in lower case, and the body, "" if the body of that status is not read."""
 
     status: int
-    retry_after: str
-    body: str
+    headers: Mapping[str, str] = field(repr=False)
+    body: str = field(repr=False)
+
+    @property
+    def retry_after(self) -> str:
+        """The header Retry-After, "" if there is none."""
+        return self.headers.get("retry-after", "")
 
 
 class Connection:
-    """Keeps connections to one server open between requests."""
+    """Keeps connections to one server open between requests.
 
-    def __init__(self, address: str, secret: Secret, timeout: float) -> None:
-        self._timeout = timeout
-        self._url = f"{address}/chat/completions"
-        self._client = _http_client(address, secret, timeout)
+    `headers` are sent with each request. The bodies of `read` are read; those of other statuses may contain the key.
+    """
+
+    def __init__(
+        self,
+        address: str,
+        headers: Mapping[str, str],
+        secret: Secret,
+        timeout: float,
+        read: Container[int] = STATUSES_WITH_REASON,
+    ) -> None:
+        self._timeout, self._statuses = timeout, read
+        self._client = _http_client(address, headers, timeout)
         self._logs = LogMask(secret)
 
-    def post(self, body: bytes) -> ChatHttpResponse:
+    def send(self, method: str, url: str, body: bytes | None) -> HttpResponse:
         """The response to one request; ConnectionLostError if it is not complete within twice the timeout, or too long."""
-        with extra("chat"):
+        with extra("http"):
             import httpx
 
         deadline = time.monotonic() + 2 * self._timeout
         try:
-            with self._client.stream("POST", self._url, content=body) as response:
-                retry_after = response.headers.get("retry-after", "")
-                is_read = response.status_code in {httpx.codes.OK, *STATUSES_WITH_REASON}
-                return ChatHttpResponse(response.status_code, retry_after, self._read(response, deadline) if is_read else "")
+            with self._client.stream(method, url, content=body) as response:
+                is_read = response.status_code == httpx.codes.OK or response.status_code in self._statuses
+                content = self._read(response, deadline) if is_read else ""
+                return HttpResponse(response.status_code, dict(response.headers), content)
         except httpx.TimeoutException as error:
             arrived = not isinstance(error, httpx.ConnectTimeout | httpx.PoolTimeout)
             raise ConnectionLostError(f"no data for {self._timeout:g} s ({type(error).__name__})", arrived=arrived) from None
@@ -205,13 +241,13 @@ class Connection:
         self._logs.close()
 
 
-def _http_client(address: str, secret: Secret, timeout: float) -> httpx.Client:
-    with extra("chat"):
+def _http_client(address: str, headers: Mapping[str, str], timeout: float) -> httpx.Client:
+    with extra("http"):
         import httpx
     sent = {"Content-Type": "application/json", "Accept-Encoding": "identity", "User-Agent": "rankproof"}
     try:
         return httpx.Client(
-            headers={**sent, **secret.headers()},
+            headers={**sent, **headers},
             timeout=timeout,
             # Certificates are loaded for https only; redirects are off, so an http address stays http.
             verify=address.startswith("https:"),
