@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rankproof._analysis.inputs import AnalysisInput
-from rankproof._analysis.pareto import pareto_front, ranking_systems, stage_means
+from rankproof._analysis.pareto import pareto_front, ranking_systems, stage_means, untimed_systems
 from rankproof._analysis.values import best_systems, mean_intervals, oriented_value
 from rankproof._charts.latency import SystemTimes, TimeWords, latency_chart
 from rankproof._charts.model import Chart
@@ -26,7 +26,7 @@ from rankproof._plots.inputs import (
 )
 from rankproof._render.grid import format_value
 
-NO_TIMES = "Run files have no times. Use a results folder that `rankproof run` wrote."
+NO_TIMES = "Run files have no times. Use a results folder of systems that `rankproof run` built."
 _LATENCY = "Latency of a query by stage"
 
 
@@ -70,23 +70,21 @@ def pareto(inputs: AnalysisInput, settings: PlotSettings) -> list[Chart]:
 
 
 def _is_timed(inputs: AnalysisInput) -> bool:
-    return any(len(system_run.times["total"]) for system_run in inputs.system_runs)
+    return any(system_run.times for system_run in inputs.system_runs)
 
 
 def _pareto(inputs: AnalysisInput, name: str, settings: PlotSettings) -> Chart:
     names = ranking_systems(inputs.system_runs)
-    values = {system: one for system, one in of_measure(inputs, name).items() if system in names}
-    times = {
-        system_run.name: max(system_run.time_of("total")["p50"], 1e-6)
-        for system_run in inputs.system_runs
-        if system_run.name in names
-    }
+    totals = {each.name: total for each in inputs.system_runs if (total := each.time_of("total"))}
+    times = {each: max(totals[each]["p50"], 1e-6) for each in names if each in totals}
+    values = {system: one for system, one in of_measure(inputs, name).items() if system in times}
     best = pareto_front(times, {system: oriented_value(one) for system, one in values.items()})
     one, ranges = next(iter(values.values())), mean_intervals(values)
     title = f"{full_name(one.measure)}, against latency"
     notes = [
         where(inputs, one.queries),
         f"filled, on the line: the Pareto front; {how_intervals(ranges)}",
+        *_untimed_note(inputs),
     ]
     systems = [ParetoPoint(each, times[each], values[each].value, ranges[each], each in best) for each in values]
     less = one.measure.higher_is_better is False
@@ -96,16 +94,18 @@ def _pareto(inputs: AnalysisInput, name: str, settings: PlotSettings) -> Chart:
 
 def latency(inputs: AnalysisInput, settings: PlotSettings) -> list[Chart]:
     """The mean time of each stage, stacked, and p50 and p95 of the total."""
-    system_runs = inputs.system_runs
-    if not _is_timed(inputs):
+    timed = [(system_run, total) for system_run in inputs.system_runs if (total := system_run.time_of("total"))]
+    if not timed:
         return [missing(inputs, settings, "latency", _LATENCY, NO_TIMES)]
-    totals = [system_run.time_of("total") for system_run in system_runs]
-    rows = [
-        SystemTimes(system_run.name, stage_means(system_run), total["p50"], total["p95"])
-        for system_run, total in zip(system_runs, totals, strict=True)
-    ]
-    notes = [where(inputs, len(system_runs[0].times["total"])), latency_note(settings)]
+    rows = [SystemTimes(system_run.name, stage_means(system_run), total["p50"], total["p95"]) for system_run, total in timed]
+    notes = [where(inputs, len(timed[0][0].times["total"])), latency_note(settings), *_untimed_note(inputs)]
     return [latency_chart(settings.medium, "latency", _LATENCY, notes, rows, TimeWords())]
+
+
+def _untimed_note(inputs: AnalysisInput) -> list[str]:
+    """The systems that the chart leaves out because they were not timed."""
+    names = untimed_systems(inputs.system_runs)
+    return [f"not timed: {', '.join(names)}"] if names else []
 
 
 def latency_note(settings: PlotSettings) -> str:

@@ -13,7 +13,7 @@ from rankproof._evaluation.result import Result
 from rankproof._extras import extra
 from rankproof._formats.arrow import load_pyarrow
 from rankproof._io.escape import escape_csv, for_latex
-from rankproof._render.grid import Cell, Grid, summary_grid
+from rankproof._render.grid import MISSING, Cell, Grid, summary_grid
 from rankproof._render.result import latex_table
 from rankproof._results.experiment_result import TIME_COLUMNS, ExperimentResult, SystemRun
 from rankproof._statistics.correction import CORRECTION_NAMES
@@ -56,9 +56,11 @@ def _with_letters(grid: Grid, letters: Table) -> Grid:
 
 
 def _with_times(results: ExperimentResult, grid: Grid) -> Grid:
-    times = {system_run.name: system_run.time_of("total") for system_run in results.system_runs}
+    times = {system_run.name: total for system_run in results.system_runs if (total := system_run.time_of("total"))}
+    if not times:
+        return grid
     cells = tuple(
-        (*row, *(Cell(shown_time(times[system][which])) for which in ("p50", "p95")))
+        (*row, *(Cell(shown_time(times[system][which]) if system in times else MISSING) for which in ("p50", "p95")))
         for system, row in zip(grid.rows, grid.cells, strict=True)
     )
     return replace(grid, columns=(*grid.columns, "ms p50", "ms p95"), cells=cells)
@@ -123,12 +125,17 @@ def as_long_csv(experiment_result: ExperimentResult) -> str:
 
 def system_costs(system_run: SystemRun) -> dict[str, float]:
     """The costs of a system by name: milliseconds per query, index, and language model calls."""
-    times = {f"{part}_ms_{which}": value for part in TIME_COLUMNS for which, value in system_run.time_of(part).items()}
-    found = {"throughput": system_run.throughput, "recall_of_exact": system_run.recall_of_exact()}
+    by_part = {part: system_run.time_of(part) or {} for part in TIME_COLUMNS}
+    times = {f"{part}_ms_{which}": value for part, each in by_part.items() for which, value in each.items()}
+    found = {
+        "index_seconds": system_run.index_seconds,
+        "index_bytes": None if system_run.index_bytes is None else float(system_run.index_bytes),
+        "throughput": system_run.throughput,
+        "recall_of_exact": system_run.recall_of_exact(),
+    }
     llm = {name: float(system_run.total(name)) for name in _llm_counts(system_run)}
     money = {"money": system_run.money} if llm else {}
-    index = {"index_seconds": system_run.index_seconds, "index_bytes": float(system_run.index_bytes)}
-    return {**times, **index, **{name: value for name, value in found.items() if value is not None}, **llm, **money}
+    return {**times, **{name: value for name, value in found.items() if value is not None}, **llm, **money}
 
 
 def _llm_counts(system_run: SystemRun) -> list[str]:
@@ -155,7 +162,7 @@ def _costs(system_run: SystemRun) -> Iterator[LongRow]:
 
 
 def _query_costs(experiment_result: ExperimentResult, system_run: SystemRun) -> Iterator[LongRow]:
-    for part in TIME_COLUMNS:
+    for part in TIME_COLUMNS if system_run.times else ():
         for query, value in zip(experiment_result.queries, system_run.times[part].tolist(), strict=True):
             yield LongRow("query", "time", system_run.name, query, f"{part}_ms", value)
     for name in _llm_counts(system_run):

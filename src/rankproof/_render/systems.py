@@ -82,16 +82,22 @@ def approximate_search_notes(results: ExperimentResult) -> list[str]:
     found = [(system_run, share) for system_run in results.system_runs if (share := system_run.recall_of_exact()) is not None]
     return [
         f"{system_run.name} uses approximate search: it finds {share:.2%} of the exact nearest neighbours"
-        f" in {shown_time(system_run.time_of('search')['p50'])} ms per query (search p50)."
+        f"{_time_phrase(system_run, 'search', 'search p50')}."
         for system_run, share in found
     ]
+
+
+def _time_phrase(system_run: SystemRun, part: str, which: str) -> str:
+    """The median of a part of the time, as the end of a sentence; empty for a system that was not timed."""
+    time = system_run.time_of(part)
+    return "" if time is None else f" in {shown_time(time['p50'])} ms per query ({which})"
 
 
 def _answers_sentence(system_run: SystemRun) -> str:
     """The input and time of an answering system, which does not change the ranking."""
     source = "" if system_run.baseline is None else f" from the unchanged ranking of {system_run.baseline}"
-    time = shown_time(system_run.time_of("generate")["p50"])
-    return f"{system_run.name} generates answers{source}, in {time} ms per query (p50)."
+    time = _time_phrase(system_run, "generate", "p50")
+    return f"{system_run.name} generates answers{source}{',' if time else ''}{time}."
 
 
 def _no_gain_sentence(results: ExperimentResult, system_run: SystemRun, not_significant: Collection[str]) -> str | None:
@@ -101,16 +107,22 @@ def _no_gain_sentence(results: ExperimentResult, system_run: SystemRun, not_sign
     less_is_better = one.measure.higher_is_better is False
     if gain is None or system_run.baseline is None or (gain < 0 if less_is_better else gain > 0):
         return None
-    more = system_run.time_of("total")["p50"] - results.system_run(system_run.baseline).time_of("total")["p50"]
+    more = _more_time(system_run, results.system_run(system_run.baseline))
     size = f"{100 * abs(gain):.2f} pp" if one.measure.is_fraction else format_value(abs(gain), one)
     if gain and _is_zero(size):
-        if _is_zero(shown_time(abs(more))):
+        if more is None or _is_zero(shown_time(abs(more))):
             return None
         size = "less than 0.01 pp" if one.measure.is_fraction else "slightly"
     describe = _increase_text if less_is_better else _loss_text
     verdict = describe(size, name, system_run.baseline) if gain else _no_change_text(name, system_run.baseline)
     doubt = " (not significant)" if gain and system_run.name in not_significant else ""
-    return f"{system_run.name} {verdict}{doubt} and {_latency_cost(more)}."
+    return f"{system_run.name} {verdict}{doubt}{'' if more is None else f' and {_latency_cost(more)}'}."
+
+
+def _more_time(system_run: SystemRun, baseline: SystemRun) -> float | None:
+    """How many ms more than its baseline it takes per query (p50); None if one of both was not timed."""
+    own, other = system_run.time_of("total"), baseline.time_of("total")
+    return None if own is None or other is None else own["p50"] - other["p50"]
 
 
 def _is_zero(number: str) -> bool:

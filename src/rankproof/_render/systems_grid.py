@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from rankproof._analysis.values import deepest_recall
@@ -51,19 +51,33 @@ def _system_cells(results: ExperimentResult, columns: Sequence[GridColumn]) -> G
 
 def _columns(results: ExperimentResult) -> list[GridColumn]:
     first, *others = _ordered_measures(results)
-    times = [system_run.time_of("total") for system_run in results.system_runs]
     return [
         _measure_column(results, first, 0),
         GridColumn(_gain_title(results), tuple(Cell(_gain_text(results, system_run)) for system_run in results.system_runs), 1),
         *(_measure_column(results, name, place + (3 if place < 2 else 10)) for place, name in enumerate(others)),
-        GridColumn("ms p50/p95", tuple(Cell(f"{shown_time(time['p50'])}/{shown_time(time['p95'])}") for time in times), 2),
+        *_cost_columns(results, "ms p50/p95", 2, _time_text),
         *_llm_columns(results),
-        GridColumn(COST_COLUMNS[0], tuple(Cell(shown_time(system_run.index_seconds)) for system_run in results.system_runs), 6),
-        GridColumn(
-            COST_COLUMNS[1], tuple(Cell(shown_time(system_run.index_bytes / 1e6)) for system_run in results.system_runs), 7
-        ),
-        GridColumn(COST_COLUMNS[2], tuple(Cell(_throughput_text(system_run)) for system_run in results.system_runs), 8),
+        *_cost_columns(results, COST_COLUMNS[0], 6, lambda one: _number_text(one.index_seconds)),
+        *_cost_columns(results, COST_COLUMNS[1], 7, lambda one: _number_text(one.index_bytes, 1e6)),
+        *_cost_columns(results, COST_COLUMNS[2], 8, lambda one: _number_text(one.throughput)),
     ]
+
+
+def _cost_columns(
+    results: ExperimentResult, title: str, drop_order: int, text: Callable[[SystemRun], str]
+) -> Iterator[GridColumn]:
+    """The column of a cost; none if no system was timed."""
+    if any(system_run.times for system_run in results.system_runs):
+        yield GridColumn(title, tuple(Cell(text(system_run)) for system_run in results.system_runs), drop_order)
+
+
+def _time_text(system_run: SystemRun) -> str:
+    total = system_run.time_of("total")
+    return MISSING if total is None else f"{shown_time(total['p50'])}/{shown_time(total['p95'])}"
+
+
+def _number_text(value: float | None, unit: float = 1.0) -> str:
+    return MISSING if value is None else shown_time(value / unit)
 
 
 def _llm_columns(results: ExperimentResult) -> list[GridColumn]:
@@ -81,10 +95,6 @@ def _llm_columns(results: ExperimentResult) -> list[GridColumn]:
         GridColumn("tokens", tuple(Cell(f"{many:,}" if many else MISSING) for many in tokens), 9),
         *([GridColumn("money", money, 5)] if any(system_run.money for system_run in results.system_runs) else []),
     ]
-
-
-def _throughput_text(system_run: SystemRun) -> str:
-    return MISSING if system_run.throughput is None else shown_time(system_run.throughput)
 
 
 def _measure_column(results: ExperimentResult, name: str, drop_order: int) -> GridColumn:

@@ -114,9 +114,14 @@ class ReportContext:
         return {system_run.name: system_run for system_run in self.results.system_runs}
 
     @cached_property
+    def totals(self) -> Mapping[str, Mapping[str, float]]:
+        """Mean and percentiles of the milliseconds a query of each timed system."""
+        return measured_times(self.results.system_runs)
+
+    @cached_property
     def times(self) -> Mapping[str, float]:
-        """The median milliseconds a query of each system; empty if nothing was timed."""
-        return {name: total["p50"] for name, total in measured_times(self.results.system_runs).items()}
+        """The median milliseconds a query of each timed system."""
+        return {name: total["p50"] for name, total in self.totals.items()}
 
     @cached_property
     def intervals(self) -> Mapping[tuple[str, str], Interval | None]:
@@ -139,10 +144,9 @@ class ReportContext:
 
 
 def measured_times(system_runs: Iterable[SystemRun]) -> dict[str, dict[str, float]]:
-    """Mean and percentiles of the milliseconds a query of each system; empty if nothing was timed."""
-    runs = list(system_runs)
-    timed = any(len(one.times["total"]) and one.times["total"].any() for one in runs)
-    return {one.name: one.time_of("total") for one in runs} if timed else {}
+    """Mean and percentiles of the milliseconds a query of each timed system; empty if every time is 0."""
+    totals = {one.name: total for one in system_runs if (total := one.time_of("total"))}
+    return totals if any(total["mean"] for total in totals.values()) else {}
 
 
 _DEFAULT_CUTOFF = 10

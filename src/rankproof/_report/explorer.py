@@ -350,7 +350,7 @@ def _system_json(
         "retrieved": list(own.retrieved),
         "ranks": [ranks.get(doc, 0) for ranks, docs in zip(own.ranks, judgements, strict=True) for doc in docs],
         "baseline_ranks": None if baseline is None else _baseline_ranks(own, baseline),
-        "times": round_column(system_run.times["total"].tolist(), _TIME_DIGITS),
+        "times": round_column(system_run.times["total"].tolist(), _TIME_DIGITS) if system_run.times else [],
     }
 
 

@@ -63,12 +63,12 @@ def chunks_csv(results: ExperimentResult, chunks: Result) -> str:
 
 def _summary_row(results: ExperimentResult, system_run: SystemRun, measures: list[str]) -> list[str]:
     means, gain = results.result.means[system_run.name], system_gains(results, system_run)
-    times = [system_run.time_of(part) for part in TIME_COLUMNS]
+    times = [system_run.time_of(part) or {} for part in TIME_COLUMNS]
     return [
         *map(escape_csv, (system_run.name, system_run.kind, system_run.baseline or "")),
         *(repr(means[name]) for name in measures),
         *(csv_number(gain.get(name)) for name in measures),
-        *(repr(part[which]) for part in times for which in SHOWN_TIMES),
+        *(csv_number(part.get(which)) for part in times for which in SHOWN_TIMES),
         *map(csv_number, (system_run.index_seconds, system_run.index_bytes, system_run.throughput, system_run.recall_of_exact())),
     ]
 
@@ -87,7 +87,7 @@ def _query_rows(results: ExperimentResult, system_run: SystemRun) -> Iterator[li
             csv_number(_first_relevant(docs, grades, results.rel)),
             str(len(docs)),
             escape_csv(_ids_as_json(docs[:TOP_DOCUMENTS])),
-            *(repr(float(system_run.times[part][at])) for part in TIME_COLUMNS),
+            *(csv_number(_time_at(system_run, (part,), at)) for part in TIME_COLUMNS),
         ]
 
 
@@ -105,6 +105,11 @@ def _first_relevant(docs: list[str], grades: Mapping[str, int], rel: int) -> int
 def _ids_as_json(docs: list[str]) -> str:
     """The ids as a JSON array, since an id may hold any separator."""
     return json.dumps(docs, ensure_ascii=not all(map(str.isprintable, docs)))
+
+
+def _time_at(system_run: SystemRun, parts: Sequence[str], at: int) -> float | None:
+    """The milliseconds of these parts for the query at this index; None for a system that was not timed."""
+    return float(sum(system_run.times[part][at] for part in parts)) if system_run.times else None
 
 
 def csv_number(value: float | None) -> str:
@@ -141,7 +146,7 @@ def _answer_rows(results: ExperimentResult, system_run: SystemRun, measures: Seq
         yield [
             *map(escape_csv, texts),
             *(csv_number(values.get(name, {}).get(query)) for name in measures),
-            *(repr(float(sum(system_run.times[part][at] for part in parts))) for parts in ANSWER_TIMES.values()),
+            *(csv_number(_time_at(system_run, parts, at)) for parts in ANSWER_TIMES.values()),
         ]
 
 

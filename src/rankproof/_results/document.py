@@ -62,10 +62,10 @@ class CountDocument:
 
 @dataclass(frozen=True, slots=True)
 class IndexDocument:
-    """What building the indexes of a system took."""
+    """What building the indexes of a system took; null where that is unknown."""
 
-    seconds: float
-    bytes: int
+    seconds: float | None
+    bytes: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +88,7 @@ class ValuesDocument:
 
 @dataclass(frozen=True, slots=True)
 class SystemDocument:
-    """One system; `notes` are of its evaluation, `remarks` of its stages."""
+    """One system; `notes` are of its evaluation, `remarks` of its stages. `times_ms` is empty if it was not timed."""
 
     name: str
     kind: SystemKind

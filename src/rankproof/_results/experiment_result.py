@@ -34,8 +34,9 @@ class SystemRun(Viewed):
     """One system of an experiment.
 
     `times` has the milliseconds of each query of `ExperimentResult.queries`, by part and in total: the system's own work and
-    that of its inputs. `index_seconds` and `index_bytes` count every index of the system once. `throughput` is queries a second
-    in batch, None for a system without a batch search. `baseline` is the system it is compared with: what it reranks, the
+    that of its inputs. `index_seconds` and `index_bytes` count every index of the system once. A system that is read from a run
+    file, or has such an input, was not timed: `times` is empty, and the two are None. `throughput` is queries a second in
+    batch, None for a system without a batch search. `baseline` is the system it is compared with: what it reranks, the
     best of what it fuses, or the previous system where it has no inputs; None for the first system and where all inputs are
     hidden. `counts` has the calls of language models by query, in whichever run they were made, and `money` their cost.
     `answers` is None for a system that only ranks.
@@ -46,8 +47,8 @@ class SystemRun(Viewed):
     stage: Mapping[str, Any]
     run: Run
     times: Mapping[str, FloatArray]
-    index_seconds: float
-    index_bytes: int
+    index_seconds: float | None
+    index_bytes: int | None
     throughput: float | None
     baseline: str | None
     facts: Mapping[str, Any] = field(default_factory=dict)
@@ -59,7 +60,7 @@ class SystemRun(Viewed):
     answers: Answers | None = None
 
     def _view(self) -> View:
-        times: tuple[tuple[CellValue, ...], ...] = tuple((part, *self.time_of(part).values()) for part in self.times)
+        times: tuple[tuple[CellValue, ...], ...] = tuple((part, *(self.time_of(part) or {}).values()) for part in self.times)
         columns = (Column("ms"), *(Column(name, "number") for name in ("mean", "p50", "p95", "p99")))
         title = f"SystemRun {self.name}: {self.kind}, {pluralise(len(self.run), 'query', 'queries')}"
         return View(title, (Table("times", "", columns, times),) if times else (), notes=self.notes)
@@ -73,8 +74,10 @@ class SystemRun(Viewed):
         """One count of the calls of language models, over all queries; 0 where none was made."""
         return int(np.sum(self.counts[name])) if name in self.counts else 0
 
-    def time_of(self, part: str) -> dict[str, float]:
-        """Mean, p50, p95 and p99 of a part of the time, in milliseconds."""
+    def time_of(self, part: str) -> dict[str, float] | None:
+        """Mean, p50, p95 and p99 of a part of the time, in milliseconds; None for a system that was not timed."""
+        if not self.times:
+            return None
         values = self.times[part]
         if not len(values):
             return dict.fromkeys(("mean", "p50", "p95", "p99"), 0.0)
@@ -140,9 +143,10 @@ class ExperimentResult(ViewedTables):
     def _view(self) -> View:
         found = self.result._view()
         table = found.tables[0]
-        times = {one.name: one.time_of("total")["p50"] if "total" in one.times else None for one in self.system_runs}
+        times = {one.name: total["p50"] for one in self.system_runs if (total := one.time_of("total"))}
         rows = tuple((*row, times.get(str(row[0]))) for row in table.rows)
-        shown = replace(table, columns=(*table.columns, Column("ms p50", "number")), rows=rows)
+        timed = replace(table, columns=(*table.columns, Column("ms p50", "number")), rows=rows)
+        shown = timed if times else table
         return View(f"Results {self.name}: {found.title}", (shown,), self._decision(), (*self.notes, *found.notes))
 
     def _decision(self) -> tuple[str, ...]:

@@ -112,7 +112,8 @@ class DocumentReader:
         return MeasureResult(measure, value, tuple(one.per_query), read_only(np.fromiter(one.per_query.values(), np.float64)))
 
     def _system_run(self, one: SystemDocument, path: str, answers: Mapping[str, Answers]) -> SystemRun:
-        for part in TIME_COLUMNS:
+        timed = TIME_COLUMNS if one.times_ms else ()
+        for part in timed:
             if part not in one.times_ms:
                 raise self.error(f"{path}.times_ms.{part} is missing")
         return SystemRun(
@@ -120,7 +121,7 @@ class DocumentReader:
             kind=one.kind,
             stage=one.stage,
             run=self._run(one, path),
-            times={part: self._per_query(one.times_ms[part].per_query, f"{path}.times_ms.{part}") for part in TIME_COLUMNS},
+            times={part: self._per_query(one.times_ms[part].per_query, f"{path}.times_ms.{part}") for part in timed},
             index_seconds=one.index.seconds,
             index_bytes=one.index.bytes,
             throughput=one.throughput,

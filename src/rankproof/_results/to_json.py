@@ -80,9 +80,7 @@ def _system(results: ExperimentResult, system_run: SystemRun, system: SystemResu
         baseline=system_run.baseline,
         measures=_measures(system),
         gain_pp=system_gains(results, system_run),
-        times_ms={
-            part: TimesDocument(**system_run.time_of(part), per_query=system_run.times[part].tolist()) for part in TIME_COLUMNS
-        },
+        times_ms=_times(system_run),
         index=IndexDocument(system_run.index_seconds, system_run.index_bytes),
         throughput=system_run.throughput,
         counts={name: CountDocument(int(values.sum()), values.tolist()) for name, values in system_run.counts.items()},
@@ -95,6 +93,11 @@ def _system(results: ExperimentResult, system_run: SystemRun, system: SystemResu
         from_cache=system_run.from_cache,
         run=_run(results, system_run, files[system_run.name]) if system_run.name in files else None,
     )
+
+
+def _times(system_run: SystemRun) -> dict[str, TimesDocument]:
+    found = {part: system_run.time_of(part) for part in TIME_COLUMNS}
+    return {part: TimesDocument(**times, per_query=system_run.times[part].tolist()) for part, times in found.items() if times}
 
 
 def _run(results: ExperimentResult, system_run: SystemRun, file: str) -> RunDocument:

@@ -80,7 +80,8 @@ def system_costs(inputs: AnalysisInput, given: Mapping[str, float] | None = None
     runs = {run.name: run for run in inputs.system_runs if run.name in inputs.systems}
     if any(run.money for run in runs.values()):
         return Costs("money", {name: _money(run) for name, run in runs.items()})
-    times = {name: run.time_of("total")["p50"] for name, run in runs.items() if len(run.times["total"])}
+    totals = {name: run.time_of("total") for name, run in runs.items()}
+    times = {name: total["p50"] for name, total in totals.items() if total}
     return Costs("ms", times) if any(times.values()) else Costs()
 
 
@@ -94,7 +95,7 @@ def _money(run: SystemRun) -> float | None:
     """Money per query; None for calls of a model without a price."""
     if run.total("calls") and not run.money:
         return None
-    return run.money / max(len(run.times["total"]), 1)
+    return run.money / max(len(run.times["total"] if run.times else run.run), 1)
 
 
 def failed_shares(inputs: AnalysisInput) -> dict[str, float]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rankproof._analysis.pareto import dominated_by, pareto_front, stage_means
+from rankproof._analysis.pareto import dominated_by, pareto_front, stage_means, untimed_systems
 from rankproof._charts.latency import SystemTimes, shares_chart, spread_chart
 from rankproof._charts.model import Medium
 from rankproof._charts.pareto import ParetoAxes, ParetoPoint, pareto_chart
@@ -20,7 +20,6 @@ from rankproof._report.elements import (
     interval_cell,
     join_names,
 )
-from rankproof._results.experiment_result import SystemRun
 from rankproof.errors import for_message
 
 _STAGE_NOTES = {
@@ -39,21 +38,24 @@ def latency_section(context: ReportContext) -> Section | None:
     """Latency by stage; None if nothing was timed."""
     if not context.times:
         return None
-    rows = [_time_shares(system_run) for system_run in context.results.system_runs]
+    rows = [
+        SystemTimes(system_run.name, stage_means(system_run), total["p50"], total["p95"])
+        for system_run in context.results.system_runs
+        if (total := system_run.time_of("total"))
+    ]
     return Section(
         key="latency",
         title="Latency",
         question="Which stage takes how much of the time of a query?",
-        sentences=tuple(_latency_sentences(rows)),
+        sentences=(*_latency_sentences(rows), *_untimed_sentence(context)),
         charts=(_shares_chart(rows), _percentiles_chart(rows)),
         tables=(_latency_table(context, rows),),
     )
 
 
-def _time_shares(system_run: SystemRun) -> SystemTimes:
-    """The mean time of each stage, and the percentiles of the total."""
-    total = system_run.time_of("total")
-    return SystemTimes(system_run.name, stage_means(system_run), total["p50"], total["p95"])
+def _untimed_sentence(context: ReportContext) -> list[str]:
+    names = untimed_systems(context.results.system_runs)
+    return [f"Not timed, and left out here: {join_names(names)}."] if names else []
 
 
 def _latency_sentences(rows: list[SystemTimes]) -> list[str]:
@@ -99,7 +101,7 @@ def _latency_table(context: ReportContext, rows: list[SystemTimes]) -> HtmlTable
     columns = (*used, "mean", "p50", "p95", "p99")
     cells = []
     for row in rows:
-        total = context.system_runs[row.name].time_of("total")
+        total = context.totals[row.name]
         numbers = [*(row.parts[part] for part in used), *(total[name] for name in columns[len(used) :])]
         cells.append(tuple(Cell(shown_time(value)) for value in numbers))
     grid = Grid("system", tuple(row.name for row in rows), columns, tuple(cells))
@@ -117,29 +119,29 @@ _PARETO_COLUMN_NOTES = {
 
 
 def pareto_section(context: ReportContext) -> Section | None:
-    """Quality against latency; None without times, with a single system, or for a measure without a better direction."""
-    if not context.times or len(context.ranking_systems) < 2 or not context.has_better_direction:
+    """Quality against latency; None for fewer than two timed systems, or for a measure without a better direction."""
+    if len(_median_times(context)) < 2 or not context.has_better_direction:
         return None
     best = pareto_front(_median_times(context), context.oriented_values)
     return Section(
         key="pareto",
         title="Quality against latency",
         question="Which systems are on the Pareto front?",
-        sentences=tuple(_pareto_sentences(context, best)),
+        sentences=(*_pareto_sentences(context, best), *_untimed_sentence(context)),
         charts=(_pareto_figure(context, best),),
         tables=(_pareto_table(context, best),),
     )
 
 
 def _median_times(context: ReportContext) -> dict[str, float]:
-    return {name: context.times[name] for name in context.ranking_systems}
+    return {name: context.times[name] for name in context.ranking_systems if name in context.times}
 
 
 def _pareto_sentences(context: ReportContext, best: list[str]) -> list[str]:
     sentences = [f"On the Pareto front: {join_names(best)}. No other system is both faster and better than one of these."]
     if len(best) == 1:
         sentences = [f"{join_names(best)} is the fastest and the best: no other system is on the Pareto front."]
-    for name in context.ranking_systems:
+    for name in _median_times(context):
         if name not in best:
             other = dominated_by(_median_times(context), context.oriented_values, name)[0]
             sentences.append(_dominance_sentence(context, name, other))
@@ -162,7 +164,7 @@ def _dominance_sentence(context: ReportContext, name: str, other: str) -> str:
 
 
 def _pareto_figure(context: ReportContext, best: list[str]) -> SvgChart:
-    systems = [_system(context, name, name in best) for name in context.ranking_systems]
+    systems = [_system(context, name, name in best) for name in _median_times(context)]
     title = f"{context.measure} against milliseconds a query"
     about = "; ".join(one.tip for one in systems)
     less = context.one.measure.higher_is_better is False
@@ -188,13 +190,13 @@ def _system(context: ReportContext, name: str, on: bool) -> ParetoPoint:
 def _pareto_table(context: ReportContext, best: list[str]) -> HtmlTable:
     cells = []
     for name, time in _median_times(context).items():
-        late = context.system_runs[name].time_of("total")["p95"]
+        late = context.totals[name]["p95"]
         others = dominated_by(_median_times(context), context.oriented_values, name)
         value = format_value(context.values[name].value, context.one)
         numbers = (value, interval_cell(context.intervals[name, context.measure]), shown_time(time), shown_time(late))
         cells.append(tuple(map(Cell, (*numbers, "yes" if name in best else "no", others[0] if others else MISSING))))
     columns = (context.measure, *_PARETO_COLUMN_NOTES)
-    grid = Grid("system", tuple(context.ranking_systems), columns, tuple(cells), frozenset((4, 5)))
+    grid = Grid("system", tuple(_median_times(context)), columns, tuple(cells), frozenset((4, 5)))
     return HtmlTable(
         "Quality and latency", grid, {name: about.format(how=context.sampling) for name, about in _PARETO_COLUMN_NOTES.items()}
     )
