@@ -33,8 +33,10 @@ def updated_init(package: str) -> str:
 
 def _imports(package: str) -> list[str]:
     importlib.import_module(package)
-    homes = sorted((home, not name.isupper(), name) for name, home in PUBLIC_NAMES[package].items())
-    return [f"    from {home} import {name} as {name}\n" for home, _, name in homes]
+    homes = {
+        name: (home, not name.isupper(), not name[0].isupper(), name.lower()) for name, home in PUBLIC_NAMES[package].items()
+    }
+    return [f"    from {homes[name][0]} import {name} as {name}\n" for name in sorted(homes, key=lambda name: homes[name])]
 
 
 if __name__ == "__main__":

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from rankproof._api.baselines import baselines as baselines
     from rankproof._api.checks import doctor as doctor
     from rankproof._api.checks import gate as gate
+    from rankproof._api.datasets import import_dataset as import_dataset
     from rankproof._api.explain import explain as explain
     from rankproof._api.output import fuse as fuse
     from rankproof._api.output import plot as plot
@@ -49,11 +50,11 @@ if TYPE_CHECKING:
     from rankproof._experiment.config_read import read_experiment as read_experiment
     from rankproof._experiment.experiment import Experiment as Experiment
     from rankproof._experiment.experiment import default_systems as default_systems
-    from rankproof._formats.read import read_dataset as read_dataset
     from rankproof._formats.read import read_qrels as read_qrels
     from rankproof._formats.read import read_run as read_run
     from rankproof._formats.write import write_qrels as write_qrels
     from rankproof._formats.write import write_run as write_run
+    from rankproof._importers.registry import read_dataset as read_dataset
     from rankproof._results.experiment_result import ExperimentResult as ExperimentResult
     from rankproof._results.folder import load_results as load_results
     from rankproof.measures._parse import parse_measure as parse_measure
@@ -82,11 +83,12 @@ _TARGETS = {
     "fuse": "rankproof._api.output:fuse",
     "gate": "rankproof._api.checks:gate",
     "generate": "rankproof._api.programs:generate",
+    "import_dataset": "rankproof._api.datasets:import_dataset",
     "judge": "rankproof._api.programs:judge",
     "load_results": "rankproof._results.folder:load_results",
     "parse_measure": "rankproof.measures._parse:parse_measure",
     "plot": "rankproof._api.output:plot",
-    "read_dataset": "rankproof._formats.read:read_dataset",
+    "read_dataset": "rankproof._importers.registry:read_dataset",
     "read_experiment": "rankproof._experiment.config_read:read_experiment",
     "read_qrels": "rankproof._formats.read:read_qrels",
     "read_run": "rankproof._formats.read:read_run",
@@ -130,6 +132,7 @@ __all__ = [
     "fuse",
     "gate",
     "generate",
+    "import_dataset",
     "judge",
     "load_results",
     "measures",

@@ -64,6 +64,8 @@ _OTHER_NAMES = {
     "-m": "measures",
     "-o": "path",
     "--by-file": "by={query: segment}",
+    "--from": "importer",
+    "--set": "settings",
     "--name": "{name: …}",
 }
 _VALUE = (

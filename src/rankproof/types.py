@@ -47,6 +47,16 @@ if TYPE_CHECKING:
     from rankproof._experiment.run import RunOptions as RunOptions
     from rankproof._fusion.method import FusionSettings as FusionSettings
     from rankproof._fusion.method import QueryPoints as QueryPoints
+    from rankproof._importers.base import Dropped as Dropped
+    from rankproof._importers.base import ImportCounts as ImportCounts
+    from rankproof._importers.base import Imported as Imported
+    from rankproof._importers.base import Importer as Importer
+    from rankproof._importers.base import ImportOptions as ImportOptions
+    from rankproof._importers.base import ImportReport as ImportReport
+    from rankproof._importers.base import ImportSource as ImportSource
+    from rankproof._importers.base import PartCount as PartCount
+    from rankproof._importers.builder import DatasetBuilder as DatasetBuilder
+    from rankproof._importers.tables import SourceTable as SourceTable
     from rankproof._llm.budget import Budget as Budget
     from rankproof._llm.budget import Estimate as Estimate
     from rankproof._llm.budget import Usage as Usage
@@ -103,10 +113,12 @@ else:
         Component="rankproof._registry",
         Cost="rankproof.stages._base",
         CrossEncoderModel="rankproof.models._base",
+        DatasetBuilder="rankproof._importers.builder",
         DecisionSettings="rankproof._results.experiment_result",
         Diagnosis="rankproof._api.values",
         DoctorReport="rankproof._api.values",
         Document="rankproof._data.dataset",
+        Dropped="rankproof._importers.base",
         Encoder="rankproof.models._base",
         EncoderModel="rankproof.models._base",
         Estimate="rankproof._llm.budget",
@@ -116,6 +128,12 @@ else:
         GateCheck="rankproof._analysis.gate.rules",
         GateResult="rankproof._analysis.gate.gate",
         Generated="rankproof._api.values",
+        ImportCounts="rankproof._importers.base",
+        ImportOptions="rankproof._importers.base",
+        ImportReport="rankproof._importers.base",
+        ImportSource="rankproof._importers.base",
+        Imported="rankproof._importers.base",
+        Importer="rankproof._importers.base",
         InputUnits="rankproof.models._transformers",
         Judgement="rankproof._data.qrels",
         Judging="rankproof._api.values",
@@ -129,6 +147,7 @@ else:
         Option="rankproof._registry",
         PackedIds="rankproof._data.arrays",
         PairRecord="rankproof._analysis.compare.tables",
+        PartCount="rankproof._importers.base",
         Plot="rankproof._api.values",
         Plots="rankproof._api.values",
         Query="rankproof._data.dataset",
@@ -145,6 +164,7 @@ else:
         Scorer="rankproof.stages._base",
         Searcher="rankproof.stages._base",
         Segments="rankproof._api.values",
+        SourceTable="rankproof._importers.tables",
         Stage="rankproof.stages._base",
         Store="rankproof.stores._base",
         SystemResult="rankproof._evaluation.result",

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from rankproof._cli.main import main
-from rankproof._formats.read import read_dataset, write_folder
+from rankproof._formats.read import write_folder
+from rankproof._importers.registry import read_dataset
 from support.chat_server import ChatServer, Request, Sent, body_of, completion
 from support.small_datasets import PAGES, payloads, small_dataset
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from tools.docs import part_tables
 
-from rankproof import Run, fuse, read_experiment
+from rankproof import Run, fuse, import_dataset, read_dataset, read_experiment
 from rankproof._analysis.doctor.check import _TABLE as CHECKS
 from rankproof._analysis.doctor.check import all_checks, check, clean_example, example_input
 from rankproof._analysis.doctor.doctor import run_checks
@@ -448,3 +448,55 @@ def test_every_entry_point_group_is_documented_and_tried_with_an_installed_packa
     design = (ROOT / "docs" / "design.md").read_text(encoding="utf-8")
     assert declared == set(re.findall(r"^(?:.*\")?\[(rankproof\.[a-z_]+)\]", tests, re.MULTILINE))
     assert declared == set(re.findall(r"`(rankproof\.[a-z_]+)`(?=[^|]*\|$)", design, re.MULTILINE))
+
+
+IMPORTER = """
+from rankproof.types import DatasetBuilder
+
+class Lines:
+    \"\"\"A file of lines `query = document`.\"\"\"
+
+    settings = {"mark": "what separates the two"}
+
+    def detect(self, source):
+        return source.file is not None and source.file.endswith(".zz")
+
+    def read(self, source, options):
+        builder = DatasetBuilder(source, options)
+        return builder.built(self.judgements(source, options, builder), "zz-lines")
+
+    def judgements(self, source, options, builder):
+        with open(source.file) as lines:
+            for number, line in enumerate(lines, start=1):
+                query, _, doc = line.strip().partition(options.settings.get("mark", "="))
+                yield builder.judgement(
+                    builder.query(None, query, line=number), builder.document(None, "", doc, line=number), 1, line=number
+                )
+
+LINES = Lines()
+"""
+
+
+def test_an_importer_of_another_package_is_detected_listed_and_set(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    install(tmp_path, monkeypatch, IMPORTER, "[rankproof.importers]\nzz-lines = added_parts:LINES\n")
+    (tmp_path / "data.zz").write_text("red shoes=a red shoe\nhats=a hat\n")
+    imported = import_dataset(tmp_path / "data.zz")
+    assert imported.report.importer == "zz-lines"
+    assert [document.text for document in imported.dataset.corpus.values()] == ["a red shoe", "a hat"]
+    assert len(read_dataset(tmp_path / "data.zz").queries) == 2
+    (tmp_path / "data.zz").write_text("red shoes>a red shoe\n")
+    assert main(["import", str(tmp_path / "data.zz"), "--set", "mark=>"]) == 0
+    capsys.readouterr()
+    assert main(["import", "--help"]) == 0
+    page = " ".join(capsys.readouterr().out.split())
+    assert "zz-lines A file of lines `query = document` mark: what separates the two" in page
+
+
+def test_an_importer_that_cannot_be_loaded_hides_no_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    install(tmp_path, monkeypatch, "raise RuntimeError('half')", "[rankproof.importers]\nzz-lines = added_parts:LINES\n")
+    (tmp_path / "table.csv").write_text("query,text,grade\nred shoes,a red shoe,1\n")
+    assert import_dataset(tmp_path / "table.csv").report.importer == "table"
+    with pytest.raises(ExternalError, match="the package added-parts offers zz-lines, which cannot be loaded"):
+        import_dataset(tmp_path / "table.csv", importer="zz-lines")

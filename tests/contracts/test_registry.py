@@ -31,6 +31,7 @@ from rankproof._experiment.run import RunOptions, run_experiment
 from rankproof._formats.registry import FORMATS
 from rankproof._fusion.method import METHODS
 from rankproof._fusion.normalisations import NORMALISATIONS
+from rankproof._importers.registry import IMPORTERS
 from rankproof._io.toml_file import toml_value
 from rankproof._plots.registry import PLOT_KINDS
 from rankproof._registry import Component, Option, RecordTable, Registry, settings_of
@@ -59,7 +60,7 @@ BM = '[systems.bm25]\nstage = "bm25"\n'
 NEEDED = {"of": '"bm25"', "by": '"keywords"'}
 MODELS = {"chat": '"smollm2"', "encoder": '"minilm"', "cross-encoder": '"acme/cross"'}
 SENTENCE = re.compile(r"(?!.*\. )\S.*[^\s.]")
-WITH_SUMMARY = (*REGISTRIES.values(), FORMATS, RESULT_FORMATS, EXPORT_FORMATS, PLOT_KINDS, COMMANDS)
+WITH_SUMMARY = (*REGISTRIES.values(), FORMATS, IMPORTERS, RESULT_FORMATS, EXPORT_FORMATS, PLOT_KINDS, COMMANDS)
 RECORDS: tuple[RecordTable[Any], ...] = (METHODS, NORMALISATIONS, CHECKS)
 MEASURE_REGISTRIES: tuple[Registry[Any], ...] = (MEASURES, ANSWER_MEASURES)
 

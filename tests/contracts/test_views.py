@@ -8,6 +8,7 @@ from functools import cache
 from html.parser import HTMLParser
 from typing import Any
 
+import pandas
 import pytest
 from rich.cells import cell_len
 
@@ -32,6 +33,12 @@ def comparison() -> rp.Comparison:
 
 def texts(make: Any) -> Any:
     return (make(name, name, name) for name in STRINGS)
+
+
+def imported() -> rp.types.Imported:
+    """An import of a frame whose columns and cells are hostile."""
+    names = {"query": STRINGS, STRINGS[0]: STRINGS, STRINGS[1]: STRINGS, "grade": [1] * len(STRINGS)}
+    return rp.import_dataset(pandas.DataFrame(names), title_column=STRINGS[0].strip(), text_column=STRINGS[1].strip())
 
 
 VALUES: dict[type, Callable[[], Any]] = {
@@ -61,6 +68,7 @@ VALUES: dict[type, Callable[[], Any]] = {
     rp.types.Plots: lambda: rp.plot(results(), kind="bars"),
     rp.types.Plot: lambda: rp.plot(results(), kind="bars").plots[0],
     rp.types.Judging: lambda: rp.judge("sample", model="keywords", qrels="sample", sample=30),
+    rp.types.Imported: imported,
     rp.types.Generated: lambda: rp.generate("sample", 12),
 }
 

@@ -11,8 +11,9 @@ from typing import Any
 
 import pytest
 
-from rankproof._formats.read import read_dataset, read_qrels
+from rankproof._formats.read import read_qrels
 from rankproof._formats.write import convert
+from rankproof._importers.registry import read_dataset
 from rankproof.errors import ExternalError, InputError, MissingExtraError, UsageError
 from support.paths import SHARED
 
@@ -155,7 +156,7 @@ def test_a_dataset_without_documents_and_judgements_is_converted_without_them(tm
 
 def test_a_file_or_missing_path_is_not_a_dataset(tmp_path: Path) -> None:
     (tmp_path / "x").write_text("x")
-    with pytest.raises(InputError, match="is not a dataset folder"):
+    with pytest.raises(InputError, match="x:1: no column for the query; columns: x; name it: query_column=COLUMN"):
         read_dataset(tmp_path / "x")
     with pytest.raises(InputError, match="file not found"):
         read_dataset(tmp_path / "y")

@@ -11,12 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rankproof._data.dataset import Corpus, Document
-from rankproof._formats.read import read_dataset, read_qrels
+from rankproof._formats.read import read_qrels
 from rankproof._generate.filters import TermStatistics
 from rankproof._generate.generate import GeneratedQueries, split_count
 from rankproof._generate.generators import RULES
 from rankproof._generate.output import write_generated
 from rankproof._generate.pipeline import GenerationPipeline
+from rankproof._importers.registry import read_dataset
 from rankproof.errors import UsageError
 from rankproof.stages._analyzer import split_words
 from support.examples import examples

@@ -15,8 +15,9 @@ import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankproof._formats.read import read_dataset, read_qrels, read_run
+from rankproof._formats.read import read_qrels, read_run
 from rankproof._formats.trec import numbered_lines
+from rankproof._importers.registry import read_dataset
 from rankproof._io.open import first_bytes, open_source, read_all_bytes
 from rankproof._io.streams import BlockStream, ByteSource, FileStream, LineCount, decompress
 from rankproof.errors import ExternalError, InputError, UsageError

@@ -62,7 +62,7 @@ def results_of(data: Any) -> ExperimentResult:
 
 def dataset_of(dataset: Any, *, split: str = "test") -> Dataset:
     """The dataset, or that of a folder, of `irds:NAME`, or of `sample`; documents or judgements may be empty."""
-    from rankproof._formats.read import read_dataset
+    from rankproof._importers.registry import read_dataset
 
     if isinstance(dataset, Dataset):
         return dataset

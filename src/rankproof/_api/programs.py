@@ -178,8 +178,9 @@ def generate(
 
 
 def _corpus(documents: Any) -> Corpus:
-    from rankproof._formats.read import SAMPLE, is_irds_name, read_dataset, read_folder_corpus
+    from rankproof._formats.read import SAMPLE, is_irds_name, read_folder_corpus
     from rankproof._formats.texts import read_corpus
+    from rankproof._importers.registry import read_dataset
     from rankproof._io.open import open_source
 
     if isinstance(documents, Corpus):

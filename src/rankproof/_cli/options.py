@@ -173,7 +173,7 @@ def read_dataset_or_sample(
     needs: Sequence[DatasetPart] = ("documents", "judgements"),
 ) -> Dataset:
     """The dataset in a folder, from ir_datasets, or the built-in sample; `args` have the options for its judgements."""
-    from rankproof._formats.read import read_dataset
+    from rankproof._importers.registry import read_dataset
 
     options = {} if args is None else judgement_options(args)
     return read_dataset(path, split=split, **options).require(*needs)

@@ -15,6 +15,7 @@ COMMANDS: Registry[Command] = Registry(
     "rankproof.commands",
     (
         Component("run", f"{_DIR}.run:COMMAND", "run search systems on a dataset: quality, latency and cost of each"),
+        Component("import", f"{_DIR}.import_:COMMAND", "turn a table or another tool's export into a dataset folder"),
         Component("init", f"{_DIR}.init:COMMAND", "write an example experiment file with comments"),
         Component("eval", f"{_DIR}.eval:COMMAND", "evaluate run files against relevance judgements"),
         Component("compare", f"{_DIR}.compare:COMMAND", "say which system to ship, and which differences are significant"),

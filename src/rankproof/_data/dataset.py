@@ -145,13 +145,15 @@ _MISSING_PART_FIXES: Mapping[DatasetPart, str] = {
 class Dataset(Viewed):
     """Documents, queries and judgements; documents or judgements may be empty.
 
-    At least one judged query must be among the queries. Judged documents may be missing from the corpus.
+    At least one judged query must be among the queries. Judged documents may be missing from the corpus. `notes` say how the
+    dataset was read where it was imported: the columns, and what was dropped.
     """
 
     name: str
     corpus: Corpus
     queries: Queries
     qrels: Qrels
+    notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if not self.queries:
@@ -194,7 +196,7 @@ class Dataset(Viewed):
         judgements = sum(map(len, self.qrels.values()))
         rows = (("documents", len(self.corpus)), ("queries", len(self.queries)), ("judgements", judgements))
         columns = (Column("part"), Column("count", "count"))
-        return View(f"Dataset {self.name}", (Table("parts", "", columns, rows),))
+        return View(f"Dataset {self.name}", (Table("parts", "", columns, rows),), notes=self.notes)
 
     def missing_documents(self) -> tuple[str, ...]:
         """Judged documents that are missing from the corpus; none where the dataset has no documents."""

@@ -26,7 +26,7 @@ from rankproof._experiment.experiment import Experiment, baselines_of, system_ki
 from rankproof._experiment.levels import Levels, evaluate_levels
 from rankproof._experiment.queries import select_queries
 from rankproof._experiment.runner import StageRun, StageRunner
-from rankproof._formats.read import read_dataset
+from rankproof._importers.registry import read_dataset
 from rankproof._io.open import path_text
 from rankproof._io.paths import cache_home
 from rankproof._llm.budget import Budget
@@ -187,7 +187,7 @@ def run_experiment(experiment: Experiment, options: RunOptions | None = None) ->
         urls=document_urls(levels.dataset, snippets),
         experiment=toml,
         provenance=_provenance(experiment, levels, options, time.monotonic() - start),
-        notes=(*selection.notes(), *levels.notes, *answers.notes, *session_notes),
+        notes=(*dataset.notes, *selection.notes(), *levels.notes, *answers.notes, *session_notes),
         rel=experiment.rel,
         judged_only=experiment.judged_only,
         decision_settings=experiment.decision_settings,

@@ -48,20 +48,27 @@ _UNSUPPORTED_TYPES = (
 
 def detect(source: ByteSource) -> str:
     """The name of the source's format; an empty file and one of an unsupported kind are errors."""
+    found, line = detect_container(source)
+    if found is not None:
+        return found
+    suffix = own_format_of_suffix(source.name)
+    if _is_trec_row(line):
+        return _table_with_header(line) or "trec"
+    return _delimited_format(line, suffix) or (format_of_suffix(source.name) if suffix is None else None) or "trec"
+
+
+def detect_container(source: ByteSource) -> tuple[str | None, bytes]:
+    """`parquet`, `json` or `jsonl`, None for other text, and the first row; empty and unsupported files are errors."""
     head = _head(source)
     if not head:
         raise row_error("empty", source=source.name)
     if head.startswith(PARQUET_MAGIC):
-        return "parquet"
+        return "parquet", b""
     _check_supported(head, source.name)
-    suffix = own_format_of_suffix(source.name)
-    text = head.removeprefix(BOM)
-    line, rest = _first_row(text)
+    line, rest = _first_row(head.removeprefix(BOM))
     if _JSON_START.match(line):
-        return _json_or_jsonl(line, rest, suffix)
-    if _is_trec_row(line):
-        return _table_with_header(line) or "trec"
-    return _delimited_format(line, suffix) or (format_of_suffix(source.name) if suffix is None else None) or "trec"
+        return _json_or_jsonl(line, rest, own_format_of_suffix(source.name)), line
+    return None, line
 
 
 def has_delimited_header(source: ByteSource, delimiter: str) -> bool:

@@ -100,6 +100,13 @@ def _judgements(frame: Any, grades: GradeReader) -> Iterator[Judgement]:
         yield judgement(cells, columns.compacted(), grades, line=line)
 
 
+def column_lists(frame: Any) -> list[list[Any]]:
+    """Every column of a pandas or polars frame as a list."""
+    library = library_of(frame)
+    assert library is not None, "a frame of pandas or polars"
+    return [_values(frame, library, place) for place in range(len(column_names(frame)))]
+
+
 def _numbered_rows(frame: Any, library: str, columns: Columns) -> Iterator[tuple[int, tuple[Any, ...]]]:
     lists = [_values(frame, library, place) for place in columns.places]
     return enumerate(zip(*lists, strict=True), start=1)

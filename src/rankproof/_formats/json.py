@@ -49,14 +49,14 @@ class JsonFormat:
         return native.read_run(source, name, native_reader(options, "run"), options) or self._plain_run(source, name, options)
 
     def _plain_qrels(self, source: ByteSource, options: ParseOptions) -> Qrels:
-        found = _JsonContent(source)
+        found = JsonContent(source)
         if found.is_array:
             return records.read_judgements(found.items(), source.name, options)
         grades = GradeReader(source.name, options.grade_map, line_now=found.line)
         return build_qrels(found.with_item_lines(_judgements(found, grades)), grades)
 
     def _plain_run(self, source: ByteSource, name: str, options: ParseOptions) -> Run:
-        found = _JsonContent(source)
+        found = JsonContent(source)
         made = partial(build_run, name=name, source=source.name, read_options=options.read_options)
         if found.is_array:
             return made(records.run_rows(found.items(), source.name, options))
@@ -65,7 +65,7 @@ class JsonFormat:
         return made(found.with_item_lines(_run_rows(found)), queries=list(found.value))
 
     def kind(self, source: ByteSource, options: ParseOptions) -> Kind | None:
-        value = _JsonContent(source).value
+        value = JsonContent(source).value
         if isinstance(value, list):
             return kind_from_names(tuple(value[0])) if value and isinstance(value[0], dict) else None
         numbers = [number for docs in value.values() if isinstance(docs, dict) for number in docs.values()]
@@ -81,7 +81,7 @@ class JsonFormat:
         return _json_blocks({query: dict(docs) for query, docs in qrels.items()})
 
 
-class _JsonContent:
+class JsonContent:
     """The JSON value of a file and the path of the current item, so that an error has its line."""
 
     def __init__(self, source: ByteSource) -> None:
@@ -128,12 +128,12 @@ class _JsonContent:
         return strict_json.line_of(self.text, self.path)
 
 
-def _run_rows(found: _JsonContent) -> Iterator[RunRow]:
+def _run_rows(found: JsonContent) -> Iterator[RunRow]:
     for query, doc, number in found.cells("a number"):
         yield RunRow(query, doc, score_of_json(number, query=query, doc=doc, source=found.source, line=None))
 
 
-def _judgements(found: _JsonContent, grades: GradeReader) -> Iterator[Judgement]:
+def _judgements(found: JsonContent, grades: GradeReader) -> Iterator[Judgement]:
     for query, doc, number in found.cells("an integer grade"):
         yield Judgement(query, doc, grades.of_value(number, query=query, doc=doc, line=None))
 

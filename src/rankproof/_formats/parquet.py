@@ -31,31 +31,31 @@ class ParquetFormat:
     keeps_judge_labels, keeps_empty_queries = False, False
 
     def read_qrels(self, source: ByteSource, options: ParseOptions) -> Qrels:
-        file = _open_parquet(source)
+        file = open_parquet(source)
         columns = find_columns(file.schema_arrow.names, "qrels", source=source.name)
         names = [file.schema_arrow.names[place] for place in columns.places]
         grades = GradeReader(source.name, options.grade_map)
-        rows = judgements(_batches(file, names, source.name), names, grades)
+        rows = judgements(parquet_batches(file, names, source.name), names, grades)
         return build_qrels(rows, grades, options.on_conflict)
 
     def read_run(self, source: ByteSource, name: str, options: ParseOptions) -> Run:
-        file = _open_parquet(source)
+        file = open_parquet(source)
         places, names = stream_layout(file.schema_arrow, source.name, options.read_options.order)
-        rows = run_rows(_batches(file, names, source.name), names, places, source.name)
+        rows = run_rows(parquet_batches(file, names, source.name), names, places, source.name)
         return build_run(rows, name=name, source=source.name, read_options=options.read_options)
 
     def run_stream(self, source: ByteSource, order: Order) -> tuple[RowStream, StreamColumns]:
         """The run as an Arrow stream for alignment, and its layout; queries and tags have dictionaries."""
-        places, names = stream_layout(_open_parquet(source).schema_arrow, source.name, order)
+        places, names = stream_layout(open_parquet(source).schema_arrow, source.name, order)
         dictionaries = [names[0], *names[places.tag :][: places.tag >= 0]]
 
         def batches() -> Iterator[pa.RecordBatch]:
-            return _batches(_open_parquet(source, dictionaries), names, source.name)
+            return parquet_batches(open_parquet(source, dictionaries), names, source.name)
 
         return RowStream(batches, names, places, source.name), places
 
     def kind(self, source: ByteSource, options: ParseOptions) -> Kind | None:
-        return kind_from_names(_open_parquet(source).schema_arrow.names)
+        return kind_from_names(open_parquet(source).schema_arrow.names)
 
     def run_blocks(self, run: Run) -> Iterator[bytes]:
         pa = load_pyarrow()
@@ -78,7 +78,8 @@ class ParquetFormat:
         yield _parquet_blocks(pa.table({**columns, "relevance": pa.array(grades, pa.int64())}))
 
 
-def _open_parquet(source: ByteSource, dictionaries: list[str] | None = None) -> Any:
+def open_parquet(source: ByteSource, dictionaries: list[str] | None = None) -> Any:
+    """The file as a pyarrow ParquetFile; `dictionaries` are columns to read with one."""
     pa = load_pyarrow()
     with extra("parquet"):
         import pyarrow.parquet as pq
@@ -90,7 +91,8 @@ def _open_parquet(source: ByteSource, dictionaries: list[str] | None = None) -> 
         raise _read_error(error, source.name) from None
 
 
-def _batches(file: Any, names: list[str], source: str) -> Iterator[pa.RecordBatch]:
+def parquet_batches(file: Any, names: list[str], source: str) -> Iterator[pa.RecordBatch]:
+    """The columns of the file, some rows at a time; the file is closed at the end."""
     pa = load_pyarrow()
     try:
         yield from file.iter_batches(batch_size=_BATCH_ROWS, columns=list(dict.fromkeys(names)), use_threads=False)

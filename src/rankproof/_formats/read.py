@@ -48,7 +48,7 @@ def read_qrels(
     """
     name = path_text(path)
     if name == SAMPLE:
-        return read_dataset(name).qrels
+        return read_plain_dataset(name).qrels
     if is_irds_name(name):
         return read_irds_qrels(name, grade_map=grade_map, on_conflict=on_conflict)
     file = open_file(qrels_file(name), format=format, delimiter=delimiter, encoding=encoding)
@@ -75,7 +75,7 @@ def read_run(
     return run_without_duplicates(file.run(name=name, read_options=how), how)
 
 
-def read_dataset(
+def read_plain_dataset(
     path: StrPath, *, split: str = "test", grade_map: GradeMap | None = None, on_conflict: OnConflict = "error"
 ) -> Dataset:
     """Documents, queries and judgements of a folder, of `irds:NAME` or of the built-in `sample`.

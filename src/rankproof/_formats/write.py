@@ -13,7 +13,7 @@ from rankproof._data.qrels import Qrels
 from rankproof._data.row_errors import OnConflict
 from rankproof._data.run import Run
 from rankproof._formats.detect import OpenedFile, open_file
-from rankproof._formats.read import is_irds_name, read_dataset, read_qrels, write_folder
+from rankproof._formats.read import is_irds_name, read_plain_dataset, read_qrels, write_folder
 from rankproof._formats.registry import FORMATS, format_named, format_of_suffix
 from rankproof._formats.rows import run_without_duplicates
 from rankproof._io.file_errors import file_error
@@ -130,7 +130,7 @@ def _convert_dataset(
         name = chosen_format(goal, format)
         qrels = read_qrels(path, grade_map=grade_map, on_conflict=on_conflict)
         return _convert_qrels(qrels, goal, name)
-    dataset = read_dataset(path, grade_map=grade_map, on_conflict=on_conflict)
+    dataset = read_plain_dataset(path, grade_map=grade_map, on_conflict=on_conflict)
     write_folder(dataset, goal)
     notes = dataset.qrels.grade_notes()
     return ConvertResult("dataset", "beir", len(dataset.queries), len(dataset.corpus), grade_notes=notes)

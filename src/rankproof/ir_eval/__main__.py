@@ -73,7 +73,7 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
 
 
 def _dataset(folder: str | None) -> Dataset:
-    from rankproof._formats.read import read_dataset
+    from rankproof._importers.registry import read_dataset
     from rankproof._sample import sample_folder
 
     if folder is not None:

@@ -27,18 +27,19 @@ if TYPE_CHECKING:
     from rankproof.stages._base import Progress, Stage
 
 
-USAGE = "[EXPERIMENT.toml] [--dataset FOLDER] [-o FOLDER] [options]"
+USAGE = "[EXPERIMENT.toml] [--dataset SOURCE] [-o FOLDER] [options]"
 EXAMPLES = """\
 examples:
   rankproof run                                     the default systems on the built-in sample
   rankproof run --dataset scifact                   the default systems on your documents
+  rankproof run --dataset products.csv              on a table of query, title, text and label
   rankproof init && rankproof run experiment.toml   your own systems
   rankproof run --systems bm25,hybrid-rrf --limit 50 -m nDCG@10,R@100
   rankproof run experiment.toml --dry-run           estimate the calls of language models
   rankproof run experiment.toml --budget calls=500,tokens=2000000,money=1.50
 
-A dataset is a folder with corpus.jsonl, queries.jsonl and qrels, or irds:NAME. Finished work is
-cached: after an interruption the same command continues.
+A dataset is a folder with corpus.jsonl, queries.jsonl and qrels, irds:NAME, or what rankproof import
+reads, such as a table. Finished work is cached: after an interruption the same command continues.
 Needs the extra retrieval: pip install 'rankproof[retrieval]'"""
 FORMATS = ("table", "json", "csv", "markdown")
 
@@ -49,7 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "experiment", nargs="?", metavar="EXPERIMENT.toml", help="the experiment file; without it, the default systems run"
     )
     what = parser.add_argument_group("experiment")
-    what.add_argument("--dataset", metavar="FOLDER", help="the documents, queries and judgements (default: the built-in sample)")
+    what.add_argument("--dataset", metavar="SOURCE", help="the documents, queries and judgements (default: the built-in sample)")
     what.add_argument("--split", metavar="NAME", help="the split of the judgements (default: test)")
     add_judgement_options(what, on_conflict=None)
     what.add_argument("--systems", type=name_list, metavar="A,B…", help="only these systems and their inputs")
@@ -195,12 +196,13 @@ def _read(path: str) -> Experiment:
 
 def _default_experiment(args: argparse.Namespace, terminal: Terminal) -> Experiment:
     from rankproof._experiment.experiment import Experiment, default_systems, missing_weights
+    from rankproof._formats.registry import system_name
 
     systems = default_systems()
     complete = default_systems(wordllama=True, minilm=True)
     if any(systems.get(name) != complete[name] for name in args.systems or complete if name in complete):
         terminal.note(missing_weights())
-    name = "sample" if args.dataset is None else os.path.basename(os.path.abspath(args.dataset))
+    name = "sample" if args.dataset is None else system_name(os.path.abspath(args.dataset))
     return Experiment(systems, name=name or "experiment")
 
 
@@ -210,8 +212,8 @@ def _dataset(path: str | None) -> str | None:
 
     if path is None or path == SAMPLE or is_irds_name(path):
         return path
-    if not os.path.isdir(path):
-        raise UsageError(f"{path} is not a folder", fix="specify a dataset: a folder with corpus.jsonl, queries.jsonl and qrels")
+    if not path or not os.path.exists(path):
+        raise UsageError(f"{path} does not exist", fix="specify a dataset: a folder, a table such as products.csv, or irds:NAME")
     return os.path.abspath(path)
 
 

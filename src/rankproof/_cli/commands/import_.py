@@ -1,0 +1,124 @@
+"""`rankproof import`: turns a table or another tool's export into a dataset folder."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from rankproof._cli.arg_types import add_judgement_options, judgement_options, single_character
+from rankproof._cli.command import Command
+from rankproof._cli.inputs import show_tables
+from rankproof._cli.options import DEFAULT_SPLIT
+from rankproof._cli.terminal import Terminal
+from rankproof.errors import UsageError, escape_invisible, for_message
+
+if TYPE_CHECKING:
+    from rankproof._importers.base import ImportOptions
+
+
+USAGE = "SOURCE… [-o FOLDER] [--from NAME] [options]"
+EXAMPLES = """\
+examples:
+  rankproof import products.csv -o products
+  rankproof import products.csv --query-column term --grade-map exact=3,partial=1,none=0 -o products
+  rankproof import queries.csv documents.csv labels.csv -o shop
+  rankproof run --dataset products
+
+The kind of the source is detected from its content. Without -o nothing is written: the columns and
+the counts are shown. FOLDER gets corpus.jsonl, queries.jsonl, qrels/test.tsv and import.json"""
+FORMATS = ("table", "json", "csv", "markdown")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the source, the columns, the judgements and the output."""
+    parser.add_argument("source", nargs="+", metavar="SOURCE", help="files or a folder; - is standard input")
+    parser.add_argument("--from", dest="importer", metavar="NAME", help="the kind of the source, if not detected")
+    parser.add_argument(
+        "--set", type=_setting, action="append", metavar="NAME=VALUE", help="a setting of the importer; repeatable"
+    )
+    columns = parser.add_argument_group("columns of a table, where their names do not tell")
+    columns.add_argument("--query-column", metavar="C", help="the text of the query")
+    columns.add_argument("--query-id-column", metavar="C", help="the id of the query (default: made from its text)")
+    columns.add_argument("--doc-id-column", metavar="C", help="the id of the document (default: made from title and text)")
+    columns.add_argument("--title-column", metavar="C", help="the title of the document")
+    columns.add_argument("--text-column", action="append", metavar="C", help="the text of the document; repeatable: joined")
+    columns.add_argument("--grade-column", metavar="C", help="the grade or label of the pair")
+    grades = parser.add_argument_group("judgements")
+    add_judgement_options(grades)
+    grades.add_argument("--split", default=DEFAULT_SPLIT, metavar="NAME", help=f"the split to import (default: {DEFAULT_SPLIT})")
+    files = parser.add_argument_group("input files")
+    files.add_argument("--delimiter", type=single_character, metavar="D", help="column separator, if not detected")
+    files.add_argument("--encoding", default="utf-8", metavar="E", help="encoding of the files (default: utf-8)")
+    out = parser.add_argument_group("output")
+    out.add_argument("-o", "--output", metavar="FOLDER", help="the dataset folder to write; an older import is replaced")
+    out.add_argument("--format", choices=FORMATS, default="table", help="output format of the counts (default: table)")
+
+
+def run(args: argparse.Namespace, terminal: Terminal) -> int:
+    """Imports the source, writes the folder and shows what was read, kept and dropped."""
+    from rankproof._importers.folder import EXPERIMENT_FILE, write_imported
+    from rankproof._importers.registry import import_source
+
+    if args.output == "":
+        raise UsageError("the folder to write has no name", fix="specify one, or leave out -o")
+    source = args.source[0] if len(args.source) == 1 else args.source
+    imported = import_source(source, _options(args), importer=args.importer, delimiter=args.delimiter, encoding=args.encoding)
+    if args.output is not None:
+        files = write_imported(imported, args.output)
+    show_tables([imported.report.table()], _table_args(args), terminal)
+    if args.output is None:
+        terminal.note("nothing is written; add -o FOLDER")
+    else:
+        folder = escape_invisible(args.output)
+        terminal.note(f"{folder}: {', '.join(files)}; next: rankproof run {_next(folder, EXPERIMENT_FILE in files)}")
+    return 0
+
+
+def _next(folder: str, has_experiment: bool) -> str:
+    return f"{folder}/experiment.toml" if has_experiment else f"--dataset {folder}"
+
+
+def _table_args(args: argparse.Namespace) -> argparse.Namespace:
+    """The arguments of `show_tables`: the table goes to standard output."""
+    return argparse.Namespace(**{**vars(args), "output": None})
+
+
+def _options(args: argparse.Namespace) -> ImportOptions:
+    from rankproof._importers.base import ImportOptions
+
+    return ImportOptions(
+        query_column=args.query_column,
+        query_id_column=args.query_id_column,
+        doc_id_column=args.doc_id_column,
+        title_column=args.title_column,
+        text_column=tuple(args.text_column or ()),
+        grade_column=args.grade_column,
+        split=args.split,
+        settings=dict(args.set or ()),
+        **judgement_options(args),
+    )
+
+
+def _setting(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals or not name:
+        raise argparse.ArgumentTypeError(f"{for_message(repr(text))} is not NAME=VALUE, as in locale=us")
+    return name, value
+
+
+def _importers() -> str:
+    """The importers with their settings, for the help page."""
+    from rankproof._importers.registry import IMPORTERS
+    from rankproof.errors import ExternalError
+
+    lines = ["importers (--from), with their settings (--set):"]
+    for name in IMPORTERS:
+        try:
+            lines.append(f"  {name:<12}  {IMPORTERS.summary(name)}")
+            lines += [f"  {'':<12}  {key}: {about}" for key, about in IMPORTERS[name].settings.items()]
+        except ExternalError as error:
+            lines.append(f"  {name:<12}  {error}")
+    return "\n".join(lines)
+
+
+COMMAND = Command(usage=USAGE, examples=EXAMPLES, add_arguments=add_arguments, run=run, help_tail=_importers)

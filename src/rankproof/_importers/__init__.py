@@ -1,0 +1,1 @@
+"""Datasets from the files of other tools: one importer for each kind of source."""

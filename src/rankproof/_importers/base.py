@@ -1,0 +1,265 @@
+"""What an importer takes and returns: the source, the options, the dataset, and the counts of what was read, kept and dropped."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Protocol
+
+from rankproof._data.answers import Answers
+from rankproof._data.dataset import Dataset
+from rankproof._data.grades import GradeMap
+from rankproof._data.row_errors import OnConflict
+from rankproof._data.run import Run
+from rankproof._data.table import CellValue, Column, Table
+from rankproof._data.view import View, ViewedTables
+from rankproof._formats.json import JsonContent
+from rankproof._formats.registry import system_name
+from rankproof._formats.texts import MAX_TEXT_BYTES
+from rankproof._importers.tables import SourceTable, open_frame, open_table, table_format
+from rankproof._io.open import numbered_text_lines, open_source
+from rankproof._io.streams import ByteSource
+from rankproof.errors import UsageError, for_message
+
+_DEEPEST_FOLDER = 3
+
+
+@dataclass(frozen=True)
+class ImportSource:
+    """What is imported: files and folders, or a data frame."""
+
+    paths: tuple[str, ...] = ()
+    frame: Any = None
+    delimiter: str | None = None
+    encoding: str = "utf-8"
+
+    @property
+    def name(self) -> str:
+        """The source for messages."""
+        return ", ".join(self.paths) or "table"
+
+    @property
+    def stem(self) -> str:
+        """The name of the dataset: that of the first file or folder without its suffix."""
+        return system_name(os.path.abspath(self.paths[0])) if self.paths else "table"
+
+    @cached_property
+    def files(self) -> Mapping[str, str]:
+        """Every file by its name, those of a folder by their path in it."""
+        found: dict[str, str] = {}
+        for path in self.paths:
+            if os.path.isdir(path):
+                found.update(_files_in(path))
+            else:
+                found[os.path.basename(path)] = path
+        return found
+
+    @property
+    def file(self) -> str | None:
+        """The path of the only file; None where a folder, several files or a frame are given."""
+        return self.paths[0] if len(self.paths) == 1 and not os.path.isdir(self.paths[0]) else None
+
+    def format_of(self, path: str) -> str:
+        """How the file is written: parquet, json, jsonl or text."""
+        return table_format(self._source_of(path))
+
+    def lines_of(self, path: str) -> Iterator[tuple[int, str]]:
+        """The lines of the file with their endings and numbers."""
+        return numbered_text_lines(self._source_of(path), limit=MAX_TEXT_BYTES)
+
+    def json_of(self, path: str) -> Any:
+        """The value in a file of one JSON value."""
+        return JsonContent(self._source_of(path)).value
+
+    def table_of(self, path: str) -> SourceTable:
+        """The table in the file; a file that is no table is an error."""
+        if path not in self._tables:
+            self._tables[path] = open_table(self._source_of(path), self.delimiter)
+        return self._tables[path]
+
+    @cached_property
+    def table(self) -> SourceTable | None:
+        """The table in the frame or the only file; None where there is none."""
+        if self.frame is not None:
+            return open_frame(self.frame, self.name)
+        if self.file is None or (self.format_of(self.file) == "json" and not isinstance(self.json, list)):
+            return None
+        return self.table_of(self.file)
+
+    @cached_property
+    def json(self) -> Any:
+        """The value in the only file if that is one JSON value, else None."""
+        if self.file is None or self.format_of(self.file) != "json":
+            return None
+        return self.json_of(self.file)
+
+    def _source_of(self, path: str) -> ByteSource:
+        """The file at the path, opened once, as standard input cannot be opened again."""
+        if path not in self._opened:
+            self._opened[path] = open_source(path, encoding=self.encoding)
+        return self._opened[path]
+
+    @cached_property
+    def _opened(self) -> dict[str, ByteSource]:
+        return {}
+
+    @cached_property
+    def _tables(self) -> dict[str, SourceTable]:
+        return {}
+
+
+def _files_in(folder: str) -> dict[str, str]:
+    found = {}
+    for place, folders, names in os.walk(folder):
+        within = os.path.relpath(place, folder)
+        depth = 0 if within == os.curdir else within.count(os.sep) + 1
+        folders[:] = sorted(name for name in folders if not name.startswith(".")) if depth < _DEEPEST_FOLDER else []
+        for name in sorted(names):
+            path = os.path.join(place, name)
+            found[os.path.relpath(path, folder).replace(os.sep, "/")] = path
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class ImportOptions:
+    """The options of an import; `settings` are those of the importer, by name.
+
+    The columns of a table are named where their names do not tell their roles; several columns of text are joined.
+    """
+
+    query_column: str | None = None
+    query_id_column: str | None = None
+    doc_id_column: str | None = None
+    title_column: str | None = None
+    text_column: tuple[str, ...] = ()
+    grade_column: str | None = None
+    grade_map: GradeMap | None = None
+    on_conflict: OnConflict = "error"
+    split: str = "test"
+    settings: Mapping[str, str] = field(default_factory=dict)
+
+    def switch(self, name: str) -> bool:
+        """The setting as yes or no; no where it is not given."""
+        value = self.settings.get(name, "no").lower()
+        if value not in ("yes", "no", "true", "false"):
+            raise UsageError(f"{name} is {for_message(value)}", fix=f"write --set {name}=yes or --set {name}=no")
+        return value in ("yes", "true")
+
+
+class Importer(Protocol):
+    """One kind of source; `settings` has the importer's own options, each with its description.
+
+    `detect` says whether the content is of this kind, by file names, columns and keys, without reading all of it.
+    """
+
+    settings: Mapping[str, str]
+
+    def detect(self, source: ImportSource) -> bool: ...
+
+    def read(self, source: ImportSource, options: ImportOptions) -> Imported: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Dropped:
+    """How many were dropped for one reason, and the first line with it."""
+
+    reason: str
+    count: int
+    line: int | None = None
+
+    def __str__(self) -> str:
+        where = "" if self.line is None else f" (first at line {self.line})"
+        return f"{self.count} {self.reason}{where}"
+
+
+@dataclass(frozen=True, slots=True)
+class PartCount:
+    """How many rows, queries, documents or judgements were read and kept."""
+
+    part: str
+    read: int
+    dropped: tuple[Dropped, ...] = ()
+
+    @property
+    def kept(self) -> int:
+        """Those that were not dropped."""
+        return self.read - sum(one.count for one in self.dropped)
+
+
+class ImportCounts:
+    """Counts what an importer reads and drops, part by part."""
+
+    def __init__(self) -> None:
+        self._read: dict[str, int] = {}
+        self._dropped: dict[str, dict[str, Dropped]] = {}
+
+    def read(self, part: str, count: int = 1) -> None:
+        """Counts what was read."""
+        self._read[part] = self._read.get(part, 0) + count
+
+    def drop(self, part: str, reason: str, *, line: int | None = None, count: int = 1) -> None:
+        """Counts what was read and not kept; the reason continues "12 …", as in "without a grade"."""
+        reasons = self._dropped.setdefault(part, {})
+        earlier = reasons.get(reason, Dropped(reason, 0, line))
+        reasons[reason] = Dropped(reason, earlier.count + count, earlier.line)
+
+    def parts(self) -> tuple[PartCount, ...]:
+        """The counts so far."""
+        return tuple(PartCount(part, read, tuple(self._dropped.get(part, {}).values())) for part, read in self._read.items())
+
+
+@dataclass(frozen=True, slots=True)
+class ImportReport:
+    """What an import read, kept and dropped; `columns` are the roles that columns were given, and `notes` further remarks."""
+
+    importer: str
+    source: str
+    counts: tuple[PartCount, ...]
+    columns: Mapping[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    def sentences(self) -> tuple[str, ...]:
+        """The columns and what was dropped, in words."""
+        columns = ", ".join(f"{role} = {for_message(name)}" for role, name in self.columns.items())
+        dropped = (f"{count.part}: {', '.join(map(str, count.dropped))}, dropped" for count in self.counts if count.dropped)
+        return (*((f"columns: {columns}",) if columns else ()), *dropped, *self.notes)
+
+    def table(self) -> Table:
+        """The counts of each part, with the reasons for what was dropped."""
+        columns = (Column("part"), Column("read", "count"), Column("kept", "count"), Column("dropped", "count"), Column("why"))
+        rows = tuple(self._row(count) for count in self.counts)
+        shown = (f"columns: {', '.join(f'{role} = {for_message(name)}' for role, name in self.columns.items())}",)
+        return Table("import", f"{self.source} as {self.importer}", columns, rows, shown if self.columns else (), self.notes)
+
+    def _row(self, count: PartCount) -> tuple[CellValue, ...]:
+        return count.part, count.read, count.kept, count.read - count.kept, ", ".join(map(str, count.dropped))
+
+    def document(self) -> dict[str, Any]:
+        """The report as JSON."""
+        counts = [
+            {
+                "part": one.part,
+                "read": one.read,
+                "kept": one.kept,
+                "dropped": [{"reason": why.reason, "count": why.count, "first_line": why.line} for why in one.dropped],
+            }
+            for one in self.counts
+        ]
+        parts = {"importer": self.importer, "source": self.source, "columns": dict(self.columns)}
+        return {**parts, "counts": counts, "notes": list(self.notes)}
+
+
+@dataclass(frozen=True, eq=False, slots=True, repr=False)
+class Imported(ViewedTables):
+    """A dataset, the rankings and answers that came with it, and what was read, kept and dropped."""
+
+    dataset: Dataset
+    report: ImportReport
+    runs: Mapping[str, Run] = field(default_factory=dict)
+    answers: Mapping[str, Answers] = field(default_factory=dict)
+
+    def _view(self) -> View:
+        table = self.report.table()
+        return View(f"Imported: {self.dataset.name}", (table,), notes=self.report.notes)

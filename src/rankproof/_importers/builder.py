@@ -1,0 +1,180 @@
+"""Builds a dataset from rows: queries and documents each once, ids made where there are none, and counts of what is dropped."""
+
+from __future__ import annotations
+
+import datetime
+import decimal
+import hashlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from rankproof._data.dataset import Corpus, Dataset, Document, Queries, Query
+from rankproof._data.grades import GradeReader
+from rankproof._data.qrels import Judgement, qrels_of_rows
+from rankproof._data.text import pluralise
+from rankproof._formats.columns import normalised_name
+from rankproof._formats.fields import id_of_value, is_nan
+from rankproof._importers.base import ImportCounts, Imported, ImportOptions, ImportReport, ImportSource
+from rankproof._io.file_errors import file_error
+
+Fields = Callable[[], dict[str, Any]]
+"""Makes the other fields of a query or document, when it first comes."""
+_ID_DIGITS = 16
+_MADE_FROM = {"query": "a query's text (after q)", "document": "a document's title and text (after d)"}
+_RESERVED = {"_id", "id", "title", "text"}
+
+
+class DatasetBuilder:
+    """The queries, documents and counts of an import.
+
+    A query or document that comes again adds nothing; where its text differs, the first is kept and the others are counted.
+    """
+
+    def __init__(self, source: ImportSource, options: ImportOptions) -> None:
+        self.source, self.options, self.counts = source, options, ImportCounts()
+        self.grades = GradeReader(source.name, options.grade_map)
+        self.queries: dict[str, Query] = {}
+        self.documents: dict[str, Document] = {}
+        self.notes: list[str] = []
+        self._textless: dict[str, int | None] = {}
+        self._changed: dict[str, set[str]] = {"query": set(), "document": set()}
+        self._made = {"query": 0, "document": 0}
+        self._trimmed = 0
+
+    def query(self, key: object, text: object, fields: Fields = dict, *, line: int | None = None) -> str | None:
+        """The id of the query, which is made from its text where the key is empty; None where both are."""
+        plain = self.text(text, line)
+        known = self._key(key, "query", [plain] if plain else [], line)
+        if known is not None and plain:
+            earlier = self.queries.get(known)
+            if earlier is None:
+                self.queries[known] = Query(known, plain, fields=MappingProxyType(fields()), line=line)
+            elif earlier.text != plain:
+                self._changed["query"].add(known)
+        return known
+
+    def document(self, key: object, title: object, text: object, fields: Fields = dict, *, line: int | None = None) -> str | None:
+        """The id of the document, which is made from title and text where the key is empty; None where all are."""
+        name, plain = self.text(title, line), self.text(text, line)
+        known = self._key(key, "document", [name, plain] if name or plain else [], line)
+        if known is not None and (name or plain):
+            earlier = self.documents.get(known)
+            if earlier is None:
+                self.documents[known] = Document(known, plain, name, MappingProxyType(fields()), line)
+            elif earlier.text != plain or earlier.title != name:
+                self._changed["document"].add(known)
+        elif known is not None:
+            self._textless.setdefault(known, line)
+        return known
+
+    def judgement(self, query: str, doc: str, grade: object, *, line: int | None = None) -> Judgement | None:
+        """The judgement; None, and counted, where the grade is empty."""
+        self.counts.read("judgements")
+        token = _grade_text(grade)
+        if not token:
+            self.counts.drop("judgements", "without a grade", line=line)
+            return None
+        return Judgement(query, doc, self.grades.of_text(token, line=line), line)
+
+    def text(self, value: object, line: int | None) -> str:
+        """The cell as text without white space around it; empty where there is none."""
+        if value is None or is_nan(value):
+            return ""
+        plain = (value if isinstance(value, str) else str(plain_value(value))).strip()
+        if not plain.isascii():
+            try:
+                plain.encode()
+            except UnicodeEncodeError:
+                token = f"a cell of {type(value).__name__}"
+                raise file_error("text-surrogate", source=self.source.name, line=line, role="text", token=token) from None
+        return plain
+
+    def built(self, judgements: Iterable[Judgement | None], importer: str, columns: Mapping[str, str] | None = None) -> Imported:
+        """The dataset; the judgements are read first, as reading them adds queries and documents."""
+        qrels = qrels_of_rows(filter(None, judgements), self.grades, self.options.on_conflict)
+        counts = self.counts
+        counts.read("queries", len(self.queries))
+        counts.read("documents", len(self.documents))
+        if missing := {doc: line for doc, line in self._textless.items() if doc not in self.documents}:
+            counts.read("documents", len(missing))
+            counts.drop("documents", "without a title or text", count=len(missing), line=next(iter(missing.values())))
+        if qrels.repeats:
+            counts.drop("judgements", "exact repeats", count=qrels.repeats)
+        kept = sum(map(len, qrels.values()))
+        other = next((one.kept for one in counts.parts() if one.part == "judgements"), kept) - kept
+        if other:
+            counts.drop("judgements", f"second grades of a pair (--on-conflict {self.options.on_conflict})", count=other)
+        corpus = Corpus(self.documents.values(), source=self.source.name)
+        queries = Queries(self.queries.values(), source=self.source.name)
+        dataset = Dataset(self.source.stem, corpus, queries, qrels)
+        notes = (*self.notes, *qrels.grade_notes(), *self._own_notes())
+        return Imported(dataset, ImportReport(importer, self.source.name, counts.parts(), columns or {}, notes))
+
+    def _key(self, value: object, column: str, content: list[str], line: int | None) -> str | None:
+        if value is None or is_nan(value) or (isinstance(value, str) and not value.strip()):
+            if not content:
+                return None
+            self._made[column] += 1
+            return made_id(column, content)
+        key = id_of_value(value, column, source=self.source.name, line=line)
+        plain = key.strip()
+        self._trimmed += plain != key
+        return plain
+
+    def _own_notes(self) -> Iterator[str]:
+        for column, changed in self._changed.items():
+            if changed:
+                plural = "queries" if column == "query" else "documents"
+                have = f"{pluralise(len(changed), column, plural)} with more than one text"
+                yield f"{have}; the first of each is kept"
+        made = [_MADE_FROM[column] for column, count in self._made.items() if count]
+        if made:
+            yield f"ids are made from the content, the first {_ID_DIGITS} digits of the sha256 of {' and '.join(made)}"
+        if self._trimmed:
+            yield f"white space around {pluralise(self._trimmed, 'id')} was removed"
+        for column, texts in (("query", self.queries), ("document", self.documents)):
+            if spaced := sum(1 for key in texts if len(key.split()) > 1):
+                have = pluralise(spaced, f"{column} id")
+                yield f"{have} with white space: kept, but TREC files cannot hold them"
+
+
+def made_id(column: str, content: list[str]) -> str:
+    """An id that depends on the content alone."""
+    return column[0] + hashlib.sha256("\0".join(content).encode()).hexdigest()[:_ID_DIGITS]
+
+
+def plain_value(value: Any) -> Any:
+    """The cell as a value of JSON."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, str | int | float | bool) or value is None:
+        return None if is_nan(value) else value
+    if isinstance(value, datetime.date | datetime.time):
+        return value.isoformat()
+    if isinstance(value, decimal.Decimal):
+        return float(value)
+    if isinstance(value, bytes):
+        return value.decode(errors="replace")
+    if isinstance(value, Mapping):
+        return {str(key): plain_value(one) for key, one in value.items()}
+    return [plain_value(one) for one in value] if isinstance(value, list | tuple | np.ndarray) else str(value)
+
+
+def plain_fields(row: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
+    """The cells that are not empty as fields; a name that the dataset's files use gets the prefix `field_`."""
+    found = {}
+    for name in names:
+        value = plain_value(row.get(name))
+        if value is not None and value != "":
+            found[f"field_{name}" if normalised_name(name) in _RESERVED else name] = value
+    return found
+
+
+def _grade_text(value: object) -> str:
+    if value is None or is_nan(value):
+        return ""
+    plain = plain_value(value)
+    return str(plain).lower() if isinstance(plain, bool) else str(plain).strip()

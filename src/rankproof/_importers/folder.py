@@ -1,0 +1,69 @@
+"""Writes an imported dataset as a folder, with its rankings, answers, experiment file and report."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+
+from rankproof._formats.beir import BEIR
+from rankproof._formats.read import DEFAULT_SPLIT
+from rankproof._formats.texts import answer_blocks, text_blocks
+from rankproof._formats.write import run_blocks
+from rankproof._importers.base import Imported
+from rankproof._io.files import write_blocks
+from rankproof._io.folders import replace_folder
+from rankproof._io.paths import file_names
+from rankproof._io.toml_file import toml_key, toml_value
+
+REPORT_FILE = "import.json"
+EXPERIMENT_FILE = "experiment.toml"
+
+
+def write_imported(imported: Imported, folder: str) -> list[str]:
+    """Writes the folder atomically; an older import at the path is replaced. Returns the names of the files."""
+    with replace_folder(folder, is_imported_folder, kind="folder of an import") as place:
+        files = dict(_files(imported))
+        for name, blocks in files.items():
+            path = os.path.join(place, name)
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            write_blocks(path, blocks)
+    return list(files)
+
+
+def is_imported_folder(path: str) -> bool:
+    """Whether an import wrote the folder."""
+    return os.path.isfile(os.path.join(path, REPORT_FILE))
+
+
+def _files(imported: Imported) -> Iterator[tuple[str, Iterator[bytes]]]:
+    dataset = imported.dataset
+    if dataset.corpus:
+        yield "corpus.jsonl", text_blocks(dataset.corpus)
+    yield "queries.jsonl", text_blocks(dataset.queries)
+    if dataset.qrels:
+        yield f"qrels/{DEFAULT_SPLIT}.tsv", BEIR.qrels_blocks(dataset.qrels)
+    runs = run_files(imported)
+    for name, path in runs.items():
+        yield path, run_blocks(imported.runs[name], "jsonl" if path.endswith(".jsonl") else "trec")
+    for name, stem in file_names(imported.answers).items():
+        yield f"answers/{stem}.jsonl", answer_blocks([(name, imported.answers[name])])
+    if runs:
+        yield EXPERIMENT_FILE, iter([_experiment(runs).encode()])
+    yield REPORT_FILE, iter([json.dumps(imported.report.document(), indent=2, ensure_ascii=False).encode() + b"\n"])
+
+
+def run_files(imported: Imported) -> dict[str, str]:
+    """The file of each run: TREC text, or JSONL where an id has white space, which TREC text cannot hold."""
+    found = {}
+    for name, stem in file_names(imported.runs).items():
+        run = imported.runs[name]
+        plain = all(len(key.split()) == 1 for keys in (run.queries, run.docs) for key in keys)
+        found[name] = f"runs/{stem}.{'run' if plain else 'jsonl'}"
+    return found
+
+
+def _experiment(runs: dict[str, str]) -> str:
+    """An experiment file whose systems are the rankings."""
+    parts = [f'[systems.{toml_key(name)}]\nstage = "run"\npath = {toml_value(path)}\n' for name, path in runs.items()]
+    return "\n".join([f"dataset = {toml_value(os.curdir)}\n", *parts])

@@ -1,0 +1,121 @@
+"""The importers by name, the detection of a source's kind, and the import itself."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+from rankproof._data.dataset import Dataset
+from rankproof._data.grades import GradeMap
+from rankproof._data.row_errors import OnConflict
+from rankproof._formats.frames import is_frame
+from rankproof._formats.read import DEFAULT_SPLIT, SAMPLE, is_irds_name, read_plain_dataset
+from rankproof._importers.base import Imported, Importer, ImportOptions, ImportSource
+from rankproof._io.file_errors import file_error
+from rankproof._io.open import STDIN, StrPath, path_text
+from rankproof._registry import Component, Registry
+from rankproof.errors import ExternalError, InputError, UsageError, for_message, type_phrase
+
+_DIR = "rankproof._importers"
+TABLE = "table"
+_DATASET_FILE = re.compile(r"(queries(\..+)?|corpus)\.jsonl(\.gz|\.zst)?")
+IMPORTERS: Registry[Importer] = Registry(
+    "importer",
+    "rankproof.importers",
+    (
+        Component("beir", f"{_DIR}.beir:BEIR_FOLDER", "a folder with corpus.jsonl, queries.jsonl and qrels"),
+        Component(TABLE, f"{_DIR}.table:TABLE", "a table with a column for the query and one for the document's text or title"),
+    ),
+)
+"""The importer `table` takes what no other one recognises."""
+
+
+def import_source(
+    source: StrPath | Sequence[StrPath] | Any,
+    options: ImportOptions | None = None,
+    *,
+    importer: str | None = None,
+    delimiter: str | None = None,
+    encoding: str = "utf-8",
+) -> Imported:
+    """The dataset in files, a folder or a data frame; the importer is detected by content unless it is named."""
+    how = options or ImportOptions()
+    opened = _opened_source(source, delimiter, encoding)
+    name = detect_importer(opened) if importer is None else importer
+    chosen = importer_named(name)
+    for setting in how.settings:
+        if setting not in chosen.settings:
+            known = f"choose from: {', '.join(chosen.settings)}" if chosen.settings else "leave it out: it has none"
+            raise UsageError(f"the importer {name} has no setting {for_message(setting)}", fix=known)
+    return chosen.read(opened, how)
+
+
+def read_dataset(
+    path: StrPath, *, split: str = DEFAULT_SPLIT, grade_map: GradeMap | None = None, on_conflict: OnConflict = "error"
+) -> Dataset:
+    """Documents, queries and judgements of a folder, of a table or other file, of `irds:NAME`, or of the built-in `sample`.
+
+    A folder needs only queries; documents and judgements that it does not have are empty. `split` selects the file of qrels.
+    A folder called sample is `./sample`. A source of another kind is imported as `import_dataset` does.
+    """
+    name = path_text(path)
+    if name == SAMPLE or is_irds_name(name) or not os.path.exists(name) or is_dataset_folder(name):
+        return read_plain_dataset(name, split=split, grade_map=grade_map, on_conflict=on_conflict)
+    imported = import_source(name, ImportOptions(grade_map=grade_map, on_conflict=on_conflict, split=split))
+    return replace(imported.dataset, notes=imported.report.sentences())
+
+
+def is_dataset_folder(path: str) -> bool:
+    """Whether the path is a folder with queries in the form of rankproof and BEIR."""
+    return os.path.isdir(path) and any(map(_DATASET_FILE.fullmatch, os.listdir(path)))
+
+
+def importer_named(name: str) -> Importer:
+    """The importer of that name."""
+    if not isinstance(name, str) or name not in IMPORTERS:
+        raise UsageError(f"no importer is called {for_message(str(name))}", fix=f"choose from: {', '.join(IMPORTERS)}")
+    found: Importer = IMPORTERS[name]
+    return found
+
+
+def detect_importer(source: ImportSource) -> str:
+    """The name of the only importer that recognises the source; none and several are errors."""
+    found = list(_recognised(source))
+    if len(found) > 1:
+        what = f"may be {' or '.join(found)}"
+        raise InputError(what, fix=f"name the importer: --from {found[0]}", source=source.name)
+    if found:
+        return found[0]
+    if source.table is not None:
+        return TABLE
+    looked_for = "; ".join(f"{name}: {IMPORTERS.summary(name)}" for name in IMPORTERS)
+    fix = f"name the importer with --from NAME. Looked for {looked_for}"
+    raise InputError("not recognised as a dataset", fix=fix, source=source.name)
+
+
+def _recognised(source: ImportSource) -> Iterator[str]:
+    """The importers but the table's that recognise the source; a package that cannot be loaded hides no other."""
+    for name in IMPORTERS:
+        try:
+            if name != TABLE and importer_named(name).detect(source):
+                yield name
+        except ExternalError:
+            if name not in IMPORTERS.entry_points():
+                raise
+
+
+def _opened_source(source: Any, delimiter: str | None, encoding: str) -> ImportSource:
+    made = ImportSource(delimiter=delimiter, encoding=encoding)
+    if is_frame(source):
+        return replace(made, frame=source)
+    given = [source] if isinstance(source, str | os.PathLike) else source
+    if not isinstance(given, Sequence) or not given:
+        raise UsageError(f"source cannot be {type_phrase(source)}", fix="pass a path, a list of paths, or a data frame")
+    paths = tuple(map(path_text, given))
+    for path in paths:
+        if path != STDIN and not is_irds_name(path) and not os.path.exists(path):
+            raise file_error("missing", source=path)
+    return replace(made, paths=paths)

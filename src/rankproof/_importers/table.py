@@ -1,0 +1,245 @@
+"""A flat table of queries, documents and labels, or several tables that share ids."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+from rankproof._data.qrels import Judgement
+from rankproof._formats.columns import COLUMN_NAMES, TEXT_ID_NAMES, normalised_name
+from rankproof._importers.base import Imported, ImportOptions, ImportSource
+from rankproof._importers.builder import DatasetBuilder, plain_fields
+from rankproof._importers.tables import SourceTable
+from rankproof.errors import InputError, for_message
+
+NAMES: Mapping[str, tuple[str, ...]] = {
+    "query": (
+        *("query", "query_text", "search_term", "search_query", "search_terms", "search_text", "user_query", "querytext"),
+        *("search", "searchterm", "searchquery", "keyword", "keywords", "question", "q", "topic"),
+    ),
+    "query id": COLUMN_NAMES["query"][:6],
+    "document id": (*COLUMN_NAMES["document"][:15], "product_uid", "sku", "asin", "article_id", "url"),
+    "title": ("title", "product_title", "product_name", "item_title", "item_name", "doc_title", "page_title", "name", "headline"),
+    "text": (
+        *("text", "description", "product_description", "item_description", "body", "content", "contents", "passage_text"),
+        *("document_text", "doc_text", "snippet", "abstract", "passage", "document", "doc", "chunk"),
+    ),
+    "grade": (*COLUMN_NAMES["grade"][:-1], "median_relevance", "rating", "relevance_score", "score"),
+}
+"""The names of columns by role, in lower case with _ for other marks."""
+OPTIONS = {
+    "query": "--query-column",
+    "query id": "--query-id-column",
+    "document id": "--doc-id-column",
+    "title": "--title-column",
+    "text": "--text-column",
+    "grade": "--grade-column",
+}
+_MAY_BE_IDS = ("passage", "document", "doc")
+_SAMPLED_ROWS = 20
+_LAST_CHOICES = {"grade": ("score",), "document id": ("url",), "query": ("topic", "q")}
+"""Names that count only where no other name of the role is there."""
+
+
+@dataclass(frozen=True, slots=True)
+class TableRoles:
+    """The columns of a table by role; `query_fields` and `fields` are the other columns."""
+
+    query: str | None
+    query_id: str | None
+    doc_id: str | None
+    title: str | None
+    text: tuple[str, ...]
+    grade: str | None
+    query_fields: tuple[str, ...] = ()
+    fields: tuple[str, ...] = ()
+
+    @property
+    def has_query(self) -> bool:
+        """Whether rows name a query."""
+        return self.query is not None or self.query_id is not None
+
+    @property
+    def has_document(self) -> bool:
+        """Whether rows name a document."""
+        return self.doc_id is not None or self.has_text
+
+    @property
+    def has_text(self) -> bool:
+        """Whether rows have the content of a document."""
+        return self.title is not None or bool(self.text)
+
+    def named(self) -> dict[str, str]:
+        """The columns by role, for a report."""
+        found = {
+            "query": self.query,
+            "query id": self.query_id,
+            "document id": self.doc_id,
+            "title": self.title,
+            "text": " + ".join(self.text),
+            "grade": self.grade,
+            "fields": ", ".join((*self.query_fields, *self.fields)),
+        }
+        return {role: name for role, name in found.items() if name}
+
+
+class TableImporter:
+    """A flat table, or tables of queries, documents and judgements."""
+
+    settings: Mapping[str, str] = {"query-fields": "columns that describe the query and not the document, separated by commas"}
+
+    def detect(self, source: ImportSource) -> bool:
+        return source.table is not None
+
+    def read(self, source: ImportSource, options: ImportOptions) -> Imported:
+        tables = [source.table] if source.table is not None else [source.table_of(path) for path in source.files.values()]
+        roles = [find_roles(table, options, alone=len(tables) == 1) for table in tables if table is not None]
+        _check_roles(tables, roles)
+        builder = DatasetBuilder(source, options)
+        if not any(one.grade for one in roles):
+            names = _listed(name for table in tables for name in table.names)
+            builder.notes.append(f"no judgements: no column for the grade among {names}; name it with --grade-column")
+        columns = {role: name for one in roles for role, name in one.named().items()}
+        return builder.built(_judgements(tables, roles, builder), "table", columns)
+
+
+def find_roles(table: SourceTable, options: ImportOptions, *, alone: bool = True) -> TableRoles:
+    """The roles of the columns: those named by the options, the others by their names."""
+    given = _given(table, options)
+    found = {role: given.get(role) or _guess(role, table, given) for role in NAMES}
+    found = {**found, **_id_of_one_kind(table, found, alone)}
+    taken = {name for names in found.values() for name in names}
+    other = tuple(name for name in table.names if name not in taken)
+    listed = {name.strip() for name in options.settings.get("query-fields", "").split(",") if name.strip()}
+    of_query = tuple(name for name in other if name in listed or normalised_name(name).startswith("query_"))
+    one = {role: names[0] if names else None for role, names in found.items()}
+    return TableRoles(
+        one["query"],
+        one["query id"],
+        one["document id"],
+        one["title"],
+        found["text"],
+        one["grade"],
+        of_query,
+        tuple(name for name in other if name not in of_query),
+    )
+
+
+def _given(table: SourceTable, options: ImportOptions) -> dict[str, tuple[str, ...]]:
+    """The columns that the options name; a name that the table lacks is an error."""
+    named = {
+        "query": options.query_column,
+        "query id": options.query_id_column,
+        "document id": options.doc_id_column,
+        "title": options.title_column,
+        "grade": options.grade_column,
+    }
+    given: dict[str, tuple[str, ...]] = {role: (name,) for role, name in named.items() if name is not None}
+    if options.text_column:
+        given["text"] = options.text_column
+    return {role: names for role, names in given.items() if all(_is_column(name, role, table) for name in names)}
+
+
+def _is_column(name: str, role: str, table: SourceTable) -> bool:
+    if name not in table.names:
+        what = f"no column is called {for_message(name)}; columns: {_listed(table.names)}"
+        raise InputError(what, fix=f"name one of them with {OPTIONS[role]}", source=table.source, line=1)
+    return True
+
+
+def _guess(role: str, table: SourceTable, given: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
+    """The only column whose name tells the role; several are an error."""
+    taken = {name for names in given.values() for name in names}
+    free = {name: normalised_name(name) for name in table.names if name not in taken}
+    found = [name for name, plain in free.items() if plain in NAMES[role]]
+    last = _LAST_CHOICES.get(role, ())
+    sure = [name for name in found if free[name] not in last] or found
+    if role == "text":
+        sure = [name for name in sure if free[name] not in _MAY_BE_IDS or _has_spaces(table, name)]
+    if len(sure) > 1:
+        what = f"the {role} may be {' or '.join(map(for_message, sure))}; columns: {_listed(table.names)}"
+        both = f", or several: {' '.join(f'{OPTIONS[role]} {_quoted(name)}' for name in sure)}" if role == "text" else ""
+        raise InputError(what, fix=f"name it: {OPTIONS[role]} {_quoted(sure[0])}{both}", source=table.source, line=1)
+    return tuple(sure)
+
+
+def _id_of_one_kind(table: SourceTable, found: Mapping[str, tuple[str, ...]], alone: bool) -> dict[str, tuple[str, ...]]:
+    """The column `id` of a table of queries or of documents only, and `doc` and the like that hold ids."""
+    by_name = {normalised_name(name): name for name in table.names}
+    taken = {name for names in found.values() for name in names}
+    ids = {plain: name for plain, name in by_name.items() if name not in taken}
+    changed: dict[str, tuple[str, ...]] = {}
+    if not found["document id"]:
+        named = next((ids[plain] for plain in _MAY_BE_IDS if plain in ids), None)
+        changed |= {"document id": (named,)} if named else {}
+    has_query = bool(found["query"] or found["query id"])
+    has_document = bool(found["document id"] or found["title"] or found["text"] or changed)
+    for role, kind, fits in (("query id", "query", not has_document), ("document id", "document", not has_query)):
+        plain = next((plain for plain in TEXT_ID_NAMES[kind][:2] if plain in ids), None)
+        if not alone and fits and plain is not None and not found[role]:
+            changed[role] = (ids[plain],)
+    return changed
+
+
+def _has_spaces(table: SourceTable, name: str) -> bool:
+    """Whether a cell of the first rows is more than one word."""
+    return any(len(str(row.get(name) or "").split()) > 1 for _, row in islice(table.rows(), _SAMPLED_ROWS))
+
+
+def _check_roles(tables: Sequence[SourceTable], roles: Sequence[TableRoles]) -> None:
+    """Refuses tables without a query or without a document."""
+    first = tables[0]
+    columns = _listed(name for table in tables for name in table.names)
+    if not any(one.has_query for one in roles):
+        what = f"no column for the query; columns: {columns}"
+        raise InputError(what, fix="name it: --query-column COLUMN", source=first.source, line=1)
+    if not any(one.has_document for one in roles):
+        what = f"no column for the document; columns: {columns}"
+        raise InputError(
+            what, fix="name its title or text: --title-column COLUMN, --text-column COLUMN", source=first.source, line=1
+        )
+
+
+def _judgements(
+    tables: Sequence[SourceTable], roles: Sequence[TableRoles], builder: DatasetBuilder
+) -> Iterator[Judgement | None]:
+    for table, one in sorted(zip(tables, roles, strict=True), key=lambda pair: pair[1].has_query and pair[1].has_document):
+        for line, row in table.rows():
+            yield _judgement(row, line, one, builder)
+
+
+def _judgement(row: Mapping[str, Any], line: int, roles: TableRoles, builder: DatasetBuilder) -> Judgement | None:
+    """Adds the query and the document of the row; its judgement if it has one."""
+    builder.counts.read("rows")
+    query = doc = None
+    if roles.has_query:
+        key, text = (None if name is None else row.get(name) for name in (roles.query_id, roles.query))
+        query = builder.query(key, text, lambda: plain_fields(row, roles.query_fields), line=line)
+        if query is None:
+            builder.counts.drop("rows", "without a query", line=line)
+            return None
+    if roles.has_document:
+        key, title = (None if name is None else row.get(name) for name in (roles.doc_id, roles.title))
+        text = "\n".join(filter(None, (builder.text(row.get(name), line) for name in roles.text)))
+        doc = builder.document(key, title, text, lambda: plain_fields(row, roles.fields), line=line)
+        if doc is None:
+            builder.counts.drop("rows", "without a document", line=line)
+            return None
+    if query is None or doc is None or roles.grade is None:
+        return None
+    return builder.judgement(query, doc, row.get(roles.grade), line=line)
+
+
+def _listed(names: Any) -> str:
+    return ", ".join(for_message(name) for name in names)
+
+
+def _quoted(name: str) -> str:
+    import shlex
+
+    return shlex.quote(name)
+
+
+TABLE = TableImporter()

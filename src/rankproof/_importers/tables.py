@@ -1,0 +1,175 @@
+"""Tables with any columns as rows of cells by column name: delimited text, JSONL, JSON, Parquet and data frames."""
+
+from __future__ import annotations
+
+import csv
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain, islice
+from typing import Any
+
+from rankproof._formats.csv import checked_delimiter
+from rankproof._formats.detect import detect_container
+from rankproof._formats.fields import json_type_name
+from rankproof._formats.frames import arrow_table, column_lists, column_names, library_of
+from rankproof._formats.json import JsonContent, parsed_lines
+from rankproof._formats.parquet import open_parquet, parquet_batches
+from rankproof._formats.texts import MAX_TEXT_BYTES
+from rankproof._io.file_errors import file_error
+from rankproof._io.open import numbered_text_lines
+from rankproof._io.streams import ByteSource
+from rankproof.errors import InputError
+
+Cells = Sequence[Any]
+NumberedCells = Iterator[tuple[int, Cells]]
+_DELIMITERS = ("\t", ",", ";", "|")
+_SAMPLED_LINES = 20
+_SAMPLED_OBJECTS = 1000
+_EXAMPLE = '{"query": "red shoes", "title": "…", "label": 2}'
+csv.field_size_limit(MAX_TEXT_BYTES)
+
+
+@dataclass(frozen=True, slots=True)
+class SourceTable:
+    """A table: the names of its columns, and its rows, which can be read more than once.
+
+    `cells` gives the cells of each row with its line, as many as there are; the rows of JSON have a mapping instead.
+    """
+
+    source: str
+    names: tuple[str, ...]
+    cells: Callable[[], Iterator[tuple[int, Any]]]
+
+    def rows(self) -> Iterator[tuple[int, dict[str, Any]]]:
+        """Each row by column name, with its line; a row with another number of cells is an error."""
+        width = len(self.names)
+        for line, cells in self.cells():
+            if isinstance(cells, dict):
+                yield line, cells
+                continue
+            if len(cells) != width:
+                raise file_error("columns", source=self.source, line=line, found=len(cells), expected=width)
+            yield line, dict(zip(self.names, cells, strict=True))
+
+
+def table_format(source: ByteSource) -> str:
+    """How the file is written: parquet, json, jsonl or text."""
+    return detect_container(source)[0] or "text"
+
+
+def open_table(source: ByteSource, delimiter: str | None = None) -> SourceTable:
+    """The table in the file."""
+    return _READERS[table_format(source)](source, checked_delimiter(delimiter))
+
+
+def open_frame(frame: Any, name: str) -> SourceTable:
+    """The table in a data frame; row numbers from 1 are its lines."""
+    if library_of(frame) is None:
+        table = arrow_table(frame, name)
+        return SourceTable(name, checked_names(table.column_names, name), lambda: _batch_rows(table.to_batches()))
+    names = checked_names(column_names(frame), name)
+    return SourceTable(name, names, lambda: enumerate(zip(*column_lists(frame), strict=True), start=1))
+
+
+def checked_names(names: Sequence[Any], source: str, line: int | None = None) -> tuple[str, ...]:
+    """The names of columns, each once; a column without a name is called by its place."""
+    found = [str(name).strip() or f"column {place}" for place, name in enumerate(names, start=1)]
+    for name, count in Counter(found).items():
+        if count > 1:
+            raise file_error("header-repeated", source=source, line=line, name=name)
+    return tuple(found)
+
+
+def _open_text(source: ByteSource, delimiter: str | None) -> SourceTable:
+    char = delimiter or _detected_delimiter(source)
+    first = next(_delimited_rows(source, char))
+    names = checked_names(first[1], source.name, first[0])
+    return SourceTable(source.name, names, lambda: islice(_delimited_rows(source, char), 1, None))
+
+
+def _delimited_rows(source: ByteSource, delimiter: str) -> NumberedCells:
+    """Every row that is not blank, with the line where it begins."""
+    lines = (line for _, line in numbered_text_lines(source, limit=MAX_TEXT_BYTES))
+    reader = csv.reader(lines, delimiter=delimiter, strict=True)
+    begun = 1
+    try:
+        for cells in reader:
+            if cells and any(cell.strip() for cell in cells):
+                yield begun, cells
+            begun = reader.line_num + 1
+    except csv.Error as error:
+        raise _quoting_error(str(error), source.name, begun) from None
+
+
+def _quoting_error(reason: str, source: str, line: int) -> InputError:
+    if "unexpected end" in reason:
+        return file_error("quote-open", source=source, line=line)
+    if "field limit" in reason or "larger than" in reason:
+        return InputError("the field is over 64 MiB", fix="check the quotes", source=source, line=line)
+    return InputError(f"the quotes are wrong ({reason})", fix='write a quote inside a field as ""', source=source, line=line)
+
+
+def _detected_delimiter(source: ByteSource) -> str:
+    """The delimiter with which the first rows have the same number of columns, more than one; of several, the one with most."""
+    widths = {char: _columns_with(source, char) for char in _DELIMITERS}
+    return max(_DELIMITERS, key=lambda char: widths[char])
+
+
+def _columns_with(source: ByteSource, delimiter: str) -> int:
+    """The columns of the header where the first rows have as many, else 1."""
+    try:
+        rows = [cells for _, cells in islice(_delimited_rows(source, delimiter), _SAMPLED_LINES)]
+    except InputError:
+        return 1
+    return len(rows[0]) if rows and len({len(row) for row in rows}) == 1 else 1
+
+
+def _open_json_lines(source: ByteSource, delimiter: str | None) -> SourceTable:
+    def rows() -> Iterator[tuple[int, Any]]:
+        return _objects(parsed_lines(source, limit=MAX_TEXT_BYTES), source.name)
+
+    return SourceTable(source.name, _keys(rows()), rows)
+
+
+def _open_json(source: ByteSource, delimiter: str | None) -> SourceTable:
+    content = JsonContent(source)
+    if not content.is_array:
+        raise file_error("json-shape", source=source.name, kind="one object", expected=f"a list of rows like {_EXAMPLE}")
+    return SourceTable(source.name, _keys(_objects(content.items(), source.name)), lambda: _objects(content.items(), source.name))
+
+
+def _objects(items: Iterator[tuple[int, Any]], source: str) -> Iterator[tuple[int, Any]]:
+    for line, item in items:
+        if not isinstance(item, dict):
+            raise file_error("json-shape", source=source, line=line, kind=json_type_name(item), expected=_EXAMPLE)
+        yield line, item
+
+
+def _keys(rows: Iterator[tuple[int, Any]]) -> tuple[str, ...]:
+    """The keys of the first objects, in the order in which they come."""
+    return tuple(dict.fromkeys(key for _, row in islice(rows, _SAMPLED_OBJECTS) for key in row))
+
+
+def _open_parquet_table(source: ByteSource, delimiter: str | None) -> SourceTable:
+    file = open_parquet(source)
+    names = list(file.schema_arrow.names)
+    file.close()
+    return SourceTable(
+        source.name,
+        checked_names(names, source.name),
+        lambda: _batch_rows(parquet_batches(open_parquet(source), names, source.name)),
+    )
+
+
+def _batch_rows(batches: Iterator[Any]) -> NumberedCells:
+    rows = chain.from_iterable(zip(*(column.to_pylist() for column in batch.columns), strict=True) for batch in batches)
+    return enumerate(rows, start=1)
+
+
+_READERS: dict[str, Callable[[ByteSource, str | None], SourceTable]] = {
+    "text": _open_text,
+    "json": _open_json,
+    "jsonl": _open_json_lines,
+    "parquet": _open_parquet_table,
+}

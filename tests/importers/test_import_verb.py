@@ -1,0 +1,101 @@
+"""`rankproof import`, `import_dataset`, and datasets that are read from a table directly."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import rankproof as rp
+from rankproof._cli.main import main
+from rankproof.errors import InputError, UsageError
+
+PRODUCTS = """\
+search_term,product_title,description,label
+red shoes,"Red ""Runner"" shoe","light, red
+shoe",Exact
+red shoes,Blue shoe,a blue shoe,Irrelevant
+wool hat,Wool hat,warm hat,Exact
+wool hat,Red runner,,
+,Lost,no query,Exact
+"""
+GRADES = {"Exact": 1, "Irrelevant": 0}
+
+
+@pytest.fixture
+def products(tmp_path: Path) -> Path:
+    path = tmp_path / "products.csv"
+    path.write_text(PRODUCTS, encoding="utf-8")
+    return path
+
+
+def test_a_table_becomes_a_folder_that_reads_back_alike(products: Path, tmp_path: Path) -> None:
+    imported = rp.import_dataset(products, tmp_path / "shop", grade_map=GRADES)
+    again = rp.read_dataset(tmp_path / "shop")
+    assert again.fingerprint() == imported.dataset.fingerprint()
+    assert [query.text for query in again.queries.values()] == ["red shoes", "wool hat"]
+    first = next(iter(again.corpus.values()))
+    assert (first.title, first.text) == ('Red "Runner" shoe', "light, red\nshoe")
+    assert sum(map(len, again.qrels.values())) == 3
+
+
+def test_the_command_shows_columns_and_counts_and_writes_them(
+    products: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "shop"
+    assert main(["import", str(products), "--grade-map", "Exact=1,Irrelevant=0", "-o", str(folder)]) == 0
+    shown = capsys.readouterr()
+    assert "columns: query = search_term, title = product_title, text = description, grade = label" in shown.out
+    assert "1 without a query (first at line 7)" in shown.out
+    assert "1 without a grade (first at line 6)" in shown.out
+    assert f"next: rankproof run --dataset {folder}" in shown.err
+    report = json.loads((folder / "import.json").read_text(encoding="utf-8"))
+    rows = next(part for part in report["counts"] if part["part"] == "rows")
+    assert rows == {
+        "part": "rows",
+        "read": 5,
+        "kept": 4,
+        "dropped": [{"reason": "without a query", "count": 1, "first_line": 7}],
+    }
+
+
+def test_labels_without_a_map_are_listed_with_a_map_to_paste(products: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["import", str(products)]) == 2
+    error = capsys.readouterr().err
+    assert "grades found: Exact (2), Irrelevant (1)" in error
+    assert "--grade-map Exact=3,Irrelevant=0" in error
+
+
+def test_a_dataset_is_read_from_the_table_directly(products: Path) -> None:
+    dataset = rp.read_dataset(products, grade_map=GRADES)
+    assert dataset.name == "products"
+    assert len(dataset.corpus) == 4
+    assert dataset.notes[0].startswith("columns: query = search_term")
+
+
+def test_an_older_import_is_replaced_and_another_folder_is_not(products: Path, tmp_path: Path) -> None:
+    rp.import_dataset(products, tmp_path / "shop", grade_map=GRADES)
+    rp.import_dataset(products, tmp_path / "shop", grade_map={"Exact": 2, "Irrelevant": 0})
+    assert max(max(docs.values()) for docs in rp.read_dataset(tmp_path / "shop").qrels.values()) == 2
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "file").touch()
+    with pytest.raises(UsageError, match="mine exists and is not a folder of an import"):
+        rp.import_dataset(products, tmp_path / "mine", grade_map=GRADES)
+
+
+def test_a_source_of_no_kind_is_refused_with_what_was_looked_for(tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(InputError, match="not recognised as a dataset; name the importer") as caught:
+        rp.import_dataset(tmp_path / "empty")
+    assert "table: a table with a column for the query" in str(caught.value)
+    assert "--from NAME" in caught.value.command_line_text
+    with pytest.raises(InputError, match=r"no-such\.csv: file not found"):
+        rp.import_dataset(tmp_path / "no-such.csv")
+    with pytest.raises(UsageError, match="no importer is called ragas9; choose from: "):
+        rp.import_dataset(tmp_path / "empty", importer="ragas9")
+
+
+def test_a_setting_that_the_importer_lacks_is_refused(products: Path) -> None:
+    with pytest.raises(UsageError, match="the importer table has no setting locale; choose from: query-fields"):
+        rp.import_dataset(products, settings={"locale": "us"})
