@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 
 T = TypeVar("T")
-Role = Literal["", "fields", "path", "source", "secret"]
-"""What a text or list of texts refers to: document fields, a file or folder, a model's weights, or a possible password."""
+Role = Literal["", "fields", "path", "source", "secret", "function"]
+"""What a text refers to: document fields (a list), a file or folder, a model's weights, a possible password, `module:name`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +93,9 @@ def _settings(part: Any) -> tuple[Setting, ...]:
     if not is_dataclass(part) or not isinstance(part, type):
         return ()
     hints = _hints(part)
-    return tuple(_setting(one, hints.get(one.name, Any)) for one in fields(part) if one.init)
+    # Fields that are keyword-only, such as those of a base class, follow the others, as they do in a call.
+    ordered = sorted((one for one in fields(part) if one.init), key=lambda one: bool(one.kw_only))
+    return tuple(_setting(one, hints.get(one.name, Any)) for one in ordered)
 
 
 class Registry(Mapping[str, Any], Generic[T]):

@@ -79,6 +79,7 @@ if TYPE_CHECKING:
     from rankproof.stages._base import BlockCache as BlockCache
     from rankproof.stages._base import BuildContext as BuildContext
     from rankproof.stages._base import Cost as Cost
+    from rankproof.stages._base import EngineOptions as EngineOptions
     from rankproof.stages._base import LoadedScorer as LoadedScorer
     from rankproof.stages._base import QueryTimer as QueryTimer
     from rankproof.stages._base import Scorer as Scorer
@@ -102,6 +103,7 @@ else:
         BlockCache="rankproof.stages._base",
         Budget="rankproof._llm.budget",
         BuildContext="rankproof.stages._base",
+        EngineOptions="rankproof.stages._base",
         Change="rankproof._analysis.decision",
         Chat="rankproof.models._chat.base",
         ChatModel="rankproof.models._chat.base",

@@ -57,7 +57,7 @@ PARTS = [
     pytest.param(component, registry, id=component.name) for registry in (STAGES, SCORERS) for component in registry.components
 ]
 BM = '[systems.bm25]\nstage = "bm25"\n'
-NEEDED = {"of": '"bm25"', "by": '"keywords"'}
+NEEDED = {"of": '"bm25"', "by": '"keywords"', "function": '"support.search_functions:nothing"'}
 MODELS = {"chat": '"smollm2"', "encoder": '"minilm"', "cross-encoder": '"acme/cross"'}
 SENTENCE = re.compile(r"(?!.*\. )\S.*[^\s.]")
 WITH_SUMMARY = (*REGISTRIES.values(), FORMATS, IMPORTERS, RESULT_FORMATS, EXPORT_FORMATS, PLOT_KINDS, COMMANDS)
@@ -100,7 +100,7 @@ def test_every_record_loads_a_class_and_is_found_by_it(component: Component, reg
 @pytest.mark.parametrize(("component", "registry"), COMPONENTS)
 def test_every_setting_has_a_description(component: Component, registry: Registry[Any]) -> None:
     part = component.load()
-    assert [setting.field for setting in settings_of(part)] == [one.name for one in fields(part)]
+    assert sorted(setting.field for setting in settings_of(part)) == sorted(one.name for one in fields(part))
     for setting in settings_of(part):
         assert SENTENCE.fullmatch(setting.option.description), f"{component.name}.{setting.key}"
         assert setting.type is not Any, f"{component.name}.{setting.key}"

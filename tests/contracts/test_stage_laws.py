@@ -29,6 +29,7 @@ from rankproof.stages import (
     CrossEncoderScorer,
     Dense,
     ExtractAnswer,
+    Function,
     Fuse,
     GenerateAnswer,
     KeywordScorer,
@@ -40,10 +41,12 @@ from rankproof.stages import (
     Rewrite,
 )
 from rankproof.stages._base import BatchSearcher, Scorer, Stage
+from rankproof.stages._engines.base import EngineStage
 from rankproof.stages._registry import SCORERS as REGISTERED_SCORERS
 from rankproof.stages._registry import STAGES as REGISTERED_STAGES
 from support.examples import examples
 from support.scripted_chat import ScriptedChat
+from support.search_functions import nothing
 from support.small_models import HashedWords, OneByOne, SharedWords
 from support.stage_building import context_of, corpus_of, ranking_of, search_with
 
@@ -83,6 +86,7 @@ SHELF: list[Stage] = [
     Rewrite(LEXICAL, ScriptedChat(lambda request: '{"query": "b c"}')),
     GenerateAnswer(HYBRID, ScriptedChat(lambda request: "b")),
     ExtractAnswer(LEXICAL, HashedWords()),
+    Function(nothing),
     *(Rerank(HYBRID, by, top=3, weight=weight) for by in SCORERS for weight in (1.0, 0.3, 0.0)),
     Rerank(Rerank(DENSE, KeywordScorer(), top=9), BiEncoderScorer(HashedWords()), top=1, norm="min-max", weight=0.5),
 ]
@@ -115,7 +119,7 @@ def test_a_ranking_is_sound_and_the_same_again(stage: Stage, texts: dict[str, st
     assert (again, same.tolist()) == (docs, scores.tolist())
 
 
-@pytest.mark.parametrize("stage", [stage for stage in SHELF if not stage.inputs()])
+@pytest.mark.parametrize("stage", [stage for stage in SHELF if not stage.inputs() and not isinstance(stage, EngineStage)])
 @examples(10)
 @given(texts=corpora, queries=st.lists(words, max_size=3))
 def test_a_batch_finds_what_single_queries_find(stage: Stage, texts: dict[str, str], queries: list[str]) -> None:

@@ -274,6 +274,6 @@ def is_ranked_list(value: object) -> bool:
     return isinstance(value, list | tuple | np.ndarray)
 
 
-Part = Literal["embed", "search", "rerank", "generate"]
+Part = Literal["embed", "search", "network", "rerank", "generate"]
 PARTS: tuple[Part, ...] = get_args(Part)
 """The parts of the time that a query takes."""

@@ -64,8 +64,10 @@ def check_systems_have_prices(systems: Mapping[str, Stage], budget: Budget) -> N
                 raise UsageError(f"system {for_message(name)}: {error.what}", fix=error.fix) from None
 
 
-def check_rankings(rankings: Sequence[Ranking], queries: Sequence[Query], stage: Stage, corpus: Corpus, label: str) -> None:
-    """Refuses an invalid ranking, with its query and the reason."""
+def check_rankings(
+    rankings: Sequence[Ranking], queries: Sequence[Query], stage: Stage, corpus: Corpus | None, label: str
+) -> None:
+    """Refuses an invalid ranking, with its query and the reason; None allows documents that the corpus does not have."""
     for query, ranking in zip(queries, rankings, strict=True):
         if fault := _ranking_fault(ranking, stage.depth, corpus):
             raise _ranking_error(label, stage, query, fault)
@@ -82,7 +84,7 @@ def check_rankings(rankings: Sequence[Ranking], queries: Sequence[Query], stage:
         )
 
 
-def _ranking_fault(ranking: Ranking, depth: int, corpus: Corpus) -> str | None:
+def _ranking_fault(ranking: Ranking, depth: int, corpus: Corpus | None) -> str | None:
     if not isinstance(ranking, tuple) or len(ranking) != 2 or not isinstance(ranking[0], list):
         return "is not a pair of a list of documents and an array of scores"
     docs, scores = ranking

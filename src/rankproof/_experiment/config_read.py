@@ -12,6 +12,7 @@ from rankproof._experiment.config_parts import absolute_path, part_by_name
 from rankproof._experiment.config_settings import EVERY, TOP, is_scorer, is_system, is_systems, keys_of, part_kind, takes
 from rankproof._experiment.experiment import MAX_STAGE_DEPTH, TOO_MANY_STAGES_FIX, Experiment, stage_tree
 from rankproof._formats.read import SAMPLE, is_irds_name
+from rankproof._io.import_object import import_object
 from rankproof._io.toml_file import KeyPath, TomlFile, read_toml, toml_value
 from rankproof._registry import Registry, Setting
 from rankproof._results.document import PYTHON_PREFIX
@@ -104,6 +105,9 @@ class Builder:
             return tuple(self.stage(name, (*path, at)) for at, name in enumerate(value))
         if kind := part_kind(setting):
             return self.checked(path, partial(part_by_name, kind, value, self._toml_file.folder))
+        if setting.option.role == "function" and ":" in value:
+            # A function beside the experiment file is found from any folder once its module is imported.
+            self.checked(path, partial(import_object, value, self._toml_file.folder))
         return tuple(value) if isinstance(value, list) else value
 
     def checked(self, path: KeyPath, make: Callable[[], Any], keys: Mapping[str, Setting] | None = None) -> Any:

@@ -35,7 +35,7 @@ from rankproof._llm.session import LLMSession
 from rankproof._results.experiment_result import ExperimentResult, SystemRun
 from rankproof._results.provenance import provenance
 from rankproof.errors import UsageError, type_phrase
-from rankproof.stages._base import BuildContext, Cost, Progress, Stage
+from rankproof.stages._base import BuildContext, Cost, EngineOptions, Progress, Stage
 
 _SNIPPET_LENGTH = 300
 _SNIPPET_DEPTH = 20
@@ -104,16 +104,21 @@ def _sum_by_name(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 class RunOptions:
     """Options of a run. `cache` is a folder (None: no disk cache); `threads` is for building indexes; queries run one at a time.
 
-    `budget` limits the calls of language models.
+    `budget` limits the calls of language models and search engines. Search engines are asked each query `repeat` times, and again
+    with `ask_again`, which ignores recorded replies; with `strict` the first failed query ends the run.
     """
 
     cache: str | os.PathLike[str] | None = field(default_factory=cache_home)
     threads: int = 1
     progress: Progress = field(default=lambda label, done, total: None)
     budget: Budget = field(default_factory=Budget)
+    repeat: int = 1
+    ask_again: bool = False
+    strict: bool = False
 
     def __post_init__(self) -> None:
         checked_integer("threads", self.threads)
+        checked_integer("repeat", self.repeat)
         if self.cache is not None:
             object.__setattr__(self, "cache", Path(path_text(self.cache)).expanduser().absolute())
         if not callable(self.progress):
@@ -166,6 +171,7 @@ def run_experiment(experiment: Experiment, options: RunOptions | None = None) ->
     queries = selection.queries(dataset)
     collapse = None if experiment.collapse is None else collapse_corpus(dataset, experiment.collapse, experiment.pool)
     with _open_runner(dataset, queries, options) as runner:
+        runner.ask_engines(experiment.systems)
         stage_runs = {name: runner.stage_run(stage, name) for name, stage in experiment.systems.items()}
         levels = evaluate_levels(experiment, dataset, collapse, stage_runs, runner, selection.judged)
         session_notes = runner.context.session.notes()
@@ -242,5 +248,6 @@ def _open_runner(dataset: Dataset, queries: Sequence[Query], options: RunOptions
     session = LLMSession(ResponseCaches(home) if home else None, options.budget, threads=options.threads)
     with session, DiskBlockCache(home, options.progress) if home else MemoryBlockCache(options.progress) as block_cache:
         corpus_key = dataset.corpus.fingerprint()
-        context = BuildContext(dataset.corpus, corpus_key, block_cache, options.threads, options.progress, session)
+        engines = EngineOptions(options.repeat, options.ask_again, options.strict)
+        context = BuildContext(dataset.corpus, corpus_key, block_cache, options.threads, options.progress, session, engines)
         yield StageRunner(context, queries, block_cache, StageCache(home) if home else None)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, suppress
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any
@@ -13,11 +13,12 @@ import numpy as np
 
 from rankproof._data import format_versions
 from rankproof._data.answers import Answer
-from rankproof._data.dataset import Query
+from rankproof._data.dataset import Corpus, Query
 from rankproof._data.identity import identity_key
 from rankproof._data.ordering import Ranking
 from rankproof._experiment.cache import DiskBlockCache, MemoryBlockCache, StageCache
 from rankproof._experiment.checks import check_rankings
+from rankproof._experiment.engines import EngineOutput, ask_in_turns, engine_output
 from rankproof._experiment.stage_output import BlockOutput, StageOutput, inherited_answers, query_block, read_query_blocks
 from rankproof._extras import extra
 from rankproof._io.journal import Block
@@ -38,6 +39,7 @@ from rankproof.stages._base import (
     Searcher,
     Stage,
 )
+from rankproof.stages._engines.base import EngineStage
 
 _QUERIES_PER_BLOCK = 16
 WARM_UP_QUERIES = 3
@@ -162,8 +164,29 @@ class StageRun:
         return token_cost(int(counts["tokens_in"].sum()), int(counts["tokens_out"].sum()), chat.price_in, chat.price_out)
 
 
-def blas_threads(count: int) -> AbstractContextManager[Any]:
-    """Limits the BLAS threads while the block runs, so that query times do not depend on free cores."""
+def _with_same_queries(stage: Stage) -> Iterator[Stage]:
+    """The stage and its inputs that have the queries and documents of the dataset."""
+    yield stage
+    if not isinstance(stage, ReplacesCorpus | ReplacesQueries):
+        for part in stage.inputs():
+            yield from _with_same_queries(part)
+
+
+def known_documents(stage_run: StageRun, corpus: Corpus) -> Sequence[Ranking]:
+    """The rankings as input of another stage: without documents of an engine that are not in the corpus."""
+    if not corpus or not isinstance(stage_run.stage, EngineStage):
+        return stage_run.output.rankings
+    kept = []
+    for docs, scores in stage_run.output.rankings:
+        rows = [at for at, doc in enumerate(docs) if doc in corpus]
+        kept.append(([docs[at] for at in rows], scores[rows]))
+    return kept
+
+
+def blas_threads(count: int, stage: Stage) -> AbstractContextManager[Any]:
+    """Limits the BLAS threads while the block runs, so that query times do not depend on free cores; engines use none."""
+    if isinstance(stage, EngineStage):
+        return nullcontext()
     with extra("retrieval"):
         from threadpoolctl import threadpool_limits
 
@@ -190,14 +213,24 @@ class StageRunner:
         if stage not in self.stage_runs:
             runner = self.inputs(stage)
             inputs = tuple(runner.stage_run(part, label) for part in stage.inputs())
-            key = identity_key(__version__, format_versions.STAGE_CACHE, self.context.corpus_key, self._queries_key(), stage)
-            cacheable = not any(each.is_provisional for each in inputs)
+            key = self._key(stage, inputs)
+            # The replies of an engine are recorded one by one, so its output is not cached as well.
+            cacheable = not isinstance(stage, EngineStage) and not any(each.is_provisional for each in inputs)
             cached = self.cache.find(key) if self.cache and cacheable else None
             run = StageRun(stage, cached or self._compute(stage, key if cacheable else None, inputs, label), inputs)
             if not cached and cacheable:
                 self._store(key, run)
             self.stage_runs[stage] = run
         return self.stage_runs[stage]
+
+    def ask_engines(self, systems: Mapping[str, Stage]) -> None:
+        """Asks the engines among the systems and their inputs, in turns; those with other queries are asked when they run."""
+        names = {stage: name for name, stage in reversed(list(systems.items()))}
+        for name, system in systems.items():
+            for stage in _with_same_queries(system):
+                names.setdefault(stage, name)
+        clients = [(name, stage.client(self.context)) for stage, name in names.items() if isinstance(stage, EngineStage)]
+        ask_in_turns(clients, self.queries, self.context)
 
     def inputs(self, stage: Stage) -> StageRunner:
         """The runner of the inputs of a stage, with other documents or queries if the stage replaces them."""
@@ -211,20 +244,29 @@ class StageRunner:
             self.input_runners[stage] = replace(self, queries=queries, stage_runs={}, input_runners={})
         return self.input_runners.get(stage, self)
 
-    def _queries_key(self) -> str:
-        return identity_key([(query.id, query.text) for query in self.queries])
+    def _key(self, stage: Stage, inputs: Sequence[StageRun]) -> str:
+        """The cache key; the replies of engines can change, so their rankings are a part of it."""
+        queries = identity_key([(query.id, query.text) for query in self.queries])
+        runs = {id(each): each for part in inputs for each in part.all_runs() if isinstance(each.stage, EngineStage)}
+        replies = [identity_key([docs for docs, _ in each.output.rankings]) for each in runs.values()]
+        return identity_key(__version__, format_versions.STAGE_CACHE, self.context.corpus_key, queries, stage, *replies)
 
     def _compute(self, stage: Stage, key: str | None, inputs: Sequence[StageRun], label: str) -> StageOutput:
         with prefer_interrupt(), ExitStack() as stack:
-            stack.enter_context(blas_threads(self.context.threads))
+            stack.enter_context(blas_threads(self.context.threads, stage))
             self.context.progress(f"{label}: building", 0, 1)
             searcher = stage.build(self.context)
+            if isinstance(stage, EngineStage):
+                ask_in_turns([(label, stage.client(self.context))], self.queries, self.context)
             stack.enter_context(close_at_exit(searcher))
             self.context.progress(f"{label}: building", 1, 1)
-            with blas_threads(1):
+            with blas_threads(1, stage):
                 output = self._run_queries(stage, searcher, inputs, label, key)
             # This batch runs every query, so that the notes of the searcher also cover queries whose output came from a journal.
             throughput = self._throughput(searcher)
+            if isinstance(stage, EngineStage):
+                engine = engine_output(stage.client(self.context), self.queries, self.context, label)
+                return self._engine_output(searcher, output, engine)
             answers, answer_notes = inherited_answers(output.answers, [each.output for each in inputs])
             return StageOutput(
                 output.rankings,
@@ -238,6 +280,21 @@ class StageRunner:
                 answers=answers,
             )
 
+    def _engine_output(self, searcher: Searcher, output: BlockOutput, engine: EngineOutput) -> StageOutput:
+        return StageOutput(
+            output.rankings,
+            output.times,
+            searcher.cost(),
+            None,
+            {**searcher.facts(), **engine.facts},
+            engine.notes,
+            engine.asked if engine.from_cache else utc_now(),
+            from_cache=engine.from_cache,
+            counts=output.counts,
+            replies=engine.replies,
+            texts=engine.texts,
+        )
+
     def _store(self, key: str, run: StageRun) -> None:
         """Caches the output unless a call failed, which may succeed in another run."""
         if self.cache and not run.is_provisional:
@@ -250,9 +307,9 @@ class StageRunner:
         """Runs every query on its own, in blocks that are journaled under the key; None journals nothing."""
 
         def check(rankings: Sequence[Ranking], queries: Sequence[Query]) -> None:
-            check_rankings(rankings, queries, stage, self.context.corpus, label)
+            check_rankings(rankings, queries, stage, None if isinstance(stage, EngineStage) else self.context.corpus, label)
 
-        found = [each.output.rankings for each in inputs]
+        found = [known_documents(each, self.context.corpus) for each in inputs]
         with closing(QueryLoop(searcher, self.queries, found, self.context.session, check)) as loop:
             progress, items = f"{label}: searching", len(self.queries)
             if key is None:

@@ -13,6 +13,7 @@ import numpy as np
 from rankproof._data.answers import Answer
 from rankproof._data.arrays import FloatArray, IntArray
 from rankproof._data.ordering import Ranking
+from rankproof._data.replies import RecordedReply
 from rankproof._data.run import PARTS
 from rankproof._data.text import pluralise
 from rankproof._io.journal import Block
@@ -27,6 +28,7 @@ _FAILURE_REASONS: Mapping[CountName, str] = {
     "failed": "no reply",
 }
 _FAILURE_EFFECTS: Mapping[CountName, str] = {
+    "asked": "{failed} of {of} queries failed and score 0",
     "rewritten": "{failed} of {of} queries were not rewritten and were searched unchanged",
     "windows": "{failed} of {of} windows kept their input order",
     "graded": "{failed} of {of} documents could not be scored and kept their rank; the other documents were reranked",
@@ -194,7 +196,8 @@ def _json_bytes(value: object) -> np.ndarray[tuple[int], np.dtype[np.uint8]]:
 class StageOutput:
     """The rankings of a stage, in the order of the queries, with its own times and call counts, one number a query.
 
-    `answers` is None where neither the stage nor its input answers.
+    `answers` is None where neither the stage nor its input answers. `replies` is None for a stage that is no search engine; it
+    and `texts`, the documents' texts in the replies, are not cached with the output.
     """
 
     rankings: tuple[Ranking, ...]
@@ -207,6 +210,8 @@ class StageOutput:
     from_cache: bool = False
     counts: Mapping[str, IntArray] = field(default_factory=dict)
     answers: tuple[Answer, ...] | None = None
+    replies: tuple[RecordedReply, ...] | None = None
+    texts: Mapping[str, str] = field(default_factory=dict)
 
 
 def inherited_answers(

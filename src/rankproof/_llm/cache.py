@@ -1,4 +1,4 @@
-"""Caches the replies of language models, in memory or in a journal on disk."""
+"""Caches the replies of language models and search engines, in memory or in a journal on disk."""
 
 from __future__ import annotations
 
@@ -6,23 +6,38 @@ import json
 import threading
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 
 import numpy as np
 
 from rankproof._data.identity import identity_key
 from rankproof._io.journal import Journal
-from rankproof.models._chat.base import ChatReply, ChatRequest
+from rankproof.models._chat.base import ChatRequest
 
 
-class ResponseCache(Protocol):
+class CacheableReply(Protocol):
+    """A reply that a cache can hold: a dataclass of JSON values that took some seconds and can be made from its JSON."""
+
+    __dataclass_fields__: ClassVar[dict[str, Any]]
+
+    @property
+    def seconds(self) -> float: ...
+
+    @classmethod
+    def from_json(cls, values: dict[str, Any]) -> Self: ...
+
+
+ReplyT = TypeVar("ReplyT", bound=CacheableReply)
+
+
+class ResponseCache(Protocol[ReplyT]):
     """Replies by the key of their request; safe for several threads."""
 
-    def find(self, key: str) -> ChatReply | None:
+    def find(self, key: str) -> ReplyT | None:
         """The cached reply, None if there is none."""
         ...
 
-    def put(self, key: str, reply: ChatReply) -> None:
+    def put(self, key: str, reply: ReplyT) -> None:
         """Stores a reply; a disk cache has it on disk before this returns."""
         ...
 
@@ -31,16 +46,16 @@ class ResponseCache(Protocol):
         ...
 
 
-class MemoryResponseCache:
+class MemoryResponseCache(Generic[ReplyT]):
     """Replies in memory, for this process only."""
 
     def __init__(self) -> None:
-        self._found: dict[str, ChatReply] = {}
+        self._found: dict[str, ReplyT] = {}
 
-    def find(self, key: str) -> ChatReply | None:
+    def find(self, key: str) -> ReplyT | None:
         return self._found.get(key)
 
-    def put(self, key: str, reply: ChatReply) -> None:
+    def put(self, key: str, reply: ReplyT) -> None:
         self._found[key] = reply
 
     def close(self) -> None:
@@ -55,24 +70,24 @@ def request_key(request: ChatRequest) -> str:
 _RESPONSE_KEY_LENGTH = 32
 
 
-class DiskResponseCache:
-    """The replies of one model for one use, in a journal that only this process has open."""
+class DiskResponseCache(Generic[ReplyT]):
+    """The replies of one model for one use, or of one search engine, in a journal that only this process has open."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, kind: type[ReplyT]) -> None:
         self._lock = threading.Lock()
-        self._journal = Journal(path, "is calling the same model for the same use and caches its replies here")
+        self._journal = Journal(path, "is sending the same requests and caches the replies here")
         try:
             found = (json.loads(record.block["reply"].tobytes()) for record in self._journal.records())
-            self._replies = {each["key"]: _reply_from_json(each["reply"]) for each in found}
+            self._replies = {each["key"]: kind.from_json(each["reply"]) for each in found}
         except BaseException:
             self.close()
             raise
 
-    def find(self, key: str) -> ChatReply | None:
+    def find(self, key: str) -> ReplyT | None:
         """The cached reply, None if there is none."""
         return self._replies.get(key)
 
-    def put(self, key: str, reply: ChatReply) -> None:
+    def put(self, key: str, reply: ReplyT) -> None:
         """Appends the reply to the journal; it is on disk before this returns."""
         content = json.dumps({"key": key, "reply": asdict(reply)}).encode()
         with self._lock:
@@ -84,16 +99,22 @@ class DiskResponseCache:
         self._journal.__exit__(None, None, None)
 
 
+class OpenCache(Protocol):
+    """Opens the cache of a key for one kind of reply."""
+
+    def __call__(self, key: str, kind: type[ReplyT]) -> ResponseCache[ReplyT]: ...
+
+
 class ResponseCaches:
-    """The response caches in a cache folder, one for each model and use."""
+    """The response caches in a cache folder, one for each model and use, and one for each search engine."""
 
     def __init__(self, home: Path) -> None:
         self._folder = home / "responses"
 
-    def __call__(self, key: str) -> DiskResponseCache:
-        return DiskResponseCache(self._folder / f"{key[:_RESPONSE_KEY_LENGTH]}.journal")
+    def __call__(self, key: str, kind: type[ReplyT]) -> DiskResponseCache[ReplyT]:
+        return DiskResponseCache(self._folder / f"{key[:_RESPONSE_KEY_LENGTH]}.journal", kind)
 
 
-def _reply_from_json(values: dict[str, Any]) -> ChatReply:
-    first = values["first"]
-    return ChatReply(**{**values, "first": None if first is None else tuple((token, value) for token, value in first)})
+def memory_caches(key: str, kind: type[ReplyT]) -> MemoryResponseCache[ReplyT]:
+    """A cache in memory."""
+    return MemoryResponseCache()

@@ -1,4 +1,4 @@
-"""Names and counts what happens in calls to language models."""
+"""Names and counts what happens in calls to language models and search engines."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ CountName = Literal[
     "compared",
     "disagreed",
     "undecided",
+    "asked",
 ]
 COUNT_NAMES: tuple[CountName, ...] = get_args(CountName)
 COUNT_MEANINGS: dict[CountName, str] = {
@@ -42,6 +43,7 @@ COUNT_MEANINGS: dict[CountName, str] = {
     "compared": "pairs of documents sent to the model for comparison, in both orders",
     "disagreed": "compared pairs with contradicting replies in the two orders, counted as ties",
     "undecided": "compared pairs with no usable reply in one or both orders, counted as ties",
+    "asked": "queries sent to a search engine",
 }
 
 

@@ -21,7 +21,7 @@ class CancelledError(ExternalError):
     """The run was cancelled, by a failure in another thread or by the user."""
 
     def __init__(self) -> None:
-        super().__init__("calls to the language model were cancelled; all replies so far are cached")
+        super().__init__("the requests were cancelled; all replies so far are cached")
 
 
 class CancelToken:
@@ -135,7 +135,9 @@ class ReplyParseError(ValueError):
 class CachedClient:
     """Calls one model for one use through the response cache; safe for several threads."""
 
-    def __init__(self, model: ChatModel, retrying_client: RetryingClient, cache: ResponseCache, meter: SpendMeter) -> None:
+    def __init__(
+        self, model: ChatModel, retrying_client: RetryingClient, cache: ResponseCache[ChatReply], meter: SpendMeter
+    ) -> None:
         self.model = model
         self._retrying_client, self._cache, self._meter = retrying_client, cache, meter
         self._locks = KeyedLock()

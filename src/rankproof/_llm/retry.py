@@ -5,10 +5,18 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from rankproof._llm.budget import replies_saved_note
 from rankproof.errors import ExternalError
 from rankproof.models._chat.base import ChatRequestError
+
+
+class FailedRequest(Protocol):
+    """A request that failed: whether the same request may succeed later, and how many seconds the server demands before that."""
+
+    retryable: bool
+    wait: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +32,7 @@ class RetryPolicy:
     max_wait: float = 120.0
     sleep: Callable[[float], None] | None = field(default=None, compare=False)
 
-    def pause(self, failure: ChatRequestError, request: int) -> float | None:
+    def pause(self, failure: FailedRequest, request: int) -> float | None:
         """Seconds to wait after that many requests; None if the request is not sent again."""
         if not failure.retryable or request >= self.max_requests:
             return None

@@ -5,16 +5,17 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Generator, Hashable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from rankproof._data import format_versions
 from rankproof._data.identity import identity_key
 from rankproof._llm.budget import Budget, SpendMeter, check_model_has_price
-from rankproof._llm.cache import MemoryResponseCache, ResponseCache
+from rankproof._llm.cache import OpenCache, ReplyT, ResponseCache, memory_caches
 from rankproof._llm.client import CachedClient, CancelledError, CancelToken, RetryingClient
 from rankproof._llm.retry import RetryPolicy
-from rankproof.models._chat.base import Chat, ChatModel
+from rankproof.models._chat.base import Chat, ChatModel, ChatReply
 
 MemoT = TypeVar("MemoT")
 
@@ -24,21 +25,22 @@ class LLMSession:
 
     def __init__(
         self,
-        open_cache: Callable[[str], ResponseCache] | None = None,
+        open_cache: OpenCache | None = None,
         budget: Budget | None = None,
         retry_policy: RetryPolicy | None = None,
         threads: int = 1,
     ) -> None:
         self._retry_policy = retry_policy or RetryPolicy()
         self._stop = CancelToken()
-        self._open = open_cache or (lambda key: MemoryResponseCache())
+        self._open: OpenCache = open_cache or memory_caches
         self._threads = threads
-        self._caches: dict[str, ResponseCache] = {}
+        self._caches: dict[str, ResponseCache[Any]] = {}
         self._chats: dict[ChatModel, Chat] = {}
         self._clients: dict[tuple[str, ChatModel], CachedClient] = {}
         self._uses: dict[CachedClient, str] = {}
         self._memo: dict[Hashable, Any] = {}
-        self._lock = threading.Lock()
+        self._closers = ExitStack()
+        self._lock = threading.RLock()
         self.meter = SpendMeter(budget, is_persistent=open_cache is not None)
 
     def client(self, model: ChatModel, use: str) -> CachedClient:
@@ -49,13 +51,33 @@ class LLMSession:
         check_model_has_price(self.meter.budget, model)
         key = identity_key(format_versions.RESPONSE_CACHE, use, model)
         with self._lock:
-            if key not in self._caches:
-                self._caches[key] = self._open(key)
+            replies = self.replies(key, ChatReply)
             if (key, model) not in self._clients:
                 requester = RetryingClient(model, lambda: self._chat(model), self.meter, self._retry_policy, self._stop)
-                client = CachedClient(model, requester, self._caches[key], self.meter)
+                client = CachedClient(model, requester, replies, self.meter)
                 self._clients[key, model], self._uses[client] = client, use
             return self._clients[key, model]
+
+    def replies(self, key: str, kind: type[ReplyT]) -> ResponseCache[ReplyT]:
+        """The cache of that key, opened at its first use and closed with the session."""
+        with self._lock:
+            if key not in self._caches:
+                self._caches[key] = self._open(key, kind)
+            found: ResponseCache[ReplyT] = self._caches[key]
+            return found
+
+    @property
+    def retry_policy(self) -> RetryPolicy:
+        """When a failed request is sent again."""
+        return self._retry_policy
+
+    def pause(self, seconds: float) -> None:
+        """Waits; raises CancelledError when the session is stopped."""
+        (self._retry_policy.sleep or self._stop.sleep)(seconds)
+
+    def check(self) -> None:
+        """Raises CancelledError after the session is stopped."""
+        self._stop.check()
 
     def memoised(self, key: Hashable, make: Callable[[], MemoT]) -> MemoT:
         """The value of the key, made at its first use; it lives as long as the session."""
@@ -82,8 +104,13 @@ class LLMSession:
             for chat in self._chats.copy().values():
                 chat.close()
 
+    def on_close(self, close: Callable[[], object]) -> None:
+        """Calls the function when the session closes."""
+        self._closers.callback(close)
+
     def close(self) -> None:
-        """Closes caches and models."""
+        """Closes caches, models and connections."""
+        self._closers.close()
         for chat in self._chats.values():
             chat.close()
         for cache in self._caches.values():

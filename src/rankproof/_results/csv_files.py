@@ -23,7 +23,7 @@ ANSWER_COLUMNS = (
     *("answer", "expected_answer", "cited", "state"),
 )
 ANSWER_TIMES = {
-    "retrieval_ms": ("embed", "search"),
+    "retrieval_ms": ("embed", "search", "network"),
     "rerank_ms": ("rerank",),
     "generation_ms": ("generate",),
     "total_ms": ("total",),

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import math
 import re
-import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from importlib import import_module
 from inspect import isroutine
 from numbers import Real
 from pathlib import Path
-from typing import Any, ClassVar, TypeGuard, overload
+from typing import ClassVar, TypeGuard, overload
 
 import numpy as np
 
@@ -167,26 +165,13 @@ def remembered(name: str) -> Measure | None:
 
 def import_measure(text: str) -> Measure:
     """The measure that `module:name` names; the module may be a file in the current folder."""
-    module, _, name = text.partition(":")
-    found = getattr(_import(module, text), name, None)
+    from rankproof._io.import_object import import_object
+
+    module = text.partition(":")[0]
+    found = import_object(text, str(Path.cwd()))
     if not isinstance(found, Measure) and not is_own(found):
         what = "has no such name" if found is None else "is neither a function nor a measure"
         raise UsageError(
             f"{for_message(text)} {what}", fix=f"name a function in {for_message(module)} that takes two lists of grades"
         )
     return own_measure(found)
-
-
-def _import(module: str, text: str) -> Any:
-    folder = str(Path.cwd())
-    sys.path.append(folder)
-    try:
-        return import_module(module)
-    except Exception as error:
-        if isinstance(error, ModuleNotFoundError) and error.name and module.split(".")[0] == error.name.split(".")[0]:
-            fix = f"run it in the folder that holds {for_message(module.split('.')[0])}, or install that package"
-            raise UsageError(f"{for_message(text)}: no module is called {for_message(error.name)}", fix=fix) from None
-        what = f"{for_message(text)}: importing {for_message(module)} failed: {type(error).__name__}: {for_message(str(error))}"
-        raise UsageError(what, fix="correct the module") from error
-    finally:
-        sys.path.remove(folder)

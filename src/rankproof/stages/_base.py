@@ -107,9 +107,22 @@ class BlockCache(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class EngineOptions:
+    """How search engines outside rankproof are asked.
+
+    Each query is asked `repeat` times; the first reply counts. `ask_again` ignores recorded replies; with `strict` the first
+    failed query ends the run.
+    """
+
+    repeat: int = 1
+    ask_again: bool = False
+    strict: bool = False
+
+
 @dataclass(frozen=True, eq=False, slots=True)
 class BuildContext:
-    """Everything that a stage needs to build its index: corpus, cache, threads, progress callback and LLM session."""
+    """Everything that a stage needs to build its index: corpus, cache, threads, progress, LLM session, engine options."""
 
     corpus: Corpus
     corpus_key: str
@@ -117,6 +130,7 @@ class BuildContext:
     threads: int = 1
     progress: Progress = field(default=lambda label, done, total: None)
     session: LLMSession = field(default_factory=LLMSession)
+    engines: EngineOptions = EngineOptions()
 
 
 class Searcher(Protocol):

@@ -35,6 +35,11 @@ STAGES: Registry[Stage] = Registry(
         ),
         Component("rewrite", "rankproof.stages._rewrite:Rewrite", "lets a language model rewrite the query of a system"),
         Component("rm3", "rankproof.stages._rm3:RM3", "expands the query of a bm25 system with words from its top documents"),
+        Component(
+            "python",
+            "rankproof.stages._engines.function:Function",
+            "asks a search function of your own, which returns document ids for a query",
+        ),
     ),
 )
 SCORERS: Registry[Scorer] = Registry(

@@ -25,6 +25,7 @@ from rankproof.errors import for_message
 _STAGE_NOTES = {
     "embed": "encoding the query",
     "search": "retrieving documents",
+    "network": "sending the request and receiving the reply of a search engine",
     "rerank": "reranking them",
     "generate": "calling a language model",
     "mean": "mean of the total time",

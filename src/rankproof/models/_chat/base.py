@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import PurePath
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, Self
 
 from rankproof._data.identity import kind_name
 from rankproof._data.qrels import make_judge_label
@@ -57,6 +57,12 @@ class ChatReply:
     first: tuple[tuple[str, float], ...] | None = None
     requests: int = 1
     estimated: bool = False
+
+    @classmethod
+    def from_json(cls, values: dict[str, Any]) -> Self:
+        """A reply that was written as JSON."""
+        first = values["first"]
+        return cls(**{**values, "first": None if first is None else tuple((token, value) for token, value in first)})
 
 
 class ChatRequestError(ExternalError):

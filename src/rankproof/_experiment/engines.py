@@ -1,0 +1,180 @@
+"""Asks the search engines of an experiment in turns, and puts their recorded replies together."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from rankproof._data.dataset import Corpus, Query
+from rankproof._data.replies import RecordedReply
+from rankproof._data.text import pluralise
+from rankproof._llm.session import map_in_order
+from rankproof.errors import ExternalError, UsageError, for_message
+from rankproof.stages._base import BuildContext
+from rankproof.stages._engines.base import EngineClient, EngineError, EngineReply
+
+_SHOWN_NOTES = 5
+_SHOWN_IDS = 3
+
+
+def ask_in_turns(clients: Sequence[tuple[str, EngineClient]], queries: Sequence[Query], context: BuildContext) -> None:
+    """Asks every engine each query that has no recorded reply; for each query another engine is first.
+
+    So no engine always profits from caches that the one before it has filled. `clients` has each client with its system.
+    """
+    requests = [
+        (turn, at)
+        for turn in range(context.engines.repeat)
+        for at, query in enumerate(queries)
+        if any(client.find(query, turn) is None for _, client in clients)
+    ]
+
+    def ask(request: tuple[int, int]) -> None:
+        turn, at = request
+        first = (turn + at) % len(clients)
+        for name, client in (*clients[first:], *clients[:first]):
+            reply = client.ask(queries[at], turn)
+            if context.engines.strict and isinstance(reply, EngineError):
+                raise strict_error(name, queries[at], reply)
+
+    label = f"{', '.join(dict.fromkeys(name for name, _ in clients))}: asking"
+    concurrency = max((client.stage.concurrency for _, client in clients), default=1)
+    for done, _ in enumerate(map_in_order(context.session, ask, requests, concurrency), 1):
+        context.progress(label, done, len(requests))
+
+
+def strict_error(name: str, query: Query, failure: EngineError) -> ExternalError:
+    """The error for a failed query where the run is strict."""
+    where = f"system {for_message(name)}, query {for_message(query.id)}"
+    return ExternalError(f"{where}: {failure.what}; run without --strict to count failed queries with 0")
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class EngineOutput:
+    """The replies to all queries in their order, with the notes and facts of the system."""
+
+    replies: tuple[RecordedReply, ...]
+    notes: tuple[str, ...]
+    facts: Mapping[str, Any]
+    texts: Mapping[str, str]
+    from_cache: bool
+    asked: str
+
+
+def engine_output(client: EngineClient, queries: Sequence[Query], context: BuildContext, label: str) -> EngineOutput:
+    """What the engine replied; rankings of which most documents are unknown to the corpus are refused."""
+    replies = tuple(_recorded(client, query, context) for query in queries)
+    check_known_documents(replies, context.corpus, label)
+    found = [reply for query in queries if isinstance(reply := client.find(query), EngineReply)]
+    return EngineOutput(
+        replies,
+        tuple(_notes(replies, queries, context)),
+        _facts(replies),
+        {doc: text for reply in found for doc, text in reply.texts.items()},
+        bool(found) and not any(client.was_sent(query) for query in queries),
+        max((reply.asked for reply in replies), default=""),
+    )
+
+
+def _recorded(client: EngineClient, query: Query, context: BuildContext) -> RecordedReply:
+    reply = client.find(query)
+    if not isinstance(reply, EngineReply):
+        sent = reply is None or reply.sent
+        reason, requests = ("", 0) if reply is None else (reply.what, reply.requests)
+        return RecordedReply("failed" if sent else "not asked", reason, requests=requests)
+    again = [found for turn in range(1, context.engines.repeat) if isinstance(found := client.find(query, turn), EngineReply)]
+    return RecordedReply(
+        docs=reply.docs,
+        scores=reply.scores,
+        round_trip_ms=reply.seconds * 1000,
+        server_ms=reply.server_ms,
+        requests=reply.requests,
+        asked=reply.asked,
+        notes=reply.notes,
+        unknown=sum(doc not in context.corpus for doc in reply.docs) if context.corpus else 0,
+        repeats=tuple(found.seconds * 1000 for found in again),
+        changed=sum(found.docs != reply.docs for found in again),
+    )
+
+
+def check_known_documents(replies: Sequence[RecordedReply], corpus: Corpus, label: str) -> None:
+    """Refuses replies of which more than half of all documents are not in the corpus; a dataset without documents has none."""
+    total, unknown = sum(len(reply.docs) for reply in replies), sum(reply.unknown for reply in replies)
+    if unknown * 2 <= total:
+        return
+    retrieved = _examples(doc for reply in replies for doc in reply.docs if doc not in corpus)
+    what = f"{for_message(label)}: {unknown} of {total} retrieved documents are not in the corpus: it retrieves {retrieved}"
+    fix = "let it return the ids of the corpus"
+    raise UsageError(f"{what}, the corpus has {_examples(iter(corpus))}", fix=fix)
+
+
+def _examples(ids: Iterator[str]) -> str:
+    shown = list(dict.fromkeys(doc for doc, _ in zip(ids, range(_SHOWN_IDS), strict=False)))
+    return ", ".join(map(for_message, shown))
+
+
+def _notes(replies: Sequence[RecordedReply], queries: Sequence[Query], context: BuildContext) -> Iterator[str]:
+    yield from _failure_notes(replies, queries)
+    yield from _unknown_note(replies, context.corpus)
+    if empty := sum(reply.state == "ok" and not reply.docs for reply in replies):
+        yield f"{empty} of {pluralise(len(replies), 'query', 'queries')} found no document"
+    counts = Counter(note for reply in replies for note in reply.notes)
+    for note, count in counts.most_common(_SHOWN_NOTES):
+        yield f"{pluralise(count, 'query', 'queries')}: {note}"
+    if (more := len(counts) - _SHOWN_NOTES) > 0:
+        yield f"{pluralise(more, 'other note')} on replies; see the folder replies"
+    yield from _repeat_note(replies, context.engines.repeat)
+
+
+def _failure_notes(replies: Sequence[RecordedReply], queries: Sequence[Query]) -> Iterator[str]:
+    """A note for each reason, with the first queries."""
+    failed: dict[str, list[str]] = {}
+    for reply, query in zip(replies, queries, strict=True):
+        if reply.state != "ok":
+            failed.setdefault(reply.reason, []).append(query.id)
+    ordered = sorted(failed.items(), key=lambda item: -len(item[1]))
+    for reason, ids in ordered[:_SHOWN_NOTES]:
+        more = ", …" if len(ids) > _SHOWN_IDS else ""
+        shown = ", ".join(map(for_message, ids[:_SHOWN_IDS]))
+        yield f"{pluralise(len(ids), 'query', 'queries')} failed ({shown}{more}): {reason}"
+    if (more_reasons := len(ordered) - _SHOWN_NOTES) > 0:
+        yield f"{pluralise(more_reasons, 'other reason')} of failed queries; see the folder replies"
+
+
+def _unknown_note(replies: Sequence[RecordedReply], corpus: Corpus) -> Iterator[str]:
+    total, unknown = sum(len(reply.docs) for reply in replies), sum(reply.unknown for reply in replies)
+    if unknown:
+        shown = _examples(doc for reply in replies for doc in reply.docs if doc not in corpus)
+        yield f"{unknown} of {total} retrieved documents are not in the corpus ({shown}); they keep their rank"
+
+
+def _repeat_note(replies: Sequence[RecordedReply], repeat: int) -> Iterator[str]:
+    if repeat < 2:
+        return
+    asked, changed = sum(bool(reply.repeats) for reply in replies), sum(bool(reply.changed) for reply in replies)
+    yield f"{changed} of {pluralise(asked, 'ranking')} changed when asked {repeat} times; the first reply and its time count"
+
+
+def _facts(replies: Sequence[RecordedReply]) -> dict[str, Any]:
+    """Round trip and server time in milliseconds, and how many requests were sent for the replies."""
+    trips = [reply.round_trip_ms for reply in replies if reply.round_trip_ms is not None]
+    server = [reply.server_ms for reply in replies if reply.server_ms is not None]
+    return {
+        "round_trip_ms": _percentiles(trips),
+        "server_ms": _percentiles(server),
+        "requests": sum(reply.requests for reply in replies),
+        "failed": sum(reply.state != "ok" for reply in replies),
+        "not_in_corpus": sum(reply.unknown for reply in replies),
+        "changed": sum(bool(reply.changed) for reply in replies),
+    }
+
+
+def _percentiles(values: Sequence[float]) -> dict[str, float] | None:
+    if not values:
+        return None
+    p50, p95, p99 = np.percentile(values, (50, 95, 99)).tolist()
+    return {"p50": p50, "p95": p95, "p99": p99}

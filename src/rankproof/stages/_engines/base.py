@@ -1,0 +1,304 @@
+"""What all search engines share: their replies and failures, the client that asks them and records replies, and the stage."""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from typing import Annotated, Any, Protocol, Self
+
+import numpy as np
+
+from rankproof._data import format_versions
+from rankproof._data.dataset import Corpus, Query
+from rankproof._data.identity import NOT_IN_IDENTITY, identity_key
+from rankproof._data.ordering import Ranking
+from rankproof._data.text import pluralise
+from rankproof._data.validation import checked_id
+from rankproof._llm.budget import Usage
+from rankproof._llm.retry import MAX_CONSECUTIVE_FAILURES
+from rankproof._registry import Option
+from rankproof.errors import ExternalError, InputError, RankproofError
+from rankproof.stages._base import BuildContext, Cost, QueryTimer, Stage
+from rankproof.stages._fields import Depth, check
+
+_TEXT_LENGTH = 2000
+"""How many characters of a document's text are recorded with a reply."""
+_ONE_CALL = Usage(calls=1)
+
+
+@dataclass(frozen=True, slots=True)
+class EngineReply:
+    """The reply of an engine to one query.
+
+    `docs` are document ids in the order of the reply; `scores` are the engine's own, None where it gives none; `texts` has texts
+    of documents by id, where the reply has them. `seconds` is the round trip of the request that succeeded, 0 to let the client
+    measure it; `embed_seconds` is the time of encoding the query before that; `server_ms` is the time that the server reports.
+    `notes` are short facts such as "40 documents where 100 were requested": equal notes are counted over all queries. The client
+    sets `requests`, failed ones included, and `asked`, the UTC time of the request.
+    """
+
+    docs: tuple[str, ...]
+    scores: tuple[float, ...] | None = None
+    texts: Mapping[str, str] = field(default_factory=dict)
+    seconds: float = 0.0
+    embed_seconds: float = 0.0
+    server_ms: float | None = None
+    notes: tuple[str, ...] = ()
+    requests: int = 1
+    asked: str = ""
+
+    @classmethod
+    def from_json(cls, values: dict[str, Any]) -> Self:
+        """A reply that was written as JSON."""
+        lists = {name: tuple(value) for name, value in values.items() if isinstance(value, list)}
+        return cls(**{**values, **lists})
+
+
+class EngineError(ExternalError):
+    """A request failed, or no request was sent (`sent` is False).
+
+    `retryable` says whether the same request may succeed later, `wait` how many seconds the server demands before that. The
+    client sets `requests`.
+    """
+
+    def __init__(self, what: str, *, retryable: bool = False, wait: float | None = None, sent: bool = True) -> None:
+        self.what, self.retryable, self.wait, self.sent = what, retryable, wait, sent
+        self.requests = 0
+        super().__init__(what)
+
+
+class EngineConnection(Protocol):
+    """An open connection to a search engine; `ask` may be called from several threads."""
+
+    def ask(self, query: Query, size: int) -> EngineReply:
+        """The reply with at most `size` documents; EngineError if the request fails."""
+        ...
+
+    def close(self) -> None:
+        """Closes the connection."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class EngineStage:
+    """A stage that asks a search engine outside rankproof; a kind of engine implements `connect` and nothing else.
+
+    Rankings follow the order of the reply. Settings that do not change a reply are not part of the identity.
+    """
+
+    depth: Depth = 100
+    retries: Annotated[int, Option("how many times a failed request is sent again", least=0)] = field(
+        default=2, metadata=NOT_IN_IDENTITY
+    )
+    timeout: Annotated[float, Option("seconds to wait for a reply", least=0.001)] = field(default=30.0, metadata=NOT_IN_IDENTITY)
+    rate: Annotated[float | None, Option("the most requests a second (default: no limit)", least=0.001)] = field(
+        default=None, metadata=NOT_IN_IDENTITY
+    )
+    concurrency: Annotated[int, Option("how many requests may run at once", least=1)] = field(default=1, metadata=NOT_IN_IDENTITY)
+
+    def __post_init__(self) -> None:
+        check(self)
+
+    @abstractmethod
+    def connect(self, context: BuildContext) -> EngineConnection:
+        """Opens the connection, before the first query without a recorded reply; EngineError if the server cannot be reached."""
+
+    def inputs(self) -> tuple[Stage, ...]:
+        """None: it has its own index."""
+        return ()
+
+    def client(self, context: BuildContext) -> EngineClient:
+        """The client, one for each stage and session."""
+        return context.session.memoised(("engine", self), lambda: EngineClient(self, context))
+
+    def build(self, context: BuildContext) -> EngineSearcher:
+        """Builds the searcher; nothing is sent before the first query."""
+        return EngineSearcher(self, self.client(context))
+
+
+class EngineClient:
+    """Asks one engine through its recorded replies; safe for several threads.
+
+    A reply is recorded on disk before the next request. A failure is kept for this run only, so the next run asks again.
+    """
+
+    def __init__(self, stage: EngineStage, context: BuildContext) -> None:
+        self.stage, self.corpus = stage, context.corpus
+        self._context, self._session = context, context.session
+        key = identity_key("engine", format_versions.RESPONSE_CACHE, stage)
+        self._replies = self._session.replies(key, EngineReply)
+        self._policy = replace(self._session.retry_policy, max_requests=stage.retries + 1)
+        self._engine: EngineConnection | None = None
+        self._connecting, self._lock = threading.Lock(), threading.Lock()
+        self._slots = threading.BoundedSemaphore(stage.concurrency)
+        self._failures: dict[str, EngineError] = {}
+        self._fresh: set[str] = set()
+        self._failed_in_row, self._next_start = 0, 0.0
+
+    def find(self, query: Query, turn: int = 0) -> EngineReply | EngineError | None:
+        """The recorded reply or the failure of this run, None if the query is still to be asked."""
+        key = _reply_key(query, turn)
+        if self._context.engines.ask_again and key not in self._fresh:
+            return self._failures.get(key)
+        return self._failures.get(key) or self._replies.find(key)
+
+    def ask(self, query: Query, turn: int = 0) -> EngineReply | EngineError:
+        """The recorded reply, or that of a new request; a failure is returned, not raised."""
+        with self._slots:
+            found = self.find(query, turn)
+            return self._record(query, turn) if found is None else found
+
+    def was_sent(self, query: Query, turn: int = 0) -> bool:
+        """Whether the reply was requested in this run."""
+        return _reply_key(query, turn) in self._fresh
+
+    def close(self) -> None:
+        """Closes the connection; a later request opens it again."""
+        with self._connecting:
+            engine, self._engine = self._engine, None
+        if engine is not None:
+            engine.close()
+
+    def _record(self, query: Query, turn: int) -> EngineReply | EngineError:
+        key = _reply_key(query, turn)
+        try:
+            reply = self._reply(query)
+        except EngineError as failure:
+            self._failures[key] = failure
+            return failure
+        self._replies.put(key, reply)
+        self._fresh.add(key)
+        return reply
+
+    def _reply(self, query: Query) -> EngineReply:
+        """The reply after at most `retries` further requests."""
+        if self._failed_in_row >= MAX_CONSECUTIVE_FAILURES:
+            raise EngineError(f"not asked, because {MAX_CONSECUTIVE_FAILURES} queries in a row failed", sent=False)
+        requests = 0
+        while True:
+            requests += 1
+            try:
+                reply = self._send(query)
+            except EngineError as failure:
+                pause = self._policy.pause(failure, requests)
+                if pause is None:
+                    failure.requests = requests
+                    self._count_failure(failed=True)
+                    raise
+                self._session.pause(pause)
+            else:
+                self._count_failure(failed=False)
+                return replace(reply, requests=requests)
+
+    def _send(self, query: Query) -> EngineReply:
+        self._session.check()
+        self._keep_rate()
+        self._session.meter.reserve(_ONE_CALL)
+        try:
+            engine = self._connection()
+            asked, start = datetime.now(UTC).isoformat(timespec="seconds"), time.perf_counter()
+            reply = engine.ask(query, self.stage.depth)
+            seconds = reply.seconds or time.perf_counter() - start - reply.embed_seconds
+        finally:
+            self._session.meter.settle(_ONE_CALL, _ONE_CALL)
+        return checked_reply(replace(reply, seconds=seconds, asked=asked), self.stage.depth, self.corpus)
+
+    def _connection(self) -> EngineConnection:
+        with self._connecting:
+            if self._engine is None:
+                self._engine = self.stage.connect(self._context)
+                self._session.on_close(self.close)
+            return self._engine
+
+    def _keep_rate(self) -> None:
+        """Waits until the rate allows another request."""
+        if self.stage.rate is None:
+            return
+        with self._lock:
+            start = max(self._next_start, time.monotonic())
+            self._next_start = start + 1 / self.stage.rate
+        if (wait := start - time.monotonic()) > 0:
+            self._session.pause(wait)
+
+    def _count_failure(self, *, failed: bool) -> None:
+        with self._lock:
+            self._failed_in_row = self._failed_in_row + 1 if failed else 0
+
+
+def _reply_key(query: Query, turn: int) -> str:
+    return identity_key(query.id, query.text, turn)
+
+
+def checked_reply(reply: EngineReply, size: int, corpus: Corpus) -> EngineReply:
+    """The reply with each document once and at most `size` of them, and with notes on what was left out."""
+    try:
+        ids = [checked_id(doc, "document") for doc in reply.docs]
+    except InputError as error:
+        raise EngineError(f"the reply has an invalid document id: {error.what}") from None
+    rows = list({doc: at for at, doc in reversed(list(enumerate(ids)))}.values())
+    rows.sort()
+    notes = list(reply.notes)
+    if len(rows) < len(ids):
+        notes.append(f"{pluralise(len(ids) - len(rows), 'repeated document')} left out")
+    if len(rows) > size:
+        notes.append(f"{len(rows)} documents where {size} were requested: the first {size} count")
+        rows = rows[:size]
+    scores = reply.scores
+    if scores is not None and (len(scores) != len(ids) or not all(map(math.isfinite, scores))):
+        notes.append("the engine's scores are left out: there is not one finite number for each document")
+        scores = None
+    docs = tuple(ids[at] for at in rows)
+    return replace(
+        reply,
+        docs=docs,
+        scores=None if scores is None else tuple(float(scores[at]) for at in rows),
+        texts={doc: text[:_TEXT_LENGTH] for doc, text in reply.texts.items() if doc in docs and doc not in corpus},
+        server_ms=None if reply.server_ms is None else min(max(reply.server_ms, 0.0), reply.seconds * 1000),
+        notes=tuple(notes),
+    )
+
+
+class EngineSearcher:
+    """The rankings of an engine, in the order of its replies; a failed query has an empty ranking."""
+
+    def __init__(self, stage: EngineStage, client: EngineClient) -> None:
+        self._stage, self.client = stage, client
+
+    def search(self, query: Query, inputs: Sequence[Ranking], timer: QueryTimer) -> Ranking:
+        """The documents in the order of the reply; their scores are the depth, one less for each rank."""
+        reply = self.client.ask(query)
+        timer.counts["asked"] += 1
+        timer.counts["calls"] += reply.requests
+        if isinstance(reply, EngineError):
+            timer.counts["failed"] += 1
+            timer.counts["refused"] += int(reply.sent and not reply.retryable)
+            return [], np.zeros(0)
+        server_ms = reply.seconds * 1000 if reply.server_ms is None else reply.server_ms
+        timer.milliseconds["embed"] += reply.embed_seconds * 1000
+        timer.milliseconds["search"] += server_ms
+        timer.milliseconds["network"] += reply.seconds * 1000 - server_ms
+        return list(reply.docs), np.arange(self._stage.depth, self._stage.depth - len(reply.docs), -1, dtype=np.float64)
+
+    def cost(self) -> Cost:
+        """No cost: the engine has its own index."""
+        return Cost()
+
+    def facts(self) -> Mapping[str, Any]:
+        """The settings that do not change a reply."""
+        stage = self._stage
+        return {"retries": stage.retries, "timeout": stage.timeout, "rate": stage.rate, "concurrency": stage.concurrency}
+
+    def notes(self) -> Sequence[str]:
+        """None: the notes on all replies are made with the output."""
+        return ()
+
+    def close(self) -> None:
+        """Closes the connection."""
+        with suppress(RankproofError):
+            self.client.close()

@@ -1,0 +1,237 @@
+"""A search function of one's own as a stage: called with each query, timed, its failures counted."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import inspect
+import os
+import threading
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from numbers import Real
+from types import CodeType, FunctionType, MethodType
+from typing import Annotated, Any
+
+from rankproof._data.dataset import Query
+from rankproof._data.identity import NOT_IN_IDENTITY, identity, kind_name
+from rankproof._io.import_object import import_object
+from rankproof._registry import Option
+from rankproof.errors import UsageError, for_message, type_phrase
+from rankproof.stages._base import BuildContext
+from rankproof.stages._engines.base import EngineError, EngineReply, EngineStage
+
+SearchFunction = Callable[..., Any]
+"""Takes the text of a query and returns ids, pairs of id and score, or a dictionary of id and score; it may be async."""
+
+_RETURN = "return ids, (id, score) pairs, or a dictionary of id and score"
+
+
+@dataclass(frozen=True)
+class Function(EngineStage):
+    """Asks a function: `Function(search)`, where `search(text)` returns ids, (id, score) pairs or {id: score}; it may be async.
+
+    A function with a parameter `size` also gets the depth, and one whose first parameter is annotated with Query gets the query
+    instead of its text. Ids and pairs rank in their order, a dictionary ranks by score. Replies are recorded by the name and the
+    code of the function; change `version` if something else changes them.
+    """
+
+    function: Annotated[SearchFunction | str, Option("the function, as module:name", typed=str, role="function")] = field(
+        metadata=NOT_IN_IDENTITY
+    )
+    version: Annotated[str, Option("any text; another one makes recorded replies invalid")] = ""
+    retries: Annotated[int, Option("how many times a failed call is repeated", least=0)] = field(
+        default=0, metadata=NOT_IN_IDENTITY, kw_only=True
+    )
+    timeout: Annotated[float, Option("seconds to wait for an async function", least=0.001)] = field(
+        default=30.0, metadata=NOT_IN_IDENTITY, kw_only=True
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "_search", _loaded(self.function))
+
+    @property
+    def search(self) -> SearchFunction:
+        """The function."""
+        found: SearchFunction = vars(self)["_search"]
+        return found
+
+    def revision(self) -> str:
+        """The name and a digest of the code."""
+        return f"{_name(self.search)} {_code_digest(self.search, ignore_values=bool(self.version))}"
+
+    def connect(self, context: BuildContext) -> FunctionEngine:
+        """The function, ready to be called."""
+        return FunctionEngine(self.search, self.timeout)
+
+
+def _loaded(function: Any) -> SearchFunction:
+    """The function, imported if it is given as `module:name`."""
+    found = function
+    if isinstance(function, str):
+        module, mark, name = function.partition(":")
+        if not module or not mark or not name:
+            raise UsageError(f"function is {for_message(repr(function))}", fix='write module:name, such as "shop.search:search"')
+        found = import_object(function, os.getcwd())
+        if found is None:
+            raise UsageError(f"{for_message(function)}: {for_message(module)} has no {for_message(name)}", fix="correct the name")
+    if not callable(found) or isinstance(found, type):
+        what = f"function is {type_phrase(found)}" if not isinstance(found, type) else f"function is the class {found.__name__}"
+        raise UsageError(what, fix=f"pass a function of the query text; let it {_RETURN}")
+    return found  # type: ignore[no-any-return]
+
+
+def _name(function: SearchFunction) -> str:
+    named = getattr(function, "__qualname__", None)
+    return kind_name(type(function)) if named is None else f"{function.__module__}:{named}"
+
+
+class FunctionEngine:
+    """Calls the function; an async one runs in an event loop of its own."""
+
+    def __init__(self, function: SearchFunction, timeout: float) -> None:
+        self._function, self._timeout = function, timeout
+        self._takes_query, self._size = _parameters(function)
+        self._lock = threading.Lock()
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    def ask(self, query: Query, size: int) -> EngineReply:
+        """The documents that the function returns; any exception of it is a failed request."""
+        try:
+            found = self._function(query if self._takes_query else query.text, **({self._size: size} if self._size else {}))
+            if inspect.isawaitable(found):
+                found = self._awaited(found)
+            return _reply(found)
+        except EngineError:
+            raise
+        except Exception as error:
+            text = for_message(" ".join(str(error).split()))
+            raise EngineError(f"{type(error).__name__}{f': {text}' if text else ''}", retryable=True) from error
+
+    def close(self) -> None:
+        """Ends the event loop."""
+        with self._lock:
+            loop, self._loop = self._loop, None
+        if loop is not None:
+            loop.call_soon_threadsafe(loop.stop)
+
+    def _awaited(self, awaitable: Awaitable[Any]) -> Any:
+        async def wait() -> Any:
+            return await asyncio.wait_for(awaitable, self._timeout)
+
+        try:
+            return asyncio.run_coroutine_threadsafe(wait(), self._running_loop()).result()
+        except TimeoutError:
+            raise EngineError(f"no reply within {self._timeout:g} s", retryable=True) from None
+
+    def _running_loop(self) -> asyncio.AbstractEventLoop:
+        """The loop, in a thread of its own, so that it also works where another loop runs, as in a notebook."""
+        with self._lock:
+            if self._loop is None:
+                self._loop = asyncio.new_event_loop()
+                threading.Thread(target=self._loop.run_forever, daemon=True).start()
+            return self._loop
+
+
+def _parameters(function: SearchFunction) -> tuple[bool, str]:
+    """Whether the first parameter takes a Query, and the name of the parameter for the size, "" without one."""
+    try:
+        parameters = list(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):
+        return False, ""
+    annotation = parameters[0].annotation if parameters else None
+    takes_query = annotation is Query or (isinstance(annotation, str) and annotation.rpartition(".")[2] == "Query")
+    return takes_query, "size" if any(one.name == "size" for one in parameters[1:]) else ""
+
+
+def _reply(found: Any) -> EngineReply:
+    if isinstance(found, Mapping):
+        rows = sorted(((doc, _number(score)) for doc, score in found.items()), key=lambda row: -row[1])
+        return EngineReply(tuple(_id(doc) for doc, _ in rows), tuple(score for _, score in rows))
+    if isinstance(found, str | bytes) or not isinstance(found, Iterable):
+        raise EngineError(f"it returned {type_phrase(found)}; {_RETURN}")
+    items = list(found)
+    if items and all(isinstance(item, list | tuple) and len(item) == 2 for item in items):
+        return EngineReply(tuple(_id(doc) for doc, _ in items), tuple(_number(score) for _, score in items))
+    return EngineReply(tuple(map(_id, items)))
+
+
+def _id(value: Any) -> str:
+    """The id as text; whole numbers are written in digits."""
+    plain = value.item() if hasattr(value, "item") else value
+    if isinstance(plain, bool) or not isinstance(plain, str | int):
+        raise EngineError(f"it returned {type_phrase(plain)} as a document; {_RETURN}")
+    return str(plain)
+
+
+def _number(value: Any) -> float:
+    plain = value.item() if hasattr(value, "item") else value
+    if isinstance(plain, bool) or not isinstance(plain, Real):
+        raise EngineError(f"it returned {type_phrase(plain)} as a score; {_RETURN}")
+    return float(plain)
+
+
+def _code_digest(function: SearchFunction, *, ignore_values: bool) -> str:
+    """A digest of the code of the function and of functions of its package that it calls.
+
+    A function that holds other values than text and numbers has another digest in each process, unless these are ignored.
+    """
+    digest = hashlib.sha256()
+    for part in _code_parts(function, set(), ignore_values):
+        digest.update(part.encode(errors="backslashreplace") + b"\0")
+    return digest.hexdigest()[:16]
+
+
+def _code_parts(value: Any, seen: set[int], ignore_values: bool) -> Iterator[str]:
+    if id(value) in seen:
+        return
+    seen.add(id(value))
+    if isinstance(value, MethodType):
+        yield from _code_parts(value.__func__, seen, ignore_values)
+        yield _held(value.__self__, ignore_values)
+    elif isinstance(value, FunctionType):
+        yield value.__qualname__
+        yield from _constants(value.__code__)
+        cells = [cell.cell_contents for cell in value.__closure__ or () if not _is_empty(cell)]
+        for held in (*(value.__defaults__ or ()), *(value.__kwdefaults__ or {}).values(), *cells):
+            yield from _code_parts(held, seen, ignore_values) if isinstance(held, FunctionType) else [_held(held, ignore_values)]
+        yield from _called(value, seen, ignore_values)
+    else:
+        yield _held(value, ignore_values)
+
+
+def _called(function: FunctionType, seen: set[int], ignore_values: bool) -> Iterator[str]:
+    """The code of the global functions of the same package that the function names, and its global texts and numbers."""
+    package = function.__module__.partition(".")[0]
+    for name in function.__code__.co_names:
+        value = function.__globals__.get(name)
+        if isinstance(value, FunctionType) and value.__module__.partition(".")[0] == package:
+            yield from _code_parts(value, seen, ignore_values)
+        elif isinstance(value, str | int | float):
+            yield f"{name}={value!r}"
+
+
+def _constants(code: CodeType) -> Iterator[str]:
+    yield code.co_code.hex()
+    yield repr(code.co_names)
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _constants(constant)
+        else:
+            yield repr(sorted(constant, key=repr) if isinstance(constant, frozenset) else constant)
+
+
+def _is_empty(cell: Any) -> bool:
+    try:
+        return cell.cell_contents is cell
+    except ValueError:
+        return True
+
+
+def _held(value: Any, ignore_values: bool) -> str:
+    """A value that the function holds, as text."""
+    try:
+        return repr(identity(value))
+    except UsageError:
+        return "" if ignore_values else f"{os.getpid()}:{id(value)}"
