@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import Annotated, Any, Protocol, Self
+from typing import Annotated, Any, ClassVar, Protocol, Self
 
 import numpy as np
 
@@ -101,6 +101,7 @@ class EngineStage:
         default=None, metadata=NOT_IN_IDENTITY
     )
     concurrency: Annotated[int, Option("how many requests may run at once", least=1)] = field(default=1, metadata=NOT_IN_IDENTITY)
+    needs_documents: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         check(self)
