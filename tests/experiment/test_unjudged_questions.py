@@ -12,8 +12,9 @@ from rankproof._cli.main import main
 from rankproof._experiment.config_read import read_experiment
 from rankproof._experiment.estimate import estimate_cost
 from rankproof._experiment.experiment import Experiment
+from rankproof._experiment.judgements import load_dataset
 from rankproof._experiment.queries import select_queries
-from rankproof._experiment.run import RunOptions, load_dataset, run_experiment
+from rankproof._experiment.run import RunOptions, run_experiment
 from rankproof._results.experiment_result import ExperimentResult
 from rankproof._results.folder import load_results, save_results
 from rankproof.errors import InputError
@@ -83,7 +84,8 @@ def test_without_answering_systems_only_judged_queries_are_run(folder: Path) -> 
 def test_a_limit_samples_both_kinds_and_at_least_one_judged_query(folder: Path) -> None:
     def drawn(limit: int) -> tuple[int, int]:
         experiment = Experiment({"says": ExtractAnswer(BM25())}, folder, limit=limit)
-        found = select_queries(experiment, load_dataset(experiment))
+        dataset = load_dataset(experiment)
+        found = select_queries(experiment, dataset, dataset)
         return len(found.judged), len(found.unjudged)
 
     assert [drawn(limit) for limit in (1, 2, 3, 4, 9)] == [(1, 0), (1, 1), (2, 1), (2, 2), (2, 2)]

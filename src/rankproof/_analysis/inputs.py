@@ -153,8 +153,11 @@ def usual_measures(inputs: AnalysisInput) -> list[str]:
     return evaluated
 
 
-def input_from_results(results: ExperimentResult) -> AnalysisInput:
-    """An input from the results of an experiment."""
+def input_from_results(results: ExperimentResult, *, needs_judgements: bool = True) -> AnalysisInput:
+    """An input from the results of an experiment; results without judgements are refused if the analysis needs them."""
+    if needs_judgements and not results.is_judged:
+        fix = "grade the rankings: `rankproof judge RESULTS --model NAME`, or `rankproof serve RESULTS --judge` in the browser"
+        raise UsageError(f"the results of {for_message(results.name)} have no judgements", fix=fix)
     return AnalysisInput(
         name=results.name,
         fingerprint=results.fingerprint,

@@ -111,6 +111,15 @@ def best_first_order(docs: Sequence[str], keys: FloatArray) -> IntArray:
     return by_id[np.argsort(-keys[by_id], kind="stable")]
 
 
+def ranked_documents(run: Run) -> dict[str, list[str]]:
+    """The documents of each query, best first."""
+    found = {}
+    for query, start, end in zip(run.queries, run.offsets[:-1].tolist(), run.offsets[1:].tolist(), strict=True):
+        docs = run.docs[start:end]
+        found[query] = [docs[at] for at in best_first_order(docs, run.scores[start:end]).tolist()]
+    return found
+
+
 def order_key(row: RunRow, read_options: ReadOptions) -> float:
     """The key of a row; the highest comes first."""
     if read_options.order == "rank":

@@ -245,6 +245,15 @@ HUMAN_JUDGE = "people"
 """The label of judgements by people, in files in which other judgements have one."""
 
 
+HUMAN_PREFIX = "human:"
+"""The start of the second qrels column of a judgement that a person made in the browser: human:NAME@TIME."""
+
+
+def assessor_of(text: str) -> str:
+    """The name in the second qrels column of a judgement that a person made in the browser, else an empty one."""
+    return text.removeprefix(HUMAN_PREFIX).rpartition("@")[0] if text.startswith(HUMAN_PREFIX) else ""
+
+
 def label_of(text: str) -> str:
     """The text if it is the label of a machine judge, else an empty one."""
     return text if text.startswith(JUDGE_PREFIXES) and text not in JUDGE_PREFIXES else ""

@@ -107,9 +107,9 @@ class CollapsedCorpus:
         """The ranking of chunks as a ranking of values."""
         return collapse_ranking(ranking, self.values.__getitem__, pool=self.pool)
 
-    def fingerprint(self) -> str:
-        """The fingerprint of the collapsed dataset; it does not depend on the pool."""
-        return identity_key(self.dataset.fingerprint(), "collapse", self.field)
+    def fingerprint(self, own: Dataset) -> str:
+        """The fingerprint of the collapsed dataset, which is `own` without the judgements of further files."""
+        return identity_key(own.fingerprint(), "collapse", self.field)
 
     @property
     def rule(self) -> str:

@@ -168,6 +168,8 @@ def read_experiment(path: str | os.PathLike[str]) -> Experiment:
     }
     if "dataset" in top:
         settings["dataset"] = _dataset_path(toml_file, top["dataset"])
+    if "qrels" in top:
+        settings["qrels"] = _qrels_paths(toml_file, top["qrels"])
     if "measures" in top:
         settings["measures"] = _parse_measures(builder, top["measures"])
     experiment: Experiment = builder.checked((), lambda: Experiment(**settings), TOP)
@@ -229,6 +231,23 @@ def _dataset_path(toml_file: TomlFile, name: str) -> str:
         fix = 'specify a folder (relative to this file), or "sample" for the built-in dataset'
         raise toml_file.error(("dataset",), f"dataset not found: {name}", fix)
     return path
+
+
+def _qrels_paths(toml_file: TomlFile, given: str | list[str]) -> list[str]:
+    """The absolute paths of the files of judgements."""
+    paths = []
+    for name in [given] if isinstance(given, str) else given:
+        if name.startswith(PYTHON_PREFIX):
+            raise toml_file.error(
+                ("qrels",), "these judgements were made in Python and have no path", "specify a file of judgements"
+            )
+        path = absolute_path(name, toml_file.folder)
+        if not name or "\0" in name or not os.path.isfile(path):
+            raise toml_file.error(
+                ("qrels",), f"file of judgements not found: {for_message(name)}", "specify a file, relative to this file"
+            )
+        paths.append(path)
+    return paths
 
 
 def _parse_measures(builder: Builder, names: Any) -> list[Measure]:

@@ -7,10 +7,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from rankproof._data.dataset import Dataset
+from rankproof._data.qrels import Qrels
 from rankproof._experiment.config_parts import absolute_path, part_table
 from rankproof._experiment.config_read import SYSTEMS_KEY
 from rankproof._experiment.config_settings import EVERY, TOP, is_scorer, is_system, is_systems, keys_of, part_kind
-from rankproof._experiment.experiment import Experiment, stage_with_inputs
+from rankproof._experiment.experiment import Experiment, checked_qrels, stage_with_inputs
 from rankproof._formats.read import SAMPLE, is_irds_name
 from rankproof._io.open import StrPath, path_text
 from rankproof._io.toml_file import toml_key, toml_value
@@ -26,6 +27,7 @@ _FILE_COMMENT = """\
 """
 _EXAMPLE_VALUES: Mapping[str, Any] = {
     "grade_map": {"E": 3, "S": 2, "C": 1, "I": 0},
+    "qrels": "results.model.qrels",
     "measures": ["nDCG@10", "RR@10", "R@100"],
     "limit": 50,
     "collapse": "url",
@@ -50,7 +52,8 @@ def top_table(experiment: Experiment) -> dict[str, Any]:
     values = {key: getattr(experiment, setting.field) for key, setting in TOP.items()}
     measures = None if experiment.measures is None else [str(measure) for measure in experiment.measures]
     primary = None if experiment.primary is None else str(experiment.primary)
-    return values | {"dataset": _dataset_name(experiment.dataset), "measures": measures, "primary": primary}
+    named = {"dataset": _dataset_name(experiment.dataset), "qrels": _qrels_names(experiment)}
+    return values | named | {"measures": measures, "primary": primary}
 
 
 def system_tables(systems: Mapping[str, Stage], costs: Mapping[str, float] | None = None) -> dict[str, TomlTable]:
@@ -125,6 +128,14 @@ def _dataset_name(dataset: Dataset | StrPath) -> str:
         return f"{PYTHON_PREFIX}{dataset.name}"
     path = path_text(dataset)
     return path if path == SAMPLE or is_irds_name(path) else absolute_path(path, "")
+
+
+def _qrels_names(experiment: Experiment) -> list[str] | None:
+    """The absolute paths of the files of judgements, None without any."""
+    given = checked_qrels(experiment.qrels)
+    if given is None:
+        return None
+    return [f"{PYTHON_PREFIX}{one.source}" if isinstance(one, Qrels) else absolute_path(one, "") for one in given]
 
 
 def experiment_toml(experiment: Experiment) -> str:

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from rankproof._experiment.cache import MemoryBlockCache
 from rankproof._experiment.checks import check_documents, check_fields_exist
 from rankproof._experiment.experiment import Experiment
+from rankproof._experiment.judgements import load_judged_dataset
 from rankproof._experiment.queries import select_queries
-from rankproof._experiment.run import load_dataset
 from rankproof._llm.budget import Budget, Estimate
 from rankproof._llm.session import LLMSession
 from rankproof.models._chat.base import ChatModel, chat_name
@@ -40,10 +40,11 @@ class CostEstimate:
 
 def estimate_cost(experiment: Experiment) -> CostEstimate:
     """The calls of each system without retries; cached replies will cost less."""
-    dataset = load_dataset(experiment).require("judgements")
+    loaded = load_judged_dataset(experiment)
+    dataset = loaded.dataset
     check_documents(experiment.systems, dataset)
     check_fields_exist(experiment.systems, dataset.corpus)
-    queries = select_queries(experiment, dataset).queries(dataset)
+    queries = select_queries(experiment, dataset, loaded.own).queries(dataset)
     with LLMSession(budget=Budget(calls=0)) as session, MemoryBlockCache(lambda label, done, total: None) as block_cache:
         context = BuildContext(dataset.corpus, dataset.corpus.fingerprint(), block_cache, session=session)
         found: dict[str, _ModelRequests] = {}

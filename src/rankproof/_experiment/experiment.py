@@ -9,6 +9,7 @@ from typing import Annotated, Any, cast, get_args
 
 from rankproof._data.dataset import Dataset
 from rankproof._data.grades import checked_grade_map
+from rankproof._data.qrels import Qrels
 from rankproof._data.row_errors import OnConflict
 from rankproof._data.table import Column, Table
 from rankproof._data.text import clip_text, pluralise
@@ -156,11 +157,12 @@ def _is_hashable(value: Any) -> bool:
 class Experiment(Viewed):
     """Named systems to run on one dataset.
 
-    `dataset` is a Dataset, the path of one, or "sample"; `measures` are values or names, None means the default set. `limit`
-    samples that many of the judged queries with `seed`. If the documents are chunks, `collapse` names their field with the
-    document, such as a URL, and rankings and judgements are collapsed to its values; `pool` is how many chunks of a ranking
-    are collapsed. `primary` is the measure that decides, `margin` how far below the best a system may be, `baseline` the system
-    that others are compared with, and `costs` a number for each system, in any unit, in place of its latency.
+    `dataset` is a Dataset, the path of one, or "sample"; `qrels` are further judgements, files or Qrels. `measures` are
+    values or names, None means the default set. `limit` samples that many of the judged queries with `seed`. If the documents
+    are chunks, `collapse` names their field with the document, such as a URL, and rankings and judgements are collapsed to
+    its values; `pool` is how many chunks of a ranking are collapsed. `primary` is the measure that decides, `margin` how far
+    below the best a system may be, `baseline` the system that others are compared with, and `costs` a number for each system,
+    in any unit, in place of its latency.
     """
 
     systems: Mapping[str, Stage]
@@ -176,6 +178,13 @@ class Experiment(Viewed):
     on_conflict: Annotated[
         OnConflict, Option("the grade of a pair that is judged twice with two grades: error, max, min, first or last")
     ] = "error"
+    qrels: Annotated[
+        Qrels | str | os.PathLike[str] | Sequence[Qrels | str | os.PathLike[str]] | None,
+        Option(
+            "files with further judgements, such as those of `rankproof judge`; relative to this file (default: none)",
+            typed=str | tuple[str, ...],
+        ),
+    ] = None
     name: Annotated[str, Option("the name of the experiment (default: the file's name)")] = "experiment"
     measures: Annotated[
         Sequence[Measure | str] | None,
@@ -207,6 +216,7 @@ class Experiment(Viewed):
     def __post_init__(self) -> None:
         object.__setattr__(self, "systems", Systems(self.systems))
         object.__setattr__(self, "dataset", _check_dataset(self.dataset))
+        object.__setattr__(self, "qrels", checked_qrels(self.qrels))
         measures = None if self.measures is None else tuple(parse_measures(self.measures))
         object.__setattr__(self, "measures", measures)
         check_lost_answers(self.systems, measures)
@@ -259,6 +269,20 @@ def _check_dataset(dataset: Dataset | str | os.PathLike[str]) -> Dataset | str:
     return path
 
 
+def checked_qrels(given: Any) -> tuple[Qrels | str, ...] | None:
+    """The files and Qrels as a tuple, None without any."""
+    if given is None:
+        return None
+    each = [given] if isinstance(given, Qrels | str | os.PathLike) else list(given)
+    found = tuple(os.fspath(one) if isinstance(one, os.PathLike) else one for one in each)
+    for one in found:
+        if not isinstance(one, Qrels | str) or one == "":
+            raise UsageError(
+                f"qrels is {type_phrase(one)}", fix="give the path of a file of judgements, Qrels, or a list of them"
+            )
+    return found or None
+
+
 def default_systems(*, wordllama: bool | None = None, minilm: bool | None = None) -> dict[str, Stage]:
     """The default systems whose models are in the cache; `wordllama` and `minilm` (True or False) override this for one model."""
     bm25 = BM25()
@@ -304,18 +328,18 @@ def stage_with_inputs(stage: Stage) -> tuple[Stage, ...]:
 
 
 def baselines_of(systems: Mapping[str, Stage], result: Result) -> dict[str, str | None]:
-    """The baseline of each system: the best of its inputs; for a system without inputs, the previous system.
+    """The baseline of each system: the best of its inputs, or unmeasured the first; without inputs, the previous system.
 
     A system whose inputs are all hidden has no baseline: the previous system is not part of it.
     """
     names = {stage: name for name, stage in reversed(list(systems.items()))}
-    first = {system.name: next(iter(system.measures.values())) for system in result.systems}
+    first = {system.name: one for system in result.systems for one in [*system.measures.values()][:1]}
     quality = {name: -one.value if one.measure.higher_is_better is False else one.value for name, one in first.items()}
     baseline: dict[str, str | None] = {}
     previous = None
     for name, stage in systems.items():
         inputs = stage.inputs()
         parts = [names[part] for part in inputs if part in names]
-        baseline[name] = max(parts, key=quality.__getitem__, default=None) if inputs else previous
+        baseline[name] = max(parts, key=lambda part: quality.get(part, 0.0), default=None) if inputs else previous
         previous = name
     return baseline

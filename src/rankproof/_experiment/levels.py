@@ -209,12 +209,16 @@ class Levels:
 def evaluate_levels(
     experiment: Experiment,
     dataset: Dataset,
+    own: Dataset,
     collapse: CollapsedCorpus | None,
     stage_runs: Mapping[str, StageRun],
     runner: StageRunner,
     selected: Sequence[str],
 ) -> Levels:
-    """The rankings of the systems, collapsed if the experiment says so, and their values."""
+    """The rankings of the systems, collapsed if the experiment says so, and their values; none without judgements.
+
+    `own` is the dataset without the judgements of further files, which its fingerprint does not depend on.
+    """
     ids = [query.id for query in runner.queries]
     chosen = selected if len(selected) < len(dataset.qrels) else None
     read_options = ReadOptions(judged_only=experiment.judged_only)
@@ -224,12 +228,15 @@ def evaluate_levels(
     if collapse:
         runs = {name: _collapse_run(collapse, name, ids, stage_run) for name, stage_run in stage_runs.items()}
     counted = {name: run.restricted_to(judged.qrels) for name, run in runs.items()}
-    result = evaluate_runs(judged.qrels, counted, _measures(experiment, judged.qrels), options)
-    ranks = chunk_rankings(stage_runs, runner, collapse)
+    if not selected:
+        result = Result((), tuple(SystemResult(name, {}, ()) for name in runs))
+    else:
+        result = evaluate_runs(judged.qrels, counted, _measures(experiment, judged.qrels), options)
+    ranks = chunk_rankings(stage_runs, runner, collapse) if selected else {}
     chunks = evaluate_chunks(ranks, dataset, [one.measure for one in result.systems[0].measures.values()], ids, options)
     return Levels(
         dataset=judged,
-        fingerprint=collapse.fingerprint() if collapse else dataset.fingerprint(),
+        fingerprint=collapse.fingerprint(own) if collapse else own.fingerprint(),
         runs=runs,
         result=result,
         chunks=chunks,

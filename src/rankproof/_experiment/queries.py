@@ -16,24 +16,41 @@ from rankproof.stages._chunked import Chunked
 
 @dataclass(frozen=True, slots=True)
 class QuerySelection:
-    """`judged` are judged queries, with or without text; `unjudged` are run for their answers alone."""
+    """`judged` are judged queries, with or without text; `unjudged` are run without being measured.
+
+    `is_own` says that the dataset has judgements of its own; without them every query is run, in the order of the dataset, so
+    that judging more queries changes no ranking.
+    """
 
     judged: tuple[str, ...]
     unjudged: tuple[str, ...] = ()
+    is_own: bool = True
 
     def queries(self, dataset: Dataset) -> list[Query]:
-        """Those that have a text, judged ones first."""
-        return queries_with_text(dataset, (*self.judged, *self.unjudged))
+        """Those that have a text: in the order of the dataset, or of its judgements and then the others."""
+        chosen = (*self.judged, *self.unjudged)
+        if self.is_own:
+            return queries_with_text(dataset, chosen)
+        wanted = set(chosen)
+        return [query for key, query in dataset.queries.items() if key in wanted]
 
     def notes(self) -> Iterator[str]:
         """A note where rankings and answers are measured over different queries."""
-        if count := len(self.unjudged):
+        if count := len(self.unjudged) if self.is_own else 0:
             queries = "1 query has" if count == 1 else f"{count} queries have"
             yield f"{queries} a reference answer and no judgement: only answers are measured on them, not rankings"
 
 
-def select_queries(experiment: Experiment, dataset: Dataset) -> QuerySelection:
-    """All queries, or a sample of `limit` with both kinds in proportion; an invalid reference is refused here."""
+def select_queries(experiment: Experiment, dataset: Dataset, own: Dataset) -> QuerySelection:
+    """All queries, or a sample of `limit` with both kinds in proportion; an invalid reference is refused here.
+
+    `own` is the dataset without the judgements of further files.
+    """
+    if not own.is_judged:
+        _unjudged_with_reference(experiment, dataset)
+        chosen = _sample(tuple(dataset.queries), experiment.limit, experiment.seed)
+        parts = {there: tuple(query for query in chosen if (query in dataset.qrels) is there) for there in (True, False)}
+        return QuerySelection(parts[True], parts[False], is_own=False)
     unjudged = _unjudged_with_reference(experiment, dataset)
     limit, total = experiment.limit, len(dataset.qrels) + len(unjudged)
     if limit is None or limit >= total:

@@ -23,10 +23,10 @@ from rankproof._experiment.checks import check_documents, check_fields_exist, ch
 from rankproof._experiment.collapse import collapse_corpus
 from rankproof._experiment.config_write import experiment_toml
 from rankproof._experiment.experiment import Experiment, baselines_of, system_kind
+from rankproof._experiment.judgements import JUDGEMENTS_KEY, load_judged_dataset
 from rankproof._experiment.levels import Levels, evaluate_levels
 from rankproof._experiment.queries import select_queries
 from rankproof._experiment.runner import StageRun, StageRunner
-from rankproof._importers.registry import read_dataset
 from rankproof._io.open import path_text
 from rankproof._io.paths import cache_home
 from rankproof._llm.budget import Budget
@@ -163,17 +163,18 @@ def run_experiment(experiment: Experiment, options: RunOptions | None = None) ->
     options = options or RunOptions()
     start = time.monotonic()
     toml = experiment_toml(experiment)
-    dataset = load_dataset(experiment).require("judgements")
+    loaded = load_judged_dataset(experiment)
+    dataset = loaded.dataset
     check_documents(experiment.systems, dataset)
     check_fields_exist(experiment.systems, dataset.corpus)
     check_systems_have_prices(experiment.systems, options.budget)
-    selection = select_queries(experiment, dataset)
+    selection = select_queries(experiment, dataset, loaded.own)
     queries = selection.queries(dataset)
     collapse = None if experiment.collapse is None else collapse_corpus(dataset, experiment.collapse, experiment.pool)
     with _open_runner(dataset, queries, options) as runner:
         runner.ask_engines(experiment.systems)
         stage_runs = {name: runner.stage_run(stage, name) for name, stage in experiment.systems.items()}
-        levels = evaluate_levels(experiment, dataset, collapse, stage_runs, runner, selection.judged)
+        levels = evaluate_levels(experiment, dataset, loaded.own, collapse, stage_runs, runner, selection.judged)
         session_notes = runner.context.session.notes()
     system_runs = build_system_runs(experiment.systems, stage_runs, levels, collapse.facts() if collapse else {})
     texts = Queries(queries, source=dataset.queries.source)
@@ -192,8 +193,8 @@ def run_experiment(experiment: Experiment, options: RunOptions | None = None) ->
         titles=title_lengths(levels.dataset, snippets),
         urls=document_urls(levels.dataset, snippets),
         experiment=toml,
-        provenance=_provenance(experiment, levels, options, time.monotonic() - start),
-        notes=(*dataset.notes, *selection.notes(), *levels.notes, *answers.notes, *session_notes),
+        provenance=_provenance(experiment, levels, options, time.monotonic() - start, loaded.facts),
+        notes=(*dataset.notes, *loaded.notes, *selection.notes(), *levels.notes, *answers.notes, *session_notes),
         rel=experiment.rel,
         judged_only=experiment.judged_only,
         decision_settings=experiment.decision_settings,
@@ -215,7 +216,9 @@ def _evaluate_answers(
     return evaluate_answering_systems(system_runs, texts, qrels, measures, rel=experiment.rel, threads=threads, document=document)
 
 
-def _provenance(experiment: Experiment, levels: Levels, options: RunOptions, seconds: float) -> dict[str, Any]:
+def _provenance(
+    experiment: Experiment, levels: Levels, options: RunOptions, seconds: float, judges: Mapping[str, Any]
+) -> dict[str, Any]:
     return {
         **provenance(),
         "seconds": seconds,
@@ -225,6 +228,7 @@ def _provenance(experiment: Experiment, levels: Levels, options: RunOptions, sec
         "limit": experiment.limit,
         "threads": options.threads,
         **levels.facts,
+        **({JUDGEMENTS_KEY: dict(judges)} if judges else {}),
     }
 
 
@@ -232,14 +236,6 @@ def _check_is_experiment(value: object) -> None:
     if not isinstance(value, Experiment):
         fix = "pass an Experiment; rankproof.read_experiment(path) reads one from a TOML file"
         raise UsageError(f"the experiment cannot be {type_phrase(value)}", fix=fix)
-
-
-def load_dataset(experiment: Experiment) -> Dataset:
-    """The dataset of the experiment, read if it is a path."""
-    if isinstance(experiment.dataset, Dataset):
-        return experiment.dataset
-    grades, rule = experiment.grade_map, experiment.on_conflict
-    return read_dataset(experiment.dataset, split=experiment.split, grade_map=grades, on_conflict=rule)
 
 
 @contextmanager

@@ -14,6 +14,7 @@ from rankproof._data.table import CellValue, Column, Table
 from rankproof._data.text import format_value, pluralise
 from rankproof._judge.rubric import QueryDocPair
 from rankproof._statistics.intervals import Interval, resampled_means
+from rankproof._statistics.kappa import kappas
 from rankproof.errors import UsageError, for_message
 
 RESAMPLES = 10_000
@@ -78,15 +79,6 @@ def binarize(rated: Sequence[RatedPair], rel: int, judge_rel: int) -> list[Rated
         RatedPair(each.pair, int(each.human >= rel), None if each.judge is None else int(each.judge >= judge_rel))
         for each in rated
     ]
-
-
-def kappas(cells: FloatArray, grades: Sequence[int], *, weighted: bool) -> FloatArray:
-    """Kappa of each table in a stack of them; NaN where chance agreement is already complete."""
-    values = np.array(grades, dtype=np.float64)
-    apart = (values[:, None] - values[None, :]) ** 2 if weighted else (values[:, None] != values[None, :]).astype(np.float64)
-    chance = cells.sum(axis=-1)[..., :, None] * cells.sum(axis=-2)[..., None, :]
-    seen, expected = (apart * cells).sum(axis=(-2, -1)) * cells.sum(axis=(-2, -1)), (apart * chance).sum(axis=(-2, -1))
-    return np.asarray(1 - np.divide(seen, expected, out=np.full_like(seen, np.nan), where=expected > 0))
 
 
 def kappa(

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from typing import Any
 
 from rankproof._analysis.compare.comparison import Comparison
 from rankproof._analysis.compare.summary import summary_document
+from rankproof._analysis.overlap import overlap_table, rankings_table
+from rankproof._data.table import Table
 from rankproof._data.text import shown_time
 from rankproof._evaluation.notes import JUDGED_ONLY_TEXT
 from rankproof._io.escape import for_markdown
@@ -20,6 +23,7 @@ from rankproof._render.systems_grid import (
     main_measure,
     systems_grid,
 )
+from rankproof._render.table import TABLE_RENDERERS, add_table
 from rankproof._render.terminal_tables import TablePrinter, fits_width
 from rankproof._results.csv_files import summary_csv
 from rankproof._results.experiment_result import ExperimentResult, SystemRun
@@ -41,6 +45,12 @@ def _failed_call_note(system_run: SystemRun) -> str:
     return f"{system_run.name} has failed language model calls: {', '.join(parts)}; see its notes and those of its inputs."
 
 
+def unjudged_tables(results: ExperimentResult) -> list[Table]:
+    """What is known of rankings without judgements: their times and lengths, and their overlap."""
+    overlap = overlap_table(results)
+    return [rankings_table(results), *([overlap] if overlap else [])]
+
+
 _UNTESTED_NOTE = "These are differences of means; `rankproof compare` tests their significance."
 
 
@@ -50,7 +60,11 @@ def render_run(results: ExperimentResult, comparison: Comparison | None, options
     for line in wrapped(_headline(results), options.width):
         printer.line(line, style="bold")
     printer.line()
-    if comparison is None:
+    if not results.is_judged:
+        for table in unjudged_tables(results):
+            printer.line(f"{table.title}:")
+            add_table(table, printer)
+    elif comparison is None:
         printer.summary(systems_grid(results, lambda grid: fits_width(grid, options)))
     else:
         add_comparison(comparison, printer, options)
@@ -162,9 +176,14 @@ def _headline(results: ExperimentResult) -> str:
 
 
 def run_json(results: ExperimentResult, comparison: Comparison | None, options: RenderOptions) -> str:
-    """The content of `result.json` without per-query values, and that of `summary.json` as `summary`."""
-    summary = {} if comparison is None else {"summary": summary_document(results, comparison)}
-    return document_text({**results_document(results, per_query=False), **summary})
+    """The content of `result.json` without per-query values, and that of `summary.json` as `summary`.
+
+    Without judgements, `rankings` and `overlap` have the tables of the rankings.
+    """
+    more: dict[str, Any] = {} if comparison is None else {"summary": summary_document(results, comparison)}
+    if not results.is_judged:
+        more = {table.name: table.records() for table in unjudged_tables(results)}
+    return document_text({**results_document(results, per_query=False), **more})
 
 
 def run_csv(results: ExperimentResult, comparison: Comparison | None, options: RenderOptions) -> str:
@@ -180,6 +199,8 @@ def run_markdown(results: ExperimentResult, comparison: Comparison | None, optio
 
 def systems_markdown(results: ExperimentResult, options: RenderOptions) -> str:
     """A table of all systems with every column, the best of each measure in bold, followed by the sentences."""
+    if not results.is_judged:
+        return TABLE_RENDERERS["markdown"](unjudged_tables(results), options)
     sentences = "".join(
         f"\n{for_markdown(sentence)}\n"
         for sentence in (*approximate_search_notes(results), *system_sentences(results), *failed_call_notes(results))

@@ -7,13 +7,12 @@ import math
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
 from rankproof._analysis.inputs import input_from_results
 from rankproof._analysis.query_groups import by_length
 from rankproof._data.answers import ANSWER_FIELDS, ANSWERABLE_FIELD, URL_FIELDS, Answer, References, references_from_queries
-from rankproof._data.ordering import best_first_order
+from rankproof._data.ordering import ranked_documents
 from rankproof._data.run import Run
 from rankproof._evaluation.result import MeasureResult, Result
 from rankproof._results.experiment_result import ExperimentResult, SystemRun
@@ -214,11 +213,7 @@ def _ranks(docs: tuple[str, ...], wanted: set[str]) -> dict[str, int]:
 
 def _ranked_documents(results: ExperimentResult, run: Run) -> list[tuple[str, ...]]:
     """The measured documents of the run for each query, best first; empty for a query that the run lacks."""
-    found = {}
-    for query, (start, end) in zip(run.queries, pairwise(run.offsets.tolist()), strict=True):
-        docs = run.docs[start:end]
-        ranked = [docs[at] for at in best_first_order(docs, run.scores[start:end]).tolist()]
-        found[query] = tuple(results.measured_docs(query, ranked))
+    found = {query: tuple(results.measured_docs(query, docs)) for query, docs in ranked_documents(run).items()}
     return [found.get(query, ()) for query in results.queries]
 
 

@@ -18,7 +18,7 @@ from rankproof._io.escape import json_block
 from rankproof._report.context import ReportContext
 from rankproof._report.elements import Section
 from rankproof._report.explorer import explorer_blocks
-from rankproof._report.sections import FOLDED_SECTIONS, OPEN_SECTIONS
+from rankproof._report.sections import FOLDED_SECTIONS, OPEN_SECTIONS, UNJUDGED_FOLDED, UNJUDGED_SECTIONS
 from rankproof._results.experiment_result import ExperimentResult
 from rankproof.errors import escape_invisible
 
@@ -130,17 +130,18 @@ def render_report(results: ExperimentResult, links: Sequence[tuple[str, str]] = 
     `links` are pairs of address and text, shown beside the name rankproof.
     """
     context = ReportContext(results)
+    opened, folded = (OPEN_SECTIONS, FOLDED_SECTIONS) if results.is_judged else (UNJUDGED_SECTIONS, UNJUDGED_FOLDED)
     return render_template(
         "page.html.j2",
         results=results,
         links=links,
         facts=_facts(results),
-        opened=_build_sections(OPEN_SECTIONS, context),
-        folded=[replace(section, is_folded=True) for section in _build_sections(FOLDED_SECTIONS, context)],
+        opened=_build_sections(opened, context),
+        folded=[replace(section, is_folded=True) for section in _build_sections(folded, context)],
         policy=content_security_policy([page_script()], [stylesheet()]),
         style=Markup(stylesheet()),
         script=Markup(page_script()),
-        blocks={key: json_block(value) for key, value in explorer_blocks(results).items()},
+        blocks={key: json_block(value) for key, value in explorer_blocks(results).items()} if results.is_judged else {},
     )
 
 

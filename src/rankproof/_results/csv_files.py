@@ -6,8 +6,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from rankproof._data.answers import Answer, Reference, references_from_queries
-from rankproof._data.ordering import best_first_order
-from rankproof._data.run import Run
+from rankproof._data.ordering import ranked_documents
 from rankproof._evaluation.result import Result
 from rankproof._io.escape import escape_csv
 from rankproof._results.experiment_result import TIME_COLUMNS, ExperimentResult, SystemRun
@@ -75,7 +74,7 @@ def _summary_row(results: ExperimentResult, system_run: SystemRun, measures: lis
 
 def _query_rows(results: ExperimentResult, system_run: SystemRun) -> Iterator[list[str]]:
     values = results.result.per_query(system_run.name)
-    rankings = dict(_rankings_by_query(system_run.run))
+    rankings = ranked_documents(system_run.run)
     for at, query in enumerate(results.queries):
         docs = results.measured_docs(query, rankings.get(query, []))
         grades = results.qrels.get(query, {})
@@ -89,13 +88,6 @@ def _query_rows(results: ExperimentResult, system_run: SystemRun) -> Iterator[li
             escape_csv(_ids_as_json(docs[:TOP_DOCUMENTS])),
             *(csv_number(_time_at(system_run, (part,), at)) for part in TIME_COLUMNS),
         ]
-
-
-def _rankings_by_query(run: Run) -> Iterator[tuple[str, list[str]]]:
-    for index, query in enumerate(run.queries):
-        start, end = int(run.offsets[index]), int(run.offsets[index + 1])
-        docs = run.docs[start:end]
-        yield query, [docs[at] for at in best_first_order(docs, run.scores[start:end]).tolist()]
 
 
 def _first_relevant(docs: list[str], grades: Mapping[str, int], rel: int) -> int | None:

@@ -131,6 +131,11 @@ class ExperimentResult(ViewedTables):
     judged_documents: Mapping[str, str] = field(default_factory=dict)
     decision_settings: DecisionSettings = field(default_factory=DecisionSettings)
 
+    @property
+    def is_judged(self) -> bool:
+        """Whether rankings were measured; without judgements of the queries they were not."""
+        return bool(self.result.queries)
+
     def compare(self, **options: Any) -> Comparison:
         """Which system to choose, and which differences are real; the options are those of `rankproof.compare`."""
         found: Comparison = import_module("rankproof").compare(self, **options)
@@ -147,11 +152,12 @@ class ExperimentResult(ViewedTables):
         rows = tuple((*row, times.get(str(row[0]))) for row in table.rows)
         timed = replace(table, columns=(*table.columns, Column("ms p50", "number")), rows=rows)
         shown = timed if times else table
-        return View(f"Results {self.name}: {found.title}", (shown,), self._decision(), (*self.notes, *found.notes))
+        title = found.title if self.is_judged else f"{pluralise(len(self.queries), 'query', 'queries')} without judgements"
+        return View(f"Results {self.name}: {title}", (shown,), self._decision(), (*self.notes, *found.notes))
 
     def _decision(self) -> tuple[str, ...]:
         """The decision between the systems in words."""
-        if len(self.system_runs) < 2 or len(self.queries) > MAX_DECIDED:
+        if not self.is_judged or len(self.system_runs) < 2 or len(self.queries) > MAX_DECIDED:
             return ()
         try:
             return self.compare().decision.sentences

@@ -73,9 +73,10 @@ def read_answers_file(folder: str) -> dict[str, Answers]:
     return {name: Answers(own, source=path) for name, own in found.items()}
 
 
-_READ_FILES = (QRELS_FILE, QUERIES_FILE, SNIPPETS_FILE, EXPERIMENT_FILE)
-"""The files that are read again, besides result.json, the runs and the answers; their sha256 is in result.json."""
+_READ_FILES = (QUERIES_FILE, SNIPPETS_FILE, EXPERIMENT_FILE)
+"""The files that are read again, besides result.json, qrels.tsv, the runs and the answers; their sha256 is in result.json."""
 _OTHER_FILES = (
+    QRELS_FILE,
     SUMMARY_FILE,
     DECISION_FILE,
     PER_QUERY_FILE,
@@ -120,8 +121,11 @@ def load_results(path: StrPath) -> ExperimentResult:
     values = read_document(folder)
     document = read_fields(ResultDocument, values)
     reader, digests = DocumentReader(document, folder), values.inside("sha256")
-    has_answers = ANSWERS_FILE in digests.plain
-    check_unchanged(folder, digests, [*_READ_FILES, *([ANSWERS_FILE] if has_answers else []), *reader.run_files()])
+    has_answers, has_qrels = (name in digests.plain for name in (ANSWERS_FILE, QRELS_FILE))
+    if document.judged_ids and not has_qrels:
+        raise reader.error(f"sha256.{QRELS_FILE} is missing")
+    optional = [name for name in (QRELS_FILE, ANSWERS_FILE) if name in digests.plain]
+    check_unchanged(folder, digests, [*_READ_FILES, *optional, *reader.run_files()])
     result = reader.result()
     system_runs = reader.system_runs(read_answers_file(folder) if has_answers else {})
     reader.check_systems(system_runs, result)
@@ -132,7 +136,7 @@ def load_results(path: StrPath) -> ExperimentResult:
         queries=document.query_ids,
         result=result,
         system_runs=system_runs,
-        qrels=read_results_qrels(folder),
+        qrels=read_results_qrels(folder) if has_qrels else Qrels({}, source=folder),
         texts=read_queries(open_source(os.path.join(folder, QUERIES_FILE))),
         snippets={record.text("_id"): record.text("text") for record in snippets},
         experiment=read_all_bytes(open_source(os.path.join(folder, EXPERIMENT_FILE))).decode(errors="replace"),
@@ -238,12 +242,14 @@ def save_results(
         files = dict(_write_runs(results, folder))
         for name, text in _text_files(results, findings, summary).items():
             write_blocks(os.path.join(folder, name), [text.encode(errors="backslashreplace")])
-        write_blocks(os.path.join(folder, QRELS_FILE), BEIR.qrels_blocks(results.qrels))
+        if results.qrels:
+            write_blocks(os.path.join(folder, QRELS_FILE), BEIR.qrels_blocks(results.qrels))
         write_blocks(os.path.join(folder, QUERIES_FILE), text_blocks(results.texts))
         write_blocks(os.path.join(folder, SNIPPETS_FILE), _snippet_lines(results))
         if _has_answers(results):
             write_blocks(os.path.join(folder, ANSWERS_FILE), system_answer_blocks(results))
-        read_again = (*_READ_FILES, *([ANSWERS_FILE] if _has_answers(results) else []), *files.values())
+        optional = {QRELS_FILE: bool(results.qrels), ANSWERS_FILE: _has_answers(results)}
+        read_again = (*_READ_FILES, *(name for name, there in optional.items() if there), *files.values())
         digests = {name: results_file_sha256(folder, name) for name in read_again}
         result = document_text(results_document(results, per_query=True, files=files, sha256=digests))
         write_blocks(os.path.join(folder, RESULT_FILE), [result.encode(errors="backslashreplace")])

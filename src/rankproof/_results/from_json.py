@@ -76,7 +76,7 @@ class DocumentReader:
             raise self.error("there is no system, or two have the same name")
         if len({tuple(system.measures) for system in result.systems}) > 1:
             raise self.error("the systems have different measures")
-        if not result.systems[0].measures:
+        if result.queries and not result.systems[0].measures:
             raise self.error("the systems have no measures")
         for system_run in system_runs:
             if system_run.baseline is not None and system_run.baseline not in names:

@@ -67,6 +67,8 @@ def differences(results: ExperimentResult, stored: Mapping[str, Any]) -> Iterato
 
 def _ranking_values(results: ExperimentResult) -> Result:
     stored = results.result
+    if not results.is_judged:
+        return stored
     read_options = ReadOptions(judged_only=results.judged_only)
     # The names of the measures have their rel.
     options = EvaluateOptions(read_options, queries=stored.queries, weights=results.texts.weights)

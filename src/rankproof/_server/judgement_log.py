@@ -12,6 +12,7 @@ from threading import Lock
 from typing import Any, Literal
 
 from rankproof._data import format_versions
+from rankproof._data.qrels import HUMAN_PREFIX
 from rankproof._io import strict_json
 from rankproof._io.files import try_lock, write_blocks
 from rankproof._io.strict_json import JsonObject
@@ -24,8 +25,6 @@ LogAction = Literal["judged", "undone"]
 
 FORMAT = "rankproof-judgements"
 _LOG_HEADER = f'{{"format": "{FORMAT}", '.encode()
-HUMAN_PREFIX = "human:"
-"""The start of the second qrels column of a human judgement."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -85,7 +85,7 @@ def read_summary(folder: str) -> Summary:
         dataset=str(results.provenance.get("dataset") or ""),
         made=str(results.provenance.get("created") or ""),
         systems=tuple(system_run.name for system_run in results.system_runs),
-        queries=len(results.result.queries),
+        queries=len(results.result.queries if results.is_judged else results.queries),
         decision=_decision(results),
         highest=highest_grade(results.qrels),
         fingerprint=results.fingerprint,
@@ -94,8 +94,13 @@ def read_summary(folder: str) -> Summary:
     )
 
 
+NO_JUDGEMENTS = "There are no judgements: grade the rankings."
+
+
 def _decision(results: ExperimentResult) -> str:
     """The first sentence of the decision."""
+    if not results.is_judged:
+        return NO_JUDGEMENTS
     try:
         return compare_inputs(input_from_results(results)).decision.sentences[0]
     except UsageError:

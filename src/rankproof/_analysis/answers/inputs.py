@@ -125,7 +125,7 @@ def answer_input_from_results(
         )
     chosen = names or list(result.systems[0].measures)
     systems = tuple(replace(one, measures={name: one.measures[name] for name in chosen}) for one in result.systems)
-    everything = input_from_results(results)
+    everything = input_from_results(results, needs_judgements=False)
     runs = {name: everything.runs[name] for name in answers}
     system_runs = tuple(system_run for system_run in results.system_runs if system_run.name in answers)
     inputs = replace(everything, result=replace(result, systems=systems), runs=runs, system_runs=system_runs)

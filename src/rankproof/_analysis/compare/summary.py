@@ -18,8 +18,10 @@ SUMMARY_FORMAT = "rankproof-summary"
 def compare_results(results: ExperimentResult, options: CompareOptions | None = None) -> Comparison | None:
     """The systems of an experiment by its primary measure, then by its other usual measures.
 
-    None if no evaluated measure can decide.
+    None without judgements, or if no evaluated measure can decide.
     """
+    if not results.is_judged:
+        return None
     inputs = input_from_results(results)
     if not any(one.summary == "mean" and one.measure.has_winner for one in results.result.systems[0].measures.values()):
         return None

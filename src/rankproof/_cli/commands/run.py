@@ -35,11 +35,13 @@ examples:
   rankproof run --dataset products.csv              on a table of query, title, text and label
   rankproof init && rankproof run experiment.toml   your own systems
   rankproof run --systems bm25,hybrid-rrf --limit 50 -m nDCG@10,R@100
+  rankproof run experiment.toml --qrels results.model.qrels -o results
   rankproof run experiment.toml --dry-run           estimate the calls of language models
   rankproof run experiment.toml --budget calls=500,tokens=2000000,money=1.50
 
 A dataset is a folder with corpus.jsonl, queries.jsonl and qrels, irds:NAME, or what rankproof import
-reads, such as a table. Finished work is cached: after an interruption the same command continues.
+reads, such as a table. Without qrels the rankings are saved and compared; `judge` or `serve --judge`
+grades them. Finished work is cached: after an interruption the same command continues.
 Needs the extra retrieval: pip install 'rankproof[retrieval]'"""
 FORMATS = ("table", "json", "csv", "markdown")
 
@@ -52,6 +54,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     what = parser.add_argument_group("experiment")
     what.add_argument("--dataset", metavar="SOURCE", help="the documents, queries and judgements (default: the built-in sample)")
     what.add_argument("--split", metavar="NAME", help="the split of the judgements (default: test)")
+    what.add_argument(
+        "--qrels", action="append", metavar="FILE", help="further judgements, repeatable: what judge or serve wrote"
+    )
     add_judgement_options(what, on_conflict=None)
     what.add_argument("--systems", type=name_list, metavar="A,B…", help="only these systems and their inputs")
     what.add_argument("-m", "--measures", action="append", metavar="MEASURES", help="comma separated, repeatable: nDCG@10,RR")
@@ -148,6 +153,7 @@ def build_experiment(args: argparse.Namespace, terminal: Terminal) -> Experiment
     experiment = _read(args.experiment) if args.experiment is not None else _default_experiment(args, terminal)
     changes: dict[str, Any] = {
         "dataset": _dataset(args.dataset),
+        "qrels": None if args.qrels is None else [os.path.abspath(path) for path in args.qrels],
         "split": args.split,
         "grade_map": args.grade_map,
         "on_conflict": args.on_conflict,
@@ -245,7 +251,7 @@ def results_folder(asked: str | None, experiment: Experiment, *, overwrite: bool
 def _check_same_dataset(folder: str, experiment: Experiment) -> None:
     """Refuses, before any work is done, a results folder of another dataset."""
     from rankproof._experiment.config_write import experiment_toml
-    from rankproof._experiment.run import load_dataset
+    from rankproof._experiment.judgements import load_dataset
     from rankproof._results.folder import check_dataset
 
     name = os.path.basename(str(experiment.dataset))
@@ -308,6 +314,19 @@ def show_results(
     if not terminal.quiet:
         page = "" if args.no_report else f"; open {escape_invisible(os.path.join(folder, REPORT_FILE))} in a browser"
         terminal.say(f"results saved in {escape_invisible(folder)}{page}")
+        if not results.is_judged:
+            for line in _next_commands(folder):
+                terminal.say(escape_invisible(line))
+
+
+def _next_commands(folder: str) -> Iterator[str]:
+    """The commands that grade the rankings and decide."""
+    from shlex import quote
+
+    place = quote(folder)
+    yield "there are no judgements; next, grade the top 10 of all systems:"
+    yield f"  rankproof judge {place} --model gpt-4o-mini  # by a language model; ends with the decision"
+    yield f"  rankproof serve {place} --judge  # by yourself, in the browser"
 
 
 def _answer_notes(results: ExperimentResult) -> list[str]:

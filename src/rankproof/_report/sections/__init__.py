@@ -15,7 +15,7 @@ from rankproof._report.sections.pairs import pairs_section
 from rankproof._report.sections.provenance import notes_section, provenance_section
 from rankproof._report.sections.segments import segments_section
 from rankproof._report.sections.systems import chunks_section, steps_section, systems_section
-from rankproof._report.sections.unjudged import unjudged_section
+from rankproof._report.sections.unjudged import no_judgements_section, unjudged_section
 from rankproof._report.sections.warnings import warnings_section
 
 OPEN_SECTIONS: tuple[Callable[[ReportContext], Section | None], ...] = (
@@ -41,3 +41,11 @@ FOLDED_SECTIONS: tuple[Callable[[ReportContext], Section | None], ...] = (
     definitions_section,
 )
 """The details: folded, after it."""
+UNJUDGED_SECTIONS: tuple[Callable[[ReportContext], Section | None], ...] = (no_judgements_section,)
+UNJUDGED_FOLDED: tuple[Callable[[ReportContext], Section | None], ...] = (
+    latency_section,
+    answers_section,
+    notes_section,
+    provenance_section,
+)
+"""Those of results without judgements."""

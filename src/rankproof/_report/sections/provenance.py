@@ -34,7 +34,7 @@ def _facts_table(context: ReportContext) -> HtmlTable:
     rows = [
         ("experiment", results.name),
         ("fingerprint of the dataset", results.fingerprint),
-        ("fingerprint of the judgements", context.inputs.qrels_fingerprint),
+        ("fingerprint of the judgements", results.qrels.fingerprint()),
         ("lowest relevant grade", str(results.rel)),
         *([("measured on", JUDGED_ONLY_TEXT)] if results.judged_only else []),
         *_pairs(results.provenance),

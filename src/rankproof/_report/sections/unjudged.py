@@ -7,8 +7,10 @@ from dataclasses import replace
 
 from rankproof._analysis.audit.unjudged import COMPLETION_RULES, UnjudgedDocuments, all_within, audit_unjudged, none_relevant
 from rankproof._analysis.inputs import AnalysisInput
+from rankproof._analysis.overlap import NEXT_STEP
 from rankproof._data.table import Table
 from rankproof._render.grid import Cell, Grid
+from rankproof._render.systems import unjudged_tables
 from rankproof._report.context import MANY_QUERIES, JudgedShares, ReportContext, judged_shares
 from rankproof._report.elements import HtmlTable, Section, html_table
 from rankproof.measures._base import Measure
@@ -16,6 +18,18 @@ from rankproof.measures._base import Measure
 _MAX_ROWS = 200_000
 _DEPTH = 10
 """With more rows or many queries, only measures with at most this cutoff are bounded, and only those that need no search."""
+
+
+def no_judgements_section(context: ReportContext) -> Section:
+    """What is known of rankings without judgements, and what to do next."""
+    tables = unjudged_tables(context.results)
+    return Section(
+        key="rankings",
+        title="Rankings without judgements",
+        question="How fast are the systems, and how much do their rankings have in common?",
+        sentences=(NEXT_STEP, *(sentence for table in tables for sentence in table.sentences)),
+        tables=tuple(map(html_table, tables)),
+    )
 
 
 def unjudged_section(context: ReportContext) -> Section | None:

@@ -1,0 +1,120 @@
+"""Rankings without judgements: their lengths and times, and how much the rankings of two systems have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations
+from statistics import fmean
+
+import numpy as np
+
+from rankproof._data.ordering import ranked_documents
+from rankproof._data.table import CellValue, Column, Table
+from rankproof._data.text import pluralise
+from rankproof._results.experiment_result import ExperimentResult, SystemRun
+from rankproof.errors import for_message
+
+PERSISTENCE = 0.9
+"""The p of rank-biased overlap: the first 10 ranks have 86% of the weight."""
+TOP = 10
+NEXT_STEP = (
+    "Without judgements no system can be called better. `rankproof judge RESULTS --model NAME` grades the top documents of all"
+    " systems with a language model, `rankproof serve RESULTS --judge` lets you grade them in the browser."
+)
+_Rankings = Mapping[str, Sequence[str]]
+
+
+def rank_biased_overlap(one: Sequence[str], other: Sequence[str], p: float = PERSISTENCE) -> float:
+    """Rank-biased overlap of two rankings, extrapolated beyond their ends: 1 for equal rankings, 0 for disjoint ones.
+
+    This is RBO_EXT, equation 32 of Webber, Moffat and Zobel (2010), A similarity measure for indefinite rankings, ACM TOIS 28(4),
+    which also takes rankings of different lengths. An empty ranking shares nothing.
+    """
+    short, long = sorted((one, other), key=len)
+    if not short:
+        return 0.0
+    ranks = {doc: rank for rank, doc in enumerate(short, start=1)}
+    shared = np.zeros(len(long) + 1)
+    for rank, doc in enumerate(long, start=1):
+        if doc in ranks:
+            shared[max(rank, ranks[doc])] += 1
+    overlap, depth = shared.cumsum()[1:], np.arange(1, len(long) + 1)
+    at_end, at_short_end = overlap[-1], overlap[len(short) - 1]
+    beyond = at_short_end * np.maximum(depth - len(short), 0) / len(short)
+    seen = (1 - p) / p * float(np.sum((overlap + beyond) / depth * p**depth))
+    return seen + float((at_end - at_short_end) / len(long) + at_short_end / len(short)) * p ** len(long)
+
+
+def rankings_table(results: ExperimentResult) -> Table:
+    """The latency of each system, how many documents it retrieves, and for how many queries it retrieves none."""
+    rows = tuple(_rankings_row(results, system_run) for system_run in results.system_runs)
+    return Table(
+        "rankings",
+        f"{pluralise(len(results.queries), 'query', 'queries')} without judgements",
+        (
+            Column("system"),
+            Column("ms p50", "number", "median milliseconds a query"),
+            Column("ms p95", "number", "95th percentile of milliseconds a query"),
+            Column("documents", "number", "mean number of documents in a ranking"),
+            Column("empty", "count", "queries for which no document was retrieved"),
+        ),
+        rows,
+        sentences=tuple(_empty_sentences(results, rows)),
+    )
+
+
+def _rankings_row(results: ExperimentResult, system_run: SystemRun) -> tuple[CellValue, ...]:
+    run, times = system_run.run, system_run.time_of("total") or {}
+    lengths = run.offsets[1:] - run.offsets[:-1]
+    empty = len(results.queries) - int(np.count_nonzero(lengths))
+    mean = float(lengths.sum()) / max(len(results.queries), 1)
+    return system_run.name, times.get("p50"), times.get("p95"), mean, empty
+
+
+def _empty_sentences(results: ExperimentResult, rows: Sequence[tuple[CellValue, ...]]) -> Iterator[str]:
+    for name, *_, empty in rows:
+        if empty:
+            queries = f"{empty} of {pluralise(len(results.queries), 'query', 'queries')}"
+            yield f"{for_message(str(name))} retrieves nothing for {queries}."
+
+
+def overlap_table(results: ExperimentResult) -> Table | None:
+    """How much the rankings of each two systems have in common; None for a single system."""
+    rankings = {system_run.name: ranked_documents(system_run.run) for system_run in results.system_runs}
+    if len(rankings) < 2:
+        return None
+    found = {pair: _overlaps(results.queries, rankings, *pair) for pair in combinations(rankings, 2)}
+    rows = tuple((*pair, *found[pair]) for pair in sorted(found, key=lambda pair: -(found[pair][0] or 0)))
+    return Table(
+        "overlap",
+        "Overlap of the rankings, most alike first",
+        (
+            Column("system"),
+            Column("other"),
+            Column("RBO", "value", f"rank-biased overlap (p = {PERSISTENCE}), 1 for equal rankings"),
+            Column(f"shared top {TOP}", "number", f"mean number of documents in the top {TOP} of both"),
+            Column("same first", "share", "queries with the same document first"),
+        ),
+        rows,
+        sentences=tuple(_overlap_sentences(rows)),
+        facts={"p": PERSISTENCE, "top": TOP, "queries": len(results.queries), "source": "Webber, Moffat and Zobel (2010)"},
+    )
+
+
+def _overlaps(
+    queries: Sequence[str], rankings: Mapping[str, _Rankings], one: str, other: str
+) -> tuple[float | None, float | None, float | None]:
+    """RBO, shared top documents and equal first documents: means over the queries for which one of the systems retrieves any."""
+    pairs = [(rankings[one].get(query, ()), rankings[other].get(query, ())) for query in queries]
+    found = [pair for pair in pairs if any(pair)]
+    if not found:
+        return None, None, None
+    shared = fmean(len({*mine[:TOP]} & {*theirs[:TOP]}) for mine, theirs in found)
+    first = fmean(bool(mine[:1] and mine[:1] == theirs[:1]) for mine, theirs in found)
+    return fmean(rank_biased_overlap(mine, theirs) for mine, theirs in found), shared, first
+
+
+def _overlap_sentences(rows: Sequence[tuple[CellValue, ...]]) -> Iterator[str]:
+    for one, other, overlap, *_ in rows:
+        if overlap == 1:
+            yield f"{for_message(str(one))} and {for_message(str(other))} have the same rankings."
