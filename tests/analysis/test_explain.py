@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -266,7 +267,6 @@ def test_the_json_of_a_query_holds_the_parts_at_full_precision(
     ("argv", "message"),
     [
         (["--doc", "d1"], "--doc needs a query"),
-        (["--query", "q1", "--doc", "d1"], "a run file does not explain its scores"),
         (["--system", "b"], "no system is called b; choose from: a"),
         (["--against", "b"], "no system is called b; choose from: a"),
         (["--answer", "x"], "--answer and --reference go together, without files"),
@@ -277,6 +277,16 @@ def test_a_question_that_makes_no_sense_is_refused(
 ) -> None:
     assert main(["explain", *files, *argv]) == 2
     assert capsys.readouterr().err.startswith(message)
+
+
+def test_the_score_of_a_run_file_is_shown_with_the_ranks_in_every_run(
+    files: tuple[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    qrels, run = files
+    assert main(["explain", qrels, run, run, "--name", "a", "--name", "b", "--query", "q1", "--doc", "d1"]) == 0
+    shown = capsys.readouterr().out
+    assert "A run has the score of a document and not its parts." in shown
+    assert re.search(r"^a +2 +3\nb +2 +3$", shown, re.MULTILINE)
 
 
 def test_the_terms_of_a_score_come_from_the_dataset_that_was_searched_and_from_no_other(

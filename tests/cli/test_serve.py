@@ -138,7 +138,7 @@ def test_an_incomplete_line_after_a_kill_is_noted(tmp_path: Path) -> None:
         (["results", "--judge", "my.qrels", "--assessor", " "], "--assessor must have 1 to 64 characters"),
         (["results", "--judge", "mine\x1b[31m.qrels"], r"mine\x1b[31m.qrels exists without a judgement log and is not changed"),
         (["results", "--host", "0.0.0.0"], "unknown option"),
-        ([], "RESULTS"),
+        ([], "no input files; specify results folders, a folder of them, or the judgements and then one or more runs"),
     ],
 )
 def test_what_cannot_be_served_is_refused_in_one_line(

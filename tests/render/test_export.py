@@ -219,7 +219,7 @@ def test_standard_output_gets_csv_by_default(results: ExperimentResult, capsys: 
     ("argv", "message"),
     [
         (["nowhere"], "nowhere: no such file or folder; specify a folder that `rankproof run` wrote"),
-        (["results", "results"], "export takes one results folder"),
+        (["results", "results"], "2 results folders, but one is expected; specify one results folder"),
         (["results", "-o", "file"], "file has no known suffix; choose a format with --format: csv"),
         (["results", "--format", "parquet"], "parquet cannot go to standard output; specify a file with -o"),
         (["results", "--to", "mlflow", "-o", "a.csv"], "--to logs to a server and writes no file"),

@@ -15,7 +15,7 @@ from rankproof._analysis.inputs import input_from_results, join_inputs
 from rankproof._report.page import render_report
 from rankproof._results.experiment_result import ExperimentResult
 from rankproof._results.folder import load_results, save_results
-from rankproof._server.library import LruCache, ResultsLibrary, read_summary
+from rankproof._server.library import LruCache, ResultsLibrary, summary_of
 from rankproof._server.pages import compare_experiments
 from rankproof._server.responses import html_page
 from rankproof.errors import RankproofError, UsageError
@@ -87,7 +87,7 @@ def test_unreadable_folders_are_listed_with_the_reason(guest: Visitor) -> None:
     page = guest.get("/").text
     assert "qrels.tsv: the file was changed after the results were written" in page
     assert "foreign/result.json: not a result of rankproof" in page
-    assert "5 folders" in page
+    assert "5 experiments" in page
 
 
 def test_the_list_shows_no_value_of_a_folder_without_its_rankings(tmp_path: Path) -> None:
@@ -106,14 +106,14 @@ def test_the_error_of_an_unreadable_folder_is_cached(tmp_path: Path, monkeypatch
     library = ResultsLibrary([str(folder)])
     (entry,) = library.entries()
     first = library.summary(entry)
-    monkeypatch.setattr("rankproof._server.library.read_summary", lambda _: pytest.fail("read again"))
+    monkeypatch.setattr("rankproof._server.library.summary_of", lambda _: pytest.fail("read again"))
     assert isinstance(first, RankproofError)
     assert library.summary(entry) is first
 
 
 def test_the_summary_equals_that_of_the_loaded_results(home: Path) -> None:
     for name in ("old", "new", "other"):
-        results, found = load_results(home / name), read_summary(str(home / name))
+        results, found = load_results(home / name), summary_of(load_results(home / name))
         assert found.systems == tuple(system_run.name for system_run in results.system_runs)
         assert (found.name, found.queries) == (results.name, len(results.result.queries))
         assert found.decision == compare_inputs(input_from_results(results)).decision.sentences[0]
@@ -122,7 +122,7 @@ def test_the_summary_equals_that_of_the_loaded_results(home: Path) -> None:
 
 def test_a_folder_that_cannot_be_decided_is_listed_without_a_decision(tmp_path: Path) -> None:
     folder = saved(tmp_path / "results", small_results(measures=["NumRet"]))
-    assert read_summary(str(folder)).decision == ""
+    assert summary_of(load_results(folder)).decision == ""
     with serving([folder]) as visitor:
         assert "Not decided" not in visitor.enter().get("/").text
 

@@ -95,12 +95,16 @@ class Visitor:
 
 
 @contextmanager
-def serving(paths: Sequence[Path], judge: Path | None = None, dataset: Dataset | None = None) -> Iterator[Visitor]:
+def serving(
+    paths: Sequence[Path],
+    judge: Path | None = None,
+    dataset: Dataset | None = None,
+    given: Mapping[str, ExperimentResult] | None = None,
+) -> Iterator[Visitor]:
     """A server in a thread, and a visitor who has the address; an error inside fails the test."""
     log = None if judge is None else JudgementLog(str(judge), "ann")
-    router = Router(
-        ResultsLibrary([str(path) for path in paths]), None if log is None else JudgingPage(log), DocumentTexts(dataset)
-    )
+    library = ResultsLibrary([str(path) for path in paths], given)
+    router = Router(library, None if log is None else JudgingPage(log), DocumentTexts(dataset))
     inside: list[Exception] = []
     with Server(0, router.answer, inside.append) as service:
         thread = threading.Thread(target=service.serve_forever, kwargs={"poll_interval": 0.01})

@@ -9,7 +9,7 @@ from typing import Any, Unpack
 from rankproof._analysis.compare.comparison import Comparison, compare_inputs
 from rankproof._analysis.compare.pairs import CompareOptions, Test
 from rankproof._analysis.inputs import MAIN_MEASURES, AnalysisInput, checked_system, set_corpus_size, whole_rankings
-from rankproof._api.inputs import DataLike, GroupsLike, analysis_input, groupings, with_value_notes
+from rankproof._api.inputs import DataLike, GroupsLike, analysis_input, groupings, with_run_texts, with_value_notes
 from rankproof._api.values import Audit, Diagnosis, Segments
 from rankproof._data.table import Table
 from rankproof._data.validation import checked_integer
@@ -133,6 +133,7 @@ def segments(
     measures: MeasuresLike = None,
     *,
     by: GroupsLike = None,
+    dataset: Any = None,
     correction: Correction = "holm",
     alpha: float = 0.05,
     samples: int = 10_000,
@@ -141,13 +142,13 @@ def segments(
 ) -> Segments:
     """The values of groups of queries, and the groups on which a system is significantly weaker.
 
-    `by` is a field of the queries, `length`, `relevant`, a list of these, or {query: segment}.
+    `by` is a field of the queries, `length`, `relevant`, a list of these, or {query: segment}. `dataset` has the queries of runs.
     """
     from rankproof._analysis.segments import SegmentOptions
     from rankproof._analysis.segments import segments as make_tables
 
     settings = SegmentOptions(correction=correction, alpha=alpha, samples=samples, seed=seed)
-    inputs = analysis_input(data, runs, measures, options)
+    inputs = with_run_texts(analysis_input(data, runs, measures, options), dataset)
     names = list(inputs.result.systems[0].measures)[: 1 if measures is None else None]
     each = [make_tables(inputs, grouping, name, settings) for grouping in groupings(inputs, by) for name in names]
     return Segments(with_value_notes([table for tables in each for table in tables], inputs))
@@ -163,18 +164,21 @@ def diagnose(
     failed: int = 10,
     top: int = 10,
     documents: int | None = None,
+    dataset: Any = None,
     **options: Unpack[EvaluateArguments],
 ) -> Diagnosis:
     """Weak systems, stages and groups of queries, and queries that fail: no relevant document in the first `top`.
 
     `system` is the one whose failed queries are listed, by default the best; `failed` is their number. `documents` is the size of
-    the corpus, for the comparison with a random ranking.
+    the corpus, for the comparison with a random ranking. `dataset` has the texts of runs.
     """
     from rankproof._analysis.diagnose.diagnose import diagnose as make_tables
+    from rankproof._analysis.run_files import with_system_runs
 
     checked_integer("failed", failed, 0)
     checked_integer("top", top)
-    inputs = set_corpus_size(analysis_input(data, runs, measures, options), documents)
+    given = with_run_texts(analysis_input(data, runs, measures, options), dataset)
+    inputs = with_system_runs(set_corpus_size(given, documents))
     named = None if system is None else checked_system(inputs, system)
     groups = list(groupings(inputs, by))
     tables = make_tables(inputs, groups, system=named, cutoff=top, most=failed, rules=True)

@@ -8,7 +8,7 @@ from typing import Any, Unpack, cast
 
 from rankproof._analysis.inputs import AnalysisInput, check_same_dataset, checked_system
 from rankproof._analysis.values import TIE_TOLERANCE, best_system
-from rankproof._api.inputs import DataLike, analysis_input, dataset_of, with_value_notes
+from rankproof._api.inputs import DataLike, analysis_input, dataset_of, with_run_texts, with_value_notes
 from rankproof._api.values import Explanation
 from rankproof._data.dataset import Dataset
 from rankproof._data.run import TermPart
@@ -48,13 +48,17 @@ def explain(
     """What a value is made of: the queries of a mean, the ranks of a query's value, or the parts of a document's score.
 
     `system` is by default the best one; `against` explains the difference to another. `query` explains one query, with `doc` the
-    score of one document, for which `dataset` gives the terms of a BM25 score. `top` is the number of rows.
+    score of one document. `dataset` has the texts of runs, and the documents for the terms of a BM25 score of results. `top` is
+    the number of rows.
     """
+    from rankproof._analysis.run_files import with_system_runs
+
     if doc is not None and query is None:
         raise UsageError("--doc needs a query", fix="specify it with --query")
     texts = None if dataset is None else dataset_of(dataset).require("documents")
     asked = ExplainOptions(system, against, _id(query), _id(doc), texts, None if top is None else checked_integer("top", top))
     inputs = analysis_input(data, runs, measures, cast(EvaluateArguments, options))
+    inputs = inputs if inputs.system_runs else with_system_runs(with_run_texts(inputs, texts))
     _, tables, _ = explain_inputs(inputs, asked, all_measures=measures is not None)
     return Explanation(with_value_notes(tables, inputs))
 

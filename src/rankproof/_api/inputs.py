@@ -41,6 +41,17 @@ def analysis_input(
     return _one_input(data, measures, options)
 
 
+def with_run_texts(inputs: AnalysisInput, dataset: Any) -> AnalysisInput:
+    """The input with the texts of the dataset of its runs; results have their own."""
+    if dataset is None:
+        return inputs
+    from rankproof._analysis.run_files import with_texts
+
+    if inputs.system_runs:
+        raise UsageError("dataset is for judgements and runs: results have their texts", fix="leave it out")
+    return with_texts(inputs, dataset_of(dataset))
+
+
 def with_value_notes(tables: Sequence[Table], inputs: AnalysisInput) -> tuple[Table, ...]:
     """The tables, the first one with the notes on how far the values can be trusted."""
     first = [replace(table, notes=(*value_notes(inputs.result.systems), *table.notes)) for table in tables[:1]]

@@ -8,7 +8,7 @@ from typing import Any, Unpack
 
 from rankproof._analysis.compare.comparison import compare_inputs
 from rankproof._analysis.inputs import checked_system, input_from_results
-from rankproof._api.inputs import DataLike, analysis_input, results_of
+from rankproof._api.inputs import DataLike, analysis_input, dataset_of, results_of, with_run_texts
 from rankproof._api.values import Plot, Plots, Report
 from rankproof._data.ordering import Order
 from rankproof._data.run import Run
@@ -17,21 +17,53 @@ from rankproof._evaluation.evaluate import MeasuresLike
 from rankproof._evaluation.inputs import read_source
 from rankproof._evaluation.notes import value_notes
 from rankproof._evaluation.options import EvaluateArguments, EvaluateOptions, make_read_options
+from rankproof._evaluation.result import Result
 from rankproof._fusion.fuse import fuse as fuse_runs
+from rankproof._results.experiment_result import ExperimentResult
 from rankproof.errors import UsageError, for_message
+from rankproof.measures._base import Measure
 
 
-def report(data: Any, path: str | os.PathLike[str] | None = None) -> Report:
-    """The results of an experiment as one HTML page, written to `path` if there is one.
+def report(
+    data: DataLike,
+    runs: RunLike | None = None,
+    measures: MeasuresLike = None,
+    *,
+    path: str | os.PathLike[str] | None = None,
+    dataset: Any = None,
+    primary: str | Measure | None = None,
+    baseline: str | None = None,
+    margin: float | None = None,
+    costs: Mapping[str, float] | None = None,
+    **options: Unpack[EvaluateArguments],
+) -> Report:
+    """Results or runs as one HTML page, written to `path` if there is one.
 
-    `data` is an ExperimentResult or a results folder.
+    `data` is an ExperimentResult or a results folder; or judgements, with `runs` as {name: run} and `dataset` for their texts.
+    `primary`, `baseline`, `margin` and `costs` are those of `compare`.
     """
+    from rankproof._analysis.compare.summary import with_decision_settings
     from rankproof._report.page import render_report
 
-    results = results_of(data)
+    stored = _results(data, runs, measures, dataset, options)
+    results = with_decision_settings(stored, primary=primary, margin=margin, baseline=baseline, costs=costs)
     decision = compare_inputs(input_from_results(results)).decision
     page = Report(render_report(results), None, decision.sentences)
     return page if path is None else page.save(os.fspath(path))
+
+
+def _results(
+    data: Any, runs: RunLike | None, measures: MeasuresLike, dataset: Any, options: EvaluateArguments
+) -> ExperimentResult:
+    """The results of an experiment, or those of judgements and runs."""
+    if runs is None and not isinstance(data, Result):
+        if measures is not None or dataset is not None or options:
+            raise UsageError("measures, dataset and options are for judgements and runs, not for results", fix="leave them out")
+        return results_of(data)
+    from rankproof._analysis.run_files import results_from_runs
+
+    found = analysis_input(data, runs, measures, options)
+    return results_from_runs(found, None if dataset is None else dataset_of(dataset))
 
 
 def plot(
@@ -43,13 +75,15 @@ def plot(
     by: str | None = None,
     system: str | None = None,
     against: str | None = None,
+    dataset: Any = None,
     width: float = 7.0,
     **options: Unpack[EvaluateArguments],
 ) -> Plots:
     """Charts of the results, which show inline in a notebook.
 
     `kind` is one or several of bars, pareto, latency, recall, differences, segments and precision-recall, or all. `by` is the
-    field of the segments; `system` and `against` are the systems of the differences. `width` is in inches.
+    field of the segments; `system` and `against` are the systems of the differences. `dataset` has the queries of runs. `width`
+    is in inches.
     """
     from rankproof._plots.charts import draw_plots
     from rankproof._plots.inputs import PlotSettings
@@ -58,7 +92,7 @@ def plot(
     asked = [kind] if isinstance(kind, str) else list(kind)
     if unknown := [one for one in asked if one not in (*PLOT_KINDS, "all")]:
         raise UsageError(f"unknown kind {for_message(str(unknown[0]))}", fix=f"choose from: {', '.join(PLOT_KINDS)}, all")
-    inputs = analysis_input(data, runs, measures, options)
+    inputs = with_run_texts(analysis_input(data, runs, measures, options), dataset)
     for name in (system, against):
         if name is not None:
             checked_system(inputs, name)

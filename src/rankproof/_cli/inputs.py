@@ -15,6 +15,7 @@ from rankproof.errors import UsageError, for_message
 if TYPE_CHECKING:
     from rankproof._analysis.inputs import AnalysisInput
     from rankproof._data.arrays import Matrix
+    from rankproof._data.dataset import Dataset
     from rankproof._data.ordering import RankScoreAgreement
     from rankproof._data.table import Table
     from rankproof._evaluation.result import MeasureResult, Result
@@ -115,6 +116,45 @@ def add_input_options(parser: argparse.ArgumentParser, title: str, inputs_help: 
     add_file_options(parser.add_argument_group("input files"))
     parser.set_defaults(rel=None)
     return group
+
+
+ONE_INPUT_HELP = "one results folder, or the judgements and then one or more runs"
+TEXTS_HELP = "the dataset of run files, for texts of queries and documents"
+
+
+def add_dataset_options(group: argparse._ArgumentGroup, dataset_help: str = TEXTS_HELP) -> None:
+    """Adds the dataset of run files."""
+    from rankproof._cli.options import DEFAULT_SPLIT
+
+    group.add_argument("--dataset", metavar="SOURCE", help=dataset_help)
+    group.add_argument(
+        "--split", default=DEFAULT_SPLIT, metavar="NAME", help=f"the split of the dataset (default: {DEFAULT_SPLIT})"
+    )
+
+
+def read_input_with_texts(args: argparse.Namespace) -> AnalysisInput:
+    """The input in the files, run files with the texts of --dataset."""
+    inputs = read_input(args)
+    if args.dataset is not None and inputs.system_runs:
+        raise UsageError("--dataset is for run files: a results folder has its texts", fix="leave it out")
+    return with_run_texts(inputs, args)
+
+
+def with_run_texts(inputs: AnalysisInput, args: argparse.Namespace) -> AnalysisInput:
+    """An input from run files with the texts of --dataset; one from results as it is."""
+    dataset = None if inputs.system_runs else dataset_of_runs(args)
+    if dataset is None:
+        return inputs
+    from rankproof._analysis.run_files import with_texts
+
+    return with_texts(inputs, dataset)
+
+
+def dataset_of_runs(args: argparse.Namespace) -> Dataset | None:
+    """The dataset of --dataset, None without it."""
+    from rankproof._cli.options import read_dataset_or_sample
+
+    return None if args.dataset is None else read_dataset_or_sample(args.dataset, args.split, args, needs=())
 
 
 def read_input(args: argparse.Namespace, *, also: Sequence[str] = (), usual: bool = False) -> AnalysisInput:

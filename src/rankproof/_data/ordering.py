@@ -149,6 +149,14 @@ def rank_documents(docs: list[str], scores: FloatArray) -> Ranking:
     return [docs[at] for at in order.tolist()], scores[order]
 
 
+def ranked_run(run: Run, read_options: ReadOptions) -> Run:
+    """The run as the options read it: best first by its scores, without duplicates, with at most `depth` documents a query."""
+    columns = resolve_duplicate_columns(run, read_options)
+    each = (rank_documents(list(docs), keys) for docs, _, keys in columns.values())
+    rankings = [(docs[: read_options.depth], scores[: read_options.depth]) for docs, scores in each]
+    return Run.from_rankings(run.name, tuple(columns), rankings).changed(source=run.source)
+
+
 MIN_QUERIES_WITHOUT_RANKS = 5
 
 

@@ -37,7 +37,9 @@ def format_gain(gain: float | None, one: MeasureResult) -> str:
 
 
 def stage_measures(results: ExperimentResult, system_run: SystemRun) -> list[str]:
-    """The main measures of the system's stage: nDCG and RR for a reranker, else the deepest recall."""
+    """The main measures of the system's stage: nDCG and RR for a reranker, none for a run, else the deepest recall."""
+    if system_run.kind == "run":
+        return []
     if system_run.kind == "rerank":
         return [*_measures_named(results, "nDCG")[:1], *_measures_named(results, "RR")[:1]]
     return _deepest_recall(results)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 COLLAPSE_KEY = "collapse"
 """The fact of a system whose ranking of chunks was collapsed to documents."""
-SystemKind = Literal["retrieval", "fusion", "rerank", "answer", "rewrite", "chunks"]
+SystemKind = Literal["retrieval", "fusion", "rerank", "answer", "rewrite", "chunks", "run"]
 TIME_COLUMNS = (*PARTS, "total")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from threading import Lock
 from typing import Generic, TypeVar
@@ -77,9 +77,8 @@ class Summary:
         return self.judged, self.fingerprint
 
 
-def read_summary(folder: str) -> Summary:
-    """The summary of a results folder, whose values are checked as by every command."""
-    results = load_results(folder)
+def summary_of(results: ExperimentResult) -> Summary:
+    """The summary of results."""
     return Summary(
         name=results.name,
         dataset=str(results.provenance.get("dataset") or ""),
@@ -120,25 +119,27 @@ _MAX_SUMMARIES = 10_000
 
 @dataclass(frozen=True, slots=True)
 class LibraryEntry:
-    """A results folder and its id in addresses."""
+    """A results folder, or the judgements of run files, and its id in addresses."""
 
     id: str
     path: str
+    is_folder: bool = True
 
     @property
     def label(self) -> str:
-        """The name of the folder."""
+        """The name of the folder or file."""
         return os.path.basename(self.path)
 
 
 class ResultsLibrary:
-    """The results folders in the given order; new folders are found on each request."""
+    """The results folders in the given order; new folders are found on each request. `given` has results of run files by path."""
 
-    def __init__(self, paths: Sequence[str]) -> None:
+    def __init__(self, paths: Sequence[str], given: Mapping[str, ExperimentResult] | None = None) -> None:
+        self._given = dict(given or {})
         self._paths = [os.path.abspath(path) for path in paths]
-        for path, given in zip(self._paths, paths, strict=True):
-            if not any(_results_folders(path)):
-                what = f"{for_message(given)} is not a results folder and contains none"
+        for path, name in zip(self._paths, paths, strict=True):
+            if not has_results(path):
+                what = f"{for_message(name)} is not a results folder and contains none"
                 raise UsageError(what, fix="pass a folder that `rankproof run` wrote, or a folder of such folders")
         self._ids: dict[str, str] = {}
         self._lock = Lock()
@@ -147,27 +148,41 @@ class ResultsLibrary:
 
     def entries(self) -> list[LibraryEntry]:
         """The current folders; an id is never reused for another folder."""
-        found = dict.fromkeys(folder for path in self._paths for folder in _results_folders(path))
+        found = dict.fromkeys((*self._given, *(folder for path in self._paths for folder in _results_folders(path))))
         with self._lock:
-            return [LibraryEntry(self._ids.setdefault(folder, str(len(self._ids) + 1)), folder) for folder in found]
+            ids = {path: self._ids.setdefault(path, str(len(self._ids) + 1)) for path in found}
+        return [LibraryEntry(id, path, path not in self._given) for path, id in ids.items()]
 
     def entry(self, id: str) -> LibraryEntry | None:
         """The folder with the id, None if there is none."""
         return {entry.id: entry for entry in self.entries()}.get(id)
 
     def results(self, entry: LibraryEntry) -> ExperimentResult:
-        """The results in the folder."""
+        """The results in the folder, or those of run files."""
+        if not entry.is_folder:
+            return self._given[entry.path]
         return self._results_cache.get_or_create((entry.id, results_stamp(entry)), lambda: _load(entry))
 
     def summary(self, entry: LibraryEntry) -> Summary | RankproofError:
         """The summary of the folder, or the error that prevents reading it."""
         others = (_file_stamp(os.path.join(entry.path, name)) for name in (QRELS_FILE, RUNS_FOLDER))
         key = (entry.id, results_stamp(entry), *others)
-        return self._summaries.get_or_create(key, lambda: _summarize(entry))
+        return self._summaries.get_or_create(key, lambda: self._summarize(entry))
 
     def summaries(self) -> list[Summary]:
         """The summaries of all readable folders."""
         return [found for entry in self.entries() if isinstance(found := self.summary(entry), Summary)]
+
+    def _summarize(self, entry: LibraryEntry) -> Summary | RankproofError:
+        """The summary, or the error; both are cached until the files change."""
+        try:
+            return summary_of(load_results(entry.path) if entry.is_folder else self._given[entry.path])
+        except RankproofError as error:
+            return error
+        except Exception as error:  # A broken folder must not hide the others.
+            return ExternalError(
+                escape_invisible(f"{entry.path}: cannot be read ({type(error).__name__}: {error}); run the experiment again")
+            )
 
 
 def results_stamp(entry: LibraryEntry) -> FileStamp | None:
@@ -183,23 +198,16 @@ def _file_stamp(path: str) -> FileStamp | None:
     return found.st_mtime_ns, found.st_size, found.st_ino
 
 
-def _summarize(entry: LibraryEntry) -> Summary | RankproofError:
-    """The summary, or the error; both are cached until the files change."""
-    try:
-        return read_summary(entry.path)
-    except RankproofError as error:
-        return error
-    except Exception as error:  # A broken folder must not hide the others.
-        return ExternalError(
-            escape_invisible(f"{entry.path}: cannot be read ({type(error).__name__}: {error}); run the experiment again")
-        )
-
-
 def _load(entry: LibraryEntry) -> ExperimentResult:
     try:
         return load_results(entry.path)
     except OSError as error:
         raise ExternalError(escape_invisible(f"{entry.path}: cannot be read ({error.strerror or error})")) from None
+
+
+def has_results(path: str) -> bool:
+    """Whether the path is a results folder or contains one."""
+    return any(_results_folders(path))
 
 
 def _results_folders(path: str) -> Iterator[str]:
@@ -227,6 +235,7 @@ class LibraryRow:
     summary: Summary | None
     why: str = ""
     comparable: int = 0
+    is_folder: bool = True
 
 
 def library_rows(library: ResultsLibrary) -> list[LibraryRow]:
@@ -257,4 +266,4 @@ def _library_row(entry: LibraryEntry, found: Summary | RankproofError, data: lis
     if isinstance(found, RankproofError):
         return LibraryRow(entry.id, entry.label, entry.path, None, str(found))
     same = sum(different_data(found.data, other) is None for other in data) - 1
-    return LibraryRow(entry.id, entry.label, entry.path, found, comparable=same)
+    return LibraryRow(entry.id, entry.label, entry.path, found, comparable=same, is_folder=entry.is_folder)

@@ -1,16 +1,19 @@
-"""summary.json: the decision of an experiment and one record for each system."""
+"""The decision of an experiment: its settings, the comparison, and summary.json."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from rankproof._analysis.compare.comparison import Comparison, compare_inputs, primary_measure
 from rankproof._analysis.compare.pairs import CompareOptions
-from rankproof._analysis.inputs import input_from_results, usual_measures
+from rankproof._analysis.inputs import input_from_results, reevaluated, usual_measures
 from rankproof._data import format_versions
 from rankproof._evaluation.notes import value_notes
-from rankproof._results.experiment_result import ExperimentResult
-from rankproof.measures._parse import parse_measures
+from rankproof._results.experiment_result import DecisionSettings, ExperimentResult
+from rankproof.measures._base import Measure
+from rankproof.measures._parse import parse_measure, parse_measures
 
 SUMMARY_FORMAT = "rankproof-summary"
 
@@ -30,6 +33,32 @@ def compare_results(results: ExperimentResult, options: CompareOptions | None = 
     usual |= {measure.with_rel(inputs.rel) for measure in usual}
     others = (name for name, one in evaluated.items() if one.measure in usual and one.summary == "mean" and name != primary)
     return compare_inputs(inputs, primary=primary, measures=[primary, *others], options=options)
+
+
+def with_decision_settings(
+    results: ExperimentResult,
+    *,
+    primary: str | Measure | None = None,
+    margin: float | None = None,
+    baseline: str | None = None,
+    costs: Mapping[str, float] | None = None,
+) -> ExperimentResult:
+    """The results with these settings of the decision, where given, in place of their own; the primary measure is evaluated."""
+    if all(given is None for given in (primary, margin, baseline, costs)):
+        return results
+    inputs, own = input_from_results(results), results.decision_settings
+    compare_inputs(inputs, primary=primary, margin=margin, baseline=baseline, costs=costs)  # Refuses a wrong setting.
+    if primary is not None:
+        measure = (parse_measure(primary) if isinstance(primary, str) else primary).with_rel(results.rel)
+        primary, known = str(measure), list(inputs.result.systems[0].measures)
+        inputs = inputs if primary in known else reevaluated(inputs, [*known, primary], inputs.options)
+    settings = DecisionSettings(
+        own.primary if primary is None else primary,
+        own.margin if margin is None else margin,
+        own.baseline if baseline is None else baseline,
+        costs or own.costs,
+    )
+    return replace(results, result=inputs.result, decision_settings=settings)
 
 
 def summary_document(results: ExperimentResult, comparison: Comparison) -> dict[str, Any]:

@@ -25,19 +25,17 @@ _TERMS = (
     Column("contribution", "value", "idf x tf (k1 + 1) / (tf + norm)"),
 )
 _OF_A_MODEL = "A score of {kind} comes from a model as one number and has no parts."
+_OF_A_RUN = "A run has the score of a document and not its parts."
 _OF_A_CHUNK = "The score is that of the best chunk of the document; its parts are not stored."
 
 
 def system_run_of(inputs: AnalysisInput, system: str) -> SystemRun:
-    """The run of a system, or an error if only run files are given."""
-    system_run = next((one for one in inputs.system_runs if one.name == system), None)
-    if system_run is None:
-        raise UsageError("a run file does not explain its scores", fix="pass a results folder, or leave out --doc")
-    return system_run
+    """The run of a system."""
+    return next(one for one in inputs.system_runs if one.name == system)
 
 
 def explain_score(inputs: AnalysisInput, system: str, query: str, doc: str, terms: Sequence[TermPart] | None = None) -> Table:
-    """The parts of a document's score in a system of a results folder; `terms` are those of a BM25 score."""
+    """The parts of a document's score in a system; `terms` are those of a BM25 score."""
     system_run = system_run_of(inputs, system)
     ranked_list = ranked_lists(inputs, system, [query]).get(query, EMPTY_LIST)
     if doc not in ranked_list.docs:
@@ -145,8 +143,7 @@ def _term_scores(system_run: SystemRun, parts: Sequence[TermPart] | None, title:
 def _rank_by_system(
     inputs: AnalysisInput, system_run: SystemRun, query: str, doc: str, title: str, facts: dict[str, Any]
 ) -> Table:
-    kind = system_run.stage.get("kind", "this stage")
-    sentences = [_OF_A_CHUNK if kind == "Chunked" or COLLAPSE_KEY in system_run.facts else _OF_A_MODEL.format(kind=kind)]
+    sentences = [_why_no_parts(system_run)]
     rows: list[tuple[CellValue, ...]] = []
     for other in inputs.systems:
         ranked_list = ranked_lists(inputs, other, [query]).get(query, EMPTY_LIST)
@@ -155,6 +152,13 @@ def _rank_by_system(
     sentences.append("The table shows its rank in every system instead.")
     columns = (Column("system"), Column("rank", "count"), Column("score", "number"))
     return Table("explain-ranks", title, columns, tuple(rows), tuple(sentences), facts=facts)
+
+
+def _why_no_parts(system_run: SystemRun) -> str:
+    kind = system_run.stage.get("kind", "this stage")
+    if kind == "Chunked" or COLLAPSE_KEY in system_run.facts:
+        return _OF_A_CHUNK
+    return _OF_A_RUN if system_run.kind == "run" else _OF_A_MODEL.format(kind=kind)
 
 
 def _same_stage(inputs: AnalysisInput, identity: Mapping[str, Any]) -> SystemRun | None:

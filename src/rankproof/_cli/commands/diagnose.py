@@ -6,7 +6,7 @@ import argparse
 
 from rankproof._cli.arg_types import nonnegative_int, positive_int
 from rankproof._cli.command import Command
-from rankproof._cli.inputs import add_analysis_options, read_input, show_tables
+from rankproof._cli.inputs import add_analysis_options, add_dataset_options, read_input_with_texts, show_tables
 from rankproof._cli.options import add_corpus_size_option, add_segment_options, requested_groupings
 from rankproof._cli.output import add_details_option, is_summary_view, show_value_notes, summary_tables
 from rankproof._cli.terminal import Terminal
@@ -20,14 +20,16 @@ examples:
   rankproof diagnose results --format json > diagnosis.json
 
 The default is a summary. --by adds segments; --details and the other formats have segments and all
-rows and columns. Only results folders hold the inputs of each system, which stages need.
+rows and columns. A run file is compared with the run file before it.
 The rules, their thresholds and sources are in docs/diagnosis.md"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the inputs, the segments and the level of detail."""
     add_analysis_options(parser)
-    add_segment_options(parser.add_argument_group("segments"))
+    segments = parser.add_argument_group("segments")
+    add_segment_options(segments)
+    add_dataset_options(segments)
     group = parser.add_argument_group("detail")
     group.add_argument("--system", metavar="NAME", help="the system whose failed queries are listed (default: the best)")
     group.add_argument(
@@ -51,8 +53,9 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
     """Diagnoses the systems and shows the findings."""
     from rankproof._analysis.diagnose.diagnose import FEW_SHOWN, SHOWN, diagnose
     from rankproof._analysis.inputs import checked_system, set_corpus_size
+    from rankproof._analysis.run_files import with_system_runs
 
-    inputs = set_corpus_size(read_input(args), args.documents)
+    inputs = with_system_runs(set_corpus_size(read_input_with_texts(args), args.documents))
     system = None if args.system is None else checked_system(inputs, args.system)
     first, rules = is_summary_view(args), args.rules or args.format in ("json", "csv")
     groups = [] if first and not (args.by or args.by_file) else list(requested_groupings(inputs, args))

@@ -7,8 +7,14 @@ from typing import TYPE_CHECKING
 
 from rankproof._cli.arg_types import positive_int
 from rankproof._cli.command import Command
-from rankproof._cli.inputs import add_analysis_options, read_input, show_tables
-from rankproof._cli.options import read_dataset_or_sample
+from rankproof._cli.inputs import (
+    add_analysis_options,
+    add_dataset_options,
+    dataset_of_runs,
+    read_input,
+    show_tables,
+    with_run_texts,
+)
 from rankproof._cli.output import show_value_notes
 from rankproof._cli.terminal import Terminal
 from rankproof.errors import UsageError
@@ -40,8 +46,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--system", metavar="S", help="the system (default: the best one)")
     group.add_argument("--against", metavar="S", help="explain the difference to this system, not the mean")
     group.add_argument("--query", metavar="Q", help="explain the value of this query")
-    group.add_argument("--doc", metavar="D", help="explain the score of this document for the query; needs a results folder")
-    group.add_argument("--dataset", metavar="FOLDER", help="the dataset, for the terms of a BM25 score; or sample")
+    group.add_argument("--doc", metavar="D", help="explain the score of this document for the query")
+    add_dataset_options(group, "the dataset: texts for run files, and the terms of a BM25 score of a results folder")
     group.add_argument("--top", type=positive_int, metavar="N", help="rows of each list (default: 5 queries, 10 documents)")
     group.add_argument("--answer", metavar="TEXT", help="explain the F1 of this answer")
     group.add_argument("--reference", metavar="TEXT", help="the reference answer")
@@ -56,12 +62,11 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
         raise UsageError("--doc needs a query", fix="specify it with --query")
     from dataclasses import replace
 
+    from rankproof._analysis.run_files import with_system_runs
     from rankproof._api.explain import ExplainOptions, explain_inputs
 
-    dataset = None
-    if args.dataset is not None and args.doc is not None:
-        dataset = read_dataset_or_sample(args.dataset, args=args, needs=("documents",))
-    inputs = read_input(args)
+    inputs = with_system_runs(with_run_texts(read_input(args), args))
+    dataset = None if args.doc is None else dataset_of_runs(args)
     options = ExplainOptions(args.system, args.against, args.query, args.doc, dataset, args.top)
     system, tables, notes = explain_inputs(inputs, options, all_measures=bool(args.measures))
     show_tables(tables, args, terminal)

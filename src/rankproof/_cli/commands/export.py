@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 
 from rankproof._cli.arg_types import query_ids
 from rankproof._cli.command import Command
-from rankproof._cli.inputs import are_answer_measures, check_results_folder, reevaluate
-from rankproof._cli.options import add_relevance_options
+from rankproof._cli.inputs import ONE_INPUT_HELP, add_input_options, are_answer_measures, read_input, reevaluate
 from rankproof._cli.output import check_output, show_value_notes
 from rankproof._cli.terminal import STDOUT, Terminal
 from rankproof._render.registry import EXPORT_FORMATS
@@ -58,7 +57,7 @@ def _subset_part(result: Result | None, chosen: set[str]) -> Result | None:
     return None if result is None or chosen.isdisjoint(result.queries) else subset_result(result, chosen)
 
 
-USAGE = "RESULTS -o FILE [--format FORMAT] | RESULTS --to mlflow [options]"
+USAGE = "RESULTS | QRELS RUN… -o FILE [--format FORMAT] | --to mlflow [options]"
 EXAMPLES = """\
 examples:
   rankproof export results -o values.csv
@@ -66,29 +65,21 @@ examples:
   rankproof export results -o table.tex -m nDCG@10,RR@10
   rankproof export results --format markdown
   rankproof export results -o junit.xml
+  rankproof export qrels.txt bm25.run dense.run -o table.tex
   rankproof export results --to mlflow --experiment search
 
 csv and parquet have one number per row: values and times of each query, means and costs of each
-system. latex is a table for a paper, with the letters of `rankproof compare`. junit has a case for
-each system and measure, which fails if the system is significantly worse than its baseline. latex,
-markdown and junit test nDCG@10, RR@10 and R@100 unless -m names others. mlflow logs a run for each
-system, by default to a local file. Extras: parquet, mlflow"""
+system; run files have no times. latex is a table for a paper, with the letters of `rankproof
+compare`. junit has a case for each system and measure, which fails if the system is significantly
+worse than its baseline; that of a run file is the run file before it. latex, markdown and junit
+test nDCG@10, RR@10 and R@100 unless -m names others. mlflow logs a run for each system, by default
+to a local file. Extras: parquet, mlflow"""
 DEFAULT_MLFLOW_URI = "sqlite:///mlruns.db"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the results folder, the measures and the output."""
-    parser.add_argument("files", nargs="*", metavar="RESULTS", help="one results folder")
-    content = parser.add_argument_group("content")
-    content.add_argument(
-        "-m", "--measures", action="append", metavar="MEASURES", help="comma separated, repeatable: nDCG@10,RR,P@5"
-    )
-    content.add_argument("--name", action="append", default=[], metavar="NAME", help="the name of the results")
-    add_relevance_options(parser.add_argument_group("relevance and ranking"))
-    content.add_argument("--encoding", default="utf-8", metavar="E", help="encoding of the file of --queries (default: utf-8)")
-    parser.set_defaults(
-        rel=None, qrels_format=None, run_format=None, delimiter=None, grade_map=None, on_conflict="error", threads=1
-    )
+    """Adds the inputs, the measures and the output."""
+    add_input_options(parser, "content", ONE_INPUT_HELP)
     where = parser.add_argument_group("output")
     where.add_argument("-o", "--output", metavar="FILE", help="write to a file instead of standard output")
     where.add_argument(
@@ -124,13 +115,9 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
 
 
 def _check(args: argparse.Namespace) -> None:
-    from rankproof._results.folder import is_results_folder
+    from rankproof._cli.results import results_folder
 
-    if len(args.files) == 1 and not is_results_folder(args.files[0]):
-        check_results_folder(args.files[0])
-    if len(args.files) != 1 or not is_results_folder(args.files[0]):
-        raise UsageError("export takes one results folder", fix="specify a folder that `rankproof run` wrote")
-    if len(args.name) > 1:
+    if results_folder(args) is not None and len(args.name) > 1:
         raise UsageError(f"{len(args.name)} names for one results folder", fix="use --name once, or leave it out")
     if are_answer_measures(args.measures):
         what = "-m takes measures of rankings only"
@@ -166,10 +153,15 @@ def _load_results(args: argparse.Namespace) -> ExperimentResult:
     from dataclasses import replace
 
     from rankproof._analysis.inputs import input_from_results
+    from rankproof._analysis.run_files import results_from_runs
+    from rankproof._cli.results import results_folder
     from rankproof._results.folder import load_results
 
     check_output(args.output, [*args.files, args.queries])
-    results = load_results(args.files[0])
+    folder = results_folder(args)
+    if folder is None:
+        return results_from_runs(read_input(args))
+    results = load_results(folder)
     inputs = input_from_results(results)
     if args.queries is not None:
         queries = query_ids(args.queries, args.encoding)

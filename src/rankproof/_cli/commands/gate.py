@@ -6,7 +6,14 @@ import argparse
 from typing import TYPE_CHECKING
 
 from rankproof._cli.command import Command
-from rankproof._cli.inputs import add_analysis_options, add_input_options, read_input, show_tables
+from rankproof._cli.inputs import (
+    add_analysis_options,
+    add_dataset_options,
+    add_input_options,
+    read_input,
+    read_input_with_texts,
+    show_tables,
+)
 from rankproof._cli.options import add_sampling_options, add_segment_options, requested_groupings
 from rankproof._cli.output import check_output, show_value_notes, write_or_show
 from rankproof._cli.terminal import STDOUT, Terminal
@@ -48,7 +55,9 @@ def _add_gate_arguments(parser: argparse.ArgumentParser) -> None:
         "--system", action="append", default=[], metavar="NAME", help="only this system; repeatable (default: all)"
     )
     add_sampling_options(group, samples=100_000, of="sign flips")
-    add_segment_options(parser.add_argument_group("segments"))
+    segments = parser.add_argument_group("segments")
+    add_segment_options(segments)
+    add_dataset_options(segments)
     also = parser.add_argument_group("further output")
     also.add_argument("--junit", metavar="FILE", help="also write the checks as JUnit XML")
     also.add_argument("--comment", metavar="FILE", help="also write the checks as a Markdown comment")
@@ -61,7 +70,7 @@ def _run_gate(args: argparse.Namespace, terminal: Terminal) -> int:
     _check(args)
     settings, baseline = _settings(args), _baseline(args.baseline)
     args.measures = _measures(args, settings, baseline)
-    inputs = read_input(args)
+    inputs = read_input_with_texts(args)
     segments = requested_groupings(inputs, args) if args.by or args.by_file else ()
     gate = run_gate(inputs, baseline, settings, systems=args.system, groupings=segments)
     _write(gate, args, inputs.name)

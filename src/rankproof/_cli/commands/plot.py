@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, get_args
 
 from rankproof._cli.arg_types import any_float, name_list
 from rankproof._cli.command import Command
-from rankproof._cli.inputs import add_input_options, read_input
+from rankproof._cli.inputs import add_dataset_options, add_input_options, read_input_with_texts
 from rankproof._cli.output import show_value_notes
 from rankproof._cli.terminal import Terminal
 from rankproof._plots.registry import PLOT_KINDS
@@ -51,6 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--by", metavar="FIELD", help="segments by this field of the queries, length or relevant (default: category)"
     )
+    add_dataset_options(group)
     group.add_argument("--system", metavar="NAME", help="system of the plot `differences` (default: the best)")
     group.add_argument("--against", metavar="NAME", help="what to compare it with (default: the baseline of the system)")
     how = parser.add_argument_group("output")
@@ -71,7 +72,7 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
     from rankproof._plots.charts import draw_pdf, draw_plots
 
     kinds, format, settings = _kinds(args.kind), _format(args), _settings(args)
-    inputs = read_input(args)
+    inputs = read_input_with_texts(args)
     _check(inputs, kinds, args)
     show_value_notes(inputs.result, terminal)
     if _is_file(args.output) and format == "pdf":

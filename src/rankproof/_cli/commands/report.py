@@ -1,4 +1,4 @@
-"""`rankproof report`: writes results as one self-contained HTML page."""
+"""`rankproof report`: writes results or run files as one self-contained HTML page."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ import os
 from typing import TYPE_CHECKING
 
 from rankproof._cli.command import Command
-from rankproof._cli.inputs import check_results_folder
+from rankproof._cli.inputs import ONE_INPUT_HELP, add_dataset_options, add_input_options, dataset_of_runs
+from rankproof._cli.options import add_decision_options, decision_options
 from rankproof._cli.output import check_output, show_value_notes
 from rankproof._cli.terminal import STDOUT, Terminal
 from rankproof.errors import UsageError, escape_invisible
@@ -16,42 +17,40 @@ if TYPE_CHECKING:
     from rankproof._results.experiment_result import ExperimentResult
 
 
-USAGE = "RESULTS [-o report.html]"
+USAGE = "RESULTS | QRELS RUN… [-o report.html] [options]"
 EXAMPLES = """\
 examples:
   rankproof report results -o report.html
   rankproof report results            writes results/report.html
   rankproof report results -m shop_measures:first_best
+  rankproof report qrels.txt prod.run new.run -o report.html
+  rankproof report qrels.txt prod.run new.run --dataset data/shop --cost prod=1 --cost new=4
 
-The page needs no network and no server"""
+The page needs no network and no server. Run files have no latency: --cost says what a system
+costs. --dataset adds the texts of queries and documents"""
+_FILE = "report.html"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the results folder and the output."""
-    parser.add_argument("results", metavar="RESULTS", help="a folder that `rankproof run` wrote")
-    parser.add_argument("-o", "--output", metavar="FILE", help="the page to write (default: report.html in the folder)")
+    """Adds the inputs, the decision and the output."""
+    group = add_input_options(parser, "content", ONE_INPUT_HELP)
+    add_dataset_options(group)
+    add_decision_options(parser.add_argument_group("decision"))
     parser.add_argument(
-        "-m", "--measures", action="append", metavar="MODULE:NAME", help="measures of your own that the results have, repeatable"
+        "-o", "--output", metavar="FILE", help=f"the page to write (default: {_FILE}, of a results folder in the folder)"
     )
 
 
 def run(args: argparse.Namespace, terminal: Terminal) -> int:
-    """Loads the results and writes the page."""
-    from rankproof._results.document import REPORT_FILE
-    from rankproof._results.folder import is_results_folder, load_results
-    from rankproof.measures._parse import parse_measures
+    """Reads the results and writes the page."""
+    from rankproof._cli.results import read_results, results_folder
 
-    if not is_results_folder(args.results):
-        check_results_folder(args.results)
-        raise UsageError(f"{args.results} is not a results folder", fix="specify a folder that `rankproof run` wrote")
-    path = os.path.join(args.results, REPORT_FILE) if args.output is None else args.output
-    check_output(path, [args.results])
+    folder = results_folder(args)
+    path = os.path.join(folder or "", _FILE) if args.output is None else args.output
+    check_output(path, [*args.files, args.dataset])
     if path in STDOUT or os.path.isdir(path):
         raise UsageError(f"{path} is not a file", fix="specify a file for the page, such as report.html")
-    if args.measures:
-        # A measure that is parsed is known by its name when the results are loaded.
-        parse_measures(args.measures)
-    results = load_results(args.results)
+    results = read_results(args, dataset_of_runs(args), **decision_options(args))
     write_report_page(results, path)
     show_value_notes(results.result, terminal)
     if not terminal.quiet:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from rankproof._cli.command import Command
-from rankproof._cli.inputs import add_analysis_options, read_input, show_tables
+from rankproof._cli.inputs import add_analysis_options, add_dataset_options, read_input_with_texts, show_tables
 from rankproof._cli.options import add_correction_option, add_sampling_options, add_segment_options, requested_groupings
 from rankproof._cli.output import show_value_notes
 from rankproof._cli.terminal import Terminal
@@ -16,6 +16,7 @@ examples:
   rankproof segments results --by category --by length
   rankproof segments results --by complexity -m nDCG@10,Success@5
   rankproof segments qrels.txt bm25.run dense.run --by relevant
+  rankproof segments qrels.txt bm25.run dense.run --dataset data/shop --by category
   rankproof segments qrels.txt bm25.run --by-file segments.csv --format markdown
 
 length: short is under 8 words, medium 8 to 15, long over 15. Queries without a value of the field
@@ -26,7 +27,9 @@ csv is one table with a row for each segment of each system"""
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the inputs, the segments and the statistics."""
     add_analysis_options(parser)
-    add_segment_options(parser.add_argument_group("segments"))
+    group = parser.add_argument_group("segments")
+    add_segment_options(group)
+    add_dataset_options(group)
     how = parser.add_argument_group("statistics")
     add_correction_option(how)
     add_sampling_options(how, samples=10_000, of="permutations of the segments")
@@ -37,7 +40,7 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
     from rankproof._analysis.segments import SegmentOptions, flat_segments_table, segments
 
     settings = SegmentOptions(correction=args.correction, alpha=args.alpha, samples=args.samples, seed=args.seed)
-    inputs = read_input(args)
+    inputs = read_input_with_texts(args)
     measures = list(inputs.result.systems[0].measures)
     tables = [
         table

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from rankproof._cli.arg_types import add_judgement_options
 from rankproof._cli.command import Command
 from rankproof._cli.exit_codes import escaped_traceback
-from rankproof._cli.options import DEFAULT_SPLIT, read_dataset_or_sample
+from rankproof._cli.inputs import add_dataset_options, add_input_options, dataset_of_runs
+from rankproof._cli.options import add_decision_options, decision_options, read_dataset_or_sample
 from rankproof._cli.terminal import Terminal
 from rankproof.errors import UsageError, escape_invisible, for_message
 
@@ -19,29 +19,30 @@ if TYPE_CHECKING:
     from rankproof._server.library import ResultsLibrary
 
 
-USAGE = "RESULTS… [--port N] [--judge QRELS] [--assessor NAME] [--dataset FOLDER]"
+USAGE = "RESULTS… | QRELS RUN… [--port N] [--judge FILE] [--assessor NAME] [--dataset SOURCE] [options]"
 EXAMPLES = """\
 examples:
   rankproof serve rankproof-results/                       all results folders in a folder
   rankproof serve old-results/ new-results/                two experiments to compare
   rankproof serve results/ --judge my.qrels --assessor ann judge the unjudged documents
+  rankproof serve qrels.txt prod.run new.run --dataset data/shop
 
 Open the address that it prints. It contains a secret token and works only on this machine. Ctrl-C
-stops the server. --judge takes a new file or one that serve wrote; rankproof eval can read it"""
+stops the server. --judge takes a new file or one that serve wrote; rankproof eval can read it.
+Run files are read once, at the start"""
 _MAX_PORT = 65535
+_INPUTS = "results folders, a folder of them, or the judgements and then one or more runs"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the results, the port and the judging."""
-    parser.add_argument("results", nargs="+", metavar="RESULTS", help="folders that `rankproof run` wrote, or a folder of them")
+    """Adds the inputs, the port and the judging."""
+    group = add_input_options(parser, "run files", _INPUTS)
+    add_dataset_options(group, "the dataset: texts of run files; with --judge, whole documents and not only their beginnings")
+    add_decision_options(parser.add_argument_group("decision on run files"))
     parser.add_argument("--port", type=_port, default=0, metavar="N", help="port on 127.0.0.1 (default: 0, any free port)")
     parser.add_argument("--judge", metavar="QRELS", help="judge documents in the browser and save the judgements here")
     parser.add_argument("--assessor", metavar="NAME", help="name of the assessor (default: the login name)")
-    parser.add_argument("--dataset", metavar="FOLDER", help="the dataset, to show whole documents and not only their beginnings")
-    parser.add_argument(
-        "--split", default=DEFAULT_SPLIT, metavar="NAME", help=f"the split of the dataset (default: {DEFAULT_SPLIT})"
-    )
-    add_judgement_options(parser)
+    parser.set_defaults(output=None)
 
 
 def run(args: argparse.Namespace, terminal: Terminal) -> int:
@@ -50,13 +51,11 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
 
     from rankproof._cli.exit_codes import handle_sigterm
     from rankproof._server.judging_queue import JudgingPage
-    from rankproof._server.library import ResultsLibrary
     from rankproof._server.pages import Router
     from rankproof._server.server import Server
 
     gc.enable()
-    library = ResultsLibrary(args.results)
-    texts = _document_texts(args, library)
+    library, texts = _run_files(args) if _are_run_files(args.files) else _folders(args)
     log = _judgement_log(args)
     try:
         site = Router(library, None if log is None else JudgingPage(log), texts)
@@ -79,6 +78,39 @@ def _judgement_log(args: argparse.Namespace) -> JudgementLog | None:
             raise UsageError("--assessor needs --judge", fix="add --judge FILE, or leave out --assessor")
         return None
     return JudgementLog(args.judge, _login_name() if args.assessor is None else args.assessor)
+
+
+def _are_run_files(files: Sequence[str]) -> bool:
+    from rankproof._server.library import has_results
+
+    if not files:
+        raise UsageError("no input files", fix=f"specify {_INPUTS}")
+    return len(files) > 1 and not any(map(has_results, files))
+
+
+def _run_files(args: argparse.Namespace) -> tuple[ResultsLibrary, DocumentTexts]:
+    """The results of run files, with the texts of --dataset."""
+    from dataclasses import replace
+
+    from rankproof._cli.results import read_results
+    from rankproof._server.judging_queue import DocumentTexts
+    from rankproof._server.library import ResultsLibrary
+
+    dataset = dataset_of_runs(args)
+    results = read_results(args, dataset, **decision_options(args))
+    texts = DocumentTexts(None if dataset is None else replace(dataset, qrels=results.qrels))
+    return ResultsLibrary([], {args.files[0]: results}), texts
+
+
+def _folders(args: argparse.Namespace) -> tuple[ResultsLibrary, DocumentTexts]:
+    """The results folders; --dataset is for the documents to judge."""
+    from rankproof._cli.results import learn_measures, refuse_run_file_options
+    from rankproof._server.library import ResultsLibrary
+
+    refuse_run_file_options(args, ("primary", "margin", "baseline", "cost"), but=("dataset", "grade_map", "on_conflict"))
+    learn_measures(args)
+    library = ResultsLibrary(args.files)
+    return library, _document_texts(args, library)
 
 
 def _document_texts(args: argparse.Namespace, library: ResultsLibrary) -> DocumentTexts:
@@ -104,14 +136,16 @@ def _scale_notes(library: ResultsLibrary) -> Iterator[str]:
 
 def _print_address(url: str, library: ResultsLibrary, log: JudgementLog | None, terminal: Terminal) -> None:
     """Shows the address as the result; no note contains its token."""
-    folders = len(library.entries())
+    from rankproof._data.text import pluralise
+
+    experiments = len(library.entries())
     if log is not None:
         if log.cut:
             terminal.note(f"the log of {for_message(log.path)} ends in an incomplete line, which is removed")
         terminal.note(f"judgements of {log.assessor} are saved to {for_message(log.path)}")
         for note in _scale_notes(library):
             terminal.note(note)
-    terminal.note(f"{folders} results {'folder' if folders == 1 else 'folders'}; open the address in a browser; Ctrl-C stops")
+    terminal.note(f"{pluralise(experiments, 'experiment')}; open the address in a browser; Ctrl-C stops")
     terminal.show(f"{url}\n")
 
 

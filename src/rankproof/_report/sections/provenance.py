@@ -33,7 +33,7 @@ def _facts_table(context: ReportContext) -> HtmlTable:
     results = context.results
     rows = [
         ("experiment", results.name),
-        ("fingerprint of the dataset", results.fingerprint),
+        *([("fingerprint of the dataset", results.fingerprint)] if results.fingerprint else []),
         ("fingerprint of the judgements", results.qrels.fingerprint()),
         ("lowest relevant grade", str(results.rel)),
         *([("measured on", JUDGED_ONLY_TEXT)] if results.judged_only else []),

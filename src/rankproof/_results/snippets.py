@@ -1,0 +1,38 @@
+"""Snippets: the beginnings of documents, and their titles and URLs, which reports and analyses show."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from rankproof._data.dataset import Dataset
+from rankproof._data.run import Run
+
+_SNIPPET_LENGTH = 300
+_SNIPPET_DEPTH = 20
+
+
+def build_snippets(dataset: Dataset, runs: Iterable[Run]) -> dict[str, str]:
+    """The first 300 characters, title included, of every judged document and of the top 20 of each ranking."""
+    wanted = {doc: None for docs in dataset.qrels.values() for doc in docs}
+    for run in runs:
+        for start, end in zip(run.offsets[:-1].tolist(), run.offsets[1:].tolist(), strict=True):
+            wanted.update(dict.fromkeys(run.docs[start : min(end, start + _SNIPPET_DEPTH)]))
+    return {doc: _document_snippet(dataset, doc) for doc in sorted(wanted) if doc in dataset.corpus}
+
+
+def title_lengths(dataset: Dataset, snippets: Mapping[str, str]) -> dict[str, int]:
+    """How many characters of each snippet are the title of the document."""
+    titles = ((doc, dataset.corpus[doc].title) for doc in snippets if doc in dataset.corpus)
+    return {doc: min(len(title), len(snippets[doc])) for doc, title in titles if title}
+
+
+def document_urls(dataset: Dataset, docs: Iterable[str]) -> dict[str, str]:
+    """The field `url` of the documents that have one."""
+    found = ((doc, dataset.corpus[doc].fields.get("url")) for doc in docs if doc in dataset.corpus)
+    return {doc: url for doc, url in found if isinstance(url, str) and url.strip()}
+
+
+def _document_snippet(dataset: Dataset, doc: str) -> str:
+    document = dataset.corpus[doc]
+    text = " · ".join(part for part in (document.title, " ".join(document.text.split())) if part)
+    return text if len(text) <= _SNIPPET_LENGTH else f"{text[:_SNIPPET_LENGTH]}…"
