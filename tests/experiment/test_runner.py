@@ -107,7 +107,7 @@ def test_equal_stages_are_built_once(tmp_path: Path) -> None:
     assert Counted.built == ["counted"]
     assert [system_run.baseline for system_run in found.system_runs] == [None, "counted", "bm25", "bm25"]
     assert [system_run.kind for system_run in found.system_runs] == ["retrieval", "retrieval", "fusion", "rerank"]
-    assert found.system_run("both").index_bytes == found.system_run("bm25").index_bytes + 100
+    assert (found.system_run("both").index_bytes or 0) - (found.system_run("bm25").index_bytes or 0) == 100
     assert found.system_run("counted").notes == ("counted, not searched",)
     assert CountedSearcher.closed == [True]
 
@@ -317,7 +317,7 @@ def test_vectors_that_a_reranker_shares_with_its_input_count_once(kept: bool, tm
     settings = RunOptions(cache=tmp_path if kept else None)
     for _ in range(2):
         first, second = run_experiment(experiment(systems=systems), settings).system_runs
-        assert first.index_bytes > 0
+        assert first.index_bytes
         assert (second.index_bytes, second.index_seconds) == (first.index_bytes, first.index_seconds)
 
 

@@ -168,7 +168,7 @@ def test_the_summary_has_a_row_a_system_with_every_measure_time_and_cost() -> No
     assert [float(last[name]) for name in MEASURES] == list(results.result.means["late"].values())
     for part in TIME_COLUMNS:
         for which in ("mean", "p50", "p95"):
-            assert float(last[f"{part}_ms_{which}"]) == system_run.time_of(part)[which]
+            assert float(last[f"{part}_ms_{which}"]) == (system_run.time_of(part) or {})[which]
     assert (float(last["index_seconds"]), int(last["index_bytes"]), last["throughput"]) == (1.0, 3000, "")
     assert (last["baseline"], float(last["gain_pp RR@10"])) == ("hybrid", 100 * (results.gain(system_run, "RR@10") or 0))
     assert (last["gain_pp NumRet"], rows[0]["gain_pp RR@10"]) == ("", "")
