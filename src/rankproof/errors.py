@@ -70,7 +70,7 @@ _OTHER_NAMES = {
 }
 _VALUE = (
     r"'[^']*'|[^\s=;()]+=[^\s;()]*[^\s;(),]|score|rank|utf-[0-9]+|latin-1|keep-[a-z]+|error|max|min|first|last|run|qrels"
-    r'|[A-Z]+|[0-9.]+|"[^"]*"|[A-Za-z]+@[0-9]+'
+    r'|[A-Z]+|[0-9.]+|"[^"]*"|[A-Za-z]+@[0-9]+|(?<=--from )[a-z0-9-]+|(?<=-column )[^\s;,()]+'
 )
 _VERB = r"(?:(?:rankproof )?\b(?P<verb>audit|judge|compare|run|gate) )?"
 _FLAG = rf"(?<![\w-])(?P<flag>--[a-z]+(?:-[a-z]+)*|-[JMmo])(?![\w-])(?: (?P<value>{_VALUE})(?=[\s;,)]|\.?$))?"
@@ -103,9 +103,14 @@ def _python_value(value: str) -> str:
     plain = value.strip("'")
     if "=" in plain:
         pairs = (pair.rpartition("=") for pair in plain.split(","))
-        return "{" + ", ".join(f'"{label}": {grade}' for label, _, grade in pairs) + "}"
+        return "{" + ", ".join(f'"{label}": {_python_number(value)}' for label, _, value in pairs) + "}"
     is_shown = not plain or plain[0] == '"' or plain.isupper() or plain.replace(".", "").isdigit()
     return plain if is_shown else f'"{plain}"'
+
+
+def _python_number(value: str) -> str:
+    """The value, in quotes unless it is a number or a place for one."""
+    return value if value == "?" or value.lstrip("+-").isdigit() else f'"{value}"'
 
 
 class RankproofError(Exception):

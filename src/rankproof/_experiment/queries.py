@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from rankproof._data.answers import references_from_queries
 from rankproof._data.dataset import Dataset, Query
 from rankproof._experiment.experiment import Experiment, gives_answers, stage_tree
-from rankproof._formats.read import SAMPLE, is_irds_name, queries_of_other_splits
+from rankproof._formats.read import SAMPLE, queries_of_other_splits
+from rankproof._importers.base import is_dataset_folder
 from rankproof._io.open import path_text
 from rankproof.stages._chunked import Chunked
 
@@ -87,7 +88,7 @@ def _unjudged_with_reference(experiment: Experiment, dataset: Dataset) -> tuple[
 
 def _judged_in_other_splits(experiment: Experiment) -> frozenset[str]:
     given = experiment.dataset
-    if isinstance(given, Dataset) or given == SAMPLE or is_irds_name(path_text(given)):
+    if isinstance(given, Dataset) or given == SAMPLE or not is_dataset_folder(path_text(given)):
         return frozenset()
     return queries_of_other_splits(path_text(given), split=experiment.split)
 

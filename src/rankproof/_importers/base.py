@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Protocol
@@ -16,14 +18,16 @@ from rankproof._data.run import Run
 from rankproof._data.table import CellValue, Column, Table
 from rankproof._data.view import View, ViewedTables
 from rankproof._formats.json import JsonContent
-from rankproof._formats.registry import system_name
+from rankproof._formats.registry import format_of_suffix, system_name
 from rankproof._formats.texts import MAX_TEXT_BYTES
 from rankproof._importers.tables import SourceTable, open_frame, open_table, table_format
 from rankproof._io.open import numbered_text_lines, open_source
 from rankproof._io.streams import ByteSource
-from rankproof.errors import UsageError, for_message
+from rankproof.errors import InputError, UsageError, for_message
 
 _DEEPEST_FOLDER = 3
+_DATASET_FILE = re.compile(r"(queries(\..+)?|corpus)\.jsonl(\.gz|\.zst)?")
+_TABLE_FORMATS = ("csv", "tsv", "jsonl", "parquet")
 
 
 @dataclass(frozen=True)
@@ -89,6 +93,16 @@ class ImportSource:
         return self.table_of(self.file)
 
     @cached_property
+    def tables(self) -> Mapping[str, SourceTable]:
+        """The tables among the files, by name; a file that cannot be read as one is left out."""
+        found = {}
+        for name, path in self.files.items():
+            if format_of_suffix(name) in _TABLE_FORMATS:
+                with suppress(InputError):
+                    found[name] = self.table_of(path)
+        return found
+
+    @cached_property
     def json(self) -> Any:
         """The value in the only file if that is one JSON value, else None."""
         if self.file is None or self.format_of(self.file) != "json":
@@ -108,6 +122,14 @@ class ImportSource:
     @cached_property
     def _tables(self) -> dict[str, SourceTable]:
         return {}
+
+
+def is_dataset_folder(path: str) -> bool:
+    """Whether the path is a folder with queries in the form of rankproof and BEIR."""
+    if not os.path.isdir(path):
+        return False
+    names = os.listdir(path)
+    return any(map(_DATASET_FILE.fullmatch, names)) and "default" not in names
 
 
 def _files_in(folder: str) -> dict[str, str]:
@@ -146,6 +168,14 @@ class ImportOptions:
         if value not in ("yes", "no", "true", "false"):
             raise UsageError(f"{name} is {for_message(value)}", fix=f"write --set {name}=yes or --set {name}=no")
         return value in ("yes", "true")
+
+    @property
+    def is_judged_only(self) -> bool:
+        """Whether the setting `corpus` chooses only judged documents."""
+        value = self.settings.get("corpus", "all")
+        if value not in ("all", "judged"):
+            raise UsageError(f"corpus is {for_message(value)}", fix="write --set corpus=judged or --set corpus=all")
+        return value == "judged"
 
 
 class Importer(Protocol):
@@ -263,3 +293,15 @@ class Imported(ViewedTables):
     def _view(self) -> View:
         table = self.report.table()
         return View(f"Imported: {self.dataset.name}", (table,), notes=self.report.notes)
+
+
+def whole_dataset(dataset: Dataset, importer: str, source: ImportSource, notes: Sequence[str] = ()) -> Imported:
+    """The import of a dataset that a reader of `_formats` gives whole: it refuses what it cannot keep, but for repeats."""
+    counts = ImportCounts()
+    counts.read("documents", len(dataset.corpus))
+    counts.read("queries", len(dataset.queries))
+    counts.read("judgements", sum(map(len, dataset.qrels.values())) + dataset.qrels.repeats)
+    if dataset.qrels.repeats:
+        counts.drop("judgements", "exact repeats", count=dataset.qrels.repeats)
+    report = ImportReport(importer, source.name, counts.parts(), notes=(*notes, *dataset.qrels.grade_notes()))
+    return Imported(dataset, report)

@@ -12,13 +12,15 @@ from typing import Any
 import numpy as np
 
 from rankproof._data.dataset import Corpus, Dataset, Document, Queries, Query
-from rankproof._data.grades import GradeReader
+from rankproof._data.grades import GradeReader, describe_converted
 from rankproof._data.qrels import Judgement, qrels_of_rows
 from rankproof._data.text import pluralise
+from rankproof._data.validation import checked_id
 from rankproof._formats.columns import normalised_name
 from rankproof._formats.fields import id_of_value, is_nan
 from rankproof._importers.base import ImportCounts, Imported, ImportOptions, ImportReport, ImportSource
 from rankproof._io.file_errors import file_error
+from rankproof.errors import for_message
 
 Fields = Callable[[], dict[str, Any]]
 """Makes the other fields of a query or document, when it first comes."""
@@ -56,11 +58,23 @@ class DatasetBuilder:
                 self._changed["query"].add(known)
         return known
 
-    def document(self, key: object, title: object, text: object, fields: Fields = dict, *, line: int | None = None) -> str | None:
-        """The id of the document, which is made from title and text where the key is empty; None where all are."""
+    def document(
+        self,
+        key: object,
+        title: object,
+        text: object,
+        fields: Fields = dict,
+        *,
+        line: int | None = None,
+        may_be_empty: bool = False,
+    ) -> str | None:
+        """The id of the document, which is made from title and text where the key is empty; None where all are.
+
+        A document without title and text is dropped unless it `may_be_empty`, as in a corpus.
+        """
         name, plain = self.text(title, line), self.text(text, line)
         known = self._key(key, "document", [name, plain] if name or plain else [], line)
-        if known is not None and (name or plain):
+        if known is not None and (name or plain or may_be_empty):
             earlier = self.documents.get(known)
             if earlier is None:
                 self.documents[known] = Document(known, plain, name, MappingProxyType(fields()), line)
@@ -79,16 +93,26 @@ class DatasetBuilder:
             return None
         return Judgement(query, doc, self.grades.of_text(token, line=line), line)
 
+    def judged_ids(self, query: object, doc: object, grade: object, *, line: int | None = None) -> Judgement | None:
+        """The judgement of a query and a document that are given by their ids; None, and counted, where one is empty."""
+        keys = [self._key(key, column, [], line) for key, column in ((query, "query"), (doc, "document"))]
+        if keys[0] is None or keys[1] is None:
+            self.counts.read("judgements")
+            self.counts.drop("judgements", f"without a {'document' if keys[0] else 'query'}", line=line)
+            return None
+        return self.judgement(keys[0], keys[1], grade, line=line)
+
     def text(self, value: object, line: int | None) -> str:
         """The cell as text without white space around it; empty where there is none."""
-        if value is None or is_nan(value):
-            return ""
-        plain = (value if isinstance(value, str) else str(plain_value(value))).strip()
+        if isinstance(value, str):
+            plain = value.strip()
+        else:
+            plain = "" if value is None or is_nan(value) else str(plain_value(value)).strip()
         if not plain.isascii():
             try:
                 plain.encode()
             except UnicodeEncodeError:
-                token = f"a cell of {type(value).__name__}"
+                token = for_message(plain)
                 raise file_error("text-surrogate", source=self.source.name, line=line, role="text", token=token) from None
         return plain
 
@@ -110,19 +134,22 @@ class DatasetBuilder:
         corpus = Corpus(self.documents.values(), source=self.source.name)
         queries = Queries(self.queries.values(), source=self.source.name)
         dataset = Dataset(self.source.stem, corpus, queries, qrels)
-        notes = (*self.notes, *qrels.grade_notes(), *self._own_notes())
+        converted = (describe_converted(qrels.converted),) if qrels.converted else ()
+        notes = (*self.notes, *converted, *self._own_notes())
         return Imported(dataset, ImportReport(importer, self.source.name, counts.parts(), columns or {}, notes))
 
     def _key(self, value: object, column: str, content: list[str], line: int | None) -> str | None:
-        if value is None or is_nan(value) or (isinstance(value, str) and not value.strip()):
-            if not content:
-                return None
-            self._made[column] += 1
-            return made_id(column, content)
-        key = id_of_value(value, column, source=self.source.name, line=line)
-        plain = key.strip()
-        self._trimmed += plain != key
-        return plain
+        if isinstance(value, str):
+            key = value.strip()
+            self._trimmed += len(key) < len(value) and bool(key)
+        else:
+            key = "" if value is None or is_nan(value) else id_of_value(value, column, source=self.source.name, line=line)
+        if key:
+            return checked_id(key, column, source=self.source.name, line=line)
+        if not content:
+            return None
+        self._made[column] += 1
+        return made_id(column, content)
 
     def _own_notes(self) -> Iterator[str]:
         for column, changed in self._changed.items():
@@ -163,18 +190,19 @@ def plain_value(value: Any) -> Any:
     return [plain_value(one) for one in value] if isinstance(value, list | tuple | np.ndarray) else str(value)
 
 
-def plain_fields(row: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
-    """The cells that are not empty as fields; a name that the dataset's files use gets the prefix `field_`."""
-    found = {}
-    for name in names:
-        value = plain_value(row.get(name))
-        if value is not None and value != "":
-            found[f"field_{name}" if normalised_name(name) in _RESERVED else name] = value
-    return found
+def plain_fields(row: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
+    """The cells that are not empty, by the names of their fields."""
+    found = {field: plain_value(row.get(name)) for name, field in names.items()}
+    return {field: value for field, value in found.items() if value is not None and value != ""}
+
+
+def field_names(names: Iterable[str]) -> dict[str, str]:
+    """The field of each column: its name, with the prefix `field_` where the files of a dataset use the name."""
+    return {name: f"field_{name}" if normalised_name(name) in _RESERVED else name for name in names}
 
 
 def _grade_text(value: object) -> str:
-    if value is None or is_nan(value):
-        return ""
+    if isinstance(value, str):
+        return value.strip()
     plain = plain_value(value)
-    return str(plain).lower() if isinstance(plain, bool) else str(plain).strip()
+    return "" if plain is None else str(plain).lower() if isinstance(plain, bool) else str(plain)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
@@ -13,7 +12,7 @@ from rankproof._data.grades import GradeMap
 from rankproof._data.row_errors import OnConflict
 from rankproof._formats.frames import is_frame
 from rankproof._formats.read import DEFAULT_SPLIT, SAMPLE, is_irds_name, read_plain_dataset
-from rankproof._importers.base import Imported, Importer, ImportOptions, ImportSource
+from rankproof._importers.base import Imported, Importer, ImportOptions, ImportSource, is_dataset_folder
 from rankproof._io.file_errors import file_error
 from rankproof._io.open import STDIN, StrPath, path_text
 from rankproof._registry import Component, Registry
@@ -21,12 +20,20 @@ from rankproof.errors import ExternalError, InputError, UsageError, for_message,
 
 _DIR = "rankproof._importers"
 TABLE = "table"
-_DATASET_FILE = re.compile(r"(queries(\..+)?|corpus)\.jsonl(\.gz|\.zst)?")
 IMPORTERS: Registry[Importer] = Registry(
     "importer",
     "rankproof.importers",
     (
         Component("beir", f"{_DIR}.beir:BEIR_FOLDER", "a folder with corpus.jsonl, queries.jsonl and qrels"),
+        Component("esci", f"{_DIR}.esci:ESCI", "Amazon's Shopping Queries: a table with esci_label, and one of products"),
+        Component("mteb", f"{_DIR}.mteb:MTEB", "a folder of MTEB: corpus, queries, and qrels or default, as Parquet or JSONL"),
+        Component(
+            "trec",
+            f"{_DIR}.trec:TREC_TOPICS",
+            "TREC topics (<top>, XML, or lines of id and text) with qrels; MS MARCO's files",
+            aliases=("msmarco",),
+        ),
+        Component("irds", f"{_DIR}.irds:IR_DATASETS", "a dataset of ir_datasets: irds:NAME", "datasets"),
         Component(TABLE, f"{_DIR}.table:TABLE", "a table with a column for the query and one for the document's text or title"),
     ),
 )
@@ -68,11 +75,6 @@ def read_dataset(
     return replace(imported.dataset, notes=imported.report.sentences())
 
 
-def is_dataset_folder(path: str) -> bool:
-    """Whether the path is a folder with queries in the form of rankproof and BEIR."""
-    return os.path.isdir(path) and any(map(_DATASET_FILE.fullmatch, os.listdir(path)))
-
-
 def importer_named(name: str) -> Importer:
     """The importer of that name."""
     if not isinstance(name, str) or name not in IMPORTERS:
@@ -86,13 +88,13 @@ def detect_importer(source: ImportSource) -> str:
     found = list(_recognised(source))
     if len(found) > 1:
         what = f"may be {' or '.join(found)}"
-        raise InputError(what, fix=f"name the importer: --from {found[0]}", source=source.name)
+        raise InputError(what, fix=f"name the importer, as in --from {found[0]}", source=source.name)
     if found:
         return found[0]
     if source.table is not None:
         return TABLE
     looked_for = "; ".join(f"{name}: {IMPORTERS.summary(name)}" for name in IMPORTERS)
-    fix = f"name the importer with --from NAME. Looked for {looked_for}"
+    fix = f"name the importer with --from NAME; looked for {looked_for}"
     raise InputError("not recognised as a dataset", fix=fix, source=source.name)
 
 

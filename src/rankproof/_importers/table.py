@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
 from rankproof._data.qrels import Judgement
 from rankproof._formats.columns import COLUMN_NAMES, TEXT_ID_NAMES, normalised_name
 from rankproof._importers.base import Imported, ImportOptions, ImportSource
-from rankproof._importers.builder import DatasetBuilder, plain_fields
+from rankproof._importers.builder import DatasetBuilder, field_names, plain_fields
 from rankproof._importers.tables import SourceTable
 from rankproof.errors import InputError, for_message
 
@@ -45,7 +45,7 @@ _LAST_CHOICES = {"grade": ("score",), "document id": ("url",), "query": ("topic"
 
 @dataclass(frozen=True, slots=True)
 class TableRoles:
-    """The columns of a table by role; `query_fields` and `fields` are the other columns."""
+    """The columns of a table by role; `query_fields` and `fields` have the others, each with the name of its field."""
 
     query: str | None
     query_id: str | None
@@ -53,8 +53,8 @@ class TableRoles:
     title: str | None
     text: tuple[str, ...]
     grade: str | None
-    query_fields: tuple[str, ...] = ()
-    fields: tuple[str, ...] = ()
+    query_fields: Mapping[str, str] = field(default_factory=dict)
+    fields: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def has_query(self) -> bool:
@@ -122,8 +122,8 @@ def find_roles(table: SourceTable, options: ImportOptions, *, alone: bool = True
         one["title"],
         found["text"],
         one["grade"],
-        of_query,
-        tuple(name for name in other if name not in of_query),
+        field_names(of_query),
+        field_names(name for name in other if name not in of_query),
     )
 
 
@@ -210,19 +210,20 @@ def _judgements(
             yield _judgement(row, line, one, builder)
 
 
-def _judgement(row: Mapping[str, Any], line: int, roles: TableRoles, builder: DatasetBuilder) -> Judgement | None:
+def _judgement(row: Mapping[Any, Any], line: int, roles: TableRoles, builder: DatasetBuilder) -> Judgement | None:
     """Adds the query and the document of the row; its judgement if it has one."""
     builder.counts.read("rows")
     query = doc = None
     if roles.has_query:
-        key, text = (None if name is None else row.get(name) for name in (roles.query_id, roles.query))
+        key, text = row.get(roles.query_id), row.get(roles.query)
         query = builder.query(key, text, lambda: plain_fields(row, roles.query_fields), line=line)
         if query is None:
             builder.counts.drop("rows", "without a query", line=line)
             return None
     if roles.has_document:
-        key, title = (None if name is None else row.get(name) for name in (roles.doc_id, roles.title))
-        text = "\n".join(filter(None, (builder.text(row.get(name), line) for name in roles.text)))
+        texts = [row.get(name) for name in roles.text]
+        text = texts[0] if len(texts) == 1 else "\n".join(filter(None, (builder.text(one, line) for one in texts)))
+        key, title = row.get(roles.doc_id), row.get(roles.title)
         doc = builder.document(key, title, text, lambda: plain_fields(row, roles.fields), line=line)
         if doc is None:
             builder.counts.drop("rows", "without a document", line=line)
