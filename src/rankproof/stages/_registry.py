@@ -15,6 +15,9 @@ STAGES: Registry[Stage] = Registry(
     "rankproof.stages",
     (
         Component("bm25", "rankproof.stages._bm25:BM25", "ranks by the words or other tokens that query and document share"),
+        Component("tantivy", "rankproof.stages._tantivy:Tantivy", "BM25 of tantivy, a search library in Rust", "tantivy"),
+        Component("sqlite-fts5", "rankproof.stages._sqlite_fts5:SQLiteFTS5", "BM25 of SQLite's full-text index FTS5"),
+        Component("lancedb-fts", "rankproof.stages._lancedb_fts:LanceDBFTS", "BM25 of LanceDB's full-text index", "lancedb"),
         Component("dense", "rankproof.stages._dense:Dense", "ranks by the similarity of vectors"),
         Component("fuse", "rankproof.stages._fuse:Fuse", "fuses the rankings of several systems"),
         Component("rerank", "rankproof.stages._rerank:Rerank", "sorts the top documents of a system by a scorer"),

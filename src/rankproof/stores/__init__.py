@@ -1,4 +1,4 @@
-"""Vector stores: memory, pgvector, Chroma."""
+"""Vector stores: memory, pgvector, Chroma, LanceDB."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from rankproof.stores._chroma import Chroma as Chroma
+    from rankproof.stores._lancedb import LanceDB as LanceDB
     from rankproof.stores._memory import Memory as Memory
     from rankproof.stores._pgvector import PgVector as PgVector
 else:

@@ -1,11 +1,14 @@
-"""The protocol of vector stores, checks of their arguments, recall, and masked connection strings."""
+"""The protocol of vector stores, checks of arguments, ties at the cutoff, recall, folders, and masked connection strings."""
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from hashlib import sha256
+from pathlib import Path
 from types import TracebackType
 from typing import Any, Protocol, Self
 from urllib.parse import quote, quote_plus
@@ -14,9 +17,9 @@ import numpy as np
 
 from rankproof._data import validation
 from rankproof._data.arrays import FloatArray, Matrix
-from rankproof._data.ordering import Ranking
+from rankproof._data.ordering import Ranking, rank_documents
 from rankproof._data.validation import checked_id
-from rankproof.errors import InputError, UsageError, escape_invisible, for_message
+from rankproof.errors import ExternalError, InputError, RankproofError, UsageError, escape_invisible, for_message
 
 
 class VectorStore(Protocol):
@@ -115,6 +118,50 @@ def checked_dimensions(dimensions: int) -> int:
 def _python_int(count: int) -> int:
     """A numpy integer as a Python int."""
     return int(count) if isinstance(count, np.integer) else count
+
+
+_SPARE = 10
+
+
+def cut_ties_by_id(fetch: Callable[[int], Ranking], depth: int) -> Ranking:
+    """The best `depth` documents of a search that orders ties in its own way; ties: larger id first.
+
+    It fetches more documents until the last one scores below the cutoff, so that every tie at the cutoff is known.
+    """
+    limit = depth + _SPARE
+    while True:
+        docs, scores = rank_documents(*fetch(limit))
+        if len(docs) < limit or scores[-1] < scores[depth - 1]:
+            return docs[:depth], scores[:depth]
+        limit *= 4
+
+
+def new_folder(folder: str, library: str) -> Path:
+    """A new folder inside the given one, which is created where it is missing."""
+    try:
+        Path(folder).mkdir(parents=True, exist_ok=True)
+        return Path(tempfile.mkdtemp(prefix=f"rankproof-{library}-", dir=folder)).resolve()
+    except OSError as error:
+        reason = escape_invisible(error.strerror or str(error))
+        raise ExternalError(f"no folder can be created in {for_message(folder)} ({reason}); choose another folder") from None
+
+
+def folder_size(folder: Path) -> int:
+    """The bytes of all files in the folder."""
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+
+
+@contextmanager
+def library_errors(library: str, doing: str) -> Iterator[None]:
+    """Converts the errors of an embedded library, which often have no common class, to ExternalError."""
+    try:
+        yield
+    except RankproofError:
+        raise
+    except Exception as error:
+        reason = escape_invisible(" ".join(str(error).split()))
+        what = f"{library} failed while {doing} ({reason})"
+        raise ExternalError(f"{what}; check the disk and the folder, then run again") from None
 
 
 ROUNDING = 2.0**-21

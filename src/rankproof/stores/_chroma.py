@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import shutil
-import tempfile
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
@@ -19,8 +17,17 @@ from rankproof._data.ordering import Ranking, rank_documents
 from rankproof._data.validation import check_options
 from rankproof._extras import extra
 from rankproof._registry import Option
-from rankproof.errors import ExternalError, RankproofError, escape_invisible, for_message
-from rankproof.stores._base import address_digest, checked_batch, checked_depth, checked_dimensions, checked_vectors
+from rankproof.errors import ExternalError
+from rankproof.stores._base import (
+    address_digest,
+    checked_batch,
+    checked_depth,
+    checked_dimensions,
+    checked_vectors,
+    folder_size,
+    library_errors,
+    new_folder,
+)
 
 COLLECTION = "rankproof"
 
@@ -63,9 +70,9 @@ class OpenChroma:
 
     def __init__(self, value: Chroma, dimensions: int, folder: str) -> None:
         self._value, self._dimensions, self._ids = value, dimensions, set[str]()
-        self._path = _new_folder(folder)
+        self._path = new_folder(folder, "chroma")
         try:
-            with _chroma_errors("opening"):
+            with library_errors("Chroma", "opening"):
                 self._client, self._version = _chroma_client(self._path)
                 self._collection = self._client.create_collection(
                     COLLECTION, embedding_function=None, configuration={"hnsw": _index_settings(value)}
@@ -77,7 +84,7 @@ class OpenChroma:
     def add(self, ids: Sequence[str], vectors: Matrix) -> None:
         """Adds the vectors; an existing id gets the new vector."""
         names, rows = checked_batch(ids, vectors, self._dimensions)
-        with _chroma_errors("adding vectors"):
+        with library_errors("Chroma", "adding vectors"):
             most = self._client.get_max_batch_size()
             for start in range(0, len(names), most):
                 self._collection.upsert(ids=names[start : start + most], embeddings=rows[start : start + most])
@@ -91,7 +98,7 @@ class OpenChroma:
         depth, queries = min(checked_depth(k), len(self._ids)), checked_vectors(vectors, self._dimensions)
         if depth == 0 or len(queries) == 0:
             return [([], np.zeros(0)) for _ in queries]
-        with _chroma_errors("searching"):
+        with library_errors("Chroma", "searching"):
             found = self._collection.query(query_embeddings=queries, n_results=depth, include=["distances"])
         each = zip(found["ids"], found["distances"], strict=True)
         return [rank_documents(names, 1.0 - np.array(distances, np.float64)) for names, distances in each]
@@ -103,29 +110,20 @@ class OpenChroma:
 
     def size(self) -> int:
         """The bytes of the files in its folder."""
-        return sum(path.stat().st_size for path in self._path.rglob("*") if path.is_file())
+        return folder_size(self._path)
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         try:
-            with _chroma_errors("closing"):
+            with library_errors("Chroma", "closing"):
                 self._client.close()
         except ExternalError:
             if error is None:
                 raise
         finally:
             shutil.rmtree(self._path, ignore_errors=True)
-
-
-def _new_folder(folder: str) -> Path:
-    try:
-        Path(folder).mkdir(parents=True, exist_ok=True)
-        return Path(tempfile.mkdtemp(prefix="rankproof-chroma-", dir=folder)).resolve()
-    except OSError as error:
-        reason = escape_invisible(error.strerror or str(error))
-        raise ExternalError(f"no folder can be created in {for_message(folder)} ({reason}); choose another folder") from None
 
 
 def _index_settings(value: Chroma) -> dict[str, Any]:
@@ -137,15 +135,3 @@ def _chroma_client(path: Path) -> tuple[Any, str]:
         import chromadb
         from chromadb.config import Settings
     return chromadb.PersistentClient(path=str(path), settings=Settings(anonymized_telemetry=False)), chromadb.__version__
-
-
-@contextmanager
-def _chroma_errors(doing: str) -> Iterator[None]:
-    """Converts the errors of Chroma, which have no common class, to ExternalError."""
-    try:
-        yield
-    except RankproofError:
-        raise
-    except Exception as error:
-        reason = escape_invisible(" ".join(str(error).split()))
-        raise ExternalError(f"Chroma failed while {doing} ({reason}); check the disk and the folder, then run again") from None

@@ -18,6 +18,7 @@ STORES: Registry[Store] = Registry(
         Component("memory", "rankproof.stores._memory:Memory", "exact search in memory"),
         Component("pgvector", "rankproof.stores._pgvector:PgVector", "PostgreSQL with pgvector, exact or HNSW", "pgvector"),
         Component("chroma", "rankproof.stores._chroma:Chroma", "Chroma with an HNSW index", "chroma"),
+        Component("lancedb", "rankproof.stores._lancedb:LanceDB", "LanceDB, exact, IVF or HNSW", "lancedb"),
     ),
 )
 

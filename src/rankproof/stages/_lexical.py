@@ -1,0 +1,143 @@
+"""Stages in which a search library indexes the passages, in files of the run."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+from rankproof._data.dataset import Query
+from rankproof._data.identity import identity_key
+from rankproof._data.ordering import Ranking
+from rankproof._data.text import pluralise
+from rankproof.errors import UsageError, for_message
+from rankproof.stages._base import BuildContext, Cost, QueryTimer, Stage
+from rankproof.stages._fields import passage_texts
+from rankproof.stores._base import folder_size, new_folder
+
+PASSAGES_PER_REPORT = 1_000
+STEMMERS = (
+    *("arabic", "danish", "dutch", "english", "finnish", "french", "german", "greek", "hungarian", "italian", "norwegian"),
+    *("portuguese", "romanian", "russian", "spanish", "swedish", "tamil", "turkish"),
+)
+"""The languages of tantivy and of LanceDB, which uses its stemmers."""
+
+
+class LexicalIndex(Protocol):
+    """An open index of a search library."""
+
+    def search(self, text: str, depth: int) -> Ranking:
+        """The best documents, best first; ties: larger id first."""
+        ...
+
+    def facts(self) -> Mapping[str, Any]:
+        """What decides the scores besides the settings of the stage, as JSON."""
+        ...
+
+    def close(self) -> None:
+        """Closes its files."""
+        ...
+
+
+class LexicalStage:
+    """A stage that searches the documents with the index of a library."""
+
+    fields: tuple[str, ...]
+    depth: int
+
+    def require_library(self) -> None:
+        """Imports the library, which is no part of the build time; a missing one is an error."""
+        raise NotImplementedError
+
+    def create_index(self, folder: Path, docs: Sequence[str], texts: Iterator[str]) -> LexicalIndex:
+        """The index of the documents, larger id first, and of their passages, in an empty folder."""
+        raise NotImplementedError
+
+    def revision(self) -> str:
+        """The version of the library."""
+        raise NotImplementedError
+
+    def inputs(self) -> tuple[Stage, ...]:
+        """None: it searches the documents."""
+        return ()
+
+    def build(self, context: BuildContext) -> LexicalSearcher:
+        """Indexes the passages in a new folder of the run; a build that fails leaves no files."""
+        self.require_library()
+        start = time.perf_counter()
+        texts = passage_texts(context.corpus, self.fields)
+        docs = sorted(texts, reverse=True)
+        folder = new_folder(context.block_cache.folder(identity_key(context.corpus_key, self)), "index")
+        try:
+            index = self.create_index(folder, docs, _reported([encodable(texts[doc]) for doc in docs], context))
+            cost = Cost(seconds=time.perf_counter() - start, bytes=folder_size(folder))
+            return LexicalSearcher(self, index, folder, cost, len(docs), sum(not text for text in texts.values()))
+        except BaseException:
+            shutil.rmtree(folder, ignore_errors=True)
+            raise
+
+
+class LexicalSearcher:
+    """The index and its folder, ready to search."""
+
+    def __init__(self, stage: LexicalStage, index: LexicalIndex, folder: Path, cost: Cost, documents: int, empty: int) -> None:
+        self._stage, self._index, self._folder, self._cost = stage, index, folder, cost
+        self._documents, self._empty = documents, empty
+
+    def search(self, query: Query, inputs: Sequence[Ranking], timer: QueryTimer) -> Ranking:
+        """The documents with a word of the query, best first."""
+        with timer.part("search"):
+            return self._index.search(encodable(query.text), self._stage.depth)
+
+    def search_all(self, queries: Sequence[Query]) -> list[Ranking]:
+        """The rankings of all queries, one by one."""
+        return [self.search(query, (), QueryTimer()) for query in queries]
+
+    def cost(self) -> Cost:
+        """The time of indexing, and the bytes of the files."""
+        return self._cost
+
+    def facts(self) -> Mapping[str, Any]:
+        """The library and what it indexed."""
+        counts = {"documents": self._documents, "empty_passages": self._empty}
+        return {"library": self._stage.revision(), **self._index.facts(), **counts}
+
+    def notes(self) -> Sequence[str]:
+        """A note on documents that cannot be found."""
+        fields = " and ".join(self._stage.fields)
+        what = pluralise(self._empty, "document is", "documents are")
+        return [f"{what} empty in {fields} and cannot be found"] if self._empty else []
+
+    def close(self) -> None:
+        """Closes the index and deletes its files."""
+        try:
+            self._index.close()
+        finally:
+            shutil.rmtree(self._folder, ignore_errors=True)
+
+
+def encodable(text: str) -> str:
+    """The text with ? for each lone surrogate, which UTF-8 cannot encode."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
+
+
+def check_rust_language(language: str, *, stemming: bool, stop_words: bool, stop_lists: Sequence[str]) -> None:
+    """Raises an error for a language for which tantivy or LanceDB has no stemmer or stop words."""
+    for what, setting, wanted, known in (
+        ("stemmer", "stemming", stemming, STEMMERS),
+        ("stop word list", "stop_words", stop_words, stop_lists),
+    ):
+        if wanted and language not in known:
+            raise UsageError(
+                f"no {what} for {for_message(language)}", fix=f"choose one of {', '.join(known)}, or turn {setting} off"
+            )
+
+
+def _reported(texts: Sequence[str], context: BuildContext) -> Iterator[str]:
+    for at, text in enumerate(texts):
+        if at % PASSAGES_PER_REPORT == 0:
+            context.progress("indexing passages", at, len(texts))
+        yield text
+    context.progress("indexing passages", len(texts), len(texts))
