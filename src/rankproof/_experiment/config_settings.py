@@ -103,6 +103,7 @@ _PLAIN: Mapping[Any, Takes] = {
     tuple[str, ...]: ("a list of strings", _all(_is_text)),
     str | tuple[str, ...]: ("text, or a list of strings", lambda value: _is_text(value) or _all(_is_text)(value)),
     dict[str, int]: ("a table of labels and whole numbers, like {E = 3, S = 2}", _is_grade_map),
+    Mapping[str, Any]: ("a table", lambda value: isinstance(value, dict)),
     tuple[float, ...]: ("a list of numbers", _all(_is_number)),
     bool | tuple[str, ...]: (
         "true, false, or a list of words",

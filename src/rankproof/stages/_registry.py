@@ -43,6 +43,11 @@ STAGES: Registry[Stage] = Registry(
             "rankproof.stages._engines.function:Function",
             "asks a search function of your own, which returns document ids for a query",
         ),
+        Component(
+            "sql",
+            "rankproof.stages._engines.sql:SQL",
+            "asks a PostgreSQL database by a SELECT of yours: full-text search or an existing table of vectors",
+        ),
     ),
 )
 SCORERS: Registry[Scorer] = Registry(

@@ -11,7 +11,7 @@ import subprocess
 import tempfile
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from hashlib import sha256
 from pathlib import Path
@@ -121,35 +121,54 @@ def postgres_errors(doing: str, secrets: Sequence[str]) -> Iterator[None]:
         yield
     except psycopg.Error as error:
         reason = mask_secrets(error.diag.message_primary or str(error) or type(error).__name__, secrets)
-        raise ExternalError(f"PostgreSQL failed while {doing} ({reason}); {_advice_for(error.sqlstate, reason)}") from None
+        raise ExternalError(f"PostgreSQL failed while {doing} ({reason}); {advice_for(error_code(error, reason))}") from None
 
 
-def _advice_for(code: str | None, reason: str) -> str:
-    if code is None:
-        # A refused connection has no code.
-        code = next((ours for part, ours in CONNECTION_ERROR_CODES.items() if part in reason), "08")
+def error_code(error: psycopg.Error, reason: str) -> str:
+    """The SQLSTATE; a connection that is refused or lost has none, and gets one by its reason."""
+    return error.sqlstate or next((ours for part, ours in CONNECTION_ERROR_CODES.items() if part in reason), "08")
+
+
+def advice_for(code: str) -> str:
+    """What to do about an error with this code."""
     if code[:2] in ("08", "57"):
         return f"{UNREACHABLE_ADVICE}, then run again"
     return ADVICE.get(code) or ADVICE.get(code[:2]) or "see the server's log, then run again"
 
 
 def connect(dsn: str) -> Postgres:
-    """A new connection, with a timeout for connecting."""
-    with extra("pgvector"):
+    """A new connection for a vector store."""
+    require("pgvector", "psycopg", "pgvector")
+    settings = connection_settings(dsn)
+    with postgres_errors("connecting", secrets := connection_secrets(settings)):
+        return Postgres(open_connection(settings, autocommit=True), secrets)
+
+
+def connection_settings(dsn: str) -> dict[str, Any]:
+    """The parts of a connection string, with a timeout for connecting."""
+    with extra("sql"):
         import psycopg
         from psycopg.conninfo import conninfo_to_dict
-    require("pgvector", "pgvector")
     settings: dict[str, Any] = {}
     with suppress(psycopg.Error):
         settings = dict(conninfo_to_dict(dsn))
     if not settings:
         # The message of libpq may quote any part of the string, including the password.
         raise UsageError("the connection string cannot be read", fix="write it like postgresql://user@host:5432/database")
-    secrets = [str(settings[key]) for key in ("password", "sslpassword") if settings.get(key)]
-    timeout = int(settings.get("connect_timeout") or 10)
-    with postgres_errors("connecting", secrets):
-        connection = psycopg.connect(dsn, autocommit=True, application_name="rankproof", connect_timeout=timeout)
-    return Postgres(connection, secrets)
+    return {**settings, "application_name": "rankproof", "connect_timeout": int(settings.get("connect_timeout") or 10)}
+
+
+def connection_secrets(settings: Mapping[str, Any]) -> list[str]:
+    """The passwords among the parts of a connection string."""
+    return [str(settings[key]) for key in ("password", "sslpassword") if settings.get(key)]
+
+
+def open_connection(settings: Mapping[str, Any], **options: Any) -> psycopg.Connection[Any]:
+    """A new connection; raises the errors of psycopg."""
+    with extra("sql"):
+        import psycopg
+
+    return psycopg.connect(**settings, **options)
 
 
 _PLAIN_PATH = re.compile(r"[\w./+-]+")

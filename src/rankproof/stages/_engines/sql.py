@@ -1,0 +1,211 @@
+"""The stage that asks a PostgreSQL database by the user's own SQL: full-text search, an existing table of vectors, any SELECT."""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
+from itertools import pairwise
+from threading import Lock
+from typing import Annotated, Any
+from uuid import UUID
+
+from rankproof._data.dataset import Query
+from rankproof._data.identity import NOT_IN_IDENTITY
+from rankproof._registry import Option
+from rankproof.errors import UsageError, for_message, type_phrase
+from rankproof.models._base import Encoder, EncoderModel
+from rankproof.stages._base import BuildContext
+from rankproof.stages._engines.base import EngineError, EngineReply, EngineStage
+from rankproof.stages._engines.postgres import ReadOnlyConnection, Rows, parse_statement
+from rankproof.stages._fields import QueryPrompt
+from rankproof.stages._vectors import add_prompt, text_vectors
+from rankproof.stores._base import MASK, address_digest, mask_secrets
+from rankproof.stores._pgvector import MAX_EF_SEARCH
+
+_VARIABLE = re.compile(r"\$\{(\w+)\}")
+
+
+def make_reply(found: Rows) -> EngineReply:
+    """The reply of the rows: the columns id, score and text by name; without a column id, the first one."""
+    for name in ("id", "score", "text"):
+        if found.columns.count(name) > 1:
+            raise UsageError(f"the SELECT has two columns called {name}", fix="rename one of them with AS")
+    if not found.columns:
+        raise UsageError("the SELECT has no column", fix="select the id of the document")
+    columns = dict(zip(found.columns, zip(*found.rows, strict=True), strict=True)) if found.rows else {}
+    key = "id" if "id" in found.columns else found.columns[0]
+    docs = tuple(_document_id(value, key, at) for at, value in enumerate(columns.get(key, ()), start=1))
+    scores = _scores(columns["score"]) if "score" in columns else None
+    texts = {doc: text for doc, text in zip(docs, columns.get("text", ()), strict=False) if isinstance(text, str)}
+    notes = ("the rows are not in the order of their scores: add ORDER BY",) if scores and not _is_sorted(scores) else ()
+    return EngineReply(docs, scores, texts, found.seconds, notes=notes)
+
+
+def _document_id(value: Any, column: str, row: int) -> str:
+    if value is None or value == "":
+        raise EngineError(f"row {row} of the reply has no id: {for_message(column)} is {'NULL' if value is None else 'empty'}")
+    if isinstance(value, Decimal) and value == int(value):
+        return str(int(value))
+    if isinstance(value, bool) or not isinstance(value, str | int | UUID):
+        fix = f"cast it, such as {for_message(column)}::text AS id"
+        raise UsageError(f"the column {for_message(column)}, which is the document id, has {type_phrase(value)}", fix=fix)
+    return str(value)
+
+
+def _scores(values: Sequence[Any]) -> tuple[float, ...]:
+    """The scores as numbers; NaN for what is none."""
+    return tuple(float(value) if isinstance(value, int | float | Decimal) else float("nan") for value in values)
+
+
+def _is_sorted(scores: Sequence[float]) -> bool:
+    """Whether the scores go in one direction: higher is better, or lower is better for a distance."""
+    steps = {(after > before) - (after < before) for before, after in pairwise(scores)}
+    return not {-1, 1} <= steps
+
+
+class SqlEngine:
+    """Asks a database; each of several threads has its own connection."""
+
+    def __init__(self, stage: SQL, encoder: Encoder | None) -> None:
+        self._stage, self._encoder = stage, encoder
+        self._statement, self._dsn = parse_statement(stage.sql), with_environment("dsn", stage.dsn)
+        self._lock, self._encoding = Lock(), Lock()
+        self._idle = [self._open()]
+
+    def ask(self, query: Query, size: int) -> EngineReply:
+        """The reply of one SELECT."""
+        start = time.perf_counter()
+        vector, notes = self._vector(query)
+        embed_seconds = time.perf_counter() - start if self._encoder else 0.0
+        if self._encoder and not any(vector):
+            return EngineReply((), notes=("the query has no tokens, so it has no vector: not sent",))
+        values = self._statement.values(query.text, size, vector)
+        with self._connection() as connection:
+            reply = make_reply(connection.select(self._statement, values))
+            if self._encoder and len(reply.docs) < size:
+                notes += self._shortness(connection, values, len(reply.docs), size)
+        return replace(reply, embed_seconds=embed_seconds, notes=(*reply.notes, *notes))
+
+    def close(self) -> None:
+        """Closes the connections."""
+        with self._lock:
+            idle, self._idle = self._idle, []
+        for connection in idle:
+            connection.close()
+
+    def _open(self) -> ReadOnlyConnection:
+        return ReadOnlyConnection(self._dsn, self._stage.timeout, self._stage.settings)
+
+    @contextmanager
+    def _connection(self) -> Iterator[ReadOnlyConnection]:
+        """An idle or a new connection; a lost one is not used again."""
+        with self._lock:
+            connection = self._idle.pop() if self._idle else None
+        connection = connection or self._open()
+        try:
+            yield connection
+        finally:
+            if connection.is_open:
+                with self._lock:
+                    self._idle.append(connection)
+
+    def _vector(self, query: Query) -> tuple[list[float], tuple[str, ...]]:
+        """The vector of the query, and a note if the model truncates the query."""
+        if self._encoder is None:
+            return [], ()
+        texts = [add_prompt(self._stage.query_prompt, query.text)]
+        with self._encoding:
+            is_cut = self._encoder.cut(texts)
+            note = "the query is longer than the model's limit and was truncated"
+            return text_vectors(self._encoder, texts)[0].tolist(), ((note,) if is_cut else ())
+
+    def _shortness(self, connection: ReadOnlyConnection, values: Sequence[str], found: int, size: int) -> tuple[str, ...]:
+        """A note if a vector index limits the rows."""
+        limit = connection.vector_index_limit(self._statement, values)
+        if limit is None:
+            return ()
+        setting, value = limit
+        enough = f" to {min(size, MAX_EF_SEARCH)}" if setting == "hnsw.ef_search" else ""
+        return (f"{found} rows where {size} were requested: {setting} is {value}; raise it{enough} in settings",)
+
+
+def with_environment(name: str, text: str) -> str:
+    """The text with each ${VARIABLE} replaced by its value; `name` is the setting that has the text."""
+
+    def value(found: re.Match[str]) -> str:
+        if held := os.environ.get(found[1]):
+            return held
+        raise UsageError(f"the environment variable {found[1]} ({name}) is not set", fix="set it")
+
+    return _VARIABLE.sub(value, text)
+
+
+@dataclass(frozen=True)
+class SQL(EngineStage):
+    """Asks a PostgreSQL database by a SELECT of your own, in a read-only transaction; rows are ranked in their order."""
+
+    dsn: Annotated[str, Option('connection string, with secrets from the environment, such as "${DATABASE_URL}"')] = field(
+        metadata=NOT_IN_IDENTITY
+    )
+    sql: Annotated[str, Option("a SELECT with %(query)s or %(vector)s, and %(size)s; columns id, score and text")]
+    model: Annotated[EncoderModel | None, Option("the encoder of %(vector)s: a name, or a folder with weights")] = None
+    query_prompt: QueryPrompt = ""
+    settings: Annotated[Mapping[str, Any], Option('settings of the server, such as {"hnsw.ef_search" = 200}')] = field(
+        default_factory=dict, hash=False
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "settings", _checked_settings(self.settings))
+        _check_dsn(self.dsn)
+        names = parse_statement(self.sql).names
+        if ("vector" in names) != (self.model is not None):
+            what = (
+                "sql has %(vector)s but there is no model" if self.model is None else "there is a model but no %(vector)s in sql"
+            )
+            raise UsageError(what, fix='set both or none: model = "minilm" encodes the query as %(vector)s')
+
+    def revision(self) -> str:
+        """A digest of the database's address without its password."""
+        return ", ".join(address_digest(with_environment("dsn", self.dsn)))
+
+    def connect(self, context: BuildContext) -> SqlEngine:
+        """Loads the encoder and opens a connection."""
+        return SqlEngine(self, self.model.load(threads=context.threads) if self.model else None)
+
+
+def _check_dsn(dsn: str) -> None:
+    plain = " ".join(_VARIABLE.sub(MASK, dsn).replace(":@", "@").split())
+    if not plain:
+        raise UsageError("dsn is empty", fix='write dsn = "${DATABASE_URL}"')
+    if mask_secrets(plain, ()) != plain:
+        fix = 'put it into an environment variable: dsn = "${DATABASE_URL}", or postgresql://user:${PGPASSWORD}@host/database'
+        raise UsageError("dsn holds a password", fix=fix)
+
+
+def _checked_settings(given: Any, prefix: str = "") -> dict[str, str]:
+    """The settings as texts by full name; TOML reads hnsw.ef_search as a table in a table."""
+    if not isinstance(given, Mapping):
+        raise UsageError(f"settings is {type_phrase(given)}", fix='write a table, such as {"hnsw.ef_search" = 200}')
+    found: dict[str, str] = {}
+    for name, value in given.items():
+        if isinstance(value, Mapping):
+            found |= _checked_settings(value, f"{prefix}{name}.")
+        elif isinstance(value, bool) or not isinstance(value, str | int | float):
+            found[f"{prefix}{name}"] = _switch(value, f"{prefix}{name}")
+        else:
+            found[f"{prefix}{name}"] = str(value)
+    if taken := {"statement_timeout", "lock_timeout"} & found.keys():
+        raise UsageError(f"settings has {min(taken)}", fix="set timeout instead, in seconds")
+    return found
+
+
+def _switch(value: Any, name: str) -> str:
+    if not isinstance(value, bool):
+        raise UsageError(f"the setting {for_message(name)} is {type_phrase(value)}", fix="write text, a number, true or false")
+    return "on" if value else "off"
