@@ -64,6 +64,8 @@ NEEDED = {
     "dsn": '"host=h"',
     "sql": '"SELECT %(query)s"',
 }
+NEEDED_TOGETHER = {"http": {"url": '"https://host/search?q={query}"', "ids": '"hits[].id"'}}
+"""Settings without which a part is refused although each has a default."""
 MODELS = {"chat": '"smollm2"', "encoder": '"minilm"', "cross-encoder": '"acme/cross"'}
 SENTENCE = re.compile(r"(?!.*\. )\S.*[^\s.]")
 WITH_SUMMARY = (*REGISTRIES.values(), FORMATS, IMPORTERS, RESULT_FORMATS, EXPORT_FORMATS, PLOT_KINDS, COMMANDS)
@@ -202,7 +204,7 @@ def test_options_store_the_plain_form() -> None:
 def table_of(component: Component, registry: Registry[Any], **more: str) -> str:
     """A system of that stage, or a reranking by that scorer, with the settings that must be given."""
     reranked = {"stage": '"rerank"', "top": "5", "by": f'"{component.name}"'}
-    given = {"stage": f'"{component.name}"'} if registry is STAGES else reranked
+    given = {"stage": f'"{component.name}"', **NEEDED_TOGETHER.get(component.name, {})} if registry is STAGES else reranked
     keys = [*settings_of(component.load()), *(settings_of(STAGES.load("rerank")) if registry is SCORERS else ())]
     for setting in keys:
         if setting.required:

@@ -34,6 +34,7 @@ from rankproof.stages import (
     Function,
     Fuse,
     GenerateAnswer,
+    Http,
     KeywordScorer,
     LanceDBFTS,
     Listwise,
@@ -99,6 +100,7 @@ SHELF: list[Stage] = [
     ExtractAnswer(LEXICAL, HashedWords()),
     Function(nothing),
     SQL(dsn="host=/nowhere user=nobody", sql="SELECT id FROM doc WHERE body = %(query)s", retries=0),
+    Http(url="http://127.0.0.1:9/?q={query}", ids="hits[].id", retries=0),
     *(Rerank(HYBRID, by, top=3, weight=weight) for by in SCORERS for weight in (1.0, 0.3, 0.0)),
     Rerank(Rerank(DENSE, KeywordScorer(), top=9), BiEncoderScorer(HashedWords()), top=1, norm="min-max", weight=0.5),
 ]

@@ -18,6 +18,7 @@ from rankproof._io.toml_file import toml_key, toml_value
 from rankproof._registry import Setting, settings_of
 from rankproof._results.document import PYTHON_PREFIX
 from rankproof.stages._base import Stage
+from rankproof.stages._engines.request import Preset, variables
 from rankproof.stages._registry import SCORERS, STAGES
 
 _FILE_COMMENT = """\
@@ -156,6 +157,26 @@ def starter_toml() -> str:
     lines = [_FILE_COMMENT, *_top_lines(experiment)]
     for name, table in system_tables(experiment.systems).items():
         lines += ["", f"[{SYSTEMS_KEY}.{toml_key(name)}]", *_explain_keys(table, explained)]
+    return "\n".join(lines) + "\n"
+
+
+def preset_toml(preset: Preset) -> str:
+    """BM25 and a search engine behind HTTP, with an example of each value that the engine needs."""
+    tested = f"tested with {preset.tested}" if preset.tested else "not tested against a server"
+    needed = variables(preset.settings) | set(filter(None, [preset.settings.get("login_env")]))
+    values = {**preset.required, **preset.settings.get("values", {})}
+    about_login = "if the server has a login; the key is read from the environment"
+    lines = [
+        f"# Compares BM25 with an engine behind HTTP: {preset.summary}.",
+        f"# The preset is {tested}. The API of the engine: {preset.source}",
+        *(f"# Set the environment variable {name} before the run." for name in sorted(needed)),
+        _with_comment(f"dataset = {toml_value(SAMPLE)}", "your dataset; its document ids are those of the engine"),
+        f'\n[{SYSTEMS_KEY}.bm25]\nstage = "bm25"\n',
+        f'[{SYSTEMS_KEY}.{toml_key(preset.name)}]\nstage = "http"\npreset = {toml_value(preset.name)}',
+        f"values = {toml_value(values)}",
+        *(_with_comment(f"# {key} = {toml_value(value)}", about_login) for key, value in preset.login.items()),
+        *([_with_comment('model = "minilm"', "the encoder of the index")] if preset.needs_vector else []),
+    ]
     return "\n".join(lines) + "\n"
 
 

@@ -287,7 +287,7 @@ class StageRunner:
             searcher.cost(),
             None,
             {**searcher.facts(), **engine.facts},
-            engine.notes,
+            (*searcher.notes(), *engine.notes),
             engine.asked if engine.from_cache else utc_now(),
             from_cache=engine.from_cache,
             counts=output.counts,

@@ -18,6 +18,7 @@ from rankproof._extras import extra
 from rankproof.errors import UsageError
 
 if TYPE_CHECKING:
+    import ssl
     from logging import LogRecord
 
     import httpx
@@ -137,7 +138,7 @@ class LogMask:
 
 
 MAX_RESPONSE_BYTES = 4 << 20
-"""The maximum size of a response; a reply of 100,000 tokens has half a megabyte, 10,000 hits without texts have one."""
+"""The maximum size of a response; a reply of 100,000 tokens has half a megabyte."""
 STATUSES_WITH_REASON = frozenset({400, 413, 422})
 """Statuses whose body explains what is wrong with the request."""
 
@@ -160,6 +161,11 @@ def retry_after_seconds(header: str, now: datetime | None = None) -> float | Non
         return None
     at = date if date.tzinfo else date.replace(tzinfo=UTC)
     return max((at - (now or datetime.now(UTC))).total_seconds(), 0.0)
+
+
+def replace_surrogates(text: str) -> str:
+    """The text with lone surrogates replaced: JSON allows them, UTF-8 files do not."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 class ConnectionLostError(Exception):
@@ -197,8 +203,9 @@ class Connection:
         secret: Secret,
         timeout: float,
         read: Container[int] = STATUSES_WITH_REASON,
+        max_bytes: int = MAX_RESPONSE_BYTES,
     ) -> None:
-        self._timeout, self._statuses = timeout, read
+        self._timeout, self._statuses, self._max_bytes = timeout, read, max_bytes
         self._client = _http_client(address, headers, timeout)
         self._logs = LogMask(secret)
 
@@ -226,8 +233,8 @@ class Connection:
         content = bytearray()
         for block in response.iter_raw():
             content += block
-            if len(content) > MAX_RESPONSE_BYTES:
-                raise ConnectionLostError(f"the response is longer than {MAX_RESPONSE_BYTES >> 20} MiB")
+            if len(content) > self._max_bytes:
+                raise ConnectionLostError(f"the response is longer than {self._max_bytes >> 20} MiB")
             if time.monotonic() > deadline:
                 raise ConnectionLostError(f"the response was not complete after {2 * self._timeout:g} s")
         try:
@@ -250,7 +257,7 @@ def _http_client(address: str, headers: Mapping[str, str], timeout: float) -> ht
             headers={**sent, **headers},
             timeout=timeout,
             # Certificates are loaded for https only; redirects are off, so an http address stays http.
-            verify=address.startswith("https:"),
+            verify=_tls_context() if address.startswith("https:") else False,
             follow_redirects=False,
             trust_env=not is_loopback(address),
         )
@@ -259,6 +266,16 @@ def _http_client(address: str, headers: Mapping[str, str], timeout: float) -> ht
     # Raised outside of the handler, so that no traceback leads to a frame with the headers.
     fix = "check HTTPS_PROXY, ALL_PROXY and SSL_CERT_FILE"
     raise UsageError(f"a proxy or certificate in the environment cannot be used ({why})", fix=fix)
+
+
+def _tls_context() -> ssl.SSLContext:
+    """The certificates of SSL_CERT_FILE, also for a server on this machine, else those of the HTTP library."""
+    with extra("http"):
+        import httpx
+    import ssl
+
+    file = os.environ.get("SSL_CERT_FILE")
+    return ssl.create_default_context(cafile=file) if file else httpx.create_ssl_context()
 
 
 CallT = TypeVar("CallT")

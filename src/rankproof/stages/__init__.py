@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from rankproof.stages._chunked import Chunked as Chunked
     from rankproof.stages._dense import Dense as Dense
     from rankproof.stages._engines.function import Function as Function
+    from rankproof.stages._engines.http import Http as Http
     from rankproof.stages._engines.sql import SQL as SQL
     from rankproof.stages._extract import ExtractAnswer as ExtractAnswer
     from rankproof.stages._fuse import RRF as RRF

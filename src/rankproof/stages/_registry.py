@@ -48,6 +48,7 @@ STAGES: Registry[Stage] = Registry(
             "rankproof.stages._engines.sql:SQL",
             "asks a PostgreSQL database by a SELECT of yours: full-text search or an existing table of vectors",
         ),
+        Component("http", "rankproof.stages._engines.http:Http", "asks a search engine behind HTTP", extra="http"),
     ),
 )
 SCORERS: Registry[Scorer] = Registry(

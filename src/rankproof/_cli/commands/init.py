@@ -8,21 +8,25 @@ import os
 from rankproof._cli.command import Command
 from rankproof._cli.terminal import STDOUT, Terminal
 from rankproof.errors import UsageError
+from rankproof.stages._engines.request import presets
 
-USAGE = "[FILE] [--force]"
-EXAMPLES = """\
+USAGE = "[FILE] [--preset NAME] [--force]"
+EXAMPLES = f"""\
 examples:
   rankproof init                       write experiment.toml
   rankproof init shop.toml --force
   rankproof init -                     show it on standard output
+  rankproof init --preset solr         measure a Solr server
 
-The file holds the default systems and describes every setting. Change it, then run:
-rankproof run experiment.toml"""
+The file holds the default systems and describes every setting, or with --preset BM25 and a search engine behind HTTP.
+Change it, then run: rankproof run experiment.toml
+
+Presets: {", ".join(presets())}"""
 FILE = "experiment.toml"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the file."""
+    """Adds the file and the preset."""
     parser.add_argument(
         "file",
         nargs="?",
@@ -30,15 +34,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="the file to write, - for standard output (default: experiment.toml)",
     )
+    parser.add_argument(
+        "--preset", choices=tuple(presets()), metavar="NAME", help="write a file that measures this search engine behind HTTP"
+    )
     parser.add_argument("--force", action="store_true", help="overwrite an existing file")
 
 
 def run(args: argparse.Namespace, terminal: Terminal) -> int:
-    """Writes the default systems as a commented file."""
-    from rankproof._experiment.config_write import starter_toml
+    """Writes the default systems, or BM25 and an engine, as a commented file."""
+    from rankproof._experiment.config_write import preset_toml, starter_toml
     from rankproof._io.files import write_blocks
 
-    text = starter_toml()
+    text = preset_toml(presets()[args.preset]) if args.preset else starter_toml()
     if args.file in STDOUT:
         terminal.show(text)
         return 0

@@ -25,6 +25,7 @@ from rankproof._io.http import (
     checked_variable_name,
     is_loopback,
     is_unencrypted,
+    replace_surrogates,
     retry_after_seconds,
     secret_from_env,
 )
@@ -110,7 +111,7 @@ def parse_completion(body: str, request: ChatRequest) -> Completion:
         tokens_in=sum(estimate_tokens(each.text) for each in request.messages) if tokens_in is None else tokens_in,
         tokens_out=estimate_tokens(text) if tokens_out is None else tokens_out,
         is_estimated=None in counts,
-        model=_replace_surrogates(document["model"])[:_MAX_MODEL_NAME] if isinstance(document.get("model"), str) else "",
+        model=replace_surrogates(document["model"])[:_MAX_MODEL_NAME] if isinstance(document.get("model"), str) else "",
         first=_first_token_logprobs(choice.get("logprobs")),
     )
 
@@ -123,7 +124,7 @@ def error_message(body: str) -> str:
         return ""
     error = document.get("error", document) if isinstance(document, dict) else None
     message = error.get("message") if isinstance(error, dict) else error
-    return _replace_surrogates(message) if isinstance(message, str) else ""
+    return replace_surrogates(message) if isinstance(message, str) else ""
 
 
 def _parse_body(body: str) -> Any:
@@ -144,12 +145,7 @@ def _object(value: Any, what: str) -> dict[str, Any]:
 def _text(value: Any, what: str) -> str:
     if value is not None and not isinstance(value, str):
         raise ResponseFormatError(f"{what} is not text")
-    return _replace_surrogates(value or "")
-
-
-def _replace_surrogates(text: str) -> str:
-    """The text with lone surrogates replaced: JSON allows them, UTF-8 files do not."""
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return replace_surrogates(value or "")
 
 
 def _count(value: Any) -> int | None:
@@ -165,7 +161,7 @@ def _first_token_logprobs(logprobs: Any) -> tuple[tuple[str, float], ...] | None
     if isinstance(top, list):
         pairs = [(each.get("token"), each.get("logprob")) for each in top if isinstance(each, dict)]
     found = tuple(
-        (_replace_surrogates(text), float(value)) for text, value in pairs if isinstance(text, str) and _is_logprob(value)
+        (replace_surrogates(text), float(value)) for text, value in pairs if isinstance(text, str) and _is_logprob(value)
     )
     return found or None
 

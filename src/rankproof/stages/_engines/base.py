@@ -114,6 +114,10 @@ class EngineStage:
         """None: it has its own index."""
         return ()
 
+    def about(self) -> tuple[str, ...]:
+        """Notes on the engine itself, whatever it replies."""
+        return ()
+
     def client(self, context: BuildContext) -> EngineClient:
         """The client, one for each stage and session."""
         return context.session.memoised(("engine", self), lambda: EngineClient(self, context))
@@ -296,8 +300,8 @@ class EngineSearcher:
         return {"retries": stage.retries, "timeout": stage.timeout, "rate": stage.rate, "concurrency": stage.concurrency}
 
     def notes(self) -> Sequence[str]:
-        """None: the notes on all replies are made with the output."""
-        return ()
+        """The notes on the engine; those on its replies are made with the output."""
+        return self._stage.about()
 
     def close(self) -> None:
         """Closes the connection."""

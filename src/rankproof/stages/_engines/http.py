@@ -1,0 +1,392 @@
+"""A search engine behind HTTP as a stage: a request template, and paths to the ids of its reply."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import re
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from typing import Annotated, Any, Literal
+from urllib.parse import urlsplit
+
+from rankproof._data.dataset import Query
+from rankproof._data.identity import NOT_IN_IDENTITY, identity_key
+from rankproof._data.text import clip_text
+from rankproof._data.validation import checked_choice
+from rankproof._io.http import (
+    CallLimiter,
+    CallsStoppedError,
+    Connection,
+    ConnectionLostError,
+    HttpResponse,
+    Secret,
+    replace_surrogates,
+    retry_after_seconds,
+)
+from rankproof._registry import Option
+from rankproof.errors import UsageError, escape_invisible, for_message
+from rankproof.models._base import Encoder, EncoderModel
+from rankproof.stages._base import BuildContext
+from rankproof.stages._engines.base import EngineError, EngineReply, EngineStage
+from rankproof.stages._engines.reply import (
+    ReplyError,
+    ReplyHits,
+    ReplyPaths,
+    check_expected,
+    parse_body,
+    parse_column,
+    parse_path,
+    read_hits,
+    reason_of,
+    server_milliseconds,
+    value_at,
+)
+from rankproof.stages._engines.request import (
+    ESCAPES,
+    PER_QUERY,
+    Filler,
+    Preset,
+    checked_table,
+    placeholders,
+    preset_named,
+    read_environment,
+    variables,
+)
+from rankproof.stages._fields import QueryPrompt
+from rankproof.stages._vectors import add_prompt, text_vectors
+
+Table = Mapping[str, Any]
+_TABLES = ("values", "headers", "expect")
+"""Settings whose keys are added to those of the preset; any other setting replaces the preset's."""
+_PLAIN = ("url", "method", "login_env", "body", "ids", "scores", "texts", "total", "server_time", "server_time_unit", "escape")
+
+
+@dataclass(frozen=True)
+class Http(EngineStage):
+    """Asks a search engine behind HTTP; a preset has the request and the paths of a common engine, and each can be replaced.
+
+    `url`, `headers` and `body` hold {query}, {size}, {vector} (with a model), the names of `values`, and environment variables
+    such as ${API_KEY}, whose values are never written. The ranking has the order of the reply.
+    """
+
+    preset: Annotated[str | None, Option("the engine whose request and reply are used (default: none)")] = None
+    values: Annotated[Table, Option("what the names in braces stand for, such as the address and the index")] = field(
+        default_factory=dict, hash=False
+    )
+    url: Annotated[str | None, Option("the address of a search, with {query} if it is part of the address")] = None
+    method: Annotated[Literal["GET", "POST"] | None, Option("GET or POST (default: POST with a body, else GET)")] = None
+    headers: Annotated[Table, Option("headers; write keys as environment variables: ${API_KEY}")] = field(
+        default_factory=dict, hash=False
+    )
+    login_env: Annotated[str | None, Option("the environment variable with user:password for basic authentication")] = field(
+        default=None, metadata=NOT_IN_IDENTITY
+    )
+    body: Annotated[Table | None, Option("the JSON body, with {query}, {size} and {vector}")] = field(default=None, hash=False)
+    model: Annotated[EncoderModel | None, Option("the encoder of {vector}, that of the index")] = None
+    query_prompt: QueryPrompt = ""
+    ids: Annotated[str | None, Option("the path to the document ids in a reply, such as hits.hits[]._id")] = None
+    scores: Annotated[str | None, Option("the path to the scores")] = None
+    texts: Annotated[str | None, Option("the path to the texts")] = None
+    total: Annotated[str | None, Option("the path to the number of documents that match")] = None
+    server_time: Annotated[str | None, Option("the path to the server's own time, or header:NAME")] = None
+    server_time_unit: Annotated[Literal["s", "ms", "us", "ns"] | None, Option("the unit of that time (default: ms)")] = None
+    escape: Annotated[str | None, Option("how the query is written: none, lucene, graphql, groonga, plain or words")] = None
+    max_size: Annotated[int | None, Option("the most documents that the engine returns", least=1)] = None
+    expect: Annotated[Table, Option('what a good reply has at a path: a value, "absent" or "any"')] = field(
+        default_factory=dict, hash=False
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name in (*_TABLES, "body"):
+            if (table := getattr(self, name)) is not None:
+                object.__setattr__(self, name, checked_table(name, table))
+        object.__setattr__(self, "_exchange", Exchange.of(self))
+
+    @property
+    def exchange(self) -> Exchange:
+        """The request and the paths of the reply, with the preset's."""
+        found: Exchange = vars(self)["_exchange"]
+        return found
+
+    def revision(self) -> str:
+        """A digest of the request with the preset's parts, and of the addresses that come from the environment."""
+        return self.exchange.digest()
+
+    def about(self) -> tuple[str, ...]:
+        """Says that a preset was never run against a server."""
+        preset = self.exchange.preset
+        if preset is None or preset.tested:
+            return ()
+        return (f"the preset {preset.name} is not tested against a server; check the first rankings by hand",)
+
+    def connect(self, context: BuildContext) -> HttpEngine:
+        """Reads the environment and loads the encoder; nothing is sent."""
+        return HttpEngine(self, self.model.load(threads=context.threads) if self.model else None)
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """The request and the reply of a stage, with the parts of its preset."""
+
+    preset: Preset | None
+    settings: Mapping[str, Any]
+    paths: ReplyPaths
+    time_header: str
+
+    @classmethod
+    def of(cls, stage: Http) -> Exchange:
+        """The exchange; settings that do not fit together are an error."""
+        preset = preset_named(stage.preset) if stage.preset else None
+        of_preset = preset.settings if preset else {}
+        settings = {name: getattr(stage, name) or of_preset.get(name) for name in (*_PLAIN, "max_size")}
+        settings |= {name: {**of_preset.get(name, {}), **getattr(stage, name)} for name in _TABLES}
+        settings["method"] = settings["method"] or ("POST" if settings["body"] else "GET")
+        _check_request(settings)
+        _check_placeholders(settings, stage, preset)
+        _check_query(settings, stage)
+        header = (settings["server_time"] or "").partition("header:")[2].lower()
+        return cls(preset, settings, _reply_paths(settings, has_time=not header), header)
+
+    def digest(self) -> str:
+        """Changes with the request and with the addresses in the environment, not with keys."""
+        used = {name: os.environ.get(name, "") for name in variables([self.settings["url"], self.settings["values"]])}
+        return identity_key(self.settings, {name: value for name, value in used.items() if _is_address(value)})[:16]
+
+
+_TEMPLATES = ("url", "headers", "body")
+_PATHS = ("ids", "scores", "texts", "total", "server_time", "expect")
+_HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_CREDENTIAL = re.compile(r"(?i)authorization|cookie|key|token|secret|password")
+_CREDENTIAL_IN_URL = re.compile(r"(?i)[?&][\w-]*(?:key|token|secret|password)=(?!\$\{)|//[^/?#]*@")
+_URL_START = re.compile(r"(?i)https?://[^/]|\{|\$\{")
+
+
+def _is_address(value: str) -> bool:
+    return value.startswith(("http://", "https://"))
+
+
+def _check_request(settings: Mapping[str, Any]) -> None:
+    """Checks address and headers; a message never shows what may be a key."""
+    url = settings["url"]
+    if not url:
+        raise UsageError("url is missing", fix='set url = "https://HOST/search?q={query}", or choose a preset')
+    if not _URL_START.match(url) or _CREDENTIAL_IN_URL.search(url):
+        what = "url is not an http or https address without keys and passwords"
+        raise UsageError(what, fix="write https://HOST/PATH, keys as ${NAME}, and a login as login_env")
+    if settings["method"] == "GET" and settings["body"]:
+        raise UsageError("method is GET, and there is a body", fix='set method = "POST", or put the query into url')
+    for name, value in settings["headers"].items():
+        if not _HEADER.fullmatch(name) or not isinstance(value, str) or not value.isprintable() or not value.isascii():
+            raise UsageError(f"headers has {for_message(name)}, which is not a header", fix='write headers = {NAME = "text"}')
+        if _CREDENTIAL.search(name) and not variables(value) and not placeholders(value):
+            fix = f'write {name} = "${{NAME}}" and set the environment variable NAME to the key'
+            raise UsageError(f"headers has the value of {name} in plain text", fix=fix)
+    if settings["login_env"] and not _VARIABLE.fullmatch(settings["login_env"]):
+        fix = 'give the name of the variable, such as "SEARCH_LOGIN", never the password itself'
+        raise UsageError("login_env is not the name of an environment variable", fix=fix)
+
+
+def _check_placeholders(settings: Mapping[str, Any], stage: Http, preset: Preset | None) -> None:
+    """Checks that each name in braces has a value, and that each given value is used."""
+    used = placeholders([settings[name] for name in (*_TEMPLATES, *_PATHS)])
+    if unused := [name for name in stage.values if name not in used or name in PER_QUERY]:
+        known = ", ".join(sorted(used.difference(PER_QUERY))) or "none"
+        raise UsageError(f"values has {for_message(unused[0])}, which the request does not use", fix=f"choose from: {known}")
+    for name in sorted(used.difference(PER_QUERY, settings["values"])):
+        example = json.dumps(preset.required.get(name, "…") if preset else "…", ensure_ascii=False)
+        fix = f"add it: values = {{{name} = {example}}}; braces that stand for themselves need a space: {{ {name} }}"
+        raise UsageError(f"values has no {name}, which the request needs", fix=fix)
+
+
+def _check_query(settings: Mapping[str, Any], stage: Http) -> None:
+    """Checks that the request holds the query, and what it needs for that."""
+    used = placeholders([settings[name] for name in _TEMPLATES])
+    if used.isdisjoint({"query", "vector"}):
+        raise UsageError("url and body hold no {query}", fix='put it where the engine takes the query: url = "…?q={query}"')
+    if "vector" in used and stage.model is None:
+        raise UsageError("model is missing, and the request has {vector}", fix='add the encoder of the index: model = "minilm"')
+    if "vector" not in used and (stage.model is not None or stage.query_prompt):
+        name = "query_prompt" if stage.model is None else "model"
+        raise UsageError(
+            f"{name} has no effect: the request has no {{vector}}", fix="leave it out, or put {vector} into the body"
+        )
+    if settings["escape"]:
+        checked_choice("escape", settings["escape"], ESCAPES)
+    if settings["max_size"] and stage.depth > settings["max_size"]:
+        what = f"depth is {stage.depth}, and the engine returns at most {settings['max_size']} documents"
+        fix = f"set depth = {settings['max_size']}, or max_size if the engine's own limit was raised"
+        raise UsageError(what, fix=fix)
+
+
+def _reply_paths(settings: Mapping[str, Any], *, has_time: bool) -> ReplyPaths:
+    if not settings["ids"]:
+        raise UsageError("ids is missing", fix='set the path to the ids of a reply, such as ids = "hits[].id"')
+    filler = Filler(settings["values"], {})
+    path = {name: filler.text(settings[name]) for name in _PATHS if name != "expect" and settings[name]}
+    return ReplyPaths(
+        ids=parse_column("ids", path["ids"]),
+        scores=parse_column("scores", path["scores"]) if "scores" in path else None,
+        texts=parse_column("texts", path["texts"]) if "texts" in path else None,
+        total=parse_path("total", path["total"]) if "total" in path else None,
+        server_time=parse_path("server_time", path["server_time"]) if "server_time" in path and has_time else None,
+        expect={parse_path("expect", filler.text(key)): value for key, value in settings["expect"].items()},
+    )
+
+
+_STATUSES_READ = frozenset({HTTPStatus.BAD_REQUEST, *range(HTTPStatus.NOT_FOUND, 600)})
+"""Statuses whose body has a reason. A refused login may echo the key, and a redirect has no reason."""
+_RETRYABLE = frozenset({408, 409, 425, 429})
+_MAX_BYTES, _MAX_ERROR = 64 << 20, 400
+_DEADLINE_FACTOR = 2.5
+"""A call is abandoned after this many timeouts: the lookup of a host name has no timeout of its own."""
+_MIN_MASKED, _MIN_MASKED_IN_DOCUMENTS = 4, 8
+"""The shortest key that is masked in messages, and in ids and texts, where a short one may be an ordinary word."""
+_DIGITS = 9
+"""Significant digits of a vector's numbers, which single precision has."""
+
+
+class HttpEngine:
+    """The connection to an engine."""
+
+    def __init__(self, stage: Http, encoder: Encoder | None) -> None:
+        self._stage, self._encoder = stage, encoder
+        self._settings, self._exchange = stage.exchange.settings, stage.exchange
+        of_request, of_values = (variables([self._settings[name] for name in names]) for names in (_TEMPLATES, ("values",)))
+        self._environment = read_environment(sorted(of_request | of_values))
+        self._values = {name: Filler({}, self._environment).json(value) for name, value in self._settings["values"].items()}
+        login = self._login()
+        secret = of_request | {name for name in of_values if _CREDENTIAL.search(name)}
+        keys = [value for name, value in self._environment.items() if name in secret and not _is_address(value)]
+        self._secret = Secret(*keys, *login, min_length=_MIN_MASKED)
+        self._documents = Secret(*keys, *login, min_length=_MIN_MASKED_IN_DOCUMENTS)
+        self._address = _server(self._filler("", 0, []).url(self._settings["url"]))
+        self._connection = Connection(
+            self._address, self._headers(login), self._secret, stage.timeout, read=_STATUSES_READ, max_bytes=_MAX_BYTES
+        )
+        self._calls = CallLimiter(stage.concurrency)
+
+    def ask(self, query: Query, size: int) -> EngineReply:
+        """The reply to one query; EngineError without the key if the request fails."""
+        text = ESCAPES[self._settings["escape"] or "none"](replace_surrogates(query.text))
+        start = time.perf_counter()
+        vector = self._vector(query.text)
+        embed_seconds = time.perf_counter() - start if self._encoder else 0.0
+        if not text.strip() or (self._encoder and not any(vector)):
+            return EngineReply((), embed_seconds=embed_seconds, notes=("a query without words was not sent",))
+        url, body = self._request(text, size, vector)
+        limit = _DEADLINE_FACTOR * self._stage.timeout
+        try:
+            found = self._calls.within(limit, lambda: self._try(url, body, size, embed_seconds))
+        except TimeoutError:
+            found = self._error(f"no complete response within {limit:g} s", retryable=True)
+        except CallsStoppedError:
+            found = self._error("the request was cancelled")
+        # Raised outside of the handler and without a traceback, so that no frame with headers or bodies can be reached.
+        if isinstance(found, EngineError):
+            raise found
+        return found
+
+    def close(self) -> None:
+        """Stops all calls; connections close after their last request."""
+        self._calls.stop(self._connection.close)
+
+    def _vector(self, text: str) -> list[float]:
+        if self._encoder is None:
+            return []
+        row = text_vectors(self._encoder, [add_prompt(self._stage.query_prompt, text)])[0]
+        return [float(f"{value:.{_DIGITS}g}") for value in row]
+
+    def _filler(self, query: str, size: int, vector: list[float]) -> Filler:
+        return Filler({**self._values, "query": query, "size": size, "vector": vector}, self._environment)
+
+    def _request(self, query: str, size: int, vector: list[float]) -> tuple[str, bytes | None]:
+        filler, body = self._filler(query, size, vector), self._settings["body"]
+        return filler.url(self._settings["url"]), json.dumps(filler.json(body)).encode() if body else None
+
+    def _login(self) -> list[str]:
+        """The user and password in the forms that a server could echo, none without a login."""
+        if not (name := self._settings["login_env"]):
+            return []
+        login = read_environment([name])[name]
+        if ":" not in login:
+            raise UsageError(f"the environment variable {name} (login_env) has no colon", fix="set it to user:password")
+        return [base64.b64encode(login.encode()).decode(), login, login.partition(":")[2]]
+
+    def _headers(self, login: list[str]) -> dict[str, str]:
+        filler = self._filler("", 0, [])
+        headers = {name: filler.text(value) for name, value in self._settings["headers"].items()}
+        return {**headers, **({"Authorization": f"Basic {login[0]}"} if login else {})}
+
+    def _try(self, url: str, body: bytes | None, size: int, embed_seconds: float) -> EngineReply | EngineError:
+        start = time.perf_counter()
+        try:
+            response = self._connection.send(self._settings["method"], url, body)
+            seconds = time.perf_counter() - start
+            if response.status != HTTPStatus.OK:
+                return self._refused(response)
+            return self._reply(response, size, seconds, embed_seconds)
+        except ConnectionLostError as error:
+            return self._error(str(error), retryable=True)
+        except ReplyError as error:
+            return self._error(str(error), retryable=error.retryable)
+
+    def _reply(self, response: HttpResponse, size: int, seconds: float, embed_seconds: float) -> EngineReply:
+        document = parse_body(self._documents.masked(response.body))
+        check_expected(document, self._exchange.paths.expect)
+        hits = read_hits(document, self._exchange.paths)
+        return EngineReply(
+            hits.docs,
+            hits.scores,
+            hits.texts,
+            seconds=seconds,
+            embed_seconds=embed_seconds,
+            server_ms=self._server_ms(document, response),
+            notes=_short(hits, size),
+        )
+
+    def _server_ms(self, document: Any, response: HttpResponse) -> float | None:
+        header, path = self._exchange.time_header, self._exchange.paths.server_time
+        value = response.headers.get(header) if header else value_at(document, path) if path else None
+        return server_milliseconds(value, self._settings["server_time_unit"] or "ms")
+
+    def _refused(self, response: HttpResponse) -> EngineError:
+        """The error for a status other than success."""
+        status = response.status
+        if status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
+            return self._error(f"the server rejected the login (status {status}); check headers, login_env and their variables")
+        if status < HTTPStatus.BAD_REQUEST:
+            return self._error(f"the server redirects (status {status}); set url to the final address")
+        try:
+            reason = reason_of(parse_body(response.body))
+        except ReplyError:
+            reason = ""
+        retryable = status in _RETRYABLE or status >= HTTPStatus.INTERNAL_SERVER_ERROR
+        wait = retry_after_seconds(response.retry_after) if retryable else None
+        return self._error(f"status {status}{f': {reason}' if reason else ''}", retryable=retryable, wait=wait)
+
+    def _error(self, why: str, *, retryable: bool = False, wait: float | None = None) -> EngineError:
+        """The error; keys are masked before the text is cut, so that no part of one is left."""
+        what = clip_text(self._secret.masked(f"{self._address}: {why}"), _MAX_ERROR)
+        return EngineError(escape_invisible(what), retryable=retryable, wait=wait)
+
+
+def _server(url: str) -> str:
+    """Scheme, host and port of an address."""
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname or "@" in parts.netloc:
+        what = "url is not an http or https address without a user"
+        raise UsageError(what, fix="write https://HOST/PATH, with the login as login_env")
+    return f"{parts.scheme}://{parts.netloc}"
+
+
+def _short(hits: ReplyHits, size: int) -> tuple[str, ...]:
+    """A note on a reply with fewer documents than match, or than were requested where the server does not tell how many match."""
+    if len(hits.docs) >= size or (hits.total is not None and hits.total <= len(hits.docs)):
+        return ()
+    return (f"fewer documents than the {size} requested" + (", though more match" if hits.total else ""),)
