@@ -84,13 +84,13 @@ class JsonFormat:
 class JsonContent:
     """The JSON value of a file and the path of the current item, so that an error has its line."""
 
-    def __init__(self, source: ByteSource) -> None:
+    def __init__(self, source: ByteSource, *, nan_is_null: bool = False) -> None:
         data = read_all_bytes(source)
         if not data:
             raise row_error("empty", source=source.name)
         self.source, self.path = source.name, ()
         self.text = _decode_utf8(data.removeprefix(BOM), source.name)
-        self.value = strict_json.parse_strict_json(self.text, source=source.name)
+        self.value = strict_json.parse_strict_json(self.text, source=source.name, nan_is_null=nan_is_null)
         if not isinstance(self.value, dict | list):
             raise file_error("json-shape", source=source.name, kind=json_type_name(self.value), expected=_EXPECTED)
 
@@ -159,11 +159,11 @@ def _json_blocks(table: dict[str, Any]) -> Iterator[bytes]:
 JSON = JsonFormat()
 
 
-def parsed_lines(source: ByteSource, *, limit: int = MAX_LINE_BYTES) -> Iterator[tuple[int, Any]]:
+def parsed_lines(source: ByteSource, *, limit: int = MAX_LINE_BYTES, nan_is_null: bool = False) -> Iterator[tuple[int, Any]]:
     """The value of every line that is neither blank nor a comment, with the line number."""
     for line, text in numbered_text_lines(source, limit=limit):
         if text.strip() and not text.startswith("#"):
-            yield line, strict_json.parse_strict_json(text.rstrip("\r\n"), source=source.name, line=line)
+            yield line, strict_json.parse_strict_json(text.rstrip("\r\n"), source=source.name, line=line, nan_is_null=nan_is_null)
 
 
 class JsonLinesFormat:

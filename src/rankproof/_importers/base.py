@@ -21,7 +21,7 @@ from rankproof._formats.json import JsonContent
 from rankproof._formats.registry import format_of_suffix, system_name
 from rankproof._formats.texts import MAX_TEXT_BYTES
 from rankproof._importers.tables import SourceTable, open_frame, open_table, table_format
-from rankproof._io.open import numbered_text_lines, open_source
+from rankproof._io.open import STDIN, numbered_text_lines, open_source
 from rankproof._io.streams import ByteSource
 from rankproof.errors import InputError, UsageError, for_message
 
@@ -65,6 +65,11 @@ class ImportSource:
         """The path of the only file; None where a folder, several files or a frame are given."""
         return self.paths[0] if len(self.paths) == 1 and not os.path.isdir(self.paths[0]) else None
 
+    @property
+    def plain_files(self) -> tuple[str, ...]:
+        """The paths where each is a file; none where one is a folder or the name of a dataset elsewhere."""
+        return self.paths if all(path == STDIN or os.path.isfile(path) for path in self.paths) else ()
+
     def format_of(self, path: str) -> str:
         """How the file is written: parquet, json, jsonl or text."""
         return table_format(self._source_of(path))
@@ -73,15 +78,18 @@ class ImportSource:
         """The lines of the file with their endings and numbers."""
         return numbered_text_lines(self._source_of(path), limit=MAX_TEXT_BYTES)
 
-    def json_of(self, path: str) -> Any:
-        """The value in a file of one JSON value."""
-        return JsonContent(self._source_of(path)).value
+    def json_of(self, path: str) -> JsonContent:
+        """The value in a file of one JSON value, read once."""
+        if path not in self._contents:
+            self._contents[path] = JsonContent(self._source_of(path), nan_is_null=True)
+        return self._contents[path]
 
-    def table_of(self, path: str) -> SourceTable:
-        """The table in the file; a file that is no table is an error."""
-        if path not in self._tables:
-            self._tables[path] = open_table(self._source_of(path), self.delimiter)
-        return self._tables[path]
+    def table_of(self, path: str, delimiter: str | None = None) -> SourceTable:
+        """The table in the file; a file that is no table is an error. The delimiter is detected unless one is given."""
+        char = self.delimiter or delimiter
+        if (path, char) not in self._tables:
+            self._tables[path, char] = open_table(self._source_of(path), char)
+        return self._tables[path, char]
 
     @cached_property
     def table(self) -> SourceTable | None:
@@ -107,7 +115,7 @@ class ImportSource:
         """The value in the only file if that is one JSON value, else None."""
         if self.file is None or self.format_of(self.file) != "json":
             return None
-        return self.json_of(self.file)
+        return self.json_of(self.file).value
 
     def _source_of(self, path: str) -> ByteSource:
         """The file at the path, opened once, as standard input cannot be opened again."""
@@ -120,7 +128,11 @@ class ImportSource:
         return {}
 
     @cached_property
-    def _tables(self) -> dict[str, SourceTable]:
+    def _contents(self) -> dict[str, JsonContent]:
+        return {}
+
+    @cached_property
+    def _tables(self) -> dict[tuple[str, str | None], SourceTable]:
         return {}
 
 

@@ -135,7 +135,7 @@ class DatasetBuilder:
         queries = Queries(self.queries.values(), source=self.source.name)
         dataset = Dataset(self.source.stem, corpus, queries, qrels)
         converted = (describe_converted(qrels.converted),) if qrels.converted else ()
-        notes = (*self.notes, *converted, *self._own_notes())
+        notes = (*self.notes, *converted, *self._own_notes(), *_missing_documents(dataset))
         return Imported(dataset, ImportReport(importer, self.source.name, counts.parts(), columns or {}, notes))
 
     def _key(self, value: object, column: str, content: list[str], line: int | None) -> str | None:
@@ -166,6 +166,13 @@ class DatasetBuilder:
             if spaced := sum(1 for key in texts if len(key.split()) > 1):
                 have = pluralise(spaced, f"{column} id")
                 yield f"{have} with white space: kept, but TREC files cannot hold them"
+
+
+def _missing_documents(dataset: Dataset) -> Iterator[str]:
+    """Says how many judged documents a corpus lacks."""
+    if dataset.corpus and (missing := dataset.missing_documents()):
+        have = pluralise(len(missing), "judged document")
+        yield f"{have} not in the corpus, such as {for_message(missing[0])}"
 
 
 def made_id(column: str, content: list[str]) -> str:

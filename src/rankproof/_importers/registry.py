@@ -34,6 +34,16 @@ IMPORTERS: Registry[Importer] = Registry(
             aliases=("msmarco",),
         ),
         Component("irds", f"{_DIR}.irds:IR_DATASETS", "a dataset of ir_datasets: irds:NAME", "datasets"),
+        Component(
+            "ragas", f"{_DIR}.ragas:RAGAS", "logs of questions, contexts, answers and references, one file for each system"
+        ),
+        Component("autorag", f"{_DIR}.autorag:AUTORAG", "qa.parquet and corpus.parquet of AutoRAG, or the folder with both"),
+        Component("llama-index", f"{_DIR}.llama_index:LLAMA_INDEX", "an EmbeddingQAFinetuneDataset of LlamaIndex in JSON"),
+        Component("quepid", f"{_DIR}.quepid:QUEPID", "exports of a case, a snapshot or a book of Quepid"),
+        Component("elasticsearch", f"{_DIR}.rank_eval:RANK_EVAL", "a _rank_eval request, and its responses as one system each"),
+        Component(
+            "opensearch", f"{_DIR}.opensearch:OPENSEARCH", "judgement lists and query sets of the Search Relevance Workbench"
+        ),
         Component(TABLE, f"{_DIR}.table:TABLE", "a table with a column for the query and one for the document's text or title"),
     ),
 )

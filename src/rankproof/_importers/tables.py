@@ -127,13 +127,13 @@ def _columns_with(source: ByteSource, delimiter: str) -> int:
 
 def _open_json_lines(source: ByteSource, delimiter: str | None) -> SourceTable:
     def rows() -> Iterator[tuple[int, Any]]:
-        return _objects(parsed_lines(source, limit=MAX_TEXT_BYTES), source.name)
+        return _objects(parsed_lines(source, limit=MAX_TEXT_BYTES, nan_is_null=True), source.name)
 
     return SourceTable(source.name, _keys(rows()), rows)
 
 
 def _open_json(source: ByteSource, delimiter: str | None) -> SourceTable:
-    content = JsonContent(source)
+    content = JsonContent(source, nan_is_null=True)
     if not content.is_array:
         raise file_error("json-shape", source=source.name, kind="one object", expected=f"a list of rows like {_EXAMPLE}")
     return SourceTable(source.name, _keys(_objects(content.items(), source.name)), lambda: _objects(content.items(), source.name))

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],:]|-?Infinity|NaN|-?[0-9][-+.0-9eE]*', re.DOTALL)
 _NEXT = re.compile(r"[^ \t\r\n,]")
-_CONSTANTS = ("NaN", "Infinity", "-Infinity")
 _MAX_DIGITS = 4300
 
 JsonPath = tuple[str | int, ...]
@@ -32,15 +31,18 @@ class _RepeatError(Exception):
     pass
 
 
-def parse_strict_json(text: str, *, source: str, line: int = 1) -> Any:
-    """The value of the text; `line` is the number of its first line."""
+def parse_strict_json(text: str, *, source: str, line: int = 1, nan_is_null: bool = False) -> Any:
+    """The value of the text; `line` is the number of its first line.
+
+    `nan_is_null` reads NaN, which Python writes for a missing number, as null.
+    """
     import json
 
     try:
         # Only `loads` names a byte-order mark in its error.
-        return json.loads(text) if text.startswith("\ufeff") else _decoder().decode(text)
+        return json.loads(text) if text.startswith("\ufeff") else _decoder(nan_is_null).decode(text)
     except _ConstantError as error:
-        at = next(at for at, token in _tokens(text) if token in _CONSTANTS)
+        at = next(at for at, token in _tokens(text) if token == str(error))
         raise _error_at(text, at, line, "json-constant", source, token=str(error)) from None
     except _RepeatError:
         at, key = next((at, keys[-1]) for at, keys, repeated in _positions(text) if repeated)
@@ -55,10 +57,10 @@ def parse_strict_json(text: str, *, source: str, line: int = 1) -> Any:
 
 
 @cache
-def _decoder() -> JSONDecoder:
+def _decoder(nan_is_null: bool) -> JSONDecoder:
     import json
 
-    return json.JSONDecoder(object_pairs_hook=_object, parse_constant=_refuse_constant)
+    return json.JSONDecoder(object_pairs_hook=_object, parse_constant=_null_for_nan if nan_is_null else _refuse_constant)
 
 
 def line_of(text: str, path: JsonPath) -> int | None:
@@ -92,6 +94,10 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _refuse_constant(token: str) -> Any:
     raise _ConstantError(token)
+
+
+def _null_for_nan(token: str) -> Any:
+    return None if token == "NaN" else _refuse_constant(token)
 
 
 def _tokens(text: str) -> Iterator[tuple[int, str]]:

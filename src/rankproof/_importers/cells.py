@@ -1,0 +1,129 @@
+"""Cells of tables as texts, lists of texts and ids; a list may be written as text, as in a CSV file."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from rankproof._formats.fields import is_nan, json_type_name
+from rankproof._io.file_errors import file_error
+from rankproof.errors import InputError, for_message
+
+# An item of a list that Python or numpy printed: numpy puts a space where Python puts a comma.
+_ITEM = re.compile(r"""\s*('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|[+-]?[0-9]+)\s*,?""", re.DOTALL)
+_END = re.compile(r"\s*\]\Z")
+_ARRAY = re.compile(r"array\((\[.*\])(?:,\s*dtype=[\w<>|]+)?\)", re.DOTALL)
+
+
+class TableCell:
+    """One cell of a table, with its column and line for messages."""
+
+    def __init__(self, value: Any, column: str, source: str, line: int | None) -> None:
+        self.value = value.item() if isinstance(value, np.generic) else value
+        self.column, self.source, self.line = column, source, line
+
+    @property
+    def is_missing(self) -> bool:
+        """Whether the cell is null, NaN, or an empty text."""
+        return (
+            self.value is None
+            or is_nan(self.value)
+            or type(self.value).__name__ == "NAType"
+            or (isinstance(self.value, str) and not self.value)
+        )
+
+    def text(self) -> str | None:
+        """The text, None where the cell is missing; a number is its decimal text."""
+        return None if self.is_missing else self._text(self.value, self.column)
+
+    def texts(self) -> tuple[str, ...] | None:
+        """The texts of a list, None where the cell is missing; a text that is not a list is a list of one."""
+        return None if self.is_missing else tuple(self._text(item, f"{self.column}[{at}]") for at, item in self._items())
+
+    def texts_or_text(self) -> tuple[str, ...] | None:
+        """The texts of a list of texts, or the one text, also where that looks like a list; None where the cell is missing."""
+        if isinstance(self.value, str) and not _is_list_of_texts(list_in_text(self.value)):
+            return None if self.is_missing else (self._text(self.value, self.column),)
+        return self.texts()
+
+    def nested_texts(self) -> tuple[tuple[str, ...], ...] | None:
+        """The texts of a list of lists, None where the cell is missing; a list of texts is a list of one list."""
+        if self.is_missing:
+            return None
+        items = [item for _, item in self._items()]
+        if not any(isinstance(item, list | tuple | np.ndarray) for item in items):
+            items = [items]
+        groups = (TableCell(item, f"{self.column}[{at}]", self.source, self.line) for at, item in enumerate(items))
+        return tuple(group.texts() or () for group in groups)
+
+    def error(self, what: str, fix: str) -> InputError:
+        """An error about the cell."""
+        return InputError(f"{for_message(self.column)} {what}", fix=fix, source=self.source, line=self.line)
+
+    def _items(self) -> Iterator[tuple[int, Any]]:
+        value = list_in_text(self.value) if isinstance(self.value, str) else self.value
+        if isinstance(value, str):
+            if value.lstrip().startswith("[") and value.rstrip().endswith("]"):
+                raise self.error(
+                    f"is text that looks like a list and cannot be read: {for_message(value)}", "write it as a JSON list"
+                )
+            value = [value]
+        if not isinstance(value, list | tuple | np.ndarray) or getattr(value, "ndim", 1) == 0:
+            raise self.error(f"is {_kind(value)}, not a list", 'write a list of texts, such as ["first", "second"]')
+        return enumerate(value)
+
+    def _text(self, value: Any, place: str) -> str:
+        plain = value.item() if isinstance(value, np.generic) else value
+        if isinstance(plain, int) and not isinstance(plain, bool):
+            return str(plain)
+        if not isinstance(plain, str):
+            what = "null" if plain is None or is_nan(plain) else _kind(plain)
+            raise TableCell(None, place, self.source, self.line).error(f"is {what}, not text", "write it as text, or remove it")
+        if any("\ud800" <= char <= "\udfff" for char in plain):
+            raise file_error("text-surrogate", source=self.source, line=self.line, role="text", token=place)
+        return plain
+
+
+def list_in_text(text: str) -> list[Any] | str:
+    """The list in a text that is a list in JSON, or as Python or numpy print it; any other text as it is."""
+    import json
+
+    plain = text.strip()
+    if found := _ARRAY.fullmatch(plain):
+        plain = found[1]
+    if not (plain.startswith("[") and plain.endswith("]")):
+        return text
+    try:
+        value = json.loads(plain)
+    except (ValueError, RecursionError):
+        value = _printed_list(plain)
+    return text if value is None else value
+
+
+def _printed_list(text: str) -> list[Any] | None:
+    """The items of a list of strings and integers that Python or numpy printed; None for any other text."""
+    import ast
+
+    found: list[Any] = []
+    at = 1
+    while not _END.match(text, at):
+        item = _ITEM.match(text, at)
+        if item is None:
+            return None
+        try:
+            found.append(ast.literal_eval(item[1]))
+        except (ValueError, SyntaxError):
+            return None
+        at = item.end()
+    return found
+
+
+def _is_list_of_texts(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and all(isinstance(one, str) for one in value)
+
+
+def _kind(value: Any) -> str:
+    return "a list" if isinstance(value, list | tuple | np.ndarray) else json_type_name(value)

@@ -1,0 +1,65 @@
+"""Judgement lists and query sets of OpenSearch's Search Relevance Workbench."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import partial
+from typing import Any
+
+from rankproof._data.answers import ANSWER_FIELDS
+from rankproof._data.qrels import Judgement
+from rankproof._importers.base import Imported, ImportOptions, ImportSource
+from rankproof._importers.builder import DatasetBuilder
+from rankproof._importers.json_parts import JsonCursor, JsonPart, json_builder, json_documents
+
+_RATINGS, _QUERIES = "judgmentRatings", "querySetQueries"
+
+
+class OpenSearch:
+    """Objects with `judgmentRatings` or `querySetQueries`, alone or in the reply of the API that lists them."""
+
+    settings: Mapping[str, str] = {}
+
+    def detect(self, source: ImportSource) -> bool:
+        """Whether every file holds a judgement list or a query set."""
+        documents = list(json_documents(source).values())
+        return bool(documents) and all(any(_lists(one)) for one in documents)
+
+    def read(self, source: ImportSource, options: ImportOptions) -> Imported:
+        """The queries of all files and the ratings of all judgement lists."""
+        builder, cursor = json_builder(source, options)
+        lists = [one for document in json_documents(source).values() for one in _lists(document)]
+        return builder.built(cursor.located(_judgements(lists, builder, cursor)), "opensearch")
+
+
+def _lists(document: JsonPart) -> list[JsonPart]:
+    """The judgement lists and query sets of a file."""
+    if not document.has("hits"):
+        return [document] if document.has(_RATINGS) or document.has(_QUERIES) else []
+    hits = document.value["hits"]
+    if not isinstance(hits, dict) or not isinstance(hits.get("hits"), list):
+        return []
+    sources = (hit["_source"] for hit in document["hits"]["hits"].items() if hit.has("_source"))
+    return [one for one in sources if one.has(_RATINGS) or one.has(_QUERIES)]
+
+
+def _judgements(lists: list[JsonPart], builder: DatasetBuilder, cursor: JsonCursor) -> Iterator[Judgement | None]:
+    for one in lists:
+        for query in cursor.at(one[_QUERIES].items() if one.has(_QUERIES) else ()):
+            builder.query(None, query["queryText"].text(), partial(_reference, query))
+    for one in lists:
+        for query in cursor.at(one[_RATINGS].items() if one.has(_RATINGS) else ()):
+            key = builder.query(None, query["query"].text())
+            for rating in cursor.at(query["ratings"].items()):
+                yield builder.judgement(str(key), rating["docId"].text(), rating["rating"].value)
+    builder.notes.append("no documents: the lists have ids only")
+    if not any(one.has(_RATINGS) for one in lists):
+        builder.notes.append("no judgements: a query set has queries only; import a judgement list too")
+
+
+def _reference(query: JsonPart) -> dict[str, Any]:
+    """The reference answer of a query as its field."""
+    return {ANSWER_FIELDS[0]: [query["referenceAnswer"].text()]} if query["referenceAnswer"].value else {}
+
+
+OPENSEARCH = OpenSearch()

@@ -1,0 +1,240 @@
+"""RAG logs in the shape of ragas: both schemas, several logs, and what a log cannot give."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rankproof._importers.base import Imported
+from rankproof._importers.builder import made_id
+from rankproof._importers.registry import import_source
+from rankproof.errors import InputError
+
+PURR, BARK, SWIM = "Cats purr when content.", "Dogs bark.", "Fish swim."
+
+
+def jsonl(path: Path, *rows: dict[str, Any]) -> str:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return str(path)
+
+
+def sample(question: str, retrieved: list[str] | None, **more: Any) -> dict[str, Any]:
+    return {"user_input": question, "retrieved_contexts": retrieved, **more}
+
+
+def doc(text: str) -> str:
+    return made_id("document", ["", text])
+
+
+def query(text: str) -> str:
+    return made_id("query", [text])
+
+
+def rankings(imported: Imported, system: str) -> dict[str, list[str]]:
+    run = imported.runs[system]
+    found: dict[str, list[str]] = {key: [] for key in run.queries}
+    for row in sorted(run.rows(), key=lambda row: -row.score):
+        found[row.query].append(row.doc)
+    return found
+
+
+def reasons(imported: Imported) -> dict[str, list[str]]:
+    return {count.part: [str(one) for one in count.dropped] for count in imported.report.counts if count.dropped}
+
+
+def test_a_log_gives_documents_a_run_judgements_answers_and_references(tmp_path: Path) -> None:
+    row = sample("do cats purr", [BARK, PURR], reference_contexts=[PURR], response="They do.", reference="Yes")
+    imported = import_source(jsonl(tmp_path / "prod.jsonl", row))
+    assert {one.text for one in imported.dataset.corpus.values()} == {PURR, BARK}
+    assert rankings(imported, "prod") == {query("do cats purr"): [doc(BARK), doc(PURR)]}
+    assert {key: dict(grades) for key, grades in imported.dataset.qrels.items()} == {query("do cats purr"): {doc(PURR): 1}}
+    answer = imported.answers["prod"][query("do cats purr")]
+    assert (answer.text, answer.given) == ("They do.", (doc(BARK), doc(PURR)))
+    assert imported.dataset.queries[query("do cats purr")].fields["answers"] == ["Yes"]
+
+
+def test_the_columns_before_version_02_are_read_too(tmp_path: Path) -> None:
+    row = {"question": "do cats purr", "contexts": [PURR], "answer": "They do.", "ground_truth": "Yes"}
+    imported = import_source(jsonl(tmp_path / "old.jsonl", row))
+    assert rankings(imported, "old") == {query("do cats purr"): [doc(PURR)]}
+    assert imported.dataset.queries[query("do cats purr")].fields["answers"] == ["Yes"]
+    assert not imported.dataset.qrels
+    assert imported.report.columns["retrieved contexts"] == "contexts"
+
+
+def test_the_contexts_of_an_old_test_set_are_reference_contexts(tmp_path: Path) -> None:
+    row = {"question": "do cats purr", "contexts": [PURR], "ground_truth": "Yes", "evolution_type": "simple"}
+    imported = import_source(jsonl(tmp_path / "testset.jsonl", row))
+    assert not imported.runs
+    assert dict(imported.dataset.qrels[query("do cats purr")]) == {doc(PURR): 1}
+    assert imported.dataset.queries[query("do cats purr")].fields["evolution_type"] == "simple"
+
+
+def test_a_csv_file_as_ragas_writes_it_gives_the_same_as_jsonl(tmp_path: Path) -> None:
+    rows = [
+        sample(
+            "do cats, and dogs, purr",
+            [PURR, 'He said "no".\nAnd left.'],
+            reference_contexts=[PURR],
+            response="Yes",
+            reference="Yes",
+        ),
+        sample("do dogs bark", [], reference_contexts=[BARK], response="Yes", reference="Yes"),
+    ]
+    with (tmp_path / "b.csv").open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, fieldnames=list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+    from_csv = import_source(str(tmp_path / "b.csv"))
+    from_jsonl = import_source(jsonl(tmp_path / "b.jsonl", *rows))
+    assert from_csv.dataset.fingerprint() == from_jsonl.dataset.fingerprint()
+    assert rankings(from_csv, "b") == rankings(from_jsonl, "b")
+
+
+def test_a_parquet_file_and_a_frame_give_the_same_as_jsonl(tmp_path: Path) -> None:
+    pd = pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
+    rows = [
+        sample("do cats purr", [PURR, BARK], reference_contexts=[PURR], response="Yes", reference="Yes"),
+        sample("do dogs bark", [BARK], reference_contexts=None, response=None, reference=None),
+    ]
+    frame = pd.DataFrame(rows)
+    frame.to_parquet(tmp_path / "b.parquet")
+    expected = import_source(jsonl(tmp_path / "b.jsonl", *rows)).dataset.fingerprint()
+    assert import_source(str(tmp_path / "b.parquet")).dataset.fingerprint() == expected
+    assert import_source(frame).dataset.fingerprint() == expected
+    assert import_source(pd.read_parquet(tmp_path / "b.parquet")).dataset.fingerprint() == expected
+
+
+def test_several_logs_are_several_systems_over_the_union_of_their_questions(tmp_path: Path) -> None:
+    first = jsonl(tmp_path / "a.jsonl", sample("do cats purr", [PURR], reference_contexts=[PURR]))
+    second = jsonl(
+        tmp_path / "b.jsonl", sample("do cats purr ", [BARK]), sample("do dogs bark", [BARK], reference_contexts=[BARK])
+    )
+    imported = import_source([first, second])
+    assert [one.text for one in imported.dataset.queries.values()] == ["do cats purr", "do dogs bark"]
+    assert set(imported.dataset.qrels) == {query("do cats purr"), query("do dogs bark")}
+    assert rankings(imported, "b") == {query("do cats purr"): [doc(BARK)], query("do dogs bark"): [doc(BARK)]}
+    assert "a has no row for 1 question of the other logs, which scores 0" in imported.report.notes
+
+
+def test_logs_of_one_name_are_told_apart_by_their_folders(tmp_path: Path) -> None:
+    for folder in ("old", "new"):
+        (tmp_path / folder).mkdir()
+        jsonl(tmp_path / folder / "log.jsonl", sample("do cats purr", [PURR]))
+    imported = import_source([str(tmp_path / "old" / "log.jsonl"), str(tmp_path / "new" / "log.jsonl")])
+    assert list(imported.runs) == ["old-log", "new-log"]
+
+
+def test_other_references_of_a_question_in_another_log_are_noted_and_all_count(tmp_path: Path) -> None:
+    first = jsonl(tmp_path / "a.jsonl", sample("do cats purr", [PURR], reference="Yes", reference_contexts=[PURR]))
+    second = jsonl(tmp_path / "b.jsonl", sample("do cats purr", [PURR], reference="They do", reference_contexts=[BARK]))
+    imported = import_source([first, second])
+    assert imported.dataset.queries[query("do cats purr")].fields["answers"] == ["Yes", "They do"]
+    assert dict(imported.dataset.qrels[query("do cats purr")]) == {doc(PURR): 1, doc(BARK): 1}
+    assert any("1 question with other reference answers in another log" in note for note in imported.report.notes)
+    assert any("1 question with other reference contexts in another log" in note for note in imported.report.notes)
+
+
+def test_ids_of_contexts_are_used_where_a_log_has_them(tmp_path: Path) -> None:
+    row = sample("do cats purr", [BARK, PURR], retrieved_context_ids=["b", 7], reference_contexts=[PURR])
+    imported = import_source(jsonl(tmp_path / "a.jsonl", row))
+    assert rankings(imported, "a") == {query("do cats purr"): ["b", "7"]}
+    assert dict(imported.dataset.qrels[query("do cats purr")]) == {"7": 1}
+    assert imported.dataset.corpus["7"].text == PURR
+
+
+def test_ids_without_texts_give_rankings_and_judgements_and_no_documents(tmp_path: Path) -> None:
+    row = {"user_input": "do cats purr", "retrieved_context_ids": ["d2", "d1"], "reference_context_ids": ["d1"]}
+    imported = import_source(jsonl(tmp_path / "a.jsonl", row))
+    assert not imported.dataset.corpus
+    assert rankings(imported, "a") == {query("do cats purr"): ["d2", "d1"]}
+    assert dict(imported.dataset.qrels[query("do cats purr")]) == {"d1": 1}
+    assert "contexts have ids and no texts: no documents" in imported.report.notes
+
+
+def test_an_id_with_two_texts_is_noted(tmp_path: Path) -> None:
+    rows = [sample("one", [PURR], retrieved_context_ids=["d"]), sample("two", [BARK], retrieved_context_ids=["d"])]
+    imported = import_source(jsonl(tmp_path / "a.jsonl", *rows))
+    assert imported.dataset.corpus["d"].text == PURR
+    assert "1 id with two texts, such as d: the first text is kept" in imported.report.notes
+
+
+def test_hop_marks_of_generated_test_sets_are_removed_and_counted(tmp_path: Path) -> None:
+    row = sample("do cats purr", [PURR], reference_contexts=[f"<1-hop>\n\n{PURR}", f"<2-hop>\n\n{BARK}"])
+    imported = import_source(jsonl(tmp_path / "a.jsonl", row))
+    assert dict(imported.dataset.qrels[query("do cats purr")]) == {doc(PURR): 1, doc(BARK): 1}
+    assert "a: 2 marks such as <1-hop> removed from reference contexts" in imported.report.notes
+
+
+def test_rows_that_cannot_be_used_are_counted_with_their_first_line(tmp_path: Path) -> None:
+    rows = [
+        sample("do cats purr", [PURR], response="Yes"),
+        sample("do cats purr", [BARK], response="No"),
+        sample(None, [BARK]),  # type: ignore[arg-type]
+        {"user_input": [{"content": "hello", "type": "human"}], "retrieved_contexts": []},
+        sample("do dogs bark", [BARK, BARK, PURR], response=None),
+    ]
+    imported = import_source(jsonl(tmp_path / "a.jsonl", *rows))
+    assert reasons(imported) == {
+        "rows of a": [
+            "1 with the question of an earlier row (first at line 2)",
+            "1 without a question (first at line 3)",
+            "1 with a conversation of several messages (first at line 4)",
+        ],
+        "retrieved contexts of a": ["1 that a better rank of the same ranking has (first at line 5)"],
+        "answers of a": ["1 null or missing, which score 0 (first at line 5)"],
+    }
+    assert rankings(imported, "a")[query("do dogs bark")] == [doc(BARK), doc(PURR)]
+
+
+def test_reference_contexts_of_other_chunks_are_noted(tmp_path: Path) -> None:
+    row = sample("do cats purr", [PURR], reference_contexts=["Cats purr when content. Dogs bark."])
+    notes = import_source(jsonl(tmp_path / "a.jsonl", row)).report.notes
+    assert any("no reference context is among the retrieved contexts" in note for note in notes)
+
+
+def test_ids_do_not_depend_on_the_order_of_logs(tmp_path: Path) -> None:
+    first = jsonl(tmp_path / "a.jsonl", sample("do cats purr", [PURR], reference_contexts=[PURR]))
+    second = jsonl(tmp_path / "b.jsonl", sample("do dogs bark", [BARK], reference_contexts=[BARK]))
+    assert import_source([first, second]).dataset.fingerprint() == import_source([second, first]).dataset.fingerprint()
+
+
+def test_nan_in_a_json_log_is_a_missing_value(tmp_path: Path) -> None:
+    row = sample("do cats purr", [PURR], response="Yes", reference=float("nan"), faithfulness=float("nan"))
+    imported = import_source(jsonl(tmp_path / "a.jsonl", row))
+    assert "answers" not in imported.dataset.queries[query("do cats purr")].fields
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        (sample("q", "one text"), None),  # type: ignore[arg-type]
+        (sample("q", 5), "a.jsonl:1: retrieved_contexts is a number, not a list"),  # type: ignore[arg-type]
+        (sample("q", [None]), r"a.jsonl:1: retrieved_contexts\[0\] is null, not text"),  # type: ignore[list-item]
+        (
+            sample("q", [PURR], retrieved_context_ids=["a", "b"]),
+            "a.jsonl:1: retrieved_context_ids has 2 ids and retrieved_contexts 1 text",
+        ),
+        (sample("q", [PURR], response={"text": "a"}), "a.jsonl:1: response is an object, not text"),
+        (sample("q", [PURR], reference=["a", 5.5]), r"a.jsonl:1: reference\[1\] is a number, not text"),
+        (sample(5.5, [PURR]), "a.jsonl:1: user_input is a number, not text"),  # type: ignore[arg-type]
+    ],
+)
+def test_a_wrong_value_is_an_error_with_file_and_line(tmp_path: Path, row: dict[str, Any], message: str | None) -> None:
+    path = jsonl(tmp_path / "a.jsonl", row)
+    if message is None:
+        assert len(import_source(path).dataset.corpus) == 1
+        return
+    with pytest.raises(InputError, match=message):
+        import_source(path)
+
+
+def test_a_log_of_conversations_only_is_refused(tmp_path: Path) -> None:
+    row = {"user_input": [{"content": "hello", "type": "human"}], "reference": "hi"}
+    with pytest.raises(InputError, match=r"a\.jsonl: no row has a question"):
+        import_source(jsonl(tmp_path / "a.jsonl", row))
