@@ -154,6 +154,11 @@ def test_a_dataset_without_documents_and_judgements_is_converted_without_them(tm
     assert [path.name for path in (tmp_path / "copy").iterdir()] == ["queries.jsonl"]
 
 
+def test_the_sample_is_converted_to_a_folder(tmp_path: Path) -> None:
+    convert("sample", tmp_path / "copy")
+    assert read_dataset(tmp_path / "copy").fingerprint() == read_dataset("sample").fingerprint()
+
+
 def test_a_file_or_missing_path_is_not_a_dataset(tmp_path: Path) -> None:
     (tmp_path / "x").write_text("x")
     with pytest.raises(InputError, match="x:1: no column for the query; columns: x; name it: query_column=COLUMN"):

@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rankproof._api.inputs import dataset_of, results_of
+from rankproof._api.inputs import dataset_of, holds_results, results_of
 from rankproof._api.values import Generated, Judging
 from rankproof._data.answers import Answer, Answers, Reference, References, references_from_queries
 from rankproof._data.dataset import Corpus, Dataset, Document, Queries
@@ -45,16 +46,16 @@ def run(
     options: RunOptions | None = None,
     *,
     dataset: Any = None,
+    qrels: Any = None,
     judged_only: bool = False,
 ) -> ExperimentResult:
     """Runs and evaluates every system of an experiment.
 
     `experiment` is an Experiment, the path of an experiment file, or {name: stage}, by default the default systems. `dataset` is
-    a Dataset, a folder, `irds:NAME` or `sample`; an Experiment and an experiment file have their own.
-    `judged_only` removes unjudged documents from the rankings before they are measured.
+    a Dataset, a folder, `irds:NAME` or `sample`; an Experiment and an experiment file have their own. `qrels` are judgements
+    beside those of the dataset: files or Qrels, such as those of `judge`. `judged_only` removes unjudged documents from the
+    rankings before they are measured.
     """
-    from dataclasses import replace
-
     from rankproof._experiment.config_read import read_experiment
     from rankproof._experiment.experiment import Experiment, default_systems
     from rankproof._experiment.run import run_experiment
@@ -66,8 +67,10 @@ def run(
         experiment = Experiment(systems, dataset="sample" if dataset is None else dataset)
     elif dataset is not None:
         raise UsageError("the experiment has its own dataset", fix="leave out --dataset")
-    if judged_only and isinstance(experiment, Experiment):
-        experiment = replace(experiment, judged_only=True)
+    changes = {"judged_only": judged_only or None, "qrels": qrels}
+    chosen = {name: value for name, value in changes.items() if value is not None}
+    if chosen and isinstance(experiment, Experiment):
+        experiment = replace(experiment, **chosen)
     return run_experiment(experiment, options)
 
 
@@ -77,7 +80,7 @@ def judge(
     *,
     model: ChatModel | str,
     qrels: QrelsLike | None = None,
-    depth: int = 10,
+    pool: int = 10,
     unjudged: bool = False,
     sample: int | None = None,
     rel: int = 1,
@@ -87,30 +90,55 @@ def judge(
     cache: str | os.PathLike[str] | None = None,
     path: str | os.PathLike[str] | None = None,
 ) -> Judging:
-    """Judgements of the top `depth` documents of the runs by a language model, or by keyword overlap (`model="keywords"`).
+    """Judgements of the top `pool` documents of the runs by a language model, or by keyword overlap (`model="keywords"`).
 
-    `dataset` has the texts. `qrels` are human judgements to compare with, and without runs also the pairs to judge; `sample` is
-    how many of them. `unjudged` leaves out pairs that people judged. `cache` is the folder of responses, None for none. With
-    `path`, the judgements are also written there.
+    `dataset` has the texts; it may also be an ExperimentResult or a results folder, whose systems are then the runs, and
+    `.results` of the result has them measured with the judgements. `qrels` are human judgements to compare with, and without
+    runs also the pairs to judge; `sample` is how many of them. `unjudged` leaves out pairs that people judged. `cache` is the
+    folder of responses, None for none. With `path`, the judgements are also written there.
     """
     from rankproof._judge.agreement import Thresholds
     from rankproof._judge.judge import judge_pairs, judging_tables
     from rankproof._judge.judges import JudgeContext
     from rankproof._judge.report import report_qrels
     from rankproof._judge.selection import human_grades, select_pairs
+    from rankproof._results.judgements import with_judgements
 
-    texts = dataset_of(dataset)
     people = None if qrels is None else human_grades(_qrels(qrels))
-    pools = {} if runs is None else _pools(runs, checked_integer("depth", depth))
-    known = texts.qrels if runs is not None else None
-    chosen = select_pairs(pools, people, known, unjudged=unjudged, sample=sample, seed=seed)
+    results = results_of(dataset) if runs is None and holds_results(dataset) else None
+    given = _pooled_dataset(dataset, runs, checked_integer("pool", pool)) if results is None else _pooled_results(results, pool)
+    chosen = select_pairs(given.pools, people, given.known, unjudged=unjudged, sample=sample, seed=seed)
     how = Thresholds(rel, judge_rel or rel, seed, chosen.highest)
     with _session(cache, budget) as session:
-        context = JudgeContext(texts.queries, texts.corpus, session)
+        context = JudgeContext(given.queries, given.corpus(chosen.pairs), session)
         output = None if path is None else os.fspath(path)
         found = judge_pairs(_judge(model), chosen.pairs, context, output, lambda label, done, total: None)
         tables = judging_tables(found, context, chosen.human, chosen.pools, how)
-    return Judging(tuple(tables), report_qrels(found))
+    judged = report_qrels(found)
+    return Judging(tuple(tables), judged, None if results is None else with_judgements(results, judged))
+
+
+@dataclass(frozen=True, slots=True)
+class _Pooled:
+    """Pools of pairs, the judgements that are known of them, and their texts."""
+
+    pools: Mapping[str, Sequence[QueryDocPair]]
+    known: Qrels | None
+    queries: Queries
+    corpus: Callable[[Sequence[QueryDocPair]], Corpus]
+
+
+def _pooled_dataset(dataset: Any, runs: RunLike | None, depth: int) -> _Pooled:
+    texts = dataset_of(dataset)
+    pools = {} if runs is None else _pools(runs, depth)
+    return _Pooled(pools, None if runs is None else texts.qrels, texts.queries, lambda pairs: texts.corpus)
+
+
+def _pooled_results(results: ExperimentResult, depth: int) -> _Pooled:
+    from rankproof._judge.selection import results_pools, results_texts
+
+    pools = results_pools(results, depth)
+    return _Pooled(pools, results.qrels, results.texts, lambda pairs: results_texts(results, pairs).corpus)
 
 
 def _judge(model: ChatModel | str) -> Judge:

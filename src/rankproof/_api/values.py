@@ -9,6 +9,7 @@ from rankproof._data.dataset import Dataset, Queries
 from rankproof._data.qrels import Qrels
 from rankproof._data.table import Table
 from rankproof._data.view import View, Viewed, ViewedTables
+from rankproof._results.experiment_result import ExperimentResult
 from rankproof.errors import UsageError, for_message
 
 
@@ -97,9 +98,13 @@ class DoctorReport(Analysis):
 
 @dataclass(frozen=True, eq=False, slots=True, repr=False)
 class Judging(Analysis):
-    """Judgements by a model or by keywords, and tables of their agreement with people."""
+    """Judgements by a model or by keywords, and tables of their agreement with people.
+
+    `results` are the judged results, measured with these judgements; None where runs of a dataset were judged.
+    """
 
     qrels: Qrels
+    results: ExperimentResult | None = None
 
 
 @dataclass(frozen=True, eq=False, slots=True, repr=False)

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import numpy as np
-
 from rankproof._data.dataset import Dataset
 from rankproof._data.grades import GradeMap
-from rankproof._data.qrels import HUMAN_JUDGE, Judgement, Qrels, assessor_of
+from rankproof._data.qrels import Qrels, assessor_of
 from rankproof._data.row_errors import OnConflict
 from rankproof._data.text import pluralise
 from rankproof._experiment.experiment import Experiment, checked_qrels
@@ -20,12 +17,8 @@ from rankproof._formats.read import read_qrels
 from rankproof._formats.trec import numbered_lines
 from rankproof._importers.registry import read_dataset
 from rankproof._io.open import open_source
-from rankproof._statistics.kappa import kappas
+from rankproof._results.judgements import join_judgements
 from rankproof.errors import InputError
-
-JUDGEMENTS_KEY = "judgements"
-"""The fact of the provenance that says who made the judgements."""
-_Pair = tuple[str, str]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -63,31 +56,20 @@ def add_judgements(
 ) -> JudgedDataset:
     """The dataset with further judgements; where a person and a machine judged the same pair, the person's grade counts."""
     if not sources:
-        return JudgedDataset(own, own, _judge_facts(own.qrels, {}) if own.qrels.judge_labels else {})
+        return JudgedDataset(own, own, join_judgements((own.qrels,)).facts({}, rel) if own.qrels.judge_labels else {})
     read = [one if isinstance(one, Qrels) else read_qrels(one, grade_map=grade_map, on_conflict=on_conflict) for one in sources]
     for one in read:
         if not any(query in own.queries for query in one):
             raise InputError(
                 "no judged query is among the queries", fix="specify the judgements of this dataset", source=one.source
             )
-    every = [own.qrels, *read]
-    source = ", ".join(os.path.basename(one.source) for one in every if one)
-    people = Qrels((row for one in every for row in _rows(one) if not row.judge_label), source=source, on_conflict=on_conflict)
-    machine = Qrels((row for one in every for row in _rows(one) if row.judge_label), source=source, on_conflict=on_conflict)
-    qrels = Qrels((*_rows(people), *(row for row in _rows(machine) if row.doc not in people.get(row.query, {}))), source=source)
+    joined = join_judgements((own.qrels, *read), on_conflict)
     names = {pair: name for one in sources if isinstance(one, str) for pair, name in _assessors(one)}
-    agreement = _agreement(people, machine, rel)
-    facts = {**_judge_facts(qrels, names), **({"agreement": agreement} if agreement else {})}
-    return JudgedDataset(own, replace(own, qrels=qrels), facts, tuple(_notes(own, qrels)))
+    notes = tuple(_notes(own, joined.qrels))
+    return JudgedDataset(own, replace(own, qrels=joined.qrels), joined.facts(names, rel), notes)
 
 
-def _rows(qrels: Qrels) -> Iterator[Judgement]:
-    for query, docs in qrels.items():
-        for doc, grade in docs.items():
-            yield Judgement(query, doc, grade, judge_label=qrels.judge_labels.get((query, doc), ""))
-
-
-def _assessors(path: str) -> Iterator[tuple[_Pair, str]]:
+def _assessors(path: str) -> Iterator[tuple[tuple[str, str], str]]:
     """The pairs of a file that `rankproof serve` wrote, with the name of the person who judged each."""
     if not os.path.isfile(path):
         return
@@ -95,31 +77,6 @@ def _assessors(path: str) -> Iterator[tuple[_Pair, str]]:
         columns = row.decode(errors="replace").split()
         if len(columns) == 4 and (name := assessor_of(columns[1])):
             yield (columns[0], columns[2]), name
-
-
-def _judge_facts(qrels: Qrels, names: Mapping[_Pair, str]) -> dict[str, Any]:
-    """The number of judgements of each person and each machine."""
-    pairs = [(query, doc) for query, docs in qrels.items() for doc in docs]
-    people = Counter(names.get(pair, HUMAN_JUDGE) for pair in pairs if pair not in qrels.judge_labels)
-    return {"people": dict(people), "machines": qrels.judge_counts()}
-
-
-def _agreement(people: Qrels, machine: Qrels, rel: int) -> dict[str, Any] | None:
-    """The share of equal grades and Cohen's kappa of relevance, over the pairs that both judged."""
-    both = [
-        (people[query][doc], grade)
-        for query, docs in machine.items()
-        for doc, grade in docs.items()
-        if doc in people.get(query, {})
-    ]
-    if not both:
-        return None
-    table = np.zeros((2, 2))
-    for one, other in both:
-        table[int(one >= rel), int(other >= rel)] += 1
-    kappa = float(kappas(table, (0, 1), weighted=False))
-    same = sum(one == other for one, other in both) / len(both)
-    return {"pairs": len(both), "same_grade": same, "kappa": None if np.isnan(kappa) else kappa}
 
 
 def _notes(own: Dataset, qrels: Qrels) -> Iterator[str]:

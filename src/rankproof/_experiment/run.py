@@ -22,7 +22,7 @@ from rankproof._experiment.checks import check_documents, check_fields_exist, ch
 from rankproof._experiment.collapse import collapse_corpus
 from rankproof._experiment.config_write import experiment_toml
 from rankproof._experiment.experiment import Experiment, baselines_of, system_kind
-from rankproof._experiment.judgements import JUDGEMENTS_KEY, load_judged_dataset
+from rankproof._experiment.judgements import load_judged_dataset
 from rankproof._experiment.levels import Levels, evaluate_levels
 from rankproof._experiment.queries import select_queries
 from rankproof._experiment.runner import StageRun, StageRunner
@@ -32,6 +32,7 @@ from rankproof._llm.budget import Budget
 from rankproof._llm.cache import ResponseCaches
 from rankproof._llm.session import LLMSession
 from rankproof._results.experiment_result import ExperimentResult, SystemRun
+from rankproof._results.judgements import JUDGEMENTS_KEY
 from rankproof._results.provenance import provenance
 from rankproof._results.snippets import build_snippets, document_urls, title_lengths
 from rankproof.errors import UsageError, type_phrase

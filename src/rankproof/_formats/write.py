@@ -13,7 +13,7 @@ from rankproof._data.qrels import Qrels
 from rankproof._data.row_errors import OnConflict
 from rankproof._data.run import Run
 from rankproof._formats.detect import OpenedFile, open_file
-from rankproof._formats.read import is_irds_name, read_plain_dataset, read_qrels, write_folder
+from rankproof._formats.read import SAMPLE, is_irds_name, read_plain_dataset, read_qrels, write_folder
 from rankproof._formats.registry import FORMATS, format_named, format_of_suffix
 from rankproof._formats.rows import run_without_duplicates
 from rankproof._io.file_errors import file_error
@@ -92,7 +92,7 @@ def convert(
 ) -> ConvertResult:
     """Converts the source to the target; what the source contains is detected unless `kind` says it."""
     path, goal = path_text(source), path_text(target)
-    if is_irds_name(path) or os.path.isdir(path):
+    if is_irds_name(path) or os.path.isdir(path) or (path == SAMPLE and not os.path.exists(path)):
         return _convert_dataset(path, goal, kind, target_format, grade_map, on_conflict)
     if kind == "dataset":
         raise file_error("not-a-folder", source=path)

@@ -1,13 +1,17 @@
-"""The pairs to judge: pools of documents, those without a judgement, or a sample of those with one."""
+"""The pairs to judge: pools of documents, those without a judgement, or a sample of those with one; and their texts."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from rankproof._data.dataset import Corpus, Dataset, Document
 from rankproof._data.qrels import Qrels
-from rankproof._judge.rubric import QueryDocPair, judged_pairs, merge_pools, sample_pairs, unjudged_pairs
-from rankproof.errors import UsageError, for_message
+from rankproof._importers.registry import read_dataset
+from rankproof._judge.rubric import QueryDocPair, judged_pairs, merge_pools, pool_pairs, sample_pairs, unjudged_pairs
+from rankproof._results.document import PYTHON_PREFIX
+from rankproof._results.experiment_result import ExperimentResult
+from rankproof.errors import RankproofError, UsageError, for_message
 
 _PAIRS_FIX = "name pairs with --pairs, --runs or --results, or judged pairs with --qrels"
 
@@ -65,3 +69,41 @@ def _nested(human: Mapping[QueryDocPair, int]) -> dict[str, dict[str, int]]:
     for (query, doc), grade in human.items():
         grades.setdefault(query, {})[doc] = grade
     return grades
+
+
+def results_pools(results: ExperimentResult, depth: int) -> dict[str, list[QueryDocPair]]:
+    """The top documents of every query of each system."""
+    return {system_run.name: pool_pairs(system_run.run, depth) for system_run in results.system_runs}
+
+
+@dataclass(frozen=True)
+class ResultsTexts:
+    """The texts of documents of results; `from_dataset` is false where they are the beginnings that the results hold."""
+
+    corpus: Corpus
+    from_dataset: bool
+
+
+def results_texts(results: ExperimentResult, pairs: Iterable[QueryDocPair]) -> ResultsTexts:
+    """The texts of the documents to judge: those of the dataset of the experiment, else the beginnings in the results."""
+    docs = dict.fromkeys(pair.doc for pair in pairs)
+    dataset = _dataset_of(results)
+    known = dataset.corpus if dataset is not None else Corpus(())
+    snippets = (Document(doc, results.snippets[doc]) for doc in docs if doc not in known and doc in results.snippets)
+    return ResultsTexts(Corpus((*(known[doc] for doc in docs if doc in known), *snippets)), bool(known))
+
+
+def _dataset_of(results: ExperimentResult) -> Dataset | None:
+    """The dataset that the experiment names; None if it cannot be read, or is another one by now."""
+    import tomllib
+
+    settings = tomllib.loads(results.experiment)
+    place = settings.get("dataset")
+    if not isinstance(place, str) or place.startswith(PYTHON_PREFIX):
+        return None
+    choices = {name: settings[name] for name in ("split", "grade_map", "on_conflict") if name in settings}
+    try:
+        dataset = read_dataset(place, **choices)
+    except RankproofError:
+        return None
+    return dataset if dataset.fingerprint() == results.fingerprint else None

