@@ -39,7 +39,7 @@ def skip_or_fail(reason: str) -> None:
 def _started(command: Sequence[str], ready: str, folder: Path) -> Iterator[None]:
     """Runs the server until the block ends; it is ready when the address answers."""
     with (folder / "server.log").open("wb") as log:
-        process = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL)
+        process = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, cwd=folder)
         try:
             _await(process, ready)
             yield
