@@ -9,8 +9,10 @@ from typing import Any
 
 import pytest
 
+from rankproof._cli.main import main
 from rankproof._importers.base import Imported
 from rankproof._importers.builder import made_id
+from rankproof._importers.folder import next_commands
 from rankproof._importers.registry import import_source
 from rankproof.errors import InputError
 
@@ -238,3 +240,25 @@ def test_a_log_of_conversations_only_is_refused(tmp_path: Path) -> None:
     row = {"user_input": [{"content": "hello", "type": "human"}], "reference": "hi"}
     with pytest.raises(InputError, match=r"a\.jsonl: no row has a question"):
         import_source(jsonl(tmp_path / "a.jsonl", row))
+
+
+def test_what_a_log_cannot_give_is_noted_with_the_next_command(tmp_path: Path) -> None:
+    bare = import_source(jsonl(tmp_path / "bare.jsonl", sample("do cats purr", [PURR], response="Yes")))
+    assert "no reference contexts: the rankings cannot be measured before they are judged" in bare.report.notes
+    assert "no reference answers: the answers cannot be measured" in bare.report.notes
+    assert next_commands(bare, "my rag") == ["rankproof run 'my rag'/experiment.toml"]
+    answered = import_source(jsonl(tmp_path / "b.jsonl", {"question": "do cats purr", "answer": "Yes", "ground_truth": "Yes"}))
+    assert "no retrieved contexts: no rankings" in answered.report.notes
+    assert next_commands(answered, "rag") == ["rankproof answers rag/queries.jsonl rag/answers/*.jsonl"]
+
+
+def test_the_answers_of_the_written_folder_are_measured_by_rankproof_answers(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    row = sample("do cats purr", [PURR], reference_contexts=[PURR], response="They purr", reference="They purr")
+    paths = [jsonl(tmp_path / f"{name}.jsonl", row) for name in ("a", "b")]
+    folder = tmp_path / "rag"
+    assert main(["import", *paths, "-o", str(folder)]) == 0
+    command = ["answers", str(folder / "queries.jsonl"), *map(str, sorted((folder / "answers").iterdir()))]
+    assert main([*command, "--qrels", str(folder / "qrels" / "test.tsv"), "--format", "json"]) == 0
+    assert "\"F1(tokens='bag')\"" in capsys.readouterr().out

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 from collections.abc import Iterator
 
+from rankproof._data.answers import references_from_queries
 from rankproof._formats.beir import BEIR
 from rankproof._formats.read import DEFAULT_SPLIT
 from rankproof._formats.texts import answer_blocks, text_blocks
@@ -34,6 +36,23 @@ def write_imported(imported: Imported, folder: str) -> list[str]:
 def is_imported_folder(path: str) -> bool:
     """Whether an import wrote the folder."""
     return os.path.isfile(os.path.join(path, REPORT_FILE))
+
+
+def next_commands(imported: Imported, folder: str) -> list[str]:
+    """What to run on the folder next: what compares its rankings and its answers, or what needs rankings."""
+    place, dataset = shlex.quote(folder), imported.dataset
+    qrels = f"{place}/qrels/{DEFAULT_SPLIT}.tsv"
+    found = []
+    if imported.runs:
+        found.append(f"rankproof run {place}/{EXPERIMENT_FILE}")
+    elif dataset.has_documents:
+        found.append(f"rankproof run --dataset {place}")
+    elif dataset.is_judged:
+        found.append(f"rankproof eval {qrels} RUN")
+    if imported.answers and references_from_queries(dataset.queries):
+        judged = f" --qrels {qrels}" if dataset.is_judged else ""
+        found.append(f"rankproof answers {place}/queries.jsonl {place}/answers/*.jsonl{judged}")
+    return found
 
 
 def _files(imported: Imported) -> Iterator[tuple[str, Iterator[bytes]]]:

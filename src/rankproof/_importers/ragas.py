@@ -109,9 +109,7 @@ class _LogReader:
         self._fields = {name: name for name in table.names if name in _QUERY_FIELDS}
         self._hops = 0
         for role, name in self._columns.items():
-            merge.columns[role] = (
-                merge.columns.get(role, name) if merge.columns.get(role, name) == name else f"{merge.columns[role]}, {name}"
-            )
+            merge.columns.setdefault(role, {})[name] = None
 
     def samples(self) -> Iterator[Sample]:
         """The samples with a question; other rows are counted."""
@@ -191,7 +189,7 @@ class LogMerge:
     """
 
     def __init__(self, importer: str, source: ImportSource) -> None:
-        self.counts, self.columns, self.notes = ImportCounts(), dict[str, str](), list[str]()
+        self.counts, self.columns, self.notes = ImportCounts(), dict[str, dict[str, None]](), list[str]()
         self._importer, self._source = importer, source
         self._logs: dict[str, dict[str, Sample]] = {}
         self._questions, self._documents = dict[str, str](), _Documents()
@@ -219,9 +217,11 @@ class LogMerge:
         dataset = Dataset(self._source.stem, self._documents.corpus(self._source.name), self._queries(), qrels)
         self.counts.read("documents", len(dataset.corpus))
         self.counts.read("queries", len(dataset.queries))
+        self.notes.extend(_missing_parts(dataset, has_runs=bool(runs), has_answers=bool(answers)))
         self.notes.extend(self._coverage(runs.keys() | answers.keys()))
         self.notes.extend(self._documents.notes())
-        report = ImportReport(self._importer, self._source.name, self.counts.parts(), self.columns, tuple(self.notes))
+        columns = {role: " or ".join(names) for role, names in self.columns.items()}
+        report = ImportReport(self._importer, self._source.name, self.counts.parts(), columns, tuple(self.notes))
         return Imported(dataset, report, runs, answers)
 
     def _run(self, system: str, log: Mapping[str, Sample]) -> Run:
@@ -308,6 +308,16 @@ class LogMerge:
             example = self._questions[different[0]]
             count = pluralise(len(different), "question")
             self.notes.append(f"{count} with other {what} in another log, such as {quoted(example)}: those of all logs count")
+
+
+def _missing_parts(dataset: Dataset, *, has_runs: bool, has_answers: bool) -> Iterator[str]:
+    """Says what cannot be measured."""
+    if has_runs and not dataset.is_judged:
+        yield "no reference contexts: the rankings cannot be measured before they are judged"
+    if not has_runs:
+        yield "no retrieved contexts: no rankings"
+    if has_answers and not any(ANSWER_FIELDS[0] in query.fields for query in dataset.queries.values()):
+        yield "no reference answers: the answers cannot be measured"
 
 
 def rows_of(system: str) -> str:

@@ -56,7 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace, terminal: Terminal) -> int:
     """Imports the source, writes the folder and shows what was read, kept and dropped."""
-    from rankproof._importers.folder import EXPERIMENT_FILE, write_imported
+    from rankproof._importers.folder import next_commands, write_imported
     from rankproof._importers.registry import import_source
 
     if args.output == "":
@@ -70,12 +70,10 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
         terminal.note("nothing is written; add -o FOLDER")
     else:
         folder = escape_invisible(args.output)
-        terminal.note(f"{folder}: {', '.join(files)}; next: rankproof run {_next(folder, EXPERIMENT_FILE in files)}")
+        terminal.note(f"{folder}: {', '.join(files)}")
+        for command in next_commands(imported, folder):
+            terminal.note(f"next: {command}")
     return 0
-
-
-def _next(folder: str, has_experiment: bool) -> str:
-    return f"{folder}/experiment.toml" if has_experiment else f"--dataset {folder}"
 
 
 def _table_args(args: argparse.Namespace) -> argparse.Namespace:
