@@ -13,11 +13,9 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import rankproof as rp
-from rankproof._analysis.compare.compare import compare
 from rankproof._data.table import Table
-from support.compared_systems import BASE, FAST, SYSTEMS, noise, result_of, target_at
+from support.compared_systems import BASE, FAST, SYSTEMS, comparison_tables, noise, result_of, target_at
 from support.examples import examples
-from support.small_results import small_results
 
 
 def table_of(tables: Sequence[Table], name: str, title: str = "") -> Table:
@@ -38,7 +36,7 @@ def test_two_systems_differ_in_reciprocal_rank_and_not_in_success() -> None:
         "System A": {"RR": pytest.approx(0.82), "Success@5": 0.8},
         "System B": {"RR": pytest.approx(0.18), "Success@5": 0.8},
     }
-    tables = compare(result)
+    tables = comparison_tables(result)
     (real,), (same,) = (table_of(tables, "verdicts", measure).sentences for measure in ("RR", "Success@5"))
     assert real.startswith("System A is better than System B in RR: +64.00 pp (95% interval ")
     assert real.endswith(", p < 0.0001 after Holm, n = 100).")
@@ -47,7 +45,7 @@ def test_two_systems_differ_in_reciprocal_rank_and_not_in_success() -> None:
 
 def test_every_number_of_a_pair_is_that_of_its_definition() -> None:
     one, other = [0.9, 0.8, 0.7, 0.4], [0.5, 0.8, 0.9, 0.1]
-    row = row_of(compare(result_of({"a": {"nDCG@10": one}, "b": {"nDCG@10": other}})), "nDCG@10", "a", "b")
+    row = row_of(comparison_tables(result_of({"a": {"nDCG@10": one}, "b": {"nDCG@10": other}})), "nDCG@10", "a", "b")
     apart = np.array(one) - np.array(other)
     assert (row["wins"], row["ties"], row["losses"], row["n"]) == (2, 1, 1, 4)
     assert row["difference"] == pytest.approx(0.125)
@@ -58,7 +56,7 @@ def test_every_number_of_a_pair_is_that_of_its_definition() -> None:
 
 
 def test_against_a_baseline_each_system_has_its_verdict() -> None:
-    found = table_of(compare(result_of(SYSTEMS), baseline="base", **FAST), "verdicts")
+    found = table_of(comparison_tables(result_of(SYSTEMS), baseline="base", **FAST), "verdicts")
     assert {row["system"]: row["verdict"] for row in found.records()} == {
         "good": "better",
         "weak": "worse",
@@ -68,14 +66,14 @@ def test_against_a_baseline_each_system_has_its_verdict() -> None:
 
 
 def test_without_a_baseline_every_pair_is_compared_the_better_system_first() -> None:
-    found = table_of(compare(result_of(SYSTEMS), **FAST), "verdicts").records()
+    found = table_of(comparison_tables(result_of(SYSTEMS), **FAST), "verdicts").records()
     assert len(found) == 6
     assert all(float(row["difference"]) >= 0 for row in found)  # type: ignore[arg-type]
     assert [row["verdict"] for row in found] == ["better"] * 5 + ["not significant"]
 
 
 def test_within_a_margin_systems_are_equivalent() -> None:
-    tables = compare(result_of(SYSTEMS), baseline="base", equivalence=0.02, **FAST)
+    tables = comparison_tables(result_of(SYSTEMS), baseline="base", equivalence=0.02, **FAST)
     rows = {row["system"]: row["verdict"] for row in table_of(tables, "verdicts").records()}
     assert rows == {"good": "better", "weak": "worse", "near": "equivalent"}
     assert any(
@@ -85,13 +83,13 @@ def test_within_a_margin_systems_are_equivalent() -> None:
 
 def test_a_significant_difference_within_the_margin_is_equivalent() -> None:
     values = {"a": {"RR": BASE.tolist()}, "b": {"RR": (BASE + 0.001 + noise(5, 0.001)).tolist()}}
-    (sentence,) = table_of(compare(result_of(values), equivalence=0.05, **FAST), "verdicts").sentences
+    (sentence,) = table_of(comparison_tables(result_of(values), equivalence=0.05, **FAST), "verdicts").sentences
     assert sentence.startswith("b and a are equivalent within 5.00 pp")
     assert sentence.endswith("; the difference is significant, but within the margin.")
 
 
 def test_a_difference_that_is_not_significant_comes_with_its_power_and_the_queries_needed() -> None:
-    tables = compare(result_of({name: SYSTEMS[name] for name in ("near", "base")}), **FAST)
+    tables = comparison_tables(result_of({name: SYSTEMS[name] for name in ("near", "base")}), **FAST)
     (sentence,) = table_of(tables, "verdicts").sentences
     row = table_of(tables, "details").records()[0]
     assert f"80% power for {100 * float(row['detectable']):.2f} pp;" in sentence  # type: ignore[arg-type]
@@ -105,27 +103,28 @@ def test_a_difference_of_0_needs_no_number_of_queries_and_a_tiny_one_more_than_a
         (0.500001, "more than 1,000,000,000 queries needed for 80% power at the observed difference."),
     ):
         values = {"a": {"RR": [0.6, 0.1, 0.9, last] * 5}, "b": {"RR": [0.1, 0.6, 0.5, 0.9] * 5}}
-        (sentence,) = table_of(compare(result_of(values), **FAST), "verdicts").sentences
+        (sentence,) = table_of(comparison_tables(result_of(values), **FAST), "verdicts").sentences
         assert sentence.endswith(words)
 
 
 def test_letters_name_the_systems_that_each_one_beats() -> None:
-    table = table_of(compare(result_of(SYSTEMS), **FAST), "letters")
+    table = table_of(comparison_tables(result_of(SYSTEMS), **FAST), "letters")
     assert {row["letter"]: row["nDCG@10 beats"] for row in table.records()} == {"a": "", "b": "a", "c": "a", "d": "abc"}
 
 
 def test_more_systems_than_letters_have_longer_ones() -> None:
     values = {f"s{at:02}": {"RR": (BASE + at).tolist()} for at in range(28)}
-    rows = table_of(compare(result_of(values), baseline="s27", samples=5_000, resamples=100), "letters").records()
+    rows = table_of(comparison_tables(result_of(values), baseline="s27", samples=5_000, resamples=100), "letters").records()
     assert [row["letter"] for row in rows[24:]] == ["y", "z", "aa", "ab"]
     assert str(rows[27]["RR beats"]).endswith("x,y,z,aa")
 
 
 def test_lower_is_better_where_the_measure_says_so() -> None:
-    values = {"many": {"Unjudged@10": (BASE + 0.5).tolist()}, "few": {"Unjudged@10": BASE.tolist()}}
-    (row,) = table_of(compare(result_of(values), **FAST), "verdicts").records()
+    higher = {"many": (BASE + 0.5).tolist(), "few": BASE.tolist()}
+    values = {name: {"RR": BASE.tolist(), "Unjudged@10": row} for name, row in higher.items()}
+    (row,) = table_of(comparison_tables(result_of(values), **FAST), "verdicts", "Unjudged@10").records()
     assert (row["pair"], row["verdict"]) == ("few vs many", "better")
-    (row,) = table_of(compare(result_of(values), baseline="few", **FAST), "verdicts").records()
+    (row,) = table_of(comparison_tables(result_of(values), baseline="few", **FAST), "verdicts", "Unjudged@10").records()
     assert (row["system"], row["verdict"]) == ("many", "worse")
 
 
@@ -133,16 +132,16 @@ def test_lower_is_better_where_the_measure_says_so() -> None:
 @examples(10)
 def test_queries_are_joined_by_id_and_their_order_changes_no_bit(first: list[int], second: list[int]) -> None:
     one, other = ({f"q{at}": float(BASE[at + shift]) for at in range(20)} for shift in (0, 20))
-    plain = compare(result_of({"a": {"RR": one}, "b": {"RR": other}}), **FAST)
+    plain = comparison_tables(result_of({"a": {"RR": one}, "b": {"RR": other}}), **FAST)
     mixed_one, mixed_other = ({f"q{at}": row[f"q{at}"] for at in order} for row, order in ((one, first), (other, second)))
-    mixed = compare(result_of({"a": {"RR": mixed_one}, "b": {"RR": mixed_other}}), **FAST)
+    mixed = comparison_tables(result_of({"a": {"RR": mixed_one}, "b": {"RR": mixed_other}}), **FAST)
     assert [table.rows for table in mixed] == [table.rows for table in plain]
 
 
 def test_queries_that_a_system_lacks_are_left_out_for_all_and_noted() -> None:
     one = {f"q{at}": 0.5 + at / 100 for at in range(10)}
     other = {query: value - 0.1 for query, value in one.items() if query not in ("q3", "q7")}
-    tables = compare(result_of({"a": {"RR": one}, "b": {"RR": other}}))
+    tables = comparison_tables(result_of({"a": {"RR": one}, "b": {"RR": other}}))
     row = row_of(tables, "RR", "a", "b")
     assert row["n"] == 8
     assert row["difference"] == pytest.approx(0.1)
@@ -154,14 +153,14 @@ def test_a_query_missing_from_a_run_counts_0_and_is_noted() -> None:
     qrels = {f"q{at}": {"d": 1} for at in range(6)}
     whole = {query: {"d": 1.0} for query in qrels}
     result = rp.evaluate(qrels, {"all": whole, "some": {query: whole[query] for query in list(qrels)[:4]}}, ["RR"])
-    tables = compare(result)
+    tables = comparison_tables(result)
     assert row_of(tables, "RR", "all", "some")["n"] == 6
     assert table_of(tables, "letters").notes[0].startswith("some: 2 judged queries are not in the run and score 0")
 
 
 def test_sums_and_geometric_means_are_left_out_or_refused_by_name() -> None:
     values = {name: {"RR": row["nDCG@10"], "NumRet": [100.0] * 60, "GMAP": row["nDCG@10"]} for name, row in SYSTEMS.items()}
-    tables = compare(result_of(values), **FAST)
+    tables = comparison_tables(result_of(values), **FAST)
     assert [column.name for column in table_of(tables, "letters").columns] == ["system", "letter", "RR", "RR beats"]
     assert table_of(tables, "letters").notes[:2] == (
         "NumRet is a sum over queries and is not compared",
@@ -169,12 +168,12 @@ def test_sums_and_geometric_means_are_left_out_or_refused_by_name() -> None:
     )
     for name in ("NumRet", "GMAP"):
         with pytest.raises(rp.errors.UsageError, match="and has no paired differences; compare a mean"):
-            compare(result_of(values), measures=name)
+            comparison_tables(result_of(values), measures=name)
 
 
 def test_more_tests_raise_every_p() -> None:
-    alone = compare(result_of({name: SYSTEMS[name] for name in ("near", "base")}), **FAST)
-    among = compare(result_of(SYSTEMS), **FAST)
+    alone = comparison_tables(result_of({name: SYSTEMS[name] for name in ("near", "base")}), **FAST)
+    among = comparison_tables(result_of(SYSTEMS), **FAST)
     pair = [
         row_of(tables, "nDCG@10", *sorted(("near", "base"), key=lambda n: -np.mean(SYSTEMS[n]["nDCG@10"])))
         for tables in (alone, among)
@@ -188,7 +187,9 @@ def test_more_tests_raise_every_p() -> None:
 @pytest.mark.parametrize("correction", ["holm", "bonferroni", "bh", "none"])
 @pytest.mark.parametrize("interval", ["t", "bca", "percentile"])
 def test_every_option_is_used_and_described(test: Any, correction: Any, interval: Any) -> None:
-    tables = compare(result_of(SYSTEMS), test=test, correction=correction, interval=interval, seed=9, alpha=0.01, **FAST)
+    tables = comparison_tables(
+        result_of(SYSTEMS), test=test, correction=correction, interval=interval, seed=9, alpha=0.01, **FAST
+    )
     facts = table_of(tables, "details").facts
     assert (facts["test"], facts["correction"], facts["interval"], facts["seed"]) == (test, correction, interval, 9)
     (how,) = table_of(tables, "letters").sentences
@@ -202,7 +203,7 @@ def test_every_option_is_used_and_described(test: Any, correction: Any, interval
 
 
 def test_too_few_queries_for_significance_are_noted() -> None:
-    tables = compare(result_of({"a": {"RR": [0.9, 0.8, 0.7]}, "b": {"RR": [0.1, 0.2, 0.3]}}))
+    tables = comparison_tables(result_of({"a": {"RR": [0.9, 0.8, 0.7]}, "b": {"RR": [0.1, 0.2, 0.3]}}))
     assert table_of(tables, "letters").notes[0] == (
         "the smallest p of this test is 0.25, and one test may need 0.05; use more queries: at least 6"
     )
@@ -212,19 +213,19 @@ def test_too_few_queries_for_significance_are_noted() -> None:
 
 def test_too_few_samples_for_significance_are_noted() -> None:
     values = {f"s{at}": {"RR": (BASE + at).tolist()} for at in range(6)}
-    notes = table_of(compare(result_of(values), samples=100, resamples=100), "letters").notes
+    notes = table_of(comparison_tables(result_of(values), samples=100, resamples=100), "letters").notes
     assert notes[0] == "the smallest p of this test is 0.0099, and one test may need 0.0033; use more samples: at least 299"
 
 
 def test_samples_do_not_help_where_there_are_too_few_queries() -> None:
     values = {f"s{at:02}": {"RR": (BASE[:15] + at).tolist()} for at in range(50)}
-    notes = table_of(compare(result_of(values), resamples=100), "letters").notes
+    notes = table_of(comparison_tables(result_of(values), resamples=100), "letters").notes
     assert notes[0] == ("the smallest p of this test is 6.1e-05, and one test may need 4.1e-05; use more queries: at least 16")
 
 
 def test_an_interval_without_0_beside_a_verdict_of_not_significant_is_explained() -> None:
     values = {f"s{at}": {"RR": (BASE + 0.02 * at + noise(at, 0.1)).tolist()} for at in range(6)}
-    tables = compare(result_of(values), correction="bonferroni", **FAST)
+    tables = comparison_tables(result_of(values), correction="bonferroni", **FAST)
     doubtful = [row for row in table_of(tables, "details").records() if row["verdict"] == "not significant"]
     assert any(row["interval"][0] > 0 for row in doubtful)  # type: ignore[index,operator]
     assert any(note.startswith("an interval is for its pair alone") for note in table_of(tables, "letters").notes)
@@ -232,14 +233,14 @@ def test_an_interval_without_0_beside_a_verdict_of_not_significant_is_explained(
 
 def test_a_difference_outside_0_to_1_is_not_in_percentage_points() -> None:
     values = {"a": {"DCG@10": (BASE * 9 + 2).tolist()}, "b": {"DCG@10": (BASE * 9).tolist()}}
-    (sentence,) = table_of(compare(result_of(values), **FAST), "verdicts").sentences
+    (sentence,) = table_of(comparison_tables(result_of(values), **FAST), "verdicts").sentences
     assert "b in DCG@10: +2.0000 (no interval because every query differs by the same amount, " in sentence
     assert "pp" not in sentence
 
 
 def test_a_worse_system_has_a_negative_difference_within_its_interval() -> None:
     (sentence,) = table_of(
-        compare(result_of({name: SYSTEMS[name] for name in ("weak", "base")}), baseline="base", **FAST), "verdicts"
+        comparison_tables(result_of({name: SYSTEMS[name] for name in ("weak", "base")}), baseline="base", **FAST), "verdicts"
     ).sentences
     found = re.search(r"weak is worse than base in nDCG@10: (-[\d.]+) pp \(95% interval (-[\d.]+) to (-[\d.]+),", sentence)
     assert found is not None
@@ -253,7 +254,7 @@ FLAT = {"a": {"RR": [0.9, 0.6]}, "b": {"RR": [0.5, 0.2]}}
 @pytest.mark.parametrize("test", ["t", "randomisation"])
 @pytest.mark.parametrize("margin", [None, 0.5])
 def test_two_queries_with_the_same_difference_are_not_significant(test: Any, margin: float | None) -> None:
-    tables = compare(result_of(FLAT), test=test, equivalence=margin, **FAST)
+    tables = comparison_tables(result_of(FLAT), test=test, equivalence=margin, **FAST)
     row = row_of(tables, "RR", "a", "b")
     assert (row["p"], row["p t-test"], row["interval"], row["verdict"]) == (0.5, None, None, "not significant")
     assert row["p equivalence"] == (None if margin is None else 1.0)
@@ -264,7 +265,7 @@ def test_two_queries_with_the_same_difference_are_not_significant(test: Any, mar
 
 def test_few_queries_have_an_approximate_interval_and_a_note() -> None:
     values = {"a": {"RR": [0.9, 0.7, 0.8, 1.0, 0.6, 0.9, 0.3, 0.2, 0.5, 1.0]}, "b": {"RR": [0.2, 0.8, 0.3, 0.2, 0.1] * 2}}
-    tables = compare(result_of(values), **FAST)
+    tables = comparison_tables(result_of(values), **FAST)
     low, high = row_of(tables, "RR", "a", "b")["interval"]
     apart = np.array(values["a"]["RR"]) - np.array(values["b"]["RR"])
     assert (low, high) == pytest.approx(stats.t.interval(0.95, 9, apart.mean(), stats.sem(apart)))
@@ -279,7 +280,7 @@ def test_few_queries_have_an_approximate_interval_and_a_note() -> None:
 def test_few_queries_that_differ_are_counted_and_have_no_interval(interval: Any) -> None:
     base = np.random.default_rng(0).random(60)
     values = {"a": {"RR": base.tolist()}, "b": {"RR": np.where(np.arange(60) < 9, base / 2, base).tolist()}}
-    tables = compare(result_of(values), interval=interval, **FAST)
+    tables = comparison_tables(result_of(values), interval=interval, **FAST)
     assert row_of(tables, "RR", "a", "b")["interval"] is None
     assert "(no interval because only 9 queries differ, p = " in table_of(tables, "verdicts").sentences[0]
 
@@ -291,13 +292,13 @@ def test_no_resample_is_drawn_unless_asked_for(monkeypatch: pytest.MonkeyPatch) 
         raise AssertionError("resampled")
 
     monkeypatch.setattr(pairs, "resampled_means", refuse)
-    compare(result_of(SYSTEMS), **FAST)
+    comparison_tables(result_of(SYSTEMS), **FAST)
     with pytest.raises(AssertionError, match="resampled"):
-        compare(result_of(SYSTEMS), interval="bca", **FAST)
+        comparison_tables(result_of(SYSTEMS), interval="bca", **FAST)
 
 
 def test_with_a_margin_both_tests_of_all_pairs_are_one_family() -> None:
-    alone, both = (compare(result_of(SYSTEMS), equivalence=margin, **FAST) for margin in (None, 0.02))
+    alone, both = (comparison_tables(result_of(SYSTEMS), equivalence=margin, **FAST) for margin in (None, 0.02))
     plain, together = (table_of(tables, "details").records() for tables in (alone, both))
     assert all(before["p adjusted"] <= after["p adjusted"] for before, after in zip(plain, together, strict=True))  # type: ignore[operator]
     # At most one hypothesis of a pair is true: until both tests of one succeed, each p is raised six times.
@@ -307,7 +308,7 @@ def test_with_a_margin_both_tests_of_all_pairs_are_one_family() -> None:
 
 def test_benjamini_hochberg_asks_less_of_one_test_where_others_succeed() -> None:
     values = {f"s{at}": {"RR": (BASE + at + noise(at, 0.1)).tolist()} for at in range(6)}
-    tables = compare(result_of(values), correction="bh", samples=100, resamples=100)
+    tables = comparison_tables(result_of(values), correction="bh", samples=100, resamples=100)
     assert {row["verdict"] for row in table_of(tables, "details").records()} == {"better"}
     assert table_of(tables, "letters").notes == ()
 
@@ -343,25 +344,14 @@ ONE = {"a": {"RR": [1.0, 0.5]}}
 )
 def test_what_cannot_be_compared_is_refused(values: Any, options: dict[str, Any], words: str) -> None:
     with pytest.raises(rp.errors.UsageError, match=words):
-        compare(result_of(values), **options)
-
-
-def test_the_results_of_an_experiment_are_compared_by_their_result() -> None:
-    results = small_results(("a", "b"))
-    assert compare(results, samples=100, resamples=100) == compare(results.result, samples=100, resamples=100)
-
-
-@pytest.mark.parametrize(("value", "words"), [("s1", "a str"), (3, "an int")])
-def test_anything_but_a_result_is_refused(value: Any, words: str) -> None:
-    with pytest.raises(rp.errors.UsageError, match=rf"the result cannot be {words}; pass what .*load_results\(path\) returns"):
-        compare(value)
+        comparison_tables(result_of(values), **options)
 
 
 def test_many_queries_are_tested_by_the_expansion_and_the_method_says_so() -> None:
     random = np.random.default_rng(0)
     base = random.random(20_001)
     values = {"a": {"RR": base.tolist()}, "b": {"RR": (base + random.normal(0.002, 0.1, 20_001)).tolist()}}
-    tables = compare(result_of(values), samples=1_000)
+    tables = comparison_tables(result_of(values), samples=1_000)
     row = row_of(tables, "RR", "b", "a")
     assert row["p randomisation"] == pytest.approx(row["p t-test"], rel=0.01)
     assert "all flips by Edgeworth expansion, as n > 20,000" in table_of(tables, "letters").sentences[0]

@@ -7,6 +7,7 @@ import json
 import re
 import shlex
 from ast import literal_eval
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ import pytest
 
 from rankproof._analysis.answers.quality import RankCorrelation, rank_correlation
 from rankproof._cli.main import main
-from rankproof._results.folder import save_results
+from rankproof._results.folder import load_results, save_results
 from rankproof._sample import sample_folder
 from rankproof.stages._answer import ANSWER_PROMPT
 from support.paths import DOCS, SOURCE
@@ -121,6 +122,20 @@ def test_answers_from_files_are_measured_like_those_of_an_experiment(
     assert here["answer measures"]["rows"] == there["answer measures"]["rows"]
     assert here["verdicts"]["rows"] == there["verdicts"]["rows"]
     assert here["reasons"]["rows"] == there["reasons"]["rows"]
+
+
+def test_answers_compares_with_the_baseline_of_the_experiment_as_compare_does(
+    results: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    loaded = load_results(results)
+    save_results(replace(loaded, decision_settings=replace(loaded.decision_settings, baseline="short")), tmp_path / "out")
+    options = ("--format", "json", "--samples", "1000", "-m", "F1(tokens='set')")
+    of_answers, of_compare = (
+        tables(shown(verb, tmp_path / "out", *options, capsys=capsys))["verdicts"] for verb in ("answers", "compare")
+    )
+    assert of_answers["title"] == of_compare["title"]
+    assert "which differences to short are significant" in of_answers["title"]
+    assert of_answers["rows"] == of_compare["rows"]
 
 
 def test_compare_segments_save_baseline_and_gate_take_measures_of_answers(

@@ -10,13 +10,12 @@ from typing import Any
 import pytest
 from rich.cells import cell_len
 
-from rankproof._analysis.compare.compare import compare
 from rankproof._cli.main import main
 from rankproof._data.table import Column, Table
 from rankproof._render.grid import RenderOptions
 from rankproof._render.table import TABLE_RENDERERS
 from rankproof._results.folder import save_results
-from support.compared_systems import FAST, SYSTEMS, result_of, target_at
+from support.compared_systems import FAST, SYSTEMS, comparison_tables, result_of, target_at
 from support.small_results import small_results
 
 QUERIES = [f"q{at}" for at in range(9)]
@@ -201,7 +200,7 @@ def test_the_output_may_be_a_file_and_never_an_input(
 
 
 def test_letters_stand_raised_in_latex_and_markdown_and_beside_the_value_in_text() -> None:
-    tables = [table for table in compare(result_of(SYSTEMS), **FAST) if table.name == "letters"]
+    tables = [table for table in comparison_tables(result_of(SYSTEMS), **FAST) if table.name == "letters"]
     value = f"{sum(SYSTEMS['good']['nDCG@10']) / 60:.4f}"
     assert f"good & d & {value}$^{{abc}}$ \\\\" in TABLE_RENDERERS["latex"](tables, RenderOptions())
     assert f"| good | d | {value}<sup>abc</sup> |" in TABLE_RENDERERS["markdown"](tables, RenderOptions())
@@ -215,7 +214,7 @@ HOSTILE: list[Any] = ["\x1b[31mred", "a\u202eb", "=cmd|'x'", "<b>&amp;", "$\\inp
 @pytest.mark.parametrize("name", HOSTILE)
 @pytest.mark.parametrize("view", TABLE_RENDERERS)
 def test_hostile_names_are_harmless_in_every_view(name: str, view: str) -> None:
-    tables = compare(
+    tables = comparison_tables(
         result_of({name: SYSTEMS["good"], "base": SYSTEMS["base"], "near": SYSTEMS["near"]}), equivalence=0.02, **FAST
     )
     out = TABLE_RENDERERS[view](tables, RenderOptions())

@@ -17,6 +17,7 @@ from rankproof._formats.texts import read_weights
 from rankproof._io.open import open_source
 from rankproof.errors import InputError, UsageError
 from rankproof.stages import BM25
+from support.compared_systems import comparison_tables
 
 QRELS = {f"q{at}": {"d1": 1} for at in range(40)}
 ONE = {f"q{at}": {"d1": 2.0, "d0": 1.0} if at % 3 else {"d0": 2.0, "d1": 1.0} for at in range(40)}
@@ -71,9 +72,8 @@ def test_the_tests_of_a_comparison_are_of_the_weighted_difference() -> None:
 
 
 def _details(result: rp.Result) -> dict[str, Any]:
-    from rankproof._analysis.compare.compare import compare
 
-    return dict(compare(result, samples=5_000)[-1].records()[0])
+    return dict(comparison_tables(result, samples=5_000)[-1].records()[0])
 
 
 def test_sums_have_no_weights_and_geometric_means_have() -> None:

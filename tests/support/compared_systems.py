@@ -7,6 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from rankproof._analysis.compare.comparison import compare_inputs
+from rankproof._analysis.compare.pairs import CompareOptions, MeasuresLike, join_systems
+from rankproof._analysis.inputs import AnalysisInput
+from rankproof._data.qrels import Qrels
+from rankproof._data.table import Table
 from rankproof._evaluation.result import MeasureResult, Result, SystemResult
 from rankproof.measures import parse_measure
 
@@ -25,6 +30,16 @@ def result_of(values: Mapping[str, Mapping[str, Sequence[float] | Mapping[str, f
         systems.append(SystemResult(name, found, ()))
     queries = {query: None for system in systems for one in system.measures.values() for query in one.query_ids}
     return Result(tuple(queries), tuple(systems))
+
+
+def comparison_tables(
+    result: Result, *, baseline: str | None = None, measures: MeasuresLike = None, **options: Any
+) -> list[Table]:
+    """The tables that `rankproof compare` shows: verdicts by measure, letters, and all numbers."""
+    settings = CompareOptions(**options)
+    join_systems(result, measures)
+    inputs = AnalysisInput("values", "", Qrels({}), {}, result)
+    return list(compare_inputs(inputs, baseline=baseline, measures=measures, options=settings).tables)
 
 
 def target_at(ranks: Sequence[int]) -> dict[str, dict[str, float]]:

@@ -11,7 +11,8 @@ import numpy as np
 from rankproof._analysis.answers.causes import bottleneck, f1_of, reasons_table
 from rankproof._analysis.answers.inputs import RETRIEVAL_MEASURES, AnswerInput, answer_input_from_results
 from rankproof._analysis.bands import BandProfile
-from rankproof._analysis.compare.compare import compare
+from rankproof._analysis.compare.pairs import CompareOptions, compare_pairs, join_systems
+from rankproof._analysis.compare.tables import comparison_facts, verdict_table
 from rankproof._analysis.inputs import AnalysisInput
 from rankproof._analysis.values import best_systems
 from rankproof._data.arrays import FloatArray
@@ -194,8 +195,14 @@ def _describe_best(values: Mapping[str, MeasureResult], measure: str, what: str)
         result = Result(
             values[first[0]].query_ids, tuple(SystemResult(name, {measure: values[name]}, ()) for name in (first[0], *others))
         )
-        found, *_ = compare(result, baseline=first[0], samples=_SAMPLES)
-        yield from (f"{what}: {sentence}" for sentence in found.sentences)
+        yield from (f"{what}: {sentence}" for sentence in _differences_from(result, first[0]))
+
+
+def _differences_from(result: Result, baseline: str) -> tuple[str, ...]:
+    """A sentence on each other system: whether its difference from the baseline is significant."""
+    joined, options = join_systems(result), CompareOptions(samples=_SAMPLES)
+    pairs = compare_pairs(joined, baseline, options)
+    return verdict_table(joined.measures[0], baseline, pairs, options, comparison_facts(joined, options, len(pairs))).sentences
 
 
 def _common_queries(values: Mapping[str, MeasureResult]) -> set[str]:

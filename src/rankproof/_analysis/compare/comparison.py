@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from rankproof._analysis.compare.compare import letters_table, power_notes
 from rankproof._analysis.compare.decision_data import (
     answering_notes,
     default_baseline,
@@ -37,7 +36,9 @@ from rankproof._analysis.compare.tables import (
     against_baseline,
     comparison_facts,
     details_table,
+    letters_table,
     pair_record,
+    power_notes,
     systems_table,
     verdict_table,
 )

@@ -1,9 +1,12 @@
-"""Records, tables and sentences of a comparison."""
+"""Records, tables, sentences and notes of a comparison."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from itertools import product
+from string import ascii_lowercase
 from typing import Any
 
 from rankproof._analysis.compare.pairs import (
@@ -19,8 +22,9 @@ from rankproof._analysis.values import format_points
 from rankproof._data.table import CellValue, Column, Table
 from rankproof._data.text import format_p, pluralise
 from rankproof._statistics.correction import CORRECTION_NAMES
-from rankproof._statistics.intervals import MIN_DIFFERENT, Interval
+from rankproof._statistics.intervals import MIN_DIFFERENT, SMALL_SAMPLE, Interval
 from rankproof._statistics.paired import POWER
+from rankproof._statistics.permutation import smallest_p, why_not_significant
 from rankproof.errors import for_message
 from rankproof.measures._base import Measure
 
@@ -291,3 +295,76 @@ def systems_table(
     at = [one.name for one in decision.systems].index(decision.system) if decision.system is not None else None
     marked = frozenset() if at is None else frozenset({at})
     return Table("systems", title, columns, tuple(rows), decision.sentences, highlighted=marked, verdict_first=True)
+
+
+def letters_table(joined: JoinedValues, found: Sequence[PairComparison], how: str, notes: Sequence[str], facts: Facts) -> Table:
+    """The means of each system, each with the letters of the systems that it significantly beats."""
+    letters = dict(zip(joined.systems, _letters(len(joined.systems)), strict=True))
+    beaten = _significantly_worse(found)
+    between = "" if len(letters) <= len(ascii_lowercase) else ","
+    means = {
+        (str(measure), name): measure.summarise(joined.values[place, :, at], joined.weights)
+        for place, measure in enumerate(joined.measures)
+        for at, name in enumerate(joined.systems)
+    }
+    columns = [Column("system"), Column("letter")]
+    for measure in joined.measures:
+        columns += [
+            Column(str(measure), "value"),
+            Column(f"{measure} beats", "marks", "letters of the systems that this one significantly beats"),
+        ]
+    rows: list[tuple[CellValue, ...]] = []
+    for name in joined.systems:
+        cells = [
+            (means[measure, name], between.join(letters[other] for other in letters if other in beaten.get((measure, name), ())))
+            for measure in map(str, joined.measures)
+        ]
+        rows.append((name, letters[name], *(item for pair in cells for item in pair)))
+    title = f"Means, each followed by the letters of the systems that it significantly beats (n = {facts['n']:,} queries)"
+    return Table("letters", title, tuple(columns), tuple(rows), (how,), tuple(notes), dict(facts))
+
+
+def _significantly_worse(found: Sequence[PairComparison]) -> dict[tuple[str, str], set[str]]:
+    """Measure and system to the systems that it significantly beats."""
+    beaten: dict[tuple[str, str], set[str]] = {}
+    for one in found:
+        if one.verdict in ("better", "worse"):
+            winner, loser = (
+                (one.observed.one, one.observed.other) if one.verdict == "better" else (one.observed.other, one.observed.one)
+            )
+            beaten.setdefault((str(one.observed.measure), winner), set()).add(loser)
+    return beaten
+
+
+def _letters(count: int) -> list[str]:
+    """a to z, then aa, ab and so on."""
+    found, size = list(ascii_lowercase), 2
+    while len(found) < count:
+        found += ["".join(parts) for parts in product(ascii_lowercase, repeat=size)]
+        size += 1
+    return found[:count]
+
+
+def power_notes(found: Sequence[PairComparison], n: int, options: CompareOptions) -> Iterator[str]:
+    """What these options and this number of queries cannot show."""
+    tests = max(Counter(one.observed.measure for one in found).values())
+    flat = sum(one.observed.t_p is None for one in found)
+    if options.test == "randomisation" or flat:
+        reason = why_not_significant(smallest_p(n, options.samples), options.level(tests, tests), n)
+        if reason is not None:
+            yield reason
+    if flat:
+        yield (
+            f"every query differs by the same amount ({pluralise(flat, 'test')}): no interval, no t-test and no equivalence test;"
+            " p is from the sign-flip test"
+        )
+    if n < SMALL_SAMPLE:
+        yield f"n = {n} queries is a small sample: intervals are approximate"
+    if any(one.verdict == "not significant" and _excludes_zero(one.observed.interval) for one in found):
+        is_corrected = tests > 1 and options.correction != "none"
+        why = "p is corrected for all pairs of its measure" if is_corrected else "p is from a different method"
+        yield f"an interval is for its pair alone and {why}, so an interval without 0 can come with 'not significant'"
+
+
+def _excludes_zero(interval: Interval | None) -> bool:
+    return interval is not None and not interval[0] <= 0 <= interval[1]

@@ -24,7 +24,7 @@ _TERMS = (
     Column("norm", "value", "k1 (1 - b + b x length / mean length)"),
     Column("contribution", "value", "idf x tf (k1 + 1) / (tf + norm)"),
 )
-_OF_A_MODEL = "A score of {kind} comes from a model as one number and has no parts."
+_OF_A_MODEL = "A score of {kind} comes from a model or a library as one number and has no parts."
 _OF_A_RUN = "A run has the score of a document and not its parts."
 _OF_A_CHUNK = "The score is that of the best chunk of the document; its parts are not stored."
 

@@ -138,27 +138,20 @@ def _tables(answer_input: AnswerInput, args: argparse.Namespace) -> Iterator[Tab
 
 
 def _comparison_tables(answer_input: AnswerInput, args: argparse.Namespace) -> Iterator[Table]:
-    from dataclasses import replace
+    from rankproof._analysis.compare.comparison import compare_inputs
+    from rankproof._analysis.compare.decision_data import only_systems
+    from rankproof._analysis.compare.pairs import CompareOptions
 
-    from rankproof._analysis.compare.compare import compare
-
-    result = answer_input.inputs.result
-    names = list(result.systems[0].measures)
+    inputs = answer_input.inputs
+    names = list(inputs.result.systems[0].measures)
     chosen = names if args.measures or COMPARED_MEASURE not in names else [COMPARED_MEASURE]
-    able = tuple(system for system in result.systems if all(system.measures[name].queries > 1 for name in chosen))
+    able = [system.name for system in inputs.result.systems if all(system.measures[name].queries > 1 for name in chosen)]
     if len(able) < 2:
         return
-    tables = compare(
-        replace(result, systems=able),
-        baseline=args.baseline,
-        measures=chosen,
-        correction=args.correction,
-        alpha=args.alpha,
-        samples=args.samples,
-        seed=args.seed,
-    )
+    options = CompareOptions(correction=args.correction, alpha=args.alpha, samples=args.samples, seed=args.seed)
+    found = compare_inputs(only_systems(inputs, able), baseline=args.baseline, measures=chosen, options=options)
     wanted = ("verdicts", "details") if args.format in ("csv", "json") else ("verdicts",)
-    yield from (table for table in tables if table.name in wanted)
+    yield from (table for table in found.tables if table.name in wanted)
 
 
 def _segment_tables(answer_input: AnswerInput, args: argparse.Namespace) -> Iterator[Table]:
