@@ -8,7 +8,6 @@ import pytest
 
 import rankproof as rp
 from rankproof import Run
-from rankproof._analysis.compare.compare import compare
 from rankproof._analysis.gate.baseline import Baseline, make_baseline
 from rankproof._analysis.gate.gate import GateResult, gate_table, run_gate
 from rankproof._analysis.gate.rules import GateOptions, Threshold, max_drop_of, threshold_of
@@ -16,6 +15,7 @@ from rankproof._analysis.inputs import AnalysisInput, input_from_runs
 from rankproof._analysis.query_groups import Grouping, by_list, group_queries
 from rankproof._evaluation.options import EvaluateOptions
 from rankproof.errors import UsageError
+from support.compared_systems import comparison_tables
 from support.gate_inputs import QUERIES, gate_input, ranks
 
 SAME = ranks(1, 2)
@@ -292,7 +292,7 @@ def test_p_is_what_compare_finds_for_the_same_tests() -> None:
     old = gate_input({"s": SAME}, measures=["RR"])
     worse = [place + (at % 5 == 0) for at, place in enumerate(SAME)]
     gate = run_gate(gate_input({"s": worse}, measures=["RR"]), saved(old), GateOptions(seed=3))
-    both = compare(gate_input({"now": worse, "old": SAME}, measures=["RR"]).result, baseline="old", seed=3)
+    both = comparison_tables(gate_input({"now": worse, "old": SAME}, measures=["RR"]).result, baseline="old", seed=3)
     theirs = {record["measure"]: record["p adjusted"] for record in both[-1].records()}
     mine = {check.measure: check.change.p for check in gate.checks if check.change}
     assert mine == theirs
