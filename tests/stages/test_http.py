@@ -27,6 +27,7 @@ from rankproof.stages._engines.request import presets
 from support.chat_faults import FAULTS
 from support.chat_server import ChatServer, Request, Sent
 from support.preset_replies import CASES, KEYS, QUERY, SIZE, VECTOR, Case
+from support.small_models import HashedWords
 from support.stage_building import context_of, corpus_of
 
 KEY = "CANARY-HTTP-0123456789"
@@ -267,6 +268,12 @@ def test_the_time_of_encoding_is_not_part_of_the_round_trip(server: ChatServer) 
     assert server.requests[0].body == {"v": VECTOR}
     assert found.embed_seconds > 0
     assert found.seconds > 0
+
+
+def test_a_query_that_the_encoder_truncates_is_noted(server: ChatServer) -> None:
+    stage = plain(server, body={"v": "{vector}"}, model=HashedWords(max_words=2), depth=2)
+    assert reply(stage, "one two").notes == ()
+    assert reply(stage, "one two three").notes == ("the encoder truncated the query",)
 
 
 def test_keys_come_from_the_environment_and_a_missing_one_is_named(server: ChatServer, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""Tables of registered parts: commands, fusion methods, normalisations, checks, charts and export formats."""
+"""Tables of registered parts: commands, fusion methods, normalisations, checks, charts, export formats, HTTP presets."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from rankproof._fusion.normalisations import NORMALISATIONS
 from rankproof._io.escape import for_markdown
 from rankproof._plots.registry import PLOT_KINDS
 from rankproof._render.registry import EXPORT_FORMATS
+from rankproof.stages._engines.request import Preset, presets
 
 
 def fusion_methods() -> str:
@@ -47,6 +48,24 @@ def exports() -> str:
         for one in EXPORT_FORMATS.components
     )
     return _table(("format", "suffixes", "holds"), rows)
+
+
+def http_presets() -> str:
+    """Every preset of the stage `http`, with the values that it takes."""
+    rows = (
+        (f"`{one.name}`", one.summary, _values(one), one.settings.get("escape", "none"), _limit(one), one.tested or "no")
+        for one in presets().values()
+    )
+    return _table(("preset", "engine", "values (default)", "escape", "most documents", "tested with"), rows)
+
+
+def _values(preset: Preset) -> str:
+    defaults = preset.settings.get("values", {})
+    return ", ".join([*(f"`{name}`" for name in preset.required), *(f"`{name}` ({value})" for name, value in defaults.items())])
+
+
+def _limit(preset: Preset) -> str:
+    return f"{preset.settings['max_size']:,}" if "max_size" in preset.settings else "–"
 
 
 def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:

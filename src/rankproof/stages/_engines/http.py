@@ -8,7 +8,7 @@ import os
 import re
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from http import HTTPStatus
 from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
@@ -275,14 +275,14 @@ class HttpEngine:
         """The reply to one query; EngineError without the key if the request fails."""
         text = ESCAPES[self._settings["escape"] or "none"](replace_surrogates(query.text))
         start = time.perf_counter()
-        vector = self._vector(query.text)
+        vector, notes = self._vector(query.text)
         embed_seconds = time.perf_counter() - start if self._encoder else 0.0
         if not text.strip() or (self._encoder and not any(vector)):
             return EngineReply((), embed_seconds=embed_seconds, notes=("a query without words was not sent",))
         url, body = self._request(text, size, vector)
         limit = _DEADLINE_FACTOR * self._stage.timeout
         try:
-            found = self._calls.within(limit, lambda: self._try(url, body, size, embed_seconds))
+            found = self._calls.within(limit, lambda: self._try(url, body, size))
         except TimeoutError:
             found = self._error(f"no complete response within {limit:g} s", retryable=True)
         except CallsStoppedError:
@@ -290,17 +290,20 @@ class HttpEngine:
         # Raised outside of the handler and without a traceback, so that no frame with headers or bodies can be reached.
         if isinstance(found, EngineError):
             raise found
-        return found
+        return replace(found, embed_seconds=embed_seconds, notes=(*notes, *found.notes))
 
     def close(self) -> None:
         """Stops all calls; connections close after their last request."""
         self._calls.stop(self._connection.close)
 
-    def _vector(self, text: str) -> list[float]:
+    def _vector(self, text: str) -> tuple[list[float], tuple[str, ...]]:
+        """The vector of the query, and a note if the encoder truncates the query."""
         if self._encoder is None:
-            return []
-        row = text_vectors(self._encoder, [add_prompt(self._stage.query_prompt, text)])[0]
-        return [float(f"{value:.{_DIGITS}g}") for value in row]
+            return [], ()
+        texts = [add_prompt(self._stage.query_prompt, text)]
+        row = text_vectors(self._encoder, texts)[0]
+        notes = ("the encoder truncated the query",) if self._encoder.cut(texts) else ()
+        return [float(f"{value:.{_DIGITS}g}") for value in row], notes
 
     def _filler(self, query: str, size: int, vector: list[float]) -> Filler:
         return Filler({**self._values, "query": query, "size": size, "vector": vector}, self._environment)
@@ -323,20 +326,20 @@ class HttpEngine:
         headers = {name: filler.text(value) for name, value in self._settings["headers"].items()}
         return {**headers, **({"Authorization": f"Basic {login[0]}"} if login else {})}
 
-    def _try(self, url: str, body: bytes | None, size: int, embed_seconds: float) -> EngineReply | EngineError:
+    def _try(self, url: str, body: bytes | None, size: int) -> EngineReply | EngineError:
         start = time.perf_counter()
         try:
             response = self._connection.send(self._settings["method"], url, body)
             seconds = time.perf_counter() - start
             if response.status != HTTPStatus.OK:
                 return self._refused(response)
-            return self._reply(response, size, seconds, embed_seconds)
+            return self._reply(response, size, seconds)
         except ConnectionLostError as error:
             return self._error(str(error), retryable=True)
         except ReplyError as error:
             return self._error(str(error), retryable=error.retryable)
 
-    def _reply(self, response: HttpResponse, size: int, seconds: float, embed_seconds: float) -> EngineReply:
+    def _reply(self, response: HttpResponse, size: int, seconds: float) -> EngineReply:
         document = parse_body(self._documents.masked(response.body))
         check_expected(document, self._exchange.paths.expect)
         hits = read_hits(document, self._exchange.paths)
@@ -345,7 +348,6 @@ class HttpEngine:
             hits.scores,
             hits.texts,
             seconds=seconds,
-            embed_seconds=embed_seconds,
             server_ms=self._server_ms(document, response),
             notes=_short(hits, size),
         )
