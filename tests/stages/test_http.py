@@ -259,7 +259,7 @@ def test_fewer_documents_than_requested_are_noted(content: bytes, note: str | No
 @pytest.mark.parametrize("text", ["???", " ", ""])
 def test_a_query_without_words_is_not_sent(text: str, server: ChatServer) -> None:
     found = reply(plain(server, escape="words"), text)
-    assert (found.docs, found.notes) == ((), ("a query without words was not sent",))
+    assert (found.docs, found.notes) == ((), ("the query has no words: not sent",))
     assert server.requests == []
 
 
@@ -273,7 +273,7 @@ def test_the_time_of_encoding_is_not_part_of_the_round_trip(server: ChatServer) 
 def test_a_query_that_the_encoder_truncates_is_noted(server: ChatServer) -> None:
     stage = plain(server, body={"v": "{vector}"}, model=HashedWords(max_words=2), depth=2)
     assert reply(stage, "one two").notes == ()
-    assert reply(stage, "one two three").notes == ("the encoder truncated the query",)
+    assert reply(stage, "one two three").notes == ("the query is longer than the model's limit and was truncated",)
 
 
 def test_keys_come_from_the_environment_and_a_missing_one_is_named(server: ChatServer, monkeypatch: pytest.MonkeyPatch) -> None:

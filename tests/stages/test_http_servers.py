@@ -77,7 +77,7 @@ def test_groonga_finds_any_of_the_words_and_tells_its_time(groonga_server: Http)
     assert found.server_ms is not None
     assert 0 <= found.server_ms <= found.seconds * 1000
     assert found.notes == ()
-    assert reply(groonga_server, "???").notes == ("a query without words was not sent",)
+    assert reply(groonga_server, "???").notes == ("the query has no words: not sent",)
 
 
 @pytest.mark.slow

@@ -24,8 +24,10 @@ from rankproof._llm.budget import Usage
 from rankproof._llm.retry import MAX_CONSECUTIVE_FAILURES
 from rankproof._registry import Option
 from rankproof.errors import ExternalError, InputError, RankproofError
+from rankproof.models._base import EncoderModel
 from rankproof.stages._base import BuildContext, Cost, QueryTimer, Stage
 from rankproof.stages._fields import Depth, check
+from rankproof.stages._vectors import add_prompt, text_vectors
 
 _TEXT_LENGTH = 2000
 """How many characters of a document's text are recorded with a reply."""
@@ -83,6 +85,35 @@ class EngineConnection(Protocol):
     def close(self) -> None:
         """Closes the connection."""
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class EncodedQuery:
+    """The vector of a query, empty for a query without tokens, with the time of encoding it and notes."""
+
+    vector: tuple[float, ...] = ()
+    seconds: float = 0.0
+    notes: tuple[str, ...] = ()
+
+
+class QueryEncoder:
+    """Encodes queries for an engine, one at a time: an encoder need not be safe for several threads."""
+
+    def __init__(self, model: EncoderModel, prompt: str, threads: int) -> None:
+        self._encoder, self._prompt, self._lock = model.load(threads=threads), prompt, threading.Lock()
+
+    def encode(self, text: str) -> EncodedQuery:
+        """The vector of the text after the prompt, and a note if the encoder truncates them."""
+        texts = [add_prompt(self._prompt, text)]
+        start = time.perf_counter()
+        with self._lock:
+            vector = text_vectors(self._encoder, texts)[0]
+            is_cut = self._encoder.cut(texts)
+        seconds = time.perf_counter() - start
+        if not vector.any():
+            return EncodedQuery((), seconds, ("the query has no tokens, so it has no vector: not sent",))
+        notes = ("the query is longer than the model's limit and was truncated",) if is_cut else ()
+        return EncodedQuery(tuple(vector.tolist()), seconds, notes)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -29,9 +29,9 @@ from rankproof._io.http import (
 )
 from rankproof._registry import Option
 from rankproof.errors import UsageError, escape_invisible, for_message
-from rankproof.models._base import Encoder, EncoderModel
+from rankproof.models._base import EncoderModel
 from rankproof.stages._base import BuildContext
-from rankproof.stages._engines.base import EngineError, EngineReply, EngineStage
+from rankproof.stages._engines.base import EncodedQuery, EngineError, EngineReply, EngineStage, QueryEncoder
 from rankproof.stages._engines.reply import (
     ReplyError,
     ReplyHits,
@@ -57,7 +57,6 @@ from rankproof.stages._engines.request import (
     variables,
 )
 from rankproof.stages._fields import QueryPrompt
-from rankproof.stages._vectors import add_prompt, text_vectors
 
 Table = Mapping[str, Any]
 _TABLES = ("values", "headers", "expect")
@@ -126,7 +125,7 @@ class Http(EngineStage):
 
     def connect(self, context: BuildContext) -> HttpEngine:
         """Reads the environment and loads the encoder; nothing is sent."""
-        return HttpEngine(self, self.model.load(threads=context.threads) if self.model else None)
+        return HttpEngine(self, QueryEncoder(self.model, self.query_prompt, context.threads) if self.model else None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,7 +253,7 @@ _DIGITS = 9
 class HttpEngine:
     """The connection to an engine."""
 
-    def __init__(self, stage: Http, encoder: Encoder | None) -> None:
+    def __init__(self, stage: Http, encoder: QueryEncoder | None) -> None:
         self._stage, self._encoder = stage, encoder
         self._settings, self._exchange = stage.exchange.settings, stage.exchange
         of_request, of_values = (variables([self._settings[name] for name in names]) for names in (_TEMPLATES, ("values",)))
@@ -274,12 +273,12 @@ class HttpEngine:
     def ask(self, query: Query, size: int) -> EngineReply:
         """The reply to one query; EngineError without the key if the request fails."""
         text = ESCAPES[self._settings["escape"] or "none"](replace_surrogates(query.text))
-        start = time.perf_counter()
-        vector, notes = self._vector(query.text)
-        embed_seconds = time.perf_counter() - start if self._encoder else 0.0
-        if not text.strip() or (self._encoder and not any(vector)):
-            return EngineReply((), embed_seconds=embed_seconds, notes=("a query without words was not sent",))
-        url, body = self._request(text, size, vector)
+        encoded = self._encoder.encode(query.text) if self._encoder else EncodedQuery()
+        if self._encoder and not encoded.vector:
+            return EngineReply((), embed_seconds=encoded.seconds, notes=encoded.notes)
+        if not text.strip():
+            return EngineReply((), embed_seconds=encoded.seconds, notes=("the query has no words: not sent",))
+        url, body = self._request(text, size, [float(f"{value:.{_DIGITS}g}") for value in encoded.vector])
         limit = _DEADLINE_FACTOR * self._stage.timeout
         try:
             found = self._calls.within(limit, lambda: self._try(url, body, size))
@@ -290,20 +289,11 @@ class HttpEngine:
         # Raised outside of the handler and without a traceback, so that no frame with headers or bodies can be reached.
         if isinstance(found, EngineError):
             raise found
-        return replace(found, embed_seconds=embed_seconds, notes=(*notes, *found.notes))
+        return replace(found, embed_seconds=encoded.seconds, notes=(*encoded.notes, *found.notes))
 
     def close(self) -> None:
         """Stops all calls; connections close after their last request."""
         self._calls.stop(self._connection.close)
-
-    def _vector(self, text: str) -> tuple[list[float], tuple[str, ...]]:
-        """The vector of the query, and a note if the encoder truncates the query."""
-        if self._encoder is None:
-            return [], ()
-        texts = [add_prompt(self._stage.query_prompt, text)]
-        row = text_vectors(self._encoder, texts)[0]
-        notes = ("the encoder truncated the query",) if self._encoder.cut(texts) else ()
-        return [float(f"{value:.{_DIGITS}g}") for value in row], notes
 
     def _filler(self, query: str, size: int, vector: list[float]) -> Filler:
         return Filler({**self._values, "query": query, "size": size, "vector": vector}, self._environment)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -18,12 +17,11 @@ from rankproof._data.dataset import Query
 from rankproof._data.identity import NOT_IN_IDENTITY
 from rankproof._registry import Option
 from rankproof.errors import UsageError, for_message, type_phrase
-from rankproof.models._base import Encoder, EncoderModel
+from rankproof.models._base import EncoderModel
 from rankproof.stages._base import BuildContext
-from rankproof.stages._engines.base import EngineError, EngineReply, EngineStage
+from rankproof.stages._engines.base import EncodedQuery, EngineError, EngineReply, EngineStage, QueryEncoder
 from rankproof.stages._engines.postgres import ReadOnlyConnection, Rows, parse_statement
 from rankproof.stages._fields import QueryPrompt
-from rankproof.stages._vectors import add_prompt, text_vectors
 from rankproof.stores._base import MASK, address_digest, mask_secrets
 from rankproof.stores._pgvector import MAX_EF_SEARCH
 
@@ -71,25 +69,23 @@ def _is_sorted(scores: Sequence[float]) -> bool:
 class SqlEngine:
     """Asks a database; each of several threads has its own connection."""
 
-    def __init__(self, stage: SQL, encoder: Encoder | None) -> None:
+    def __init__(self, stage: SQL, encoder: QueryEncoder | None) -> None:
         self._stage, self._encoder = stage, encoder
         self._statement, self._dsn = parse_statement(stage.sql), with_environment("dsn", stage.dsn)
-        self._lock, self._encoding = Lock(), Lock()
+        self._lock = Lock()
         self._idle = [self._open()]
 
     def ask(self, query: Query, size: int) -> EngineReply:
         """The reply of one SELECT."""
-        start = time.perf_counter()
-        vector, notes = self._vector(query)
-        embed_seconds = time.perf_counter() - start if self._encoder else 0.0
-        if self._encoder and not any(vector):
-            return EngineReply((), notes=("the query has no tokens, so it has no vector: not sent",))
-        values = self._statement.values(query.text, size, vector)
+        encoded = self._encoder.encode(query.text) if self._encoder else EncodedQuery()
+        if self._encoder and not encoded.vector:
+            return EngineReply((), embed_seconds=encoded.seconds, notes=encoded.notes)
+        values = self._statement.values(query.text, size, encoded.vector)
         with self._connection() as connection:
             reply = make_reply(connection.select(self._statement, values))
-            if self._encoder and len(reply.docs) < size:
-                notes += self._shortness(connection, values, len(reply.docs), size)
-        return replace(reply, embed_seconds=embed_seconds, notes=(*reply.notes, *notes))
+            is_short = self._encoder is not None and len(reply.docs) < size
+            notes = self._shortness(connection, values, len(reply.docs), size) if is_short else ()
+        return replace(reply, embed_seconds=encoded.seconds, notes=(*reply.notes, *encoded.notes, *notes))
 
     def close(self) -> None:
         """Closes the connections."""
@@ -113,16 +109,6 @@ class SqlEngine:
             if connection.is_open:
                 with self._lock:
                     self._idle.append(connection)
-
-    def _vector(self, query: Query) -> tuple[list[float], tuple[str, ...]]:
-        """The vector of the query, and a note if the model truncates the query."""
-        if self._encoder is None:
-            return [], ()
-        texts = [add_prompt(self._stage.query_prompt, query.text)]
-        with self._encoding:
-            is_cut = self._encoder.cut(texts)
-            note = "the query is longer than the model's limit and was truncated"
-            return text_vectors(self._encoder, texts)[0].tolist(), ((note,) if is_cut else ())
 
     def _shortness(self, connection: ReadOnlyConnection, values: Sequence[str], found: int, size: int) -> tuple[str, ...]:
         """A note if a vector index limits the rows."""
@@ -176,7 +162,7 @@ class SQL(EngineStage):
 
     def connect(self, context: BuildContext) -> SqlEngine:
         """Loads the encoder and opens a connection."""
-        return SqlEngine(self, self.model.load(threads=context.threads) if self.model else None)
+        return SqlEngine(self, QueryEncoder(self.model, self.query_prompt, context.threads) if self.model else None)
 
 
 def _check_dsn(dsn: str) -> None:
