@@ -151,7 +151,8 @@ def test_a_short_table_without_an_index_is_not_noted(dsn: str) -> None:
 
 def test_a_query_without_tokens_is_not_sent_and_a_long_one_is_noted(dsn: str) -> None:
     stage = SQL(dsn=dsn, sql=NEAREST, model=MODEL)
-    assert ask(stage, " ") == EngineReply((), notes=("the query has no tokens, so it has no vector: not sent",))
+    blank = ask(stage, " ")
+    assert (blank.docs, blank.notes) == ((), ("the query has no tokens, so it has no vector: not sent",))
     assert ask(stage, "cat " * 60).notes == ("the query is longer than the model's limit and was truncated",)
 
 
