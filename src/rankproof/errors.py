@@ -55,7 +55,16 @@ def closest_name(name: str, known: Iterable[str], min_similarity: float = 0.6) -
     return next(iter(get_close_matches(name[:MAX_NAME_LENGTH], list(known), n=1, cutoff=min_similarity)), None)
 
 
-_SWITCHES = ("--judged-only", "--lower-is-better", "--skip-missing", "--unjudged", "--with-corpus", "-J")
+_SWITCHES = (
+    "--ask-again",
+    "--judged-only",
+    "--lower-is-better",
+    "--skip-missing",
+    "--strict",
+    "--unjudged",
+    "--with-corpus",
+    "-J",
+)
 _OTHER_PROGRAMS = ("pip ", "zstd ")
 """Messages with the command line of another program keep it."""
 _OTHER_NAMES = {

@@ -104,7 +104,7 @@ def test_the_notes_of_a_hidden_input_are_shown_at_its_system() -> None:
     assert named.system_run("low").notes[0] == note
     assert named.system_run("top").notes == named.system_run("other").notes == ()
     assert failed_call_notes(named) == [
-        f"{name} has failed language model calls: 1 without a usable reply; see its notes and those of its inputs."
+        f"{name} has failed calls: 1 without a usable reply; see its notes and those of its inputs."
         for name in ("low", "top", "other")
     ]
     assert failed_call_notes(run_systems({"low": listwise(reversed_order)})) == []

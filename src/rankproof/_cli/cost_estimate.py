@@ -1,4 +1,4 @@
-"""The table of `rankproof run --dry-run`: the estimated language model calls of each system."""
+"""The table of `rankproof run --dry-run`: the estimated calls of language models and search engines of each system."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def show_cost_estimate(experiment: Experiment, args: argparse.Namespace, termina
 
     if args.budget is not None:
         check_systems_have_prices(experiment.systems, args.budget)
-    table = _table(estimate_cost(experiment), args.budget)
+    table = _table(estimate_cost(experiment, args.repeat), args.budget)
     terminal.show(TABLE_RENDERERS[args.format]([table], terminal.render_options()))
     for note in table.notes:
         terminal.note(note)
@@ -40,8 +40,8 @@ def _table(cost: CostEstimate, budget: Budget | None) -> Table:
 
     columns = (
         Column("system"),
-        Column("models", about="the language models that it calls"),
-        Column("calls", "count", "requests to the models"),
+        Column("models", about="the language models and search engines that it calls"),
+        Column("calls", "count", "requests to them"),
         Column("tokens in", "count", "input tokens, about four characters each"),
         Column("tokens out", "count", "the most output tokens that the responses may have"),
         Column("money", about="at the prices in the models' settings"),
@@ -50,7 +50,7 @@ def _table(cost: CostEstimate, budget: Budget | None) -> Table:
     calls_models = any(system.models for system in cost.systems.values())
     return Table(
         name="prices",
-        title=f"Estimated language model calls for {cost.queries} queries (dry run)",
+        title=f"Estimated calls of language models and search engines for {cost.queries} queries (dry run)",
         columns=columns,
         rows=tuple([*rows, _row(_TOTAL, cost.total)] if calls_models else rows),
         sentences=_sentences(cost, budget),
@@ -66,7 +66,9 @@ def _row(name: str, system: SystemCost) -> tuple[str | int | None, ...]:
     return name, ", ".join(system.models), estimate.calls, estimate.tokens_in, estimate.tokens_out, _money(system)
 
 
-def _money(system: SystemCost) -> str:
+def _money(system: SystemCost) -> str | None:
+    if not system.estimate.tokens_in:
+        return None
     if system.is_priced:
         return f"{system.money:.4f}"
     return f"{system.money:.4f}, and more" if system.money else _NO_PRICE
@@ -75,7 +77,7 @@ def _money(system: SystemCost) -> str:
 def _sentences(cost: CostEstimate, budget: Budget | None) -> tuple[str, ...]:
     """Whether the estimate is within the budget."""
     if not cost.total.models:
-        return ("No system calls a language model.",)
+        return ("No system calls a language model or a search engine.",)
     if budget is None:
         return ()
     estimate = cost.total.estimate

@@ -105,7 +105,7 @@ class CollapsedCorpus:
 
     def ranking(self, ranking: Ranking) -> Ranking:
         """The ranking of chunks as a ranking of values."""
-        return collapse_ranking(ranking, self.values.__getitem__, pool=self.pool)
+        return collapse_ranking(ranking, lambda doc: self.values.get(doc, doc), pool=self.pool)
 
     def fingerprint(self, own: Dataset) -> str:
         """The fingerprint of the collapsed dataset, which is `own` without the judgements of further files."""
@@ -130,7 +130,8 @@ class CollapsedCorpus:
         """A dataset of the values, each with the text of the chunk that comes first in the rankings, else of its first chunk."""
         corpus, best = self.dataset.corpus, dict[str, str]()
         for doc in (*(doc for run in runs for doc in run.docs), *corpus):
-            best.setdefault(self.values[doc], doc)
+            if doc in self.values:
+                best.setdefault(self.values[doc], doc)
         documents = (Document(value, corpus[doc].text, corpus[doc].title, corpus[doc].fields) for value, doc in best.items())
         return Dataset(self.dataset.name, Corpus(documents, source=corpus.source), self.dataset.queries, self.qrels)
 

@@ -105,10 +105,16 @@ class Builder:
             return tuple(self.stage(name, (*path, at)) for at, name in enumerate(value))
         if kind := part_kind(setting):
             return self.checked(path, partial(part_by_name, kind, value, self._toml_file.folder))
-        if setting.option.role == "function" and ":" in value:
-            # A function beside the experiment file is found from any folder once its module is imported.
-            self.checked(path, partial(import_object, value, self._toml_file.folder))
+        if setting.option.role == "function":
+            self._import_function(path, value)
         return tuple(value) if isinstance(value, list) else value
+
+    def _import_function(self, path: KeyPath, name: str) -> None:
+        """Imports the module of the function, which may be beside the file, so that it is found from any folder."""
+        if name.startswith(PYTHON_PREFIX):
+            raise self._toml_file.error(path, f"{path[-1]} was made in Python and has no name in a file", "write module:name")
+        if ":" in name:
+            self.checked(path, partial(import_object, name, self._toml_file.folder))
 
     def checked(self, path: KeyPath, make: Callable[[], Any], keys: Mapping[str, Setting] | None = None) -> Any:
         """The value that `make` gives; its error gets the line of the key that it names, else of the path."""

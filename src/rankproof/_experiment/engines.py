@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from rankproof._data.dataset import Corpus, Query
-from rankproof._data.replies import RecordedReply
+from rankproof._data.run import RecordedReply
 from rankproof._data.text import pluralise
 from rankproof._llm.session import map_in_order
 from rankproof.errors import ExternalError, UsageError, for_message

@@ -14,14 +14,19 @@ from rankproof._llm.budget import Budget, Estimate
 from rankproof._llm.session import LLMSession
 from rankproof.models._chat.base import ChatModel, chat_name
 from rankproof.stages._base import BuildContext, EstimatesCost, ReplacesCorpus, ReplacesQueries, Stage
+from rankproof.stages._engines.base import EngineStage
+from rankproof.stages._registry import STAGES
 
-_ModelRequests = dict[tuple[str, tuple[Stage, ...], Stage], tuple[ChatModel, Estimate]]
-"""By corpus, query rewriting stages and stage: the model and its estimated calls."""
+_Requests = dict[tuple[str, tuple[Stage, ...], Stage], tuple[ChatModel | EngineStage, Estimate]]
+"""By corpus, query rewriting stages and stage: the model or search engine and its estimated calls."""
 
 
 @dataclass(frozen=True, slots=True)
 class SystemCost:
-    """Calls, tokens and money of a system with its inputs; `is_priced` is False where a model has no price."""
+    """Calls, tokens and money of a system with its inputs; `is_priced` is False where a model has no price.
+
+    `models` has the names of language models and the kinds of search engines. Calls of search engines have no price.
+    """
 
     models: tuple[str, ...]
     estimate: Estimate
@@ -38,8 +43,8 @@ class CostEstimate:
     queries: int
 
 
-def estimate_cost(experiment: Experiment) -> CostEstimate:
-    """The calls of each system without retries; cached replies will cost less."""
+def estimate_cost(experiment: Experiment, repeat: int = 1) -> CostEstimate:
+    """The calls of each system without retries, with `repeat` requests of search engines a query; cached replies cost less."""
     loaded = load_judged_dataset(experiment)
     dataset = loaded.dataset
     check_documents(experiment.systems, dataset)
@@ -47,13 +52,13 @@ def estimate_cost(experiment: Experiment) -> CostEstimate:
     queries = select_queries(experiment, dataset, loaded.own).queries(dataset)
     with LLMSession(budget=Budget(calls=0)) as session, MemoryBlockCache(lambda label, done, total: None) as block_cache:
         context = BuildContext(dataset.corpus, dataset.corpus.fingerprint(), block_cache, session=session)
-        found: dict[str, _ModelRequests] = {}
+        found: dict[str, _Requests] = {name: {} for name in experiment.systems}
         for name, stage in experiment.systems.items():
-            found[name] = {
-                (on.corpus_key, changed, part): (part.chat, part.estimate(queries, on))
-                for part, on, changed in _stages_in_context(stage, context)
-                if isinstance(part, EstimatesCost) and part.chat is not None
-            }
+            for part, on, changed in _stages_in_context(stage, context):
+                if isinstance(part, EngineStage):
+                    found[name][on.corpus_key, changed, part] = part, Estimate(calls=len(queries) * repeat)
+                elif isinstance(part, EstimatesCost) and part.chat is not None:
+                    found[name][on.corpus_key, changed, part] = part.chat, part.estimate(queries, on)
     systems = {name: _system_cost(requests) for name, requests in found.items()}
     shared = {key: request for requests in found.values() for key, request in requests.items()}
     return CostEstimate(systems, _system_cost(shared), len(queries))
@@ -73,11 +78,14 @@ def _stages_in_context(
         yield from _stages_in_context(part, context, changed)
 
 
-def _system_cost(requests: _ModelRequests) -> SystemCost:
+def _system_cost(requests: _Requests) -> SystemCost:
     estimate, money, models = Estimate(), 0.0, dict[str, None]()
     is_priced = True
     for model, request in requests.values():
         estimate += request
+        if isinstance(model, EngineStage):
+            models[STAGES.name_of(type(model)) or type(model).__name__] = None
+            continue
         money += request.usage(model.price_in, model.price_out).money
         is_priced = is_priced and bool(model.price_in or model.price_out or not request.calls)
         models[chat_name(model)] = None

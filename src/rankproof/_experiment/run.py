@@ -81,6 +81,7 @@ def build_system_runs(
                 counts=_sum_by_name([each.output.counts for each in every]),
                 money=sum(each.money() for each in every),
                 answers=None if own.answers is None else Answers(dict(zip(runs[name].queries, own.answers, strict=True))),
+                replies=None if own.replies is None else dict(zip(runs[name].queries, own.replies, strict=True)),
             )
         )
     return tuple(system_runs)
@@ -149,7 +150,8 @@ def run_experiment(experiment: Experiment, options: RunOptions | None = None) ->
         session_notes = runner.context.session.notes()
     system_runs = build_system_runs(experiment.systems, stage_runs, levels, collapse.facts() if collapse else {})
     texts = Queries(queries, source=dataset.queries.source)
-    snippets = build_snippets(levels.dataset, levels.runs.values())
+    replies = {doc: text for run in stage_runs.values() for each in run.all_runs() for doc, text in each.output.texts.items()}
+    snippets = build_snippets(levels.dataset, levels.runs.values(), replies)
     document = document_resolver(dataset.corpus, collapse.values if collapse else None)
     answers = _evaluate_answers(experiment, system_runs, texts, levels, options.threads, document)
     return ExperimentResult(

@@ -39,7 +39,7 @@ from rankproof.stages._base import (
     Searcher,
     Stage,
 )
-from rankproof.stages._engines.base import EngineStage
+from rankproof.stages._engines.base import EngineClient, EngineStage
 
 _QUERIES_PER_BLOCK = 16
 WARM_UP_QUERIES = 3
@@ -184,8 +184,11 @@ def known_documents(stage_run: StageRun, corpus: Corpus) -> Sequence[Ranking]:
 
 
 def blas_threads(count: int, stage: Stage) -> AbstractContextManager[Any]:
-    """Limits the BLAS threads while the block runs, so that query times do not depend on free cores; engines use none."""
-    if isinstance(stage, EngineStage):
+    """Limits the BLAS threads while the block runs, so that query times do not depend on free cores.
+
+    A stage that needs no documents computes no vectors, and so needs no library for this.
+    """
+    if not getattr(stage, "needs_documents", True):
         return nullcontext()
     with extra("retrieval"):
         from threadpoolctl import threadpool_limits
@@ -225,12 +228,13 @@ class StageRunner:
 
     def ask_engines(self, systems: Mapping[str, Stage]) -> None:
         """Asks the engines among the systems and their inputs, in turns; those with other queries are asked when they run."""
-        names = {stage: name for name, stage in reversed(list(systems.items()))}
+        own = {stage: name for name, stage in reversed(list(systems.items()))}
+        clients: dict[Stage, tuple[str, EngineClient]] = {}
         for name, system in systems.items():
             for stage in _with_same_queries(system):
-                names.setdefault(stage, name)
-        clients = [(name, stage.client(self.context)) for stage, name in names.items() if isinstance(stage, EngineStage)]
-        ask_in_turns(clients, self.queries, self.context)
+                if isinstance(stage, EngineStage) and stage not in clients:
+                    clients[stage] = own.get(stage, name), stage.client(self.context)
+        ask_in_turns(tuple(clients.values()), self.queries, self.context)
 
     def inputs(self, stage: Stage) -> StageRunner:
         """The runner of the inputs of a stage, with other documents or queries if the stage replaces them."""

@@ -26,6 +26,7 @@ ANSWERS_CSV_FILE = "answers.csv"
 ANSWERS_SUMMARY_FILE = "answers.json"
 REPORT_FILE = "report.html"
 RUNS_FOLDER = "runs"
+REPLIES_FOLDER = "replies"
 DAMAGED_FIX = "the file is damaged: run the experiment again"
 PER_QUERY_KEYS = frozenset({"query_ids", "judged_ids", "judged_documents", "per_query"})
 """The keys that hold something for each query or passage."""

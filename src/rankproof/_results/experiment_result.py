@@ -13,7 +13,7 @@ from rankproof._data.answers import Answers
 from rankproof._data.arrays import FloatArray, IntArray
 from rankproof._data.dataset import Queries
 from rankproof._data.qrels import Qrels
-from rankproof._data.run import PARTS, Run
+from rankproof._data.run import PARTS, RecordedReply, Run
 from rankproof._data.table import CellValue, Column, Table
 from rankproof._data.text import pluralise
 from rankproof._data.view import View, Viewed, ViewedTables
@@ -39,7 +39,8 @@ class SystemRun(Viewed):
     batch, None for a system without a batch search. `baseline` is the system it is compared with: what it reranks, the
     best of what it fuses, or the previous system where it has no inputs; None for the first system and where all inputs are
     hidden. `counts` has the calls of language models by query, in whichever run they were made, and `money` their cost.
-    `answers` is None for a system that only ranks.
+    `answers` is None for a system that only ranks. `replies` has what a search engine replied to each query, None for any other
+    system.
     """
 
     name: str
@@ -58,6 +59,7 @@ class SystemRun(Viewed):
     counts: Mapping[str, IntArray] = field(default_factory=dict)
     money: float = 0.0
     answers: Answers | None = None
+    replies: Mapping[str, RecordedReply] | None = None
 
     def _view(self) -> View:
         times: tuple[tuple[CellValue, ...], ...] = tuple((part, *(self.time_of(part) or {}).values()) for part in self.times)
@@ -75,10 +77,15 @@ class SystemRun(Viewed):
         return int(np.sum(self.counts[name])) if name in self.counts else 0
 
     def time_of(self, part: str) -> dict[str, float] | None:
-        """Mean, p50, p95 and p99 of a part of the time, in milliseconds; None for a system that was not timed."""
+        """Mean, p50, p95 and p99 of a part of the time, in milliseconds; None for a system that was not timed.
+
+        Queries that a search engine did not answer do not count.
+        """
         if not self.times:
             return None
         values = self.times[part]
+        if "asked" in self.counts:
+            values = values[(self.counts["asked"] == 0) | (self.counts["failed"] == 0)]
         if not len(values):
             return dict.fromkeys(("mean", "p50", "p95", "p99"), 0.0)
         p50, p95, p99 = np.percentile(values, (50, 95, 99)).tolist()

@@ -40,6 +40,7 @@ from rankproof._results.document import (
     PYTHON_PREFIX,
     QRELS_FILE,
     QUERIES_FILE,
+    REPLIES_FOLDER,
     REPORT_FILE,
     RESULT_FILE,
     RUNS_FOLDER,
@@ -115,6 +116,7 @@ def load_results(path: StrPath) -> ExperimentResult:
 
     from rankproof._results.from_json import DocumentReader
     from rankproof._results.recompute import checked_results
+    from rankproof._results.replies_files import read_replies, replies_files
 
     folder = path_text(path)
     recover_folder(os.path.realpath(folder))
@@ -125,9 +127,12 @@ def load_results(path: StrPath) -> ExperimentResult:
     if document.judged_ids and not has_qrels:
         raise reader.error(f"sha256.{QRELS_FILE} is missing")
     optional = [name for name in (QRELS_FILE, ANSWERS_FILE) if name in digests.plain]
+    names = [system.name for system in document.systems]
+    optional += [file for file in replies_files(names).values() if file in digests.plain]
     check_unchanged(folder, digests, [*_READ_FILES, *optional, *reader.run_files()])
     result = reader.result()
-    system_runs = reader.system_runs(read_answers_file(folder) if has_answers else {})
+    answers = read_answers_file(folder) if has_answers else {}
+    system_runs = reader.system_runs(answers, read_replies(folder, names, digests.plain))
     reader.check_systems(system_runs, result)
     snippets = list(_read_snippets(os.path.join(folder, SNIPPETS_FILE)))
     stored = ExperimentResult(
@@ -193,7 +198,7 @@ def _read_snippets(path: str) -> Iterator[JsonObject]:
 
 def check_no_foreign_files(folder: str, own: Collection[str]) -> None:
     """Refuses a folder that holds anything but these files, result.json and the files that result.json lists."""
-    known = {RUNS_FOLDER, RESULT_FILE, *own, *_listed_files(folder)}
+    known = {RUNS_FOLDER, REPLIES_FOLDER, RESULT_FILE, *own, *_listed_files(folder)}
     for name in _present_files(folder):
         if name not in known:
             fix = "move it elsewhere, or specify another folder"
@@ -230,6 +235,7 @@ def save_results(
     """
     if not isinstance(results, ExperimentResult):
         raise UsageError(f"results cannot be {type_phrase(results)}", fix="pass an ExperimentResult, as rankproof.run gives it")
+    from rankproof._results.replies_files import write_replies
     from rankproof._results.to_json import document_text, results_document
 
     goal = path_text(path)
@@ -249,7 +255,8 @@ def save_results(
         if _has_answers(results):
             write_blocks(os.path.join(folder, ANSWERS_FILE), system_answer_blocks(results))
         optional = {QRELS_FILE: bool(results.qrels), ANSWERS_FILE: _has_answers(results)}
-        read_again = (*_READ_FILES, *(name for name, there in optional.items() if there), *files.values())
+        present = [name for name, there in optional.items() if there]
+        read_again = (*_READ_FILES, *present, *files.values(), *write_replies(results, folder))
         digests = {name: results_file_sha256(folder, name) for name in read_again}
         result = document_text(results_document(results, per_query=True, files=files, sha256=digests))
         write_blocks(os.path.join(folder, RESULT_FILE), [result.encode(errors="backslashreplace")])

@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from rankproof._data.answers import Answers
 from rankproof._data.arrays import FloatArray, read_only
-from rankproof._data.run import Run
+from rankproof._data.run import RecordedReply, Run
 from rankproof._evaluation.result import MeasureResult, Result, SystemResult
 from rankproof._formats.detect import open_file
 from rankproof._results.document import (
@@ -50,9 +51,12 @@ class DocumentReader:
         systems = tuple(self._system_result(one, path) for path, one in self._systems())
         return Result(self._document.judged_ids, systems)
 
-    def system_runs(self, answers: Mapping[str, Answers]) -> tuple[SystemRun, ...]:
+    def system_runs(
+        self, answers: Mapping[str, Answers], replies: Mapping[str, Mapping[str, RecordedReply]]
+    ) -> tuple[SystemRun, ...]:
         """The systems, their rankings read from the run files."""
-        return tuple(self._system_run(one, path, answers) for path, one in self._systems())
+        systems = ((one.name, self._system_run(one, path)) for path, one in self._systems())
+        return tuple(replace(run, answers=answers.get(name), replies=replies.get(name)) for name, run in systems)
 
     def chunk_values(self, result: Result) -> Result | None:
         """The values at chunk level, None where no system ranks chunks."""
@@ -111,7 +115,7 @@ class DocumentReader:
         value = 0.0 if one.value is None else one.value
         return MeasureResult(measure, value, tuple(one.per_query), read_only(np.fromiter(one.per_query.values(), np.float64)))
 
-    def _system_run(self, one: SystemDocument, path: str, answers: Mapping[str, Answers]) -> SystemRun:
+    def _system_run(self, one: SystemDocument, path: str) -> SystemRun:
         timed = TIME_COLUMNS if one.times_ms else ()
         for part in timed:
             if part not in one.times_ms:
@@ -135,7 +139,6 @@ class DocumentReader:
                 for name, found in one.counts.items()
             },
             money=one.money,
-            answers=answers.get(one.name),
         )
 
     def _per_query(self, found: Sequence[float], path: str) -> FloatArray:

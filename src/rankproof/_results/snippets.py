@@ -11,13 +11,19 @@ _SNIPPET_LENGTH = 300
 _SNIPPET_DEPTH = 20
 
 
-def build_snippets(dataset: Dataset, runs: Iterable[Run]) -> dict[str, str]:
-    """The first 300 characters, title included, of every judged document and of the top 20 of each ranking."""
+def build_snippets(dataset: Dataset, runs: Iterable[Run], replies: Mapping[str, str] | None = None) -> dict[str, str]:
+    """The first 300 characters, title included, of every judged document and of the top 20 of each ranking.
+
+    `replies` has texts of documents from the replies of search engines, for those that are not in the corpus.
+    """
     wanted = {doc: None for docs in dataset.qrels.values() for doc in docs}
     for run in runs:
         for start, end in zip(run.offsets[:-1].tolist(), run.offsets[1:].tolist(), strict=True):
             wanted.update(dict.fromkeys(run.docs[start : min(end, start + _SNIPPET_DEPTH)]))
-    return {doc: _document_snippet(dataset, doc) for doc in sorted(wanted) if doc in dataset.corpus}
+    texts = replies or {}
+    found = {doc: _document_snippet(dataset, doc) for doc in wanted if doc in dataset.corpus}
+    found |= {doc: _clipped(" ".join(texts[doc].split())) for doc in wanted if doc in texts and doc not in found}
+    return {doc: found[doc] for doc in sorted(found)}
 
 
 def title_lengths(dataset: Dataset, snippets: Mapping[str, str]) -> dict[str, int]:
@@ -34,5 +40,8 @@ def document_urls(dataset: Dataset, docs: Iterable[str]) -> dict[str, str]:
 
 def _document_snippet(dataset: Dataset, doc: str) -> str:
     document = dataset.corpus[doc]
-    text = " · ".join(part for part in (document.title, " ".join(document.text.split())) if part)
+    return _clipped(" · ".join(part for part in (document.title, " ".join(document.text.split())) if part))
+
+
+def _clipped(text: str) -> str:
     return text if len(text) <= _SNIPPET_LENGTH else f"{text[:_SNIPPET_LENGTH]}…"

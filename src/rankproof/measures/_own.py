@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from inspect import isroutine
 from numbers import Real
-from pathlib import Path
 from typing import ClassVar, TypeGuard, overload
 
 import numpy as np
@@ -168,7 +167,7 @@ def import_measure(text: str) -> Measure:
     from rankproof._io.import_object import import_object
 
     module = text.partition(":")[0]
-    found = import_object(text, str(Path.cwd()))
+    found = import_object(text)
     if not isinstance(found, Measure) and not is_own(found):
         what = "has no such name" if found is None else "is neither a function nor a measure"
         raise UsageError(

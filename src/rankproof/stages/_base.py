@@ -24,15 +24,17 @@ class QueryTimer:
     """The milliseconds of each part of one search, such as retrieval; 0 for a part that did not run.
 
     `cut` counts the query-passage pairs that a model truncated; `cut_queries` is 1 if it truncated the query alone. `counts` are
-    the counts of calls to language models.
+    the counts of calls to language models and search engines. `is_recorded` says that the times are those of a recorded request:
+    the time of reading it does not count.
     """
 
-    __slots__ = ("counts", "cut", "cut_queries", "milliseconds")
+    __slots__ = ("counts", "cut", "cut_queries", "is_recorded", "milliseconds")
 
     def __init__(self) -> None:
         self.milliseconds: dict[Part, float] = dict.fromkeys(PARTS, 0.0)
         self.cut = 0
         self.cut_queries = 0
+        self.is_recorded = False
         self.counts: dict[CountName, int] = dict.fromkeys(COUNT_NAMES, 0)
 
     @contextmanager
@@ -53,7 +55,8 @@ class QueryTimer:
         finally:
             parts = {part: after - before[part] for part, after in self.milliseconds.items() if after > before[part]}
             rest = (time.perf_counter() - start) * 1000 - sum(parts.values())
-            self.milliseconds[max(parts, key=parts.__getitem__, default=name)] += max(rest, 0.0)
+            if not self.is_recorded:
+                self.milliseconds[max(parts, key=parts.__getitem__, default=name)] += max(rest, 0.0)
 
     def counter(self, name: Part) -> TimerCounts:
         """A counter for calls whose time counts as this part; a cached reply counts with the time of its first request."""

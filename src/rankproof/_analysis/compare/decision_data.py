@@ -92,14 +92,14 @@ def _checked_cost(system: str, cost: object) -> float:
 
 
 def _money(run: SystemRun) -> float | None:
-    """Money per query; None for calls of a model without a price."""
-    if run.total("calls") and not run.money:
+    """Money per query; None for calls of a language model without a price."""
+    if run.total("tokens_in") and not run.money:
         return None
     return run.money / max(len(run.times["total"] if run.times else run.run), 1)
 
 
 def failed_shares(inputs: AnalysisInput) -> dict[str, float]:
-    """The share of each system's queries with a failed language model call."""
+    """The share of each system's queries with a failed call of a language model or search engine."""
     return {run.name: _failed_share(run) for run in inputs.system_runs}
 
 

@@ -11,8 +11,9 @@ import numpy as np
 from rankproof._align.hits import Hits
 from rankproof._analysis.inputs import AnalysisInput
 from rankproof._analysis.values import EMPTY_LIST, RankedList, all_hits, measure_result, ranked_lists
+from rankproof._data.run import RecordedReply
 from rankproof._data.table import CellValue, Column, Table
-from rankproof._data.text import clip_text, pluralise
+from rankproof._data.text import clip_text, pluralise, shown_time
 from rankproof._evaluation.result import MeasureResult
 from rankproof.errors import UsageError, for_message
 from rankproof.measures._base import BinaryMeasure, Measure, discounts
@@ -202,6 +203,19 @@ class _Query:
     def value(self) -> float:
         return self.one.per_query[self.id]
 
+    @property
+    def reply(self) -> RecordedReply | None:
+        """What a search engine replied; None for any other system."""
+        run = next((run for run in self.inputs.system_runs if run.name == self.system), None)
+        return None if run is None or run.replies is None else run.replies.get(self.id)
+
+    def score(self, rank: int) -> float | None:
+        """The score at a rank: of a search engine its own, None where it gives none."""
+        reply, doc = self.reply, self.ranked_list.docs[rank - 1]
+        if reply is None or doc not in reply.docs:
+            return float(self.ranked_list.scores[rank - 1])
+        return None if reply.scores is None else reply.scores[reply.docs.index(doc)]
+
 
 def explain_query(inputs: AnalysisInput, system: str, measure: str, query: str, *, rows: int = ROWS) -> list[Table]:
     """The ranking with what each document adds to the value, then the ideal ranking or the relevant documents."""
@@ -232,7 +246,7 @@ def _ranking(query: _Query, rows: int) -> Table:
         title=f"{measure} of {for_message(query.system)} for query {for_message(query.id)}{text}",
         columns=(*COLUMNS, *snippets),
         rows=tuple(_row(query, rank, adding.get(rank)) for rank in ranks),
-        sentences=_sentences(query, len(ranks)),
+        sentences=(*_sentences(query, len(ranks)), *_reply_sentences(query.reply)),
         facts=_facts(query),
         highlighted=frozenset(place for place, rank in enumerate(ranks) if rank in adding or _shows(query.losses.get(rank, 0.0))),
     )
@@ -249,8 +263,7 @@ def _row(query: _Query, rank: int, part: RankContribution | None) -> tuple[CellV
     amounts = (part.gain, part.discount, part.term) if part else (None, None, None)
     contribution = part.contribution if part else query.losses.get(rank, 0.0)
     snippet = (clip_text(inputs.snippets.get(doc, "")),) if inputs.snippets else ()
-    score = float(query.ranked_list.scores[rank - 1])
-    return (rank, doc, score, UNJUDGED_TEXT if grade is None else grade, *amounts, contribution, *snippet)
+    return (rank, doc, query.score(rank), UNJUDGED_TEXT if grade is None else grade, *amounts, contribution, *snippet)
 
 
 def _sentences(query: _Query, shown_rows: int) -> tuple[str, ...]:
@@ -268,6 +281,22 @@ def _sentences(query: _Query, shown_rows: int) -> tuple[str, ...]:
         n = pluralise(one.queries, "query", "queries")
         sentences.append(f"This query contributes {value / one.queries:.6f} to the mean of {one.value:.4f} over n = {n}.")
     return tuple(sentences)
+
+
+def _reply_sentences(reply: RecordedReply | None) -> Iterator[str]:
+    """What a search engine replied, in words."""
+    if reply is None:
+        return
+    if reply.state != "ok" or reply.round_trip_ms is None:
+        yield f"The search engine did not answer this query: {reply.reason}."
+        return
+    server = "" if reply.server_ms is None else f", of which the server reports {shown_time(reply.server_ms)} ms"
+    requests = "" if reply.requests == 1 else f" after {reply.requests} requests"
+    yield f"The search engine replied in {shown_time(reply.round_trip_ms)} ms{server}{requests}, asked at {reply.asked}."
+    if reply.unknown:
+        yield f"{pluralise(reply.unknown, 'retrieved document is', 'retrieved documents are')} not in the corpus."
+    if reply.notes:
+        yield f"Notes on the reply: {'; '.join(reply.notes)}."
 
 
 def _loss_sentence(query: _Query) -> str:

@@ -17,7 +17,7 @@ from rankproof._cli.options import add_decision_options, add_judged_only_option,
 from rankproof._cli.output import note_lines
 from rankproof._cli.parser import unknown_name_error
 from rankproof._cli.terminal import Terminal
-from rankproof.errors import UsageError, escape_invisible, for_message
+from rankproof.errors import ExternalError, UsageError, escape_invisible, for_message
 
 if TYPE_CHECKING:
     from rankproof._analysis.compare.comparison import Comparison
@@ -36,7 +36,7 @@ examples:
   rankproof init && rankproof run experiment.toml   your own systems
   rankproof run --systems bm25,hybrid-rrf --limit 50 -m nDCG@10,R@100
   rankproof run experiment.toml --qrels results.model.qrels -o results
-  rankproof run experiment.toml --dry-run           estimate the calls of language models
+  rankproof run experiment.toml --dry-run           estimate the calls of models and search engines
   rankproof run experiment.toml --budget calls=500,tokens=2000000,money=1.50
 
 A dataset is a folder with corpus.jsonl, queries.jsonl and qrels, irds:NAME, or what rankproof import
@@ -76,8 +76,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     how.add_argument("--cache", metavar="FOLDER", help="cache folder (see rankproof cache)")
     how.add_argument("--no-cache", action="store_true", help="do not use the cache")
-    how.add_argument("--budget", type=budget_limits, metavar="LIMITS", help="limits of language model calls (default: no limit)")
-    how.add_argument("--dry-run", action="store_true", help="estimate the language model calls and run nothing")
+    how.add_argument(
+        "--budget", type=budget_limits, metavar="LIMITS", help="limits of calls of models and search engines (default: no limit)"
+    )
+    how.add_argument("--dry-run", action="store_true", help="estimate the calls of models and search engines, and run nothing")
+    how.add_argument(
+        "--repeat",
+        type=positive_int,
+        default=1,
+        metavar="N",
+        help="ask search engines each query N times and say how many rankings changed; the first reply counts (default: 1)",
+    )
+    how.add_argument("--ask-again", action="store_true", help="ask search engines again, ignoring recorded replies")
+    how.add_argument("--strict", action="store_true", help="stop at the first query that a search engine fails to answer")
     out = parser.add_argument_group("output")
     out.add_argument("-o", "--output", metavar="FOLDER", help="the results folder (default: rankproof-results/NAME-DATE-TIME)")
     out.add_argument("--overwrite", action="store_true", help="replace the results of another dataset in the results folder")
@@ -116,7 +127,16 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
         terminal.say(f"stopped; {advice}")
         return signal_exit_code(stop)
     show_results(results, comparison, folder, args, terminal)
+    _check_replies(results)
     return 0
+
+
+def _check_replies(results: ExperimentResult) -> None:
+    """Raises an error if a search engine answered no query; the results are saved and shown before."""
+    for system_run in results.system_runs:
+        replies = list((system_run.replies or {}).values())
+        if replies and all(reply.state != "ok" for reply in replies):
+            raise ExternalError(f"system {for_message(system_run.name)} answered no query: {replies[0].reason}")
 
 
 def _findings(results: ExperimentResult) -> list[str]:
@@ -145,7 +165,15 @@ def _settings(args: argparse.Namespace, progress: Progress) -> RunOptions:
     if args.cache == "":
         raise UsageError("--cache has no folder", fix="specify one, or leave out --cache")
     home = None if args.no_cache else cache_home() if args.cache is None else args.cache
-    return RunOptions(cache=home, threads=args.jobs, progress=progress, budget=args.budget or Budget())
+    return RunOptions(
+        cache=home,
+        threads=args.jobs,
+        progress=progress,
+        budget=args.budget or Budget(),
+        repeat=args.repeat,
+        ask_again=args.ask_again,
+        strict=args.strict,
+    )
 
 
 def build_experiment(args: argparse.Namespace, terminal: Terminal) -> Experiment:

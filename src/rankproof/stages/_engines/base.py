@@ -238,7 +238,7 @@ class EngineClient:
         self._session.meter.reserve(_ONE_CALL)
         try:
             engine = self._connection()
-            asked, start = datetime.now(UTC).isoformat(timespec="seconds"), time.perf_counter()
+            asked, start = f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}", time.perf_counter()
             reply = engine.ask(query, self.stage.depth)
             seconds = reply.seconds or time.perf_counter() - start - reply.embed_seconds
         finally:
@@ -309,6 +309,7 @@ class EngineSearcher:
     def search(self, query: Query, inputs: Sequence[Ranking], timer: QueryTimer) -> Ranking:
         """The documents in the order of the reply; their scores are the depth, one less for each rank."""
         reply = self.client.ask(query)
+        timer.is_recorded = True
         timer.counts["asked"] += 1
         timer.counts["calls"] += reply.requests
         if isinstance(reply, EngineError):

@@ -9,17 +9,18 @@ import os
 import threading
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from numbers import Real
 from types import CodeType, FunctionType, MethodType
 from typing import Annotated, Any
 
 from rankproof._data.dataset import Query
-from rankproof._data.identity import NOT_IN_IDENTITY, identity, kind_name
+from rankproof._data.identity import NOT_IN_IDENTITY, identity, identity_key, kind_name
 from rankproof._io.import_object import import_object
 from rankproof._registry import Option
 from rankproof.errors import UsageError, for_message, type_phrase
 from rankproof.stages._base import BuildContext
-from rankproof.stages._engines.base import EngineError, EngineReply, EngineStage
+from rankproof.stages._engines.base import EngineClient, EngineError, EngineReply, EngineStage
 
 SearchFunction = Callable[..., Any]
 """Takes the text of a query and returns ids, pairs of id and score, or a dictionary of id and score; it may be async."""
@@ -61,6 +62,20 @@ class Function(EngineStage):
         """The name and a digest of the code."""
         return f"{_name(self.search)} {_code_digest(self.search, ignore_values=bool(self.version))}"
 
+    def about(self) -> tuple[str, ...]:
+        """A note if replies cannot be found again by another run."""
+        if self.version or _code_digest(self.search) == _code_digest(self.search, ignore_values=True):
+            return ()
+        return ("the function holds values without a name, so the next run calls it again; set version to keep its replies",)
+
+    def client(self, context: BuildContext) -> EngineClient:
+        """The client; two functions that would share their recorded replies are refused."""
+        other = context.session.memoised(("function", identity_key(self)), lambda: self.search)
+        if other != self.search and _code_digest(other) != _code_digest(self.search):
+            what = f"two different functions are called {_name(self.search)} and have the version {for_message(self.version)}"
+            raise UsageError(what, fix="give each its own version")
+        return super().client(context)
+
     def connect(self, context: BuildContext) -> FunctionEngine:
         """The function, ready to be called."""
         return FunctionEngine(self.search, self.timeout)
@@ -73,12 +88,16 @@ def _loaded(function: Any) -> SearchFunction:
         module, mark, name = function.partition(":")
         if not module or not mark or not name:
             raise UsageError(f"function is {for_message(repr(function))}", fix='write module:name, such as "shop.search:search"')
-        found = import_object(function, os.getcwd())
+        found = import_object(function)
         if found is None:
             raise UsageError(f"{for_message(function)}: {for_message(module)} has no {for_message(name)}", fix="correct the name")
     if not callable(found) or isinstance(found, type):
         what = f"function is {type_phrase(found)}" if not isinstance(found, type) else f"function is the class {found.__name__}"
         raise UsageError(what, fix=f"pass a function of the query text; let it {_RETURN}")
+    try:
+        hash(found)
+    except TypeError:
+        raise UsageError(f"function is {type_phrase(found)} without a hash", fix="pass one of its methods") from None
     return found  # type: ignore[no-any-return]
 
 
@@ -95,6 +114,7 @@ class FunctionEngine:
         self._takes_query, self._size = _parameters(function)
         self._lock = threading.Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread: threading.Thread | None = None
 
     def ask(self, query: Query, size: int) -> EngineReply:
         """The documents that the function returns; any exception of it is a failed request."""
@@ -113,8 +133,10 @@ class FunctionEngine:
         """Ends the event loop."""
         with self._lock:
             loop, self._loop = self._loop, None
-        if loop is not None:
+        if loop is not None and self._thread is not None:
             loop.call_soon_threadsafe(loop.stop)
+            self._thread.join()
+            loop.close()
 
     def _awaited(self, awaitable: Awaitable[Any]) -> Any:
         async def wait() -> Any:
@@ -130,7 +152,8 @@ class FunctionEngine:
         with self._lock:
             if self._loop is None:
                 self._loop = asyncio.new_event_loop()
-                threading.Thread(target=self._loop.run_forever, daemon=True).start()
+                self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
+                self._thread.start()
             return self._loop
 
 
@@ -172,7 +195,7 @@ def _number(value: Any) -> float:
     return float(plain)
 
 
-def _code_digest(function: SearchFunction, *, ignore_values: bool) -> str:
+def _code_digest(function: SearchFunction, *, ignore_values: bool = False) -> str:
     """A digest of the code of the function and of functions of its package that it calls.
 
     A function that holds other values than text and numbers has another digest in each process, unless these are ignored.
@@ -190,6 +213,9 @@ def _code_parts(value: Any, seen: set[int], ignore_values: bool) -> Iterator[str
     if isinstance(value, MethodType):
         yield from _code_parts(value.__func__, seen, ignore_values)
         yield _held(value.__self__, ignore_values)
+    elif isinstance(value, partial):
+        yield from _code_parts(value.func, seen, ignore_values)
+        yield from (_held(held, ignore_values) for held in (*value.args, *value.keywords, *value.keywords.values()))
     elif isinstance(value, FunctionType):
         yield value.__qualname__
         yield from _constants(value.__code__)
