@@ -63,7 +63,7 @@ def _tables(source: ImportSource) -> list[SourceTable]:
     if source.frame is not None and source.table is not None:
         return [source.table]
     paths = source.plain_files or [path for name, path in source.files.items() if name.lower().endswith(".parquet")]
-    return [source.table_of(path) for path in paths if source.format_of(path) != "json"]
+    return [source.table_of(path) for path in paths if source.format_of(path) != "json" or source.json_of(path).is_array]
 
 
 def _judgements(table: SourceTable, builder: DatasetBuilder, *, has_corpus: bool) -> Iterator[Judgement | None]:
@@ -78,7 +78,7 @@ def _judgements(table: SourceTable, builder: DatasetBuilder, *, has_corpus: bool
             continue
         alternatives += any(len(group) > 1 for group in groups)
         for doc in dict.fromkeys(doc for group in groups for doc in group):
-            yield builder.judgement(query, doc, _RELEVANT, line=line)
+            yield builder.judged_ids(query, doc, _RELEVANT, line=line)
     if alternatives:
         have = "query has" if alternatives == 1 else "queries have"
         what = f"{alternatives} {have} groups of alternatives, of which AutoRAG expects one each"

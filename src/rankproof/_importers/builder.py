@@ -184,6 +184,8 @@ def plain_value(value: Any) -> Any:
     """The cell as a value of JSON."""
     if isinstance(value, np.generic):
         value = value.item()
+    if isinstance(value, str) and not value.isascii():
+        return value.encode(errors="replace").decode()
     if isinstance(value, str | int | float | bool) or value is None:
         return None if is_nan(value) else value
     if isinstance(value, datetime.date | datetime.time):

@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from rankproof._data.validation import checked_id
 from rankproof._formats.fields import is_nan, json_type_name
 from rankproof._io.file_errors import file_error
 from rankproof.errors import InputError, for_message
 
 # An item of a list that Python or numpy printed: numpy puts a space where Python puts a comma.
-_ITEM = re.compile(r"""\s*('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|[+-]?[0-9]+)\s*,?""", re.DOTALL)
+_ITEM = re.compile(r"""\s*('(?:[^'\\]++|\\.)*+'|"(?:[^"\\]++|\\.)*+"|[+-]?[0-9]+)\s*,?""", re.DOTALL)
 _END = re.compile(r"\s*\]\Z")
 _ARRAY = re.compile(r"array\((\[.*\])(?:,\s*dtype=[\w<>|]+)?\)", re.DOTALL)
 
@@ -42,6 +43,11 @@ class TableCell:
     def texts(self) -> tuple[str, ...] | None:
         """The texts of a list, None where the cell is missing; a text that is not a list is a list of one."""
         return None if self.is_missing else tuple(self._text(item, f"{self.column}[{at}]") for at, item in self._items())
+
+    def ids(self) -> tuple[str, ...] | None:
+        """The document ids of a list, None where the cell is missing."""
+        found = self.texts()
+        return found if found is None else tuple(checked_id(one, "document", source=self.source, line=self.line) for one in found)
 
     def texts_or_text(self) -> tuple[str, ...] | None:
         """The texts of a list of texts, or the one text, also where that looks like a list; None where the cell is missing."""
@@ -82,8 +88,10 @@ class TableCell:
         if not isinstance(plain, str):
             what = "null" if plain is None or is_nan(plain) else _kind(plain)
             raise TableCell(None, place, self.source, self.line).error(f"is {what}, not text", "write it as text, or remove it")
-        if any("\ud800" <= char <= "\udfff" for char in plain):
-            raise file_error("text-surrogate", source=self.source, line=self.line, role="text", token=place)
+        try:
+            plain.encode()
+        except UnicodeEncodeError:
+            raise file_error("text-surrogate", source=self.source, line=self.line, role="text", token=place) from None
         return plain
 
 

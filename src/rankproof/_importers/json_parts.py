@@ -61,6 +61,10 @@ class JsonPart:
         if not isinstance(self.value, str) or not self.value.strip():
             found = "empty" if self.value == "" or isinstance(self.value, str) else json_type_name(self.value)
             raise self.error(f"is {found}, not text", "write it as text")
+        try:
+            self.value.encode()
+        except UnicodeEncodeError:
+            raise self.error("contains a lone surrogate", "decode the texts correctly where they are written") from None
         return self.value
 
     def text_or_empty(self) -> str:

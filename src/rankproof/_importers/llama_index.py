@@ -40,7 +40,7 @@ def _judgements(document: JsonPart, builder: DatasetBuilder) -> Iterator[Judgeme
             builder.counts.drop("judgements", "of a query that is not among the queries", line=docs.line, count=count)
             continue
         for doc in docs.items():
-            yield builder.judgement(query, doc.text(), _RELEVANT)
+            yield builder.judged_ids(query, doc.text(), _RELEVANT)
 
 
 LLAMA_INDEX = LlamaIndex()

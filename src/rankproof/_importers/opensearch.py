@@ -51,7 +51,7 @@ def _judgements(lists: list[JsonPart], builder: DatasetBuilder, cursor: JsonCurs
         for query in cursor.at(one[_RATINGS].items() if one.has(_RATINGS) else ()):
             key = builder.query(None, query["query"].text())
             for rating in cursor.at(query["ratings"].items()):
-                yield builder.judgement(str(key), rating["docId"].text(), rating["rating"].value)
+                yield builder.judged_ids(str(key), rating["docId"].text(), rating["rating"].value)
     builder.notes.append("no documents: the lists have ids only")
     if not any(one.has(_RATINGS) for one in lists):
         builder.notes.append("no judgements: a query set has queries only; import a judgement list too")

@@ -142,7 +142,7 @@ class _LogReader:
     def _contexts(self, row: Mapping[str, Any], role: str, line: int) -> tuple[Context, ...] | None:
         """The contexts by text, by id, or by both, which then are as many."""
         cell, id_cell = self._cell(row, role, line), self._cell(row, f"ids of {role}", line)
-        texts, ids = cell.texts(), id_cell.texts()
+        texts, ids = cell.texts(), id_cell.ids()
         if texts is not None and role == "reference contexts":
             self._hops += sum(1 for text in texts if _HOP.match(text))
             texts = tuple(_HOP.sub("", text, count=1) if _HOP.match(text) else text for text in texts)

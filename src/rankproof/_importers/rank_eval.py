@@ -81,12 +81,12 @@ class _RankEvalReader:
         self._without_text += len(found) != 1
         self._builder.query(key, found[0] if len(found) == 1 else key)
         for rating in self._cursor.at(request["ratings"].items()):
-            yield self._builder.judgement(key, self._doc(rating), rating["rating"].value)
+            yield self._builder.judged_ids(key, self._doc(rating), rating["rating"].value)
 
     def _graded_hits(self, key: str, detail: JsonPart) -> Iterator[Judgement | None]:
         for hit in self._cursor.at(detail["hits"].items()):
             if hit["rating"].value is not None:
-                yield self._builder.judgement(key, self._doc(hit["hit"]), hit["rating"].value)
+                yield self._builder.judged_ids(key, self._doc(hit["hit"]), hit["rating"].value)
 
     def _doc(self, part: JsonPart) -> str:
         key = part["_id"].text()

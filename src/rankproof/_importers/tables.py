@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from itertools import chain, islice
 from typing import Any
 
+from rankproof._data.row_errors import row_error
 from rankproof._formats.csv import checked_delimiter
 from rankproof._formats.detect import detect_container
 from rankproof._formats.fields import json_type_name
@@ -83,7 +84,9 @@ def checked_names(names: Sequence[Any], source: str, line: int | None = None) ->
 
 def _open_text(source: ByteSource, delimiter: str | None) -> SourceTable:
     char = delimiter or _detected_delimiter(source)
-    first = next(_delimited_rows(source, char))
+    first = next(_delimited_rows(source, char), None)
+    if first is None:
+        raise row_error("no-rows", source=source.name)
     names = checked_names(first[1], source.name, first[0])
     return SourceTable(source.name, names, lambda: islice(_delimited_rows(source, char), 1, None))
 

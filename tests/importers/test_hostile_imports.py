@@ -1,0 +1,129 @@
+"""Any value anywhere in a file of another tool gives a dataset or an error with a fix, never another exception."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rankproof._formats.beir import BEIR
+from rankproof._formats.texts import text_blocks
+from rankproof._importers.registry import import_source
+from rankproof.errors import InputError
+
+HOSTILE: tuple[Any, ...] = (
+    *(
+        None,
+        True,
+        5,
+        -1.5,
+        10**30,
+        float("nan"),
+        float("inf"),
+        "",
+        " ",
+        "\0",
+        "[",
+        "[]",
+        "['a' 'b']",
+        "x" * 5000,
+        "\ud800",
+        "a\nb",
+    ),
+    *([], {}, [None], [[]], [["a"], "b"], {"a": None}, {"": ""}, ["a", "a"], [1, 2.5]),
+)
+FILES: dict[str, Any] = {
+    "ragas": [
+        {
+            "user_input": "do cats purr",
+            "retrieved_contexts": ["a", "b"],
+            "retrieved_context_ids": ["1", "2"],
+            "reference_contexts": ["a"],
+            "response": "yes",
+            "reference": "yes",
+            "query_style": "plain",
+        },
+        {
+            "user_input": "do dogs bark",
+            "retrieved_contexts": ["b"],
+            "reference_contexts": ["b"],
+            "response": "yes",
+            "reference": "y",
+        },
+    ],
+    "autorag": [{"qid": "q", "query": "do cats purr", "retrieval_gt": [["a", "b"], ["c"]], "generation_gt": ["yes"]}],
+    "llama-index": {
+        "queries": {"q": "do cats purr"},
+        "corpus": {"a": "Cats purr."},
+        "relevant_docs": {"q": ["a"]},
+        "mode": "text",
+    },
+    "quepid": {
+        "queries": [{"query": "cats", "ratings": {"a": 3}}, {"query_text": "dogs", "ratings": [{"doc_id": "a", "rating": 1}]}]
+    },
+    "quepid book": {
+        "query_doc_pairs": [{"query_text": "cats", "doc_id": "a", "document_fields": '{"t": "x"}', "judgements": [{"rating": 1}]}]
+    },
+    "quepid rre": {"queries": [{"placeholders": {"$query": "cats"}, "relevant_documents": {"a": {"gain": 3}}}]},
+    "elasticsearch": {
+        "requests": [
+            {"id": "q", "request": {"query": {"match": {"t": "x"}}}, "ratings": [{"_index": "i", "_id": "a", "rating": 1}]},
+            {"id": "r", "params": {"query_string": "x"}, "ratings": [{"_index": "j", "_id": "a", "rating": 1}]},
+        ]
+    },
+    "elasticsearch response": {
+        "metric_score": 1,
+        "details": {"q": {"hits": [{"hit": {"_index": "i", "_id": "a", "_score": 1.0}, "rating": 1}]}},
+    },
+    "opensearch": {
+        "judgmentRatings": [{"query": "q", "ratings": [{"docId": "a", "rating": "1.0"}]}],
+        "querySetQueries": [{"queryText": "q", "referenceAnswer": "yes"}],
+    },
+}
+
+
+def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    yield path
+    inside = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, one in inside:
+        yield from places(one, (*path, key))
+
+
+def replaced(value: Any, path: tuple[Any, ...], new: Any) -> Any:
+    if not path:
+        return new
+    made = deepcopy(value)
+    inside = made
+    for key in path[:-1]:
+        inside = inside[key]
+    inside[path[-1]] = new
+    return made
+
+
+def outcome(path: str, importer: str) -> InputError | None:
+    """The error of the import, None where there is a dataset that can be written."""
+    try:
+        dataset = import_source(path, importer=importer).dataset
+    except InputError as error:
+        return error
+    for blocks in (text_blocks(dataset.corpus), text_blocks(dataset.queries), BEIR.qrels_blocks(dataset.qrels)):
+        assert all(isinstance(block, bytes) for block in blocks)
+    return None
+
+
+@pytest.mark.parametrize("kind", FILES)
+def test_a_hostile_value_gives_a_dataset_or_an_error_of_the_input(tmp_path: Path, kind: str) -> None:
+    path, importer = tmp_path / "x.json", kind.split()[0]
+    outcomes = {"dataset": 0, "error": 0}
+    for place in places(FILES[kind]):
+        for value in HOSTILE:
+            path.write_text(json.dumps(replaced(FILES[kind], place, value)), encoding="utf-8")
+            error = outcome(str(path), importer)
+            assert error is None or (str(error).startswith(str(path)) and error.fix), f"{place} = {value!r}: {error}"
+            outcomes["error" if error else "dataset"] += 1
+    assert outcomes["error"] > len(HOSTILE)
+    assert outcomes["dataset"] > 0
