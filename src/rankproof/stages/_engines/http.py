@@ -184,7 +184,7 @@ def _check_request(settings: Mapping[str, Any]) -> None:
         if not _HEADER.fullmatch(name) or not isinstance(value, str) or not value.isprintable() or not value.isascii():
             raise UsageError(f"headers has {for_message(name)}, which is not a header", fix='write headers = {NAME = "text"}')
         if _CREDENTIAL.search(name) and not variables(value) and not placeholders(value):
-            fix = f'write {name} = "${{NAME}}" and set the environment variable NAME to the key'
+            fix = "write the key as ${NAME}, and set the environment variable NAME to it"
             raise UsageError(f"headers has the value of {name} in plain text", fix=fix)
     if settings["login_env"] and not _VARIABLE.fullmatch(settings["login_env"]):
         fix = 'give the name of the variable, such as "SEARCH_LOGIN", never the password itself'
@@ -199,7 +199,8 @@ def _check_placeholders(settings: Mapping[str, Any], stage: Http, preset: Preset
         raise UsageError(f"values has {for_message(unused[0])}, which the request does not use", fix=f"choose from: {known}")
     for name in sorted(used.difference(PER_QUERY, settings["values"])):
         example = json.dumps(preset.required.get(name, "…") if preset else "…", ensure_ascii=False)
-        fix = f"add it: values = {{{name} = {example}}}; braces that stand for themselves need a space: {{ {name} }}"
+        given = f"add {name} = {example} to values" if stage.values else f"set values = {{{name} = {example}}}"
+        fix = f"{given}; braces that stand for themselves need a space: {{ {name} }}"
         raise UsageError(f"values has no {name}, which the request needs", fix=fix)
 
 
