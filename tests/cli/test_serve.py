@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -16,8 +17,12 @@ from threading import Thread
 import pytest
 
 from rankproof._cli.main import main
-from rankproof._formats.read import read_qrels
+from rankproof._data.dataset import Corpus, Dataset, Document
+from rankproof._data.qrels import Qrels
+from rankproof._formats.read import read_qrels, write_folder
+from rankproof._results.folder import load_results
 from support.results_server import Visitor, data_of, judged_in, many_pairs, saved, serving
+from support.small_datasets import small_dataset
 from support.small_results import small_results
 
 KILLS = 10
@@ -47,14 +52,19 @@ def ended(process: subprocess.Popen[str], how: signal.Signals) -> tuple[int, str
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
 def test_serve_shows_the_address_and_stops_on_a_signal(how: signal.Signals, tmp_path: Path) -> None:
-    with started(saved(tmp_path / "results"), "--judge", tmp_path / "my.qrels", "--assessor", "ann") as (process, visitor):
+    folder = saved(tmp_path / "results")
+    with started(folder, "--judge", tmp_path / "my.qrels", "--assessor", "ann") as (process, visitor):
         assert re.fullmatch(r"http://127\.0\.0\.1:\d+/\?token=[\w-]{43}", visitor.url)
         visitor.enter()
         assert visitor.post("/r/1/judge", {"query": "q1", "doc": "d2", "grade": 1}).status == 200
         code, said = ended(process, how)
     assert code == 0
     assert judged_in(tmp_path / "my.qrels") == "q1 human:ann d2 1\n"
-    assert said.splitlines()[-1] == "note: stopped"
+    assert said.splitlines()[-3:] == [
+        "note: stopped",
+        "next, the report with these grades (rankings come from the cache):",
+        f"  rankproof run {folder}/experiment.toml --qrels {tmp_path}/my.qrels -o {folder}",
+    ]
     for secret in (visitor.url.partition("token=")[2], visitor.cookie.partition("=")[2], "GET", "POST", "/r/1", "Traceback"):
         assert secret not in said
 
@@ -134,7 +144,7 @@ def test_an_incomplete_line_after_a_kill_is_noted(tmp_path: Path) -> None:
         (["nowhere\x1b[31m"], r"nowhere\x1b[31m is not a results folder"),
         (["results", "--port", "70000"], "is not a port"),
         (["results", "--port", "-1"], "is not a port"),
-        (["results", "--assessor", "ann"], "add --judge FILE, or leave out --assessor"),
+        (["results", "--assessor", "ann"], "add --judge, or leave out --assessor"),
         (["results", "--judge", "my.qrels", "--assessor", " "], "--assessor must have 1 to 64 characters"),
         (["results", "--judge", "mine\x1b[31m.qrels"], r"mine\x1b[31m.qrels exists without a judgement log and is not changed"),
         (["results", "--host", "0.0.0.0"], "unknown option"),
@@ -184,3 +194,37 @@ def test_a_dataset_of_other_results_is_refused(tmp_path: Path, capsys: pytest.Ca
     assert "sample is not the dataset of any of these results" in capsys.readouterr().err
     assert main(["serve", folder, "--dataset", "sample"]) == 2
     assert "--dataset needs --judge" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_judge_without_a_file_writes_beside_the_results_and_shows_the_texts_of_the_dataset(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    given = small_dataset()
+    long = Document("long", f"hob {'word ' * 100}end", "hob")
+    corpus = Corpus([*given.corpus.values(), long])
+    write_folder(Dataset("raw", corpus, given.queries, Qrels({})), "raw")
+    assert main(["run", "--dataset", "raw", "--systems", "bm25", "-o", "out", "--cache", "cache"]) == 0
+    with started(tmp_path / "out", "--judge", "--assessor", "ann") as (process, visitor):
+        pairs = {(query, doc): text for query, doc, _, _, _, text in data_of(visitor.enter())["pairs"]}
+        assert pairs["q1", "long"].endswith("end")
+        assert visitor.post("/r/1/judge", {"query": "q1", "doc": "hob", "grade": 3}).status == 200
+        _, said = ended(process, signal.SIGINT)
+    assert judged_in(tmp_path / "out.people.qrels") == "q1 human:ann hob 3\n"
+    command = shlex.split(said.splitlines()[-1])
+    assert main([*command[1:], "--cache", "cache"]) == 0
+    results = load_results("out")
+    assert results.provenance["judgements"]["people"] == {"ann": 1}
+    assert "Judgements that count" in Path("out/report.html").read_text()
+    # The file goes on after the run: its fingerprint does not depend on the grades.
+    with started(tmp_path / "out", "--judge", "--pool", "3", "--assessor", "ann") as (_, visitor):
+        assert len(data_of(visitor.enter())["grades"]) == 1
+
+
+def test_several_folders_need_a_named_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folders = [str(saved(tmp_path / name)) for name in ("a", "b")]
+    assert main(["serve", *folders, "--judge"]) == 2
+    assert "--judge needs a file here; name it: --judge my.qrels" in capsys.readouterr().err
+    assert main(["serve", folders[0], "--pool", "3"]) == 2
+    assert "--pool needs --judge; add --judge, or leave out --pool" in capsys.readouterr().err

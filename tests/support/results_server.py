@@ -14,6 +14,8 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from rankproof._data.dataset import Dataset
+from rankproof._data.qrels import Qrels
+from rankproof._evaluation.result import Result
 from rankproof._results.experiment_result import ExperimentResult
 from rankproof._results.folder import save_results
 from rankproof._server.judgement_log import JudgementLog
@@ -124,6 +126,12 @@ def saved(folder: Path, results: ExperimentResult | None = None, **changes: Any)
     folder.parent.mkdir(parents=True, exist_ok=True)
     save_results(replace(results or small_results(), **changes), str(folder))
     return folder
+
+
+def unjudged(results: ExperimentResult) -> ExperimentResult:
+    """The results without their judgements."""
+    systems = tuple(replace(system, measures={}, notes=()) for system in results.result.systems)
+    return replace(results, qrels=Qrels({}), result=Result((), systems))
 
 
 def many_pairs(queries: int = 40, docs: int = 8) -> ExperimentResult:

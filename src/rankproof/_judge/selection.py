@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from rankproof._data.dataset import Corpus, Dataset, Document
+from rankproof._data.dataset import Corpus, Document
 from rankproof._data.qrels import Qrels
-from rankproof._importers.registry import read_dataset
 from rankproof._judge.rubric import QueryDocPair, judged_pairs, merge_pools, pool_pairs, sample_pairs, unjudged_pairs
-from rankproof._results.document import PYTHON_PREFIX
 from rankproof._results.experiment_result import ExperimentResult
-from rankproof.errors import RankproofError, UsageError, for_message
+from rankproof._results.judgements import experiment_dataset
+from rankproof.errors import UsageError, for_message
 
 _PAIRS_FIX = "name pairs with --pairs, --runs or --results, or judged pairs with --qrels"
 
@@ -87,23 +86,7 @@ class ResultsTexts:
 def results_texts(results: ExperimentResult, pairs: Iterable[QueryDocPair]) -> ResultsTexts:
     """The texts of the documents to judge: those of the dataset of the experiment, else the beginnings in the results."""
     docs = dict.fromkeys(pair.doc for pair in pairs)
-    dataset = _dataset_of(results)
+    dataset = experiment_dataset(results)
     known = dataset.corpus if dataset is not None else Corpus(())
     snippets = (Document(doc, results.snippets[doc]) for doc in docs if doc not in known and doc in results.snippets)
     return ResultsTexts(Corpus((*(known[doc] for doc in docs if doc in known), *snippets)), bool(known))
-
-
-def _dataset_of(results: ExperimentResult) -> Dataset | None:
-    """The dataset that the experiment names; None if it cannot be read, or is another one by now."""
-    import tomllib
-
-    settings = tomllib.loads(results.experiment)
-    place = settings.get("dataset")
-    if not isinstance(place, str) or place.startswith(PYTHON_PREFIX):
-        return None
-    choices = {name: settings[name] for name in ("split", "grade_map", "on_conflict") if name in settings}
-    try:
-        dataset = read_dataset(place, **choices)
-    except RankproofError:
-        return None
-    return dataset if dataset.fingerprint() == results.fingerprint else None

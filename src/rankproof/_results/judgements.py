@@ -1,7 +1,9 @@
-"""Joins judgements of several sources, says who made them, and measures results with new ones."""
+"""Judgements of results: joins those of several sources, says who made them, and measures the results with them."""
 
 from __future__ import annotations
 
+import os
+import shlex
 import tomllib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,14 +12,17 @@ from typing import Any
 
 import numpy as np
 
+from rankproof._data.dataset import Dataset
 from rankproof._data.ordering import ReadOptions
 from rankproof._data.qrels import HUMAN_JUDGE, Judgement, Qrels
 from rankproof._data.row_errors import OnConflict
 from rankproof._evaluation.evaluate import evaluate_runs
 from rankproof._evaluation.options import EvaluateOptions
+from rankproof._importers.registry import read_dataset
+from rankproof._results.document import EXPERIMENT_FILE, PYTHON_PREFIX
 from rankproof._results.experiment_result import ExperimentResult
 from rankproof._statistics.kappa import kappas
-from rankproof.errors import UsageError, for_message
+from rankproof.errors import RankproofError, UsageError, for_message
 from rankproof.measures._answers import AnswerMeasure
 from rankproof.measures._base import Measure
 from rankproof.measures._parse import parse_measures
@@ -106,3 +111,31 @@ def _measures(results: ExperimentResult, qrels: Qrels) -> list[Measure]:
     chosen = found or default_measures(highest)
     primary = results.decision_settings.primary
     return list(dict.fromkeys([*chosen, *(parse_measures([primary]) if primary else [])]))
+
+
+def experiment_dataset(results: ExperimentResult) -> Dataset | None:
+    """The dataset that the experiment names; None if it cannot be read, or is another one by now."""
+    settings = tomllib.loads(results.experiment)
+    place = settings.get("dataset")
+    if not isinstance(place, str) or place.startswith(PYTHON_PREFIX):
+        return None
+    choices = {name: settings[name] for name in ("split", "grade_map", "on_conflict") if name in settings}
+    try:
+        dataset = read_dataset(place, **choices)
+    except RankproofError:
+        return None
+    return dataset if dataset.fingerprint() == results.fingerprint else None
+
+
+def judged_file(folder: str, kind: str) -> str:
+    """The file beside a results folder that holds its judgements of one kind: `model`, `keywords` or `people`."""
+    return f"{os.path.normpath(folder)}.{kind}.qrels"
+
+
+def measuring_command(results: ExperimentResult, folder: str, file: str) -> str | None:
+    """The command that measures the results with a file of judgements; None without an experiment file that can be run."""
+    if PYTHON_PREFIX in results.experiment or not tomllib.loads(results.experiment).get("systems"):
+        return None
+    place = os.path.normpath(folder)
+    words = ("rankproof", "run", os.path.join(place, EXPERIMENT_FILE), "--qrels", file, "-o", place)
+    return " ".join(map(shlex.quote, words))

@@ -12,7 +12,7 @@ from threading import Lock
 from typing import Any, Literal
 
 from rankproof._data import format_versions
-from rankproof._data.qrels import HUMAN_PREFIX
+from rankproof._data.qrels import HUMAN_PREFIX, Judgement, Qrels
 from rankproof._io import strict_json
 from rankproof._io.files import try_lock, write_blocks
 from rankproof._io.strict_json import JsonObject
@@ -133,9 +133,13 @@ class History:
         """The pair judged last."""
         return self._order[-1] if self._order else None
 
+    def last_of_each(self) -> Iterator[LoggedJudgement]:
+        """The judgement that counts of each judged pair, in the order of their first judgement."""
+        return (made[-1] for made in self._judgements.values() if made)
+
     def judgements(self) -> Iterator[bytes]:
-        """The qrels lines of the judged pairs, in the order of their first judgement."""
-        return (made[-1].judgement() for made in self._judgements.values() if made)
+        """The qrels lines of the judged pairs."""
+        return (record.judgement() for record in self.last_of_each())
 
 
 NEW_FILE_FIX = "choose a new file, or one that `rankproof serve` wrote"
@@ -271,6 +275,13 @@ class JudgementLog:
     def grade(self, pair: QueryAndDoc) -> int | None:
         """The grade of the pair, None if it has none."""
         return self._history.grade(pair)
+
+    def judgements(self) -> tuple[Qrels, dict[QueryAndDoc, str]]:
+        """The grades so far, and who gave them."""
+        with self._lock:
+            last = list(self._history.last_of_each())
+        rows = (Judgement(one.query, one.doc, one.grade) for one in last if one.grade is not None)
+        return Qrels(rows, source=os.path.basename(self.path)), {one.pair: one.assessor for one in last}
 
     def judge(self, pair: QueryAndDoc, grade: int, fingerprint: str) -> None:
         """Saves a grade; it is on disk when this returns."""

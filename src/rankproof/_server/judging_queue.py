@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import random
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from heapq import nlargest
+from itertools import islice
 from math import log2
 from typing import Any
 
@@ -14,10 +16,12 @@ from rankproof._analysis.audit.unjudged import UnjudgedDocuments, find_unjudged
 from rankproof._analysis.inputs import input_from_results, whole_rankings
 from rankproof._analysis.values import EMPTY_LIST, main_measure
 from rankproof._data.dataset import Dataset
+from rankproof._data.ordering import ranked_documents
 from rankproof._data.qrels import GRADES, HIGHEST_GRADE, LOWEST_GRADE, Qrels
 from rankproof._formats.write import qrels_blocks
 from rankproof._io.escape import json_block
 from rankproof._results.experiment_result import ExperimentResult
+from rankproof._results.judgements import with_judgements
 from rankproof._server.judgement_log import JudgementLog, QueryAndDoc
 from rankproof._server.library import highest_grade
 from rankproof._server.responses import HttpError, PageResponse, html_page, json_response, judge_script
@@ -91,8 +95,9 @@ class DocumentTexts:
         return Passage(snippet, not snippet.endswith(_ELLIPSIS))
 
 
+DEFAULT_POOL = 10
 MAX_QUEUE_ITEMS = 1000
-"""The largest number of pairs in a queue."""
+"""The largest number of pairs on a page."""
 MAX_CANDIDATES = 3000
 """The largest number of pairs whose effect is computed, because the page waits for it."""
 
@@ -116,10 +121,11 @@ class QueueItem:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class JudgingQueue:
-    """Unjudged pairs, those that could change the measure most first.
+    """Pairs to judge: those that could change the measure most first, or a pool in random order.
 
-    `left_out` counts the pairs without a text or with ids that qrels cannot hold; `is_sampled` is true if only the pairs that
-    the systems rank most differently were considered; `highest` is the highest grade in the judgements of the results.
+    `pool` is how many documents of a ranking are in the pool, None where there is none. `left_out` counts the pairs without a
+    text or with ids that qrels cannot hold; `is_sampled` is true if only the pairs that the systems rank most differently
+    were considered; `highest` is the highest grade in the judgements of the results.
     """
 
     measure: str
@@ -127,11 +133,26 @@ class JudgingQueue:
     items: Mapping[QueryAndDoc, QueueItem]
     left_out: int
     is_sampled: bool
-    highest: int
+    highest: int | None
+    pool: int | None = None
 
 
-def build_queue(results: ExperimentResult, texts: DocumentTexts) -> JudgingQueue:
-    """The unjudged pairs that could change the main measure most."""
+@dataclass(frozen=True, slots=True)
+class PoolOptions:
+    """How many documents of each ranking are in the pool, and the seed of its order.
+
+    Without a depth, only results without judgements have a pool, of 10 documents.
+    """
+
+    depth: int | None = None
+    seed: int = 0
+
+
+def build_queue(results: ExperimentResult, texts: DocumentTexts, pool: PoolOptions | None = None) -> JudgingQueue:
+    """The unjudged pairs that could change the main measure most, or the pool of all systems."""
+    pool = pool or PoolOptions()
+    if pool.depth is not None or not results.is_judged:
+        return _pool_queue(results, texts, pool.depth or DEFAULT_POOL, pool.seed)
     inputs = whole_rankings(input_from_results(results))
     measure = main_measure(inputs)
     every = find_unjudged(inputs)
@@ -141,6 +162,18 @@ def build_queue(results: ExperimentResult, texts: DocumentTexts) -> JudgingQueue
     items = {one.pair: one for one in found}
     left_out, highest = len(rows) - len(items), highest_grade(results.qrels)
     return JudgingQueue(measure, results.fingerprint, items, left_out, unjudged_docs is not every, highest)
+
+
+def _pool_queue(results: ExperimentResult, texts: DocumentTexts, depth: int, seed: int) -> JudgingQueue:
+    """The top documents of all systems, query by query; the order of queries and of their documents is random."""
+    rankings = [ranked_documents(system_run.run) for system_run in results.system_runs]
+    draw, rows = random.Random(seed), list[tuple[str, str, str]]()
+    for query in draw.sample(results.queries, len(results.queries)):
+        docs = sorted({doc for ranked in rankings for doc in ranked.get(query, ())[:depth]})
+        rows += [(query, doc, "") for doc in draw.sample(docs, len(docs))]
+    items = {one.pair: one for one in _queue_items(results, texts, rows)}
+    highest = highest_grade(results.qrels)
+    return JudgingQueue("", results.fingerprint, items, len(rows) - len(items), False, highest, depth)
 
 
 def _queue_items(results: ExperimentResult, texts: DocumentTexts, rows: list[tuple[str, str, str]]) -> Iterator[QueueItem]:
@@ -158,9 +191,9 @@ def _can_be_written(query: str, doc: str) -> bool:
         return False
 
 
-def scale_warning(highest: int) -> str:
+def scale_warning(highest: int | None) -> str:
     """A warning if the results were judged on another scale; else empty."""
-    if highest == HIGHEST_GRADE:
+    if highest in (None, HIGHEST_GRADE):
         return ""
     return (
         f"the judgements of the results go up to {highest}, those of this page from {LOWEST_GRADE} to {HIGHEST_GRADE};"
@@ -179,10 +212,12 @@ class JudgingPage:
         self._log.check_collection(queue.fingerprint)
         indices = {pair: at for at, pair in enumerate(queue.items)}
         last = self._log.last
+        shown = self._shown_pairs(queue)
         data = {
             "judge": f"/r/{id}/judge",
             "undo": f"/r/{id}/undo",
-            "pairs": [_item_fields(item) for item in queue.items.values()],
+            "decision": f"/r/{id}/decision",
+            "pairs": [_item_fields(item) if item.pair in shown else None for item in queue.items.values()],
             "beginnings": [at for at, item in enumerate(queue.items.values()) if not item.is_complete],
             "last": None if last is None else indices.get(last),
             **self._grades_so_far(queue),
@@ -190,6 +225,7 @@ class JudgingPage:
         return html_page(
             "judge.html.j2",
             title=f"Judge {name}",
+            id=id,
             script=judge_script(),
             data=json_block(data),
             queue=queue,
@@ -199,6 +235,20 @@ class JudgingPage:
             assessor=self._log.assessor,
             file=os.path.basename(self._log.path),
         )
+
+    def _shown_pairs(self, queue: JudgingQueue) -> set[QueryAndDoc]:
+        """The pairs on the page: all of a short queue, else the first without a grade, and the one judged last."""
+        if len(queue.items) <= MAX_QUEUE_ITEMS:
+            return set(queue.items)
+        ungraded = (pair for pair in queue.items if self._log.grade(pair) is None)
+        return {*islice(ungraded, MAX_QUEUE_ITEMS), *([self._log.last] if self._log.last else [])}
+
+    def measured(self, results: ExperimentResult) -> ExperimentResult:
+        """The results measured with the grades so far."""
+        qrels, names = self._log.judgements()
+        if not qrels:
+            raise UsageError("there are no grades yet", fix="judge some pairs first")
+        return with_judgements(results, qrels, names)
 
     def judge(self, queue: JudgingQueue, body: dict[str, Any]) -> PageResponse:
         """Saves a grade; the response has the ranks of the document in the systems."""

@@ -56,8 +56,8 @@ class LruCache(Generic[T]):
 class Summary:
     """The row of a results folder in the list; `decision` says which system to ship, empty if no measure can decide.
 
-    `highest` is the highest grade; `fingerprint` identifies the dataset, `judged` the judgements; `notes` say how far the values
-    can be trusted.
+    `highest` is the highest grade, None without judgements; `fingerprint` identifies the dataset, `judged` the judgements;
+    `notes` say how far the values can be trusted.
     """
 
     name: str
@@ -66,7 +66,7 @@ class Summary:
     systems: tuple[str, ...]
     queries: int
     decision: str
-    highest: int
+    highest: int | None
     fingerprint: str
     judged: str
     notes: tuple[str, ...]
@@ -106,9 +106,9 @@ def _decision(results: ExperimentResult) -> str:
         return ""
 
 
-def highest_grade(qrels: Qrels) -> int:
-    """The highest grade in the judgements."""
-    return max((grade for docs in qrels.values() for grade in docs.values()), default=0)
+def highest_grade(qrels: Qrels) -> int | None:
+    """The highest grade in the judgements; None if there are none."""
+    return max((grade for docs in qrels.values() for grade in docs.values()), default=None)
 
 
 FileStamp = tuple[int, int, int]

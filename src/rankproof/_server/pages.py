@@ -9,14 +9,16 @@ from typing import Any
 
 from rankproof._analysis.compare.comparison import Comparison, compare_inputs
 from rankproof._analysis.inputs import AnalysisInput, input_from_results, join_inputs
+from rankproof._report.context import ReportContext
 from rankproof._report.elements import Section
 from rankproof._report.page import render_report
-from rankproof._report.sections.decision import comparison_decision
+from rankproof._report.sections.decision import comparison_decision, decision_section
 from rankproof._report.sections.pairs import comparison_pairs
-from rankproof._report.sections.systems import comparison_systems
-from rankproof._report.sections.warnings import comparison_warnings
+from rankproof._report.sections.provenance import judges_section
+from rankproof._report.sections.systems import comparison_systems, systems_section
+from rankproof._report.sections.warnings import comparison_warnings, warnings_section
 from rankproof._results.experiment_result import ExperimentResult
-from rankproof._server.judging_queue import DocumentTexts, JudgingPage, JudgingQueue, build_queue
+from rankproof._server.judging_queue import DocumentTexts, JudgingPage, JudgingQueue, PoolOptions, build_queue
 from rankproof._server.library import (
     LibraryEntry,
     LruCache,
@@ -74,10 +76,15 @@ View = Callable[..., PageResponse]
 
 
 class Router:
-    """Responds to requests for all pages; `judging` is None if judging is off, `texts` has the documents to judge."""
+    """Responds to requests for all pages; `judging` is None if judging is off, `texts` has the documents to judge.
 
-    def __init__(self, library: ResultsLibrary, judging: JudgingPage | None, texts: DocumentTexts) -> None:
-        self._library, self._judging_page, self._texts = library, judging, texts
+    `pool` says when the pool of all systems is judged, and in which order.
+    """
+
+    def __init__(
+        self, library: ResultsLibrary, judging: JudgingPage | None, texts: DocumentTexts, pool: PoolOptions | None = None
+    ) -> None:
+        self._library, self._judging_page, self._texts, self._pool = library, judging, texts, pool
         self._reports: LruCache[bytes] = LruCache(_MAX_REPORTS)
         self._comparisons: LruCache[PageResponse] = LruCache(_MAX_COMPARISONS)
         self._queues: LruCache[JudgingQueue] = LruCache(_MAX_QUEUES)
@@ -88,6 +95,7 @@ class Router:
             (re.compile(f"/r/{_ID_PATTERN}/compare/{_ID_PATTERN}"), {"GET": self._comparison}),
             (re.compile(f"/r/{_ID_PATTERN}/judge"), {"GET": self._judging, "POST": self._judge}),
             (re.compile(f"/r/{_ID_PATTERN}/undo"), {"POST": self._undo}),
+            (re.compile(f"/r/{_ID_PATTERN}/decision"), {"GET": self._decision}),
         )
 
     def answer(self, target: str, body: dict[str, Any] | None) -> PageResponse:
@@ -147,8 +155,16 @@ class Router:
 
     def _judging(self, entry: LibraryEntry) -> PageResponse:
         if self._judging_page is None:
-            return self._error_page(404, "Judging is off", "Start `rankproof serve` with --judge my.qrels.")
+            return self._error_page(404, "Judging is off", "Start `rankproof serve` with --judge.")
         return self._judging_page.page(entry.id, self._readable_summary(entry).name, self._queue(entry))
+
+    def _decision(self, entry: LibraryEntry) -> PageResponse:
+        if self._judging_page is None:
+            return self._error_page(404, "Judging is off", "Start `rankproof serve` with --judge.")
+        context = ReportContext(self._judging_page.measured(self._library.results(entry)))
+        built = (decision_section(context), systems_section(context), warnings_section(context), judges_section(context))
+        sections = [section for section in built if section is not None]
+        return html_page("decision.html.j2", title=f"Decision on {context.results.name}", id=entry.id, sections=sections)
 
     def _judge(self, entry: LibraryEntry, body: dict[str, Any]) -> PageResponse:
         return self._require_judging().judge(self._queue(entry), body)
@@ -163,7 +179,7 @@ class Router:
 
     def _queue(self, entry: LibraryEntry) -> JudgingQueue:
         return self._queues.get_or_create(
-            (entry.id, results_stamp(entry)), lambda: build_queue(self._library.results(entry), self._texts)
+            (entry.id, results_stamp(entry)), lambda: build_queue(self._library.results(entry), self._texts, self._pool)
         )
 
     def _readable_summary(self, entry: LibraryEntry) -> Summary:

@@ -16,7 +16,6 @@ from rankproof._cli.options import is_sample, read_dataset_or_sample
 from rankproof._cli.output import check_output
 from rankproof._cli.terminal import Terminal
 from rankproof._data.text import pluralise
-from rankproof._results.document import PYTHON_PREFIX
 from rankproof.errors import UsageError, escape_invisible, for_message
 
 if TYPE_CHECKING:
@@ -49,12 +48,13 @@ def read_texts(files: Sequence[str]) -> tuple[Corpus, Queries]:
 def _load_results(args: argparse.Namespace) -> ExperimentResult | None:
     """The results that were named, alone or with --results; alone, they also name the output."""
     from rankproof._results.folder import is_results_folder, load_results
+    from rankproof._results.judgements import judged_file
 
     if len(args.files) == 1 and is_results_folder(args.files[0]):
         if args.results:
             raise UsageError("two results folders", fix="leave out --results, or specify a dataset and --results")
         args.results, args.files = args.files[0], []
-        args.output = args.output or f"{os.path.normpath(args.results)}.{args.by}.qrels"
+        args.output = args.output or judged_file(args.results, args.by)
     given = [name for name in ("pairs", "runs", "results") if getattr(args, name)]
     if len(given) > 1:
         raise UsageError(f"--{given[0]} and --{given[1]} both name pairs", fix="use one of them")
@@ -242,6 +242,7 @@ def _show_decision(
     from rankproof._evaluation.notes import other_notes, value_notes
     from rankproof._render.systems import render_run
     from rankproof._render.table import TABLE_RENDERERS
+    from rankproof._results.judgements import measuring_command
 
     comparison = compare_results(measured)
     if args.format != "table" and comparison is not None:
@@ -252,10 +253,10 @@ def _show_decision(
     systems, notes = measured.result.systems, () if comparison is None else comparison.notes
     of_tables = dict.fromkeys(note for table in tables for note in table.notes)
     terminal.notes((*of_tables, *value_notes(systems), *notes, *other_notes(systems), written), every=True)
-    if args.output is not None and PYTHON_PREFIX not in measured.experiment and not terminal.quiet:
-        place, file = shlex.quote(os.path.normpath(args.results)), shlex.quote(args.output)
+    command = None if args.output is None else measuring_command(measured, args.results, args.output)
+    if command is not None and not terminal.quiet:
         terminal.say("next, the report with these grades (rankings come from the cache):")
-        terminal.say(escape_invisible(f"  rankproof run {place}/experiment.toml --qrels {file} -o {place}"))
+        terminal.say(escape_invisible(f"  {command}"))
 
 
 def _judge(args: argparse.Namespace) -> Judge:

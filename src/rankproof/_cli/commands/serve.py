@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from rankproof._cli.arg_types import nonnegative_int, positive_int
 from rankproof._cli.command import Command
 from rankproof._cli.exit_codes import escaped_traceback
 from rankproof._cli.inputs import add_dataset_options, add_input_options, dataset_of_runs
@@ -24,11 +25,13 @@ EXAMPLES = """\
 examples:
   rankproof serve rankproof-results/                       all results folders in a folder
   rankproof serve old-results/ new-results/                two experiments to compare
-  rankproof serve results/ --judge my.qrels --assessor ann judge the unjudged documents
+  rankproof serve results/ --judge                         judge documents, and see the decision
+  rankproof serve results/ --judge my.qrels --assessor ann the same, into another file
   rankproof serve qrels.txt prod.run new.run --dataset data/shop
 
 Open the address that it prints. It contains a secret token and works only on this machine. Ctrl-C
-stops the server. --judge takes a new file or one that serve wrote; rankproof eval can read it.
+stops the server. --judge takes a new file or one that serve wrote; rankproof eval can read it, and
+`run --qrels` measures with it. Systems and ranks are hidden until a document has its grade.
 Run files are read once, at the start"""
 _MAX_PORT = 65535
 _INPUTS = "results folders, a folder of them, or the judgements and then one or more runs"
@@ -40,7 +43,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_dataset_options(group, "the dataset: texts of run files; with --judge, whole documents and not only their beginnings")
     add_decision_options(parser.add_argument_group("decision on run files"))
     parser.add_argument("--port", type=_port, default=0, metavar="N", help="port on 127.0.0.1 (default: 0, any free port)")
-    parser.add_argument("--judge", metavar="QRELS", help="judge documents in the browser and save the judgements here")
+    parser.add_argument(
+        "--judge", nargs="?", const="", metavar="QRELS", help="judge documents in the browser; the file is RESULTS.people.qrels"
+    )
+    parser.add_argument(
+        "--pool", type=positive_int, metavar="N", help="judge the top N of all systems, in random order (without judgements: 10)"
+    )
+    parser.add_argument("--seed", type=nonnegative_int, default=0, metavar="N", help="seed of that order (default: 0)")
     parser.add_argument("--assessor", metavar="NAME", help="name of the assessor (default: the login name)")
     parser.set_defaults(output=None)
 
@@ -50,7 +59,7 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
     import gc
 
     from rankproof._cli.exit_codes import handle_sigterm
-    from rankproof._server.judging_queue import JudgingPage
+    from rankproof._server.judging_queue import JudgingPage, PoolOptions
     from rankproof._server.pages import Router
     from rankproof._server.server import Server
 
@@ -58,12 +67,14 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
     library, texts = _run_files(args) if _are_run_files(args.files) else _folders(args)
     log = _judgement_log(args)
     try:
-        site = Router(library, None if log is None else JudgingPage(log), texts)
+        site = Router(library, None if log is None else JudgingPage(log), texts, PoolOptions(args.pool, args.seed))
         with handle_sigterm(), Server(args.port, site.answer, _error_reporter(terminal)) as service:
             _print_address(service.auth.url, library, log, terminal)
             service.serve_forever()
     except KeyboardInterrupt:
         terminal.note("stopped")
+        if log is not None:
+            _say_next(args, library, log, terminal)
     finally:
         if log is not None:
             log.close()
@@ -74,10 +85,21 @@ def _judgement_log(args: argparse.Namespace) -> JudgementLog | None:
     from rankproof._server.judgement_log import JudgementLog
 
     if args.judge is None:
-        if args.assessor is not None:
-            raise UsageError("--assessor needs --judge", fix="add --judge FILE, or leave out --assessor")
+        for name in ("assessor", "pool"):
+            if getattr(args, name) is not None:
+                raise UsageError(f"--{name} needs --judge", fix=f"add --judge, or leave out --{name}")
         return None
-    return JudgementLog(args.judge, _login_name() if args.assessor is None else args.assessor)
+    return JudgementLog(args.judge or _default_file(args), _login_name() if args.assessor is None else args.assessor)
+
+
+def _default_file(args: argparse.Namespace) -> str:
+    """The file beside the results folder; several folders, or run files, need a named one."""
+    from rankproof._results.folder import is_results_folder
+    from rankproof._results.judgements import judged_file
+
+    if len(args.files) != 1 or not is_results_folder(args.files[0]):
+        raise UsageError("--judge needs a file here", fix="name it: --judge my.qrels, or specify a single results folder")
+    return judged_file(args.files[0], "people")
 
 
 def _are_run_files(files: Sequence[str]) -> bool:
@@ -114,15 +136,34 @@ def _folders(args: argparse.Namespace) -> tuple[ResultsLibrary, DocumentTexts]:
 
 
 def _document_texts(args: argparse.Namespace, library: ResultsLibrary) -> DocumentTexts:
+    """The texts of --dataset, else of the dataset that the experiment names, if it can be read."""
+    from rankproof._results.judgements import experiment_dataset
     from rankproof._server.judging_queue import DocumentTexts
 
     if args.dataset is None:
-        return DocumentTexts()
+        entries = library.entries()
+        if args.judge is None or len(entries) != 1:
+            return DocumentTexts()
+        return DocumentTexts(experiment_dataset(library.results(entries[0])))
     if args.judge is None:
         raise UsageError("--dataset needs --judge", fix="add --judge FILE, or leave out --dataset")
     texts = DocumentTexts(read_dataset_or_sample(args.dataset, args.split, args, needs=("documents",)))
     texts.check_fingerprints([summary.fingerprint for summary in library.summaries()], args.dataset)
     return texts
+
+
+def _say_next(args: argparse.Namespace, library: ResultsLibrary, log: JudgementLog, terminal: Terminal) -> None:
+    """The command that measures the results with the judgements, for a single results folder."""
+    from rankproof._results.folder import is_results_folder
+    from rankproof._results.judgements import measuring_command
+
+    if len(args.files) != 1 or not is_results_folder(args.files[0]) or not log.judgements()[0] or terminal.quiet:
+        return
+    (entry,) = library.entries()
+    command = measuring_command(library.results(entry), args.files[0], args.judge or _default_file(args))
+    if command is not None:
+        terminal.say("next, the report with these grades (rankings come from the cache):")
+        terminal.say(escape_invisible(f"  {command}"))
 
 
 def _scale_notes(library: ResultsLibrary) -> Iterator[str]:

@@ -12,7 +12,7 @@ from rankproof._report.sections.latency import latency_section, pareto_section
 from rankproof._report.sections.measures import definitions_section, measures_section
 from rankproof._report.sections.movement import diagnosis_section, movement_section
 from rankproof._report.sections.pairs import pairs_section
-from rankproof._report.sections.provenance import notes_section, provenance_section
+from rankproof._report.sections.provenance import judges_section, notes_section, provenance_section
 from rankproof._report.sections.segments import segments_section
 from rankproof._report.sections.systems import chunks_section, steps_section, systems_section
 from rankproof._report.sections.unjudged import no_judgements_section, unjudged_section
@@ -22,6 +22,7 @@ OPEN_SECTIONS: tuple[Callable[[ReportContext], Section | None], ...] = (
     decision_section,
     systems_section,
     warnings_section,
+    judges_section,
 )
 """What most readers need: open, before the table of queries."""
 FOLDED_SECTIONS: tuple[Callable[[ReportContext], Section | None], ...] = (

@@ -6,12 +6,14 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from rankproof._data.qrels import HUMAN_JUDGE
 from rankproof._data.table import Column, Table
-from rankproof._data.text import pluralise
+from rankproof._data.text import format_value, pluralise
 from rankproof._evaluation.notes import JUDGED_ONLY_TEXT
 from rankproof._evaluation.result import Result
 from rankproof._report.context import ReportContext
 from rankproof._report.elements import FoldedText, HtmlTable, Section, html_table
+from rankproof._results.judgements import JUDGEMENTS_KEY
 
 _LIBRARIES = "libraries"
 
@@ -74,6 +76,34 @@ def _systems_table(context: ReportContext) -> HtmlTable:
         *(Column("stage"), Column("facts"), Column("computed"), Column("from the cache", "flag")),
     )
     return html_table(Table("systems", "Every system: stages and facts", columns, rows))
+
+
+def judges_section(context: ReportContext) -> Section | None:
+    """Who made the judgements; None where all are those of the dataset, by people."""
+    facts = context.results.provenance.get(JUDGEMENTS_KEY)
+    if not isinstance(facts, Mapping):
+        return None
+    rows = [
+        *((name, "person" if name != HUMAN_JUDGE else "people", count) for name, count in facts.get("people", {}).items()),
+        *((label, "machine", count) for label, count in facts.get("machines", {}).items()),
+    ]
+    columns = (Column("by"), Column("kind"), Column("judgements", "count"))
+    return Section(
+        key="judges",
+        title="Judgements",
+        question="Who made the judgements, and how far do people and machines agree?",
+        sentences=tuple(_agreement_sentences(facts.get("agreement"))),
+        tables=(html_table(Table("judges", "Judgements that count", columns, tuple(rows))),),
+    )
+
+
+def _agreement_sentences(agreement: Any) -> Iterator[str]:
+    if isinstance(agreement, Mapping):
+        kappa = agreement.get("kappa")
+        relevance = "" if kappa is None else f"; Cohen's kappa of relevant or not is {format_value(float(kappa))}"
+        pairs = pluralise(int(agreement["pairs"]), "pair")
+        yield f"People and machines judged {pairs} both; {float(agreement['same_grade']):.0%} have the same grade{relevance}."
+        yield "There the grade of the person counts."
 
 
 _ALL_SYSTEMS = "all systems"

@@ -2,7 +2,7 @@
 
 const data = JSON.parse(document.getElementById("data").textContent);
 const parts = Object.fromEntries(
-  ["bar", "count", "status", "error", "pair", "query", "query-id", "doc-id", "passage", "beginning", "grades", "moves", "skip", "undo", "keys", "done"]
+  ["bar", "count", "status", "error", "pair", "query", "query-id", "doc-id", "passage", "beginning", "grades", "moves", "skip", "undo", "keys", "done", "decision"]
     .map((id) => [id, document.getElementById(id)])
 );
 const beginnings = new Set(data.beginnings);
@@ -16,7 +16,7 @@ const state = {
 
 /** The next pair without a grade, skipped pairs last; null if all have one. */
 function next() {
-  const open = data.pairs.map((_, at) => at).filter((at) => !state.grades.has(at));
+  const open = data.pairs.map((_, at) => at).filter((at) => data.pairs[at] && !state.grades.has(at));
   const fresh = open.find((at) => !state.skipped.has(at));
   if (fresh !== undefined || open.length === 0) return fresh ?? null;
   const after = open.find((at) => at > (state.at ?? -1));
@@ -24,6 +24,10 @@ function next() {
 }
 
 function show(at) {
+  if (at === null && state.grades.size < data.pairs.length) {
+    location.reload(); // A long list is shown in parts.
+    return;
+  }
   state.at = at;
   const open = at !== null;
   for (const name of ["pair", "grades"]) parts[name].hidden = !open;
@@ -100,7 +104,8 @@ async function judge(grade) {
   const saved = await change(data.judge, { query, doc, grade });
   if (saved === null) return;
   state.judged.push(at);
-  showStatus(`Saved: grade ${grade} for ${name}, query ${queryName}. Ranks: ${saved.system_ranks}.`);
+  const ranks = saved.system_ranks ? ` Ranks: ${saved.system_ranks}.` : "";
+  showStatus(`Saved: grade ${grade} for ${name}, query ${queryName}.${ranks}`);
   show(next());
   focusPair();
 }
@@ -129,7 +134,7 @@ function skip() {
 function onKey(event) {
   if (!parts.keys.checked || event.repeat || event.ctrlKey || event.metaKey || event.altKey) return;
   const key = event.key.toLowerCase();
-  const action = /^[0-3]$/.test(key) ? () => judge(Number(key)) : { s: skip, u: undo }[key];
+  const action = /^[0-3]$/.test(key) ? () => judge(Number(key)) : { s: skip, u: undo, d: () => parts.decision.click() }[key];
   if (action === undefined) return;
   event.preventDefault();
   action();
