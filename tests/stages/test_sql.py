@@ -141,6 +141,15 @@ def test_an_hnsw_index_that_returns_fewer_rows_is_noted_with_its_setting(dsn: st
     assert (len((full := ask(raised, "word7 cat", 100)).docs), full.notes) == (100, ())
 
 
+def test_an_ivfflat_index_that_returns_fewer_rows_is_noted_too(dsn: str, execute: Execute) -> None:
+    execute("CREATE TABLE cell AS SELECT * FROM item")
+    execute("CREATE INDEX ON cell USING ivfflat (v vector_cosine_ops) WITH (lists = 50)")
+    stage = SQL(dsn=dsn, sql=NEAREST.replace("item", "cell"), model=MODEL, settings={"enable_seqscan": False})
+    reply = ask(stage, "word7 cat", 1000)
+    assert 0 < len(reply.docs) < 1000
+    assert reply.notes == (f"{len(reply.docs)} rows where 1000 were requested: ivfflat.probes is 1; raise it in settings",)
+
+
 def test_a_short_table_without_an_index_is_not_noted(dsn: str) -> None:
     scan = SQL(
         dsn=dsn, sql=f"WITH few AS MATERIALIZED (SELECT * FROM item LIMIT 5) {NEAREST.replace('item', 'few')}", model=MODEL
@@ -213,6 +222,8 @@ def test_sql_that_cannot_be_right_is_refused_without_a_server(sql: str, message:
 def test_a_model_without_a_vector_in_the_sql_is_refused() -> None:
     with pytest.raises(UsageError, match=r"no %\(vector\)s in sql"):
         SQL(dsn="host=x", sql=FULL_TEXT, model=MODEL)
+    with pytest.raises(UsageError, match="query_prompt has no effect without a model"):
+        SQL(dsn="host=x", sql=FULL_TEXT, query_prompt="query: ")
 
 
 @pytest.mark.parametrize(
@@ -358,7 +369,7 @@ def test_an_empty_dsn_is_refused(dsn: str) -> None:
 def test_the_dsn_comes_from_the_environment_and_its_password_is_in_no_message(dsn: str, monkeypatch: pytest.MonkeyPatch) -> None:
     stage = SQL(dsn="${DATABASE_URL}", sql=FULL_TEXT)
     monkeypatch.delenv("DATABASE_URL", raising=False)
-    with pytest.raises(UsageError, match=r"the environment variable DATABASE_URL \(dsn\) is not set"):
+    with pytest.raises(UsageError, match="the environment variable DATABASE_URL is not set; set it: export DATABASE_URL="):
         identity_key(stage)
     monkeypatch.setenv("DATABASE_URL", dsn)
     assert ask(stage, "cat").docs == ("cats", "cat")

@@ -123,8 +123,8 @@ def preset_named(name: str) -> Preset:
 PER_QUERY = ("query", "size", "vector")
 """The placeholders that each query fills; all others are filled by `values`."""
 _NAME = re.compile(r"\{([a-z][a-z0-9_]*)\}")
-_VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
-_EITHER = re.compile(rf"{_VARIABLE.pattern}|{_NAME.pattern}")
+VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
+_EITHER = re.compile(rf"{VARIABLE.pattern}|{_NAME.pattern}")
 
 
 def placeholders(template: Any) -> set[str]:
@@ -134,7 +134,7 @@ def placeholders(template: Any) -> set[str]:
 
 def variables(template: Any) -> set[str]:
     """The names of all environment variables in a template."""
-    return {name for text in _texts(template) for name in _VARIABLE.findall(text)}
+    return {name for text in _texts(template) for name in VARIABLE.findall(text)}
 
 
 def _texts(template: Any) -> Iterator[str]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -21,11 +19,10 @@ from rankproof.models._base import EncoderModel
 from rankproof.stages._base import BuildContext
 from rankproof.stages._engines.base import EncodedQuery, EngineError, EngineReply, EngineStage, QueryEncoder
 from rankproof.stages._engines.postgres import ReadOnlyConnection, Rows, parse_statement
+from rankproof.stages._engines.request import VARIABLE, read_environment, variables
 from rankproof.stages._fields import QueryPrompt
 from rankproof.stores._base import MASK, address_digest, mask_secrets
 from rankproof.stores._pgvector import MAX_EF_SEARCH
-
-_VARIABLE = re.compile(r"\$\{(\w+)\}")
 
 
 def make_reply(found: Rows) -> EngineReply:
@@ -71,7 +68,7 @@ class SqlEngine:
 
     def __init__(self, stage: SQL, encoder: QueryEncoder | None) -> None:
         self._stage, self._encoder = stage, encoder
-        self._statement, self._dsn = parse_statement(stage.sql), with_environment("dsn", stage.dsn)
+        self._statement, self._dsn = parse_statement(stage.sql), with_environment(stage.dsn)
         self._lock = Lock()
         self._idle = [self._open()]
 
@@ -120,15 +117,10 @@ class SqlEngine:
         return (f"{found} rows where {size} were requested: {setting} is {value}; raise it{enough} in settings",)
 
 
-def with_environment(name: str, text: str) -> str:
-    """The text with each ${VARIABLE} replaced by its value; `name` is the setting that has the text."""
-
-    def value(found: re.Match[str]) -> str:
-        if held := os.environ.get(found[1]):
-            return held
-        raise UsageError(f"the environment variable {found[1]} ({name}) is not set", fix="set it")
-
-    return _VARIABLE.sub(value, text)
+def with_environment(text: str) -> str:
+    """The text with each ${VARIABLE} replaced by its value."""
+    values = read_environment(sorted(variables(text)))
+    return VARIABLE.sub(lambda found: values[found[1]], text)
 
 
 @dataclass(frozen=True)
@@ -155,10 +147,12 @@ class SQL(EngineStage):
                 "sql has %(vector)s but there is no model" if self.model is None else "there is a model but no %(vector)s in sql"
             )
             raise UsageError(what, fix='set both or none: model = "minilm" encodes the query as %(vector)s')
+        if self.query_prompt and self.model is None:
+            raise UsageError("query_prompt has no effect without a model", fix="remove it, or set model")
 
     def revision(self) -> str:
         """A digest of the database's address without its password."""
-        return ", ".join(address_digest(with_environment("dsn", self.dsn)))
+        return ", ".join(address_digest(with_environment(self.dsn)))
 
     def connect(self, context: BuildContext) -> SqlEngine:
         """Loads the encoder and opens a connection."""
@@ -166,7 +160,7 @@ class SQL(EngineStage):
 
 
 def _check_dsn(dsn: str) -> None:
-    plain = " ".join(_VARIABLE.sub(MASK, dsn).replace(":@", "@").split())
+    plain = " ".join(VARIABLE.sub(MASK, dsn).replace(":@", "@").split())
     if not plain:
         raise UsageError("dsn is empty", fix='write dsn = "${DATABASE_URL}"')
     if mask_secrets(plain, ()) != plain:
