@@ -317,11 +317,11 @@ def test_a_server_that_echoes_keys_leaks_none(
     )
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("RANKPROOF_CACHE", str(tmp_path / "cache"))
-    main(["run", "shop.toml", "-o", "out", "-v"])
+    assert main(["run", "shop.toml", "-o", "out", "-v"]) == (0 if status == 200 else 1)
     assert server.requests
     shown = "".join(capsys.readouterr())
     written = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
-    assert {"result.json", "experiment.toml"} <= {path.name for path in written}
+    assert {"result.json", "experiment.toml", "prod.jsonl"} <= {path.name for path in written}
     for secret in (KEY, "pass word/7", "pass%20word", "in url+1", "in%20url", "cm9vdDpwYXNzIHdvcmQvNw=="):
         assert secret not in shown
         assert [path for path, content in written.items() if secret.encode() in content] == []
@@ -354,6 +354,30 @@ def test_no_fault_of_a_server_gives_a_wrong_ranking_or_goes_unreported(name: str
         assert len(found.what) > len(root(server)) + 10
         assert KEY not in found.what
         assert found.requests == (2 if found.retryable and name != "429 until 2037" else 1)
+
+
+@pytest.mark.parametrize(
+    ("status", "message"),
+    [
+        (206, "status 206, which is not a complete reply"),
+        (302, "the server redirects (status 302); set url to the final address"),
+        (401, "the server rejected the login (status 401)"),
+        (404, "status 404: no such index [a]"),
+        (429, "status 429: no such index [a]"),
+        (503, "status 503: no such index [a]"),
+    ],
+)
+def test_each_status_is_a_failure_that_says_what_to_do(status: int, message: str, server: ChatServer) -> None:
+    server.answer = lambda request: Sent(status, b'{"error": {"reason": "no such index [a]"}}')
+    found = failure(plain(server))
+    assert found.what.startswith(f"{root(server)}: {message}")
+    assert found.retryable == (status in (206, 429, 503))
+
+
+def test_a_header_of_the_user_replaces_one_of_the_client_in_any_case(server: ChatServer) -> None:
+    reply(plain(server, headers={"content-type": "application/x-search+json", "user-agent": "shop"}))
+    sent = {name.lower(): value for name, value in server.requests[0].headers.items()}
+    assert (sent["content-type"], sent["user-agent"]) == ("application/x-search+json", "shop")
 
 
 def test_the_pause_that_a_server_demands_is_kept(server: ChatServer) -> None:

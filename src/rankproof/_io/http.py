@@ -193,7 +193,8 @@ class HttpResponse:
 class Connection:
     """Keeps connections to one server open between requests.
 
-    `headers` are sent with each request. The bodies of `read` are read; those of other statuses may contain the key.
+    `headers` are sent with each request. The bodies of `read` are read; those of other statuses may contain the key. A body has
+    at most `max_bytes` bytes, MAX_RESPONSE_BYTES by default.
     """
 
     def __init__(
@@ -203,9 +204,9 @@ class Connection:
         secret: Secret,
         timeout: float,
         read: Container[int] = STATUSES_WITH_REASON,
-        max_bytes: int = MAX_RESPONSE_BYTES,
+        max_bytes: int | None = None,
     ) -> None:
-        self._timeout, self._statuses, self._max_bytes = timeout, read, max_bytes
+        self._timeout, self._statuses, self._max_bytes = timeout, read, max_bytes or MAX_RESPONSE_BYTES
         self._client = _http_client(address, headers, timeout)
         self._logs = LogMask(secret)
 
@@ -251,10 +252,11 @@ class Connection:
 def _http_client(address: str, headers: Mapping[str, str], timeout: float) -> httpx.Client:
     with extra("http"):
         import httpx
-    sent = {"Content-Type": "application/json", "Accept-Encoding": "identity", "User-Agent": "rankproof"}
+    sent = httpx.Headers({"Content-Type": "application/json", "Accept-Encoding": "identity", "User-Agent": "rankproof"})
+    sent.update(headers)
     try:
         return httpx.Client(
-            headers={**sent, **headers},
+            headers=sent,
             timeout=timeout,
             # Certificates are loaded for https only; redirects are off, so an http address stays http.
             verify=_tls_context() if address.startswith("https:") else False,

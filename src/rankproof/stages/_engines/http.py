@@ -353,6 +353,8 @@ class HttpEngine:
         status = response.status
         if status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
             return self._error(f"the server rejected the login (status {status}); check headers, login_env and their variables")
+        if status < HTTPStatus.MULTIPLE_CHOICES:
+            return self._error(f"status {status}, which is not a complete reply", retryable=True)
         if status < HTTPStatus.BAD_REQUEST:
             return self._error(f"the server redirects (status {status}); set url to the final address")
         try:
