@@ -128,7 +128,7 @@ def test_without_the_dataset_the_beginnings_in_the_results_are_judged(
 ) -> None:
     (raw / "corpus.jsonl").unlink()
     assert judge(server) == 0
-    assert "only the beginnings of documents are judged" in capsys.readouterr().err
+    assert "has changed: only the first 300 characters of documents are judged" in capsys.readouterr().err
     assert len(read_qrels("out.model.qrels")) == QUERIES
 
 

@@ -75,12 +75,16 @@ def results_pools(results: ExperimentResult, depth: int) -> dict[str, list[Query
     return {system_run.name: pool_pairs(system_run.run, depth) for system_run in results.system_runs}
 
 
+_NO_DATASET = "the dataset of the results cannot be read or has changed: only the first 300 characters of documents are judged"
+_NO_DOCUMENTS = "the dataset has no documents: the first 300 characters of the texts in the results are judged"
+
+
 @dataclass(frozen=True)
 class ResultsTexts:
-    """The texts of documents of results; `from_dataset` is false where they are the beginnings that the results hold."""
+    """The texts of documents of results; `note` says why they are only beginnings, empty if they are whole."""
 
     corpus: Corpus
-    from_dataset: bool
+    note: str = ""
 
 
 def results_texts(results: ExperimentResult, pairs: Iterable[QueryDocPair]) -> ResultsTexts:
@@ -89,4 +93,5 @@ def results_texts(results: ExperimentResult, pairs: Iterable[QueryDocPair]) -> R
     dataset = experiment_dataset(results)
     known = dataset.corpus if dataset is not None else Corpus(())
     snippets = (Document(doc, results.snippets[doc]) for doc in docs if doc not in known and doc in results.snippets)
-    return ResultsTexts(Corpus((*(known[doc] for doc in docs if doc in known), *snippets)), bool(known))
+    whole = "" if known else _NO_DATASET if dataset is None else _NO_DOCUMENTS
+    return ResultsTexts(Corpus((*(known[doc] for doc in docs if doc in known), *snippets)), whole)

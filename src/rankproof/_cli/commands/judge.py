@@ -70,9 +70,8 @@ def _texts(
     if results is None or args.files:
         return read_texts(args.files)
     texts = results_texts(results, pairs)
-    if not texts.from_dataset:
-        what = "the dataset of the results cannot be read or is another one: only the beginnings of documents are judged"
-        terminal.note(f"{what}; for whole texts: rankproof judge DATASET --results {shlex.quote(args.results)}")
+    if texts.note:
+        terminal.note(f"{texts.note}; for whole texts: rankproof judge DATASET --results {shlex.quote(args.results)}")
     return texts.corpus, results.texts
 
 
