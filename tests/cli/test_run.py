@@ -281,7 +281,7 @@ def test_chosen_systems_include_their_inputs() -> None:
     [
         (["missing.toml"], "missing.toml: file not found"),
         ([""], "has no name"),
-        (["experiment.toml", "--dataset", "nowhere"], "nowhere is not a folder"),
+        (["experiment.toml", "--dataset", "nowhere"], "nowhere does not exist"),
         (["experiment.toml", "--systems", "btoh"], "unknown system btoh; did you mean both"),
         (["experiment.toml", "--systems", ","], "names nothing"),
         (["experiment.toml", "-m", "nDGC@10"], "unknown measure nDGC"),

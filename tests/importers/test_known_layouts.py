@@ -37,9 +37,8 @@ def write_table(path: Path, columns: dict[str, list[Any]]) -> None:
 
 
 def write_mteb(folder: Path, dataset: Dataset, prefix: str = "", qrels: str = "default") -> None:
-    texts = {"corpus": dataset.corpus, "queries": dataset.queries}
-    for part, records in texts.items():
-        rows = list(records.values())
+    texts = {"corpus": [*dataset.corpus.values()], "queries": [*dataset.queries.values()]}
+    for part, rows in texts.items():
         columns = {
             "_id": [one.id for one in rows],
             "title": [one.title for one in rows],
@@ -216,7 +215,7 @@ def test_mteb_in_jsonl_with_judgements_in_default_is_judged(tmp_path: Path) -> N
     assert rp.read_dataset(tmp_path).qrels == {"q1": {"d1": 2}}
 
 
-EXAMPLES = {
+EXAMPLES: dict[str, list[Any]] = {
     "query_id": [1, 1, 1, 2, 3],
     "query": ["red shoes", "red shoes", "red shoes", "wool hat", "chapeau"],
     "product_id": ["P1", "P2", "P9", "P2", "P1"],
@@ -225,7 +224,7 @@ EXAMPLES = {
     "small_version": [1, 1, 1, 0, 1],
     "split": ["test", "test", "test", "test", "test"],
 }
-PRODUCTS = {
+PRODUCTS: dict[str, list[Any]] = {
     "product_id": ["P1", "P2", "P3", "P1"],
     "product_title": ["Red shoe", "Blue hat", "Green", "Zapato"],
     "product_description": ["a shoe", None, "x", "rojo"],

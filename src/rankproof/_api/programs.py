@@ -206,10 +206,7 @@ def generate(
 
 
 def _corpus(documents: Any) -> Corpus:
-    from rankproof._formats.read import SAMPLE, is_irds_name, read_folder_corpus
-    from rankproof._formats.texts import read_corpus
-    from rankproof._importers.registry import read_dataset
-    from rankproof._io.open import open_source
+    from rankproof._importers.registry import read_documents
 
     if isinstance(documents, Corpus):
         return documents
@@ -219,10 +216,7 @@ def _corpus(documents: Any) -> Corpus:
         return Corpus((Document(str(doc), str(text)) for doc, text in documents.items()), source="documents")
     if not isinstance(documents, str | os.PathLike):
         raise UsageError(f"documents cannot be {type_phrase(documents)}", fix="pass a Corpus, a Dataset, {id: text}, or a path")
-    path = os.fspath(documents)
-    if path == SAMPLE or is_irds_name(path):
-        return read_dataset(path).require("documents").corpus
-    return read_folder_corpus(path) if os.path.isdir(path) else read_corpus(open_source(path))
+    return read_documents(documents)
 
 
 def evaluate_answers(

@@ -172,11 +172,18 @@ def read_dataset_or_sample(
     *,
     needs: Sequence[DatasetPart] = ("documents", "judgements"),
 ) -> Dataset:
-    """The dataset in a folder, from ir_datasets, or the built-in sample; `args` have the options for its judgements."""
+    """The dataset of a source, or the built-in sample; `args` have the options for its judgements.
+
+    How a source was imported is noted: its columns, and what was dropped.
+    """
+    from rankproof._cli.terminal import Terminal
     from rankproof._importers.registry import read_dataset
 
     options = {} if args is None else judgement_options(args)
-    return read_dataset(path, split=split, **options).require(*needs)
+    dataset = read_dataset(path, split=split, **options).require(*needs)
+    for note in dataset.notes:
+        Terminal(quiet=args is not None and args.quiet).note(note)
+    return dataset
 
 
 _HEADERS = ("query", "query_id", "query-id", "qid", "_id", "id")

@@ -28,6 +28,7 @@ _ROW_ERRORS: dict[str, tuple[str, str]] = {
         "save it as UTF-8, or pass its encoding, as in --encoding latin-1",
     ),
     "long-line": ("the line is over 1 MiB", "check the line endings, and that this is a text file"),
+    "long-text": ("the line is over 64 MiB", "check the line endings, and that this is a text file"),
     "run-columns": (
         "{found} columns where a run has 6 (query Q0 doc rank score tag)",
         "fix the line (an id with a space needs another format, such as CSV), or pass the format with --run-format",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import decimal
 import hashlib
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any
@@ -25,6 +26,8 @@ from rankproof.errors import for_message
 Fields = Callable[[], dict[str, Any]]
 """Makes the other fields of a query or document, when it first comes."""
 _ID_DIGITS = 16
+_NO_GRADE = ("nan", "null", "<na>", "\\n")
+"""What programs write for a cell without a value."""
 _MADE_FROM = {"query": "a query's text (after q)", "document": "a document's title and text (after d)"}
 _RESERVED = {"_id", "id", "title", "text"}
 
@@ -88,7 +91,7 @@ class DatasetBuilder:
         """The judgement; None, and counted, where the grade is empty."""
         self.counts.read("judgements")
         token = _grade_text(grade)
-        if not token:
+        if not token or (token.lower() in _NO_GRADE and token not in (self.options.grade_map or ())):
             self.counts.drop("judgements", "without a grade", line=line)
             return None
         return Judgement(query, doc, self.grades.of_text(token, line=line), line)
@@ -104,10 +107,7 @@ class DatasetBuilder:
 
     def text(self, value: object, line: int | None) -> str:
         """The cell as text without white space around it; empty where there is none."""
-        if isinstance(value, str):
-            plain = value.strip()
-        else:
-            plain = "" if value is None or is_nan(value) else str(plain_value(value)).strip()
+        plain = value.strip() if isinstance(value, str) else _cell_text(value)
         if not plain.isascii():
             try:
                 plain.encode()
@@ -122,7 +122,8 @@ class DatasetBuilder:
         counts = self.counts
         counts.read("queries", len(self.queries))
         counts.read("documents", len(self.documents))
-        if missing := {doc: line for doc, line in self._textless.items() if doc not in self.documents}:
+        missing = {doc: line for doc, line in self._textless.items() if doc not in self.documents} if self.documents else {}
+        if missing:
             counts.read("documents", len(missing))
             counts.drop("documents", "without a title or text", count=len(missing), line=next(iter(missing.values())))
         if qrels.repeats:
@@ -161,11 +162,11 @@ class DatasetBuilder:
         if made:
             yield f"ids are made from the content, the first {_ID_DIGITS} digits of the sha256 of {' and '.join(made)}"
         if self._trimmed:
-            yield f"white space around {pluralise(self._trimmed, 'id')} was removed"
-        for column, texts in (("query", self.queries), ("document", self.documents)):
-            if spaced := sum(1 for key in texts if len(key.split()) > 1):
-                have = pluralise(spaced, f"{column} id")
-                yield f"{have} with white space: kept, but TREC files cannot hold them"
+            yield f"white space around {pluralise(self._trimmed, 'id')} is removed"
+        spaced = [sum(1 for key in texts if len(key.split()) > 1) for texts in (self.queries, self.documents)]
+        if any(spaced):
+            counts = f"{pluralise(spaced[0], 'query id')}, {pluralise(spaced[1], 'document id')}"
+            yield f"ids with white space inside ({counts}) are kept; TREC files cannot hold them"
 
 
 def _missing_documents(dataset: Dataset) -> Iterator[str]:
@@ -197,6 +198,16 @@ def plain_value(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {str(key): plain_value(one) for key, one in value.items()}
     return [plain_value(one) for one in value] if isinstance(value, list | tuple | np.ndarray) else str(value)
+
+
+def _cell_text(value: object) -> str:
+    """A cell that is not text as text: items of a list on lines of their own."""
+    plain = plain_value(value)
+    if isinstance(plain, list):
+        return "\n".join(filter(None, map(_cell_text, plain)))
+    if isinstance(plain, dict):
+        return json.dumps(plain, ensure_ascii=False)
+    return "" if plain is None else str(plain).strip()
 
 
 def plain_fields(row: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:

@@ -5,21 +5,27 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from shlex import quote
 from typing import Any
 
-from rankproof._data.dataset import Dataset
+from rankproof._data.dataset import Corpus, Dataset
 from rankproof._data.grades import GradeMap
 from rankproof._data.row_errors import OnConflict
 from rankproof._formats.frames import is_frame
-from rankproof._formats.read import DEFAULT_SPLIT, SAMPLE, is_irds_name, read_plain_dataset
+from rankproof._formats.read import DEFAULT_SPLIT, SAMPLE, is_irds_name, read_folder_corpus, read_plain_dataset
+from rankproof._formats.texts import read_corpus
 from rankproof._importers.base import Imported, Importer, ImportOptions, ImportSource, is_dataset_folder
+from rankproof._importers.table import read_table_documents
+from rankproof._importers.tables import table_format
 from rankproof._io.file_errors import file_error
-from rankproof._io.open import STDIN, StrPath, path_text
+from rankproof._io.open import STDIN, StrPath, open_source, path_text
 from rankproof._registry import Component, Registry
 from rankproof.errors import ExternalError, InputError, UsageError, for_message, type_phrase
 
 _DIR = "rankproof._importers"
 TABLE = "table"
+_IMPORT_OPTIONS = ("-column", "--from", "--set", "--delimiter", "--encoding")
+"""The options of an import that what takes a dataset does not have."""
 IMPORTERS: Registry[Importer] = Registry(
     "importer",
     "rankproof.importers",
@@ -81,8 +87,28 @@ def read_dataset(
     name = path_text(path)
     if name == SAMPLE or is_irds_name(name) or not os.path.exists(name) or is_dataset_folder(name):
         return read_plain_dataset(name, split=split, grade_map=grade_map, on_conflict=on_conflict)
-    imported = import_source(name, ImportOptions(grade_map=grade_map, on_conflict=on_conflict, split=split))
+    try:
+        imported = import_source(name, ImportOptions(grade_map=grade_map, on_conflict=on_conflict, split=split))
+    except InputError as error:
+        if not any(option in error.fix for option in _IMPORT_OPTIONS):
+            raise
+        fix = f"import it first: rankproof import {quote(name)} -o FOLDER; {error.fix}"
+        raise InputError(error.what, fix=fix, source=error.source, line=error.line) from None
     return replace(imported.dataset, notes=imported.report.sentences())
+
+
+def read_documents(path: StrPath) -> Corpus:
+    """The documents of a dataset, of a JSONL file with ids and texts, or of a table; judgements are not read."""
+    name = path_text(path)
+    if os.path.isdir(name) and name != SAMPLE and (is_dataset_folder(name) or not os.listdir(name)):
+        return read_folder_corpus(name)
+    if os.path.isfile(name) and table_format(open_source(name)) == "jsonl":
+        return read_corpus(open_source(name))
+    if os.path.isfile(name):
+        source = _opened_source(name, None, "utf-8")
+        if detect_importer(source) == TABLE:
+            return read_table_documents(source)
+    return read_dataset(name).require("documents").corpus
 
 
 def importer_named(name: str) -> Importer:
@@ -101,7 +127,7 @@ def detect_importer(source: ImportSource) -> str:
         raise InputError(what, fix=f"name the importer, as in --from {found[0]}", source=source.name)
     if found:
         return found[0]
-    if source.table is not None:
+    if source.table is not None or source.tables:
         return TABLE
     looked_for = "; ".join(f"{name}: {IMPORTERS.summary(name)}" for name in IMPORTERS)
     fix = f"name the importer with --from NAME; looked for {looked_for}"

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
+from rankproof._data.dataset import Corpus
 from rankproof._data.qrels import Judgement
 from rankproof._formats.columns import COLUMN_NAMES, TEXT_ID_NAMES, normalised_name
 from rankproof._importers.base import Imported, ImportOptions, ImportSource
@@ -94,22 +95,42 @@ class TableImporter:
         return source.table is not None
 
     def read(self, source: ImportSource, options: ImportOptions) -> Imported:
-        tables = [source.table] if source.table is not None else [source.table_of(path) for path in source.files.values()]
-        roles = [find_roles(table, options, alone=len(tables) == 1) for table in tables if table is not None]
+        tables = [source.table] if source.table is not None else list(source.tables.values())
+        if not tables:
+            raise InputError("no table", fix="specify CSV, TSV, JSONL or Parquet files", source=source.name)
+        roles = [find_roles(table, options) for table in tables]
         _check_roles(tables, roles)
         builder = DatasetBuilder(source, options)
+        if others := [name for name in source.files if len(source.files) > 1 and name not in source.tables]:
+            builder.notes.append(f"not read, as they are no tables: {_listed(others)}")
         if not any(one.grade for one in roles):
             names = _listed(name for table in tables for name in table.names)
             builder.notes.append(f"no judgements: no column for the grade among {names}; name it with --grade-column")
+        if not any(one.has_text for one in roles):
+            names = _listed(name for table in tables for name in table.names)
+            builder.notes.append(f"no documents: no column for a title or text among {names}; name it with --text-column")
         columns = {role: name for one in roles for role, name in one.named().items()}
         return builder.built(_judgements(tables, roles, builder), "table", columns)
 
 
-def find_roles(table: SourceTable, options: ImportOptions, *, alone: bool = True) -> TableRoles:
+def read_table_documents(source: ImportSource) -> Corpus:
+    """The documents of a table, which needs no queries."""
+    assert source.table is not None, "the source is a table"
+    roles = find_roles(source.table, ImportOptions())
+    if not roles.has_text:
+        what = f"no column for the text of the document; columns: {_listed(source.table.names)}"
+        raise InputError(what, fix="rename it to text, or import the table first", source=source.name, line=1)
+    builder = DatasetBuilder(source, ImportOptions())
+    for line, row in source.table.rows():
+        _document(row, line, roles, builder)
+    return Corpus(builder.documents.values(), source=source.name)
+
+
+def find_roles(table: SourceTable, options: ImportOptions) -> TableRoles:
     """The roles of the columns: those named by the options, the others by their names."""
     given = _given(table, options)
     found = {role: given.get(role) or _guess(role, table, given) for role in NAMES}
-    found = {**found, **_id_of_one_kind(table, found, alone)}
+    found = {**found, **_id_of_one_kind(table, found)}
     taken = {name for names in found.values() for name in names}
     other = tuple(name for name in table.names if name not in taken)
     listed = {name.strip() for name in options.settings.get("query-fields", "").split(",") if name.strip()}
@@ -154,6 +175,8 @@ def _guess(role: str, table: SourceTable, given: Mapping[str, tuple[str, ...]]) 
     taken = {name for names in given.values() for name in names}
     free = {name: normalised_name(name) for name in table.names if name not in taken}
     found = [name for name, plain in free.items() if plain in NAMES[role]]
+    if role == "grade" and {*free.values()}.intersection(COLUMN_NAMES["rank"]):
+        found = [name for name in found if free[name] not in COLUMN_NAMES["score"]]
     last = _LAST_CHOICES.get(role, ())
     sure = [name for name in found if free[name] not in last] or found
     if role == "text":
@@ -165,7 +188,7 @@ def _guess(role: str, table: SourceTable, given: Mapping[str, tuple[str, ...]]) 
     return tuple(sure)
 
 
-def _id_of_one_kind(table: SourceTable, found: Mapping[str, tuple[str, ...]], alone: bool) -> dict[str, tuple[str, ...]]:
+def _id_of_one_kind(table: SourceTable, found: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
     """The column `id` of a table of queries or of documents only, and `doc` and the like that hold ids."""
     by_name = {normalised_name(name): name for name in table.names}
     taken = {name for names in found.values() for name in names}
@@ -178,7 +201,7 @@ def _id_of_one_kind(table: SourceTable, found: Mapping[str, tuple[str, ...]], al
     has_document = bool(found["document id"] or found["title"] or found["text"] or changed)
     for role, kind, fits in (("query id", "query", not has_document), ("document id", "document", not has_query)):
         plain = next((plain for plain in TEXT_ID_NAMES[kind][:2] if plain in ids), None)
-        if not alone and fits and plain is not None and not found[role]:
+        if fits and plain is not None and not found[role]:
             changed[role] = (ids[plain],)
     return changed
 
@@ -189,13 +212,13 @@ def _has_spaces(table: SourceTable, name: str) -> bool:
 
 
 def _check_roles(tables: Sequence[SourceTable], roles: Sequence[TableRoles]) -> None:
-    """Refuses tables without a query or without a document."""
+    """Refuses tables without queries, and grades without documents; queries alone are a dataset."""
     first = tables[0]
     columns = _listed(name for table in tables for name in table.names)
-    if not any(one.has_query for one in roles):
-        what = f"no column for the query; columns: {columns}"
+    if not any(one.query is not None for one in roles):
+        what = f"no column for the text of the query; columns: {columns}"
         raise InputError(what, fix="name it: --query-column COLUMN", source=first.source, line=1)
-    if not any(one.has_document for one in roles):
+    if not any(one.has_document for one in roles) and any(one.grade for one in roles):
         what = f"no column for the document; columns: {columns}"
         raise InputError(
             what, fix="name its title or text: --title-column COLUMN, --text-column COLUMN", source=first.source, line=1
@@ -221,16 +244,20 @@ def _judgement(row: Mapping[Any, Any], line: int, roles: TableRoles, builder: Da
             builder.counts.drop("rows", "without a query", line=line)
             return None
     if roles.has_document:
-        texts = [row.get(name) for name in roles.text]
-        text = texts[0] if len(texts) == 1 else "\n".join(filter(None, (builder.text(one, line) for one in texts)))
-        key, title = row.get(roles.doc_id), row.get(roles.title)
-        doc = builder.document(key, title, text, lambda: plain_fields(row, roles.fields), line=line)
+        doc = _document(row, line, roles, builder)
         if doc is None:
             builder.counts.drop("rows", "without a document", line=line)
             return None
     if query is None or doc is None or roles.grade is None:
         return None
     return builder.judgement(query, doc, row.get(roles.grade), line=line)
+
+
+def _document(row: Mapping[Any, Any], line: int, roles: TableRoles, builder: DatasetBuilder) -> str | None:
+    texts = [row.get(name) for name in roles.text]
+    text = texts[0] if len(texts) == 1 else "\n".join(filter(None, (builder.text(one, line) for one in texts)))
+    key, title = row.get(roles.doc_id), row.get(roles.title)
+    return builder.document(key, title, text, lambda: plain_fields(row, roles.fields), line=line)
 
 
 def _listed(names: Any) -> str:

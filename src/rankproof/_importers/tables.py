@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain, islice
 from typing import Any
@@ -24,11 +25,10 @@ from rankproof.errors import InputError
 
 Cells = Sequence[Any]
 NumberedCells = Iterator[tuple[int, Cells]]
-_DELIMITERS = ("\t", ",", ";", "|")
+_DELIMITERS = (",", "\t", ";", "|")
 _SAMPLED_LINES = 20
 _SAMPLED_OBJECTS = 1000
 _EXAMPLE = '{"query": "red shoes", "title": "…", "label": 2}'
-csv.field_size_limit(MAX_TEXT_BYTES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class SourceTable:
 
     def rows(self) -> Iterator[tuple[int, dict[str, Any]]]:
         """Each row by column name, with its line; a row with another number of cells is an error."""
-        width = len(self.names)
+        width, line = len(self.names), None
         for line, cells in self.cells():
             if isinstance(cells, dict):
                 yield line, cells
@@ -52,6 +52,8 @@ class SourceTable:
             if len(cells) != width:
                 raise file_error("columns", source=self.source, line=line, found=len(cells), expected=width)
             yield line, dict(zip(self.names, cells, strict=True))
+        if line is None:
+            raise file_error("header-only", source=self.source)
 
 
 def table_format(source: ByteSource) -> str:
@@ -93,6 +95,7 @@ def _open_text(source: ByteSource, delimiter: str | None) -> SourceTable:
 
 def _delimited_rows(source: ByteSource, delimiter: str) -> NumberedCells:
     """Every row that is not blank, with the line where it begins."""
+    csv.field_size_limit(max(MAX_TEXT_BYTES, csv.field_size_limit()))
     lines = (line for _, line in numbered_text_lines(source, limit=MAX_TEXT_BYTES))
     reader = csv.reader(lines, delimiter=delimiter, strict=True)
     begun = 1
@@ -109,23 +112,24 @@ def _quoting_error(reason: str, source: str, line: int) -> InputError:
     if "unexpected end" in reason:
         return file_error("quote-open", source=source, line=line)
     if "field limit" in reason or "larger than" in reason:
-        return InputError("the field is over 64 MiB", fix="check the quotes", source=source, line=line)
+        return row_error("long-text", source=source, line=line)
     return InputError(f"the quotes are wrong ({reason})", fix='write a quote inside a field as ""', source=source, line=line)
 
 
 def _detected_delimiter(source: ByteSource) -> str:
-    """The delimiter with which the first rows have the same number of columns, more than one; of several, the one with most."""
-    widths = {char: _columns_with(source, char) for char in _DELIMITERS}
-    return max(_DELIMITERS, key=lambda char: widths[char])
+    """The delimiter that gives a header of several columns and, of several, the most rows as wide as it."""
+    return max(_DELIMITERS, key=lambda char: _fit(source, char))
 
 
-def _columns_with(source: ByteSource, delimiter: str) -> int:
-    """The columns of the header where the first rows have as many, else 1."""
-    try:
-        rows = [cells for _, cells in islice(_delimited_rows(source, delimiter), _SAMPLED_LINES)]
-    except InputError:
-        return 1
-    return len(rows[0]) if rows and len({len(row) for row in rows}) == 1 else 1
+def _fit(source: ByteSource, delimiter: str) -> tuple[bool, float, int]:
+    """Whether the header has several columns, the share of the first rows with as many, and their number."""
+    widths: list[int] = []
+    with suppress(InputError):
+        for _, cells in islice(_delimited_rows(source, delimiter), _SAMPLED_LINES):
+            widths.append(len(cells))
+    if not widths:
+        return False, 0.0, 0
+    return widths[0] > 1, widths.count(widths[0]) / len(widths), widths[0]
 
 
 def _open_json_lines(source: ByteSource, delimiter: str | None) -> SourceTable:

@@ -157,7 +157,7 @@ def raw_lines(source: ByteSource, *, limit: int = MAX_LINE_BYTES) -> Iterator[tu
     for number, begun in enumerate(_lines(source, limit + len(BOM) + len(b"\r\n")), start=1):
         line = begun.removeprefix(BOM) if number == 1 else begun
         if len(line) > limit and len(line.rstrip(b"\r\n")) > limit:
-            raise row_error("long-line", source=source.name, line=number)
+            raise row_error("long-line" if limit == MAX_LINE_BYTES else "long-text", source=source.name, line=number)
         yield number, line
 
 
@@ -171,20 +171,23 @@ def decode_line(line: bytes, number: int, name: str) -> str:
 
 def _lines(source: ByteSource, most: int) -> Iterator[bytes]:
     """The lines with their endings; a line over `most` bytes may be incomplete."""
-    rest, begun = b"", False
+    held, begun = [b""], False
     stream = source.open()
     try:
         for block in read_blocks(stream):
-            rest += block
-            if not begun and rest.startswith(UTF16_MARKS):
+            held.append(block)
+            if not begun and b"".join(held[:3]).startswith(UTF16_MARKS):
                 raise row_error("utf16", source=source.name)
-            *lines, rest = rest.splitlines(keepends=True)
-            begun = begun or bool(lines)
-            yield from lines
-            if len(rest) > most:
-                yield rest
+            # Blocks of one long line are joined once, at its end; a CR may be the first half of CRLF.
+            if b"\n" in block or b"\r" in block or held[-2].endswith(b"\r"):
+                *lines, rest = b"".join(held).splitlines(keepends=True)
+                held, begun = [rest], begun or bool(lines)
+                yield from lines
+            if sum(map(len, held)) > most:
+                yield b"".join(held)
     finally:
         stream.close()
+    rest = b"".join(held)
     if not begun and not rest:
         raise row_error("empty", source=source.name)
     yield from rest.splitlines(keepends=True)

@@ -34,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_analysis_options(parser)
     group = parser.add_argument_group("baselines")
     add_corpus_size_option(group)
-    group.add_argument("--dataset", metavar="FOLDER", help="run title-only and full-text BM25 on this dataset, or on sample")
+    group.add_argument("--dataset", metavar="SOURCE", help="run title-only and full-text BM25 on this dataset, or on sample")
     group.add_argument(
         "--split", default=DEFAULT_SPLIT, metavar="NAME", help="the split of the dataset's judgements (default: test)"
     )

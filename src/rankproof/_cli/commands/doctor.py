@@ -41,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the inputs and further files to check."""
     add_analysis_options(parser, _INPUTS_HELP)
     group = parser.add_argument_group("checks")
-    group.add_argument("--dataset", metavar="FOLDER", help="the dataset of the results or runs, or sample")
+    group.add_argument("--dataset", metavar="SOURCE", help="the dataset of the results or runs, or sample")
     group.add_argument("--train", metavar="FILE", help="training queries of a model, as JSONL")
     group.add_argument("--train-qrels", metavar="FILE", help="training judgements of a model")
     group.add_argument("--strict", action="store_true", help="exit with code 3 if a finding is severe")

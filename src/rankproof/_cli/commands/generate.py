@@ -13,7 +13,6 @@ from rankproof._cli.terminal import Terminal
 from rankproof.errors import UsageError
 
 if TYPE_CHECKING:
-    from rankproof._data.dataset import Corpus
     from rankproof._data.table import Table
     from rankproof._generate.pipeline import GenerationPipeline
     from rankproof._llm.session import LLMSession
@@ -110,26 +109,16 @@ def _generated_tables(pipeline: GenerationPipeline, args: argparse.Namespace) ->
 
 def _pipeline(args: argparse.Namespace, session: LLMSession, progress: Progress) -> GenerationPipeline:
     from rankproof._generate.pipeline import GenerationPipeline
+    from rankproof._importers.registry import read_documents
 
     by_model = args.by == "model" or (args.by is None and (args.model is not None or args.model_file is not None))
     if not by_model and (args.model is not None or args.model_file is not None):
         raise UsageError("--by heuristic uses no model", fix="leave out the model, or --by")
     model = chat_model(args) if by_model else None
     fields = tuple(args.fields or ("title", "text"))
-    return GenerationPipeline(_corpus(args.files[0]), args.count, args.categories, fields, args.seed, model, session, progress)
-
-
-def _corpus(path: str) -> Corpus:
-    import os
-
-    from rankproof._cli.options import is_sample, read_dataset_or_sample
-    from rankproof._formats.read import is_irds_name, read_folder_corpus
-    from rankproof._formats.texts import read_corpus
-    from rankproof._io.open import open_source
-
-    if is_irds_name(path) or (is_sample(path) and not os.path.exists(path)):
-        return read_dataset_or_sample(path, needs=("documents",)).corpus
-    return read_folder_corpus(path) if os.path.isdir(path) else read_corpus(open_source(path))
+    return GenerationPipeline(
+        read_documents(args.files[0]), args.count, args.categories, fields, args.seed, model, session, progress
+    )
 
 
 COMMAND = Command(usage=USAGE, examples=EXAMPLES, add_arguments=add_arguments, run=run)

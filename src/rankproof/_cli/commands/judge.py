@@ -28,10 +28,11 @@ if TYPE_CHECKING:
     from rankproof._results.experiment_result import ExperimentResult
 
 
-def read_texts(files: Sequence[str]) -> tuple[Corpus, Queries]:
+def read_texts(files: Sequence[str], args: argparse.Namespace) -> tuple[Corpus, Queries]:
     """The documents and queries of a dataset or of two JSONL files."""
-    from rankproof._formats.read import is_irds_name, read_folder_texts
+    from rankproof._formats.read import read_folder_texts
     from rankproof._formats.texts import read_corpus, read_queries
+    from rankproof._importers.base import is_dataset_folder
     from rankproof._io.open import open_source
 
     if len(files) == 2:
@@ -39,10 +40,10 @@ def read_texts(files: Sequence[str]) -> tuple[Corpus, Queries]:
     if len(files) != 1:
         raise UsageError(f"{len(files)} files", fix="specify a dataset, or the queries and then the documents")
     (path,) = files
-    if is_sample(path) or is_irds_name(path):
-        dataset = read_dataset_or_sample(path, needs=())
-        return dataset.corpus, dataset.queries
-    return read_folder_texts(path)
+    if is_dataset_folder(path) and not is_sample(path):
+        return read_folder_texts(path)
+    dataset = read_dataset_or_sample(path, args=args, needs=())
+    return dataset.corpus, dataset.queries
 
 
 def _load_results(args: argparse.Namespace) -> ExperimentResult | None:
@@ -68,7 +69,7 @@ def _texts(
     from rankproof._judge.selection import results_texts
 
     if results is None or args.files:
-        return read_texts(args.files)
+        return read_texts(args.files, args)
     texts = results_texts(results, pairs)
     if texts.note:
         terminal.note(f"{texts.note}; for whole texts: rankproof judge DATASET --results {shlex.quote(args.results)}")
