@@ -161,7 +161,7 @@ def test_the_sample_is_converted_to_a_folder(tmp_path: Path) -> None:
 
 def test_a_file_or_missing_path_is_not_a_dataset(tmp_path: Path) -> None:
     (tmp_path / "x").write_text("x")
-    with pytest.raises(InputError, match="x:1: no column for the query; columns: x; name it: query_column=COLUMN"):
+    with pytest.raises(InputError, match="x:1: no column for the text of the query; columns: x; import it first"):
         read_dataset(tmp_path / "x")
     with pytest.raises(InputError, match="file not found"):
         read_dataset(tmp_path / "y")

@@ -37,7 +37,7 @@ def write_table(path: Path, columns: dict[str, list[Any]]) -> None:
 
 
 def write_mteb(folder: Path, dataset: Dataset, prefix: str = "", qrels: str = "default") -> None:
-    texts = {"corpus": [*dataset.corpus.values()], "queries": [*dataset.queries.values()]}
+    texts: dict[str, list[Any]] = {"corpus": [*dataset.corpus.values()], "queries": [*dataset.queries.values()]}
     for part, rows in texts.items():
         columns = {
             "_id": [one.id for one in rows],

@@ -28,20 +28,29 @@ ROWS: list[dict[str, Any]] = [
 FRAME = pandas.DataFrame(ROWS).astype({"grade": "Int64"})
 HEADER = "query,title,text,grade\n"
 
+
+def written(write: Callable[..., Any], name: str, **options: Any) -> Callable[[Path], Path]:
+    """Writes the rows to a file and returns its path."""
+
+    def path_of(folder: Path) -> Path:
+        write(folder / name, **options)
+        return folder / name
+
+    return path_of
+
+
 FORMS: dict[str, Callable[[Path], Any]] = {
     "pandas": lambda folder: FRAME,
     "polars": lambda folder: polars.DataFrame(ROWS),
     "pyarrow": lambda folder: pa.Table.from_pylist(ROWS),
-    "csv": lambda folder: FRAME.to_csv(folder / "t.csv", index=False) or folder / "t.csv",
-    "csv with semicolons": lambda folder: FRAME.to_csv(folder / "t.csv", index=False, sep=";") or folder / "t.csv",
-    "csv with a byte-order mark": lambda folder: (
-        FRAME.to_csv(folder / "t.csv", index=False, encoding="utf-8-sig") or folder / "t.csv"
-    ),
-    "csv.gz": lambda folder: FRAME.to_csv(folder / "t.csv.gz", index=False) or folder / "t.csv.gz",
-    "tsv": lambda folder: FRAME.to_csv(folder / "t.tsv", index=False, sep="\t") or folder / "t.tsv",
-    "jsonl": lambda folder: FRAME.to_json(folder / "t.jsonl", orient="records", lines=True) or folder / "t.jsonl",
-    "json": lambda folder: FRAME.to_json(folder / "t.json", orient="records") or folder / "t.json",
-    "parquet": lambda folder: pq.write_table(pa.Table.from_pylist(ROWS), folder / "t.parquet") or folder / "t.parquet",
+    "csv": written(FRAME.to_csv, "t.csv", index=False),
+    "csv with semicolons": written(FRAME.to_csv, "t.csv", index=False, sep=";"),
+    "csv with a byte-order mark": written(FRAME.to_csv, "t.csv", index=False, encoding="utf-8-sig"),
+    "csv.gz": written(FRAME.to_csv, "t.csv.gz", index=False),
+    "tsv": written(FRAME.to_csv, "t.tsv", index=False, sep="\t"),
+    "jsonl": written(FRAME.to_json, "t.jsonl", orient="records", lines=True),
+    "json": written(FRAME.to_json, "t.json", orient="records"),
+    "parquet": written(lambda path: pq.write_table(pa.Table.from_pylist(ROWS), path), "t.parquet"),
 }
 
 
@@ -285,12 +294,11 @@ def test_a_fault_that_only_import_can_mend_says_so_where_a_dataset_is_read(tmp_p
     (tmp_path / "t.csv").write_text("foo,title,grade\na,b,1\n")
     with pytest.raises(InputError) as caught:
         rp.read_dataset(tmp_path / "t.csv")
-    assert f"import it first: rankproof import {tmp_path / 't.csv'} -o FOLDER; name it: --query-column COLUMN" in str(
-        caught.value.command_line_text
-    )
+    fix = "import it first, with rankproof import or import_dataset; name it: --query-column COLUMN"
+    assert fix in caught.value.command_line_text
 
 
-CELLS = st.text(alphabet=st.characters(blacklist_categories=("Cs",)), max_size=8)
+CELLS = st.text(alphabet=st.characters(exclude_categories=["Cs"]), max_size=8)
 
 
 @examples(60)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from shlex import quote
 from typing import Any
 
 from rankproof._data.dataset import Corpus, Dataset
@@ -92,7 +91,7 @@ def read_dataset(
     except InputError as error:
         if not any(option in error.fix for option in _IMPORT_OPTIONS):
             raise
-        fix = f"import it first: rankproof import {quote(name)} -o FOLDER; {error.fix}"
+        fix = f"import it first, with rankproof import or import_dataset; {error.fix}"
         raise InputError(error.what, fix=fix, source=error.source, line=error.line) from None
     return replace(imported.dataset, notes=imported.report.sentences())
 
