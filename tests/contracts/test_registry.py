@@ -43,6 +43,7 @@ from rankproof.stages import BM25
 from rankproof.stages._registry import SCORERS, STAGES
 from rankproof.stores._registry import STORES
 from support.registries import all_registries
+from support.run_files import run_of_another_query
 
 REGISTRIES: dict[str, Registry[Any]] = {
     **{"stages": STAGES, "scorers": SCORERS, "stores": STORES},
@@ -63,6 +64,7 @@ NEEDED = {
     "function": '"support.search_functions:nothing"',
     "dsn": '"host=h"',
     "sql": '"SELECT %(query)s"',
+    "path": f'"{run_of_another_query()}"',
 }
 NEEDED_TOGETHER = {"http": {"url": '"https://host/search?q={query}"', "ids": '"hits[].id"'}}
 """Settings without which a part is refused although each has a default."""

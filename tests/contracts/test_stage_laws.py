@@ -43,6 +43,7 @@ from rankproof.stages import (
     Pointwise,
     Rerank,
     Rewrite,
+    RunFile,
     SQLiteFTS5,
     Tantivy,
 )
@@ -51,6 +52,7 @@ from rankproof.stages._engines.base import EngineStage
 from rankproof.stages._registry import SCORERS as REGISTERED_SCORERS
 from rankproof.stages._registry import STAGES as REGISTERED_STAGES
 from support.examples import examples
+from support.run_files import run_of_another_query
 from support.scripted_chat import ScriptedChat
 from support.search_functions import nothing
 from support.small_models import HashedWords, OneByOne, SharedWords
@@ -99,6 +101,7 @@ SHELF: list[Stage] = [
     GenerateAnswer(HYBRID, ScriptedChat(lambda request: "b")),
     ExtractAnswer(LEXICAL, HashedWords()),
     Function(nothing),
+    RunFile(run_of_another_query()),
     SQL(dsn="host=/nowhere user=nobody", sql="SELECT id FROM doc WHERE body = %(query)s", retries=0),
     Http(url="http://127.0.0.1:9/?q={query}", ids="hits[].id", retries=0),
     *(Rerank(HYBRID, by, top=3, weight=weight) for by in SCORERS for weight in (1.0, 0.3, 0.0)),
@@ -133,7 +136,9 @@ def test_a_ranking_is_sound_and_the_same_again(stage: Stage, texts: dict[str, st
     assert (again, same.tolist()) == (docs, scores.tolist())
 
 
-@pytest.mark.parametrize("stage", [stage for stage in SHELF if not stage.inputs() and not isinstance(stage, EngineStage)])
+@pytest.mark.parametrize(
+    "stage", [stage for stage in SHELF if not stage.inputs() and not isinstance(stage, EngineStage | RunFile)]
+)
 @examples(10)
 @given(texts=corpora, queries=st.lists(words, max_size=3))
 def test_a_batch_finds_what_single_queries_find(stage: Stage, texts: dict[str, str], queries: list[str]) -> None:

@@ -496,6 +496,7 @@ def test_the_page_of_experiments_lists_every_key_above_the_systems() -> None:
 def test_the_examples_of_the_page_are_experiments(tmp_path: Path) -> None:
     (tmp_path / "my-data").mkdir()
     (tmp_path / "my-model").mkdir()
+    (tmp_path / "prod.run").touch()
     examples = re.findall(r"```toml\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
     assert len(examples) >= 3
     for text in examples:

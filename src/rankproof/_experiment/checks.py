@@ -10,6 +10,8 @@ import numpy as np
 from rankproof._data.dataset import Corpus, Dataset, Query
 from rankproof._data.identity import kind_name
 from rankproof._data.ordering import Ranking
+from rankproof._data.text import first_ids
+from rankproof._experiment.engines import check_known_documents
 from rankproof._experiment.experiment import stage_tree
 from rankproof._experiment.stage_output import pack_rankings
 from rankproof._llm.budget import Budget, check_model_has_price
@@ -17,6 +19,7 @@ from rankproof._registry import settings_of
 from rankproof.errors import InputError, UsageError, for_message
 from rankproof.stages._base import EstimatesCost, Stage
 from rankproof.stages._fields import check_known_fields
+from rankproof.stages._run_file import RunFile
 
 _FIX = "let search return at most depth documents of the corpus, each once, with their scores, best first"
 
@@ -30,6 +33,24 @@ def check_documents(systems: Mapping[str, Stage], dataset: Dataset) -> None:
             if getattr(part, "needs_documents", True):
                 what = f"system {for_message(name)} needs documents for {kind_name(type(part))}, and the dataset has none"
                 raise InputError(what, fix="add corpus.jsonl to the dataset, or leave out the system", source=dataset.source)
+
+
+def check_run_files(systems: Mapping[str, Stage], corpus: Corpus, queries: Sequence[Query]) -> None:
+    """Refuses a run file that cannot be read, has none of the queries, or has mostly documents that are not in the corpus."""
+    for name, stage in systems.items():
+        for part in stage_tree(stage):
+            if isinstance(part, RunFile):
+                _check_run_file(part, corpus, queries, f"system {for_message(name)}")
+
+
+def _check_run_file(stage: RunFile, corpus: Corpus, queries: Sequence[Query], label: str) -> None:
+    rankings = stage.rankings()
+    found = [rankings[query.id][0][: stage.depth] for query in queries if query.id in rankings]
+    if rankings and queries and not found:
+        asked = first_ids([query.id for query in queries])
+        what = f"{label}: the run has none of the queries: it has {first_ids(list(rankings))}, the dataset has {asked}"
+        raise InputError(what, fix="specify a run on the queries of the dataset", source=stage.path)
+    check_known_documents(found, corpus, label)
 
 
 def check_fields_exist(systems: Mapping[str, Stage], corpus: Corpus) -> None:

@@ -105,6 +105,8 @@ class Builder:
             return tuple(self.stage(name, (*path, at)) for at, name in enumerate(value))
         if kind := part_kind(setting):
             return self.checked(path, partial(part_by_name, kind, value, self._toml_file.folder))
+        if setting.option.role == "path":
+            return self._file(path, value)
         if setting.option.role == "function":
             self._import_function(path, value)
         return tuple(value) if isinstance(value, list) else value
@@ -115,6 +117,14 @@ class Builder:
             raise self._toml_file.error(path, f"{path[-1]} was made in Python and has no name in a file", "write module:name")
         if ":" in name:
             self.checked(path, partial(import_object, name, self._toml_file.folder))
+
+    def _file(self, path: KeyPath, name: str) -> str:
+        """The absolute path of a file of a stage."""
+        found = absolute_path(name, self._toml_file.folder)
+        if not name or "\0" in name or not os.path.isfile(found):
+            what = f"file not found: {for_message(name)}" if name else f"{path[-1]} is empty"
+            raise self._toml_file.error(path, what, "specify a file, relative to this file")
+        return found
 
     def checked(self, path: KeyPath, make: Callable[[], Any], keys: Mapping[str, Setting] | None = None) -> Any:
         """The value that `make` gives; its error gets the line of the key that it names, else of the path."""

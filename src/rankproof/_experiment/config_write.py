@@ -117,6 +117,8 @@ def _toml_plain(setting: Setting, value: Any, names: Mapping[Stage, str]) -> tup
         return part_table(kind, value)
     if setting.option.role == "function" and not isinstance(value, str):
         return f"{PYTHON_PREFIX}{getattr(value, '__qualname__', type(value).__name__)}", ("this function was made in Python",)
+    if setting.option.role == "path":
+        return absolute_path(value, ""), ()
     return (list(value) if isinstance(value, tuple) else value), ()
 
 

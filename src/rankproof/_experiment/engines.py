@@ -68,7 +68,7 @@ class EngineOutput:
 def engine_output(client: EngineClient, queries: Sequence[Query], context: BuildContext, label: str) -> EngineOutput:
     """What the engine replied; rankings of which most documents are unknown to the corpus are refused."""
     replies = tuple(_recorded(client, query, context) for query in queries)
-    check_known_documents(replies, context.corpus, label)
+    check_known_documents([reply.docs for reply in replies], context.corpus, label)
     found = [reply for query in queries if isinstance(reply := client.find(query), EngineReply)]
     return EngineOutput(
         replies,
@@ -101,13 +101,13 @@ def _recorded(client: EngineClient, query: Query, context: BuildContext) -> Reco
     )
 
 
-def check_known_documents(replies: Sequence[RecordedReply], corpus: Corpus, label: str) -> None:
-    """Refuses replies of which more than half of all documents are not in the corpus; a dataset without documents has none."""
-    total, unknown = sum(len(reply.docs) for reply in replies), sum(reply.unknown for reply in replies)
-    if unknown * 2 <= total:
+def check_known_documents(rankings: Sequence[Sequence[str]], corpus: Corpus, label: str) -> None:
+    """Refuses rankings of which more than half of all documents are not in the corpus; a dataset without documents has none."""
+    unknown, total = _unknown_documents(rankings, corpus), sum(map(len, rankings))
+    if len(unknown) * 2 <= total:
         return
-    retrieved = _examples(doc for reply in replies for doc in reply.docs if doc not in corpus)
-    what = f"{for_message(label)}: {unknown} of {total} retrieved documents are not in the corpus: it retrieves {retrieved}"
+    what = f"{for_message(label)}: {len(unknown)} of {total} retrieved documents are not in the corpus"
+    what = f"{what}: it retrieves {_examples(iter(unknown))}"
     fix = "let it return the ids of the corpus"
     raise UsageError(f"{what}, the corpus has {_examples(iter(corpus))}", fix=fix)
 
@@ -119,7 +119,7 @@ def _examples(ids: Iterator[str]) -> str:
 
 def _notes(replies: Sequence[RecordedReply], queries: Sequence[Query], context: BuildContext) -> Iterator[str]:
     yield from _failure_notes(replies, queries)
-    yield from _unknown_note(replies, context.corpus)
+    yield from unknown_document_notes([reply.docs for reply in replies], context.corpus)
     if empty := sum(reply.state == "ok" and not reply.docs for reply in replies):
         yield f"{empty} of {pluralise(len(replies), 'query', 'queries')} found no document"
     counts = Counter(note for reply in replies for note in reply.notes)
@@ -145,11 +145,16 @@ def _failure_notes(replies: Sequence[RecordedReply], queries: Sequence[Query]) -
         yield f"{pluralise(more_reasons, 'other reason')} of failed queries; see the folder replies"
 
 
-def _unknown_note(replies: Sequence[RecordedReply], corpus: Corpus) -> Iterator[str]:
-    total, unknown = sum(len(reply.docs) for reply in replies), sum(reply.unknown for reply in replies)
-    if unknown:
-        shown = _examples(doc for reply in replies for doc in reply.docs if doc not in corpus)
-        yield f"{unknown} of {total} retrieved documents are not in the corpus ({shown}); they keep their rank"
+def unknown_document_notes(rankings: Sequence[Sequence[str]], corpus: Corpus) -> Iterator[str]:
+    """A note on documents that are not in the corpus."""
+    if unknown := _unknown_documents(rankings, corpus):
+        share = f"{len(unknown)} of {sum(map(len, rankings))} retrieved documents are not in the corpus"
+        yield f"{share} ({_examples(iter(unknown))}); they keep their rank"
+
+
+def _unknown_documents(rankings: Sequence[Sequence[str]], corpus: Corpus) -> list[str]:
+    """The retrieved documents that are not in the corpus, each as often as it was retrieved."""
+    return [doc for docs in rankings for doc in docs if doc not in corpus] if corpus else []
 
 
 def _repeat_note(replies: Sequence[RecordedReply], repeat: int) -> Iterator[str]:

@@ -18,7 +18,7 @@ from rankproof._data.identity import identity, kind_name
 from rankproof._data.validation import checked_integer
 from rankproof._experiment.answers import MeasuredAnswers, document_resolver, evaluate_answering_systems
 from rankproof._experiment.cache import DiskBlockCache, MemoryBlockCache, StageCache
-from rankproof._experiment.checks import check_documents, check_fields_exist, check_systems_have_prices
+from rankproof._experiment.checks import check_documents, check_fields_exist, check_run_files, check_systems_have_prices
 from rankproof._experiment.collapse import collapse_corpus
 from rankproof._experiment.config_write import experiment_toml
 from rankproof._experiment.experiment import Experiment, baselines_of, system_kind
@@ -62,17 +62,18 @@ def build_system_runs(
     for name, stage in systems.items():
         own, every = stage_runs[name].output, tuple(stage_runs[name].all_runs())
         cost = total_cost(each.output.cost for each in every)
-        times = _sum_by_name([each.output.times for each in every])
+        timed = all(each.output.times for each in every)
+        times = _sum_by_name([each.output.times for each in every]) if timed else {}
         system_runs.append(
             SystemRun(
                 name=name,
                 kind=system_kind(stage),
                 stage=identity(stage),
                 run=runs[name],
-                times={**times, "total": np.sum(list(times.values()), axis=0)},
-                index_seconds=cost.seconds,
-                index_bytes=cost.bytes,
-                throughput=own.throughput,
+                times={**times, "total": np.sum(list(times.values()), axis=0)} if timed else {},
+                index_seconds=cost.seconds if timed else None,
+                index_bytes=cost.bytes if timed else None,
+                throughput=own.throughput if timed else None,
                 baseline=baseline[name],
                 facts={**own.facts, **facts},
                 notes=(*own.notes, *dict.fromkeys(_input_notes(stage_runs[name], shown))),
@@ -142,6 +143,7 @@ def run_experiment(experiment: Experiment, options: RunOptions | None = None) ->
     check_systems_have_prices(experiment.systems, options.budget)
     selection = select_queries(experiment, dataset, loaded.own)
     queries = selection.queries(dataset)
+    check_run_files(experiment.systems, dataset.corpus, queries)
     collapse = None if experiment.collapse is None else collapse_corpus(dataset, experiment.collapse, experiment.pool)
     with _open_runner(dataset, queries, options) as runner:
         runner.ask_engines(experiment.systems)

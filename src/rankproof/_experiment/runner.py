@@ -18,7 +18,7 @@ from rankproof._data.identity import identity_key
 from rankproof._data.ordering import Ranking
 from rankproof._experiment.cache import DiskBlockCache, MemoryBlockCache, StageCache
 from rankproof._experiment.checks import check_rankings
-from rankproof._experiment.engines import EngineOutput, ask_in_turns, engine_output
+from rankproof._experiment.engines import EngineOutput, ask_in_turns, engine_output, unknown_document_notes
 from rankproof._experiment.stage_output import BlockOutput, StageOutput, inherited_answers, query_block, read_query_blocks
 from rankproof._extras import extra
 from rankproof._io.journal import Block
@@ -40,9 +40,12 @@ from rankproof.stages._base import (
     Stage,
 )
 from rankproof.stages._engines.base import EngineClient, EngineStage
+from rankproof.stages._run_file import RunFile
 
 _QUERIES_PER_BLOCK = 16
 WARM_UP_QUERIES = 3
+EXTERNAL = (EngineStage, RunFile)
+"""Stages whose rankings were made elsewhere: they may have documents that the corpus does not have."""
 
 
 @contextmanager
@@ -173,8 +176,8 @@ def _with_same_queries(stage: Stage) -> Iterator[Stage]:
 
 
 def known_documents(stage_run: StageRun, corpus: Corpus) -> Sequence[Ranking]:
-    """The rankings as input of another stage: without documents of an engine that are not in the corpus."""
-    if not corpus or not isinstance(stage_run.stage, EngineStage):
+    """The rankings as input of another stage: without documents of an engine or run file that are not in the corpus."""
+    if not corpus or not isinstance(stage_run.stage, EXTERNAL):
         return stage_run.output.rankings
     kept = []
     for docs, scores in stage_run.output.rankings:
@@ -217,8 +220,8 @@ class StageRunner:
             runner = self.inputs(stage)
             inputs = tuple(runner.stage_run(part, label) for part in stage.inputs())
             key = self._key(stage, inputs)
-            # The replies of an engine are recorded one by one, so its output is not cached as well.
-            cacheable = not isinstance(stage, EngineStage) and not any(each.is_provisional for each in inputs)
+            # The replies of an engine are recorded one by one, and a run file is one, so their output is not cached as well.
+            cacheable = not isinstance(stage, EXTERNAL) and not any(each.is_provisional for each in inputs)
             cached = self.cache.find(key) if self.cache and cacheable else None
             run = StageRun(stage, cached or self._compute(stage, key if cacheable else None, inputs, label), inputs)
             if not cached and cacheable:
@@ -271,6 +274,8 @@ class StageRunner:
             if isinstance(stage, EngineStage):
                 engine = engine_output(stage.client(self.context), self.queries, self.context, label)
                 return self._engine_output(searcher, output, engine)
+            if isinstance(stage, RunFile):
+                return self._run_file_output(searcher, output)
             answers, answer_notes = inherited_answers(output.answers, [each.output for each in inputs])
             return StageOutput(
                 output.rankings,
@@ -299,6 +304,12 @@ class StageRunner:
             texts=engine.texts,
         )
 
+    def _run_file_output(self, searcher: Searcher, output: BlockOutput) -> StageOutput:
+        """The output without times: how long it takes to look a ranking up is not the latency of the system."""
+        unknown = unknown_document_notes([docs for docs, _ in output.rankings], self.context.corpus)
+        notes = (*searcher.notes(), *unknown)
+        return StageOutput(output.rankings, {}, searcher.cost(), None, searcher.facts(), notes, utc_now(), counts=output.counts)
+
     def _store(self, key: str, run: StageRun) -> None:
         """Caches the output unless a call failed, which may succeed in another run."""
         if self.cache and not run.is_provisional:
@@ -311,7 +322,7 @@ class StageRunner:
         """Runs every query on its own, in blocks that are journaled under the key; None journals nothing."""
 
         def check(rankings: Sequence[Ranking], queries: Sequence[Query]) -> None:
-            check_rankings(rankings, queries, stage, None if isinstance(stage, EngineStage) else self.context.corpus, label)
+            check_rankings(rankings, queries, stage, None if isinstance(stage, EXTERNAL) else self.context.corpus, label)
 
         found = [known_documents(each, self.context.corpus) for each in inputs]
         with closing(QueryLoop(searcher, self.queries, found, self.context.session, check)) as loop:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from rankproof.stages._rerank import Rerank as Rerank
     from rankproof.stages._rewrite import Rewrite as Rewrite
     from rankproof.stages._rm3 import RM3 as RM3
+    from rankproof.stages._run_file import RunFile as RunFile
     from rankproof.stages._scorers import BiEncoderScorer as BiEncoderScorer
     from rankproof.stages._scorers import CrossEncoderScorer as CrossEncoderScorer
     from rankproof.stages._scorers import KeywordScorer as KeywordScorer

@@ -19,6 +19,7 @@ STAGES: Registry[Stage] = Registry(
         Component("sqlite-fts5", "rankproof.stages._sqlite_fts5:SQLiteFTS5", "BM25 of SQLite's full-text index FTS5"),
         Component("lancedb-fts", "rankproof.stages._lancedb_fts:LanceDBFTS", "BM25 of LanceDB's full-text index", "lancedb"),
         Component("dense", "rankproof.stages._dense:Dense", "ranks by the similarity of vectors"),
+        Component("run", "rankproof.stages._run_file:RunFile", "takes the rankings of a run file"),
         Component("fuse", "rankproof.stages._fuse:Fuse", "fuses the rankings of several systems"),
         Component("rerank", "rankproof.stages._rerank:Rerank", "sorts the top documents of a system by a scorer"),
         Component(

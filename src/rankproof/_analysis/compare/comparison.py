@@ -18,6 +18,7 @@ from rankproof._analysis.compare.decision_data import (
     system_costs,
     systems_with_rankings,
     systems_without_documents,
+    unknown_cost_notes,
     with_pairs_to_judge,
 )
 from rankproof._analysis.compare.pairs import (
@@ -166,6 +167,7 @@ def compare_inputs(
     notes = (
         *left_out_notes(empty, given, shown_baseline),
         *answering_notes(answering),
+        *unknown_cost_notes(costs_of, kept.systems),
         *joined.notes,
         *_power_notes(found, joined, options),
     )

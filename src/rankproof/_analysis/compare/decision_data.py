@@ -57,6 +57,15 @@ def left_out_notes(empty: Sequence[str], given: str | None, baseline: str | None
         yield f"the baseline is {for_message(baseline)}, as {for_message(str(given))} retrieved nothing"
 
 
+def unknown_cost_notes(costs: Costs, systems: Sequence[str]) -> Iterator[str]:
+    """A note on systems without a cost beside others with one."""
+    unknown = [name for name in systems if costs.of(name) is None]
+    if unknown and len(unknown) < len(systems):
+        what = {"ms": "latency", "money": "price", "given": "cost"}[costs.unit or "given"]
+        names = ", ".join(map(for_message, unknown))
+        yield f"the {what} of {names} is unknown; cost does not decide where one of them is good enough (--cost NAME=N gives it)"
+
+
 def answering_notes(answering: Sequence[str]) -> Iterator[str]:
     """A note on systems with the ranking of another system."""
     if answering:

@@ -363,12 +363,13 @@ def _answer_notes(results: ExperimentResult) -> list[str]:
 
 def _cached_times_notes(results: ExperimentResult) -> list[str]:
     """Notes on times that were measured by an earlier run."""
-    cached = [system_run for system_run in results.system_runs if system_run.from_cache]
+    timed = [system_run for system_run in results.system_runs if system_run.times]
+    cached = [system_run for system_run in timed if system_run.from_cache]
     if not cached:
         return []
     first, last = min(system_run.computed for system_run in cached), max(system_run.computed for system_run in cached)
     when = first if first == last else f"{first} to {last}"
-    names = "all systems" if len(cached) == len(results.system_runs) else ", ".join(system_run.name for system_run in cached)
+    names = "all systems" if len(cached) == len(timed) else ", ".join(system_run.name for system_run in cached)
     return [f"times of {names} were measured by an earlier run ({when}) and cached; --no-cache measures them again"]
 
 

@@ -1,0 +1,131 @@
+"""A run file as a stage: the rankings of a system that ran elsewhere."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from itertools import pairwise
+from typing import Annotated, Any, ClassVar, Literal
+
+import numpy as np
+
+from rankproof._data.dataset import Query
+from rankproof._data.identity import NOT_IN_IDENTITY
+from rankproof._data.ordering import Order, Ranking, ReadOptions, ranked_run
+from rankproof._data.row_errors import OnDuplicate
+from rankproof._data.text import first_ids, pluralise
+from rankproof._formats.detect import open_file
+from rankproof._registry import Option
+from rankproof.errors import InputError
+from rankproof.stages._base import BuildContext, Cost, QueryTimer, Stage
+from rankproof.stages._fields import Depth, check
+
+_MAX_READ = 8
+
+
+@dataclass(frozen=True)
+class RunFile:
+    """The rankings of a run file, such as those of a search system in production; they have no times.
+
+    The file may have any format that `rankproof eval` reads. Its content is the identity, not its place. Documents that the
+    corpus does not have keep their rank.
+    """
+
+    path: Annotated[str, Option("the run file, in any format of runs; relative to this file", role="path")] = field(
+        metadata=NOT_IN_IDENTITY
+    )
+    depth: Depth = 10_000
+    order: Annotated[Order, Option("what orders a ranking: score or rank")] = "score"
+    lower_is_better: Annotated[bool, Option("true for distances")] = False
+    on_duplicate: Annotated[
+        OnDuplicate, Option("a document that a ranking has twice: error, keep-best, keep-first or keep-last")
+    ] = "error"
+    kind: ClassVar[Literal["run"]] = "run"
+    needs_documents: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        if isinstance(self.path, os.PathLike):
+            object.__setattr__(self, "path", os.fspath(self.path))
+        check(self)
+
+    def inputs(self) -> tuple[Stage, ...]:
+        """None: the rankings are those of the file."""
+        return ()
+
+    def revision(self) -> str:
+        """The sha256 of the file."""
+        return _sha256(self.path, *_stamp(self.path))
+
+    def rankings(self) -> Mapping[str, Ranking]:
+        """The rankings of the file by query, best first, whole."""
+        how = ReadOptions(self.order, self.lower_is_better, on_duplicate=self.on_duplicate)
+        return _rankings(self.path, how, *_stamp(self.path))
+
+    def build(self, context: BuildContext) -> RunFileSearcher:
+        """Reads the file."""
+        return RunFileSearcher(self)
+
+
+class RunFileSearcher:
+    """Looks the rankings of a run file up; a query that the file does not have gets an empty ranking."""
+
+    def __init__(self, stage: RunFile) -> None:
+        self._stage, self._rankings = stage, stage.rankings()
+        self._asked: dict[str, None] = {}
+
+    def search(self, query: Query, inputs: Sequence[Ranking], timer: QueryTimer) -> Ranking:
+        """The ranking of the query with at most `depth` documents."""
+        self._asked[query.id] = None
+        docs, scores = self._rankings.get(query.id, ([], np.zeros(0)))
+        return docs[: self._stage.depth], scores[: self._stage.depth]
+
+    def cost(self) -> Cost:
+        """No cost that is known."""
+        return Cost()
+
+    def facts(self) -> Mapping[str, Any]:
+        """The file and its sha256."""
+        return {"file": self._stage.path, "sha256": self._stage.revision(), "queries_in_file": len(self._rankings)}
+
+    def notes(self) -> Sequence[str]:
+        """Queries that only the experiment or only the file has, and rankings that were cut."""
+        return tuple(self._notes())
+
+    def _notes(self) -> Iterator[str]:
+        name, depth = os.path.basename(self._stage.path), self._stage.depth
+        if missing := [query for query in self._asked if query not in self._rankings]:
+            share = f"{len(missing)} of {pluralise(len(self._asked), 'query', 'queries')}"
+            yield f"{share} not in {name} ({first_ids(missing)}): the rankings are empty and score 0"
+        if others := [query for query in self._rankings if query not in self._asked]:
+            count = pluralise(len(others), "query", "queries")
+            yield f"{count} of {name} not among the queries of the experiment ({first_ids(others)}): left out"
+        if cut := sum(len(self._rankings[query][0]) > depth for query in self._asked if query in self._rankings):
+            yield f"{pluralise(cut, 'ranking')} of {name} cut to {depth} documents (depth)"
+
+    def close(self) -> None:
+        """Does nothing: no resource is open."""
+
+
+def _stamp(path: str) -> tuple[int, int]:
+    """Modification time and size, by which a changed file is read again."""
+    try:
+        found = os.stat(path)
+    except OSError as error:
+        raise InputError(error.strerror or "cannot be read", fix="specify a run file", source=path) from None
+    return found.st_mtime_ns, found.st_size
+
+
+@lru_cache(maxsize=_MAX_READ)
+def _sha256(path: str, modified: int, size: int) -> str:
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+@lru_cache(maxsize=_MAX_READ)
+def _rankings(path: str, how: ReadOptions, modified: int, size: int) -> Mapping[str, Ranking]:
+    run = ranked_run(open_file(path).run(read_options=how), how)
+    spans = zip(run.queries, pairwise(run.offsets.tolist()), strict=True)
+    return {query: (list(run.docs[start:end]), run.scores[start:end]) for query, (start, end) in spans}
