@@ -119,7 +119,9 @@ def test_a_query_with_nul_is_a_failure_that_no_retry_repeats(dsn: str) -> None:
 def test_an_error_of_one_query_fails_that_query_only(dsn: str) -> None:
     strict = SQL(dsn=dsn, sql="SELECT id FROM page WHERE ts @@ to_tsquery('english', %(query)s)")
     with closing(strict.connect(CONTEXT)) as engine:
-        with pytest.raises(EngineError, match="syntax error in tsquery") as caught:
+        with pytest.raises(
+            EngineError, match=r"refuses the query \(syntax error in tsquery.*; use websearch_to_tsquery"
+        ) as caught:
             engine.ask(Query("q", "cat sat"), 10)
         assert not caught.value.retryable
         assert engine.ask(Query("q", "cat"), 10).docs == ("cat", "cats")
@@ -230,6 +232,7 @@ def test_a_model_without_a_vector_in_the_sql_is_refused() -> None:
     ("sql", "message"),
     [
         ("SELECT id\nFROM page\nWHERE boddy = %(query)s", r'refuses sql in line 3 \(column "boddy" does not exist'),
+        ("SELECT boddy FROM page WHERE body = %(query)s", r"does not exist. Perhaps you meant .*\); correct sql"),
         ("SELECT id FROM pagge WHERE body = %(query)s", 'relation "pagge" does not exist'),
         ("SELECT id FROM page WHERE body = '%(query)s'", "remove the quotes around the parameter"),
         ("SELECT id FROM page WHERE body = %(query)s LIMIT '%(size)s'", "invalid input syntax for type bigint"),
@@ -414,6 +417,13 @@ def test_a_run_from_a_file_writes_the_password_nowhere(dsn: str, tmp_path: Path,
     assert again == read_experiment(tmp_path / "experiment.toml").systems["lenient"]
     assert isinstance(again, SQL)
     assert again.settings == {"work_mem": "8MB", "app.tenant": "7"}
+
+
+def test_an_error_of_the_sql_names_the_system(dsn: str, tmp_path: Path) -> None:
+    save_dataset(tmp_path)
+    systems = {"bm25": rp.stages.BM25(), "pages": SQL(dsn=dsn, sql="SELECT id FROM pagge WHERE body = %(query)s")}
+    with pytest.raises(UsageError, match=r'^system pages: PostgreSQL refuses sql in line 1 \(relation "pagge" does not exist\)'):
+        rp.run(systems, dataset=tmp_path)
 
 
 def save_dataset(folder: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -37,7 +38,8 @@ def ask_in_turns(clients: Sequence[tuple[str, EngineClient]], queries: Sequence[
         turn, at = request
         first = (turn + at) % len(clients)
         for name, client in (*clients[first:], *clients[:first]):
-            reply = client.ask(queries[at], turn)
+            with named_errors(name):
+                reply = client.ask(queries[at], turn)
             if context.engines.strict and isinstance(reply, EngineError):
                 raise strict_error(name, queries[at], reply)
 
@@ -45,6 +47,15 @@ def ask_in_turns(clients: Sequence[tuple[str, EngineClient]], queries: Sequence[
     concurrency = max((client.stage.concurrency for _, client in clients), default=1)
     for done, _ in enumerate(map_in_order(context.session, ask, requests, concurrency), 1):
         context.progress(label, done, len(requests))
+
+
+@contextmanager
+def named_errors(name: str) -> Iterator[None]:
+    """Adds the system to an error about its settings that its engine found."""
+    try:
+        yield
+    except UsageError as error:
+        raise UsageError(f"system {for_message(name)}: {error.what}", fix=error.fix) from None
 
 
 def strict_error(name: str, query: Query, failure: EngineError) -> ExternalError:

@@ -78,6 +78,8 @@ _LOCK_SHARE: Final = 0.9
 GRACE: Final = 2.0
 """How many seconds after the timeout the connection is cut, because the server did not end the statement."""
 _RETRYABLE: Final = ("08", "40", "53", "55P03", "57P")
+_OF_SERVER: Final = (*_RETRYABLE, "28", "3D", "58", "XX")
+"""Codes of a connection or server that fails, whatever the query is."""
 _REFUSED: Final = {
     "25006": "write a SELECT that changes nothing: the transaction is read-only",
     "42501": "ask the owner of the database for this permission",
@@ -197,17 +199,22 @@ class ReadOnlyConnection:
         # The error of a function, such as that of to_tsquery, may have the same code, but it has no place in the statement.
         in_statement = position or error.diag.source_function == "exec_parse_message"
         if code in _REFUSED or (in_statement and code.startswith(("22", "42"))):
-            line = f" in line {self._text.count(chr(10), 0, position) + 1}" if position else ""
-            return UsageError(f"PostgreSQL refuses sql{line} ({reason})", fix=_REFUSED.get(code, "correct sql"))
+            return self._refusal(reason, error.diag.message_hint, code, position)
         if self._is_cut:
             return EngineError(f"the server did not reply within {self._timeout + GRACE:g} s", retryable=True)
         if code == "57014":
             return EngineError(f"the query took more than {self._timeout:g} s ({reason}); raise timeout")
         if code == "55P03":
             return EngineError(f"another session held a lock for {self._timeout * _LOCK_SHARE:g} s ({reason})", retryable=True)
-        if isinstance(error, self._psycopg.DataError):
-            return EngineError(f"PostgreSQL refuses the query ({reason})")
-        return EngineError(f"PostgreSQL failed ({reason}); {advice_for(code)}", retryable=code.startswith(_RETRYABLE))
+        if not isinstance(error, self._psycopg.DataError) and code.startswith(_OF_SERVER):
+            return EngineError(f"PostgreSQL failed ({reason}); {advice_for(code)}", retryable=code.startswith(_RETRYABLE))
+        fix = "; use websearch_to_tsquery, which takes any text" if "tsquery" in reason else ""
+        return EngineError(f"PostgreSQL refuses the query ({reason}){fix}")
+
+    def _refusal(self, reason: str, hint: str | None, code: str, position: int) -> UsageError:
+        line = f" in line {self._text.count(chr(10), 0, position) + 1}" if position else ""
+        whole = f"{reason}. {mask_secrets(hint, self._secrets).rstrip('.')}" if hint else reason
+        return UsageError(f"PostgreSQL refuses sql{line} ({whole})", fix=_REFUSED.get(code, "correct sql"))
 
 
 def _unpadded_loader() -> type[psycopg.types.string.TextLoader]:
