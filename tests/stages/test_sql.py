@@ -19,6 +19,7 @@ from rankproof import read_experiment
 from rankproof._data.dataset import Query
 from rankproof._data.identity import identity_key
 from rankproof.errors import UsageError
+from rankproof.stages._base import Stage
 from rankproof.stages._engines import postgres
 from rankproof.stages._engines.base import EngineError, EngineReply
 from rankproof.stages._engines.sql import SQL
@@ -421,7 +422,10 @@ def test_a_run_from_a_file_writes_the_password_nowhere(dsn: str, tmp_path: Path,
 
 def test_an_error_of_the_sql_names_the_system(dsn: str, tmp_path: Path) -> None:
     save_dataset(tmp_path)
-    systems = {"bm25": rp.stages.BM25(), "pages": SQL(dsn=dsn, sql="SELECT id FROM pagge WHERE body = %(query)s")}
+    systems: dict[str, Stage] = {
+        "bm25": rp.stages.BM25(),
+        "pages": SQL(dsn=dsn, sql="SELECT id FROM pagge WHERE body = %(query)s"),
+    }
     with pytest.raises(UsageError, match=r'^system pages: PostgreSQL refuses sql in line 1 \(relation "pagge" does not exist\)'):
         rp.run(systems, dataset=tmp_path)
 
