@@ -84,6 +84,7 @@ _STYLES = {
     "loss": _Style(BLACK, 0.0, VERMILLION, hatch="////"),
     "stage stage-embed": _Style(BLACK, 0.5, SKY, hatch="---"),
     "stage stage-search": _Style(BLACK, 0.5, BLUE),
+    "stage stage-network": _Style(BLACK, 0.5, GREY, hatch="|||"),
     "stage stage-rerank": _Style(BLACK, 0.5, ORANGE, hatch="///"),
     "stage stage-generate": _Style(BLACK, 0.5, VERMILLION, hatch="..."),
     "heat": _Style("none", 0.0),
