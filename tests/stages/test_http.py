@@ -149,6 +149,20 @@ def test_a_preset_that_was_never_run_against_a_server_says_so(name: str, server:
     assert said == () if name in ("chroma", "groonga", "arcadedb") else "not tested against a server" in said[0]
 
 
+@pytest.mark.parametrize(
+    ("server_url", "headers", "is_noted"),
+    [
+        ("http://search.example", {"Authorization": "ApiKey ${SEARCH_KEY}"}, True),
+        ("https://search.example", {"Authorization": "ApiKey ${SEARCH_KEY}"}, False),
+        ("http://127.0.0.1:9200", {"Authorization": "ApiKey ${SEARCH_KEY}"}, False),
+        ("http://search.example", {}, False),
+    ],
+)
+def test_keys_that_anyone_on_the_network_can_read_are_noted(server_url: str, headers: dict[str, str], is_noted: bool) -> None:
+    stage = Http(preset="groonga", values={"server": server_url, "table": "Docs"}, headers=headers)
+    assert bool(stage.about()) == is_noted
+
+
 @pytest.mark.parametrize("name", [name for name, preset in presets().items() if "max_size" in preset.settings])
 def test_a_depth_above_the_limit_of_the_engine_is_refused(name: str, server: ChatServer) -> None:
     most = presets()[name].settings["max_size"]
@@ -293,6 +307,18 @@ def test_recorded_replies_belong_to_the_address_and_not_to_the_key(server: ChatS
     assert stage.revision() == first
     monkeypatch.setenv("SEARCH_URL", "http://two.example")
     assert stage.revision() != first
+
+
+def test_recorded_replies_belong_to_a_name_that_comes_from_the_environment(
+    server: ChatServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stage = of_preset("elasticsearch", server)
+    stage = replace(stage, values={**stage.values, "index": "${SEARCH_INDEX}"})
+    found = []
+    for name in ("products-1", "products-2", "products-1"):
+        monkeypatch.setenv("SEARCH_INDEX", name)
+        found.append(stage.revision())
+    assert found[0] == found[2] != found[1]
 
 
 @pytest.mark.parametrize("status", [200, 400, 401, 403, 404, 422, 429, 500, 503])

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import base64
 import json
-import os
-import re
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -14,9 +12,8 @@ from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
 from rankproof._data.dataset import Query
-from rankproof._data.identity import NOT_IN_IDENTITY, identity_key
+from rankproof._data.identity import NOT_IN_IDENTITY
 from rankproof._data.text import clip_text
-from rankproof._data.validation import checked_choice
 from rankproof._io.http import (
     CallLimiter,
     CallsStoppedError,
@@ -28,18 +25,15 @@ from rankproof._io.http import (
     retry_after_seconds,
 )
 from rankproof._registry import Option
-from rankproof.errors import UsageError, escape_invisible, for_message
+from rankproof.errors import UsageError, escape_invisible
 from rankproof.models._base import EncoderModel
 from rankproof.stages._base import BuildContext
 from rankproof.stages._engines.base import EncodedQuery, EngineError, EngineReply, EngineStage, QueryEncoder
 from rankproof.stages._engines.reply import (
     ReplyError,
     ReplyHits,
-    ReplyPaths,
     check_expected,
     parse_body,
-    parse_column,
-    parse_path,
     read_hits,
     reason_of,
     server_milliseconds,
@@ -47,21 +41,14 @@ from rankproof.stages._engines.reply import (
 )
 from rankproof.stages._engines.request import (
     ESCAPES,
-    PER_QUERY,
-    Filler,
-    Preset,
+    TABLES,
+    Exchange,
     checked_table,
-    placeholders,
-    preset_named,
     read_environment,
-    variables,
 )
 from rankproof.stages._fields import QueryPrompt
 
 Table = Mapping[str, Any]
-_TABLES = ("values", "headers", "expect")
-"""Settings whose keys are added to those of the preset; any other setting replaces the preset's."""
-_PLAIN = ("url", "method", "login_env", "body", "ids", "scores", "texts", "total", "server_time", "server_time_unit", "escape")
 
 
 @dataclass(frozen=True)
@@ -101,7 +88,7 @@ class Http(EngineStage):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name in (*_TABLES, "body"):
+        for name in (*TABLES, "body"):
             if (table := getattr(self, name)) is not None:
                 object.__setattr__(self, name, checked_table(name, table))
         object.__setattr__(self, "_exchange", Exchange.of(self))
@@ -117,126 +104,18 @@ class Http(EngineStage):
         return self.exchange.digest()
 
     def about(self) -> tuple[str, ...]:
-        """Says that a preset was never run against a server."""
+        """Notes on a preset that was never run against a server, and on keys that are sent without encryption."""
+        notes = []
         preset = self.exchange.preset
-        if preset is None or preset.tested:
-            return ()
-        return (f"the preset {preset.name} is not tested against a server; check the first rankings by hand",)
+        if preset and not preset.tested:
+            notes.append(f"the preset {preset.name} is not tested against a server; check the first rankings by hand")
+        if self.exchange.sends_keys_in_clear():
+            notes.append("keys are sent without encryption: the address is http, not https")
+        return tuple(notes)
 
     def connect(self, context: BuildContext) -> HttpEngine:
         """Reads the environment and loads the encoder; nothing is sent."""
         return HttpEngine(self, QueryEncoder(self.model, self.query_prompt, context.threads) if self.model else None)
-
-
-@dataclass(frozen=True, slots=True)
-class Exchange:
-    """The request and the reply of a stage, with the parts of its preset."""
-
-    preset: Preset | None
-    settings: Mapping[str, Any]
-    paths: ReplyPaths
-    time_header: str
-
-    @classmethod
-    def of(cls, stage: Http) -> Exchange:
-        """The exchange; settings that do not fit together are an error."""
-        preset = preset_named(stage.preset) if stage.preset else None
-        of_preset = preset.settings if preset else {}
-        settings = {name: getattr(stage, name) or of_preset.get(name) for name in (*_PLAIN, "max_size")}
-        settings |= {name: {**of_preset.get(name, {}), **getattr(stage, name)} for name in _TABLES}
-        settings["method"] = settings["method"] or ("POST" if settings["body"] else "GET")
-        _check_request(settings)
-        _check_placeholders(settings, stage, preset)
-        _check_query(settings, stage)
-        header = (settings["server_time"] or "").partition("header:")[2].lower()
-        return cls(preset, settings, _reply_paths(settings, has_time=not header), header)
-
-    def digest(self) -> str:
-        """Changes with the request and with the addresses in the environment, not with keys."""
-        used = {name: os.environ.get(name, "") for name in variables([self.settings["url"], self.settings["values"]])}
-        return identity_key(self.settings, {name: value for name, value in used.items() if _is_address(value)})[:16]
-
-
-_TEMPLATES = ("url", "headers", "body")
-_PATHS = ("ids", "scores", "texts", "total", "server_time", "expect")
-_HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
-_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_CREDENTIAL = re.compile(r"(?i)authorization|cookie|key|token|secret|password")
-_CREDENTIAL_IN_URL = re.compile(r"(?i)[?&][\w-]*(?:key|token|secret|password)=(?!\$\{)|//[^/?#]*@")
-_URL_START = re.compile(r"(?i)https?://[^/]|\{|\$\{")
-
-
-def _is_address(value: str) -> bool:
-    return value.startswith(("http://", "https://"))
-
-
-def _check_request(settings: Mapping[str, Any]) -> None:
-    """Checks address and headers; a message never shows what may be a key."""
-    url = settings["url"]
-    if not url:
-        raise UsageError("url is missing", fix='set url = "https://HOST/search?q={query}", or choose a preset')
-    if not _URL_START.match(url) or _CREDENTIAL_IN_URL.search(url):
-        what = "url is not an http or https address without keys and passwords"
-        raise UsageError(what, fix="write https://HOST/PATH, keys as ${NAME}, and a login as login_env")
-    if settings["method"] == "GET" and settings["body"]:
-        raise UsageError("method is GET, and there is a body", fix='set method = "POST", or put the query into url')
-    for name, value in settings["headers"].items():
-        if not _HEADER.fullmatch(name) or not isinstance(value, str) or not value.isprintable() or not value.isascii():
-            raise UsageError(f"headers has {for_message(name)}, which is not a header", fix='write headers = {NAME = "text"}')
-        if _CREDENTIAL.search(name) and not variables(value) and not placeholders(value):
-            fix = "write the key as ${NAME}, and set the environment variable NAME to it"
-            raise UsageError(f"headers has the value of {name} in plain text", fix=fix)
-    if settings["login_env"] and not _VARIABLE.fullmatch(settings["login_env"]):
-        fix = 'give the name of the variable, such as "SEARCH_LOGIN", never the password itself'
-        raise UsageError("login_env is not the name of an environment variable", fix=fix)
-
-
-def _check_placeholders(settings: Mapping[str, Any], stage: Http, preset: Preset | None) -> None:
-    """Checks that each name in braces has a value, and that each given value is used."""
-    used = placeholders([settings[name] for name in (*_TEMPLATES, *_PATHS)])
-    if unused := [name for name in stage.values if name not in used or name in PER_QUERY]:
-        known = ", ".join(sorted(used.difference(PER_QUERY))) or "none"
-        raise UsageError(f"values has {for_message(unused[0])}, which the request does not use", fix=f"choose from: {known}")
-    for name in sorted(used.difference(PER_QUERY, settings["values"])):
-        example = json.dumps(preset.required.get(name, "…") if preset else "…", ensure_ascii=False)
-        given = f"add {name} = {example} to values" if stage.values else f"set values = {{{name} = {example}}}"
-        fix = f"{given}; braces that stand for themselves need a space: {{ {name} }}"
-        raise UsageError(f"values has no {name}, which the request needs", fix=fix)
-
-
-def _check_query(settings: Mapping[str, Any], stage: Http) -> None:
-    """Checks that the request holds the query, and what it needs for that."""
-    used = placeholders([settings[name] for name in _TEMPLATES])
-    if used.isdisjoint({"query", "vector"}):
-        raise UsageError("url and body hold no {query}", fix='put it where the engine takes the query: url = "…?q={query}"')
-    if "vector" in used and stage.model is None:
-        raise UsageError("model is missing, and the request has {vector}", fix='add the encoder of the index: model = "minilm"')
-    if "vector" not in used and (stage.model is not None or stage.query_prompt):
-        name = "query_prompt" if stage.model is None else "model"
-        raise UsageError(
-            f"{name} has no effect: the request has no {{vector}}", fix="leave it out, or put {vector} into the body"
-        )
-    if settings["escape"]:
-        checked_choice("escape", settings["escape"], ESCAPES)
-    if settings["max_size"] and stage.depth > settings["max_size"]:
-        what = f"depth is {stage.depth}, and the engine returns at most {settings['max_size']} documents"
-        fix = f"set depth = {settings['max_size']}, or max_size if the engine's own limit was raised"
-        raise UsageError(what, fix=fix)
-
-
-def _reply_paths(settings: Mapping[str, Any], *, has_time: bool) -> ReplyPaths:
-    if not settings["ids"]:
-        raise UsageError("ids is missing", fix='set the path to the ids of a reply, such as ids = "hits[].id"')
-    filler = Filler(settings["values"], {})
-    path = {name: filler.text(settings[name]) for name in _PATHS if name != "expect" and settings[name]}
-    return ReplyPaths(
-        ids=parse_column("ids", path["ids"]),
-        scores=parse_column("scores", path["scores"]) if "scores" in path else None,
-        texts=parse_column("texts", path["texts"]) if "texts" in path else None,
-        total=parse_path("total", path["total"]) if "total" in path else None,
-        server_time=parse_path("server_time", path["server_time"]) if "server_time" in path and has_time else None,
-        expect={parse_path("expect", filler.text(key)): value for key, value in settings["expect"].items()},
-    )
 
 
 _STATUSES_READ = frozenset({HTTPStatus.BAD_REQUEST, *range(HTTPStatus.NOT_FOUND, 600)})
@@ -257,15 +136,12 @@ class HttpEngine:
     def __init__(self, stage: Http, encoder: QueryEncoder | None) -> None:
         self._stage, self._encoder = stage, encoder
         self._settings, self._exchange = stage.exchange.settings, stage.exchange
-        of_request, of_values = (variables([self._settings[name] for name in names]) for names in (_TEMPLATES, ("values",)))
-        self._environment = read_environment(sorted(of_request | of_values))
-        self._values = {name: Filler({}, self._environment).json(value) for name, value in self._settings["values"].items()}
+        self._environment = self._exchange.environment()
         login = self._login()
-        secret = of_request | {name for name in of_values if _CREDENTIAL.search(name)}
-        keys = [value for name, value in self._environment.items() if name in secret and not _is_address(value)]
-        self._secret = Secret(*keys, *login, min_length=_MIN_MASKED)
-        self._documents = Secret(*keys, *login, min_length=_MIN_MASKED_IN_DOCUMENTS)
-        self._address = _server(self._filler("", 0, []).url(self._settings["url"]))
+        keys = [*self._exchange.keys(self._environment), *login]
+        self._secret = Secret(*keys, min_length=_MIN_MASKED)
+        self._documents = Secret(*keys, min_length=_MIN_MASKED_IN_DOCUMENTS)
+        self._address = _server(self._exchange.filler(self._environment).url(self._settings["url"]))
         self._connection = Connection(
             self._address, self._headers(login), self._secret, stage.timeout, read=_STATUSES_READ, max_bytes=_MAX_BYTES
         )
@@ -296,11 +172,9 @@ class HttpEngine:
         """Stops all calls; connections close after their last request."""
         self._calls.stop(self._connection.close)
 
-    def _filler(self, query: str, size: int, vector: list[float]) -> Filler:
-        return Filler({**self._values, "query": query, "size": size, "vector": vector}, self._environment)
-
     def _request(self, query: str, size: int, vector: list[float]) -> tuple[str, bytes | None]:
-        filler, body = self._filler(query, size, vector), self._settings["body"]
+        filler = self._exchange.filler(self._environment, query=query, size=size, vector=vector)
+        body = self._settings["body"]
         return filler.url(self._settings["url"]), json.dumps(filler.json(body)).encode() if body else None
 
     def _login(self) -> list[str]:
@@ -313,7 +187,7 @@ class HttpEngine:
         return [base64.b64encode(login.encode()).decode(), login, login.partition(":")[2]]
 
     def _headers(self, login: list[str]) -> dict[str, str]:
-        filler = self._filler("", 0, [])
+        filler = self._exchange.filler(self._environment)
         headers = {name: filler.text(value) for name, value in self._settings["headers"].items()}
         return {**headers, **({"Authorization": f"Basic {login[0]}"} if login else {})}
 

@@ -1,4 +1,4 @@
-"""The parts of an HTTP request: tables of settings, presets, placeholders, environment variables, escaping of queries."""
+"""The request of an HTTP engine: presets, placeholders, environment variables, escaping of queries, checks of settings."""
 
 from __future__ import annotations
 
@@ -10,10 +10,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
+from rankproof._data.identity import identity_key
+from rankproof._data.validation import checked_choice
+from rankproof._io.http import is_unencrypted
 from rankproof.errors import UsageError, closest_name, for_message, type_phrase
+from rankproof.stages._engines.reply import ReplyPaths, parse_column, parse_path
 
 
 def checked_table(name: str, value: Any) -> dict[str, Any]:
@@ -34,6 +38,10 @@ def _checked_json(name: str, key: Any, value: Any) -> Any:
         fix = "use text, numbers, booleans, lists and tables"
         raise UsageError(f"{name} has {type_phrase(value)} at {for_message(key)}", fix=fix)
     return value
+
+
+if TYPE_CHECKING:
+    from rankproof.stages._engines.http import Http
 
 
 Escape = Callable[[str], str]
@@ -202,3 +210,144 @@ def read_environment(names: Sequence[str]) -> dict[str, str]:
             what = f"the environment variable {name} contains characters that a request cannot have"
             raise UsageError(what, fix="set it to the key only, in ASCII and without line breaks")
     return {name: os.environ[name] for name in names}
+
+
+TABLES = ("values", "headers", "expect")
+"""Settings whose keys are added to those of the preset; any other setting replaces the preset's."""
+_PLAIN = ("url", "method", "login_env", "body", "ids", "scores", "texts", "total", "server_time", "server_time_unit", "escape")
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """The request and the reply of a stage, with the parts of its preset."""
+
+    preset: Preset | None
+    settings: Mapping[str, Any]
+    paths: ReplyPaths
+    time_header: str
+
+    @classmethod
+    def of(cls, stage: Http) -> Exchange:
+        """The exchange; settings that do not fit together are an error."""
+        preset = preset_named(stage.preset) if stage.preset else None
+        of_preset = preset.settings if preset else {}
+        settings = {name: getattr(stage, name) or of_preset.get(name) for name in (*_PLAIN, "max_size")}
+        settings |= {name: {**of_preset.get(name, {}), **getattr(stage, name)} for name in TABLES}
+        settings["method"] = settings["method"] or ("POST" if settings["body"] else "GET")
+        _check_request(settings)
+        _check_placeholders(settings, stage, preset)
+        _check_query(settings, stage)
+        header = (settings["server_time"] or "").partition("header:")[2].lower()
+        return cls(preset, settings, _reply_paths(settings, has_time=not header), header)
+
+    def environment(self) -> dict[str, str]:
+        """The values of all variables; one that is not set is an error."""
+        return read_environment(sorted(self._variables()))
+
+    def keys(self, environment: Mapping[str, str]) -> list[str]:
+        """The values that may be keys: those in url, headers and body, and those in `values` whose name says so."""
+        used = variables([self.settings[name] for name in _TEMPLATES])
+        named = (name for name in environment if name in used or _CREDENTIAL.search(name))
+        return [environment[name] for name in named if not _is_address(environment[name])]
+
+    def filler(self, environment: Mapping[str, str], **of_query: Any) -> Filler:
+        """Fills the templates with `values`, the environment and what belongs to one query."""
+        values = {name: Filler({}, environment).json(value) for name, value in self.settings["values"].items()}
+        return Filler({**values, "query": "", "size": 0, "vector": [], **of_query}, environment)
+
+    def sends_keys_in_clear(self) -> bool:
+        """Whether the request has a key or a login, and anyone on the network can read it."""
+        environment = {name: os.environ.get(name, "") for name in self._variables()}
+        has_key = bool(self.settings["login_env"] or variables(self.settings["headers"]))
+        return has_key and is_unencrypted(self.filler(environment).url(self.settings["url"]))
+
+    def digest(self) -> str:
+        """Changes with the request and with the addresses and names in the environment, not with keys."""
+        environment = {name: os.environ.get(name, "") for name in sorted(self._variables())}
+        keys = self.keys(environment)
+        return identity_key(self.settings, {name: value for name, value in environment.items() if value not in keys})[:16]
+
+    def _variables(self) -> set[str]:
+        return variables([self.settings[name] for name in (*_TEMPLATES, "values")])
+
+
+_TEMPLATES = ("url", "headers", "body")
+_PATHS = ("ids", "scores", "texts", "total", "server_time", "expect")
+_HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_CREDENTIAL = re.compile(r"(?i)authorization|cookie|key|token|secret|password")
+_CREDENTIAL_IN_URL = re.compile(r"(?i)[?&][\w-]*(?:key|token|secret|password)=(?!\$\{)|//[^/?#]*@")
+_URL_START = re.compile(r"(?i)https?://[^/]|\{|\$\{")
+
+
+def _is_address(value: str) -> bool:
+    return value.startswith(("http://", "https://"))
+
+
+def _check_request(settings: Mapping[str, Any]) -> None:
+    """Checks address and headers; a message never shows what may be a key."""
+    url = settings["url"]
+    if not url:
+        raise UsageError("url is missing", fix='set url = "https://HOST/search?q={query}", or choose a preset')
+    if not _URL_START.match(url) or _CREDENTIAL_IN_URL.search(url):
+        what = "url is not an http or https address without keys and passwords"
+        raise UsageError(what, fix="write https://HOST/PATH, keys as ${NAME}, and a login as login_env")
+    if settings["method"] == "GET" and settings["body"]:
+        raise UsageError("method is GET, and there is a body", fix='set method = "POST", or put the query into url')
+    for name, value in settings["headers"].items():
+        if not _HEADER.fullmatch(name) or not isinstance(value, str) or not value.isprintable() or not value.isascii():
+            raise UsageError(f"headers has {for_message(name)}, which is not a header", fix='write headers = {NAME = "text"}')
+        if _CREDENTIAL.search(name) and not variables(value) and not placeholders(value):
+            fix = "write the key as ${NAME}, and set the environment variable NAME to it"
+            raise UsageError(f"headers has the value of {name} in plain text", fix=fix)
+    if settings["login_env"] and not _VARIABLE.fullmatch(settings["login_env"]):
+        fix = 'give the name of the variable, such as "SEARCH_LOGIN", never the password itself'
+        raise UsageError("login_env is not the name of an environment variable", fix=fix)
+
+
+def _check_placeholders(settings: Mapping[str, Any], stage: Http, preset: Preset | None) -> None:
+    """Checks that each name in braces has a value, and that each given value is used."""
+    used = placeholders([settings[name] for name in (*_TEMPLATES, *_PATHS)])
+    if unused := [name for name in stage.values if name not in used or name in PER_QUERY]:
+        known = ", ".join(sorted(used.difference(PER_QUERY))) or "none"
+        raise UsageError(f"values has {for_message(unused[0])}, which the request does not use", fix=f"choose from: {known}")
+    for name in sorted(used.difference(PER_QUERY, settings["values"])):
+        example = json.dumps(preset.required.get(name, "…") if preset else "…", ensure_ascii=False)
+        given = f"add {name} = {example} to values" if stage.values else f"set values = {{{name} = {example}}}"
+        fix = f"{given}; braces that stand for themselves need a space: {{ {name} }}"
+        raise UsageError(f"values has no {name}, which the request needs", fix=fix)
+
+
+def _check_query(settings: Mapping[str, Any], stage: Http) -> None:
+    """Checks that the request holds the query, and what it needs for that."""
+    used = placeholders([settings[name] for name in _TEMPLATES])
+    if used.isdisjoint({"query", "vector"}):
+        raise UsageError("url and body hold no {query}", fix='put it where the engine takes the query: url = "…?q={query}"')
+    if "vector" in used and stage.model is None:
+        raise UsageError("model is missing, and the request has {vector}", fix='add the encoder of the index: model = "minilm"')
+    if "vector" not in used and (stage.model is not None or stage.query_prompt):
+        name = "query_prompt" if stage.model is None else "model"
+        raise UsageError(
+            f"{name} has no effect: the request has no {{vector}}", fix="leave it out, or put {vector} into the body"
+        )
+    if settings["escape"]:
+        checked_choice("escape", settings["escape"], ESCAPES)
+    if settings["max_size"] and stage.depth > settings["max_size"]:
+        what = f"depth is {stage.depth}, and the engine returns at most {settings['max_size']} documents"
+        fix = f"set depth = {settings['max_size']}, or max_size if the engine's own limit was raised"
+        raise UsageError(what, fix=fix)
+
+
+def _reply_paths(settings: Mapping[str, Any], *, has_time: bool) -> ReplyPaths:
+    if not settings["ids"]:
+        raise UsageError("ids is missing", fix='set the path to the ids of a reply, such as ids = "hits[].id"')
+    filler = Filler(settings["values"], {})
+    path = {name: filler.text(settings[name]) for name in _PATHS if name != "expect" and settings[name]}
+    return ReplyPaths(
+        ids=parse_column("ids", path["ids"]),
+        scores=parse_column("scores", path["scores"]) if "scores" in path else None,
+        texts=parse_column("texts", path["texts"]) if "texts" in path else None,
+        total=parse_path("total", path["total"]) if "total" in path else None,
+        server_time=parse_path("server_time", path["server_time"]) if "server_time" in path and has_time else None,
+        expect={parse_path("expect", filler.text(key)): value for key, value in settings["expect"].items()},
+    )
