@@ -125,7 +125,11 @@ def test_new_judgements_are_measured_without_computing_anything_again(raw: Path,
         "machines": {"llm:m:1": 1},
         "agreement": {"pairs": 2, "same_grade": 0.5, "kappa": 1.0},
     }
-    assert "2 queries have no judgement and no part in the measures" in after.notes
+    assert after.notes[:2] == (
+        "2 queries have no judgement and no part in the measures",
+        "2 pairs have grades of people and of machines, and the person's grade counts: 50% of them are equal, and Cohen's kappa"
+        " of relevant or not is 1.000",
+    )
 
 
 def test_judgements_of_python_are_measured_too(raw: Path) -> None:

@@ -12,10 +12,12 @@ import pytest
 
 import rankproof as rp
 from rankproof._cli.main import main
-from rankproof._data.dataset import Dataset, Queries
+from rankproof._data.dataset import Dataset, Queries, Query
 from rankproof._data.qrels import Qrels
 from rankproof._formats.read import read_qrels, write_folder
 from rankproof._results.folder import load_results
+from rankproof.errors import UsageError
+from rankproof.stages import BM25
 from support.chat_server import ChatServer, Request, Sent, completion
 from support.scripted_chat import ScriptedChat
 
@@ -145,3 +147,18 @@ def test_results_in_python_are_judged_and_measured(raw: Path) -> None:
 def test_two_results_folders_are_refused(raw: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["judge", "out", "--results", "out", "--by", "keywords"]) == 2
     assert "two results folders; leave out --results" in capsys.readouterr().err
+
+
+def test_empty_rankings_are_refused() -> None:
+    nothing = Dataset("none", sample().corpus, Queries([Query("q", "zzzzz")]), Qrels({}))
+    results = rp.run({"bm25": BM25()}, dataset=nothing)
+    with pytest.raises(UsageError, match="no system of experiment retrieved a document, so there is nothing to judge"):
+        rp.judge(results, model="keywords")
+
+
+def test_the_report_of_results_without_judgements_has_no_decision() -> None:
+    results = rp.run({"bm25": BM25()}, dataset=few_queries())
+    page = rp.report(results)
+    assert (page.decision, "Rankings without judgements" in page.html) == ((), True)
+    with pytest.raises(UsageError, match="`rankproof judge RESULTS --model NAME`, or `rankproof serve RESULTS --judge`"):
+        rp.compare(results)

@@ -47,8 +47,8 @@ def report(
 
     stored = _results(data, runs, measures, dataset, options)
     results = with_decision_settings(stored, primary=primary, margin=margin, baseline=baseline, costs=costs)
-    decision = compare_inputs(input_from_results(results)).decision
-    page = Report(render_report(results), None, decision.sentences)
+    decision = compare_inputs(input_from_results(results)).decision.sentences if results.is_judged else ()
+    page = Report(render_report(results), None, decision)
     return page if path is None else page.save(os.fspath(path))
 
 

@@ -258,7 +258,7 @@ def _qrels_paths(toml_file: TomlFile, given: str | list[str]) -> list[str]:
                 ("qrels",), "these judgements were made in Python and have no path", "specify a file of judgements"
             )
         path = absolute_path(name, toml_file.folder)
-        if not name or "\0" in name or not os.path.isfile(path):
+        if not name or "\0" in name or not os.path.exists(path):
             raise toml_file.error(
                 ("qrels",), f"file of judgements not found: {for_message(name)}", "specify a file, relative to this file"
             )

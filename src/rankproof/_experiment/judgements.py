@@ -17,7 +17,7 @@ from rankproof._formats.read import read_qrels
 from rankproof._formats.trec import numbered_lines
 from rankproof._importers.registry import read_dataset
 from rankproof._io.open import open_source
-from rankproof._results.judgements import join_judgements
+from rankproof._results.judgements import agreement_sentence, join_judgements
 from rankproof.errors import InputError
 
 
@@ -65,8 +65,10 @@ def add_judgements(
             )
     joined = join_judgements((own.qrels, *read), on_conflict)
     names = {pair: name for one in sources if isinstance(one, str) for pair, name in _assessors(one)}
-    notes = tuple(_notes(own, joined.qrels))
-    return JudgedDataset(own, replace(own, qrels=joined.qrels), joined.facts(names, rel), notes)
+    facts = joined.facts(names, rel)
+    agreement = agreement_sentence(facts)
+    notes = (*_notes(own, joined.qrels), *([agreement] if agreement else []))
+    return JudgedDataset(own, replace(own, qrels=joined.qrels), facts, notes)
 
 
 def _assessors(path: str) -> Iterator[tuple[tuple[str, str], str]]:

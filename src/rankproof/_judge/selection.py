@@ -71,8 +71,12 @@ def _nested(human: Mapping[QueryDocPair, int]) -> dict[str, dict[str, int]]:
 
 
 def results_pools(results: ExperimentResult, depth: int) -> dict[str, list[QueryDocPair]]:
-    """The top documents of every query of each system."""
-    return {system_run.name: pool_pairs(system_run.run, depth) for system_run in results.system_runs}
+    """The top documents of every query of each system; rankings that are all empty are refused."""
+    found = {system_run.name: pool_pairs(system_run.run, depth) for system_run in results.system_runs}
+    if not any(found.values()):
+        what = f"no system of {for_message(results.name)} retrieved a document, so there is nothing to judge"
+        raise UsageError(what, fix="check the systems and the queries")
+    return found
 
 
 _NO_DATASET = "the dataset of the results cannot be read or has changed: only the first 300 characters of documents are judged"

@@ -16,6 +16,7 @@ from rankproof._data.dataset import Dataset
 from rankproof._data.ordering import ReadOptions
 from rankproof._data.qrels import HUMAN_JUDGE, Judgement, Qrels
 from rankproof._data.row_errors import OnConflict
+from rankproof._data.text import format_value, pluralise
 from rankproof._evaluation.evaluate import evaluate_runs
 from rankproof._evaluation.options import EvaluateOptions
 from rankproof._importers.registry import read_dataset
@@ -65,6 +66,17 @@ class JoinedJudgements:
         kappa = float(kappas(table, (0, 1), weighted=False))
         same = sum(one == other for one, other in both) / len(both)
         return {"pairs": len(both), "same_grade": same, "kappa": None if np.isnan(kappa) else kappa}
+
+
+def agreement_sentence(facts: Mapping[str, Any]) -> str:
+    """How far people and machines agree, from the facts of joined judgements; empty where no pair has grades of both."""
+    agreement = facts.get("agreement")
+    if not isinstance(agreement, Mapping):
+        return ""
+    kappa, pairs = agreement.get("kappa"), pluralise(int(agreement["pairs"]), "pair has grades", "pairs have grades")
+    relevance = "" if kappa is None else f", and Cohen's kappa of relevant or not is {format_value(float(kappa))}"
+    same = f"{float(agreement['same_grade']):.0%} of them are equal"
+    return f"{pairs} of people and of machines, and the person's grade counts: {same}{relevance}"
 
 
 def join_judgements(parts: Sequence[Qrels], on_conflict: OnConflict = "error") -> JoinedJudgements:

@@ -8,12 +8,12 @@ from typing import Any
 
 from rankproof._data.qrels import HUMAN_JUDGE
 from rankproof._data.table import Column, Table
-from rankproof._data.text import format_value, pluralise
+from rankproof._data.text import pluralise
 from rankproof._evaluation.notes import JUDGED_ONLY_TEXT
 from rankproof._evaluation.result import Result
 from rankproof._report.context import ReportContext
-from rankproof._report.elements import FoldedText, HtmlTable, Section, html_table
-from rankproof._results.judgements import JUDGEMENTS_KEY
+from rankproof._report.elements import FoldedText, HtmlTable, Section, as_sentence, html_table
+from rankproof._results.judgements import JUDGEMENTS_KEY, agreement_sentence
 
 _LIBRARIES = "libraries"
 
@@ -88,22 +88,14 @@ def judges_section(context: ReportContext) -> Section | None:
         *((label, "machine", count) for label, count in facts.get("machines", {}).items()),
     ]
     columns = (Column("by"), Column("kind"), Column("judgements", "count"))
+    agreement = agreement_sentence(facts)
     return Section(
         key="judges",
         title="Judgements",
         question="Who made the judgements, and how far do people and machines agree?",
-        sentences=tuple(_agreement_sentences(facts.get("agreement"))),
+        sentences=(as_sentence(agreement),) if agreement else (),
         tables=(html_table(Table("judges", "Judgements that count", columns, tuple(rows))),),
     )
-
-
-def _agreement_sentences(agreement: Any) -> Iterator[str]:
-    if isinstance(agreement, Mapping):
-        kappa = agreement.get("kappa")
-        relevance = "" if kappa is None else f"; Cohen's kappa of relevant or not is {format_value(float(kappa))}"
-        pairs = pluralise(int(agreement["pairs"]), "pair")
-        yield f"People and machines judged {pairs} both; {float(agreement['same_grade']):.0%} have the same grade{relevance}."
-        yield "There the grade of the person counts."
 
 
 _ALL_SYSTEMS = "all systems"
