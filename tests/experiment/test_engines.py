@@ -185,6 +185,13 @@ def test_more_unknown_documents_than_known_ones_are_refused_with_examples_of_bot
         run_systems({"shop": ScriptedEngine(always("x1", "d0", "x2"))})
 
 
+def test_an_engine_that_knows_no_document_of_the_corpus_is_refused_after_20_queries() -> None:
+    engine = ScriptedEngine(always("x1", "x2"))
+    with pytest.raises(UsageError, match="shop: 40 of 40 retrieved documents are not in the corpus: it retrieves x1, x2, the"):
+        run_systems({"shop": engine}, queries=30)
+    assert len(asked(engine)) == 20
+
+
 def test_without_documents_no_id_is_unknown_and_texts_of_replies_are_the_snippets() -> None:
     def script(query: Query, size: int) -> EngineReply:
         return EngineReply(("d0", "d9"), texts={"d0": "first  text", "d9": "ninth"})

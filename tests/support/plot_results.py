@@ -82,6 +82,12 @@ def _run(name: str, skill: float, grades: dict[str, dict[str, int]], docs: list[
 
 
 def _times(mean: float, at: int, count: int, draws: np.random.Generator) -> dict[str, FloatArray]:
-    shares = {"search": 1.0, "network": 0.5 * (at > 3), "embed": float(at > 0), "rerank": 2.0 * (at > 1), "generate": 5.0 * (at > 2)}
+    shares = {
+        "search": 1.0,
+        "network": 0.5 * (at > 3),
+        "embed": float(at > 0),
+        "rerank": 2.0 * (at > 1),
+        "generate": 5.0 * (at > 2),
+    }
     times = {part: draws.gamma(4.0, mean / 4, count) * share for part, share in shares.items()}
     return {part: times[part] if part in times else sum(times.values(), np.zeros(count)) for part in TIME_COLUMNS}

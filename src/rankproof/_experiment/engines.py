@@ -18,6 +18,8 @@ from rankproof.errors import ExternalError, UsageError, for_message
 from rankproof.stages._base import BuildContext
 from rankproof.stages._engines.base import EngineClient, EngineError, EngineReply
 
+_EARLY_CHECK = 20
+"""Queries after which an engine that has retrieved no known document is refused."""
 _SHOWN_NOTES = 5
 _SHOWN_IDS = 3
 
@@ -47,6 +49,9 @@ def ask_in_turns(clients: Sequence[tuple[str, EngineClient]], queries: Sequence[
     concurrency = max((client.stage.concurrency for _, client in clients), default=1)
     for done, _ in enumerate(map_in_order(context.session, ask, requests, concurrency), 1):
         context.progress(label, done, len(requests))
+        if done == _EARLY_CHECK:
+            for name, client in clients:
+                _check_any_known(name, client, queries, context.corpus)
 
 
 @contextmanager
@@ -117,14 +122,29 @@ def check_known_documents(rankings: Sequence[Sequence[str]], corpus: Corpus, lab
     unknown, total = _unknown_documents(rankings, corpus), sum(map(len, rankings))
     if len(unknown) * 2 <= total:
         return
-    what = f"{for_message(label)}: {len(unknown)} of {total} retrieved documents are not in the corpus"
-    what = f"{what}: it retrieves {_examples(iter(unknown))}"
-    fix = "let it return the ids of the corpus"
-    raise UsageError(f"{what}, the corpus has {_examples(iter(corpus))}", fix=fix)
+    raise _mismatch(label, f"{len(unknown)} of {total}", iter(unknown), corpus)
+
+
+def _check_any_known(name: str, client: EngineClient, queries: Sequence[Query], corpus: Corpus) -> None:
+    """Refuses an engine that has retrieved documents but none of the corpus."""
+    found = (reply for query in queries if isinstance(reply := client.find(query), EngineReply))
+    docs = [doc for reply in found for doc in reply.docs]
+    if docs and corpus and not any(doc in corpus for doc in docs):
+        raise _mismatch(name, f"{len(docs)} of {len(docs)}", iter(docs), corpus)
+
+
+def _mismatch(name: str, share: str, docs: Iterator[str], corpus: Corpus) -> UsageError:
+    what = f"{for_message(name)}: {share} retrieved documents are not in the corpus: it retrieves {_examples(docs)}"
+    return UsageError(f"{what}, the corpus has {_examples(iter(corpus))}", fix="let it return the ids of the corpus")
 
 
 def _examples(ids: Iterator[str]) -> str:
-    shown = list(dict.fromkeys(doc for doc, _ in zip(ids, range(_SHOWN_IDS), strict=False)))
+    """The first few different ids."""
+    shown: dict[str, None] = {}
+    for doc in ids:
+        shown[doc] = None
+        if len(shown) == _SHOWN_IDS:
+            break
     return ", ".join(map(for_message, shown))
 
 

@@ -52,6 +52,16 @@ def _failed_call_note(system_run: SystemRun) -> str:
     return f"{system_run.name} has failed calls: {', '.join(parts)}; see its notes and those of its inputs."
 
 
+def engine_time_notes(results: ExperimentResult) -> list[str]:
+    """A sentence for each search engine that reports its own time: its median, and that of the round trip."""
+    facts = {run.name: (run.facts["round_trip_ms"], run.facts["server_ms"]) for run in results.system_runs if run.replies}
+    return [
+        f"{name}: the server reports {shown_time(server['p50'])} ms of a round trip of {shown_time(trip['p50'])} ms (p50)."
+        for name, (trip, server) in facts.items()
+        if trip and server
+    ]
+
+
 def unjudged_tables(results: ExperimentResult) -> list[Table]:
     """What is known of rankings without judgements: their times and lengths, and their overlap."""
     overlap = overlap_table(results)

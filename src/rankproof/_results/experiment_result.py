@@ -72,6 +72,11 @@ class SystemRun(Viewed):
         found = self.facts.get("recall_of_exact")
         return float(found) if isinstance(found, int | float) else None
 
+    def own_score(self, query: str, doc: str) -> float | None:
+        """The score that a search engine gave a document; None where it gave none, and for any other system."""
+        reply = (self.replies or {}).get(query)
+        return None if reply is None or reply.scores is None or doc not in reply.docs else reply.scores[reply.docs.index(doc)]
+
     def total(self, name: str) -> int:
         """One count of the calls of language models, over all queries; 0 where none was made."""
         return int(np.sum(self.counts[name])) if name in self.counts else 0

@@ -15,6 +15,7 @@ from rankproof._data.run import RecordedReply
 from rankproof._data.table import CellValue, Column, Table
 from rankproof._data.text import clip_text, pluralise, shown_time
 from rankproof._evaluation.result import MeasureResult
+from rankproof._results.experiment_result import SystemRun
 from rankproof.errors import UsageError, for_message
 from rankproof.measures._base import BinaryMeasure, Measure, discounts
 from rankproof.measures._relevant import SumParts, sum_by_query
@@ -206,15 +207,18 @@ class _Query:
     @property
     def reply(self) -> RecordedReply | None:
         """What a search engine replied; None for any other system."""
-        run = next((run for run in self.inputs.system_runs if run.name == self.system), None)
-        return None if run is None or run.replies is None else run.replies.get(self.id)
+        return None if self.run is None or self.run.replies is None else self.run.replies.get(self.id)
+
+    @property
+    def run(self) -> SystemRun | None:
+        """The run of the system; None where only its ranking is known."""
+        return next((run for run in self.inputs.system_runs if run.name == self.system), None)
 
     def score(self, rank: int) -> float | None:
         """The score at a rank: of a search engine its own, None where it gives none."""
-        reply, doc = self.reply, self.ranked_list.docs[rank - 1]
-        if reply is None or doc not in reply.docs:
-            return float(self.ranked_list.scores[rank - 1])
-        return None if reply.scores is None else reply.scores[reply.docs.index(doc)]
+        if self.run is not None and self.reply is not None:
+            return self.run.own_score(self.id, self.ranked_list.docs[rank - 1])
+        return float(self.ranked_list.scores[rank - 1])
 
 
 def explain_query(inputs: AnalysisInput, system: str, measure: str, query: str, *, rows: int = ROWS) -> list[Table]:

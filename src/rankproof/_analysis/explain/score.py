@@ -26,6 +26,7 @@ _TERMS = (
 )
 _OF_A_MODEL = "A score of {kind} comes from a model or a library as one number and has no parts."
 _OF_A_RUN = "A run has the score of a document and not its parts."
+_OF_AN_ENGINE = "A search engine ranks by the order of its reply; its score has no parts."
 _OF_A_CHUNK = "The score is that of the best chunk of the document; its parts are not stored."
 
 
@@ -44,8 +45,10 @@ def explain_score(inputs: AnalysisInput, system: str, query: str, doc: str, term
             fix="choose a document of its ranking",
         )
     place = ranked_list.docs.index(doc)
-    score = float(ranked_list.scores[place])
-    title = f"Score of {for_message(doc)} for query {for_message(query)} in {for_message(system)}: {score:.6g}, rank {place + 1}"
+    own = system_run.own_score(query, doc)
+    score = None if own is None and system_run.replies is not None else float(ranked_list.scores[place]) if own is None else own
+    shown = "no score" if score is None else f"{score:.6g}"
+    title = f"Score of {for_message(doc)} for query {for_message(query)} in {for_message(system)}: {shown}, rank {place + 1}"
     facts = {"n": 1, "system": system, "query": query, "document": doc, "score": score, "rank": place + 1}
     if COLLAPSE_KEY in system_run.facts:
         return _rank_by_system(inputs, system_run, query, doc, title, facts)
@@ -156,6 +159,8 @@ def _rank_by_system(
 
 def _why_no_parts(system_run: SystemRun) -> str:
     kind = system_run.stage.get("kind", "this stage")
+    if system_run.replies is not None:
+        return _OF_AN_ENGINE
     if kind == "Chunked" or COLLAPSE_KEY in system_run.facts:
         return _OF_A_CHUNK
     return _OF_A_RUN if system_run.kind == "run" else _OF_A_MODEL.format(kind=kind)

@@ -30,7 +30,7 @@ KINDS = {
     "stages": "results of stages",
     "journals": "unfinished stages, document vectors",
     "databases": "left behind by killed runs",
-    "responses": "responses of language models",
+    "responses": "responses of language models and search engines",
 }
 PAID_KIND = "responses"
 

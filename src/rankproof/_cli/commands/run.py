@@ -42,7 +42,7 @@ examples:
 A dataset is a folder with corpus.jsonl, queries.jsonl and qrels, irds:NAME, or what rankproof import
 reads, such as a table. Without qrels the rankings are saved and compared; `judge` or `serve --judge`
 grades them. Finished work is cached: after an interruption the same command continues.
-Needs the extra retrieval: pip install 'rankproof[retrieval]'"""
+Systems that rankproof builds need the extra retrieval: pip install 'rankproof[retrieval]'"""
 FORMATS = ("table", "json", "csv", "markdown")
 
 
@@ -333,6 +333,7 @@ def show_results(
         *_cached_times_notes(results),
         *(() if comparison is None else comparison.notes),
         *results.notes,
+        *systems.engine_time_notes(results),
         *systems.approximate_search_notes(results),
         *_result_notes(results),
         *_answer_notes(results),
@@ -370,7 +371,8 @@ def _cached_times_notes(results: ExperimentResult) -> list[str]:
     first, last = min(system_run.computed for system_run in cached), max(system_run.computed for system_run in cached)
     when = first if first == last else f"{first} to {last}"
     names = "all systems" if len(cached) == len(timed) else ", ".join(system_run.name for system_run in cached)
-    return [f"times of {names} were measured by an earlier run ({when}) and cached; --no-cache measures them again"]
+    option = "--ask-again" if all(system_run.replies for system_run in cached) else "--no-cache"
+    return [f"times of {names} were measured by an earlier run ({when}) and cached; {option} measures them again"]
 
 
 def _result_notes(results: ExperimentResult) -> list[str]:

@@ -60,7 +60,11 @@ class Function(EngineStage):
 
     def revision(self) -> str:
         """The name and a digest of the code."""
-        return f"{_name(self.search)} {_code_digest(self.search, ignore_values=bool(self.version))}"
+        if "_revision" not in vars(self):
+            digest = _code_digest(self.search, ignore_values=bool(self.version))
+            object.__setattr__(self, "_revision", f"{_name(self.search)} {digest}")
+        found: str = vars(self)["_revision"]
+        return found
 
     def about(self) -> tuple[str, ...]:
         """A note if replies cannot be found again by another run."""
