@@ -199,7 +199,7 @@ class ReadOnlyConnection:
         # The error of a function, such as that of to_tsquery, may have the same code, but it has no place in the statement.
         in_statement = position or error.diag.source_function == "exec_parse_message"
         if code in _REFUSED or (in_statement and code.startswith(("22", "42"))):
-            return self._refusal(reason, error.diag.message_hint, code, position)
+            return self._statement_error(reason, error.diag.message_hint, code, position)
         if self._is_cut:
             return EngineError(f"the server did not reply within {self._timeout + GRACE:g} s", retryable=True)
         if code == "57014":
@@ -211,7 +211,7 @@ class ReadOnlyConnection:
         fix = "; use websearch_to_tsquery, which takes any text" if "tsquery" in reason else ""
         return EngineError(f"PostgreSQL refuses the query ({reason}){fix}")
 
-    def _refusal(self, reason: str, hint: str | None, code: str, position: int) -> UsageError:
+    def _statement_error(self, reason: str, hint: str | None, code: str, position: int) -> UsageError:
         line = f" in line {self._text.count(chr(10), 0, position) + 1}" if position else ""
         whole = f"{reason}. {mask_secrets(hint, self._secrets).rstrip('.')}" if hint else reason
         return UsageError(f"PostgreSQL refuses sql{line} ({whole})", fix=_REFUSED.get(code, "correct sql"))
