@@ -111,10 +111,15 @@ def test_no_text_of_a_query_fails(dsn: str, text: str, execute: Execute) -> None
     assert execute("SELECT count(*) FROM page") == [(4,)]
 
 
-def test_a_query_with_nul_is_a_failure_that_no_retry_repeats(dsn: str) -> None:
-    with pytest.raises(EngineError, match="NUL") as caught:
-        ask(SQL(dsn=dsn, sql=FULL_TEXT), "cat\0")
+@pytest.mark.parametrize(("text", "message"), [("cat\0", "NUL"), ("cat\ud800", "a character that UTF-8 cannot encode")])
+def test_a_query_that_cannot_be_sent_is_a_failure_that_no_retry_repeats(dsn: str, text: str, message: str) -> None:
+    with pytest.raises(EngineError, match=message) as caught:
+        ask(SQL(dsn=dsn, sql=FULL_TEXT), text)
     assert not caught.value.retryable
+
+
+def test_the_longest_timeout_is_accepted(dsn: str) -> None:
+    assert ask(SQL(dsn=dsn, sql=FULL_TEXT, timeout=1e300), "cat").docs == ("cats", "cat")
 
 
 def test_an_error_of_one_query_fails_that_query_only(dsn: str) -> None:
@@ -214,6 +219,7 @@ def test_settings_of_a_wrong_form_are_refused(settings: Any, message: str) -> No
         ("SELECT id FROM page WHERE body LIKE '%' || %(query)s", r"sql has %'; use .* write %% for a percent sign"),
         ("SELECT id FROM page WHERE body = %s", "sql has %s; use"),
         ("SELECT id FROM page WHERE body = %(text)s", r"sql has %\(text\)s; use"),
+        ("SELECT %(query)s\0; DROP TABLE page", "sql has a NUL character"),
         (NEAREST, "there is no model"),
     ],
 )
@@ -411,6 +417,7 @@ def test_a_run_from_a_file_writes_the_password_nowhere(dsn: str, tmp_path: Path,
     assert result.result.per_query("lenient")["RR@10"] == {"one": 1.0, "two": 1.0}
     assert result.result.per_query("strict")["RR@10"] == {"one": 1.0, "two": 0.0}
     assert any("syntax error in tsquery" in note and "two" in note for note in result.system_run("strict").notes)
+    assert rp.run(tmp_path / "experiment.toml").system_run("lenient").from_cache
     files = [path for path in tmp_path.rglob("*") if path.is_file()]
     assert len(files) > 10
     assert [path.name for path in files if b"canary" in path.read_bytes()] == []

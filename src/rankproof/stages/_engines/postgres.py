@@ -46,6 +46,8 @@ def parse_statement(sql: str) -> Statement:
     word = found["word"] if found else ""
     if word.lower() not in ("select", "with"):
         raise UsageError(f"sql begins with {for_message(word or sql.strip()) or 'nothing'}", fix="write a SELECT")
+    if "\0" in sql:
+        raise UsageError("sql has a NUL character", fix="remove it")
     names: list[str] = []
 
     def numbered(sign: re.Match[str]) -> str:
@@ -75,6 +77,8 @@ class Rows:
 
 _LOCK_SHARE: Final = 0.9
 """How much of the timeout a statement may wait for a lock, so that a lock and a slow statement differ in their errors."""
+MAX_TIMEOUT: Final = 2_000_000.0
+"""The seconds that `statement_timeout`, an integer of milliseconds, can hold."""
 GRACE: Final = 2.0
 """How many seconds after the timeout the connection is cut, because the server did not end the statement."""
 _RETRYABLE: Final = ("08", "40", "53", "55P03", "57P")
@@ -97,8 +101,8 @@ class ReadOnlyConnection:
         with extra("sql"):
             import psycopg
         self._psycopg, self._secrets = psycopg, connection_secrets(parts)
-        self._timeout, self._is_cut, self._is_checked, self._text = timeout, False, False, ""
-        milliseconds = max(int(timeout * 1000), 1)
+        self._timeout, self._is_cut, self._is_checked, self._text = min(timeout, MAX_TIMEOUT), False, False, ""
+        milliseconds = max(int(self._timeout * 1000), 1)
         self._settings = {
             **settings,
             "statement_timeout": str(milliseconds),
@@ -192,6 +196,8 @@ class ReadOnlyConnection:
             yield
         except self._psycopg.Error as error:
             raise self._failure(error) from None
+        except UnicodeEncodeError:
+            raise EngineError("the query has a character that UTF-8 cannot encode") from None
 
     def _failure(self, error: psycopg.Error) -> UsageError | EngineError:
         reason, position = self._reason(error), int(error.diag.statement_position or 0)
