@@ -7,7 +7,7 @@ from pathlib import Path
 
 from rankproof._registry import PUBLIC_NAMES
 
-PACKAGES = ("rankproof.measures", "rankproof.models", "rankproof.stages", "rankproof.stores", "rankproof.types")
+PACKAGES = tuple(f"rankproof.{name}" for name in ("measures", "models", "plugins", "stages", "stores", "types"))
 _START, _END = "if TYPE_CHECKING:\n", "else:\n"
 
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from rankproof import errors as errors
     from rankproof import measures as measures
     from rankproof import models as models
+    from rankproof import plugins as plugins
     from rankproof import stages as stages
     from rankproof import stores as stores
     from rankproof import types as types
@@ -101,6 +102,7 @@ _TARGETS = {
     "errors": "rankproof.errors",
     "measures": "rankproof.measures",
     "models": "rankproof.models",
+    "plugins": "rankproof.plugins",
     "stages": "rankproof.stages",
     "stores": "rankproof.stores",
     "types": "rankproof.types",
@@ -139,6 +141,7 @@ __all__ = [
     "models",
     "parse_measure",
     "plot",
+    "plugins",
     "read_dataset",
     "read_experiment",
     "read_qrels",

@@ -20,7 +20,7 @@ from rankproof._analysis.doctor.check import (
     doctor_input_from_analysis,
     example_input,
 )
-from rankproof._analysis.doctor.check import check as register
+from rankproof._analysis.doctor.check import doctor_check as register
 from rankproof._analysis.doctor.checks.encoders import PROMPTED_ENCODERS, PromptedEncoders, prompted_encoders_of
 from rankproof._analysis.doctor.checks.leakage import near_pairs
 from rankproof._analysis.doctor.doctor import checks_table, is_severe, run_checks

@@ -14,7 +14,7 @@ from tools.docs import part_tables
 
 from rankproof import Run, fuse, import_dataset, read_dataset, read_experiment
 from rankproof._analysis.doctor.check import _TABLE as CHECKS
-from rankproof._analysis.doctor.check import all_checks, check, clean_example, example_input
+from rankproof._analysis.doctor.check import all_checks, clean_example, doctor_check, example_input
 from rankproof._analysis.doctor.doctor import run_checks
 from rankproof._analysis.explain.score import explain_score
 from rankproof._analysis.inputs import input_from_results
@@ -37,7 +37,7 @@ from support.small_results import small_results
 MODULE = """
 import numpy as np
 from rankproof.stages import fusion_method, normalisation
-from rankproof._analysis.doctor.check import check, check_result
+from rankproof.plugins import check_result, doctor_check
 
 @fusion_method("zz-test", "adds 1 / rank²", uses=(), by_rank=True, times_found=True)
 def inverse_square_rank(scores, settings):
@@ -54,7 +54,7 @@ def negative_ranks(scores, settings):
 def halved(scores):
     return scores / 2
 
-@check(
+@doctor_check(
     "zz-shouting",
     "hint",
     "queries in capital letters",
@@ -265,7 +265,7 @@ def test_a_package_that_registers_another_name_is_reported(tmp_path: Path, monke
 
 def test_a_check_without_a_broken_example_cannot_be_registered() -> None:
     with pytest.raises(TypeError, match="broken"):
-        check("careless", "hint", "anything", advice="nothing", needs=("queries",))  # type: ignore[call-arg]
+        doctor_check("careless", "hint", "anything", advice="nothing", needs=("queries",))  # type: ignore[call-arg]
 
 
 @dataclass(frozen=True)
@@ -346,7 +346,7 @@ OUTPUTS = """
 from dataclasses import dataclass
 
 from rankproof._plots.inputs import missing
-from rankproof._render.exports import ExportFormat
+from rankproof.plugins import ExportFormat
 
 def empty(inputs, settings):
     \"\"\"Nothing.\"\"\"

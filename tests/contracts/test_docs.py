@@ -67,3 +67,12 @@ def test_the_example_of_the_readme_runs() -> None:
     exec(code, names)
     assert names["result"].means["bm25"]["RR@10"] == 0.75
     assert [note.code for note in names["result"].notes["dense"]] == ["missing-queries"]
+
+
+FOR_USERS = [page for page in PAGES if page.name not in ("design.md", "CONTRIBUTING.md") and page.parent.name != "api"]
+
+
+@pytest.mark.parametrize("page", FOR_USERS, ids=lambda page: str(page.relative_to(ROOT)))
+def test_a_page_for_users_names_no_private_module(page: Path) -> None:
+    shown = re.sub(r"<!--.*?-->", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+    assert re.findall(r"\brankproof(?:\.\w+)*\._\w+", shown) == [], "add the name to rankproof.plugins"

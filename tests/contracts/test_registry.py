@@ -339,7 +339,7 @@ from rankproof._registry import Option
 from rankproof.models._base import EncoderModel
 from rankproof.models._wordllama import WordLlama
 from rankproof.stages._base import Cost, Stage
-from rankproof.stages._fields import Depth, Fields, check
+from rankproof.plugins import Depth, Fields, check_settings
 from rankproof.stores._memory import Memory
 
 
@@ -365,7 +365,7 @@ class Reverse:
     depth: Depth = 100
 
     def __post_init__(self):
-        check(self)
+        check_settings(self)
 
     def inputs(self):
         return (self.stage,)
@@ -388,7 +388,7 @@ class Longest:
     fields: Fields = ("text",)
 
     def __post_init__(self):
-        check(self)
+        check_settings(self)
 
     def build(self, context):
         return LongestScorer(self, context.corpus)

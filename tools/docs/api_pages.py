@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import inspect
 from importlib import import_module
-from typing import Any
+from typing import Annotated, Any, get_origin
 
 import rankproof as rp
 from rankproof import measures
+from rankproof._data.identity import NOT_IN_IDENTITY
 
 from .measure_pages import all_measures, file_of
 
@@ -22,6 +23,7 @@ MODULES: dict[str, tuple[str, tuple[str, ...]]] = {
     "stages": ("Stages", ("stages",)),
     "models": ("Models and stores", ("models", "stores")),
     "types": ("Types", ("types",)),
+    "plugins": ("Plugins", ("plugins",)),
     "errors": ("Errors", ("errors",)),
 }
 """File to title and public modules, as in `rp.stages.BM25`."""
@@ -71,6 +73,10 @@ def _page(title: str, names: dict[str, Any], *, values: bool = False) -> str:
 
 
 def _sentence(value: Any) -> str:
-    """The first paragraph of a docstring, on one line."""
+    """The first paragraph of a docstring on one line, or what a value is."""
+    if get_origin(value) is Annotated:
+        return f"The type of a setting: {value.__metadata__[0].description}."
+    if value is NOT_IN_IDENTITY:
+        return "The metadata of a dataclass field that is not part of cache keys, such as a path or a secret."
     text = (inspect.getdoc(value) or "").partition("\n\n")[0]
     return " ".join(text.split()).replace("|", "\\|")

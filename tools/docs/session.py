@@ -23,7 +23,8 @@ from rankproof.models._wordllama import download_wordllama
 
 WIDTH = 96
 _PROGRESS = re.compile(
-    r"^([\w, -]+: (asking|building|searching|calling the model)|judging|filling the store|encoding \w+|(fetching|downloading) .*)\n",
+    r"^([\w, -]+: (asking|building|searching|calling the model)|judging|filling the store|(encoding|indexing) \w+"
+    r"|(fetching|downloading) .*)\n",
     re.MULTILINE,
 )
 _BESIDE = ("note: ", "results saved in ")

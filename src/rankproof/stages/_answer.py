@@ -27,8 +27,8 @@ from rankproof.stages._fields import (
     Fields,
     MaxTokens,
     PassageCharacters,
-    check,
     check_known_fields,
+    check_settings,
     passage_text,
 )
 
@@ -148,7 +148,7 @@ class GenerateAnswer(OneInput, CallsModel):
     kind: ClassVar[Literal["answer"]] = "answer"
 
     def __post_init__(self) -> None:
-        check(self)
+        check_settings(self)
         check_prompt("prompt", self.prompt, ("question", "passages"))
 
     def estimate(self, queries: Sequence[Query], context: BuildContext) -> Estimate:

@@ -28,7 +28,7 @@ from rankproof.stages._analyzer import (
 )
 from rankproof.stages._base import BuildContext, Cost, QueryTimer, Stage
 from rankproof.stages._bm25_index import InvertedIndex, best_rows, build_inverted_index, is_numba_installed, search_compiled
-from rankproof.stages._fields import DEFAULT_FIELDS, Depth, Fields, check, passage_text, passage_texts
+from rankproof.stages._fields import DEFAULT_FIELDS, Depth, Fields, check_settings, passage_text, passage_texts
 
 
 def idf(found: int, size: int) -> float:
@@ -73,7 +73,7 @@ class BM25:
     )
 
     def __post_init__(self) -> None:
-        check(self)
+        check_settings(self)
         check_analyzer(self.tokens, language=self.language, stop_words=self.stop_words)
         if self.tokens != WORD_ANALYZER:
             object.__setattr__(self, "stemming", False)

@@ -17,7 +17,7 @@ from rankproof._data.text import pluralise
 from rankproof._registry import Option
 from rankproof.stages._base import BuildContext, Cost, QueryTimer, Stage
 from rankproof.stages._chunking import Chunking, TokenizerName, Unit, chunk_corpus
-from rankproof.stages._fields import Depth, check
+from rankproof.stages._fields import Depth, check_settings
 
 CollapseRule = Literal["best"]
 BEST_CHUNK_RULE = "a document has the score of its best chunk"
@@ -62,7 +62,7 @@ class Chunked:
     kind: ClassVar[str] = "chunks"
 
     def __post_init__(self) -> None:
-        check(self)
+        check_settings(self)
         if self.overlap is None:
             object.__setattr__(self, "overlap", self.size // 5)
         Chunking(self.size, self._shared, self.unit, self.tokenizer)

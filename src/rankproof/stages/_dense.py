@@ -17,7 +17,7 @@ from rankproof._data.ordering import Ranking
 from rankproof._registry import Option
 from rankproof.models._base import Encoder
 from rankproof.stages._base import BuildContext, Cost, QueryTimer, Stage
-from rankproof.stages._fields import DEFAULT_FIELDS, Depth, EncoderOption, Fields, PassagePrompt, QueryPrompt, check
+from rankproof.stages._fields import DEFAULT_FIELDS, Depth, EncoderOption, Fields, PassagePrompt, QueryPrompt, check_settings
 from rankproof.stages._vectors import PassageVectors, add_prompt, passage_vectors, text_vectors, vector_facts, vector_notes
 from rankproof.stores._base import OpenStore, Store, ann_recall
 from rankproof.stores._memory import Memory
@@ -61,7 +61,7 @@ class Dense:
     depth: Depth = 100
 
     def __post_init__(self) -> None:
-        check(self)
+        check_settings(self)
 
     def inputs(self) -> tuple[Stage, ...]:
         """None: it searches the documents."""

@@ -19,7 +19,7 @@ from rankproof.stages._base import BuildContext, Cost, OneInput, QueryTimer, Sta
 from rankproof.stages._bm25 import idf
 from rankproof.stages._chunked import whole_documents_note
 from rankproof.stages._chunking import sentences
-from rankproof.stages._fields import Fields, check, check_known_fields, passage_text
+from rankproof.stages._fields import Fields, check_known_fields, check_settings, passage_text
 from rankproof.stages._vectors import text_vectors
 
 
@@ -41,7 +41,7 @@ class ExtractAnswer(OneInput):
     kind: ClassVar[Literal["answer"]] = "answer"
 
     def __post_init__(self) -> None:
-        check(self)
+        check_settings(self)
         check_language(self.language, stemming=True, stop_words=True)
 
     def build(self, context: BuildContext) -> ExtractSearcher:

@@ -57,7 +57,7 @@ MaxTokens = Annotated[int, Option("maximum length of a reply in tokens", least=1
 Attempts = Annotated[int, Option("maximum number of calls for one usable reply", least=1)]
 
 
-def check(value: Any) -> None:
+def check_settings(value: Any) -> None:
     """Checks every setting of a stage or scorer by its type and Option."""
     check_options(value, _CHECKS)
 

@@ -25,8 +25,8 @@ from rankproof.stages._fields import (
     Fields,
     MaxTokens,
     PassageCharacters,
-    check,
     check_known_fields,
+    check_settings,
     passage_text,
 )
 
@@ -53,7 +53,7 @@ class LLMScorer(CallsModel):
     logprobs: ClassVar[int] = 0
 
     def __post_init__(self) -> None:
-        check(self)
+        check_settings(self)
         check_prompt("prompt", self.prompt, ("query", "passages"))
 
     def request(self, query: Query, texts: Sequence[str], *, labels: Sequence[str] | None = None) -> ChatRequest:

@@ -31,7 +31,7 @@ from rankproof.stages._base import (
     Scorer,
     Stage,
 )
-from rankproof.stages._fields import check
+from rankproof.stages._fields import check_settings
 
 MIN_SCORE_STEP = 2.0**-30
 
@@ -67,7 +67,7 @@ class Rerank(OneInput):
     norm: Annotated[str, Option(f"normalisation of scores before blending: {', '.join(NORMALISATIONS.registered())}")] = "z-score"
 
     def __post_init__(self) -> None:
-        check(self)
+        check_settings(self)
         if isinstance(self.by, LimitsDepth) and self.top > self.by.most:
             what = f"top is {self.top}, but {type(self.by).__name__} compares at most {self.by.most} documents"
             raise UsageError(what, fix="lower top, or raise most: the number of calls grows with its square")

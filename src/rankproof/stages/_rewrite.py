@@ -19,7 +19,7 @@ from rankproof._registry import Option
 from rankproof.errors import escape_invisible
 from rankproof.models._chat.base import ChatReply, ChatRequest, Message
 from rankproof.stages._base import BuildContext, CallsModel, Cost, OneInput, QueryTimer, Stage
-from rankproof.stages._fields import Attempts, ChatOption, MaxTokens, check
+from rankproof.stages._fields import Attempts, ChatOption, MaxTokens, check_settings
 
 RewriteMode = Literal["rewrite", "expand"]
 REWRITE_SYSTEM = "You prepare queries for a search engine; you never answer them. " + UNTRUSTED_DATA_RULE
@@ -113,7 +113,7 @@ class Rewrite(OneInput, CallsModel):
     needs_documents: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        check(self)
+        check_settings(self)
         object.__setattr__(self, "prompt", self.prompt or REWRITE_PROMPTS[self.mode])
         check_prompt("prompt", self.prompt, ("query",))
 

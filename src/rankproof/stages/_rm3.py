@@ -19,7 +19,7 @@ from rankproof.stages._analyzer import WORD_ANALYZER
 from rankproof.stages._base import BuildContext, Cost, OneInput, QueryTimer
 from rankproof.stages._bm25 import BM25, BM25Searcher
 from rankproof.stages._bm25_index import best_rows
-from rankproof.stages._fields import check, check_stage, passage_text
+from rankproof.stages._fields import check_settings, check_stage, passage_text
 
 MIN_TERM_LENGTH, MAX_TERM_LENGTH = 2, 20
 TermWeights = dict[str, float]
@@ -97,7 +97,7 @@ class RM3(OneInput):
                 f"RM3 adds words to a query, but its stage has tokens {self.stage.tokens}",
                 fix=f'choose tokens = "{WORD_ANALYZER}"',
             )
-        check(self)
+        check_settings(self)
 
     def build(self, context: BuildContext) -> RM3Searcher:
         """Indexes the passages with the settings of the BM25 stage."""

@@ -22,8 +22,8 @@ from rankproof.stages._fields import (
     Fields,
     PassagePrompt,
     QueryPrompt,
-    check,
     check_known_fields,
+    check_settings,
     passage_text,
 )
 from rankproof.stages._vectors import (
@@ -48,7 +48,7 @@ class MaxSim:
     fields: Fields = DEFAULT_FIELDS
 
     def __post_init__(self) -> None:
-        check(self)
+        check_settings(self)
         if not getattr(self.model, "gives_tokens", True):
             raise _no_token_vectors_error(self.model)
 
@@ -112,7 +112,7 @@ class CrossEncoderScorer:
     fields: Fields = DEFAULT_FIELDS
 
     def __post_init__(self) -> None:
-        check(self)
+        check_settings(self)
 
     def build(self, context: BuildContext) -> LoadedCrossEncoderScorer:
         """Loads the model."""
@@ -165,7 +165,7 @@ class BiEncoderScorer:
     fields: Fields = DEFAULT_FIELDS
 
     def __post_init__(self) -> None:
-        check(self)
+        check_settings(self)
 
     def build(self, context: BuildContext) -> LoadedBiEncoderScorer:
         """Encodes the passages, or reads their vectors from the cache."""
@@ -221,7 +221,7 @@ class KeywordScorer:
     fields: Fields = DEFAULT_FIELDS
 
     def __post_init__(self) -> None:
-        check(self)
+        check_settings(self)
 
     def build(self, context: BuildContext) -> LoadedKeywordScorer:
         """Builds the scorer; nothing is computed in advance."""

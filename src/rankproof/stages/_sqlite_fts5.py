@@ -13,7 +13,7 @@ import numpy as np
 from rankproof._data.ordering import Ranking
 from rankproof._registry import Option
 from rankproof.errors import ExternalError
-from rankproof.stages._fields import DEFAULT_FIELDS, Depth, Fields, check
+from rankproof.stages._fields import DEFAULT_FIELDS, Depth, Fields, check_settings
 from rankproof.stages._lexical import LexicalStage
 from rankproof.stores._base import library_errors
 
@@ -33,7 +33,7 @@ class SQLiteFTS5(LexicalStage):
     depth: Depth = 100
 
     def __post_init__(self) -> None:
-        check(self)
+        check_settings(self)
 
     def revision(self) -> str:
         """The version of SQLite."""

@@ -14,7 +14,7 @@ from rankproof._data.identity import library_version
 from rankproof._data.ordering import Ranking
 from rankproof._extras import extra
 from rankproof._registry import Option
-from rankproof.stages._fields import DEFAULT_FIELDS, Depth, Fields, check
+from rankproof.stages._fields import DEFAULT_FIELDS, Depth, Fields, check_settings
 from rankproof.stages._lexical import STEMMERS, LexicalStage, check_rust_language
 from rankproof.stores._base import cut_ties_by_id, library_errors
 
@@ -41,7 +41,7 @@ class Tantivy(LexicalStage):
     depth: Depth = 100
 
     def __post_init__(self) -> None:
-        check(self)
+        check_settings(self)
         check_rust_language(self.language, stemming=self.stemming, stop_words=self.stop_words, stop_lists=STOP_LISTS)
 
     def revision(self) -> str:

@@ -1,4 +1,4 @@
-"""A check, its input and its result; `@check` registers one. `clean_example` has no findings; each check breaks it to get one."""
+"""A check, its input and result; `@doctor_check` registers one. Each check breaks `clean_example` to get a finding."""
 
 from __future__ import annotations
 
@@ -162,7 +162,7 @@ def all_checks() -> tuple[Check, ...]:
     return tuple(sorted(_TABLE.values(), key=lambda one: SEVERITIES.index(one.severity)))
 
 
-def check(
+def doctor_check(
     name: str,
     severity: Severity,
     summary: str,

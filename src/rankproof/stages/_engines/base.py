@@ -26,7 +26,7 @@ from rankproof._registry import Option
 from rankproof.errors import ExternalError, InputError, RankproofError
 from rankproof.models._base import EncoderModel
 from rankproof.stages._base import BuildContext, Cost, QueryTimer, Stage
-from rankproof.stages._fields import Depth, check
+from rankproof.stages._fields import Depth, check_settings
 from rankproof.stages._vectors import add_prompt, text_vectors
 
 _TEXT_LENGTH = 2000
@@ -135,7 +135,7 @@ class EngineStage:
     needs_documents: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        check(self)
+        check_settings(self)
 
     @abstractmethod
     def connect(self, context: BuildContext) -> EngineConnection:

@@ -1,1 +1,1 @@
-"""The checks, one file per topic; every file here is imported, and `@check` registers its functions."""
+"""The checks, one file per topic; every file here is imported, and `@doctor_check` registers its functions."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rankproof._align.hits import Hits
-from rankproof._analysis.doctor.check import Z_99, CheckResult, DoctorInput, SystemFault, check, result_of_systems
+from rankproof._analysis.doctor.check import Z_99, CheckResult, DoctorInput, SystemFault, doctor_check, result_of_systems
 from rankproof._analysis.doctor.checks.rankings import DEPTH
 from rankproof._data.arrays import FloatArray, IntArray
 
@@ -26,7 +26,7 @@ class BelowRandomTest:
     queries: int
 
 
-@check(
+@doctor_check(
     "worse-than-random",
     "severe",
     "systems with fewer relevant documents at the top than a random ranking",
@@ -101,7 +101,7 @@ class RandomLevelTest:
         return self.best - self.expected > _MIN_RANGE * self.error
 
 
-@check(
+@doctor_check(
     "random-level",
     "severe",
     "systems whose Recall@10 is not significantly above that of a random ranking of the corpus",

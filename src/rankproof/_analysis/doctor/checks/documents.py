@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rankproof._analysis.doctor.check import CheckResult, DoctorInput, check, check_result, count_with_verb
+from rankproof._analysis.doctor.check import CheckResult, DoctorInput, check_result, count_with_verb, doctor_check
 from rankproof._analysis.doctor.normalised_text import normalised_text, words_of
 from rankproof._data.dataset import Document
 
@@ -12,7 +12,7 @@ FEW_WORDS = 3
 """Documents with fewer words count as nearly empty."""
 
 
-@check(
+@doctor_check(
     "empty-documents",
     "warning",
     "documents without title and text",
@@ -25,7 +25,7 @@ def empty(inputs: DoctorInput) -> CheckResult:
     return _short(inputs, [doc.id for doc in inputs.corpus.values() if not _content(doc).strip()], "have neither title nor text")
 
 
-@check(
+@doctor_check(
     "near-empty-documents",
     "hint",
     "documents with fewer than 3 words",
@@ -40,7 +40,7 @@ def near_empty(inputs: DoctorInput) -> CheckResult:
     return _short(inputs, few, f"have fewer than {FEW_WORDS} words")
 
 
-@check(
+@doctor_check(
     "duplicate-documents",
     "warning",
     "documents with the same title and text",

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from rankproof._analysis.doctor.check import CheckResult, DoctorInput, SystemFault, check, check_result, result_of_systems
+from rankproof._analysis.doctor.check import CheckResult, DoctorInput, SystemFault, check_result, doctor_check, result_of_systems
 from rankproof._data.arrays import COLLAPSE_THRESHOLD
 from rankproof.errors import for_message
 
@@ -80,7 +80,7 @@ MAX_TRUNCATED = 0.1
 MIN_CASE_COSINE = 0.95
 _MAX_COUNT = 1e15
 Facts = Mapping[str, Any]
-_encoder_check = partial(check, needs=("stages",))
+_encoder_check = partial(doctor_check, needs=("stages",))
 
 
 @_encoder_check(
@@ -139,7 +139,7 @@ def not_for_retrieval(inputs: DoctorInput) -> CheckResult:
     return _faults(inputs, lead, partial(_training_fault, "language model"))
 
 
-@check(
+@doctor_check(
     "upper-case-queries",
     "warning",
     "queries in upper case for an encoder that distinguishes case",

@@ -8,7 +8,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from rankproof._align.hits import Hits
-from rankproof._analysis.doctor.check import NOTHING_FOUND, Z_99, CheckResult, DoctorInput, SystemFault, check, result_of_systems
+from rankproof._analysis.doctor.check import (
+    NOTHING_FOUND,
+    Z_99,
+    CheckResult,
+    DoctorInput,
+    SystemFault,
+    doctor_check,
+    result_of_systems,
+)
 from rankproof._data.arrays import IntArray
 
 _MIN_PAIRS = 20
@@ -29,7 +37,7 @@ class GradeOrder:
     levels: IntArray
 
 
-@check(
+@doctor_check(
     "reversed-grades",
     "severe",
     "grades in reverse order of every system's ranking",
@@ -51,7 +59,7 @@ def _zeros_second(docs: list[str]) -> list[str]:
     return [docs[0], *docs[3:12], *docs[1:3], *docs[12:]]
 
 
-@check(
+@doctor_check(
     "zeros-on-top",
     "warning",
     "documents of grade 0 that every system ranks above relevant ones",

@@ -8,16 +8,16 @@ from rankproof._analysis.doctor.check import (
     CheckResult,
     DoctorInput,
     SystemFault,
-    check,
     check_result,
     count_with_verb,
+    doctor_check,
     result_of_systems,
 )
 from rankproof._analysis.doctor.normalised_text import normalised_id, normalised_id_or_number
 from rankproof.errors import for_message
 
 
-@check(
+@doctor_check(
     "dangling-documents",
     "severe",
     "judged documents that are not in the corpus",
@@ -35,7 +35,7 @@ def dangling(inputs: DoctorInput) -> CheckResult:
     return check_result(missing, len(judged), sentence)
 
 
-@check(
+@doctor_check(
     "unknown-documents",
     "severe",
     "retrieved documents that are not in the corpus",
@@ -59,7 +59,7 @@ def unknown(inputs: DoctorInput) -> CheckResult:
     )
 
 
-@check(
+@doctor_check(
     "mismatched-ids",
     "severe",
     "ids that match nothing because of another spelling",
@@ -84,7 +84,7 @@ def mismatched(inputs: DoctorInput) -> CheckResult:
     return check_result(examples, None, sentence)
 
 
-@check(
+@doctor_check(
     "alike-ids",
     "warning",
     "ids of one file that differ only by case, white space or Unicode form",

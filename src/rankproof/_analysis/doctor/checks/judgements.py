@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 
-from rankproof._analysis.doctor.check import NOTHING_FOUND, CheckResult, DoctorInput, check, check_result
+from rankproof._analysis.doctor.check import NOTHING_FOUND, CheckResult, DoctorInput, check_result, doctor_check
 from rankproof._data.qrels import describe_judges
 
 
-@check(
+@doctor_check(
     "queries-without-relevant",
     "warning",
     "judged queries without a relevant document",
@@ -27,7 +27,7 @@ def without_relevant(inputs: DoctorInput) -> CheckResult:
     return check_result(empty, len(inputs.qrels), sentence)
 
 
-@check(
+@doctor_check(
     "one-grade",
     "hint",
     "judgements that all have the same grade",
@@ -45,7 +45,7 @@ def one_grade(inputs: DoctorInput) -> CheckResult:
     return check_result([str(grade)], count, sentence, count=count)
 
 
-@check(
+@doctor_check(
     "machine-judgements",
     "warning",
     "judgements by a language model or word overlap",

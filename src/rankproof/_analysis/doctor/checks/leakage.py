@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from fractions import Fraction
 
-from rankproof._analysis.doctor.check import CheckResult, DoctorInput, check, check_result
+from rankproof._analysis.doctor.check import CheckResult, DoctorInput, check_result, doctor_check
 from rankproof._analysis.doctor.normalised_text import normalised_text, words_of
 
 MIN_JACCARD = Fraction(4, 5)
@@ -17,7 +17,7 @@ MIN_JACCARD = Fraction(4, 5)
 Bag = frozenset[str]
 
 
-@check(
+@doctor_check(
     "trained-on-test-queries",
     "severe",
     "judged queries whose text is in the training data",
@@ -40,7 +40,7 @@ def queries(inputs: DoctorInput) -> CheckResult:
     return check_result(examples, len(tested), sentence)
 
 
-@check(
+@doctor_check(
     "trained-on-test-pairs",
     "severe",
     "judged pairs that are in the training judgements",

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from rankproof._analysis.doctor.check import CheckResult, DoctorInput, check, check_result, count_with_verb
+from rankproof._analysis.doctor.check import CheckResult, DoctorInput, check_result, count_with_verb, doctor_check
 from rankproof._analysis.doctor.normalised_text import normalised_text
 
 
-@check(
+@doctor_check(
     "queries-without-text",
     "severe",
     "judged queries whose text is missing or empty",
@@ -20,7 +20,7 @@ def without_text(inputs: DoctorInput) -> CheckResult:
     return check_result(empty, len(inputs.qrels), f"{len(empty)} of {len(inputs.qrels)} judged queries have no text")
 
 
-@check(
+@doctor_check(
     "queries-without-judgements",
     "hint",
     "queries without judgements",
@@ -35,7 +35,7 @@ def without_judgements(inputs: DoctorInput) -> CheckResult:
     return check_result(unjudged, len(inputs.queries), sentence)
 
 
-@check(
+@doctor_check(
     "query-is-document",
     "warning",
     "queries that are the text or title of a document",
@@ -57,7 +57,7 @@ def equals_document(inputs: DoctorInput) -> CheckResult:
     return check_result(list(matches.values()), len(inputs.queries), sentence)
 
 
-@check(
+@doctor_check(
     "repeated-queries",
     "warning",
     "queries with the same text",

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from rankproof._align.hits import Hits
-from rankproof._analysis.doctor.check import CheckResult, DoctorInput, SystemFault, check, result_of_systems
+from rankproof._analysis.doctor.check import CheckResult, DoctorInput, SystemFault, doctor_check, result_of_systems
 from rankproof._data.arrays import BoolArray, IntArray
 from rankproof._data.run import Run
 
@@ -23,7 +23,7 @@ def _first_twelve(scores: dict[str, float]) -> dict[str, float]:
     return {doc: score for doc, score in scores.items() if score > 18}
 
 
-@check(
+@doctor_check(
     "scores-like-distances",
     "severe",
     "systems with lower scores at better ranks",
@@ -36,7 +36,7 @@ def distances(inputs: DoctorInput) -> CheckResult:
     return _noted(inputs, "scores-look-like-distances", "better ranks have lower scores")
 
 
-@check(
+@doctor_check(
     "constant-scores",
     "severe",
     "systems that give all documents of a query the same score",
@@ -58,7 +58,7 @@ def constant(inputs: DoctorInput) -> CheckResult:
     )
 
 
-@check(
+@doctor_check(
     "missing-queries",
     "warning",
     "judged queries that are not in a run",
@@ -71,7 +71,7 @@ def unanswered(inputs: DoctorInput) -> CheckResult:
     return _noted(inputs, "missing-queries", "judged queries are not in the run")
 
 
-@check(
+@doctor_check(
     "shallow-rankings",
     "warning",
     "systems whose rankings all end before the deepest cutoff",
@@ -92,7 +92,7 @@ def shallow(inputs: DoctorInput) -> CheckResult:
     )
 
 
-@check(
+@doctor_check(
     "short-rankings",
     "hint",
     "rankings that end before the deepest cutoff, while others do not",
@@ -115,7 +115,7 @@ def short(inputs: DoctorInput) -> CheckResult:
     )
 
 
-@check(
+@doctor_check(
     "nothing-judged",
     "severe",
     "systems without any judged document in the top 10",
@@ -133,7 +133,7 @@ def nothing_judged(inputs: DoctorInput) -> CheckResult:
     )
 
 
-@check(
+@doctor_check(
     "shallow-pool",
     "warning",
     "systems with less than half of their top 10 judged",
