@@ -21,7 +21,7 @@ from rankproof._formats.detect import open_file
 from rankproof._registry import Option
 from rankproof.errors import InputError
 from rankproof.stages._base import BuildContext, Cost, QueryTimer, Stage
-from rankproof.stages._fields import Depth, check
+from rankproof.stages._fields import Depth, check_settings
 
 _MAX_READ = 8
 
@@ -49,7 +49,7 @@ class RunFile:
     def __post_init__(self) -> None:
         if isinstance(self.path, os.PathLike):
             object.__setattr__(self, "path", os.fspath(self.path))
-        check(self)
+        check_settings(self)
 
     def inputs(self) -> tuple[Stage, ...]:
         """None: the rankings are those of the file."""
