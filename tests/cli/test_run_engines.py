@@ -52,7 +52,7 @@ def asked(folder: Path) -> int:
 def test_a_failed_query_is_named_and_the_run_goes_on(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["run", "search.toml", "-o", "out", "--no-report"]) == 0
     said = " ".join(capsys.readouterr().err.split())
-    assert "note: shop: 1 of 3 queries failed and scores 0, for example q2: ValueError: no knives" in said
+    assert "note: shop: 1 of 3 queries failed and scores 0 (q2): ValueError: no knives" in said
     assert (folder / "out" / "replies" / "shop.jsonl").exists()
 
 

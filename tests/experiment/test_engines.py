@@ -92,8 +92,9 @@ def test_every_failed_query_is_counted_named_and_scores_0(failed: set[str]) -> N
     assert run.total("failed") == run.facts["failed"] == len(failed)
     values = found.result.systems[0].measures["RR@10"].per_query
     assert {query for query, value in values.items() if value == 0} == failed
-    note = f"shop: {len(failed)} of 6 queries failed and score{'s' if len(failed) == 1 else ''} 0, for example"
-    assert [text.startswith(note) for text in failed_call_notes(found)] == [True] * bool(failed)
+    notes = [f"shop: 1 of 6 queries failed and scores 0 ({query}): no {query}" for query in sorted(failed)]
+    more = ["shop: queries failed for 1 other reason; see the folder replies"] if len(failed) == 6 else []
+    assert failed_call_notes(found) == [*notes[:5], *more]
 
 
 def test_the_times_are_those_of_the_queries_with_a_reply() -> None:
@@ -147,8 +148,8 @@ def test_after_ten_failures_in_a_row_the_rest_is_not_asked_and_this_is_said() ->
     assert run.replies is not None
     assert [reply.state for reply in run.replies.values()] == ["failed"] * 10 + ["not asked"] * 4
     assert run.notes == (
-        "10 queries failed (q0, q1, q2, …): status 503",
-        "4 queries failed (q10, q11, q12, …): not asked, because 10 queries in a row failed",
+        "10 of 14 queries failed and score 0 (q0, q1, q2, …): status 503",
+        "4 of 14 queries failed and score 0 (q10, q11, q12, …): not asked, because 10 queries in a row failed",
     )
 
 

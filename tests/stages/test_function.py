@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -103,7 +104,11 @@ def test_an_exception_is_a_failed_query_with_its_type_and_text() -> None:
     def silent(text: str) -> list[str]:
         raise KeyError
 
-    for function, what in ((broken, "ValueError: line one line two"), (silent, "KeyError")):
+    def leaving(text: str) -> list[str]:
+        raise SystemExit("no index")
+
+    cases = ((broken, "ValueError: line one line two"), (silent, "KeyError"), (leaving, "SystemExit: no index"))
+    for function, what in cases:
         reply = reply_of(function)
         assert isinstance(reply, EngineError)
         assert (reply.what, reply.requests) == (what, 1)
@@ -291,6 +296,21 @@ def test_an_experiment_file_finds_the_module_beside_it_from_any_folder(tmp_path:
     reply = stage.client(context_of()).ask(Query("q", "text"))
     assert isinstance(reply, EngineReply)
     assert reply.docs == ("d1",)
+
+
+def test_a_module_beside_the_file_comes_first_and_one_from_elsewhere_is_refused(tmp_path: Path) -> None:
+    body = "def search(text):\n    return ['{}']\n"
+    for folder in ("one", "two"):
+        (tmp_path / folder).mkdir()
+    assert "this" not in sys.modules
+    first = read_experiment(write_shop(tmp_path / "one", "this", body.format("d1"))).systems["shop"]
+    try:
+        assert isinstance(first, Function)
+        assert first.search("text") == ["d1"]
+        with pytest.raises(InputError, match=r"this:search: another module called this is already imported, from .*; rename one"):
+            read_experiment(write_shop(tmp_path / "two", "this", body.format("d2")))
+    finally:
+        del sys.modules["this"]
 
 
 def test_errors_of_a_function_in_an_experiment_file_have_their_line(tmp_path: Path) -> None:

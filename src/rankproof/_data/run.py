@@ -16,7 +16,7 @@ from rankproof._data.table import Column
 from rankproof._data.text import pluralise
 from rankproof._data.validation import checked_id, checked_keys
 from rankproof._data.view import View, Viewed, collection_view
-from rankproof.errors import UsageError, type_phrase
+from rankproof.errors import UsageError, for_message, type_phrase
 
 
 @dataclass(frozen=True, slots=True)
@@ -314,3 +314,22 @@ class RecordedReply:
         """A reply that was written as JSON."""
         lists = {name: tuple(value) for name, value in values.items() if isinstance(value, list)}
         return cls(**{**values, **lists})
+
+
+_SHOWN_REASONS = 5
+_SHOWN_QUERIES = 3
+
+
+def failure_notes(replies: Mapping[str, RecordedReply]) -> Iterator[str]:
+    """A note for each reason why queries failed, most frequent first, with the first queries."""
+    failed: dict[str, list[str]] = {}
+    for query, reply in replies.items():
+        if reply.state != "ok":
+            failed.setdefault(reply.reason, []).append(query)
+    ordered = sorted(failed.items(), key=lambda item: -len(item[1]))
+    for reason, queries in ordered[:_SHOWN_REASONS]:
+        shown = ", ".join([*map(for_message, queries[:_SHOWN_QUERIES]), *(["…"] if len(queries) > _SHOWN_QUERIES else [])])
+        count = f"{len(queries)} of {pluralise(len(replies), 'query', 'queries')}"
+        yield f"{count} failed and {'scores' if len(queries) == 1 else 'score'} 0 ({shown}): {reason}"
+    if (more := len(ordered) - _SHOWN_REASONS) > 0:
+        yield f"queries failed for {pluralise(more, 'other reason')}; see the folder replies"

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from rankproof._data.dataset import Corpus, Query
-from rankproof._data.run import RecordedReply
+from rankproof._data.run import RecordedReply, failure_notes
 from rankproof._data.text import pluralise
 from rankproof._llm.session import map_in_order
 from rankproof.errors import ExternalError, UsageError, for_message
@@ -98,10 +98,9 @@ def engine_output(client: EngineClient, queries: Sequence[Query], context: Build
 
 def _recorded(client: EngineClient, query: Query, context: BuildContext) -> RecordedReply:
     reply = client.find(query)
-    if not isinstance(reply, EngineReply):
-        sent = reply is None or reply.sent
-        reason, requests = ("", 0) if reply is None else (reply.what, reply.requests)
-        return RecordedReply("failed" if sent else "not asked", reason, requests=requests)
+    assert reply is not None, "every query is asked before"
+    if isinstance(reply, EngineError):
+        return RecordedReply("failed" if reply.sent else "not asked", reply.what, requests=reply.requests)
     again = [found for turn in range(1, context.engines.repeat) if isinstance(found := client.find(query, turn), EngineReply)]
     return RecordedReply(
         docs=reply.docs,
@@ -149,7 +148,7 @@ def _examples(ids: Iterator[str]) -> str:
 
 
 def _notes(replies: Sequence[RecordedReply], queries: Sequence[Query], context: BuildContext) -> Iterator[str]:
-    yield from _failure_notes(replies, queries)
+    yield from failure_notes(dict(zip((query.id for query in queries), replies, strict=True)))
     yield from unknown_document_notes([reply.docs for reply in replies], context.corpus)
     if empty := sum(reply.state == "ok" and not reply.docs for reply in replies):
         yield f"{empty} of {pluralise(len(replies), 'query', 'queries')} found no document"
@@ -159,21 +158,6 @@ def _notes(replies: Sequence[RecordedReply], queries: Sequence[Query], context: 
     if (more := len(counts) - _SHOWN_NOTES) > 0:
         yield f"{pluralise(more, 'other note')} on replies; see the folder replies"
     yield from _repeat_note(replies, context.engines.repeat)
-
-
-def _failure_notes(replies: Sequence[RecordedReply], queries: Sequence[Query]) -> Iterator[str]:
-    """A note for each reason, with the first queries."""
-    failed: dict[str, list[str]] = {}
-    for reply, query in zip(replies, queries, strict=True):
-        if reply.state != "ok":
-            failed.setdefault(reply.reason, []).append(query.id)
-    ordered = sorted(failed.items(), key=lambda item: -len(item[1]))
-    for reason, ids in ordered[:_SHOWN_NOTES]:
-        more = ", …" if len(ids) > _SHOWN_IDS else ""
-        shown = ", ".join(map(for_message, ids[:_SHOWN_IDS]))
-        yield f"{pluralise(len(ids), 'query', 'queries')} failed ({shown}{more}): {reason}"
-    if (more_reasons := len(ordered) - _SHOWN_NOTES) > 0:
-        yield f"{pluralise(more_reasons, 'other reason')} of failed queries; see the folder replies"
 
 
 def unknown_document_notes(rankings: Sequence[Sequence[str]], corpus: Corpus) -> Iterator[str]:

@@ -27,7 +27,6 @@ _FAILURE_REASONS: Mapping[CountName, str] = {
     "failed": "no reply",
 }
 _FAILURE_EFFECTS: Mapping[CountName, str] = {
-    "asked": "{failed} of {of} queries failed and score 0",
     "rewritten": "{failed} of {of} queries were not rewritten and were searched unchanged",
     "windows": "{failed} of {of} windows kept their input order",
     "graded": "{failed} of {of} documents could not be scored and kept their rank; the other documents were reranked",

@@ -8,8 +8,9 @@ from typing import Any
 from rankproof._analysis.compare.comparison import Comparison
 from rankproof._analysis.compare.summary import summary_document
 from rankproof._analysis.overlap import overlap_table, rankings_table
+from rankproof._data.run import failure_notes
 from rankproof._data.table import Table
-from rankproof._data.text import pluralise, shown_time
+from rankproof._data.text import shown_time
 from rankproof._evaluation.notes import JUDGED_ONLY_TEXT
 from rankproof._io.escape import for_markdown
 from rankproof._render.comparison import add_comparison, wrapped
@@ -28,28 +29,20 @@ from rankproof._render.terminal_tables import TablePrinter, fits_width
 from rankproof._results.csv_files import summary_csv
 from rankproof._results.experiment_result import ExperimentResult, SystemRun
 from rankproof._results.to_json import document_text, results_document
-from rankproof.errors import for_message
 
 
 def failed_call_notes(results: ExperimentResult) -> list[str]:
     """A sentence for each system with failed calls of a language model or search engine, its own or those of its inputs."""
-    return [
-        _failed_call_note(system_run)
-        for system_run in results.system_runs
-        if system_run.total("failed") or system_run.total("given_up")
-    ]
+    return [note for system_run in results.system_runs for note in _failed_call_notes(system_run)]
 
 
-def _failed_call_note(system_run: SystemRun) -> str:
+def _failed_call_notes(system_run: SystemRun) -> list[str]:
     if system_run.replies is not None:
-        failed_replies = {query: reply for query, reply in system_run.replies.items() if reply.state != "ok"}
-        query, first = next(iter(failed_replies.items()))
-        count = f"{len(failed_replies)} of {pluralise(len(system_run.replies), 'query', 'queries')}"
-        example = f"for example {for_message(query)}: {first.reason}"
-        return f"{system_run.name}: {count} failed and {'scores' if len(failed_replies) == 1 else 'score'} 0, {example}"
+        return [f"{system_run.name}: {note}" for note in failure_notes(system_run.replies)]
     failed, given_up = system_run.total("failed"), system_run.total("given_up")
     parts = ([f"{failed} without a reply"] if failed else []) + ([f"{given_up} without a usable reply"] if given_up else [])
-    return f"{system_run.name} has failed calls: {', '.join(parts)}; see its notes and those of its inputs."
+    where = "see its notes and those of its inputs"
+    return [f"{system_run.name} has failed calls: {', '.join(parts)}; {where}."] if parts else []
 
 
 def engine_time_notes(results: ExperimentResult) -> list[str]:

@@ -129,7 +129,7 @@ class FunctionEngine:
             return _reply(found)
         except EngineError:
             raise
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             text = for_message(" ".join(str(error).split()))
             raise EngineError(f"{type(error).__name__}{f': {text}' if text else ''}", retryable=True) from error
 
