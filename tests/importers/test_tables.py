@@ -119,6 +119,8 @@ def test_columns_are_named_where_their_names_do_not_tell(tmp_path: Path) -> None
     assert query.fields == {"when": "today"}
     assert found.report.columns["text"] == "body a + body b"
     assert "no column is called points2; columns: term, headline 1" in refusal(text, tmp_path, grade_column="points2")
+    said = refusal(text, tmp_path, settings={"query-fields": "whence"}, query_column="term")
+    assert "no column is called whence; columns: term, headline 1" in said
 
 
 def test_other_columns_are_fields_of_the_document_or_query(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from .measure_pages import all_measures, file_of
 TOP: dict[str, tuple[str, tuple[str, ...]]] = {
     "functions": ("Functions", ("_api",)),
     "evaluating": ("Evaluating and comparing", ("_evaluation", "_analysis", "_fusion", "_report", "_plots", "measures")),
-    "data": ("Data and files", ("_data", "_formats")),
+    "data": ("Data and files", ("_data", "_formats", "_importers")),
     "experiments": ("Experiments", ("_experiment", "_results", "_judge", "_generate")),
 }
 """File to title and the packages that define the names; the names are those of `rankproof`."""

@@ -1,4 +1,4 @@
-"""Tables of registered parts: commands, fusion methods, normalisations, checks, charts, export formats, HTTP presets."""
+"""Tables of registered parts: commands, fusion methods, normalisations, checks, charts, export formats, HTTP presets, columns."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from rankproof._analysis.doctor.check import all_checks
 from rankproof._cli.registry import verb_lines
 from rankproof._fusion.method import METHODS
 from rankproof._fusion.normalisations import NORMALISATIONS
+from rankproof._importers.table import NAMES, OPTIONS
 from rankproof._io.escape import for_markdown
 from rankproof._plots.registry import PLOT_KINDS
 from rankproof._render.registry import EXPORT_FORMATS
@@ -57,6 +58,12 @@ def http_presets() -> str:
         for one in presets().values()
     )
     return _table(("preset", "engine", "values (default)", "escape", "most documents", "tested with"), rows)
+
+
+def table_roles() -> str:
+    """The roles of columns in a table that becomes a dataset: the option that names one, and the names that tell it."""
+    rows = ((role, f"`{OPTIONS[role]}`", ", ".join(f"`{name}`" for name in names)) for role, names in NAMES.items())
+    return _table(("role", "option", "names"), rows)
 
 
 def _values(preset: Preset) -> str:

@@ -98,17 +98,20 @@ class TableImporter:
         tables = [source.table] if source.table is not None else list(source.tables.values())
         if not tables:
             raise InputError("no table", fix="specify CSV, TSV, JSONL or Parquet files", source=source.name)
+        known = [name for table in tables for name in table.names]
+        if unknown := [name for name in _query_fields(options) if name not in known]:
+            what = f"no column is called {for_message(unknown[0])}; columns: {_listed(known)}"
+            raise InputError(what, fix="name one of them with --set query-fields=COLUMN", source=source.name, line=1)
         roles = [find_roles(table, options) for table in tables]
         _check_roles(tables, roles)
         builder = DatasetBuilder(source, options)
         if others := [name for name in source.files if len(source.files) > 1 and name not in source.tables]:
             builder.notes.append(f"not read, as they are no tables: {_listed(others)}")
         if not any(one.grade for one in roles):
-            names = _listed(name for table in tables for name in table.names)
-            builder.notes.append(f"no judgements: no column for the grade among {names}; name it with --grade-column")
+            builder.notes.append(f"no judgements: no column for the grade among {_listed(known)}; name it with --grade-column")
         if not any(one.has_text for one in roles):
-            names = _listed(name for table in tables for name in table.names)
-            builder.notes.append(f"no documents: no column for a title or text among {names}; name it with --text-column")
+            what = f"no documents: no column for a title or text among {_listed(known)}"
+            builder.notes.append(f"{what}; name it with --text-column")
         columns = {role: name for one in roles for role, name in one.named().items()}
         return builder.built(_judgements(tables, roles, builder), "table", columns)
 
@@ -133,7 +136,7 @@ def find_roles(table: SourceTable, options: ImportOptions) -> TableRoles:
     found = {**found, **_id_of_one_kind(table, found)}
     taken = {name for names in found.values() for name in names}
     other = tuple(name for name in table.names if name not in taken)
-    listed = {name.strip() for name in options.settings.get("query-fields", "").split(",") if name.strip()}
+    listed = _query_fields(options)
     of_query = tuple(name for name in other if name in listed or normalised_name(name).startswith("query_"))
     one = {role: names[0] if names else None for role, names in found.items()}
     return TableRoles(
@@ -146,6 +149,10 @@ def find_roles(table: SourceTable, options: ImportOptions) -> TableRoles:
         field_names(of_query),
         field_names(name for name in other if name not in of_query),
     )
+
+
+def _query_fields(options: ImportOptions) -> list[str]:
+    return [name.strip() for name in options.settings.get("query-fields", "").split(",") if name.strip()]
 
 
 def _given(table: SourceTable, options: ImportOptions) -> dict[str, tuple[str, ...]]:

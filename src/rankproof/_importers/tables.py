@@ -28,6 +28,8 @@ NumberedCells = Iterator[tuple[int, Cells]]
 _DELIMITERS = (",", "\t", ";", "|")
 _SAMPLED_LINES = 20
 _SAMPLED_OBJECTS = 1000
+_ROWS_AT_ONCE = 1024
+"""Rows of a batch that are Python values at one time."""
 _EXAMPLE = '{"query": "red shoes", "title": "…", "label": 2}'
 
 
@@ -170,7 +172,8 @@ def _open_parquet_table(source: ByteSource, delimiter: str | None) -> SourceTabl
 
 
 def _batch_rows(batches: Iterator[Any]) -> NumberedCells:
-    rows = chain.from_iterable(zip(*(column.to_pylist() for column in batch.columns), strict=True) for batch in batches)
+    parts = (batch.slice(start, _ROWS_AT_ONCE) for batch in batches for start in range(0, batch.num_rows, _ROWS_AT_ONCE))
+    rows = chain.from_iterable(zip(*(column.to_pylist() for column in part.columns), strict=True) for part in parts)
     return enumerate(rows, start=1)
 
 
