@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import json
+import shutil
+import ssl
+import subprocess
+import threading
 from collections.abc import Iterator
 from dataclasses import replace
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,7 +22,7 @@ from rankproof._results.folder import load_results
 from rankproof.stages import Http
 from rankproof.stages._engines.base import EngineError, EngineReply
 from support.hostile_strings import STRINGS
-from support.search_servers import ARCADE_LOGIN, arcadedb, chroma, groonga
+from support.search_servers import ARCADE_LOGIN, arcadedb, chroma, groonga, skip_or_fail
 from support.small_datasets import ASKED, PAGES, RELEVANT, payloads, small_corpus
 from support.small_models import HashedWords
 from support.stage_building import context_of
@@ -132,6 +138,52 @@ def test_a_column_that_is_missing_is_a_failure_with_the_reason_of_the_server(gro
     assert isinstance(found, EngineError)
     assert "status 400" in found.what
     assert "body" in found.what
+
+
+class _Hits(BaseHTTPRequestHandler):
+    def do_GET(self) -> None:
+        content = b'{"hits": [{"id": "jam"}]}'
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Nothing is printed."""
+
+
+@pytest.fixture
+def tls_server(tmp_path: Path) -> Iterator[tuple[str, Path]]:
+    """The address of an https server on loopback, and its certificate, which no authority has signed."""
+    program = shutil.which("openssl")
+    if program is None:
+        skip_or_fail("openssl is not installed")
+    names = ["-subj", "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1"]
+    command = [str(program), "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", "key.pem", "-out", "ca.crt", *names]
+    subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
+    listener = ThreadingHTTPServer(("127.0.0.1", 0), _Hits)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(tmp_path / "ca.crt", tmp_path / "key.pem")
+    listener.socket = context.wrap_socket(listener.socket, server_side=True)
+    thread = threading.Thread(target=listener.serve_forever, args=(0.01,), daemon=True)
+    thread.start()
+    yield f"https://127.0.0.1:{listener.server_port}", tmp_path / "ca.crt"
+    listener.shutdown()
+    listener.server_close()
+    thread.join()
+
+
+def test_a_server_with_its_own_certificate_is_trusted_by_name(
+    tls_server: tuple[str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    address, certificate = tls_server
+    stage = Http(url=f"{address}/?q={{query}}", ids="hits[].id", depth=1)
+    found = ask(stage, "jam")
+    assert isinstance(found, EngineError)
+    assert "set SSL_CERT_FILE to the certificate of the server" in found.what
+    assert found.requests == 1
+    monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+    assert reply(stage, "jam").docs == ("jam",)
 
 
 @pytest.fixture

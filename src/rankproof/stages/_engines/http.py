@@ -200,7 +200,9 @@ class HttpEngine:
                 return self._refused(response)
             return self._reply(response, size, seconds)
         except ConnectionLostError as error:
-            return self._error(str(error), retryable=True)
+            is_untrusted = "CERTIFICATE_VERIFY_FAILED" in str(error)
+            fix = "; set SSL_CERT_FILE to the certificate of the server" if is_untrusted else ""
+            return self._error(f"{error}{fix}", retryable=not is_untrusted)
         except ReplyError as error:
             return self._error(str(error), retryable=error.retryable)
 
