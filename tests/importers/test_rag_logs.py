@@ -242,6 +242,12 @@ def test_a_log_of_conversations_only_is_refused(tmp_path: Path) -> None:
         import_source(jsonl(tmp_path / "a.jsonl", row))
 
 
+@pytest.mark.parametrize("reference", [None, "", " ", [], [""]])
+def test_an_empty_reference_is_no_reference(tmp_path: Path, reference: Any) -> None:
+    imported = import_source(jsonl(tmp_path / "a.jsonl", sample("do cats purr", [PURR], reference=reference)))
+    assert "answers" not in imported.dataset.queries[query("do cats purr")].fields
+
+
 def test_what_a_log_cannot_give_is_noted_with_the_next_command(tmp_path: Path) -> None:
     bare = import_source(jsonl(tmp_path / "bare.jsonl", sample("do cats purr", [PURR], response="Yes")))
     assert "no reference contexts: the rankings cannot be measured before they are judged" in bare.report.notes

@@ -94,7 +94,8 @@ def loses_answers(stage: Stage) -> bool:
 def gives_answers(stage: Stage) -> bool:
     """Whether the stage answers, or passes on the answers of its only input."""
     inputs = stage.inputs()
-    return getattr(stage, "kind", None) == "answer" or (len(inputs) == 1 and gives_answers(inputs[0]))
+    answers = getattr(stage, "kind", None) == "answer" or getattr(stage, "gives_answers", False)
+    return answers or (len(inputs) == 1 and gives_answers(inputs[0]))
 
 
 class Systems(Mapping[str, Stage]):

@@ -308,7 +308,17 @@ class StageRunner:
         """The output without times: how long it takes to look a ranking up is not the latency of the system."""
         unknown = unknown_document_notes([docs for docs, _ in output.rankings], self.context.corpus)
         notes = (*searcher.notes(), *unknown)
-        return StageOutput(output.rankings, {}, searcher.cost(), None, searcher.facts(), notes, utc_now(), counts=output.counts)
+        return StageOutput(
+            output.rankings,
+            {},
+            searcher.cost(),
+            None,
+            searcher.facts(),
+            notes,
+            utc_now(),
+            counts=output.counts,
+            answers=output.answers,
+        )
 
     def _store(self, key: str, run: StageRun) -> None:
         """Caches the output unless a call failed, which may succeed in another run."""

@@ -172,8 +172,8 @@ def queries_of_other_splits(folder: str, *, split: str = DEFAULT_SPLIT) -> froze
 
 def other_qrels(folder: str, *, split: str = DEFAULT_SPLIT) -> list[str]:
     """The files in the folder with judgements of other splits."""
-    own = os.path.realpath(qrels_path(folder, split=split))
-    return [path for path in _qrels_files(folder) if os.path.realpath(path) != own]
+    own = _find_file(folder, _qrels_names(split))
+    return [path for path in _qrels_files(folder) if own is None or os.path.realpath(path) != os.path.realpath(own)]
 
 
 def _qrels_files(folder: str) -> list[str]:

@@ -39,7 +39,7 @@ def is_imported_folder(path: str) -> bool:
 
 
 def next_commands(imported: Imported, folder: str) -> list[str]:
-    """What to run on the folder next: what compares its rankings and its answers, or what needs rankings."""
+    """What to run on the folder next: what compares its rankings, with their answers, its answers alone, or run files."""
     place, dataset = shlex.quote(folder), imported.dataset
     qrels = f"{place}/qrels/{DEFAULT_SPLIT}.tsv"
     found = []
@@ -49,7 +49,7 @@ def next_commands(imported: Imported, folder: str) -> list[str]:
         found.append(f"rankproof run --dataset {place}")
     elif dataset.is_judged:
         found.append(f"rankproof eval {qrels} RUN")
-    if imported.answers and references_from_queries(dataset.queries):
+    if imported.answers.keys() - imported.runs.keys() and references_from_queries(dataset.queries):
         judged = f" --qrels {qrels}" if dataset.is_judged else ""
         found.append(f"rankproof answers {place}/queries.jsonl {place}/answers/*.jsonl{judged}")
     return found
@@ -65,10 +65,11 @@ def _files(imported: Imported) -> Iterator[tuple[str, Iterator[bytes]]]:
     runs = run_files(imported)
     for name, path in runs.items():
         yield path, run_blocks(imported.runs[name], "jsonl" if path.endswith(".jsonl") else "trec")
-    for name, stem in file_names(imported.answers).items():
-        yield f"answers/{stem}.jsonl", answer_blocks([(name, imported.answers[name])])
+    answers = {name: f"answers/{stem}.jsonl" for name, stem in file_names(imported.answers).items()}
+    for name, path in answers.items():
+        yield path, answer_blocks([(name, imported.answers[name])])
     if runs:
-        yield EXPERIMENT_FILE, iter([_experiment(runs).encode()])
+        yield EXPERIMENT_FILE, iter([_experiment(runs, answers).encode()])
     yield REPORT_FILE, iter([json.dumps(imported.report.document(), indent=2, ensure_ascii=False).encode() + b"\n"])
 
 
@@ -82,7 +83,10 @@ def run_files(imported: Imported) -> dict[str, str]:
     return found
 
 
-def _experiment(runs: dict[str, str]) -> str:
-    """An experiment file whose systems are the rankings."""
-    parts = [f'[systems.{toml_key(name)}]\nstage = "run"\npath = {toml_value(path)}\n' for name, path in runs.items()]
+def _experiment(runs: dict[str, str], answers: dict[str, str]) -> str:
+    """An experiment file whose systems are the rankings, with their answers."""
+    parts = []
+    for name, path in runs.items():
+        given = f"answers = {toml_value(answers[name])}\n" if name in answers else ""
+        parts.append(f'[systems.{toml_key(name)}]\nstage = "run"\npath = {toml_value(path)}\n{given}')
     return "\n".join([f"dataset = {toml_value(os.curdir)}\n", *parts])

@@ -135,7 +135,8 @@ class _LogReader:
             self._contexts(row, "retrieved contexts", line),
             self._contexts(row, "reference contexts", line),
             self._cell(row, "answer", line).text(),
-            self._cell(row, "reference answer", line).texts_or_text(),
+            # An empty list is no reference, not a question without an answer.
+            tuple(filter(str.strip, self._cell(row, "reference answer", line).texts_or_text() or ())) or None,
             plain_fields(row, self._fields),
         )
 

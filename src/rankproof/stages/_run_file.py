@@ -1,23 +1,26 @@
-"""A run file as a stage: the rankings of a system that ran elsewhere."""
+"""A run file as a stage: the rankings of a system that ran elsewhere, and its answers."""
 
 from __future__ import annotations
 
 import hashlib
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import pairwise
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 
+from rankproof._data.answers import Answer, Answers
 from rankproof._data.dataset import Query
 from rankproof._data.identity import NOT_IN_IDENTITY
 from rankproof._data.ordering import Order, Ranking, ReadOptions, ranked_run
 from rankproof._data.row_errors import OnDuplicate
 from rankproof._data.text import first_ids, pluralise
 from rankproof._formats.detect import open_file
+from rankproof._formats.texts import read_answers
+from rankproof._io.open import open_source
 from rankproof._registry import Option
 from rankproof.errors import InputError
 from rankproof.stages._base import BuildContext, Cost, QueryTimer, Stage
@@ -31,7 +34,7 @@ class RunFile:
     """The rankings of a run file, such as those of a search system in production; they have no times.
 
     The file may have any format that `rankproof eval` reads. Its content is the identity, not its place. Documents that the
-    corpus does not have keep their rank.
+    corpus does not have keep their rank. `answers` is a file of the system's answers, as `rankproof answers` reads it.
     """
 
     path: Annotated[str, Option("the run file, in any format of runs; relative to this file", role="path")] = field(
@@ -43,21 +46,30 @@ class RunFile:
     on_duplicate: Annotated[
         OnDuplicate, Option("a document that a ranking has twice: error, keep-best, keep-first or keep-last")
     ] = "error"
+    answers: Annotated[
+        str | None, Option("a file of the system's answers, one JSON object a line; relative to this file", role="path")
+    ] = field(default=None, metadata=NOT_IN_IDENTITY)
     kind: ClassVar[Literal["run"]] = "run"
     needs_documents: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        if isinstance(self.path, os.PathLike):
-            object.__setattr__(self, "path", os.fspath(self.path))
+        for name in ("path", "answers"):
+            if isinstance(getattr(self, name), os.PathLike):
+                object.__setattr__(self, name, os.fspath(getattr(self, name)))
         check_settings(self)
 
     def inputs(self) -> tuple[Stage, ...]:
         """None: the rankings are those of the file."""
         return ()
 
+    @property
+    def gives_answers(self) -> bool:
+        """Whether there is a file of answers."""
+        return self.answers is not None
+
     def revision(self) -> str:
-        """The sha256 of the file."""
-        return _sha256(self.path, *_stamp(self.path))
+        """The sha256 of the run file, and that of the file of answers if there is one."""
+        return ", ".join(_sha256(path, *_stamp(path)) for path in (self.path, self.answers) if path is not None)
 
     def rankings(self) -> Mapping[str, Ranking]:
         """The rankings of the file by query, best first, whole."""
@@ -65,8 +77,10 @@ class RunFile:
         return _rankings(self.path, how, *_stamp(self.path))
 
     def build(self, context: BuildContext) -> RunFileSearcher:
-        """Reads the file."""
-        return RunFileSearcher(self)
+        """Reads the files."""
+        return (
+            RunFileSearcher(self) if self.answers is None else AnsweredRunSearcher(self, read_answers(open_source(self.answers)))
+        )
 
 
 class RunFileSearcher:
@@ -109,12 +123,35 @@ class RunFileSearcher:
         """Does nothing: no resource is open."""
 
 
+class AnsweredRunSearcher(RunFileSearcher):
+    """Looks the rankings and the answers of a system up."""
+
+    def __init__(self, stage: RunFile, answers: Answers) -> None:
+        super().__init__(stage)
+        self._answers = answers
+
+    def answer(self, query: Query, ranking: Ranking, timer: QueryTimer) -> Answer:
+        """The answer to the query, generated from the ranking unless the file names its passages; none abstains."""
+        found = self._answers.get(query.id, Answer("", state="abstained"))
+        return found if self._answers.given_known else replace(found, given=tuple(ranking[0]))
+
+    def _notes(self) -> Iterator[str]:
+        yield from super()._notes()
+        name = os.path.basename(self._answers.source)
+        if missing := [query for query in self._asked if query not in self._answers]:
+            share = f"{len(missing)} of {pluralise(len(self._asked), 'query', 'queries')}"
+            yield f"{share} not in {name} ({first_ids(missing)}): no answer, which scores 0"
+        if others := [query for query in self._answers if query not in self._asked]:
+            count = pluralise(len(others), "answer")
+            yield f"{count} of {name} to queries that the experiment does not have ({first_ids(others)}): left out"
+
+
 def _stamp(path: str) -> tuple[int, int]:
     """Modification time and size, by which a changed file is read again."""
     try:
         found = os.stat(path)
     except OSError as error:
-        raise InputError(error.strerror or "cannot be read", fix="specify a run file", source=path) from None
+        raise InputError(error.strerror or "cannot be read", fix="specify a file that exists", source=path) from None
     return found.st_mtime_ns, found.st_size
 
 
