@@ -171,6 +171,7 @@ def test_folders_with_another_rel_are_refused_for_that(capsys: pytest.CaptureFix
         (["--equivalence", "-1"], "equivalence is -1.0; pass a difference above 0"),
         (["--margin", "0"], "margin is 0.0; pass a difference above 0"),
         (["--cost", "first"], "argument --cost: 'first' is not a system and its cost, as in bm25=1.4"),
+        (["--cost", "first=1", "--cost", "first=2.5"], "--cost is given twice for first (1 and 2.5); give it once"),
         (["--cost", "fourth=1"], "no system is called fourth; choose from: first, second, third"),
         (["--primary", "NumRet"], "NumRet cannot be the primary measure; choose from: nDCG@10, RR@10, R@100"),
         (["--baseline", "none"], "no system is called none; choose from: first, second, third"),

@@ -75,6 +75,37 @@ def test_no_message_in_python_has_an_option_of_the_command_line(case: str) -> No
     assert "(--" not in str(error.value)
 
 
+REFERENCES = {"q1": ["cats"]}
+QUERIES = rp.Queries(())
+ORDER = r"; write evaluate_answers\({name: {query: answer}}, references\)"
+REFUSED: list[tuple[Any, str]] = [
+    (
+        lambda: rp.gate(QRELS, RUN, baseline=RUN, max_drops=3),
+        "max_drops cannot be an int; pass {measure: drop}, such as",
+    ),
+    (
+        lambda: rp.gate(QRELS, RUN, baseline=RUN, thresholds=3),
+        "thresholds cannot be an int; pass a text or texts, such as",
+    ),
+    (lambda: rp.evaluate_answers(REFERENCES, {"s": {"q1": "cats"}}), f"the references come before the answers{ORDER}"),
+    (
+        lambda: rp.evaluate_answers(QUERIES, REFERENCES),
+        f"the references come before the answers{ORDER}",
+    ),
+    (lambda: rp.evaluate_answers(REFERENCES, {"q1": "cats"}), f"the answers of a system cannot be a list{ORDER}"),
+    (
+        lambda: rp.evaluate_answers({"q1": "cats"}, REFERENCES),
+        f"answers has the ids of queries in place of names of systems{ORDER}",
+    ),
+]
+
+
+@pytest.mark.parametrize(("call", "message"), REFUSED)
+def test_an_argument_of_the_wrong_form_is_named_with_the_right_form(call: Any, message: str) -> None:
+    with pytest.raises(rp.errors.UsageError, match=message):
+        call()
+
+
 def test_notes_of_a_result_name_arguments() -> None:
     distances = {"q1": {"d1": 1.0, "d2": 2.0}, "q2": {"d1": 1.0, "d2": 2.0}}
     rows = [

@@ -161,6 +161,8 @@ def test_weights_are_read_from_queries(tmp_path: Path) -> None:
         ("q1\t-1\n", "weights.txt:1: weight -1.0 of query q1 is not a number above 0; "),
         ("q1\tnan\n", "weights.txt:1: weight nan of query q1 is not a number above 0; "),
         ("q1\tinf\n", "weights.txt:1: weight inf of query q1 is not a number above 0; "),
+        ("q1\t1e308\n", "weights.txt:1: weight 1e+308 of query q1 is not from 1e-100 to 1e+100; "),
+        ("q1\t1\nq2\t5e-324\n", "weights.txt:2: weight 5e-324 of query q2 is not from 1e-100 to 1e+100; "),
         ("q1\t1\nq2\tmany\n", "weights.txt:2: weight many of query q2 is not a number above 0; "),
         ("q1\t1\nq2\n", "weights.txt:2: 1 columns where weights have 2 (query weight); "),
         ("q1\t1\t3\n", "weights.txt:1: 3 columns where weights have 2 (query weight); "),
@@ -186,6 +188,13 @@ def test_a_wrong_weight_is_refused_with_its_line(
 def test_a_wrong_weight_in_a_mapping_is_refused(weight: Any) -> None:
     with pytest.raises(InputError, match=r"weights: weight .* of query q0 is not a number above 0"):
         rp.evaluate(QRELS, {"one": ONE}, ["RR"], weights=TRAFFIC | {"q0": weight})
+
+
+@pytest.mark.parametrize("extremes", [(1e100, 1e100), (1e-100, 1e-100), (1e-100, 1e100), (1.0, 1e100), (1.0, 1e-100)])
+def test_the_smallest_and_largest_weights_are_compared_without_a_warning(extremes: tuple[float, float]) -> None:
+    weights = {query: extremes[at % 2] for at, query in enumerate(QRELS)}
+    found = rp.compare(QRELS, RUNS, ["RR"], weights=weights, samples=1_000)
+    assert all(0 <= values["RR"] <= 1 for values in found.values.values())
 
 
 def test_queries_without_weights_are_refused_as_weights() -> None:

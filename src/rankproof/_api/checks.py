@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Unpack
 
@@ -108,6 +108,10 @@ def gate(
     """
     if baseline is None and not thresholds:
         raise UsageError("no requirement", fix="specify a baseline (--baseline) or thresholds=")
+    if max_drops is not None and not isinstance(max_drops, Mapping):
+        raise UsageError(f"max_drops cannot be {type_phrase(max_drops)}", fix='pass {measure: drop}, such as {"nDCG@10": 0.02}')
+    if not isinstance(thresholds, Iterable):
+        raise UsageError(f"thresholds cannot be {type_phrase(thresholds)}", fix='pass a text or texts, such as "nDCG@10>=0.45"')
     bounds = [thresholds] if isinstance(thresholds, str) else thresholds
     drops = dict(max_drop_of(f"{name}={drop}") for name, drop in (max_drops or {}).items())
     settings = GateOptions(

@@ -246,6 +246,7 @@ def evaluate_answers(
     expected, queries = _references(references)
     if not isinstance(answers, Mapping):
         raise UsageError(f"answers cannot be {type_phrase(answers)}", fix="pass {name: answers}, or results without references")
+    _check_order(answers, expected)
     given = {str(name): _answers(one, queries) for name, one in answers.items()}
     judged = None if qrels is None else _qrels(qrels)
     chosen = None if measures is None else parse_measures(measures)
@@ -266,6 +267,17 @@ def _references(references: Any) -> tuple[Any, Queries | None]:
         fix = "pass {query: text}, queries with answers, or the path of a JSONL file"
         raise UsageError(f"references cannot be {type_phrase(references)}", fix=fix)
     return references, None
+
+
+def _check_order(answers: Mapping[Any, Any], references: Mapping[Any, Any]) -> None:
+    """Raises an error for references in place of answers, and for answers without the name of their system."""
+    call = "evaluate_answers({name: {query: answer}}, references)"
+    if isinstance(answers, Queries) or any(isinstance(one, Mapping) for one in references.values()):
+        raise UsageError("the references come before the answers", fix=f"write {call}")
+    if wrong := [one for one in answers.values() if not isinstance(one, Mapping | str | os.PathLike)]:
+        raise UsageError(f"the answers of a system cannot be {type_phrase(wrong[0])}", fix=f"write {call}")
+    if any(isinstance(one, str) and name in references for name, one in answers.items()):
+        raise UsageError("answers has the ids of queries in place of names of systems", fix=f"write {call}")
 
 
 def _answers(answers: Any, queries: Queries | None) -> Any:

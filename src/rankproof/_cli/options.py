@@ -19,7 +19,7 @@ from rankproof._cli.arg_types import (
     system_cost,
 )
 from rankproof._render.registry import RESULT_FORMATS
-from rankproof.errors import InputError, for_message
+from rankproof.errors import InputError, UsageError, for_message
 
 if TYPE_CHECKING:
     from rankproof._analysis.bands import BandProfile
@@ -139,9 +139,20 @@ def add_decision_options(group: argparse._ArgumentGroup) -> None:
     )
 
 
+def without_repeats(option: str, pairs: Sequence[tuple[str, float]]) -> dict[str, float]:
+    """The numbers by name; a name that an option repeats is an error."""
+    found: dict[str, float] = {}
+    for name, number in pairs:
+        if name in found:
+            what = f"{option} is given twice for {for_message(name)} ({found[name]:g} and {number:g})"
+            raise UsageError(what, fix="give it once")
+        found[name] = number
+    return found
+
+
 def decision_options(args: argparse.Namespace) -> dict[str, Any]:
     """The arguments of `compare_inputs` for these options."""
-    costs = None if args.cost is None else dict(args.cost)
+    costs = None if args.cost is None else without_repeats("--cost", args.cost)
     return {"primary": args.primary, "margin": args.margin, "baseline": args.baseline, "costs": costs}
 
 

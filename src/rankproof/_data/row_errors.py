@@ -73,6 +73,10 @@ _ROW_ERRORS: dict[str, tuple[str, str]] = {
         "weight {token} of query {query} is not a number above 0",
         "write the query's share of the traffic, such as 3 or 0.25, or remove the query",
     ),
+    "weight-range": (
+        "weight {token} of query {query} is not from 1e-100 to 1e+100",
+        "write the query's share of the traffic, such as 3 or 0.25",
+    ),
     "weight-missing": ("query {query} has no weight, but others have one", "give every query a weight, or none"),
     "weight-columns": ("{found} columns where weights have 2 (query weight)", "write a query, a tab and its weight on each line"),
     "not-a-mapping": (

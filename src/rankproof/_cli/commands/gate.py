@@ -14,7 +14,7 @@ from rankproof._cli.inputs import (
     read_input_with_texts,
     show_tables,
 )
-from rankproof._cli.options import add_sampling_options, add_segment_options, requested_groupings
+from rankproof._cli.options import add_sampling_options, add_segment_options, requested_groupings, without_repeats
 from rankproof._cli.output import check_output, show_value_notes, write_or_show
 from rankproof._cli.terminal import STDOUT, Terminal
 from rankproof.errors import UsageError
@@ -101,7 +101,7 @@ def _settings(args: argparse.Namespace) -> GateOptions:
 
     return GateOptions(
         thresholds=tuple(map(threshold_of, args.threshold)),
-        max_drops=dict(map(max_drop_of, args.max_drop)),
+        max_drops=without_repeats("--max-drop", list(map(max_drop_of, args.max_drop))),
         primary=None if args.primary is None else str(parse_measure(args.primary)),
         alpha=args.alpha,
         samples=args.samples,
