@@ -62,6 +62,12 @@ def test_a_second_run_asks_what_failed_and_ask_again_asks_everything(folder: Pat
         assert asked(folder) == total
 
 
+def test_a_repeated_run_says_how_many_rankings_changed(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    main(["run", "search.toml", "-o", "out", "--no-report", "--repeat", "2"])
+    said = " ".join(capsys.readouterr().err.split())
+    assert "note: shop: 0 of 2 rankings changed when asked 2 times; the first reply and its time count" in said
+
+
 def test_a_strict_run_ends_with_exit_code_1_and_saves_nothing(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["run", "search.toml", "-o", "out", "--strict"]) == 1
     said = "system shop, query q2: ValueError: no knives; run without --strict to count failed queries with 0"

@@ -333,3 +333,12 @@ def failure_notes(replies: Mapping[str, RecordedReply]) -> Iterator[str]:
         yield f"{count} failed and {'scores' if len(queries) == 1 else 'score'} 0 ({shown}): {reason}"
     if (more := len(ordered) - _SHOWN_REASONS) > 0:
         yield f"queries failed for {pluralise(more, 'other reason')}; see the folder replies"
+
+
+def repeat_notes(replies: Iterable[RecordedReply]) -> Iterator[str]:
+    """How many rankings changed between repeated requests, if any was repeated."""
+    repeated = [reply for reply in replies if reply.repeats]
+    if repeated:
+        changed, times = sum(bool(reply.changed) for reply in repeated), 1 + max(len(reply.repeats) for reply in repeated)
+        rankings = pluralise(len(repeated), "ranking")
+        yield f"{changed} of {rankings} changed when asked {times} times; the first reply and its time count"

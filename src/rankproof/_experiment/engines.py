@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from rankproof._data.dataset import Corpus, Query
-from rankproof._data.run import RecordedReply, failure_notes
+from rankproof._data.run import RecordedReply, failure_notes, repeat_notes
 from rankproof._data.text import pluralise
 from rankproof._llm.session import map_in_order
 from rankproof.errors import ExternalError, UsageError, for_message
@@ -157,7 +157,7 @@ def _notes(replies: Sequence[RecordedReply], queries: Sequence[Query], context: 
         yield f"{pluralise(count, 'query', 'queries')}: {note}"
     if (more := len(counts) - _SHOWN_NOTES) > 0:
         yield f"{pluralise(more, 'other note')} on replies; see the folder replies"
-    yield from _repeat_note(replies, context.engines.repeat)
+    yield from repeat_notes(replies)
 
 
 def unknown_document_notes(rankings: Sequence[Sequence[str]], corpus: Corpus) -> Iterator[str]:
@@ -170,13 +170,6 @@ def unknown_document_notes(rankings: Sequence[Sequence[str]], corpus: Corpus) ->
 def _unknown_documents(rankings: Sequence[Sequence[str]], corpus: Corpus) -> list[str]:
     """The retrieved documents that are not in the corpus, each as often as it was retrieved."""
     return [doc for docs in rankings for doc in docs if doc not in corpus] if corpus else []
-
-
-def _repeat_note(replies: Sequence[RecordedReply], repeat: int) -> Iterator[str]:
-    if repeat < 2:
-        return
-    asked, changed = sum(bool(reply.repeats) for reply in replies), sum(bool(reply.changed) for reply in replies)
-    yield f"{changed} of {pluralise(asked, 'ranking')} changed when asked {repeat} times; the first reply and its time count"
 
 
 def _facts(replies: Sequence[RecordedReply]) -> dict[str, Any]:

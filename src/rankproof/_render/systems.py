@@ -8,7 +8,7 @@ from typing import Any
 from rankproof._analysis.compare.comparison import Comparison
 from rankproof._analysis.compare.summary import summary_document
 from rankproof._analysis.overlap import overlap_table, rankings_table
-from rankproof._data.run import failure_notes
+from rankproof._data.run import failure_notes, repeat_notes
 from rankproof._data.table import Table
 from rankproof._data.text import shown_time
 from rankproof._evaluation.notes import JUDGED_ONLY_TEXT
@@ -45,8 +45,13 @@ def _failed_call_notes(system_run: SystemRun) -> list[str]:
     return [f"{system_run.name} has failed calls: {', '.join(parts)}; {where}."] if parts else []
 
 
-def engine_time_notes(results: ExperimentResult) -> list[str]:
-    """A sentence for each search engine that reports its own time: its median, and that of the round trip."""
+def engine_notes(results: ExperimentResult) -> list[str]:
+    """How many rankings of each search engine changed when asked again, and the time that its server reports."""
+    changed = [f"{run.name}: {note}" for run in results.system_runs for note in repeat_notes((run.replies or {}).values())]
+    return [*changed, *_server_times(results)]
+
+
+def _server_times(results: ExperimentResult) -> list[str]:
     facts = {run.name: (run.facts["round_trip_ms"], run.facts["server_ms"]) for run in results.system_runs if run.replies}
     return [
         f"{name}: the server reports {shown_time(server['p50'])} ms of a round trip of {shown_time(trip['p50'])} ms (p50)."

@@ -329,11 +329,11 @@ def show_results(
     terminal.show(views[args.format](results, comparison, terminal.render_options()))
     notes = (
         *systems.failed_call_notes(results),
+        *systems.engine_notes(results),
         *value_notes(results.result.systems, MAX_NOTED_SYSTEMS),
         *_cached_times_notes(results),
         *(() if comparison is None else comparison.notes),
         *results.notes,
-        *systems.engine_time_notes(results),
         *systems.approximate_search_notes(results),
         *_result_notes(results),
         *_answer_notes(results),
