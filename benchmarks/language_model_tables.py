@@ -17,7 +17,7 @@ from rankproof._llm.call_counts import CallTotals
 from rankproof._llm.client import ReplyParseError
 from rankproof._llm.parsing import yes_no_score
 from rankproof._llm.session import LLMSession
-from rankproof._results.experiment_result import ExperimentResult
+from rankproof._results.experiment_result import ExperimentResult, SystemRun
 from rankproof.models._chat.base import ChatReply
 from rankproof.stages import Pointwise
 
@@ -41,10 +41,17 @@ def reranked(all_results: Sequence[ExperimentResult]) -> None:
     for results, system_run in (
         (each, system_run) for each in all_results for system_run in each.system_runs if system_run.answers is None
     ):
-        means, seconds = results.result.means[system_run.name], system_run.time_of("total")["p50"] / 1000
+        means, seconds = results.result.means[system_run.name], _seconds(system_run, "total")
         asked = [f"{system_run.total(name):,}" for name in ASKED]
         rows.append([system_run.name, *(means[name] for name in MEASURES), f"{seconds:.2f}", *asked])
     shown(["ranking", *MEASURES, "s per query", *ASKED.values()], rows)
+
+
+def _seconds(system_run: SystemRun, part: str) -> float:
+    """The median seconds of a query; a system that was run has times."""
+    times = system_run.time_of(part)
+    assert times is not None
+    return times["p50"] / 1000
 
 
 def answered(found: ExperimentResult) -> None:
@@ -55,7 +62,7 @@ def answered(found: ExperimentResult) -> None:
     for system_run in found.system_runs:
         if system_run.answers is not None:
             states = [sum(one.state == state for one in system_run.answers.values()) for state in STATES]
-            seconds = system_run.time_of("generate")["p50"] / 1000
+            seconds = _seconds(system_run, "generate")
             rows.append([system_run.name, *means[system_run.name].values(), *states, f"{seconds:.2f}"])
     shown(["answers by", *next(iter(means.values())), *STATES, "s per query"], rows)
 

@@ -14,7 +14,8 @@ from pathlib import Path
 
 from rankproof._data.identity import identity
 from rankproof._experiment.experiment import Experiment
-from rankproof._experiment.run import RunOptions, load_dataset, run_experiment
+from rankproof._experiment.judgements import load_dataset
+from rankproof._experiment.run import RunOptions, run_experiment
 from rankproof._judge.judges import Judge, KeywordOverlapJudge, LLMJudge
 from rankproof._judge.rubric import pool_pairs
 from rankproof._llm.cache import ResponseCaches

@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from rankproof._data.text import pluralise
-from rankproof._formats.read import read_dataset
+from rankproof._importers.registry import read_dataset
 from rankproof._tokenizer_lab.compare import ComparisonPlan, compare_tokenizers
 from rankproof._tokenizer_lab.comparison import TokenizerComparison
 from rankproof._tokenizer_lab.files import CHART_NAMES, CONCLUSION_FILE, is_comparison_folder, save_comparison

@@ -10,7 +10,8 @@ from rankproof._cli.main import main as rankproof
 from rankproof._data.dataset import Corpus, Dataset, Queries
 from rankproof._data.qrels import Qrels
 from rankproof._experiment.queries import select_judged
-from rankproof._formats.read import read_dataset, write_folder
+from rankproof._formats.read import write_folder
+from rankproof._importers.registry import read_dataset
 from rankproof.models._trained.checkpoint import METADATA_FILE
 
 HERE = Path(__file__).parent

@@ -100,7 +100,7 @@ def test_each_escape_writes_a_query_as_its_engine_reads_it() -> None:
 def test_a_table_is_copied_with_lists_for_tuples() -> None:
     given = {"a": (1, {"b": [True]})}
     table = checked_table("body", given)
-    given["a"][1]["b"].append(False)  # type: ignore[index]
+    given["a"][1]["b"].append(False)
     assert table == {"a": [1, {"b": [True]}]}
 
 
