@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from rankproof._evaluation.result import MeasureResult as MeasureResult
     from rankproof._evaluation.result import SystemResult as SystemResult
     from rankproof._experiment.run import RunOptions as RunOptions
+    from rankproof._formats.json import JsonContent as JsonContent
     from rankproof._fusion.method import FusionSettings as FusionSettings
     from rankproof._fusion.method import QueryPoints as QueryPoints
     from rankproof._importers.base import Dropped as Dropped
@@ -139,6 +140,7 @@ else:
         Imported="rankproof._importers.base",
         Importer="rankproof._importers.base",
         InputUnits="rankproof.models._transformers",
+        JsonContent="rankproof._formats.json",
         Judgement="rankproof._data.qrels",
         Judging="rankproof._api.values",
         LLMSession="rankproof._llm.session",

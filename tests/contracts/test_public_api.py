@@ -29,7 +29,7 @@ PUBLIC = {
 }
 ERRORS = {id(value) for value in vars(errors).values()}
 MOST_NAMES = 45
-OPAQUE = (types.LLMSession,)
+OPAQUE = (types.LLMSession, types.JsonContent)
 """Values that parts pass on and whose methods are internal."""
 
 

@@ -51,7 +51,6 @@ WRONG: dict[str, Any] = {
     "a fraction as a grade": lambda: rp.evaluate({"q1": {"d1": 0.5}}, RUN),
     "no ranks": lambda: rp.evaluate(QRELS, RUN, order="rank"),
     "two runs of one name": lambda: rp.evaluate(QRELS, [RUN, RUN]),
-    "a score without a run's stages": lambda: rp.explain(QRELS, RUN, query="q1", doc="d1"),
     "a document without a query": lambda: rp.explain(QRELS, RUN, doc="d1"),
     "a field that no query has": lambda: rp.segments(QRELS, RUN, by="category"),
     "no texts": lambda: rp.segments(QRELS, RUN, by="length"),
