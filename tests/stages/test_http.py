@@ -161,6 +161,8 @@ def test_a_preset_that_was_never_run_against_a_server_says_so(name: str, server:
 def test_keys_that_anyone_on_the_network_can_read_are_noted(server_url: str, headers: dict[str, str], is_noted: bool) -> None:
     stage = Http(preset="groonga", values={"server": server_url, "table": "Docs"}, headers=headers)
     assert bool(stage.about()) == is_noted
+    unset = Http(preset="groonga", values={"server": "${NO_SUCH_URL}", "table": "Docs"}, headers=headers)
+    assert unset.about() == (), "recorded replies need no address"
 
 
 @pytest.mark.parametrize("name", [name for name, preset in presets().items() if "max_size" in preset.settings])
@@ -228,6 +230,12 @@ def test_settings_replace_those_of_the_preset_and_tables_add_to_them(server: Cha
         ({"body": {"q": "{query}", "a": None}}, "body has"),
         ({"preset": "elasticsaerch"}, "did you mean elasticsearch"),
         ({"server_time_unit": "min"}, "server_time_unit is min"),
+        ({"url": "http://[::1/{query}"}, "url is not an http or https address"),
+        (
+            {"preset": "solr", "values": {"server": "localhost:8983", "collection": "c"}, "url": None},
+            "values has a server that is no",
+        ),
+        ({"ids": "{list}[].id", "values": {"list": "${LIST}"}}, "ids has an environment variable"),
     ],
 )
 def test_settings_that_do_not_fit_are_refused_without_showing_a_key(
@@ -288,6 +296,18 @@ def test_a_query_that_the_encoder_truncates_is_noted(server: ChatServer) -> None
     stage = plain(server, body={"v": "{vector}"}, model=HashedWords(max_words=2), depth=2)
     assert reply(stage, "one two").notes == ()
     assert reply(stage, "one two three").notes == ("the query is longer than the model's limit and was truncated",)
+
+
+def test_a_header_that_http_cannot_send_is_refused(server: ChatServer) -> None:
+    with pytest.raises(UsageError, match="headers has a value of X-Shop that is empty or not ASCII"):
+        asked(plain(server, headers={"X-Shop": "{shop}"}, values={"shop": "Käse"}))
+
+
+def test_a_request_without_a_size_is_noted(server: ChatServer) -> None:
+    assert plain(server, body={"q": "{query}"}).about() == (
+        "the request has no {size}, so the engine decides how many documents it returns",
+    )
+    assert plain(server).about() == ()
 
 
 def test_keys_come_from_the_environment_and_a_missing_one_is_named(server: ChatServer, monkeypatch: pytest.MonkeyPatch) -> None:

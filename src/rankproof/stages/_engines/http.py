@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from http import HTTPStatus
 from typing import Annotated, Any, Literal
-from urllib.parse import urlsplit
 
 from rankproof._data.dataset import Query
 from rankproof._data.identity import NOT_IN_IDENTITY
@@ -104,14 +103,8 @@ class Http(EngineStage):
         return self.exchange.digest()
 
     def about(self) -> tuple[str, ...]:
-        """Notes on a preset that was never run against a server, and on keys that are sent without encryption."""
-        notes = []
-        preset = self.exchange.preset
-        if preset and not preset.tested:
-            notes.append(f"the preset {preset.name} is not tested against a server; check the first rankings by hand")
-        if self.exchange.sends_keys_in_clear():
-            notes.append("keys are sent without encryption: the address is http, not https")
-        return tuple(notes)
+        """Notes on the preset and the request."""
+        return tuple(self.exchange.about())
 
     def connect(self, context: BuildContext) -> HttpEngine:
         """Reads the environment and loads the encoder; nothing is sent."""
@@ -141,10 +134,10 @@ class HttpEngine:
         keys = [*self._exchange.keys(self._environment), *login]
         self._secret = Secret(*keys, min_length=_MIN_MASKED)
         self._documents = Secret(*keys, min_length=_MIN_MASKED_IN_DOCUMENTS)
-        self._address = _server(self._exchange.filler(self._environment).url(self._settings["url"]))
-        self._connection = Connection(
-            self._address, self._headers(login), self._secret, stage.timeout, read=_STATUSES_READ, max_bytes=_MAX_BYTES
-        )
+        self._address = self._exchange.address(self._environment)
+        headers = {**self._exchange.headers(self._environment), **({"Authorization": f"Basic {login[0]}"} if login else {})}
+        limits: dict[str, Any] = {"read": _STATUSES_READ, "max_bytes": _MAX_BYTES}
+        self._connection = Connection(self._address, headers, self._secret, stage.timeout, **limits)
         self._calls = CallLimiter(stage.concurrency)
 
     def ask(self, query: Query, size: int) -> EngineReply:
@@ -185,11 +178,6 @@ class HttpEngine:
         if ":" not in login:
             raise UsageError(f"the environment variable {name} (login_env) has no colon", fix="set it to user:password")
         return [base64.b64encode(login.encode()).decode(), login, login.partition(":")[2]]
-
-    def _headers(self, login: list[str]) -> dict[str, str]:
-        filler = self._exchange.filler(self._environment)
-        headers = {name: filler.text(value) for name, value in self._settings["headers"].items()}
-        return {**headers, **({"Authorization": f"Basic {login[0]}"} if login else {})}
 
     def _try(self, url: str, body: bytes | None, size: int) -> EngineReply | EngineError:
         start = time.perf_counter()
@@ -245,15 +233,6 @@ class HttpEngine:
         """The error; keys are masked before the text is cut, so that no part of one is left."""
         what = clip_text(self._secret.masked(f"{self._address}: {why}"), _MAX_ERROR)
         return EngineError(escape_invisible(what), retryable=retryable, wait=wait)
-
-
-def _server(url: str) -> str:
-    """Scheme, host and port of an address."""
-    parts = urlsplit(url)
-    if parts.scheme not in ("http", "https") or not parts.hostname or "@" in parts.netloc:
-        what = "url is not an http or https address without a user"
-        raise UsageError(what, fix="write https://HOST/PATH, with the login as login_env")
-    return f"{parts.scheme}://{parts.netloc}"
 
 
 def _short(hits: ReplyHits, size: int) -> tuple[str, ...]:

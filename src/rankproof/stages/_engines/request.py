@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
 from rankproof._data.identity import identity_key
 from rankproof._data.validation import checked_choice
@@ -238,7 +238,10 @@ class Exchange:
         _check_placeholders(settings, stage, preset)
         _check_query(settings, stage)
         header = (settings["server_time"] or "").partition("header:")[2].lower()
-        return cls(preset, settings, _reply_paths(settings, has_time=not header), header)
+        found = cls(preset, settings, _reply_paths(settings, has_time=not header), header)
+        if not variables([settings["url"], settings["values"]]):
+            found.address({})
+        return found
 
     def environment(self) -> dict[str, str]:
         """The values of all variables; one that is not set is an error."""
@@ -255,11 +258,37 @@ class Exchange:
         values = {name: Filler({}, environment).json(value) for name, value in self.settings["values"].items()}
         return Filler({**values, "query": "", "size": 0, "vector": [], **of_query}, environment)
 
-    def sends_keys_in_clear(self) -> bool:
-        """Whether the request has a key or a login, and anyone on the network can read it."""
+    def address(self, environment: Mapping[str, str]) -> str:
+        """Scheme, host and port of the server; what is not an address is an error that does not show it."""
+        try:
+            parts = urlsplit(self.filler(environment).url(self.settings["url"]))
+            if parts.scheme in ("http", "https") and parts.hostname and "@" not in parts.netloc:
+                return f"{parts.scheme}://{parts.netloc}"
+        except ValueError:  # such as a bracket that is not closed
+            pass
+        of_values = self.settings["url"].startswith("{server}")
+        what = "values has a server that is no" if of_values else "url is not an"
+        fix = f'write {"server" if of_values else "url"} = "https://HOST:PORT", and a login as login_env'
+        raise UsageError(f"{what} http or https address without a user", fix=fix)
+
+    def headers(self, environment: Mapping[str, str]) -> dict[str, str]:
+        """The headers of a request; a value that HTTP cannot send is an error that does not show it."""
+        headers = {name: self.filler(environment).text(value) for name, value in self.settings["headers"].items()}
+        for name, value in headers.items():
+            if not _PRINTABLE.fullmatch(value):
+                raise UsageError(f"headers has a value of {name} that is empty or not ASCII", fix="write it in ASCII")
+        return headers
+
+    def about(self) -> Iterator[str]:
+        """Notes: a preset that was never run against a server, no size in the request, keys sent without encryption."""
+        if self.preset and not self.preset.tested:
+            yield f"the preset {self.preset.name} is not tested against a server; check the first rankings by hand"
+        if "size" not in placeholders([self.settings[name] for name in _TEMPLATES]):
+            yield "the request has no {size}, so the engine decides how many documents it returns"
         environment = {name: os.environ.get(name, "") for name in self._variables()}
         has_key = bool(self.settings["login_env"] or variables(self.settings["headers"]))
-        return has_key and is_unencrypted(self.filler(environment).url(self.settings["url"]))
+        if has_key and all(environment.values()) and is_unencrypted(self.address(environment)):
+            yield "keys are sent without encryption: the address is http, not https"
 
     def digest(self) -> str:
         """Changes with the request and with the addresses and names in the environment, not with keys."""
@@ -343,6 +372,9 @@ def _reply_paths(settings: Mapping[str, Any], *, has_time: bool) -> ReplyPaths:
         raise UsageError("ids is missing", fix='set the path to the ids of a reply, such as ids = "hits[].id"')
     filler = Filler(settings["values"], {})
     path = {name: filler.text(settings[name]) for name in _PATHS if name != "expect" and settings[name]}
+    if held := next((name for name in path if variables(path[name])), None):
+        what = f"{held} has an environment variable, by a name of values"
+        raise UsageError(what, fix=f"write the value itself into values, or the whole path as {held}")
     return ReplyPaths(
         ids=parse_column("ids", path["ids"]),
         scores=parse_column("scores", path["scores"]) if "scores" in path else None,
