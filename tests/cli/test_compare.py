@@ -115,6 +115,16 @@ def test_nothing_is_wider_than_the_terminal(
     assert len(set(rows)) == 3
 
 
+@pytest.mark.parametrize(("width", "left_out"), [(30, "p, p Holm, risk"), (60, "risk"), (80, "")])
+def test_a_narrow_table_says_which_columns_it_leaves_out(
+    capsys: pytest.CaptureFixture[str], files: list[str], monkeypatch: pytest.MonkeyPatch, width: int, left_out: str
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    text = " ".join(shown(capsys, *files, "-m", "RR", *QUICK)[0].split())
+    assert (f"Left out in {width} columns: {left_out}; a wider terminal shows more." in text) == bool(left_out)
+    assert ("Left out" in text) == bool(left_out)
+
+
 def test_results_folders_are_compared_and_joined(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     save_results(small_results(queries=QUERIES), tmp_path / "one")
     out, _ = shown(capsys, str(tmp_path / "one"), "-m", "RR@10", "--baseline", "bm25", *QUICK)

@@ -69,7 +69,7 @@ def test_an_entry_has_the_identity_the_values_and_the_costs() -> None:
     results = wide_results(["one", "two"], ["q1", "q2", "q3"])
     first, second = mlflow_runs(results)
     assert first.params["stage.k1"] == "1.5"
-    assert second.params["baseline"] == "one"
+    assert second.params["gain_over"] == "one"
     assert first.metrics["nDCG_at_10"] == results.result.means["one"]["nDCG@10"]
     assert first.metrics["total_ms_p95"] == (results.system_runs[0].time_of("total") or {})["p95"]
     assert "rerank_ms_p50" not in first.metrics

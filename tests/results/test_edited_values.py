@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import rankproof as rp
 from rankproof._cli.main import main
 from rankproof._cli.registry import COMMANDS, command_named
 from rankproof._evaluation.notes import Note
@@ -133,3 +134,21 @@ def test_a_note_that_the_files_give_cannot_be_removed(notes: Sequence[Any], tmp_
     given = results.result.notes["bm25"]
     assert given
     assert load_results(folder).result.notes["bm25"] == (*(Note(**note) for note in notes), *given)
+
+
+@pytest.mark.parametrize("name", ["summary.csv", "per_query.csv", "summary.json", "answers.csv", "answers.json", "report.html"])
+def test_an_edit_of_a_file_that_is_only_written_changes_nothing(name: str, tmp_path: Path) -> None:
+    rp.save_results(answering_results(), tmp_path / "out")
+    (tmp_path / "out" / "report.html").touch()
+    before = load_results(tmp_path / "out").result.means
+    (tmp_path / "out" / name).write_text("edited")
+    assert load_results(tmp_path / "out").result.means == before
+
+
+@pytest.mark.parametrize("name", ["qrels.tsv", "queries.jsonl", "snippets.jsonl", "experiment.toml", "answers.jsonl"])
+def test_an_edit_of_a_file_that_is_read_is_refused(name: str, tmp_path: Path) -> None:
+    rp.save_results(answering_results(), tmp_path / "out")
+    path = tmp_path / "out" / name
+    path.write_bytes(path.read_bytes() + b"\n")
+    with pytest.raises(InputError, match="the file was changed after the results were written"):
+        load_results(tmp_path / "out")

@@ -170,7 +170,7 @@ def test_the_summary_has_a_row_a_system_with_every_measure_time_and_cost() -> No
         for which in ("mean", "p50", "p95"):
             assert float(last[f"{part}_ms_{which}"]) == (system_run.time_of(part) or {})[which]
     assert (float(last["index_seconds"]), int(last["index_bytes"]), last["throughput"]) == (1.0, 3000, "")
-    assert (last["baseline"], float(last["gain_pp RR@10"])) == ("hybrid", 100 * (results.gain(system_run, "RR@10") or 0))
+    assert (last["gain_over"], float(last["gain_pp RR@10"])) == ("hybrid", 100 * (results.gain(system_run, "RR@10") or 0))
     assert (last["gain_pp NumRet"], rows[0]["gain_pp RR@10"]) == ("", "")
 
 
@@ -407,7 +407,7 @@ DAMAGES: list[tuple[tuple[str | int, ...], Any, str]] = [
     (("systems", 0), 3, r"systems\[0\] is not an object"),
     (("systems", 1, "name"), "bm25", "two have the same name"),
     (("systems", 1, "kind"), "magic", "kind is not one of"),
-    (("systems", 1, "baseline"), "nobody", "baseline of dense is nobody, which is no system"),
+    (("systems", 1, "gain_over"), "nobody", "gain_over of dense is nobody, which is no system"),
     (("systems", 1, "index"), None, "index is not an object"),
     (("systems", 1, "index", "bytes"), 1.5, r"systems\[1\]\.index\.bytes is not a whole number"),
     (("systems", 1, "index", "seconds"), 10**400, "not a 64-bit float"),

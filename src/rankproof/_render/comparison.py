@@ -47,7 +47,16 @@ def add_comparison(comparison: Comparison, printer: TablePrinter, options: Rende
         if others := _measures_without_column(comparison, grid):
             columns = [GridColumn(name, _value_cells(comparison, name), 0) for name in others]
             printer.summary(_grid(comparison, grid.rows, columns))
+        shown = {*grid.columns, *comparison.measures}
+        add_left_out(printer, [column.title for column in _filled_columns(comparison) if column.title not in shown], options)
         _add_wrapped(_legend(comparison), printer, options)
+
+
+def add_left_out(printer: TablePrinter, columns: Sequence[str], options: RenderOptions) -> None:
+    """Adds a line with the columns that do not fit, if there are any."""
+    if columns:
+        names = ", ".join(columns)
+        _add_wrapped(f"Left out in {options.width} columns: {names}; a wider terminal shows more.", printer, options)
 
 
 def _measures_without_column(comparison: Comparison, grid: Grid) -> list[str]:
@@ -90,10 +99,15 @@ def note_lines_within(notes: Sequence[str], width: int, where: str) -> list[str]
 def comparison_grid(comparison: Comparison, options: RenderOptions) -> Grid:
     """A row for each system, with as many columns as fit; long names are shortened in the middle."""
     names = _shortened(comparison.systems, max(_MIN_NAME, options.width // _NAME_SHARE))
-    columns = [column for column in _columns(comparison) if any(cell.text != MISSING for cell in column.cells)]
+    columns = _filled_columns(comparison)
     while len(columns) > 1 and not fits_width(_grid(comparison, names, columns), options):
         columns.remove(max(columns, key=lambda column: column.drop_order))
     return _grid(comparison, names, columns)
+
+
+def _filled_columns(comparison: Comparison) -> list[GridColumn]:
+    """The columns that have a value."""
+    return [column for column in _columns(comparison) if any(cell.text != MISSING for cell in column.cells)]
 
 
 def _grid(comparison: Comparison, names: Sequence[str], columns: Sequence[GridColumn]) -> Grid:

@@ -13,8 +13,8 @@ from rankproof._data.table import Table
 from rankproof._data.text import shown_time
 from rankproof._evaluation.notes import JUDGED_ONLY_TEXT
 from rankproof._io.escape import for_markdown
-from rankproof._render.comparison import add_comparison, wrapped
-from rankproof._render.grid import RenderOptions, format_value
+from rankproof._render.comparison import add_comparison, add_left_out, wrapped
+from rankproof._render.grid import Grid, RenderOptions, format_value
 from rankproof._render.result import markdown_table
 from rankproof._render.systems_grid import (
     CHUNKS_TITLE,
@@ -80,19 +80,26 @@ def render_run(results: ExperimentResult, comparison: Comparison | None, options
             printer.line(f"{table.title}:")
             add_table(table, printer)
     elif comparison is None:
-        printer.summary(systems_grid(results, lambda grid: fits_width(grid, options)))
+        _add_fitting(printer, systems_grid(results), systems_grid(results, lambda grid: fits_width(grid, options)), options)
     else:
         add_comparison(comparison, printer, options)
     if results.chunks:
         printer.line()
         printer.line(CHUNKS_TITLE)
-        printer.summary(chunk_grid(results.chunks, lambda grid: fits_width(grid, options)))
+        fitting = chunk_grid(results.chunks, lambda grid: fits_width(grid, options))
+        _add_fitting(printer, chunk_grid(results.chunks), fitting, options)
     if results.answers:
         printer.line()
         for line in wrapped(answers_title(results.answers), options.width):
             printer.line(line)
         printer.summary(answers_grid(results.answers))
     return printer.text()
+
+
+def _add_fitting(printer: TablePrinter, whole: Grid, fitting: Grid, options: RenderOptions) -> None:
+    """Adds the columns that fit, and the names of the others."""
+    printer.summary(fitting)
+    add_left_out(printer, [name for name in whole.columns if name not in fitting.columns], options)
 
 
 def system_sentences(results: ExperimentResult, not_significant: Collection[str] | None = None) -> list[str]:

@@ -30,11 +30,11 @@ ANSWER_TIMES = {
 
 
 def summary_csv(results: ExperimentResult) -> str:
-    """A row for each system; numbers at full precision, times in ms, gains in percentage points over `baseline`."""
+    """A row for each system; numbers at full precision, times in ms, gains in percentage points over `gain_over`."""
     measures = list(results.result.systems[0].measures)
     times = [f"{part}_ms_{which}" for part in TIME_COLUMNS for which in SHOWN_TIMES]
     gained = [f"gain_pp {name}" for name in measures]
-    header = ["system", "kind", "baseline", *measures, *gained, *times, *COST_COLUMNS]
+    header = ["system", "kind", "gain_over", *measures, *gained, *times, *COST_COLUMNS]
     return csv_table(header, (_summary_row(results, system_run, measures) for system_run in results.system_runs))
 
 

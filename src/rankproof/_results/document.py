@@ -93,7 +93,7 @@ class SystemDocument:
 
     name: str
     kind: SystemKind
-    baseline: str | None
+    gain_over: str | None
     measures: Mapping[str, MeasureDocument]
     gain_pp: Mapping[str, float]
     times_ms: Mapping[str, TimesDocument]

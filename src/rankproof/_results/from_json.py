@@ -85,7 +85,7 @@ class DocumentReader:
         for system_run in system_runs:
             if system_run.baseline is not None and system_run.baseline not in names:
                 raise self.error(
-                    f"the baseline of {for_message(system_run.name)} is {for_message(system_run.baseline)}, which is no system"
+                    f"gain_over of {for_message(system_run.name)} is {for_message(system_run.baseline)}, which is no system"
                 )
 
     def _systems(self) -> list[tuple[str, SystemDocument]]:
@@ -129,7 +129,7 @@ class DocumentReader:
             index_seconds=one.index.seconds,
             index_bytes=one.index.bytes,
             throughput=one.throughput,
-            baseline=one.baseline,
+            baseline=one.gain_over,
             facts=one.facts,
             notes=one.remarks,
             computed=one.computed,

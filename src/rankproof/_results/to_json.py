@@ -77,7 +77,7 @@ def _system(results: ExperimentResult, system_run: SystemRun, system: SystemResu
     return SystemDocument(
         name=system_run.name,
         kind=system_run.kind,
-        baseline=system_run.baseline,
+        gain_over=system_run.baseline,
         measures=_measures(system),
         gain_pp=system_gains(results, system_run),
         times_ms=_times(system_run),

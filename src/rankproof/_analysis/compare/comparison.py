@@ -204,7 +204,8 @@ def _with_measures(inputs: AnalysisInput, primary: str | Measure | None, measure
     if any(name not in inputs.runs for name in inputs.systems):
         known = ", ".join(inputs.result.systems[0].measures)
         raise UsageError(f"{missing[0]} was not evaluated for every system", fix=f"choose from: {known}")
-    more = evaluate_runs(inputs.qrels, inputs.runs, missing, inputs.options)
+    runs = {name: inputs.runs[name] for name in inputs.systems}
+    more = evaluate_runs(inputs.qrels, runs, missing, inputs.options)
     return replace(inputs, result=Result(inputs.result.queries, tuple(_joined(inputs.result, more))))
 
 
