@@ -31,8 +31,8 @@ OPTIONS: dict[str, list[str]] = {
     "export": ["-o", "out.csv"],
 }
 """The options that a verb needs besides its results folder."""
-OF_A_FOLDER = [name for name in COMMANDS if "RESULTS" in command_named(name).usage and name != "serve"]
-"""The verbs that read a results folder; `serve` and `judge --results` have their own tests."""
+OF_A_FOLDER = [name for name in COMMANDS if "RESULTS" in command_named(name).usage and name not in ("serve", "judge")]
+"""The verbs that read a results folder; `serve` and `judge` have their own tests."""
 
 
 def edit(folder: Path, steps: Steps, value: Any) -> None:
