@@ -57,8 +57,9 @@ def rankings(imported: Imported, system: str) -> dict[str, list[str]]:
                 ],
             }
         ),
+        json.dumps({"queries": [{"placeholders": {"$query": "cats"}, "relevant_documents": {"3": ["d1"], "0": ["d2"]}}]}),
     ],
-    ids=["basic", "basic padded", "browser", "LTR", "ratings JSON", "case JSON", "RRE"],
+    ids=["basic", "basic padded", "browser", "LTR", "ratings JSON", "case JSON", "RRE", "RRE by gain"],
 )
 def test_every_export_of_ratings_gives_the_same_judgements(tmp_path: Path, text: str) -> None:
     imported = import_source(written(tmp_path / "case.txt", text))

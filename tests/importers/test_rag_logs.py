@@ -112,6 +112,21 @@ def test_a_parquet_file_and_a_frame_give_the_same_as_jsonl(tmp_path: Path) -> No
     assert import_source(pd.read_parquet(tmp_path / "b.parquet")).dataset.fingerprint() == expected
 
 
+@pytest.mark.parametrize("orient", ["list", "index"])
+def test_json_by_columns_gives_the_same_as_jsonl(tmp_path: Path, orient: str) -> None:
+    rows = [sample("do cats purr", [PURR, BARK], response="Yes"), sample("do dogs bark", [BARK], response=None)]
+    columns: dict[str, Any] = {name: [row[name] for row in rows] for name in rows[0]}
+    if orient == "index":
+        columns = {name: {str(at): one for at, one in enumerate(values)} for name, values in columns.items()}
+    (tmp_path / "b.json").write_text(json.dumps(columns, indent=1))
+    imported = import_source(str(tmp_path / "b.json"))
+    assert imported.dataset.fingerprint() == import_source(jsonl(tmp_path / "b.jsonl", *rows)).dataset.fingerprint()
+    columns["retrieved_contexts"]["1" if orient == "index" else 1] = 5
+    (tmp_path / "b.json").write_text(json.dumps(columns, indent=1))
+    with pytest.raises(InputError, match=r"b\.json:4: retrieved_contexts is a number, not a list"):
+        import_source(str(tmp_path / "b.json"))
+
+
 def test_several_logs_are_several_systems_over_the_union_of_their_questions(tmp_path: Path) -> None:
     first = jsonl(tmp_path / "a.jsonl", sample("do cats purr", [PURR], reference_contexts=[PURR]))
     second = jsonl(

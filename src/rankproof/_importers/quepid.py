@@ -280,8 +280,9 @@ def _query_text(query: JsonPart) -> JsonPart:
 
 def _rated_documents(query: JsonPart) -> Iterator[tuple[str, object]]:
     if query.has("relevant_documents"):
-        for doc, one in query["relevant_documents"].entries():
-            yield doc, one["gain"].value
+        for key, one in query["relevant_documents"].entries():
+            # RRE writes {document: {gain}}, and also {gain: [documents]}.
+            yield from ((doc.text(), key) for doc in one.items()) if isinstance(one.value, list) else ((key, one["gain"].value),)
     elif isinstance(query["ratings"].value, dict):
         for doc, one in query["ratings"].entries():
             yield doc, one.value

@@ -21,6 +21,7 @@ from rankproof._formats.texts import MAX_TEXT_BYTES
 from rankproof._io.file_errors import file_error
 from rankproof._io.open import numbered_text_lines
 from rankproof._io.streams import ByteSource
+from rankproof._io.strict_json import lines_inside
 from rankproof.errors import InputError
 
 Cells = Sequence[Any]
@@ -144,8 +145,24 @@ def _open_json_lines(source: ByteSource, delimiter: str | None) -> SourceTable:
 def _open_json(source: ByteSource, delimiter: str | None) -> SourceTable:
     content = JsonContent(source, nan_is_null=True)
     if not content.is_array:
-        raise file_error("json-shape", source=source.name, kind="one object", expected=f"a list of rows like {_EXAMPLE}")
+        return _open_json_columns(content)
     return SourceTable(source.name, _keys(_objects(content.items(), source.name)), lambda: _objects(content.items(), source.name))
+
+
+def _open_json_columns(content: JsonContent) -> SourceTable:
+    """A table written column by column: lists of one length, or objects with the keys 0, 1, 2 …, as pandas writes them."""
+    columns = {name: _json_column(one) for name, one in content.value.items()}
+    if len(columns) < 2 or None in columns.values() or len({len(one or ()) for one in columns.values()}) > 1:
+        raise file_error("json-shape", source=content.source, kind="one object", expected=f"a list of rows like {_EXAMPLE}")
+    first = next(iter(columns))
+    rows = list(zip(*(one or () for one in columns.values()), strict=True))
+    return SourceTable(content.source, tuple(columns), lambda: zip(lines_inside(content.text, (first,)), rows, strict=True))
+
+
+def _json_column(value: Any) -> list[Any] | None:
+    if isinstance(value, dict) and list(value) == [str(at) for at in range(len(value))]:
+        return list(value.values())
+    return value if isinstance(value, list) else None
 
 
 def _objects(items: Iterator[tuple[int, Any]], source: str) -> Iterator[tuple[int, Any]]:

@@ -69,6 +69,17 @@ def line_of(text: str, path: JsonPath) -> int | None:
     return None if at is None else _line_and_column(text, at)[0]
 
 
+def lines_inside(text: str, path: JsonPath) -> list[int]:
+    """The line of each key or item directly inside the value at the path."""
+    found, line, counted = [], 1, 0
+    for at, keys, _ in _positions(text):
+        if keys and keys[:-1] == path:
+            line += text.count("\n", counted, at)
+            counted = at
+            found.append(line)
+    return found
+
+
 def item_lines(text: str, *, source: str) -> Iterator[int]:
     """The line of each item of the array in the text, which is valid JSON."""
     import json
