@@ -167,6 +167,13 @@ def test_a_row_of_latex_may_differ_under_a_header_of_times() -> None:
     assert settled(table) != settled(table.replace("0.75", "0.76"))
 
 
+def test_a_ratio_of_times_may_differ() -> None:
+    sentence = "chroma is 38 times slower and 0.1 pp lower"
+    assert settled(sentence) == settled(sentence.replace("38", "17"))
+    assert settled(sentence) != settled(sentence.replace("slower", "faster"))
+    assert settled(sentence) != settled(sentence.replace("0.1", "0.2"))
+
+
 def test_a_measured_number_in_a_sentence_may_differ_but_not_without_bound() -> None:
     page = "It takes {}<!--~ 0.16 --> ms.\n"
     assert fresh(page.format("0.40")) == page.format("0.40")

@@ -9,6 +9,7 @@ _UNITS = r"(?:ms|s|MB)"
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 _WITH_UNIT = re.compile(rf"(?<![\w.])\d+\.\d+(?= ?{_UNITS}\b)")
 _KEYED = re.compile(r"('(?:mean|p50|p95)': )\d+(?:\.\d+)?")
+_RATIO = re.compile(r"\b\d+(?= times (?:slower|faster)\b)")
 _OF_TIMES = re.compile(rf"(?:^|\s){_UNITS}(?:\s|$)|queries/s")
 _CELL = re.compile(r"\S+(?: \S+)*")
 _RULE = re.compile(r"\s*─[─\s]*$")
@@ -18,7 +19,7 @@ Span = tuple[int, int]
 
 
 def settled(text: str) -> str:
-    """The text without times: numbers under a header of times, decimals before a unit of time, and their padding."""
+    """The text without times: numbers under a header of times, decimals before a unit, ratios of times, and their padding."""
     return re.sub(r"[\s─]+", " ", "\n".join(_settled_lines(text.splitlines())))
 
 
@@ -36,7 +37,7 @@ def _settled_lines(lines: list[str]) -> Iterator[str]:
         elif not line.strip():
             header = ""
         plain = _settled_row(line, header) if header and line is not header else _settled_latex(line, lines)
-        yield _KEYED.sub(r"\g<1>0", _WITH_UNIT.sub("0", plain))
+        yield _RATIO.sub("0", _KEYED.sub(r"\g<1>0", _WITH_UNIT.sub("0", plain)))
 
 
 def _settled_row(line: str, header: str) -> str:
