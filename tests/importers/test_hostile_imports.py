@@ -127,3 +127,9 @@ def test_a_hostile_value_gives_a_dataset_or_an_error_of_the_input(tmp_path: Path
             outcomes["error" if error else "dataset"] += 1
     assert outcomes["error"] > len(HOSTILE)
     assert outcomes["dataset"] > 0
+
+
+@pytest.mark.parametrize("kind", FILES)
+def test_each_kind_of_file_is_recognised_by_one_importer(tmp_path: Path, kind: str) -> None:
+    (tmp_path / "x.json").write_text(json.dumps(FILES[kind]))
+    assert import_source(str(tmp_path / "x.json")).report.importer == kind.split()[0]

@@ -13,7 +13,7 @@ from rankproof._cli.main import main
 from rankproof._importers.base import Imported
 from rankproof._importers.builder import made_id
 from rankproof._importers.folder import next_commands
-from rankproof._importers.registry import import_source
+from rankproof._importers.registry import import_source, read_dataset
 from rankproof.errors import InputError
 
 PURR, BARK, SWIM = "Cats purr when content.", "Dogs bark.", "Fish swim."
@@ -283,3 +283,10 @@ def test_the_answers_of_the_written_folder_are_measured_by_rankproof_answers(
     command = ["answers", str(folder / "queries.jsonl"), *map(str, sorted((folder / "answers").iterdir()))]
     assert main([*command, "--qrels", str(folder / "qrels" / "test.tsv"), "--format", "json"]) == 0
     assert "\"F1(tokens='bag')\"" in capsys.readouterr().out
+
+
+def test_a_log_that_is_read_as_a_dataset_notes_that_its_rankings_and_answers_are_not_used(tmp_path: Path) -> None:
+    path = jsonl(tmp_path / "a.jsonl", sample("do cats purr", [PURR], response="Yes"))
+    assert "the rankings and answers of the source are not used: rankproof import takes them" in read_dataset(path).notes
+    bare = jsonl(tmp_path / "b.jsonl", {"user_input": "do cats purr", "reference_contexts": [PURR]})
+    assert not any("not used" in note for note in read_dataset(bare).notes)

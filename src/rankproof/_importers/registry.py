@@ -93,7 +93,14 @@ def read_dataset(
             raise
         fix = f"import it first, with rankproof import or import_dataset; {error.fix}"
         raise InputError(error.what, fix=fix, source=error.source, line=error.line) from None
-    return replace(imported.dataset, notes=imported.report.sentences())
+    return replace(imported.dataset, notes=(*imported.report.sentences(), *_unused(imported)))
+
+
+def _unused(imported: Imported) -> Iterator[str]:
+    """Says that a dataset alone leaves out the rankings and answers of its source."""
+    if imported.runs or imported.answers:
+        left = " and ".join(what for what, found in (("rankings", imported.runs), ("answers", imported.answers)) if found)
+        yield f"the {left} of the source are not used: rankproof import takes them"
 
 
 def read_documents(path: StrPath) -> Corpus:

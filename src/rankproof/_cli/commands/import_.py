@@ -22,10 +22,12 @@ examples:
   rankproof import products.csv -o products
   rankproof import products.csv --query-column term --grade-map exact=3,partial=1,none=0 -o products
   rankproof import queries.csv documents.csv labels.csv -o shop
+  rankproof import old.jsonl new.jsonl -o rag  # RAG logs: one file for each system
   rankproof run --dataset products
 
 The kind of the source is detected from its content. Without -o nothing is written: the columns and
-the counts are shown. FOLDER gets corpus.jsonl, queries.jsonl, qrels/test.tsv and import.json"""
+the counts are shown. FOLDER gets corpus.jsonl, queries.jsonl, qrels/test.tsv and import.json, and
+for rankings and answers also runs, answers and experiment.toml"""
 FORMATS = ("table", "json", "csv", "markdown")
 
 
