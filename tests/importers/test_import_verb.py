@@ -51,6 +51,7 @@ def test_the_command_shows_columns_and_counts_and_writes_them(
     assert "1 without a grade (first at line 6)" in shown.out
     assert f"next: rankproof run --dataset {folder}" in shown.err
     report = json.loads((folder / "import.json").read_text(encoding="utf-8"))
+    assert report["fingerprint"] == rp.read_dataset(folder).fingerprint()
     rows = next(part for part in report["counts"] if part["part"] == "rows")
     assert rows == {
         "part": "rows",
@@ -80,8 +81,12 @@ def test_an_older_import_is_replaced_and_another_folder_is_not(products: Path, t
     assert max(max(docs.values()) for docs in rp.read_dataset(tmp_path / "shop").qrels.values()) == 2
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "file").touch()
-    with pytest.raises(UsageError, match="mine exists and is not a folder of an import"):
-        rp.import_dataset(products, tmp_path / "mine", grade_map=GRADES)
+    with pytest.raises(UsageError, match="mine exists and is not a folder of an import alone"):
+        rp.import_dataset(products, tmp_path / "mine")
+    products.rename(tmp_path / "shop" / "products.csv")
+    with pytest.raises(UsageError, match="shop exists and is not a folder of an import alone"):
+        rp.import_dataset(tmp_path / "shop" / "products.csv", tmp_path / "shop", grade_map=GRADES)
+    assert (tmp_path / "shop" / "products.csv").exists()
 
 
 def test_a_source_of_no_kind_is_refused_with_what_was_looked_for(tmp_path: Path) -> None:
@@ -96,6 +101,11 @@ def test_a_source_of_no_kind_is_refused_with_what_was_looked_for(tmp_path: Path)
         rp.import_dataset(tmp_path / "empty", importer="ragas9")
 
 
-def test_a_setting_that_the_importer_lacks_is_refused(products: Path) -> None:
+def test_settings_and_options_that_the_importer_lacks_are_refused(products: Path) -> None:
     with pytest.raises(UsageError, match="the importer table has no setting locale; choose from: query-fields"):
         rp.import_dataset(products, settings={"locale": "us"})
+    with pytest.raises(UsageError, match="the importer table has no splits; leave out split="):
+        rp.read_dataset(products, split="dev")
+    rp.import_dataset(products, products.parent / "shop", grade_map=GRADES)
+    with pytest.raises(UsageError, match="grade_column=: the importer beir knows its columns; leave it out"):
+        rp.import_dataset(products.parent / "shop", grade_column="label")

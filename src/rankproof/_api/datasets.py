@@ -9,7 +9,7 @@ from typing import Any
 from rankproof._data.grades import GradeMap
 from rankproof._data.row_errors import OnConflict
 from rankproof._importers.base import Imported, ImportOptions
-from rankproof._importers.folder import write_imported
+from rankproof._importers.folder import check_import_folder, write_imported
 from rankproof._importers.registry import import_source
 
 
@@ -48,6 +48,8 @@ def import_dataset(
         split=split,
         settings=dict(settings or {}),
     )
+    if path is not None:
+        check_import_folder(os.fspath(path))
     imported = import_source(source, options, importer=importer, delimiter=delimiter, encoding=encoding)
     if path is not None:
         write_imported(imported, os.fspath(path))

@@ -182,6 +182,12 @@ class ImportOptions:
         return value in ("yes", "true")
 
     @property
+    def named_columns(self) -> list[str]:
+        """The options that name a column."""
+        fields = ("query_column", "query_id_column", "doc_id_column", "title_column", "text_column", "grade_column")
+        return [f"--{name.replace('_', '-')}" for name in fields if getattr(self, name)]
+
+    @property
     def is_judged_only(self) -> bool:
         """Whether the setting `corpus` chooses only judged documents."""
         value = self.settings.get("corpus", "all")

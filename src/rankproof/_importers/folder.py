@@ -14,7 +14,7 @@ from rankproof._formats.texts import answer_blocks, text_blocks
 from rankproof._formats.write import run_blocks
 from rankproof._importers.base import Imported
 from rankproof._io.files import write_blocks
-from rankproof._io.folders import replace_folder
+from rankproof._io.folders import check_replaceable, replace_folder
 from rankproof._io.paths import file_names
 from rankproof._io.toml_file import toml_key, toml_value
 
@@ -22,9 +22,18 @@ REPORT_FILE = "import.json"
 EXPERIMENT_FILE = "experiment.toml"
 
 
+_KIND = "folder of an import alone"
+_NAMES = {"corpus.jsonl", "queries.jsonl", "qrels", "runs", "answers", EXPERIMENT_FILE, REPORT_FILE}
+
+
+def check_import_folder(folder: str) -> None:
+    """Refuses a folder that is neither free nor an older import, before anything is read."""
+    check_replaceable(folder, is_imported_folder, kind=_KIND)
+
+
 def write_imported(imported: Imported, folder: str) -> list[str]:
     """Writes the folder atomically; an older import at the path is replaced. Returns the names of the files."""
-    with replace_folder(folder, is_imported_folder, kind="folder of an import") as place:
+    with replace_folder(folder, is_imported_folder, kind=_KIND) as place:
         files = dict(_files(imported))
         for name, blocks in files.items():
             path = os.path.join(place, name)
@@ -34,8 +43,8 @@ def write_imported(imported: Imported, folder: str) -> list[str]:
 
 
 def is_imported_folder(path: str) -> bool:
-    """Whether an import wrote the folder."""
-    return os.path.isfile(os.path.join(path, REPORT_FILE))
+    """Whether the folder has the files of an import and no others, so that replacing it loses nothing else."""
+    return os.path.isfile(os.path.join(path, REPORT_FILE)) and _NAMES.issuperset(os.listdir(path))
 
 
 def next_commands(imported: Imported, folder: str) -> list[str]:
@@ -70,7 +79,8 @@ def _files(imported: Imported) -> Iterator[tuple[str, Iterator[bytes]]]:
         yield path, answer_blocks([(name, imported.answers[name])])
     if runs:
         yield EXPERIMENT_FILE, iter([_experiment(runs, answers).encode()])
-    yield REPORT_FILE, iter([json.dumps(imported.report.document(), indent=2, ensure_ascii=False).encode() + b"\n"])
+    report = {**imported.report.document(), "fingerprint": dataset.fingerprint()}
+    yield REPORT_FILE, iter([json.dumps(report, indent=2, ensure_ascii=False).encode() + b"\n"])
 
 
 def run_files(imported: Imported) -> dict[str, str]:

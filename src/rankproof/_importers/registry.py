@@ -23,6 +23,7 @@ from rankproof.errors import ExternalError, InputError, UsageError, for_message,
 
 _DIR = "rankproof._importers"
 TABLE = "table"
+_WITH_SPLITS = ("beir", "esci", "mteb", "trec", "msmarco")
 _IMPORT_OPTIONS = ("-column", "--from", "--set", "--delimiter", "--encoding")
 """The options of an import that what takes a dataset does not have."""
 IMPORTERS: Registry[Importer] = Registry(
@@ -72,7 +73,19 @@ def import_source(
         if setting not in chosen.settings:
             known = f"choose from: {', '.join(chosen.settings)}" if chosen.settings else "leave it out: it has none"
             raise UsageError(f"the importer {name} has no setting {for_message(setting)}", fix=known)
+    _check_options(name, how)
     return chosen.read(opened, how)
+
+
+def _check_options(name: str, options: ImportOptions) -> None:
+    """Refuses options that an importer of this package would ignore."""
+    if name in IMPORTERS.entry_points():
+        return
+    if options.split != DEFAULT_SPLIT and name not in _WITH_SPLITS:
+        raise UsageError(f"the importer {name} has no splits", fix="leave out --split")
+    if options.named_columns and name != TABLE:
+        what = f"{options.named_columns[0]}: the importer {name} knows its columns"
+        raise UsageError(what, fix=f"leave it out, or use --from {TABLE}")
 
 
 def read_dataset(
