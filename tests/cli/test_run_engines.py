@@ -12,7 +12,10 @@ from rankproof._cli.main import main
 SHOP = """
 from pathlib import Path
 
+print("imported")
+
 def search(text):
+    print("asked")
     with open(Path(__file__).with_name("asked.txt"), "a") as log:
         log.write("x")
     if text == "sharpen a knife":
@@ -54,6 +57,14 @@ def test_a_failed_query_is_named_and_the_run_goes_on(folder: Path, capsys: pytes
     said = " ".join(capsys.readouterr().err.split())
     assert "note: shop: 1 of 3 queries failed and scores 0 (q2): ValueError: no knives" in said
     assert (folder / "out" / "replies" / "shop.jsonl").exists()
+
+
+def test_what_a_function_prints_is_not_in_the_output(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", "search.toml", "-o", "out", "--no-report", "--format", "json"]) == 0
+    printed = capsys.readouterr()
+    assert json.loads(printed.out)["format"] == "rankproof-results"
+    assert "imported\n" in printed.err
+    assert printed.err.count("asked\n") == 3
 
 
 def test_a_second_run_asks_what_failed_and_ask_again_asks_everything(folder: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import itertools
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -87,6 +88,11 @@ NOT_RANKINGS: list[tuple[Any, str]] = [
     ([{"id": "d1"}], "it returned a dict as a document; return ids"),
     ([("d1", "high")], "it returned a str as a score; return ids"),
     ({"d1": None}, "it returned a NoneType as a score; return ids"),
+    ({"d1", "d2"}, "it returned a set, which has no order; return a list"),
+    (frozenset(["d1"]), "it returned a frozenset, which has no order; return a list"),
+    ({"d1": 1.0, "d2": float("nan"), "7": 2.0}, "it returned NaN as a score, so its documents have no order; return ids"),
+    (np.array([["d1", 0.5]], dtype=object), "it returned a ndarray as a document; return ids"),
+    (itertools.repeat("d1"), "it returned more than 1,000,000 documents; stop at the depth"),
 ]
 
 
@@ -112,6 +118,74 @@ def test_an_exception_is_a_failed_query_with_its_type_and_text() -> None:
         reply = reply_of(function)
         assert isinstance(reply, EngineError)
         assert (reply.what, reply.requests) == (what, 1)
+
+
+class WordlessError(Exception):
+    """An exception whose text cannot be made."""
+
+    def __str__(self) -> str:
+        raise RuntimeError("no text")
+
+
+def raising(error: BaseException) -> Callable[[str], list[str]]:
+    def search(text: str) -> list[str]:
+        raise error
+
+    return search
+
+
+def raising_later(error: BaseException) -> Callable[[str], Any]:
+    async def search(text: str) -> list[str]:
+        raise error
+
+    return search
+
+
+@pytest.mark.parametrize(
+    ("function", "what"),
+    [
+        (raising(SystemExit(3)), "SystemExit: 3"),
+        (raising(GeneratorExit()), "GeneratorExit"),
+        (raising(WordlessError()), "WordlessError"),
+        (raising_later(SystemExit(3)), "SystemExit: 3"),
+        (raising_later(KeyboardInterrupt()), "KeyboardInterrupt"),
+        (raising_later(TimeoutError("of the function")), "TimeoutError: of the function"),
+    ],
+)
+def test_no_exception_of_a_function_ends_the_run(function: Callable[..., Any], what: str) -> None:
+    reply = reply_of(function, version=what)
+    assert isinstance(reply, EngineError)
+    assert reply.what == what
+
+
+def test_an_interrupt_stops_the_run() -> None:
+    with pytest.raises(KeyboardInterrupt):
+        reply_of(raising(KeyboardInterrupt()))
+
+
+def test_an_async_function_that_blocks_its_loop_is_a_failed_query() -> None:
+    freed = threading.Event()
+
+    async def blocking(text: str) -> list[str]:
+        freed.wait(30)
+        return ["d1"]
+
+    with LLMSession() as session:
+        reply = Function(blocking, timeout=0.05).client(context_of(session)).ask(Query("q1", "some text"))
+        freed.set()
+    assert isinstance(reply, EngineError)
+    assert reply.what == "no reply within 0.05 s"
+
+
+def test_pairs_that_are_not_in_the_order_of_their_scores_are_noted() -> None:
+    unordered = reply_of(lambda text: [("d1", 0.5), ("d2", 0.9), ("7", 0.1)])
+    assert isinstance(unordered, EngineReply)
+    assert unordered.docs == ("d1", "d2", "7")
+    assert unordered.notes == ("the pairs are not in the order of their scores; the order of the reply counts",)
+    for scores in ((3, 2, 2), (1, 2, 3)):
+        reply = reply_of(lambda text, scores=scores: list(zip(("d1", "d2", "7"), scores, strict=True)), version=str(scores))
+        assert isinstance(reply, EngineReply)
+        assert reply.notes == ()
 
 
 def test_a_function_is_repeated_only_if_asked() -> None:
@@ -315,8 +389,10 @@ def test_a_module_beside_the_file_comes_first_and_one_from_elsewhere_is_refused(
 
 def test_errors_of_a_function_in_an_experiment_file_have_their_line(tmp_path: Path) -> None:
     file = write_shop(tmp_path, "lines_shop", "def search(text):\n    return []\n")
+    (tmp_path / "lines_exit.py").write_text("raise SystemExit('usage')\n", encoding="utf-8")
     for name, what in (
         ("lines_missing:search", "lines_missing:search: no module is called lines_missing; put lines_missing beside the exp"),
+        ("lines_exit:search", "lines_exit:search: importing lines_exit failed: SystemExit: usage; correct the module"),
         ("lines_shop:seek", "lines_shop:seek: lines_shop has no seek; correct the name"),
         ("search", "function is 'search'; write module:name"),
         ("python:search", "function was made in Python and has no name in a file; write module:name"),

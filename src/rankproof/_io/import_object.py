@@ -25,7 +25,7 @@ def import_object(text: str, folder: str = "") -> Any:
         fix = f"run it in the folder that holds {for_message(top)}, or install that package"
     try:
         found = _import_from(module, folder)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         if isinstance(error, ModuleNotFoundError) and error.name and top == error.name.split(".")[0]:
             raise UsageError(f"{for_message(text)}: no module is called {for_message(error.name)}", fix=fix) from None
         what = f"{for_message(text)}: importing {for_message(module)} failed: {type(error).__name__}: {for_message(str(error))}"

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import argparse
 import os
+import sys
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, redirect_stdout, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -109,13 +110,15 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
 
     # The command starts without the garbage collector; long work needs it.
     gc.enable()
-    experiment = build_experiment(args, terminal)
+    # What a search function prints is not part of the output.
+    with redirect_stdout(sys.stderr):
+        experiment = build_experiment(args, terminal)
     if args.dry_run:
         show_cost_estimate(experiment, args, terminal)
         return 0
     try:
         with handle_sigterm(), results_folder(args.output, experiment, overwrite=args.overwrite) as folder:
-            with RunProgress(terminal) as progress:
+            with RunProgress(terminal) as progress, redirect_stdout(sys.stderr):
                 results = _run_experiment(experiment, args, progress)
             comparison = compare_results(results)
             summary = None if comparison is None else summary_document(results, comparison)

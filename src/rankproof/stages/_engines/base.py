@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from itertools import pairwise
 from typing import Annotated, Any, ClassVar, Protocol, Self
 
 import numpy as np
@@ -60,6 +61,12 @@ class EngineReply:
         """A reply that was written as JSON."""
         lists = {name: tuple(value) for name, value in values.items() if isinstance(value, list)}
         return cls(**{**values, **lists})
+
+
+def is_sorted(scores: Sequence[float]) -> bool:
+    """Whether the scores go in one direction: higher is better, or lower is better for a distance."""
+    steps = {(after > before) - (after < before) for before, after in pairwise(scores)}
+    return not {-1, 1} <= steps
 
 
 class EngineError(ExternalError):

@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import inspect
+import math
 import os
 import threading
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import islice
 from numbers import Real
 from types import CodeType, FunctionType, MethodType
 from typing import Annotated, Any
@@ -20,7 +22,7 @@ from rankproof._io.import_object import import_object
 from rankproof._registry import Option
 from rankproof.errors import UsageError, for_message, type_phrase
 from rankproof.stages._base import BuildContext
-from rankproof.stages._engines.base import EngineClient, EngineError, EngineReply, EngineStage
+from rankproof.stages._engines.base import EngineClient, EngineError, EngineReply, EngineStage, is_sorted
 
 SearchFunction = Callable[..., Any]
 """Takes the text of a query and returns ids, pairs of id and score, or a dictionary of id and score; it may be async."""
@@ -110,6 +112,13 @@ def _name(function: SearchFunction) -> str:
     return kind_name(type(function)) if named is None else f"{function.__module__}:{named}"
 
 
+_BLOCKED_FACTOR = 2
+"""After this many timeouts a call that blocks the event loop is abandoned."""
+_JOIN_SECONDS = 1.0
+_MOST_DOCUMENTS = 1_000_000
+"""The most documents that are read from one reply: a generator may never end."""
+
+
 class FunctionEngine:
     """Calls the function; an async one runs in an event loop of its own."""
 
@@ -129,9 +138,8 @@ class FunctionEngine:
             return _reply(found)
         except EngineError:
             raise
-        except (Exception, SystemExit) as error:
-            text = for_message(" ".join(str(error).split()))
-            raise EngineError(f"{type(error).__name__}{f': {text}' if text else ''}", retryable=True) from error
+        except (Exception, SystemExit, GeneratorExit) as error:
+            raise _failure(error) from error
 
     def close(self) -> None:
         """Ends the event loop."""
@@ -139,17 +147,29 @@ class FunctionEngine:
             loop, self._loop = self._loop, None
         if loop is not None and self._thread is not None:
             loop.call_soon_threadsafe(loop.stop)
-            self._thread.join()
-            loop.close()
+            self._thread.join(_JOIN_SECONDS)
+            if not self._thread.is_alive():
+                loop.close()
 
     def _awaited(self, awaitable: Awaitable[Any]) -> Any:
+        async def contained() -> Any:
+            # An exit would end the loop, and a TimeoutError of the function is not that of the wait.
+            try:
+                return await awaitable
+            except (Exception, SystemExit, KeyboardInterrupt) as error:
+                return _failure(error)
+
         async def wait() -> Any:
-            return await asyncio.wait_for(awaitable, self._timeout)
+            return await asyncio.wait_for(contained(), self._timeout)
 
         try:
-            return asyncio.run_coroutine_threadsafe(wait(), self._running_loop()).result()
+            # A function that blocks the loop also blocks the timeout of the loop.
+            found = asyncio.run_coroutine_threadsafe(wait(), self._running_loop()).result(_BLOCKED_FACTOR * self._timeout)
         except TimeoutError:
-            raise EngineError(f"no reply within {self._timeout:g} s", retryable=True) from None
+            found = EngineError(f"no reply within {self._timeout:g} s", retryable=True)
+        if isinstance(found, EngineError):
+            raise found
+        return found
 
     def _running_loop(self) -> asyncio.AbstractEventLoop:
         """The loop, in a thread of its own, so that it also works where another loop runs, as in a notebook."""
@@ -172,28 +192,50 @@ def _parameters(function: SearchFunction) -> tuple[bool, str]:
     return takes_query, "size" if any(one.name == "size" for one in parameters[1:]) else ""
 
 
+def _failure(error: BaseException) -> EngineError:
+    """The failed request for an exception of the function; its text may be broken, too."""
+    try:
+        text = for_message(" ".join(str(error).split()))
+    except Exception:
+        text = ""
+    return EngineError(f"{type(error).__name__}{f': {text}' if text else ''}", retryable=True)
+
+
 def _reply(found: Any) -> EngineReply:
     if isinstance(found, Mapping):
+        if any(math.isnan(_number(score)) for score in found.values()):
+            raise EngineError(f"it returned NaN as a score, so its documents have no order; {_RETURN}")
         rows = sorted(((doc, _number(score)) for doc, score in found.items()), key=lambda row: -row[1])
         return EngineReply(tuple(_id(doc) for doc, _ in rows), tuple(score for _, score in rows))
     if isinstance(found, str | bytes) or not isinstance(found, Iterable):
         raise EngineError(f"it returned {type_phrase(found)}; {_RETURN}")
-    items = list(found)
+    if isinstance(found, set | frozenset):
+        raise EngineError(f"it returned {type_phrase(found)}, which has no order; return a list, best first")
+    items = list(islice(found, _MOST_DOCUMENTS + 1))
+    if len(items) > _MOST_DOCUMENTS:
+        raise EngineError(f"it returned more than {_MOST_DOCUMENTS:,} documents; stop at the depth, which a parameter size gets")
     if items and all(isinstance(item, list | tuple) and len(item) == 2 for item in items):
-        return EngineReply(tuple(_id(doc) for doc, _ in items), tuple(_number(score) for _, score in items))
+        scores = tuple(_number(score) for _, score in items)
+        notes = () if is_sorted(scores) else ("the pairs are not in the order of their scores; the order of the reply counts",)
+        return EngineReply(tuple(_id(doc) for doc, _ in items), scores, notes=notes)
     return EngineReply(tuple(map(_id, items)))
+
+
+def _plain(value: Any) -> Any:
+    """The Python value of a scalar of numpy or torch."""
+    return value.item() if hasattr(value, "item") and getattr(value, "shape", None) == () else value
 
 
 def _id(value: Any) -> str:
     """The id as text; whole numbers are written in digits."""
-    plain = value.item() if hasattr(value, "item") else value
+    plain = _plain(value)
     if isinstance(plain, bool) or not isinstance(plain, str | int):
         raise EngineError(f"it returned {type_phrase(plain)} as a document; {_RETURN}")
     return str(plain)
 
 
 def _number(value: Any) -> float:
-    plain = value.item() if hasattr(value, "item") else value
+    plain = _plain(value)
     if isinstance(plain, bool) or not isinstance(plain, Real):
         raise EngineError(f"it returned {type_phrase(plain)} as a score; {_RETURN}")
     return float(plain)

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
-from itertools import pairwise
 from threading import Lock
 from typing import Annotated, Any
 from uuid import UUID
@@ -17,7 +16,7 @@ from rankproof._registry import Option
 from rankproof.errors import UsageError, for_message, type_phrase
 from rankproof.models._base import EncoderModel
 from rankproof.stages._base import BuildContext
-from rankproof.stages._engines.base import EncodedQuery, EngineError, EngineReply, EngineStage, QueryEncoder
+from rankproof.stages._engines.base import EncodedQuery, EngineError, EngineReply, EngineStage, QueryEncoder, is_sorted
 from rankproof.stages._engines.postgres import ReadOnlyConnection, Rows, parse_statement
 from rankproof.stages._engines.request import VARIABLE, read_environment, variables
 from rankproof.stages._fields import QueryPrompt
@@ -37,7 +36,7 @@ def make_reply(found: Rows) -> EngineReply:
     docs = tuple(_document_id(value, key, at) for at, value in enumerate(columns.get(key, ()), start=1))
     scores = _scores(columns["score"]) if "score" in columns else None
     texts = {doc: text for doc, text in zip(docs, columns.get("text", ()), strict=False) if isinstance(text, str)}
-    notes = ("the rows are not in the order of their scores: add ORDER BY",) if scores and not _is_sorted(scores) else ()
+    notes = ("the rows are not in the order of their scores: add ORDER BY",) if scores and not is_sorted(scores) else ()
     return EngineReply(docs, scores, texts, found.seconds, notes=notes)
 
 
@@ -55,12 +54,6 @@ def _document_id(value: Any, column: str, row: int) -> str:
 def _scores(values: Sequence[Any]) -> tuple[float, ...]:
     """The scores as numbers; NaN for what is none."""
     return tuple(float(value) if isinstance(value, int | float | Decimal) else float("nan") for value in values)
-
-
-def _is_sorted(scores: Sequence[float]) -> bool:
-    """Whether the scores go in one direction: higher is better, or lower is better for a distance."""
-    steps = {(after > before) - (after < before) for before, after in pairwise(scores)}
-    return not {-1, 1} <= steps
 
 
 class SqlEngine:
