@@ -129,6 +129,7 @@ def test_a_preset_sends_its_request_and_reads_its_reply(name: str, server: ChatS
     assert found.scores == case.scores
     assert found.server_ms == (None if case.server_ms is None else pytest.approx(min(case.server_ms, found.seconds * 1000)))
     assert found.seconds > 0
+    assert not [note for note in found.notes if "the reply has no" in note]
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -275,7 +276,18 @@ def test_the_order_of_the_reply_is_the_ranking(server: ChatServer) -> None:
 )
 def test_fewer_documents_than_requested_are_noted(content: bytes, note: str | None, server: ChatServer) -> None:
     server.answer = lambda request: Sent(body=content)
-    assert reply(plain(server, total="total")).notes == (() if note is None else (note,))
+    stage = plain(server, total="total" if b"total" in content else None)
+    assert reply(stage).notes == (() if note is None else (note,))
+
+
+def test_a_path_that_finds_nothing_is_noted(server: ChatServer) -> None:
+    wrong = {"scores": "hits[].scoer", "texts": "hits[].text", "total": "found", "server_time": "header:took", "depth": 2}
+    assert set(reply(plain(server, **wrong)).notes) == {
+        "the reply has no scores at hits[].scoer",
+        "the reply has no texts at hits[].text",
+        "the reply has no total at found",
+        "the reply has no server_time at header:took",
+    }
 
 
 @pytest.mark.parametrize("text", ["???", " ", ""])

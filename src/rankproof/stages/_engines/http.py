@@ -198,14 +198,13 @@ class HttpEngine:
         document = parse_body(self._documents.masked(response.body))
         check_expected(document, self._exchange.paths.expect)
         hits = read_hits(document, self._exchange.paths)
-        return EngineReply(
-            hits.docs,
-            hits.scores,
-            hits.texts,
-            seconds=seconds,
-            server_ms=self._server_ms(document, response),
-            notes=_short(hits, size),
-        )
+        server_ms = self._server_ms(document, response)
+        found: dict[str, Any] = {"total": hits.total, "server_time": server_ms}
+        if hits.docs:
+            found |= {"scores": hits.scores, "texts": hits.texts or None}
+        missing = (name for name, value in found.items() if value is None and self._settings[name])
+        notes = (*_short(hits, size), *(f"the reply has no {name} at {self._settings[name]}" for name in missing))
+        return EngineReply(hits.docs, hits.scores, hits.texts, seconds=seconds, server_ms=server_ms, notes=notes)
 
     def _server_ms(self, document: Any, response: HttpResponse) -> float | None:
         header, path = self._exchange.time_header, self._exchange.paths.server_time
