@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from random import Random
 
 import numpy as np
@@ -13,7 +14,11 @@ import rankproof as rp
 from rankproof._analysis.audit.ties import tie_report
 from rankproof._analysis.audit.unjudged import bounds_of, find_unjudged
 from rankproof._analysis.values import all_hits, ranked_lists
+from rankproof._data.qrels import Qrels
+from rankproof._data.run import Run
+from rankproof._evaluation.evaluate import evaluate_runs
 from rankproof._evaluation.notes import FEW_JUDGED, JUDGED_ONLY, TIED_SCORES, value_notes
+from rankproof._evaluation.options import EvaluateOptions
 from rankproof._evaluation.ties import value_range
 from rankproof._evaluation.unjudged import own_bounds
 from rankproof.measures import Measure, parse_measure
@@ -145,3 +150,12 @@ def test_ties_are_of_the_ranking_that_is_evaluated(judged_only: bool) -> None:
     notes = rp.evaluate(qrels, run, "RR", judged_only=judged_only).notes["run"]
     (text,) = [note.text for note in notes if note.code == TIED_SCORES]
     assert text.startswith(f"RR is between {'0.5000' if judged_only else '0.3333'} and 1.0000")
+
+
+def test_the_note_on_unjudged_documents_has_the_bounds_of_the_measure_that_decides() -> None:
+    qrels = Qrels.from_dict({"q1": {"d1": 1}})
+    run = Run.from_dict({"q1": {f"d{at}": 20.0 - at for at in range(1, 11)}})
+    for primary, first in ((None, "nDCG@10"), ("RR@10", "RR@10"), ("AP", "P@10")):
+        found = evaluate_runs(qrels, {"one": run}, ["P@10", "RR@10", "nDCG@10", "AP"], EvaluateOptions(primary=primary))
+        (note,) = (note for note in found.systems[0].notes if note.code == "few-judged")
+        assert re.search(rf"Judged@10 is 10%, (so|which cannot change) {re.escape(first)}", note.text), note.text

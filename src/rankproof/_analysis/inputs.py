@@ -14,7 +14,7 @@ from rankproof._data.qrels import Qrels
 from rankproof._data.run import Run
 from rankproof._evaluation.evaluate import MeasuresLike, evaluate_runs
 from rankproof._evaluation.inputs import RunSources, read_judgements
-from rankproof._evaluation.options import EvaluateOptions
+from rankproof._evaluation.options import USUAL_PRIMARY, EvaluateOptions
 from rankproof._evaluation.result import Result, inputs_of
 from rankproof._results.experiment_result import COLLAPSE_KEY, DecisionSettings, ExperimentResult, SystemRun
 from rankproof.errors import UsageError, for_message
@@ -22,8 +22,6 @@ from rankproof.measures._registry import default_measures
 
 MAIN_MEASURES = ("nDCG@10", "RR@10", "R@100")
 """The measures of a comparison that names none."""
-USUAL_PRIMARY = "nDCG@10"
-"""The measure that decides if it was evaluated and no other is named."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -59,6 +57,7 @@ class AnalysisInput:
             skip_missing=self.skip_missing,
             queries=self.result.queries,
             weights=self.result.weights,
+            primary=self.decision_settings.primary,
         )
 
     @property

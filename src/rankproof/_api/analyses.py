@@ -93,7 +93,8 @@ def audit(
     chosen = DEFAULT_MEASURES if measures is None else measures
     inputs = analysis_input(data, runs, chosen, options)
     tables = audit_tables(inputs, tools=tools, ties=ties, unjudged=unjudged, pairs=judge_next)
-    return Audit(with_value_notes(tables, inputs))
+    shows_bounds = unjudged or not (tools or ties or judge_next)
+    return Audit(with_value_notes(tables, inputs, bounds=not shows_bounds))
 
 
 FEW_PAIRS = 5

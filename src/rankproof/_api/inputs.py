@@ -52,9 +52,10 @@ def with_run_texts(inputs: AnalysisInput, dataset: Any) -> AnalysisInput:
     return with_texts(inputs, dataset_of(dataset))
 
 
-def with_value_notes(tables: Sequence[Table], inputs: AnalysisInput) -> tuple[Table, ...]:
+def with_value_notes(tables: Sequence[Table], inputs: AnalysisInput, *, bounds: bool = True) -> tuple[Table, ...]:
     """The tables, the first one with the notes on how far the values can be trusted."""
-    first = [replace(table, notes=(*value_notes(inputs.result.systems), *table.notes)) for table in tables[:1]]
+    notes = value_notes(inputs.result.systems, bounds=bounds)
+    first = [replace(table, notes=(*notes, *table.notes)) for table in tables[:1]]
     return (*first, *tables[1:])
 
 

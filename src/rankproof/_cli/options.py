@@ -114,7 +114,8 @@ def evaluate_options(args: argparse.Namespace, progress: ProgressCallback | None
     )
     queries = None if args.queries is None else query_ids(args.queries, args.encoding)
     weights = None if args.weights is None else read_weights(open_source(args.weights, encoding=args.encoding))
-    return EvaluateOptions(read_options, files, args.rel, args.skip_missing, queries, weights)
+    primary = getattr(args, "primary", None)
+    return EvaluateOptions(read_options, files, args.rel, args.skip_missing, queries, weights, primary)
 
 
 CORRECTIONS = ("holm", "bonferroni", "bh", "none")

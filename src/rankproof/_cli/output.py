@@ -90,11 +90,11 @@ def note_lines(result: Result) -> list[str]:
     return joined_notes(result.systems)
 
 
-def show_value_notes(result: Result, terminal: Terminal) -> None:
+def show_value_notes(result: Result, terminal: Terminal, *, bounds: bool = True) -> None:
     """Shows the notes on how far the values can be trusted, which every command with values has."""
     from rankproof._evaluation.notes import value_notes
 
-    for line in value_notes(result.systems):
+    for line in value_notes(result.systems, bounds=bounds):
         terminal.note(line)
 
 

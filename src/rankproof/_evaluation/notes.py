@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,7 +14,7 @@ from rankproof._data.arrays import BoolArray, FloatArray
 from rankproof._data.grades import describe_conflicts, describe_converted
 from rankproof._data.ordering import RankScoreAgreement
 from rankproof._data.qrels import describe_judges
-from rankproof._evaluation.options import EvaluateOptions
+from rankproof._evaluation.options import USUAL_PRIMARY, EvaluateOptions
 from rankproof._statistics.means import effective_size
 from rankproof.errors import for_message
 
@@ -79,9 +79,16 @@ def _one_text(owners: Mapping[Note, Sequence[str]], everyone: int, most: int | N
     return "; ".join((*parts, *more, shown[0].text.partition("; ")[2]))
 
 
-def value_notes(systems: Sequence[SystemResult], most: int | None = None) -> list[str]:
-    """The notes on how far the values can be trusted; see `joined_notes`."""
+def value_notes(systems: Sequence[SystemResult], most: int | None = None, *, bounds: bool = True) -> list[str]:
+    """The notes on how far the values can be trusted, with or without the bounds of values; see `joined_notes`."""
+    if not bounds:
+        systems = [replace(system, notes=tuple(map(_without_bounds, system.notes))) for system in systems]
     return joined_notes(systems, VALUE_NOTES, most)
+
+
+def _without_bounds(note: Note) -> Note:
+    share = note.text.partition(",")[0]
+    return replace(note, text=f"{share}; {VALUE_NOTES[FEW_JUDGED]}") if note.code == FEW_JUDGED else note
 
 
 def other_notes(systems: Sequence[SystemResult]) -> list[str]:
@@ -106,7 +113,7 @@ def evaluation_notes(
         *_about_queries(hits, options.skip_missing),
         *without_relevant,
         _judged_only(hits, options),
-        _few_judged(hits, measures.values()),
+        _few_judged(hits, measures, options),
         *about_rows,
         *_about_judgements(hits),
     ]
@@ -133,8 +140,16 @@ def _judged_only(hits: Hits, options: EvaluateOptions) -> Note:
     return Note(JUDGED_ONLY, count, f"{JUDGED_ONLY_TEXT}; {VALUE_NOTES[JUDGED_ONLY]}")
 
 
-def _few_judged(hits: Hits, results: Iterable[MeasureResult]) -> Note:
-    """Whether few of the first documents are judged, and the bounds of the first measure that has some."""
+def _deciding_first(measures: Mapping[str, MeasureResult], options: EvaluateOptions) -> list[MeasureResult]:
+    """The measures, the one that decides first: the primary one, else nDCG@10."""
+    from rankproof.measures._parse import parse_measure
+
+    asked = parse_measure(options.primary or USUAL_PRIMARY).with_rel(options.rel)
+    return sorted(measures.values(), key=lambda one: one.measure != asked)
+
+
+def _few_judged(hits: Hits, measures: Mapping[str, MeasureResult], options: EvaluateOptions) -> Note:
+    """Whether few of the top documents are judged, and bounds of the measure that decides, else of the first that has some."""
     from rankproof._evaluation.unjudged import own_bounds, unjudged_mask
 
     seen = np.minimum(hits.retrieved, _JUDGED_DEPTH)
@@ -143,6 +158,7 @@ def _few_judged(hits: Hits, results: Iterable[MeasureResult]) -> Note:
     if share >= ENOUGH_JUDGED:
         return Note(FEW_JUDGED, 0, "")
     text = f"Judged@{_JUDGED_DEPTH} is {share:.0%}"
+    results = _deciding_first(measures, options)
     bounded = ((one, bounds) for one in results if (bounds := own_bounds(one.measure, hits)) is not None)
     one, bounds = next(bounded, (None, None))
     if one is None or bounds is None:

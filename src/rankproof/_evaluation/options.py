@@ -18,6 +18,10 @@ Compat = Literal["trec_eval-9"]
 ProgressCallback = Callable[[int, int | None], None]
 
 
+USUAL_PRIMARY = "nDCG@10"
+"""The measure that decides if it was evaluated and no other is named."""
+
+
 @dataclass(frozen=True, slots=True)
 class FileOptions:
     """Options for reading the files; None means detection by content."""
@@ -34,7 +38,10 @@ class FileOptions:
 
 @dataclass(frozen=True, slots=True)
 class EvaluateOptions:
-    """How rankings are read, what counts as relevant, and over which queries the means are, with which weights."""
+    """How rankings are read, what counts as relevant, and over which queries the means are, with which weights.
+
+    `primary` is the measure that decides, whose bounds the note on unjudged documents has.
+    """
 
     read_options: ReadOptions = field(default_factory=ReadOptions)
     files: FileOptions = field(default_factory=FileOptions)
@@ -42,6 +49,7 @@ class EvaluateOptions:
     skip_missing: bool = False
     queries: Collection[str] | None = None
     weights: Mapping[str, float] | None = None
+    primary: str | None = None
 
     def __post_init__(self) -> None:
         _check_count("rel", self.rel, "a relevant document has a grade of at least 1")

@@ -222,7 +222,8 @@ def evaluate_levels(
     ids = [query.id for query in runner.queries]
     chosen = selected if len(selected) < len(dataset.qrels) else None
     read_options = ReadOptions(judged_only=experiment.judged_only)
-    options = EvaluateOptions(read_options, rel=experiment.rel, queries=chosen, weights=dataset.queries.weights)
+    weights, primary = dataset.queries.weights, experiment.decision_settings.primary
+    options = EvaluateOptions(read_options, rel=experiment.rel, queries=chosen, weights=weights, primary=primary)
     runs = {name: Run.from_rankings(name, ids, stage_run.output.rankings) for name, stage_run in stage_runs.items()}
     judged = collapse.judged(runs.values()) if collapse else dataset
     if collapse:

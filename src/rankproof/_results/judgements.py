@@ -106,7 +106,8 @@ def with_judgements(results: ExperimentResult, more: Qrels, names: Assessors | N
     read_options = ReadOptions(judged_only=results.judged_only)
     # The names of measures in results have their rel; those of an experiment do not.
     rel = 1 if results.is_judged else results.rel
-    options = EvaluateOptions(read_options, rel=rel, queries=chosen, weights=results.texts.weights)
+    weights, primary = results.texts.weights, results.decision_settings.primary
+    options = EvaluateOptions(read_options, rel=rel, queries=chosen, weights=weights, primary=primary)
     runs = {system_run.name: system_run.run.restricted_to(qrels) for system_run in results.system_runs}
     result = evaluate_runs(qrels, runs, _measures(results, qrels), options)
     facts = joined.facts(names or {}, results.rel)

@@ -71,7 +71,8 @@ def _ranking_values(results: ExperimentResult) -> Result:
         return stored
     read_options = ReadOptions(judged_only=results.judged_only)
     # The names of the measures have their rel.
-    options = EvaluateOptions(read_options, queries=stored.queries, weights=results.texts.weights)
+    weights, primary = results.texts.weights, results.decision_settings.primary
+    options = EvaluateOptions(read_options, queries=stored.queries, weights=weights, primary=primary)
     runs = {system_run.name: system_run.run.restricted_to(results.qrels) for system_run in results.system_runs}
     result = evaluate_runs(results.qrels, runs, [one.measure for one in stored.systems[0].measures.values()], options)
     systems = (replace(new, notes=_all_notes(old, new)) for old, new in zip(stored.systems, result.systems, strict=True))

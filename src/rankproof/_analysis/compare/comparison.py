@@ -44,12 +44,13 @@ from rankproof._analysis.compare.tables import (
     verdict_table,
 )
 from rankproof._analysis.decision import MARGIN, Decision, DecisionData, decide
-from rankproof._analysis.inputs import USUAL_PRIMARY, AnalysisInput, checked_system
+from rankproof._analysis.inputs import AnalysisInput, checked_system
 from rankproof._data.arrays import FloatArray
 from rankproof._data.table import Table
 from rankproof._data.text import pluralise
 from rankproof._data.view import View, ViewedTables
 from rankproof._evaluation.evaluate import evaluate_runs
+from rankproof._evaluation.options import USUAL_PRIMARY
 from rankproof._evaluation.result import Result, SystemResult
 from rankproof._statistics.intervals import Interval, enough_differ, mean_interval
 from rankproof.errors import UsageError, for_message

@@ -31,11 +31,12 @@ from rankproof._analysis.gate.rules import (
     small_segments,
     undetectable_drops,
 )
-from rankproof._analysis.inputs import USUAL_PRIMARY, AnalysisInput
+from rankproof._analysis.inputs import AnalysisInput
 from rankproof._analysis.query_groups import Grouping
 from rankproof._data.table import CellValue, Column, Table
 from rankproof._data.text import pluralise
 from rankproof._data.view import View, Viewed
+from rankproof._evaluation.options import USUAL_PRIMARY
 from rankproof._statistics.permutation import MAX_EXACT_QUERIES
 from rankproof.errors import UsageError, for_message
 from rankproof.measures._parse import parse_measure

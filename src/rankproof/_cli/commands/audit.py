@@ -50,7 +50,8 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
     inputs = read_input(args)
     tables = audit_tables(inputs, tools=args.tools, ties=args.ties, unjudged=args.unjudged, pairs=args.judge_next)
     show_tables(summary_tables(tables) if _is_everything(args) and is_summary_view(args) else tables, args, terminal)
-    show_value_notes(inputs.result, terminal)
+    # The table of unjudged documents has bounds over the documents of all systems, the note those of each alone.
+    show_value_notes(inputs.result, terminal, bounds=not (args.unjudged or _is_everything(args)))
     return 0
 
 
