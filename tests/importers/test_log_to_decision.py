@@ -121,3 +121,18 @@ def test_a_damaged_file_of_answers_is_refused_with_its_line(
     dataset_folder(tmp_path / "data")
     assert main(["run", str(tmp_path / "e.toml"), "-o", str(tmp_path / "results")]) == InputError.exit_code
     assert "a.jsonl:2: query q1 occurs twice" in capsys.readouterr().err
+
+
+def test_two_commands_lead_from_exports_of_quepid_to_the_values(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "case.csv").write_text("query,docid,rating\ncats,d1,3\ndogs,d2,3\nbirds\n")
+    header = "Snapshot Name,Snapshot Time,Case ID,Query Text,Doc ID,Doc Position\n"
+    for name, docs in (("before", ("d3", "d1", "d3", "d2")), ("after", ("d1", "d3", "d2", "d3"))):
+        rows = zip(("cats", "cats", "dogs", "dogs"), docs, (1, 2, 1, 2), strict=True)
+        text = "".join(f"{name},2026,1,{query},{doc},{position}\n" for query, doc, position in rows)
+        (tmp_path / f"{name}.csv").write_text(header + text)
+    paths = [str(tmp_path / f"{name}.csv") for name in ("case", "before", "after")]
+    assert main(["import", *paths, "-o", str(tmp_path / "quepid")]) == 0
+    assert "ranked documents of before" in capsys.readouterr().out
+    assert main(["run", str(tmp_path / "quepid" / "experiment.toml"), "-o", str(tmp_path / "results"), "--no-report"]) == 0
+    means = load_results(str(tmp_path / "results")).result.means
+    assert (means["before"]["RR@10"], means["after"]["RR@10"]) == (0.5, 1.0)

@@ -185,3 +185,11 @@ def test_any_other_file_is_refused_where_quepid_is_named(tmp_path: Path) -> None
     path: Any = written(tmp_path / "x.json", '{"a": 1}')
     with pytest.raises(InputError, match=r"x.json: not an export of Quepid; export Basic"):
         import_source(path, importer="quepid")
+
+
+def test_a_document_that_a_snapshot_has_twice_keeps_its_better_position(tmp_path: Path) -> None:
+    rows = "before,2026,1,cats,d2,3\r\nbefore,2026,1,cats,d1,2\r\nbefore,2026,1,cats,d2,1\r\n"
+    imported = import_source(written(tmp_path / "a.csv", SNAPSHOT + rows))
+    assert rankings(imported, "before") == {"cats": ["d2", "d1"]}
+    (count,) = (one for one in imported.report.counts if one.part == "ranked documents of before")
+    assert (count.read, [str(one) for one in count.dropped]) == (3, ["1 that the ranking has twice (first at line 4)"])

@@ -70,6 +70,15 @@ class ImportSource:
         """The paths where each is a file; none where one is a folder or the name of a dataset elsewhere."""
         return self.paths if all(path == STDIN or os.path.isfile(path) for path in self.paths) else ()
 
+    @cached_property
+    def system_names(self) -> Mapping[str, str]:
+        """The name of the system behind each file: the file's without suffix; files of one name are told apart by folders."""
+        names = [system_name(path) for path in self.plain_files]
+        return {
+            path: name if names.count(name) == 1 else f"{os.path.basename(os.path.dirname(os.path.abspath(path)))}-{name}"
+            for name, path in zip(names, self.plain_files, strict=True)
+        }
+
     def format_of(self, path: str) -> str:
         """How the file is written: parquet, json, jsonl or text."""
         return table_format(self._source_of(path))

@@ -13,7 +13,6 @@ from rankproof._data.run import Run
 from rankproof._data.text import pluralise
 from rankproof._formats.columns import COLUMN_NAMES, normalised_name
 from rankproof._formats.fields import rank_of_value
-from rankproof._formats.registry import system_name
 from rankproof._importers.base import Imported, ImportOptions, ImportSource
 from rankproof._importers.builder import DatasetBuilder
 from rankproof._importers.json_parts import JsonPart, json_documents
@@ -67,7 +66,7 @@ class Quepid:
     def read(self, source: ImportSource, options: ImportOptions) -> Imported:
         """The judgements and rankings of all files."""
         builder = DatasetBuilder(source, options)
-        rankings: dict[str, dict[str, list[tuple[int, str]]]] = {}
+        rankings: dict[str, dict[str, dict[str, int]]] = {}
         # The field of a query is kept from the file that names the query first.
         paths = sorted(source.plain_files, key=lambda path: not _has_information_needs(path, source))
         rows = (row for path in paths for row in _rows_of(path, source, named=True) or _no_export(path))
@@ -90,7 +89,7 @@ def _judgements(rows: Iterable[_Row], builder: DatasetBuilder, rankings: dict[st
             continue
         doc = builder.document(row.doc, row.title, row.text, line=row.line) if _plain(row.doc) else None
         if doc is not None and row.position is not None:
-            rankings.setdefault(row.system, {}).setdefault(query, []).append((row.position, doc))
+            _rank(rankings.setdefault(row.system, {}).setdefault(query, {}), doc, row, builder)
         for rating in row.ratings if doc is not None else ():
             judged |= {query} if _plain(rating) else set()
             yield builder.judgement(query, str(doc), _plain(rating), line=row.line)
@@ -106,8 +105,17 @@ def _plain(value: object) -> str:
     return "" if text in _UNRATED else text
 
 
-def _run(system: str, found: Mapping[str, list[tuple[int, str]]]) -> Run:
-    rankings = {query: list(dict.fromkeys(doc for _, doc in sorted(docs))) for query, docs in found.items()}
+def _rank(positions: dict[str, int], doc: str, row: _Row, builder: DatasetBuilder) -> None:
+    """Takes note of the position of a document, the better one of two."""
+    part, position = f"ranked documents of {row.system}", row.position or 0
+    builder.counts.read(part)
+    if doc in positions:
+        builder.counts.drop(part, "that the ranking has twice", line=row.line)
+    positions[doc] = min(position, positions.get(doc, position))
+
+
+def _run(system: str, found: Mapping[str, dict[str, int]]) -> Run:
+    rankings = {query: sorted(positions, key=positions.__getitem__) for query, positions in found.items()}
     return Run(rankings, name=system, source=system)
 
 
@@ -125,7 +133,7 @@ def _rows_of(path: str, source: ImportSource, *, named: bool = False) -> Iterato
     names = [normalised_name(name) for name in table.names]
     for fits, read in _TABLES:
         if fits(names, table):
-            return read(table, system_name(path))
+            return read(table, source.system_names[path])
     return None
 
 

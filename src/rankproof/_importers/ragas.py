@@ -5,9 +5,8 @@ Each log is a system. The questions of all logs are the queries, and the texts o
 
 from __future__ import annotations
 
-import os
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -17,7 +16,6 @@ from rankproof._data.qrels import Qrels
 from rankproof._data.run import Run
 from rankproof._data.text import clip_text, pluralise
 from rankproof._formats.columns import normalised_name
-from rankproof._formats.registry import system_name
 from rankproof._importers.base import ImportCounts, Imported, ImportOptions, ImportReport, ImportSource
 from rankproof._importers.builder import made_id, plain_fields
 from rankproof._importers.cells import TableCell
@@ -72,17 +70,7 @@ def _tables(source: ImportSource) -> dict[str, SourceTable]:
     """The table of each log by the name of its system."""
     if source.frame is not None and source.table is not None:
         return {source.stem: source.table}
-    names = _system_names(source.plain_files)
-    return {name: source.table_of(path) for name, path in zip(names, source.plain_files, strict=True)}
-
-
-def _system_names(paths: Sequence[str]) -> list[str]:
-    """The name of each file without its suffix; two files of one name are told apart by their folders."""
-    names = [system_name(path) for path in paths]
-    return [
-        name if names.count(name) == 1 else f"{os.path.basename(os.path.dirname(os.path.abspath(path)))}-{name}"
-        for name, path in zip(names, paths, strict=True)
-    ]
+    return {name: source.table_of(path) for path, name in source.system_names.items()}
 
 
 def _is_log(table: SourceTable) -> bool:

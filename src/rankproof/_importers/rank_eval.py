@@ -9,7 +9,6 @@ from typing import Any
 from rankproof._data.qrels import Judgement
 from rankproof._data.run import Run
 from rankproof._data.text import pluralise
-from rankproof._formats.registry import system_name
 from rankproof._importers.base import Imported, ImportOptions, ImportSource
 from rankproof._importers.builder import DatasetBuilder
 from rankproof._importers.json_parts import JsonCursor, JsonPart, json_builder, json_documents
@@ -34,11 +33,11 @@ class RankEval:
         """The ratings of the requests, and a run for each response."""
         documents = json_documents(source)
         requests = [one for one in documents.values() if _is_request(one)]
-        responses = {system_name(path): one for path, one in documents.items() if _is_response(one)}
+        responses = {source.system_names[path]: one for path, one in documents.items() if _is_response(one)}
         builder, cursor = json_builder(source, options)
         reader = _RankEvalReader(builder, cursor, with_index=_ids_clash(documents.values()))
         imported = builder.built(cursor.located(reader.judgements(requests, responses)), "elasticsearch")
-        return replace(imported, runs={name: reader.run(name, one) for name, one in responses.items()})
+        return replace(imported, runs=reader.runs)
 
 
 def _is_request(document: JsonPart) -> bool:
@@ -55,30 +54,38 @@ class _RankEvalReader:
 
     def __init__(self, builder: DatasetBuilder, cursor: JsonCursor, *, with_index: bool) -> None:
         self._builder, self._cursor, self._with_index = builder, cursor, with_index
-        self._without_text = 0
+        self.runs: dict[str, Run] = {}
+        self._without_text: set[str] = set()
 
     def judgements(self, requests: list[JsonPart], responses: Mapping[str, JsonPart]) -> Iterator[Judgement | None]:
         """The ratings of the requests; those of the responses where there is no request."""
         for document in requests:
             for request in self._cursor.at(document["requests"].items()):
                 yield from self._ratings(request)
-        for document in responses.values() if not requests else ():
-            for key, detail in document["details"].entries():
+        for name, document in responses.items():
+            self.runs[name] = self._run(name, document)
+            for key, detail in document["details"].entries() if not requests else ():
                 self._builder.query(key, key)
-                self._without_text += 1
+                self._without_text.add(key)
                 yield from self._graded_hits(key, detail)
         self._add_notes(has_requests=bool(requests), has_responses=bool(responses))
 
-    def run(self, name: str, response: JsonPart) -> Run:
+    def _run(self, name: str, response: JsonPart) -> Run:
         """The ranking of each query in a response."""
-        details = response["details"].entries()
-        rankings = {key: [self._doc(hit["hit"]) for hit in detail["hits"].items()] for key, detail in details}
-        return Run({key: list(dict.fromkeys(docs)) for key, docs in rankings.items()}, name=name, source=response.source)
+        rankings: dict[str, list[str]] = {}
+        for key, detail in response["details"].entries():
+            docs = [self._doc(hit["hit"]) for hit in detail["hits"].items()]
+            rankings[key] = list(dict.fromkeys(docs))
+            self._builder.counts.read(f"ranked documents of {name}", len(docs))
+            if repeats := len(docs) - len(rankings[key]):
+                self._builder.counts.drop(f"ranked documents of {name}", "that the ranking has twice", count=repeats)
+        return Run(rankings, name=name, source=response.source)
 
     def _ratings(self, request: JsonPart) -> Iterator[Judgement | None]:
         key = request["id"].text()
         found = query_texts(request.value)
-        self._without_text += len(found) != 1
+        if len(found) != 1:
+            self._without_text.add(key)
         self._builder.query(key, found[0] if len(found) == 1 else key)
         for rating in self._cursor.at(request["ratings"].items()):
             yield self._builder.judged_ids(key, self._doc(rating), rating["rating"].value)
@@ -95,7 +102,7 @@ class _RankEvalReader:
     def _add_notes(self, *, has_requests: bool, has_responses: bool) -> None:
         notes = self._builder.notes
         if self._without_text:
-            count = pluralise(self._without_text, "query", "queries")
+            count = pluralise(len(self._without_text), "query", "queries")
             notes.append(f"{count} without one plain query text in the request: the id is the text")
         if self._with_index:
             notes.append("two indexes share ids: the id of a document is INDEX/ID")
