@@ -76,17 +76,19 @@ def test_no_message_in_python_has_an_option_of_the_command_line(case: str) -> No
 
 REFERENCES = {"q1": ["cats"]}
 QUERIES = rp.Queries(())
+NUMBER: Any = 3
+NAMED: Any = {"s": {"q1": "cats"}}
 ORDER = r"; write evaluate_answers\({name: {query: answer}}, references\)"
 REFUSED: list[tuple[Any, str]] = [
     (
-        lambda: rp.gate(QRELS, RUN, baseline=RUN, max_drops=3),
+        lambda: rp.gate(QRELS, RUN, baseline=RUN, max_drops=NUMBER),
         "max_drops cannot be an int; pass {measure: drop}, such as",
     ),
     (
-        lambda: rp.gate(QRELS, RUN, baseline=RUN, thresholds=3),
+        lambda: rp.gate(QRELS, RUN, baseline=RUN, thresholds=NUMBER),
         "thresholds cannot be an int; pass a text or texts, such as",
     ),
-    (lambda: rp.evaluate_answers(REFERENCES, {"s": {"q1": "cats"}}), f"the references come before the answers{ORDER}"),
+    (lambda: rp.evaluate_answers(REFERENCES, NAMED), f"the references come before the answers{ORDER}"),
     (
         lambda: rp.evaluate_answers(QUERIES, REFERENCES),
         f"the references come before the answers{ORDER}",
