@@ -204,9 +204,17 @@ def test_rows_that_cannot_be_used_are_counted_with_their_first_line(tmp_path: Pa
             "1 with a conversation of several messages (first at line 4)",
         ],
         "retrieved contexts of a": ["1 that a better rank of the same ranking has (first at line 5)"],
-        "answers of a": ["1 null or missing, which score 0 (first at line 5)"],
+        "answers of a": ["1 null or empty, which score 0 (first at line 5)"],
     }
     assert rankings(imported, "a")[query("do dogs bark")] == [doc(BARK), doc(PURR)]
+
+
+def test_rows_without_contexts_and_columns_that_are_not_used_are_noted(tmp_path: Path) -> None:
+    rows = [sample("do cats purr", [PURR], faithfulness=0.5), sample("do dogs bark", None), sample("  ", [BARK])]
+    imported = import_source(jsonl(tmp_path / "a.jsonl", *rows))
+    assert "a: 1 question has no retrieved contexts and scores 0" in imported.report.notes
+    assert "columns that are not used: faithfulness" in imported.report.notes
+    assert reasons(imported) == {"rows of a": ["1 without a question (first at line 3)"]}
 
 
 def test_reference_contexts_of_other_chunks_are_noted(tmp_path: Path) -> None:

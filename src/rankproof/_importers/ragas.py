@@ -15,7 +15,7 @@ from rankproof._data.dataset import Corpus, Dataset, Document, Queries, Query
 from rankproof._data.qrels import Qrels
 from rankproof._data.run import Run
 from rankproof._data.text import clip_text, pluralise
-from rankproof._formats.columns import normalised_name
+from rankproof._formats.columns import names_for_message, normalised_name
 from rankproof._importers.base import ImportCounts, Imported, ImportOptions, ImportReport, ImportSource
 from rankproof._importers.builder import made_id, plain_fields
 from rankproof._importers.cells import TableCell
@@ -98,6 +98,8 @@ class _LogReader:
         self._hops = 0
         for role, name in self._columns.items():
             merge.columns.setdefault(role, {})[name] = None
+        known = {*self._columns.values(), *self._fields}
+        merge.unused.update({name: None for name in table.names if name not in known})
 
     def samples(self) -> Iterator[Sample]:
         """The samples with a question; other rows are counted."""
@@ -105,7 +107,7 @@ class _LogReader:
         for line, row in self._table.rows():
             self._merge.counts.read(part)
             question = self._cell(row, "question", line)
-            if question.is_missing:
+            if question.is_missing or not str(question.value).strip():
                 self._merge.counts.drop(part, "without a question", line=line)
             elif isinstance(question.value, list | tuple) or _MESSAGES.match(str(question.value)):
                 self._merge.counts.drop(part, "with a conversation of several messages", line=line)
@@ -179,6 +181,7 @@ class LogMerge:
 
     def __init__(self, importer: str, source: ImportSource) -> None:
         self.counts, self.columns, self.notes = ImportCounts(), dict[str, dict[str, None]](), list[str]()
+        self.unused: dict[str, None] = {}
         self._importer, self._source = importer, source
         self._logs: dict[str, dict[str, Sample]] = {}
         self._questions, self._documents = dict[str, str](), _Documents()
@@ -209,6 +212,8 @@ class LogMerge:
         self.notes.extend(_missing_parts(dataset, has_runs=bool(runs), has_answers=bool(answers)))
         self.notes.extend(self._coverage(runs.keys() | answers.keys()))
         self.notes.extend(self._documents.notes())
+        if self.unused:
+            self.notes.append(f"columns that are not used: {names_for_message(tuple(self.unused))}")
         columns = {role: " or ".join(names) for role, names in self.columns.items()}
         report = ImportReport(self._importer, self._source.name, self.counts.parts(), columns, tuple(self.notes))
         return Imported(dataset, report, runs, answers)
@@ -222,6 +227,9 @@ class LogMerge:
             self.counts.read(part, len(found))
             if repeats := len(found) - len(rankings[query]):
                 self.counts.drop(part, "that a better rank of the same ranking has", line=sample.line, count=repeats)
+        if empty := sum(not docs for docs in rankings.values()):
+            have = "1 question has no retrieved contexts and scores 0"
+            self.notes.append(f"{system}: {have if empty == 1 else f'{empty} questions have no retrieved contexts and score 0'}")
         return Run(rankings, name=system, source=system)
 
     def _answers(self, system: str, log: Mapping[str, Sample]) -> Answers:
@@ -230,7 +238,7 @@ class LogMerge:
         for query, sample in log.items():
             self.counts.read(part)
             if sample.answer is None:
-                self.counts.drop(part, "null or missing, which score 0", line=sample.line)
+                self.counts.drop(part, "null or empty, which score 0", line=sample.line)
                 continue
             given = tuple(dict.fromkeys(map(self._documents.id_of, sample.retrieved or ())))
             found[query] = replace(as_answer(sample.answer), given=given)
