@@ -176,6 +176,7 @@ HOSTILE = {
         b'{"query": "a\\ud800", "text": "b", "grade": 1}\n{}\n',
         "the text of a\\ud800 contains a lone",
     ),
+    "lone surrogate in a name": (b'{"que\\ud800ry": "a"}\n{}\n', "table.csv:1: the name of a column contains a lone surrogate"),
     "rows that are no objects": (b"[1, 2]\n", "a number where an object was expected"),
 }
 
@@ -257,6 +258,14 @@ def test_cells_of_other_types_become_text_and_fields(tmp_path: Path) -> None:
     assert document.fields == {"when": "2020-01-02T00:00:00", "price": 2.5, "more": {"a": [1]}}
     assert rp.read_dataset(tmp_path / "out").fingerprint() == found.dataset.fingerprint()
     assert list(found.dataset.qrels.values()) == [{document.id: 1}]
+
+
+def test_a_key_that_comes_late_is_a_field(tmp_path: Path) -> None:
+    rows = [{"query": "a", "text": f"text {number}", "grade": 1} for number in range(2000)]
+    rows[-1]["brand"] = "Acme"
+    found = imported("".join(json.dumps(row) + "\n" for row in rows), tmp_path)
+    assert found.report.columns["fields"] == "brand"
+    assert [one.fields for one in found.dataset.corpus.values()][-1] == {"brand": "Acme"}
 
 
 def test_integer_ids_are_text_and_float_ids_are_refused() -> None:

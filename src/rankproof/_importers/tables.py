@@ -28,7 +28,6 @@ Cells = Sequence[Any]
 NumberedCells = Iterator[tuple[int, Cells]]
 _DELIMITERS = (",", "\t", ";", "|")
 _SAMPLED_LINES = 20
-_SAMPLED_OBJECTS = 1000
 _ROWS_AT_ONCE = 1024
 """Rows of a batch that are Python values at one time."""
 _EXAMPLE = '{"query": "red shoes", "title": "…", "label": 2}'
@@ -80,11 +79,20 @@ def open_frame(frame: Any, name: str) -> SourceTable:
 
 def checked_names(names: Sequence[Any], source: str, line: int | None = None) -> tuple[str, ...]:
     """The names of columns, each once; a column without a name is called by its place."""
-    found = [str(name).strip() or f"column {place}" for place, name in enumerate(names, start=1)]
+    plain = [_checked_name(str(name).strip(), source, line) for name in names]
+    found = [name or f"column {place}" for place, name in enumerate(plain, start=1)]
     for name, count in Counter(found).items():
         if count > 1:
             raise file_error("header-repeated", source=source, line=line, name=name)
     return tuple(found)
+
+
+def _checked_name(name: str, source: str, line: int | None) -> str:
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        raise file_error("text-surrogate", source=source, line=line, role="name", token="a column") from None
+    return name
 
 
 def _open_text(source: ByteSource, delimiter: str | None) -> SourceTable:
@@ -139,14 +147,16 @@ def _open_json_lines(source: ByteSource, delimiter: str | None) -> SourceTable:
     def rows() -> Iterator[tuple[int, Any]]:
         return _objects(parsed_lines(source, limit=MAX_TEXT_BYTES, nan_is_null=True), source.name)
 
-    return SourceTable(source.name, _keys(rows()), rows)
+    return SourceTable(source.name, _keys(rows(), source.name), rows)
 
 
 def _open_json(source: ByteSource, delimiter: str | None) -> SourceTable:
     content = JsonContent(source, nan_is_null=True)
     if not content.is_array:
         return _open_json_columns(content)
-    return SourceTable(source.name, _keys(_objects(content.items(), source.name)), lambda: _objects(content.items(), source.name))
+    return SourceTable(
+        source.name, _keys(_objects(content.items(), source.name), source.name), lambda: _objects(content.items(), source.name)
+    )
 
 
 def _open_json_columns(content: JsonContent) -> SourceTable:
@@ -172,9 +182,14 @@ def _objects(items: Iterator[tuple[int, Any]], source: str) -> Iterator[tuple[in
         yield line, item
 
 
-def _keys(rows: Iterator[tuple[int, Any]]) -> tuple[str, ...]:
-    """The keys of the first objects, in the order in which they come."""
-    return tuple(dict.fromkeys(key for _, row in islice(rows, _SAMPLED_OBJECTS) for key in row))
+def _keys(rows: Iterator[tuple[int, Any]], source: str) -> tuple[str, ...]:
+    """The keys of all objects, in the order in which they come."""
+    found: dict[str, None] = {}
+    for line, row in rows:
+        for key in row:
+            if key not in found:
+                found[_checked_name(key, source, line)] = None
+    return tuple(found)
 
 
 def _open_parquet_table(source: ByteSource, delimiter: str | None) -> SourceTable:
