@@ -12,6 +12,9 @@ import pytest
 from rankproof._formats.read import read_qrels
 from support.results_server import data_of, many_pairs, saved, serving, unjudged
 
+from .conftest import PHONE
+from .test_report_page import OVERFLOW, faults_of
+
 playwright = pytest.importorskip("playwright.sync_api")
 pytestmark = pytest.mark.browser
 NewPage = Callable[..., Any]
@@ -63,3 +66,17 @@ def test_the_report_of_results_without_judgements_has_no_faults(new_page: NewPag
         assert page.inner_text("h2") == "Rankings without judgements"
         assert "RBO" in page.inner_text("#rankings")
     assert watched.faults == []
+
+
+@pytest.mark.parametrize("path", ["/", "/r/1", "/r/1/judge", "/r/1/decision"])
+def test_everybody_can_use_the_pages_without_judgements_and_they_fit_a_phone(
+    new_page: NewPage, tmp_path: Path, path: str
+) -> None:
+    results = saved(tmp_path / "results", unjudged(many_pairs(queries=3)))
+    with serving([results], judge=tmp_path / "my.qrels") as visitor:
+        visitor.enter().post("/r/1/judge", {"query": "q1", "doc": "d1", "grade": 2})
+        page = new_page(viewport=PHONE)
+        page.goto(visitor.url)
+        page.goto(f"http://{visitor.host}{path}")
+        assert page.evaluate(OVERFLOW) == 0
+        assert faults_of(page) == []
