@@ -18,8 +18,8 @@ PERSISTENCE = 0.9
 """The p of rank-biased overlap: the first 10 ranks have 86% of the weight."""
 TOP = 10
 NEXT_STEP = (
-    "Without judgements no system can be called better. `rankproof judge RESULTS --model NAME` grades the top documents of all"
-    " systems with a language model, `rankproof serve RESULTS --judge` lets you grade them in the browser."
+    "Without judgements no system can be called better. Grade the top documents of all systems: with a language model"
+    " (rankproof judge RESULTS --model NAME), or in the browser (rankproof serve RESULTS --judge)."
 )
 _Rankings = Mapping[str, Sequence[str]]
 
