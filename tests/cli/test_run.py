@@ -295,6 +295,7 @@ def test_chosen_systems_include_their_inputs() -> None:
         (["experiment.toml", "-o", "experiment.toml"], "is not a results folder"),
         (["experiment.toml", "--split", "dev"], "data"),
         (["data"], "data is a folder, not an experiment file; for a dataset, use --dataset data"),
+        (["data/qrels.tsv"], "data/qrels.tsv is data, not an experiment file; for a dataset, use --dataset data/qrels.tsv"),
     ],
 )
 def test_what_cannot_be_run_is_refused_with_2(

@@ -75,6 +75,14 @@ def test_a_dataset_is_read_from_the_table_directly(products: Path) -> None:
     assert dataset.notes[0].startswith("columns: query = search_term")
 
 
+def test_a_table_is_read_from_standard_input(products: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with open(products, encoding="utf-8") as stream:
+        monkeypatch.setattr("sys.stdin", stream)
+        imported = rp.import_dataset("-", grade_map=GRADES)
+    assert imported.dataset.name == "stdin"
+    assert imported.dataset.fingerprint() == rp.read_dataset(products, grade_map=GRADES).fingerprint()
+
+
 def test_an_older_import_is_replaced_and_another_folder_is_not(products: Path, tmp_path: Path) -> None:
     rp.import_dataset(products, tmp_path / "shop", grade_map=GRADES)
     rp.import_dataset(products, tmp_path / "shop", grade_map={"Exact": 2, "Irrelevant": 0})

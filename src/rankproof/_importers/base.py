@@ -47,7 +47,9 @@ class ImportSource:
     @property
     def stem(self) -> str:
         """The name of the dataset: that of the first file or folder without its suffix."""
-        return system_name(os.path.abspath(self.paths[0])) if self.paths else "table"
+        if not self.paths:
+            return "table"
+        return system_name(self.paths[0] if self.paths[0] == STDIN else os.path.abspath(self.paths[0]))
 
     @cached_property
     def files(self) -> Mapping[str, str]:

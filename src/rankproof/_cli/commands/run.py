@@ -222,12 +222,13 @@ def select_systems(systems: Mapping[str, Stage], names: Sequence[str]) -> dict[s
 
 def _read(path: str) -> Experiment:
     from rankproof._experiment.config_read import read_experiment
+    from rankproof._formats.registry import own_format_of_suffix
 
     if not path:
         raise UsageError("the experiment file has no name", fix="specify it, or leave it out to run the default systems")
-    if os.path.isdir(path):
-        name = for_message(path)
-        raise UsageError(f"{name} is a folder, not an experiment file", fix=f"for a dataset, use --dataset {name}")
+    if os.path.isdir(path) or own_format_of_suffix(path) is not None:
+        name, kind = for_message(path), "a folder" if os.path.isdir(path) else "data"
+        raise UsageError(f"{name} is {kind}, not an experiment file", fix=f"for a dataset, use --dataset {name}")
     return read_experiment(path)
 
 
