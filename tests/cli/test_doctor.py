@@ -224,3 +224,13 @@ def test_a_damaged_results_folder_is_called_damaged(
     damage(tmp_path / "out")
     assert main(["doctor", str(tmp_path / "out")]) == 2
     assert said in capsys.readouterr().err
+
+
+def test_a_table_without_the_option_for_datasets_is_refused_with_the_option(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table = tmp_path / "products.csv"
+    table.write_text("query,title,grade\nred pan,Red pan,1\nblue pan,Blue pan,1\n", encoding="utf-8")
+    assert main(["doctor", str(table)]) == 2
+    assert f"use --dataset {table}" in capsys.readouterr().err
+    assert main(["doctor", "--dataset", str(table)]) == 0

@@ -78,6 +78,11 @@ def _doctor_input(args: argparse.Namespace) -> DoctorInput:
     dataset = None if named is None else read_dataset_or_sample(named, args=args, needs=())
     if dataset is not None and (not args.files or (len(args.files) == 1 and _is_dataset(first))):
         return doctor_input_from_dataset(dataset, rel=args.rel or 1)
+    if len(args.files) == 1 and os.path.isfile(first):
+        what = f"{for_message(first)} alone cannot be checked"
+        raise UsageError(
+            what, fix=f"for a table or log that is a dataset, use --dataset {for_message(first)}; for judgements, add runs"
+        )
     inputs = _read_input(args, first)
     if dataset is not None and named is not None:
         check_same_dataset(dataset, named, inputs)
