@@ -97,6 +97,17 @@ def test_round_trip_is_server_time_plus_network() -> None:
         assert timer.milliseconds["embed"] == pytest.approx(2.0)
 
 
+def test_a_server_time_far_above_the_round_trip_is_noted() -> None:
+    said = []
+    for server_ms in (4.0, 15.0, 10_000.0):
+        stage = ScriptedEngine(lambda query, size, ms=server_ms: EngineReply(("d1",), seconds=0.01, server_ms=ms))  # type: ignore[misc]
+        reply = stage.client(context_of()).ask(Q)
+        assert isinstance(reply, EngineReply)
+        said.append(reply.notes)
+    assert said[:2] == [(), ()]
+    assert said[2] == ("the server reports more time than the round trip took; it is cut to that: check server_time_unit",)
+
+
 def test_the_client_measures_the_round_trip_of_the_request_that_succeeds() -> None:
     replies: Iterator[Scripted] = iter([DOWN, ["d1"]])
 

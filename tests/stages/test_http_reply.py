@@ -86,7 +86,7 @@ def test_scores_in_a_list_of_their_own_belong_to_the_ids_of_the_same_length() ->
     assert read_hits({"ids": [["a", "b"]], "distances": None}, chroma).scores is None
 
 
-@pytest.mark.parametrize("score", [None, True, "high", [1], float("nan"), float("inf")])
+@pytest.mark.parametrize("score", [None, True, "high", [1], float("nan"), float("inf"), 10**400])
 def test_a_score_that_is_no_number_leaves_all_scores_out(score: Any) -> None:
     hits = read_hits({"hits": [{"id": "a", "s": 2}, {"id": "b", "s": score}]}, paths(scores="hits[].s"))
     assert hits.docs == ("a", "b")
@@ -173,7 +173,15 @@ def test_a_body_that_is_no_json_is_an_error(body: str) -> None:
 
 @pytest.mark.parametrize(
     ("value", "unit", "milliseconds"),
-    [(12, "ms", 12.0), (0.5, "s", 500.0), ("12.5", "ms", 12.5), (7, "us", 0.007), (None, "ms", None), ("soon", "ms", None)],
+    [
+        (12, "ms", 12.0),
+        (0.5, "s", 500.0),
+        ("12.5", "ms", 12.5),
+        (7, "us", 0.007),
+        (None, "ms", None),
+        ("soon", "ms", None),
+        (10**400, "s", None),
+    ],
 )
 def test_the_time_of_the_server_is_in_milliseconds(value: Any, unit: str, milliseconds: float | None) -> None:
     assert server_milliseconds(value, unit) == (None if milliseconds is None else pytest.approx(milliseconds))

@@ -32,6 +32,8 @@ from rankproof.stages._vectors import add_prompt, text_vectors
 
 _TEXT_LENGTH = 2000
 """How many characters of a document's text are recorded with a reply."""
+_CLOCK_STEP_MS = 20.0
+"""How much longer than the round trip the time of a server may be, because its clock is coarse."""
 _ONE_CALL = Usage(calls=1)
 
 
@@ -296,13 +298,16 @@ def checked_reply(reply: EngineReply, size: int, corpus: Corpus) -> EngineReply:
     if scores is not None and (len(scores) != len(ids) or not all(map(math.isfinite, scores))):
         notes.append("the engine's scores are left out: there is not one finite number for each document")
         scores = None
+    round_trip_ms = reply.seconds * 1000
+    if reply.server_ms is not None and reply.server_ms > round_trip_ms + _CLOCK_STEP_MS:
+        notes.append("the server reports more time than the round trip took; it is cut to that: check server_time_unit")
     docs = tuple(ids[at] for at in rows)
     return replace(
         reply,
         docs=docs,
         scores=None if scores is None else tuple(float(scores[at]) for at in rows),
         texts={doc: text[:_TEXT_LENGTH] for doc, text in reply.texts.items() if doc in docs and doc not in corpus},
-        server_ms=None if reply.server_ms is None else min(max(reply.server_ms, 0.0), reply.seconds * 1000),
+        server_ms=None if reply.server_ms is None else min(max(reply.server_ms, 0.0), round_trip_ms),
         notes=tuple(notes),
     )
 

@@ -190,7 +190,7 @@ def _scores(values: Sequence[Any] | None) -> tuple[float, ...] | None:
     """The scores, None if one is missing; Weaviate writes numbers as text."""
     try:
         found = tuple(float(value) for value in values or () if not isinstance(value, bool))
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return None
     return found if values is not None and len(found) == len(values) and all(map(math.isfinite, found)) else None
 
@@ -220,6 +220,6 @@ def server_milliseconds(value: Any, unit: str) -> float | None:
     """The server's own time, None if the reply has no such number."""
     try:
         found = float(value) * MILLISECONDS[unit]
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return None
     return found if math.isfinite(found) and found >= 0 and not isinstance(value, bool) else None
