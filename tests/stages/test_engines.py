@@ -97,6 +97,16 @@ def test_round_trip_is_server_time_plus_network() -> None:
         assert timer.milliseconds["embed"] == pytest.approx(2.0)
 
 
+def test_a_session_that_is_stopped_at_once_closes_its_engines() -> None:
+    with LLMSession() as session:
+        stage = ScriptedEngine(lambda query, size: ["d1"])
+        stage.client(context_of(session=session)).ask(Q)
+        session.stop()
+        assert ("engine", "closed") not in stage.log
+        session.stop(at_once=True)
+        assert ("engine", "closed") in stage.log
+
+
 def test_a_server_time_far_above_the_round_trip_is_noted() -> None:
     said = []
     for server_ms in (4.0, 15.0, 10_000.0):

@@ -26,6 +26,7 @@ from rankproof.errors import InputError, UsageError
 from rankproof.stages import RRF, Function
 from rankproof.stages._base import BuildContext
 from rankproof.stages._engines.base import EngineError, EngineReply
+from rankproof.stages._engines.function import FunctionEngine
 from rankproof.types import RunOptions
 from support.missing_libraries import block
 from support.stage_building import PlainBlockCache, corpus_of
@@ -175,6 +176,31 @@ def test_an_async_function_that_blocks_its_loop_is_a_failed_query() -> None:
         freed.set()
     assert isinstance(reply, EngineError)
     assert reply.what == "no reply within 0.05 s"
+
+
+def test_closing_ends_the_calls_of_an_async_function() -> None:
+    started = threading.Event()
+
+    async def endless(text: str) -> list[str]:
+        started.set()
+        await asyncio.sleep(60)
+        return []
+
+    engine = FunctionEngine(endless, timeout=60.0)
+    failures: list[EngineError] = []
+
+    def ask() -> None:
+        try:
+            engine.ask(Query("q1", "some text"), 10)
+        except EngineError as failure:
+            failures.append(failure)
+
+    thread = threading.Thread(target=ask, daemon=True)
+    thread.start()
+    assert started.wait(10)
+    engine.close()
+    thread.join(10)
+    assert [failure.what for failure in failures] == ["CancelledError"]
 
 
 def test_pairs_that_are_not_in_the_order_of_their_scores_are_noted() -> None:

@@ -101,6 +101,7 @@ class LLMSession:
         """Ends pauses and starts no more requests; `at_once` also abandons those in progress."""
         self._stop.set()
         if at_once:
+            self._closers.close()
             for chat in self._chats.copy().values():
                 chat.close()
 

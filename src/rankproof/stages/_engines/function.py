@@ -115,6 +115,7 @@ def _name(function: SearchFunction) -> str:
 _BLOCKED_FACTOR = 2
 """After this many timeouts a call that blocks the event loop is abandoned."""
 _JOIN_SECONDS = 1.0
+"""How long the end of the event loop is awaited."""
 _MOST_DOCUMENTS = 1_000_000
 """The most documents that are read from one reply: a generator may never end."""
 
@@ -142,11 +143,11 @@ class FunctionEngine:
             raise _failure(error) from error
 
     def close(self) -> None:
-        """Ends the event loop."""
+        """Ends the event loop, and the calls in it."""
         with self._lock:
             loop, self._loop = self._loop, None
         if loop is not None and self._thread is not None:
-            loop.call_soon_threadsafe(loop.stop)
+            asyncio.run_coroutine_threadsafe(_end_loop(), loop)
             self._thread.join(_JOIN_SECONDS)
             if not self._thread.is_alive():
                 loop.close()
@@ -179,6 +180,16 @@ class FunctionEngine:
                 self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
                 self._thread.start()
             return self._loop
+
+
+async def _end_loop() -> None:
+    """Cancels what runs in the loop, and stops it."""
+    others = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in others:
+        task.cancel()
+    if others:
+        await asyncio.wait(others, timeout=_JOIN_SECONDS / 2)
+    asyncio.get_running_loop().stop()
 
 
 def _parameters(function: SearchFunction) -> tuple[bool, str]:
