@@ -67,7 +67,7 @@ class SystemRisk:
 
 @dataclass(frozen=True, slots=True)
 class Alternative:
-    """The system to weigh against the recommended one; the difference is its mean minus that of the recommended one.
+    """The strongest alternative to the recommended system; `difference` is its mean minus the mean of the recommended system.
 
     `ci` is the 95% interval, None where few queries differ; `differing` is how many do.
     """
@@ -80,7 +80,7 @@ class Alternative:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """The nearest margin or number of queries with another choice; `system` is None where nothing would be decided."""
+    """The nearest margin or number of queries that changes the choice; `system` is the new choice, None if there is none."""
 
     by: Literal["margin", "queries"]
     at: float

@@ -15,7 +15,7 @@ from rankproof.errors import UsageError, for_message
 
 @dataclass(frozen=True, eq=False, slots=True, repr=False)
 class Analysis(ViewedTables):
-    """The tables of an analysis; the first one is the answer. `to_pandas` and `to_polars` have its rows."""
+    """The tables of an analysis; the first table is the answer. `to_pandas` and `to_polars` return its rows."""
 
     tables: tuple[Table, ...]
 
@@ -54,7 +54,7 @@ class Analysis(ViewedTables):
 
 
 class Explanation(Analysis):
-    """What a value is made of: queries, ranks, rankings or terms, which add up to it."""
+    """The parts that add up to a value: queries, ranks, rankings or terms."""
 
     __slots__ = ()
 
@@ -78,13 +78,13 @@ class Diagnosis(Analysis):
 
 
 class Baselines(Analysis):
-    """The values beside random, simple and best possible rankings, and their bands."""
+    """The values compared with random, simple and best possible rankings, and their bands."""
 
     __slots__ = ()
 
 
 class DoctorReport(Analysis):
-    """The findings of the checks of data, runs and encoders; `is_severe` if one of them is severe."""
+    """The findings of the checks of data, runs and encoders; `is_severe` is True if a finding is severe."""
 
     __slots__ = ()
 
@@ -118,7 +118,7 @@ class Generated(Analysis):
 
 @dataclass(frozen=True, eq=False, slots=True, repr=False)
 class Report(Viewed):
-    """The HTML report: its text, its path where it was written, and the sentences of the decision."""
+    """The HTML report: its HTML, its path if it was saved, and the sentences of the decision."""
 
     html: str
     path: str | None
@@ -162,7 +162,7 @@ class Plot(Viewed):
 
 @dataclass(frozen=True, eq=False, slots=True, repr=False)
 class Plots(Viewed):
-    """Charts by name, those without data left out; `notes` say why."""
+    """Charts by name. Charts without data are left out; `notes` say why."""
 
     plots: tuple[Plot, ...]
     notes: tuple[str, ...] = ()

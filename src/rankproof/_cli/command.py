@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Command:
-    """A command of the CLI: its arguments and the function that runs it, which returns the exit code.
+    """A command of the CLI: its arguments, and a function that runs it and returns the exit code.
 
     `usage` follows the verb's name in the usage line; it has the word RESULTS if the verb reads a results folder. `help_tail`
     returns the end of the help page where that takes time to make. `can_fail` says that the verb exits with 3 where a check

@@ -93,7 +93,7 @@ class Reference:
 
 
 class References(Viewed, Mapping[str, Reference]):
-    """References by query id; `queries_without` have none. In `lists_as_text`, the list of answers was given as a string."""
+    """References by query id. `queries_without` are ids without one, `lists_as_text` ids whose list of answers is a string."""
 
     __slots__ = ("_found", "lists_as_text", "queries_without")
 

@@ -90,7 +90,7 @@ class Texts(Viewed, Mapping[str, _Record], Generic[_Record]):
 
 
 class Document(TextRecord):
-    """One document; `fields` are those of its source besides title and text."""
+    """One document; `fields` has the other fields of its source."""
 
     __slots__ = ()
 
@@ -103,7 +103,7 @@ class Corpus(Texts[Document]):
 
 
 class Query(TextRecord):
-    """One query; `fields` are those of its source besides the text, such as a category."""
+    """One query; `fields` has the other fields of its source, such as a category."""
 
     __slots__ = ()
 

@@ -284,7 +284,7 @@ ReplyState = Literal["ok", "failed", "not asked"]
 
 @dataclass(frozen=True, slots=True)
 class RecordedReply:
-    """The reply to one query; a query that failed or was not asked has a reason, no documents, and scores 0.
+    """The reply to one query; a query that failed or was not sent has a reason and no documents, and scores 0.
 
     `docs` are the ids in the order of the reply and `scores` the engine's own, None where it gives none. `round_trip_ms` is that
     of the request that succeeded, `server_ms` the part that the server reports, None where it reports none. `requests` counts

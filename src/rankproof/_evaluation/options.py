@@ -109,7 +109,7 @@ class ReadArguments(TypedDict, total=False):
 
 
 class EvaluateArguments(ReadArguments, total=False):
-    """The arguments of `evaluate`, which every function on judgements and runs takes; the last four name columns of tables."""
+    """The arguments of `evaluate` and of all functions that take judgements and runs; the last four are names of columns."""
 
     query: str | None
     doc: str | None

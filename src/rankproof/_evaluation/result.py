@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, slots=True, repr=False)
 class MeasureResult(Viewed):
-    """One measure of one system: its summary, and its value for each query of the summary, weighted if there are weights."""
+    """One measure of one system: its value for each query, and the summary of the values (weighted if there are weights)."""
 
     measure: Measure
     value: float

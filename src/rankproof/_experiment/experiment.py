@@ -231,7 +231,7 @@ class Experiment(Viewed):
 
     @property
     def decision_settings(self) -> DecisionSettings:
-        """What the experiment says about the choice of a system."""
+        """The settings of the decision."""
         primary = None if self.primary is None else str(_parsed_primary(self.primary).with_rel(self.rel))
         return DecisionSettings(primary, self.margin, self.baseline, dict(self.costs))
 

@@ -82,7 +82,7 @@ class JsonFormat:
 
 
 class JsonContent:
-    """The JSON value of a file and the path of the current item, so that an error has its line."""
+    """The JSON value of a file, and the path of the current item, used to find the line of an error."""
 
     def __init__(self, source: ByteSource, *, nan_is_null: bool = False) -> None:
         data = read_all_bytes(source)

@@ -81,7 +81,7 @@ SETTINGS: tuple[Setting, ...] = get_args(Setting)
 
 @dataclass(frozen=True, slots=True)
 class FusionSettings:
-    """The settings of a fusion other than its weights; a method reads those that its record names in `uses`."""
+    """The settings of a fusion without its weights; a method reads only the settings in its `uses`."""
 
     k: float = 60.0
     norm: str = "min-max"
@@ -97,7 +97,7 @@ Points = Callable[[FloatArray, FusionSettings], FloatArray]
 
 @dataclass(frozen=True, slots=True)
 class QueryPoints:
-    """The points of one query: for each ranking its documents, best first, with their points; none for an empty ranking."""
+    """The points of one query: a mapping from document to points for each ranking, best first; empty for an empty ranking."""
 
     points: tuple[Mapping[str, float], ...]
     weights: tuple[float, ...]

@@ -171,7 +171,7 @@ def _files_in(folder: str) -> dict[str, str]:
 class ImportOptions:
     """The options of an import; `settings` are those of the importer, by name.
 
-    The columns of a table are named where their names do not tell their roles; several columns of text are joined.
+    The columns of a table are named if they are not recognised by name; several columns of text are joined.
     """
 
     query_column: str | None = None
@@ -222,7 +222,7 @@ class Importer(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Dropped:
-    """How many were dropped for one reason, and the first line with it."""
+    """How many items were dropped for one reason, and the line of the first."""
 
     reason: str
     count: int
@@ -271,7 +271,7 @@ class ImportCounts:
 
 @dataclass(frozen=True, slots=True)
 class ImportReport:
-    """What an import read, kept and dropped; `columns` are the roles that columns were given, and `notes` further remarks."""
+    """What an import read, kept and dropped; `columns` maps each role to its column, `notes` are remarks."""
 
     importer: str
     source: str

@@ -35,7 +35,7 @@ _EXAMPLE = '{"query": "red shoes", "title": "…", "label": 2}'
 
 @dataclass(frozen=True, slots=True)
 class SourceTable:
-    """A table: the names of its columns, and its rows, which can be read more than once.
+    """A table: the names of its columns, and rows that can be read more than once.
 
     `cells` gives the cells of each row with its line, as many as there are; the rows of JSON have a mapping instead.
     """

@@ -122,7 +122,7 @@ class AnswersDocument:
 
 @dataclass(frozen=True, slots=True)
 class DecisionDocument:
-    """What the experiment says about the choice of a system; null stands for the default."""
+    """The settings of the decision; null stands for the default."""
 
     primary: str | None
     margin: float | None

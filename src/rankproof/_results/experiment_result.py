@@ -99,7 +99,7 @@ class SystemRun(Viewed):
 
 @dataclass(frozen=True, slots=True)
 class DecisionSettings:
-    """What an experiment says about the choice of a system: the primary measure, the margin, the baseline, and costs by system.
+    """The settings of the decision: primary measure, margin, baseline, and the cost of each system.
 
     None stands for the default.
     """

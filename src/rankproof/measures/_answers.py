@@ -175,15 +175,15 @@ class RougeL(TextMeasure):
     name = "ROUGE-L"
     title = "ROUGE-L"
     definition = (
-        "2 lcs / (words of the answer + words of the reference), with lcs the longest common subsequence of their words in lower"
-        " case, without stemming; empty scores 0. In scripts without spaces every character is a word."
+        "2 lcs / (words of the answer + words of the reference); lcs is the length of the longest common subsequence of words."
+        " Lower case, no stemming; an empty text scores 0. In scripts without spaces, every character is a word."
     )
-    source = "Lin 2004; on ASCII text as rouge-score's rougeL fmeasure with use_stemmer=False"
+    source = "Lin 2004; on ASCII text equal to rouge-score's rougeL fmeasure with use_stemmer=False"
     aliases = ("rougeL",)
     advice = Advice(
         "answering",
         "answers and references are sentences of similar length, and word order matters.",
-        "meaning is what counts: a paraphrase scores low and a negation high.",
+        "meaning matters more than wording: a paraphrase scores low, a negation high.",
     )
 
     def score(self, answer: str, reference: str) -> float:

@@ -84,15 +84,15 @@ class ExpectedReciprocalRank(SummedMeasure, CutoffMeasure):
     name = "ERR"
     title = "Expected reciprocal rank"
     definition = (
-        "Sum over the top k of s / rank * product of 1 - s over the documents above,"
-        " with s = (2^grade - 1) / 2^max_grade; max_grade is the largest grade in the qrels unless given."
+        "Sum over the top k of (s / rank) * the product of (1 - s) of all documents above;"
+        " s = (2^grade - 1) / 2^max_grade. By default, max_grade is the largest grade in the qrels."
     )
     source = "Chapelle et al. 2009; max_grade=4: gdeval"
     advice = Advice(
         "ordering",
         "grades say how likely a user is to be satisfied and stop.",
-        "users go on after a perfect document. If collections differ in their highest grade, which is part of the"
-        " formula, set max_grade. ERR is not normalised and never reaches 1: with grades 0 and 1, a relevant"
+        "users go on after a perfect document. The formula depends on the highest grade: if it differs between"
+        " collections, set max_grade. ERR is not normalised and never reaches 1: with grades 0 and 1, a relevant"
         " document at rank 1 gives 0.5.",
     )
     kind = "graded"

@@ -112,7 +112,7 @@ class BlockCache(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class EngineOptions:
-    """How search engines outside rankproof are asked.
+    """Options for requests to external search engines.
 
     Each query is asked `repeat` times; the first reply counts. `ask_again` ignores recorded replies; with `strict` the first
     failed query ends the run.

@@ -186,7 +186,7 @@ def comparison_facts(joined: JoinedValues, options: CompareOptions, tests: int) 
 
 @dataclass(frozen=True, slots=True)
 class PairRecord:
-    """Two systems under one measure: the difference is the mean of `system` minus that of `other`.
+    """Two systems under one measure: `difference` is the mean of `system` minus the mean of `other`.
 
     `ci` is None where there is no interval. `p` is not corrected, `p_adjusted` is corrected for all pairs of the measure.
     `detectable` is the difference with 80% power, `needed` the queries for 80% power at the observed difference. `exploratory`

@@ -26,7 +26,7 @@ SystemPairs = Sequence[tuple[SavedValues, SavedValues]]
 
 @dataclass(frozen=True, slots=True)
 class BaselineChange:
-    """One measure of one system before and now, on the common queries; `p` is two-sided and `p_adjusted` corrected.
+    """One measure of one system before and now, on the queries of both; `p` is two-sided, `p_adjusted` is corrected.
 
     `is_worse` is None if no query changed. `exploratory` marks a measure other than the primary one.
     """

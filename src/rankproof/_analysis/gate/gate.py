@@ -46,7 +46,7 @@ _MISSING_NOTES = ("missing-queries", "missing-answers", "failed-answers")
 
 @dataclass(frozen=True, slots=True, repr=False)
 class GateResult(Viewed):
-    """The checks and notes of a gate, and the comparison with the baseline that has the decision.
+    """The checks and notes of a gate; `comparison` compares with the baseline and has the decision.
 
     `comparison` is None without a baseline, or if the only system is unchanged. `tests` is the number of tests of drops.
     """
