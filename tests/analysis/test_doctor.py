@@ -201,7 +201,7 @@ def test_a_model_without_prompts_is_left_alone(source: str) -> None:
 
 def test_unused_prompts_of_a_model_are_a_finding() -> None:
     facts = {**DENSE_FACTS, "model": {"source": "own", "prompts": {"query": "ask: "}}}
-    assert "the model has prompts (query) and none is used" in sentence_of(
+    assert "the model has prompts (query), but none is used" in sentence_of(
         replace(clean_example(), facts=facts), "missing-prompt"
     )
 

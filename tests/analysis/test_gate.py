@@ -301,7 +301,7 @@ def test_p_is_what_compare_finds_for_the_same_tests() -> None:
 def test_sums_are_left_out_and_noted() -> None:
     old = saved(gate_input({"s": SAME}, measures=["RR", "NumRet"]))
     gate = run_gate(gate_input({"s": SAME}, measures=["RR", "NumRet"]), old, GateOptions())
-    assert gate.notes == ("not tested, because a change in them is neither better nor worse, or they are not means: NumRet",)
+    assert gate.notes == ("measures not tested, because they are not means or do not measure quality: NumRet",)
 
 
 @pytest.mark.parametrize("places", [[9, 9, 9], [1, 1, 1]])

@@ -545,7 +545,7 @@ def test_compare_uses_the_settings_of_the_experiment(capsys: pytest.CaptureFixtu
         ('primary = "NumRet"', "primary is NumRet, which cannot decide; choose a mean of rankings, such as nDCG@10"),
         ("margin = 0", "margin is 0; choose a number above 0 and below 1, such as 0.02 for 2 pp"),
         ("margin = 2", "margin is 2; choose a number above 0 and below 1, such as 0.02 for 2 pp"),
-        ('baseline = "other"', "baseline is other, which is no system; choose from: title, bm25, both, kept"),
+        ('baseline = "other"', "baseline is other, which is not a system; choose from: title, bm25, both, kept"),
         ("margin = true", "margin is not a number; write a number"),
     ],
 )

@@ -199,7 +199,7 @@ def test_rows_that_cannot_be_used_are_counted_with_their_first_line(tmp_path: Pa
     imported = import_source(jsonl(tmp_path / "a.jsonl", *rows))
     assert reasons(imported) == {
         "rows of a": [
-            "1 with the question of an earlier row (first at line 2)",
+            "1 with the same question as an earlier row (first at line 2)",
             "1 without a question (first at line 3)",
             "1 with a conversation of several messages (first at line 4)",
         ],

@@ -57,7 +57,7 @@ FAULTS = {
     ("model.safetensors", "403"): r"the hub denies access \(403\)",
     ("model.safetensors", "cut"): r"model\.safetensors: download failed \((after )?\d+ (of \d+ )?bytes",
     ("model.safetensors", "stall"): r"model\.safetensors: download failed \((after )?\d+ .*bytes.*timed out",
-    ("model.safetensors", "wrong sum"): r"model\.safetensors: the checksum differs from that of the hub; try again",
+    ("model.safetensors", "wrong sum"): r"model\.safetensors: the checksum does not match the checksum on the hub; try again",
     ("1_Pooling/config.json", "503"): r"download failed \(status 503\)",
 }
 PATIENCE: dict[str, dict[str, Any]] = {"hang": {"first_response_timeout": 0.3, "timeout": 9.0}, "stall": {"timeout": 1.0}}

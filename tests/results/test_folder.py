@@ -407,7 +407,7 @@ DAMAGES: list[tuple[tuple[str | int, ...], Any, str]] = [
     (("systems", 0), 3, r"systems\[0\] is not an object"),
     (("systems", 1, "name"), "bm25", "two have the same name"),
     (("systems", 1, "kind"), "magic", "kind is not one of"),
-    (("systems", 1, "gain_over"), "nobody", "gain_over of dense is nobody, which is no system"),
+    (("systems", 1, "gain_over"), "nobody", "gain_over of dense is nobody, which is not a system"),
     (("systems", 1, "index"), None, "index is not an object"),
     (("systems", 1, "index", "bytes"), 1.5, r"systems\[1\]\.index\.bytes is not a whole number"),
     (("systems", 1, "index", "seconds"), 10**400, "not a 64-bit float"),

@@ -93,7 +93,7 @@ NOT_RANKINGS: list[tuple[Any, str]] = [
     (frozenset(["d1"]), "it returned a frozenset, which has no order; return a list"),
     ({"d1": 1.0, "d2": float("nan"), "7": 2.0}, "it returned NaN as a score, so its documents have no order; return ids"),
     (np.array([["d1", 0.5]], dtype=object), "it returned a ndarray as a document; return ids"),
-    (itertools.repeat("d1"), "it returned more than 1,000,000 documents; stop at the depth"),
+    (itertools.repeat("d1"), "it returned more than 1,000,000 documents; add a parameter size and return at most that many"),
 ]
 
 
@@ -207,7 +207,7 @@ def test_pairs_that_are_not_in_the_order_of_their_scores_are_noted() -> None:
     unordered = reply_of(lambda text: [("d1", 0.5), ("d2", 0.9), ("7", 0.1)])
     assert isinstance(unordered, EngineReply)
     assert unordered.docs == ("d1", "d2", "7")
-    assert unordered.notes == ("the pairs are not in the order of their scores; the order of the reply counts",)
+    assert unordered.notes == ("the pairs are not sorted by score; the ranking keeps their order",)
     for scores in ((3, 2, 2), (1, 2, 3)):
         reply = reply_of(lambda text, scores=scores: list(zip(("d1", "d2", "7"), scores, strict=True)), version=str(scores))
         assert isinstance(reply, EngineReply)

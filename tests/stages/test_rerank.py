@@ -171,7 +171,7 @@ def test_a_scorer_that_gives_too_few_scores_is_an_external_error() -> None:
         def scores(self, query: Query, docs: Sequence[str]) -> FloatArray:
             return super().scores(query, docs)[1:]
 
-    with pytest.raises(ExternalError, match="gave 4 scores for 5 documents"):
+    with pytest.raises(ExternalError, match="returned 4 scores for 5 documents"):
         ranking_of(Rerank(FIRST, Short()), GROUND, QUERY)
 
 

@@ -92,7 +92,7 @@ class Coercion:
             if name not in self._found:
                 found = f"found {names_for_message(list(self._found))}" if self._found else "there is no table"
                 raise UsageError(
-                    f"no column is called {for_message(name)} ({argument}=); {found}", fix="name a column of a table"
+                    f"no column is called {for_message(name)} ({argument}=); {found}", fix="use the name of an existing column"
                 )
 
     def _frame(self, frame: Any, kind: Kind, source: str) -> Any:

@@ -90,7 +90,7 @@ def evaluate(
     score: str | None = None,
     grade: str | None = None,
 ) -> Result:
-    """The measures of one run or of several ({name: run}).
+    """The values of the measures for one run, or for several runs as {name: run}.
 
     Judgements and runs may be our types, paths, dicts of dicts, {query: [docs, best first]}, tables of pandas, polars or pyarrow,
     rows of ir_measures, or objects of ranx. `weights` are shares of the traffic: {query: weight}, Queries, or a path. `query`,

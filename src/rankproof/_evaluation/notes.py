@@ -229,7 +229,7 @@ def _about_rows(hits: Hits, *, lower_is_better: bool) -> list[Note]:
             "rank-contradicts-score",
             0 if distances else counts.contradictions,
             f"{_count_text(counts.contradictions, 'row has', 'rows have')} a higher score than a row with a better rank; "
-            "documents are ordered by score (--order rank orders them by rank)",
+            "documents are ordered by score (use --order rank to order them by rank)",
         ),
         Note(
             "dropped-duplicates",

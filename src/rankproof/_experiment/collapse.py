@@ -162,7 +162,9 @@ def _field_value(corpus: Corpus, document: Document, field: str) -> str:
         )
         raise UsageError(f"no document has a field called {for_message(field)} to collapse to", fix=f"choose from {known}")
     what = f"document {for_message(document.id)} has no {for_message(field)} to collapse to"
-    raise InputError(what, fix="give every document one, or leave out collapse", source=corpus.source, line=document.line)
+    raise InputError(
+        what, fix="fill in the field for every document, or leave out collapse", source=corpus.source, line=document.line
+    )
 
 
 def _is_judged_by_value(dataset: Dataset, values: Mapping[str, str], field: str) -> bool:

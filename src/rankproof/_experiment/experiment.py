@@ -242,10 +242,10 @@ class Experiment(Viewed):
             raise UsageError(f"margin is {self.margin:g}", fix="choose a number above 0 and below 1, such as 0.02 for 2 pp")
         if self.baseline is not None and self.baseline not in self.systems:
             known = ", ".join(map(for_message, self.systems))
-            raise UsageError(f"baseline is {for_message(self.baseline)}, which is no system", fix=f"choose from: {known}")
+            raise UsageError(f"baseline is {for_message(self.baseline)}, which is not a system", fix=f"choose from: {known}")
         for name, cost in self.costs.items():
             if name not in self.systems:
-                raise UsageError(f"costs has {for_message(str(name))}, which is no system", fix="use the names of systems")
+                raise UsageError(f"costs names {for_message(str(name))}, which is not a system", fix="use the names of systems")
             checked_number(f"the cost of {for_message(name)}", cost, 0)
 
     def _decides_by_fraction(self) -> bool:

@@ -193,7 +193,7 @@ class LogMerge:
             query = made_id("query", [sample.question])
             self._questions.setdefault(query, sample.question)
             if query in log:
-                self.counts.drop(rows_of(system), "with the question of an earlier row", line=sample.line)
+                self.counts.drop(rows_of(system), "with the same question as an earlier row", line=sample.line)
                 continue
             log[query] = sample
             for context in (*(sample.retrieved or ()), *(sample.relevant or ())):

@@ -71,7 +71,9 @@ def import_source(
     chosen = importer_named(name)
     for setting in how.settings:
         if setting not in chosen.settings:
-            known = f"choose from: {', '.join(chosen.settings)}" if chosen.settings else "leave it out: it has none"
+            known = (
+                f"choose from: {', '.join(chosen.settings)}" if chosen.settings else "leave it out: this importer has no settings"
+            )
             raise UsageError(f"the importer {name} has no setting {for_message(setting)}", fix=known)
     _check_options(name, how)
     return chosen.read(opened, how)

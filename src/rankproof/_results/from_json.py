@@ -85,7 +85,7 @@ class DocumentReader:
         for system_run in system_runs:
             if system_run.baseline is not None and system_run.baseline not in names:
                 raise self.error(
-                    f"gain_over of {for_message(system_run.name)} is {for_message(system_run.baseline)}, which is no system"
+                    f"gain_over of {for_message(system_run.name)} is {for_message(system_run.baseline)}, which is not a system"
                 )
 
     def _systems(self) -> list[tuple[str, SystemDocument]]:

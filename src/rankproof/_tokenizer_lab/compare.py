@@ -200,7 +200,9 @@ def select_shared_queries(plan: ComparisonPlan) -> SharedQueries:
     shared = [query for query in unseen if all(_has_text(dataset, query) for dataset in datasets)]
     if not shared:
         fix = "compare on another split or dataset, or train with --holdout"
-        raise UsageError(f"no queries left: encoders were trained on {len(judged) - len(unseen)} of {len(judged)}", fix=fix)
+        raise UsageError(
+            f"no queries left: encoders were trained on {len(judged) - len(unseen)} of {len(judged)} queries", fix=fix
+        )
     notes = []
     if left_out := len(judged) - len(unseen):
         notes.append(f"{pluralise(left_out, 'query is', 'queries are')} excluded because an encoder was trained on them")

@@ -289,7 +289,7 @@ class WordF1(TextMeasure):
 AnswerF1 = WordF1()
 
 
-_LEFT_OUT = " questions without a relevant document are left out."
+_LEFT_OUT = " Questions without a relevant document are left out."
 
 
 class CitationPrecision(AnswerMeasure):
@@ -297,7 +297,7 @@ class CitationPrecision(AnswerMeasure):
 
     name = "CiteP"
     title = "Citation precision"
-    definition = f"Relevant documents that the answer cites, divided by all documents it cites, 0 if it cites none;{_LEFT_OUT}"
+    definition = f"Cited relevant documents, divided by all cited documents; 0 if nothing is cited.{_LEFT_OUT}"
     source = "after Gao et al. 2023 (ALCE), with judgements instead of entailment"
     advice = Advice(
         "answering",
@@ -317,7 +317,7 @@ class CitationRecall(AnswerMeasure):
 
     name = "CiteR"
     title = "Citation recall"
-    definition = f"Relevant documents that the answer cites, divided by the number of relevant documents;{_LEFT_OUT}"
+    definition = f"Cited relevant documents, divided by the number of relevant documents.{_LEFT_OUT}"
     source = "after Gao et al. 2023 (ALCE), with judgements instead of entailment"
     advice = Advice(
         "answering",

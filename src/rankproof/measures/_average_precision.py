@@ -174,7 +174,7 @@ class ElevenPointAverage(BinaryMeasure):
     recalls: tuple[float, ...] = _ELEVEN
     name = "11pt"
     title = "Eleven-point average precision"
-    definition = "The mean of IPrec@r over the recall levels r = 0, 0.1, ... 1, or those given."
+    definition = "The mean of IPrec@r over the recall levels r = 0, 0.1, ..., 1; the parameter recalls sets other levels."
     source = "trec_eval 11pt_avg, version 10"
     parity = "trec_eval"
     aliases = ("11pt_avg",)

@@ -51,7 +51,7 @@ class NumberRelevant(CountMeasure, BinaryMeasure):
     """The number of relevant documents in the qrels, including queries missing from the run."""
 
     name = "NumRel"
-    title = "Number relevant"
+    title = "Number of relevant documents"
     definition = "The number of relevant documents in the qrels, including queries missing from the run."
     source = "trec_eval num_rel"
     parity = "trec_eval"
@@ -70,11 +70,11 @@ NumRel = NumberRelevant()
 
 
 class NumberRelevantRetrieved(SummedMeasure, CountMeasure, BinaryMeasure):
-    """The number of relevant documents retrieved."""
+    """The number of retrieved documents that are relevant."""
 
     name = "NumRelRet"
-    title = "Number relevant retrieved"
-    definition = "The number of relevant documents retrieved."
+    title = "Number of relevant retrieved documents"
+    definition = "The number of retrieved documents that are relevant."
     source = "trec_eval num_rel_ret"
     parity = "trec_eval"
     aliases = ("num_rel_ret",)
@@ -97,7 +97,7 @@ class NumberRetrieved(CountMeasure):
     """The number of documents retrieved; with a rel it is NumRelRet."""
 
     name = "NumRet"
-    title = "Number retrieved"
+    title = "Number of retrieved documents"
     definition = "The number of documents retrieved."
     source = "trec_eval num_ret"
     parity = "trec_eval"

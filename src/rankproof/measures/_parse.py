@@ -174,7 +174,7 @@ _UNSUPPORTED_NAMES = {name.lower(): name for names in (*_UNSUPPORTED_OF_NICKNAME
 
 
 def parse_measure(text: MeasureLike) -> Measure:
-    """The measure that the text names."""
+    """The measure with this name, such as nDCG@10."""
     measures = parse_measures(text)
     if len(measures) != 1:
         raise UsageError(f'"{for_message(str(text))}" names {len(measures)} measures', fix="specify one, or use parse_measures")

@@ -54,7 +54,7 @@ class Recall(SummedMeasure, BinaryCutoffMeasure):
     advice = Advice(
         "finding",
         "candidates are retrieved for a reranker or a language model: documents that are not retrieved cannot be found later.",
-        "the order matters, or not all relevant documents are judged: it then counts only the known relevant ones.",
+        "the order matters, or when many relevant documents are unjudged: they do not count.",
     )
     needs = "R@100"
     additive = True

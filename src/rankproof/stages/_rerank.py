@@ -123,9 +123,9 @@ class RerankSearcher:
     def _blended(self, inputs: FloatArray, given: FloatArray) -> FloatArray:
         if given.shape != inputs.shape:
             counts = f"{given.size} scores for {inputs.size} documents"
-            raise ExternalError(f"the reranker's model gave {counts}; fix or replace the model")
+            raise ExternalError(f"the reranker model returned {counts}; fix or replace the model")
         if not np.isfinite(given).all():
-            raise ExternalError("the reranker's model gave a score that is not a finite number; fix or replace the model")
+            raise ExternalError("the reranker model returned a score that is not a finite number; fix or replace the model")
         weight, norm = self._stage.weight, NORMALISATIONS[self._stage.norm].normalise
         return given if weight == 1 else (1 - weight) * norm(inputs) + weight * norm(given)
 

@@ -37,7 +37,7 @@ class RunFile:
     corpus does not have keep their rank. `answers` is a file of the system's answers, as `rankproof answers` reads it.
     """
 
-    path: Annotated[str, Option("the run file, in any format of runs; relative to this file", role="path")] = field(
+    path: Annotated[str, Option("the run file, in any run format; relative to this file", role="path")] = field(
         metadata=NOT_IN_IDENTITY
     )
     depth: Depth = 10_000

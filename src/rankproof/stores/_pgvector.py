@@ -245,7 +245,8 @@ class PgVector:
     m: Annotated[int, Option("links per vector in the HNSW graph", least=2, most=100)] = 16
     ef_construction: Annotated[int, Option("candidate list size while the index is built", least=4, most=1_000)] = 64
     ef_search: Annotated[
-        int | None, Option("candidate list size in a search (default: twice the results, at least 200)", least=1, most=1_000)
+        int | None,
+        Option("candidate list size in a search (default: twice the number of results, at least 200)", least=1, most=1_000),
     ] = None
     schema: Annotated[str, Option("the database schema of the table (default: that of the connection)")] = ""
     batch: Annotated[int, Option("how many rows are written at once", least=1, most=1_000_000)] = 1_000
@@ -279,7 +280,7 @@ class PgVector:
             what = (
                 f"{dimensions:,} dimensions, but pgvector allows at most {MAX_DIMENSIONS[self.index]:,} with index {self.index}"
             )
-            raise UsageError(what, fix="choose a model with fewer, or the store memory")
+            raise UsageError(what, fix="choose a model with fewer dimensions, or the store memory")
         dsn = connection_string(self.dsn, self.dsn_env)
         server = None if dsn else EmbeddedPostgres(folder)
         try:

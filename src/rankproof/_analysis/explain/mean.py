@@ -29,7 +29,7 @@ def explain_mean(inputs: AnalysisInput, system: str, measure: str, *, top: int =
         _QUERY,
         Column("value", "value", f"{measure} of the query"),
         Column("contribution", "value", "what the query adds to the summary"),
-        Column("effect", "difference", "how much the query moves the mean, compared with a query of mean value"),
+        Column("effect", "difference", "how much the query raises or lowers the mean: (value - mean) / n"),
         *_text_column(inputs),
     )
     return Table(

@@ -152,7 +152,7 @@ def _rank_by_system(
         ranked_list = ranked_lists(inputs, other, [query]).get(query, EMPTY_LIST)
         place = ranked_list.docs.index(doc) if doc in ranked_list.docs else None
         rows.append((other, None if place is None else place + 1, None if place is None else float(ranked_list.scores[place])))
-    sentences.append("The table shows its rank in every system instead.")
+    sentences.append("The table shows the document's rank in every system instead.")
     columns = (Column("system"), Column("rank", "count"), Column("score", "number"))
     return Table("explain-ranks", title, columns, tuple(rows), tuple(sentences), facts=facts)
 

@@ -199,9 +199,9 @@ def _notes(now: Sequence[SavedValues], pairs: SystemPairs) -> Iterator[str]:
             yield f"{for_message(one.name)} is compared with {other}, the only system of the baseline"
     one, theirs = pairs[0]
     if left_out := [name for name in one.measures if name not in theirs.measures]:
-        yield f"not compared, because they are not in the baseline: {', '.join(left_out)}"
+        yield f"measures not in the baseline, so not compared: {', '.join(left_out)}"
     if untested := [name for name in one.measures if name in theirs.measures and not _can_be_worse(name)]:
-        yield f"not tested, because a change in them is neither better nor worse, or they are not means: {', '.join(untested)}"
+        yield f"measures not tested, because they are not means or do not measure quality: {', '.join(untested)}"
 
 
 COLUMNS = (

@@ -148,7 +148,7 @@ KEYWORD_JUDGE = "keywords"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the pairs, the judge, the budget and the output."""
     parser.add_argument(
-        "files", nargs="*", metavar="FILE", help="a results folder, a dataset or sample, or queries and documents as JSONL"
+        "files", nargs="*", metavar="FILE", help="a results folder, a dataset, sample, or two JSONL files: queries and documents"
     )
     which = parser.add_argument_group("pairs")
     which.add_argument("--pairs", metavar="FILE", help="a file with a query and a document per line, or a TREC file")
@@ -162,7 +162,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     which.add_argument("--seed", type=nonnegative_int, default=0, metavar="N", help="random seed (default: 0)")
     who = parser.add_argument_group("judge")
     who.add_argument(
-        "--by", choices=("model", KEYWORD_JUDGE), default="model", help="a language model, or keyword overlap (default: model)"
+        "--by",
+        choices=("model", KEYWORD_JUDGE),
+        default="model",
+        help="judge by language model or by keyword overlap (default: model)",
     )
     add_chat_options(who)
     how = parser.add_argument_group("budget")

@@ -47,7 +47,7 @@ def latency_section(context: ReportContext) -> Section | None:
     return Section(
         key="latency",
         title="Latency",
-        question="Which stage takes how much of the time of a query?",
+        question="How much of the query time does each stage take?",
         sentences=(*_latency_sentences(rows), *_untimed_sentence(context)),
         charts=(_shares_chart(rows), _percentiles_chart(rows)),
         tables=(_latency_table(context, rows),),
@@ -139,7 +139,7 @@ def _median_times(context: ReportContext) -> dict[str, float]:
 
 
 def _pareto_sentences(context: ReportContext, best: list[str]) -> list[str]:
-    sentences = [f"On the Pareto front: {join_names(best)}. No other system is both faster and better than one of these."]
+    sentences = [f"On the Pareto front: {join_names(best)}. No system is both faster and better than any of these."]
     if len(best) == 1:
         sentences = [f"{join_names(best)} is the fastest and the best: no other system is on the Pareto front."]
     for name in _median_times(context):

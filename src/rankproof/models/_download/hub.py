@@ -112,7 +112,7 @@ def save_response(response: HubResponse, target: Path, progress: DownloadProgres
             progress(done, response.length)
     digest = response.header("X-Linked-Etag").strip('"')
     if re.fullmatch("[0-9a-f]{64}", digest) and file_sha256(target) != digest:
-        raise ExternalError(escape_invisible(f"{response.url}: the checksum differs from that of the hub; try again"))
+        raise ExternalError(escape_invisible(f"{response.url}: the checksum does not match the checksum on the hub; try again"))
 
 
 def _missing_file_error(name: str, file: str) -> ExternalError:

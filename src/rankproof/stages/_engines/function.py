@@ -224,10 +224,12 @@ def _reply(found: Any) -> EngineReply:
         raise EngineError(f"it returned {type_phrase(found)}, which has no order; return a list, best first")
     items = list(islice(found, _MOST_DOCUMENTS + 1))
     if len(items) > _MOST_DOCUMENTS:
-        raise EngineError(f"it returned more than {_MOST_DOCUMENTS:,} documents; stop at the depth, which a parameter size gets")
+        raise EngineError(
+            f"it returned more than {_MOST_DOCUMENTS:,} documents; add a parameter size and return at most that many"
+        )
     if items and all(isinstance(item, list | tuple) and len(item) == 2 for item in items):
         scores = tuple(_number(score) for _, score in items)
-        notes = () if is_sorted(scores) else ("the pairs are not in the order of their scores; the order of the reply counts",)
+        notes = () if is_sorted(scores) else ("the pairs are not sorted by score; the ranking keeps their order",)
         return EngineReply(tuple(_id(doc) for doc, _ in items), scores, notes=notes)
     return EngineReply(tuple(map(_id, items)))
 

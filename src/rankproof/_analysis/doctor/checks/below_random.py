@@ -104,7 +104,7 @@ class RandomLevelTest:
 @doctor_check(
     "random-level",
     "severe",
-    "systems whose Recall@10 is not significantly above that of a random ranking of the corpus",
+    "systems whose Recall@10 is not significantly above a random ranking of the corpus",
     advice="check ids and weights; for an encoder the cause is its training, not its tokenization",
     needs=("corpus size", "judgements", "rankings"),
     broken=lambda example: example.with_order(lambda docs: [docs[0], *docs[3:13], *docs[1:3], *docs[13:]]),

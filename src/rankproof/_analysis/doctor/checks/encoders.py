@@ -238,7 +238,7 @@ def _lacks_prompt(system: str, facts: Facts) -> str | None:
         expected = f"a {family.name} model, which expects {family.describe()} ({family.source})"
         return f"{for_message(system)}: {for_message(source)} is {expected}"
     if isinstance(prompts, Mapping) and prompts and not facts["query_prompt"] and not facts.get("passage_prompt"):
-        return f"{for_message(system)}: the model has prompts ({for_message(', '.join(map(str, prompts)))}) and none is used"
+        return f"{for_message(system)}: the model has prompts ({for_message(', '.join(map(str, prompts)))}), but none is used"
     return None
 
 

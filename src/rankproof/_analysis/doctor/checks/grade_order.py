@@ -40,7 +40,7 @@ class GradeOrder:
 @doctor_check(
     "reversed-grades",
     "severe",
-    "grades in reverse order of every system's ranking",
+    "lower grades ranked above higher grades in every system",
     advice="check whether 1 is the best grade; if so, reverse the scale with --grade-map",
     needs=("judgements", "rankings"),
     broken=lambda example: example.with_grades(lambda grades: {doc: 2 - grade for doc, grade in grades.items()}),

@@ -39,7 +39,7 @@ def dangling(inputs: DoctorInput) -> CheckResult:
     "unknown-documents",
     "severe",
     "retrieved documents that are not in the corpus",
-    advice="check that the run searched the judged corpus and has its ids",
+    advice="check that the run searched the judged corpus and uses its ids",
     needs=("documents", "rankings"),
     broken=lambda example: example.with_scores(lambda scores: {**scores, "ghost": -1.0}),
 )
@@ -62,7 +62,7 @@ def unknown(inputs: DoctorInput) -> CheckResult:
 @doctor_check(
     "mismatched-ids",
     "severe",
-    "ids that match nothing because of another spelling",
+    "ids that do not match because they are spelled differently",
     advice="spell each id the same in every file; ids are compared byte by byte",
     needs=("judgements",),
     broken=lambda example: example.with_renamed_query("q01", "Q 001"),

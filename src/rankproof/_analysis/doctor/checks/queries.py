@@ -61,7 +61,7 @@ def equals_document(inputs: DoctorInput) -> CheckResult:
     "repeated-queries",
     "warning",
     "queries with the same text",
-    advice="keep one of each: duplicates make every interval too narrow",
+    advice="keep one query per text: duplicates make every interval too narrow",
     needs=("queries",),
     broken=lambda example: example.with_queries(q02=example.queries["q01"].title()),
 )
