@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rankproof.errors import UsageError
+from rankproof.stages._engines.http import checked_table
 from rankproof.stages._engines.request import (
     ESCAPES,
     Filler,
-    checked_table,
     placeholders,
     preset_named,
     presets,

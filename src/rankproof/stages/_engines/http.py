@@ -24,7 +24,7 @@ from rankproof._io.http import (
     retry_after_seconds,
 )
 from rankproof._registry import Option
-from rankproof.errors import UsageError, escape_invisible
+from rankproof.errors import UsageError, escape_invisible, for_message, type_phrase
 from rankproof.models._base import EncoderModel
 from rankproof.stages._base import BuildContext
 from rankproof.stages._engines.base import EncodedQuery, EngineError, EngineReply, EngineStage, QueryEncoder
@@ -42,7 +42,6 @@ from rankproof.stages._engines.request import (
     ESCAPES,
     TABLES,
     Exchange,
-    checked_table,
     read_environment,
 )
 from rankproof.stages._fields import QueryPrompt
@@ -109,6 +108,26 @@ class Http(EngineStage):
     def connect(self, context: BuildContext) -> HttpEngine:
         """Reads the environment and loads the encoder; nothing is sent."""
         return HttpEngine(self, QueryEncoder(self.model, self.query_prompt, context.threads) if self.model else None)
+
+
+def checked_table(name: str, value: Any) -> dict[str, Any]:
+    """A copy of a table of text, numbers, booleans, lists and tables; anything else is an error."""
+    if not isinstance(value, Mapping):
+        raise UsageError(f"{name} is {type_phrase(value)}", fix=f'give a table, such as {name} = {{key = "value"}}')
+    return {key: _checked_json(name, key, one) for key, one in value.items()}
+
+
+def _checked_json(name: str, key: Any, value: Any) -> Any:
+    if not isinstance(key, str):
+        raise UsageError(f"{name} has the key {for_message(repr(key))}", fix="use text for keys")
+    if isinstance(value, Mapping):
+        return {inner: _checked_json(name, inner, one) for inner, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_checked_json(name, key, one) for one in value]
+    if not isinstance(value, str | int | float):
+        fix = "use text, numbers, booleans, lists and tables"
+        raise UsageError(f"{name} has {type_phrase(value)} at {for_message(key)}", fix=fix)
+    return value
 
 
 _STATUSES_READ = frozenset({HTTPStatus.BAD_REQUEST, *range(HTTPStatus.NOT_FOUND, 600)})

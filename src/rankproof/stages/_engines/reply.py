@@ -52,6 +52,15 @@ def parse_column(setting: str, text: str) -> Path:
     return path
 
 
+def parse_value(setting: str, text: str) -> Path:
+    """A path without [], which gives one value for a reply."""
+    path = parse_path(setting, text)
+    if ROWS in path:
+        what = f"{setting} is {for_message(text)}, which has [] although it stands for one value"
+        raise UsageError(what, fix='write [0] for the first item of a list: "errors[0].message"')
+    return path
+
+
 def value_at(document: Any, path: Path) -> Any:
     """The value at a path without [], or a marker for a missing one."""
     found = document

@@ -16,29 +16,8 @@ from urllib.parse import quote, urlsplit
 from rankproof._data.identity import identity_key
 from rankproof._data.validation import checked_choice
 from rankproof._io.http import is_unencrypted
-from rankproof.errors import UsageError, closest_name, for_message, type_phrase
-from rankproof.stages._engines.reply import ReplyPaths, parse_column, parse_path
-
-
-def checked_table(name: str, value: Any) -> dict[str, Any]:
-    """A copy of a table of text, numbers, booleans, lists and tables; anything else is an error."""
-    if not isinstance(value, Mapping):
-        raise UsageError(f"{name} is {type_phrase(value)}", fix=f'give a table, such as {name} = {{key = "value"}}')
-    return {key: _checked_json(name, key, one) for key, one in value.items()}
-
-
-def _checked_json(name: str, key: Any, value: Any) -> Any:
-    if not isinstance(key, str):
-        raise UsageError(f"{name} has the key {for_message(repr(key))}", fix="use text for keys")
-    if isinstance(value, Mapping):
-        return {inner: _checked_json(name, inner, one) for inner, one in value.items()}
-    if isinstance(value, list | tuple):
-        return [_checked_json(name, key, one) for one in value]
-    if not isinstance(value, str | int | float):
-        fix = "use text, numbers, booleans, lists and tables"
-        raise UsageError(f"{name} has {type_phrase(value)} at {for_message(key)}", fix=fix)
-    return value
-
+from rankproof.errors import UsageError, closest_name, for_message
+from rankproof.stages._engines.reply import ReplyPaths, parse_column, parse_value
 
 if TYPE_CHECKING:
     from rankproof.stages._engines.http import Http
@@ -262,9 +241,10 @@ class Exchange:
         """Scheme, host and port of the server; what is not an address is an error that does not show it."""
         try:
             parts = urlsplit(self.filler(environment).url(self.settings["url"]))
-            if parts.scheme in ("http", "https") and parts.hostname and "@" not in parts.netloc:
+            is_plain = not re.search(r"[@\s]", parts.netloc)
+            if parts.scheme in ("http", "https") and parts.hostname and is_plain and parts.port != 0:
                 return f"{parts.scheme}://{parts.netloc}"
-        except ValueError:  # such as a bracket that is not closed
+        except ValueError:  # such as a bracket that is not closed, or a port above 65535
             pass
         of_values = self.settings["url"].startswith("{server}")
         what = "values has a server that is no" if of_values else "url is not an"
@@ -304,7 +284,9 @@ _TEMPLATES = ("url", "headers", "body")
 _PATHS = ("ids", "scores", "texts", "total", "server_time", "expect")
 _HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_CREDENTIAL = re.compile(r"(?i)authorization|cookie|key|token|secret|password")
+_CREDENTIAL = re.compile(r"(?i)auth(?!or)|authorization|cookie|key|token|secret|password")
+_CREDENTIAL_KEY = re.compile(r"(?i)(?:.*[_-])?(?:api[_-]?key|(?:access|auth)[_-]?token|password|secret)")
+"""Names in a body and in values whose value is a key; others, such as title.keyword, only look alike."""
 _CREDENTIAL_IN_URL = re.compile(r"(?i)[?&][\w-]*(?:key|token|secret|password)=(?!\$\{)|//[^/?#]*@")
 _URL_START = re.compile(r"(?i)https?://[^/]|\{|\$\{")
 
@@ -326,12 +308,35 @@ def _check_request(settings: Mapping[str, Any]) -> None:
     for name, value in settings["headers"].items():
         if not _HEADER.fullmatch(name) or not isinstance(value, str) or not value.isprintable() or not value.isascii():
             raise UsageError(f"headers has {for_message(name)}, which is not a header", fix='write headers = {NAME = "text"}')
-        if _CREDENTIAL.search(name) and not variables(value) and not placeholders(value):
-            fix = "write the key as ${NAME}, and set the environment variable NAME to it"
-            raise UsageError(f"headers has the value of {name} in plain text", fix=fix)
     if settings["login_env"] and not _VARIABLE.fullmatch(settings["login_env"]):
         fix = 'give the name of the variable, such as "SEARCH_LOGIN", never the password itself'
         raise UsageError("login_env is not the name of an environment variable", fix=fix)
+    _check_keys(settings)
+
+
+def _check_keys(settings: Mapping[str, Any]) -> None:
+    """Refuses a key that is not in an environment variable."""
+    named = [("headers", name, value) for name, value in settings["headers"].items() if _CREDENTIAL.search(name)]
+    inside = [(setting, *pair) for setting in ("body", "values") for pair in _pairs(settings[setting])]
+    for setting, name, value in (*named, *(part for part in inside if _CREDENTIAL_KEY.fullmatch(part[1]))):
+        if value and not variables(_with_values(value, settings["values"])):
+            fix = "write the key as ${NAME}, and set the environment variable NAME to it"
+            raise UsageError(f"{setting} has the value of {for_message(name)} in plain text", fix=fix)
+
+
+def _with_values(text: str, values: Mapping[str, Any]) -> list[str]:
+    """The text, and the texts of the values that it names."""
+    return [text, *(value for name in placeholders(text) if isinstance(value := values.get(name), str))]
+
+
+def _pairs(table: Any) -> Iterator[tuple[str, str]]:
+    """Each name in the table and in tables and lists inside it whose value is text, with that text."""
+    if isinstance(table, Mapping):
+        yield from ((name, value) for name, value in table.items() if isinstance(value, str))
+        table = list(table.values())
+    if isinstance(table, list):
+        for part in table:
+            yield from _pairs(part)
 
 
 def _check_placeholders(settings: Mapping[str, Any], stage: Http, preset: Preset | None) -> None:
@@ -379,7 +384,7 @@ def _reply_paths(settings: Mapping[str, Any], *, has_time: bool) -> ReplyPaths:
         ids=parse_column("ids", path["ids"]),
         scores=parse_column("scores", path["scores"]) if "scores" in path else None,
         texts=parse_column("texts", path["texts"]) if "texts" in path else None,
-        total=parse_path("total", path["total"]) if "total" in path else None,
-        server_time=parse_path("server_time", path["server_time"]) if "server_time" in path and has_time else None,
-        expect={parse_path("expect", filler.text(key)): value for key, value in settings["expect"].items()},
+        total=parse_value("total", path["total"]) if "total" in path else None,
+        server_time=parse_value("server_time", path["server_time"]) if "server_time" in path and has_time else None,
+        expect={parse_value("expect", filler.text(key)): value for key, value in settings["expect"].items()},
     )
