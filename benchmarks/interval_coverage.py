@@ -81,10 +81,10 @@ def main() -> None:
         for measure in MEASURES
         for n in SIZES
     }
-    print(f"| % held: t / BCa / percentile | {' | '.join(f'n = {n}' for n in SIZES)} |\n|---|{'---:|' * len(SIZES)}")
+    print(f"| % coverage: t / BCa / percentile | {' | '.join(f'n = {n}' for n in SIZES)} |\n|---|{'---:|' * len(SIZES)}")
     for measure in MEASURES:
         print(f"| {measure} | {' | '.join(_methods(cells[measure, n]) for n in SIZES)} |")
-    print(f"\n| % held by t | n | {' | '.join(_bins())} differ |\n|---|---:|{'---:|' * len(BINS)}")
+    print(f"\n| % coverage of t | n | {' | '.join(_bins())} differ |\n|---|---:|{'---:|' * len(BINS)}")
     for (measure, n), cell in cells.items():
         if n >= 50:
             print(f"| {measure} | {n} | {' | '.join(_held(cell, low) for low in BINS)} |")
