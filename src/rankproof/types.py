@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     from rankproof._importers.base import ImportSource as ImportSource
     from rankproof._importers.base import PartCount as PartCount
     from rankproof._importers.builder import DatasetBuilder as DatasetBuilder
-    from rankproof._importers.tables import SourceTable as SourceTable
+    from rankproof._importers.source_table import SourceTable as SourceTable
     from rankproof._llm.budget import Budget as Budget
     from rankproof._llm.budget import Estimate as Estimate
     from rankproof._llm.budget import Usage as Usage
@@ -170,7 +170,7 @@ else:
         Scorer="rankproof.stages._base",
         Searcher="rankproof.stages._base",
         Segments="rankproof._api.values",
-        SourceTable="rankproof._importers.tables",
+        SourceTable="rankproof._importers.source_table",
         Stage="rankproof.stages._base",
         Store="rankproof.stores._base",
         SystemResult="rankproof._evaluation.result",

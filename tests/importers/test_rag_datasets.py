@@ -81,6 +81,12 @@ def test_two_corpora_are_refused(tmp_path: Path) -> None:
         import_source(str(tmp_path))
 
 
+def test_a_corpus_without_questions_says_which_columns_are_missing(tmp_path: Path) -> None:
+    corpus = parquet(tmp_path / "corpus.parquet", CORPUS)
+    with pytest.raises(InputError, match=r"no table of questions; add a table with the columns qid, query, retrieval_gt"):
+        import_source(corpus, importer="autorag")
+
+
 def finetune(**change: Any) -> dict[str, Any]:
     return {
         "queries": {"q1": "do cats purr"},

@@ -8,10 +8,11 @@ from typing import Any
 
 from rankproof._data.answers import ANSWER_FIELDS
 from rankproof._data.qrels import Judgement
+from rankproof._data.text import pluralise
 from rankproof._importers.base import Imported, ImportOptions, ImportSource
 from rankproof._importers.builder import DatasetBuilder
 from rankproof._importers.cells import TableCell
-from rankproof._importers.tables import SourceTable
+from rankproof._importers.source_table import SourceTable
 from rankproof.errors import InputError
 
 _QUESTIONS = {"qid", "query", "retrieval_gt"}
@@ -27,7 +28,7 @@ _COLUMNS = {
 }
 
 
-class AutoRAG:
+class AutoRagImporter:
     """`qa.parquet` and `corpus.parquet`, found by their columns; every document of `retrieval_gt` has grade 1.
 
     `retrieval_gt` is a list of groups. AutoRAG wants one document of every group; judgements have no groups.
@@ -44,8 +45,11 @@ class AutoRAG:
         tables = _tables(source)
         questions = [table for table in tables if _QUESTIONS.issubset(table.names)]
         corpora = [table for table in tables if _CORPUS.issubset(table.names)]
-        if len(questions) != 1 or len(corpora) > 1:
-            names = ", ".join(table.source for table in (questions if len(questions) != 1 else corpora))
+        if not questions:
+            fix = f"add a table with the columns {', '.join(sorted(_QUESTIONS))}"
+            raise InputError("no table of questions", fix=fix, source=source.name)
+        if len(questions) > 1 or len(corpora) > 1:
+            names = ", ".join(table.source for table in (questions if len(questions) > 1 else corpora))
             raise InputError(
                 f"more than one table of a kind: {names}", fix="pass one table of questions and one corpus", source=source.name
             )
@@ -80,8 +84,8 @@ def _judgements(table: SourceTable, builder: DatasetBuilder, *, has_corpus: bool
         for doc in dict.fromkeys(doc for group in groups for doc in group):
             yield builder.judged_ids(query, doc, _RELEVANT, line=line)
     if alternatives:
-        have = "query has" if alternatives == 1 else "queries have"
-        what = f"{alternatives} {have} groups of alternatives, of which AutoRAG expects one each"
+        have = pluralise(alternatives, "query has", "queries have")
+        what = f"{have} groups of alternatives, of which AutoRAG expects one each"
         builder.notes.append(f"{what}: here every document of a group is relevant, so recall is lower")
     if not has_corpus:
         builder.notes.append("no documents: pass the corpus too, as in: rankproof import qa.parquet corpus.parquet")
@@ -93,4 +97,4 @@ def _references(row: Mapping[str, Any], source: str, line: int) -> dict[str, Any
     return {ANSWER_FIELDS[0]: list(texts)} if any(map(str.strip, texts)) else {}
 
 
-AUTORAG = AutoRAG()
+AUTORAG = AutoRagImporter()

@@ -13,6 +13,7 @@ from typing import Any, Protocol
 from rankproof._data.answers import Answers
 from rankproof._data.dataset import Dataset
 from rankproof._data.grades import GradeMap
+from rankproof._data.qrels import Qrels
 from rankproof._data.row_errors import OnConflict
 from rankproof._data.run import Run
 from rankproof._data.table import CellValue, Column, Table
@@ -20,7 +21,7 @@ from rankproof._data.view import View, ViewedTables
 from rankproof._formats.json import JsonContent
 from rankproof._formats.registry import format_of_suffix, system_name
 from rankproof._formats.texts import MAX_TEXT_BYTES
-from rankproof._importers.tables import SourceTable, open_frame, open_table, table_format
+from rankproof._importers.source_table import SourceTable, open_frame, open_table, table_format
 from rankproof._io.open import STDIN, numbered_text_lines, open_source
 from rankproof._io.streams import ByteSource
 from rankproof.errors import InputError, UsageError, for_message
@@ -264,6 +265,16 @@ class ImportCounts:
         earlier = reasons.get(reason, Dropped(reason, 0, line))
         reasons[reason] = Dropped(reason, earlier.count + count, earlier.line)
 
+    def read_judgements(self, qrels: Qrels) -> None:
+        """Counts the judgements of a file that was read whole."""
+        self.read("judgements", sum(map(len, qrels.values())) + qrels.repeats)
+        self.drop_repeats(qrels)
+
+    def drop_repeats(self, qrels: Qrels) -> None:
+        """Counts the judgements that repeat another one."""
+        if qrels.repeats:
+            self.drop("judgements", "exact repeats", count=qrels.repeats)
+
     def parts(self) -> tuple[PartCount, ...]:
         """The counts so far."""
         return tuple(PartCount(part, read, tuple(self._dropped.get(part, {}).values())) for part, read in self._read.items())
@@ -281,16 +292,18 @@ class ImportReport:
 
     def sentences(self) -> tuple[str, ...]:
         """The columns and what was dropped, in words."""
-        columns = ", ".join(f"{role} = {for_message(name)}" for role, name in self.columns.items())
         dropped = (f"{count.part}: {', '.join(map(str, count.dropped))}, dropped" for count in self.counts if count.dropped)
-        return (*((f"columns: {columns}",) if columns else ()), *dropped, *self.notes)
+        return (*self._columns_sentence(), *dropped, *self.notes)
 
     def table(self) -> Table:
         """The counts of each part, with the reasons for what was dropped."""
         columns = (Column("part"), Column("read", "count"), Column("kept", "count"), Column("dropped", "count"), Column("why"))
         rows = tuple(self._row(count) for count in self.counts)
-        shown = (f"columns: {', '.join(f'{role} = {for_message(name)}' for role, name in self.columns.items())}",)
-        return Table("import", f"{self.source} as {self.importer}", columns, rows, shown if self.columns else (), self.notes)
+        return Table("import", f"{self.source} as {self.importer}", columns, rows, self._columns_sentence(), self.notes)
+
+    def _columns_sentence(self) -> tuple[str, ...]:
+        columns = ", ".join(f"{role} = {for_message(name)}" for role, name in self.columns.items())
+        return (f"columns: {columns}",) if columns else ()
 
     def _row(self, count: PartCount) -> tuple[CellValue, ...]:
         return count.part, count.read, count.kept, count.read - count.kept, ", ".join(map(str, count.dropped))
@@ -329,8 +342,6 @@ def whole_dataset(dataset: Dataset, importer: str, source: ImportSource, notes: 
     counts = ImportCounts()
     counts.read("documents", len(dataset.corpus))
     counts.read("queries", len(dataset.queries))
-    counts.read("judgements", sum(map(len, dataset.qrels.values())) + dataset.qrels.repeats)
-    if dataset.qrels.repeats:
-        counts.drop("judgements", "exact repeats", count=dataset.qrels.repeats)
+    counts.read_judgements(dataset.qrels)
     report = ImportReport(importer, source.name, counts.parts(), notes=(*notes, *dataset.qrels.grade_notes()))
     return Imported(dataset, report)

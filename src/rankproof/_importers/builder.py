@@ -14,7 +14,7 @@ import numpy as np
 
 from rankproof._data.dataset import Corpus, Dataset, Document, Queries, Query
 from rankproof._data.grades import GradeReader, describe_converted
-from rankproof._data.qrels import Judgement, qrels_of_rows
+from rankproof._data.qrels import Judgement, Qrels, qrels_of_rows
 from rankproof._data.text import pluralise
 from rankproof._data.validation import checked_id
 from rankproof._formats.columns import normalised_name
@@ -119,25 +119,31 @@ class DatasetBuilder:
     def built(self, judgements: Iterable[Judgement | None], importer: str, columns: Mapping[str, str] | None = None) -> Imported:
         """The dataset; the judgements are read first, as reading them adds queries and documents."""
         qrels = qrels_of_rows(filter(None, judgements), self.grades, self.options.on_conflict)
-        counts = self.counts
-        counts.read("queries", len(self.queries))
-        counts.read("documents", len(self.documents))
-        missing = {doc: line for doc, line in self._textless.items() if doc not in self.documents} if self.documents else {}
-        if missing:
-            counts.read("documents", len(missing))
-            counts.drop("documents", "without a title or text", count=len(missing), line=next(iter(missing.values())))
-        if qrels.repeats:
-            counts.drop("judgements", "exact repeats", count=qrels.repeats)
-        kept = sum(map(len, qrels.values()))
-        other = next((one.kept for one in counts.parts() if one.part == "judgements"), kept) - kept
-        if other:
-            counts.drop("judgements", f"second grades of a pair (--on-conflict {self.options.on_conflict})", count=other)
+        self._count_texts()
+        self._count_dropped_judgements(qrels)
         corpus = Corpus(self.documents.values(), source=self.source.name)
         queries = Queries(self.queries.values(), source=self.source.name)
         dataset = Dataset(self.source.stem, corpus, queries, qrels)
         converted = (describe_converted(qrels.converted),) if qrels.converted else ()
         notes = (*self.notes, *converted, *self._own_notes(), *_missing_documents(dataset))
-        return Imported(dataset, ImportReport(importer, self.source.name, counts.parts(), columns or {}, notes))
+        return Imported(dataset, ImportReport(importer, self.source.name, self.counts.parts(), columns or {}, notes))
+
+    def _count_texts(self) -> None:
+        """Counts the queries and documents, and the documents that have neither title nor text."""
+        self.counts.read("queries", len(self.queries))
+        self.counts.read("documents", len(self.documents))
+        missing = {doc: line for doc, line in self._textless.items() if doc not in self.documents} if self.documents else {}
+        if missing:
+            self.counts.read("documents", len(missing))
+            self.counts.drop("documents", "without a title or text", count=len(missing), line=next(iter(missing.values())))
+
+    def _count_dropped_judgements(self, qrels: Qrels) -> None:
+        """Counts the judgements of a pair that another judgement of it replaces."""
+        self.counts.drop_repeats(qrels)
+        kept = sum(map(len, qrels.values()))
+        other = next((one.kept for one in self.counts.parts() if one.part == "judgements"), kept) - kept
+        if other:
+            self.counts.drop("judgements", f"second grades of a pair (--on-conflict {self.options.on_conflict})", count=other)
 
     def _key(self, value: object, column: str, content: list[str], line: int | None) -> str | None:
         if isinstance(value, str):

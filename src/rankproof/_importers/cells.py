@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import json
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -97,8 +99,6 @@ class TableCell:
 
 def list_in_text(text: str) -> list[Any] | str:
     """The list in a text that is a list in JSON, or as Python or numpy print it; any other text as it is."""
-    import json
-
     plain = text.strip()
     if found := _ARRAY.fullmatch(plain):
         plain = found[1]
@@ -113,8 +113,6 @@ def list_in_text(text: str) -> list[Any] | str:
 
 def _printed_list(text: str) -> list[Any] | None:
     """The items of a list of strings and integers that Python or numpy printed; None for any other text."""
-    import ast
-
     found: list[Any] = []
     at = 1
     while not _END.match(text, at):

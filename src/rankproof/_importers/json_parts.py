@@ -39,27 +39,27 @@ class JsonPart:
 
     def __getitem__(self, key: str) -> JsonPart:
         if not isinstance(self.value, dict):
-            raise self.error(f"is {json_type_name(self.value)}, not an object", "fix the file")
+            raise self.error(f"is {json_type_name(self.value)}, not an object", 'write an object, such as {"key": …}')
         return JsonPart(self._content, self.value.get(key), (*self._path, key))
 
     def items(self) -> Iterator[JsonPart]:
         """The items of a list."""
         if not isinstance(self.value, list):
-            raise self.error(f"is {json_type_name(self.value)}, not a list", "fix the file")
+            raise self.error(f"is {json_type_name(self.value)}, not a list", "write a list: […]")
         for at, one in enumerate(self.value):
             yield JsonPart(self._content, one, (*self._path, at))
 
     def entries(self) -> Iterator[tuple[str, JsonPart]]:
         """The keys and values of an object."""
         if not isinstance(self.value, dict):
-            raise self.error(f"is {json_type_name(self.value)}, not an object", "fix the file")
+            raise self.error(f"is {json_type_name(self.value)}, not an object", 'write an object, such as {"key": …}')
         for key, one in self.value.items():
             yield key, JsonPart(self._content, one, (*self._path, key))
 
     def text(self) -> str:
         """The text; anything else, also an empty one, is an error."""
         if not isinstance(self.value, str) or not self.value.strip():
-            found = "empty" if self.value == "" or isinstance(self.value, str) else json_type_name(self.value)
+            found = "empty" if isinstance(self.value, str) else json_type_name(self.value)
             raise self.error(f"is {found}, not text", "write it as text")
         try:
             self.value.encode()

@@ -12,7 +12,7 @@ from rankproof._importers.json_parts import JsonPart, json_documents
 _RELEVANT = "1"
 
 
-class LlamaIndex:
+class LlamaIndexImporter:
     """`queries`, `corpus` and `relevant_docs` of one file; every relevant document has grade 1."""
 
     settings: Mapping[str, str] = {}
@@ -43,4 +43,4 @@ def _judgements(document: JsonPart, builder: DatasetBuilder) -> Iterator[Judgeme
             yield builder.judged_ids(query, doc.text(), _RELEVANT)
 
 
-LLAMA_INDEX = LlamaIndex()
+LLAMA_INDEX = LlamaIndexImporter()

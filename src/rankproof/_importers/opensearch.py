@@ -15,7 +15,7 @@ from rankproof._importers.json_parts import JsonCursor, JsonPart, json_builder, 
 _RATINGS, _QUERIES = "judgmentRatings", "querySetQueries"
 
 
-class OpenSearch:
+class OpenSearchImporter:
     """Objects with `judgmentRatings` or `querySetQueries`, alone or in the reply of the API that lists them."""
 
     settings: Mapping[str, str] = {}
@@ -62,4 +62,4 @@ def _reference(query: JsonPart) -> dict[str, Any]:
     return {ANSWER_FIELDS[0]: [query["referenceAnswer"].text()]} if query["referenceAnswer"].value else {}
 
 
-OPENSEARCH = OpenSearch()
+OPENSEARCH = OpenSearchImporter()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -16,7 +17,7 @@ from rankproof._formats.fields import rank_of_value
 from rankproof._importers.base import Imported, ImportOptions, ImportSource
 from rankproof._importers.builder import DatasetBuilder
 from rankproof._importers.json_parts import JsonPart, json_documents
-from rankproof._importers.tables import SourceTable
+from rankproof._importers.source_table import SourceTable
 from rankproof._io.file_errors import file_error
 from rankproof.errors import InputError
 
@@ -51,7 +52,7 @@ class _Row:
         return {"information_need": self.information_need.strip()} if self.information_need.strip() else {}
 
 
-class Quepid:
+class QuepidImporter:
     """One or several exports: ratings are judgements, positions are the ranking of a system.
 
     The ratings of several judges of a book are judgements of one pair; where they differ, `--on-conflict` chooses.
@@ -210,7 +211,8 @@ def _rows_of_case(table: SourceTable, system: str) -> Iterator[_Row]:
 def _has_information_needs(path: str, source: ImportSource) -> bool:
     if source.format_of(path) != "text":
         return False
-    return _is_information_need([normalised_name(name) for name in source.table_of(path, ",").names], source.table_of(path, ","))
+    table = source.table_of(path, ",")
+    return _is_information_need([normalised_name(name) for name in table.names], table)
 
 
 def _is_information_need(names: list[str], table: SourceTable) -> bool:
@@ -246,10 +248,9 @@ def _rows_of_json(document: JsonPart) -> Iterator[_Row] | None:
         return _rows_of_pairs(document)
     queries = document.value.get("queries") if isinstance(document.value, dict) else None
     first = queries[0] if isinstance(queries, list) and queries and isinstance(queries[0], dict) else {}
-    known = ("ratings" in first and ("query" in first or "query_text" in first)) or {"placeholders", "relevant_documents"} <= {
-        *first
-    }
-    return _rows_of_queries(document) if known else None
+    is_quepid = "ratings" in first and ("query" in first or "query_text" in first)
+    is_rre = "placeholders" in first and "relevant_documents" in first
+    return _rows_of_queries(document) if is_quepid or is_rre else None
 
 
 def _rows_of_pairs(document: JsonPart) -> Iterator[_Row]:
@@ -257,13 +258,11 @@ def _rows_of_pairs(document: JsonPart) -> Iterator[_Row]:
         ratings = tuple(one["rating"].value for one in pair["judgements"].items()) if pair["judgements"].value else ()
         fields = pair["document_fields"].value
         text = "\n".join(str(value) for value in _document_fields(fields).values() if value)
-        yield _Row(pair["query_text"].text(), pair["doc_id"].text(), ratings or ("",), text=text, line=None)
+        yield _Row(pair["query_text"].text(), pair["doc_id"].text(), ratings or ("",), text=text)
 
 
 def _document_fields(value: Any) -> dict[str, Any]:
     """The fields of a document, which a book keeps as JSON in a text."""
-    import json
-
     try:
         found = json.loads(value) if isinstance(value, str) else value
     except ValueError:
@@ -299,4 +298,4 @@ def _rated_documents(query: JsonPart) -> Iterator[tuple[str, object]]:
             yield one["doc_id"].text(), one["rating"].value
 
 
-QUEPID = Quepid()
+QUEPID = QuepidImporter()

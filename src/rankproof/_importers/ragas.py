@@ -19,7 +19,7 @@ from rankproof._formats.columns import names_for_message, normalised_name
 from rankproof._importers.base import ImportCounts, Imported, ImportOptions, ImportReport, ImportSource
 from rankproof._importers.builder import made_id, plain_fields
 from rankproof._importers.cells import TableCell
-from rankproof._importers.tables import SourceTable
+from rankproof._importers.source_table import SourceTable
 from rankproof.errors import InputError, for_message
 
 _RELEVANT = 1
@@ -45,7 +45,7 @@ _HOP = re.compile(r"<[0-9]+-hop>\n\n")
 _MESSAGES = re.compile(r"\[\s*(?:\{|HumanMessage\()")
 
 
-class Ragas:
+class RagasImporter:
     """Each file is the log of one system, named after the file; the same question in two logs is one query."""
 
     settings: Mapping[str, str] = {}
@@ -103,7 +103,7 @@ class _LogReader:
 
     def samples(self) -> Iterator[Sample]:
         """The samples with a question; other rows are counted."""
-        part = rows_of(self._system)
+        part = _rows_of(self._system)
         for line, row in self._table.rows():
             self._merge.counts.read(part)
             question = self._cell(row, "question", line)
@@ -193,7 +193,7 @@ class LogMerge:
             query = made_id("query", [sample.question])
             self._questions.setdefault(query, sample.question)
             if query in log:
-                self.counts.drop(rows_of(system), "with the same question as an earlier row", line=sample.line)
+                self.counts.drop(_rows_of(system), "with the same question as an earlier row", line=sample.line)
                 continue
             log[query] = sample
             for context in (*(sample.retrieved or ()), *(sample.relevant or ())):
@@ -228,8 +228,10 @@ class LogMerge:
             if repeats := len(found) - len(rankings[query]):
                 self.counts.drop(part, "that a better rank of the same ranking has", line=sample.line, count=repeats)
         if empty := sum(not docs for docs in rankings.values()):
-            have = "1 question has no retrieved contexts and scores 0"
-            self.notes.append(f"{system}: {have if empty == 1 else f'{empty} questions have no retrieved contexts and score 0'}")
+            scores = "scores" if empty == 1 else "score"
+            self.notes.append(
+                f"{system}: {pluralise(empty, 'question has', 'questions have')} no retrieved contexts and {scores} 0"
+            )
         return Run(rankings, name=system, source=system)
 
     def _answers(self, system: str, log: Mapping[str, Sample]) -> Answers:
@@ -304,7 +306,7 @@ class LogMerge:
         if different := [query for query, sets in stated.items() if len({*sets}) > 1]:
             example = self._questions[different[0]]
             count = pluralise(len(different), "question")
-            self.notes.append(f"{count} with other {what} in another log, such as {quoted(example)}: those of all logs count")
+            self.notes.append(f"{count} with other {what} in another log, such as {_quoted(example)}: those of all logs count")
 
 
 def _missing_parts(dataset: Dataset, *, has_runs: bool, has_answers: bool) -> Iterator[str]:
@@ -317,12 +319,12 @@ def _missing_parts(dataset: Dataset, *, has_runs: bool, has_answers: bool) -> It
         yield "no reference answers: the answers cannot be measured"
 
 
-def rows_of(system: str) -> str:
+def _rows_of(system: str) -> str:
     """The name under which the rows of a log are counted."""
     return f"rows of {system}"
 
 
-def quoted(text: str) -> str:
+def _quoted(text: str) -> str:
     """The beginning of a text in quotes, for a message."""
     return f'"{for_message(clip_text(text))}"'
 
@@ -381,4 +383,4 @@ class _Documents:
             yield f"{pluralise(count, 'id')} with two texts, such as {for_message(example)}: the first text is kept"
 
 
-RAGAS = Ragas()
+RAGAS = RagasImporter()

@@ -19,7 +19,7 @@ _NOT_ASKED = ("filter", "must_not")
 _PARAMETERS = ("query", "query_string", "query_text", "user_query", "text", "q")
 
 
-class RankEval:
+class RankEvalImporter:
     """The body of a `_rank_eval` request, and its responses, each the ranking of one system named after the file."""
 
     settings: Mapping[str, str] = {}
@@ -170,4 +170,4 @@ def _rated(value: Any) -> Iterator[Any]:
             yield from _rated(one)
 
 
-RANK_EVAL = RankEval()
+RANK_EVAL = RankEvalImporter()

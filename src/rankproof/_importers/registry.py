@@ -14,8 +14,8 @@ from rankproof._formats.frames import is_frame
 from rankproof._formats.read import DEFAULT_SPLIT, SAMPLE, is_irds_name, read_folder_corpus, read_plain_dataset
 from rankproof._formats.texts import read_corpus
 from rankproof._importers.base import Imported, Importer, ImportOptions, ImportSource, is_dataset_folder
+from rankproof._importers.source_table import table_format
 from rankproof._importers.table import read_table_documents
-from rankproof._importers.tables import table_format
 from rankproof._io.file_errors import file_error
 from rankproof._io.open import STDIN, StrPath, open_source, path_text
 from rankproof._registry import Component, Registry

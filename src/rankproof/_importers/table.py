@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
+from shlex import quote
 from typing import Any
 
 from rankproof._data.dataset import Corpus
@@ -12,7 +13,7 @@ from rankproof._data.qrels import Judgement
 from rankproof._formats.columns import COLUMN_NAMES, TEXT_ID_NAMES, normalised_name
 from rankproof._importers.base import Imported, ImportOptions, ImportSource
 from rankproof._importers.builder import DatasetBuilder, field_names, plain_fields
-from rankproof._importers.tables import SourceTable
+from rankproof._importers.source_table import SourceTable
 from rankproof.errors import InputError, for_message
 
 NAMES: Mapping[str, tuple[str, ...]] = {
@@ -190,8 +191,8 @@ def _guess(role: str, table: SourceTable, given: Mapping[str, tuple[str, ...]]) 
         sure = [name for name in sure if free[name] not in _MAY_BE_IDS or _has_spaces(table, name)]
     if len(sure) > 1:
         what = f"the {role} may be {' or '.join(map(for_message, sure))}; columns: {_listed(table.names)}"
-        both = f", or several: {' '.join(f'{OPTIONS[role]} {_quoted(name)}' for name in sure)}" if role == "text" else ""
-        raise InputError(what, fix=f"name it: {OPTIONS[role]} {_quoted(sure[0])}{both}", source=table.source, line=1)
+        both = f", or several: {' '.join(f'{OPTIONS[role]} {quote(name)}' for name in sure)}" if role == "text" else ""
+        raise InputError(what, fix=f"name it: {OPTIONS[role]} {quote(sure[0])}{both}", source=table.source, line=1)
     return tuple(sure)
 
 
@@ -269,12 +270,6 @@ def _document(row: Mapping[Any, Any], line: int, roles: TableRoles, builder: Dat
 
 def _listed(names: Any) -> str:
     return ", ".join(for_message(name) for name in names)
-
-
-def _quoted(name: str) -> str:
-    import shlex
-
-    return shlex.quote(name)
 
 
 TABLE = TableImporter()

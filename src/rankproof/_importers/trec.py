@@ -67,9 +67,7 @@ def _judgements(
     if "qrels" in files:
         qrels = read_qrels(files["qrels"], encoding=source.encoding, grade_map=options.grade_map, on_conflict=options.on_conflict)
         builder.notes += qrels.grade_notes()
-        builder.counts.read("judgements", sum(map(len, qrels.values())) + qrels.repeats)
-        if qrels.repeats:
-            builder.counts.drop("judgements", "exact repeats", count=qrels.repeats)
+        builder.counts.read_judgements(qrels)
     if "topics" in files:
         _add_topics(_read_topics(source, files["topics"]), options, builder, qrels)
     else:
@@ -237,7 +235,9 @@ def _add_documents(source: ImportSource, path: str, builder: DatasetBuilder, jud
         cells = rest.split("\t")
         if len(cells) not in (1, 3):
             what = f"{len(cells) + 1} columns where documents have 2 (id, text) or 4 (id, url, title, body)"
-            raise InputError(what, fix="fix the line", source=path, line=line)
+            raise InputError(
+                what, fix="separate the columns by one tab each, and remove tabs inside texts", source=path, line=line
+            )
         if judged is not None and key.strip() not in judged:
             _drop_unjudged(builder, line)
         elif len(cells) == 1:
