@@ -193,8 +193,8 @@ class HttpResponse:
 class Connection:
     """Keeps connections to one server open between requests.
 
-    `headers` are sent with each request. The bodies of `read` are read; those of other statuses may contain the key. A body has
-    at most `max_bytes` bytes, MAX_RESPONSE_BYTES by default.
+    `headers` are sent with each request. The bodies of a success and of `read_statuses` are read; those of other statuses may
+    contain the key. A body has at most `max_bytes` bytes, MAX_RESPONSE_BYTES by default.
     """
 
     def __init__(
@@ -203,10 +203,11 @@ class Connection:
         headers: Mapping[str, str],
         secret: Secret,
         timeout: float,
-        read: Container[int] = STATUSES_WITH_REASON,
+        *,
+        read_statuses: Container[int] = STATUSES_WITH_REASON,
         max_bytes: int | None = None,
     ) -> None:
-        self._timeout, self._statuses, self._max_bytes = timeout, read, max_bytes or MAX_RESPONSE_BYTES
+        self._timeout, self._read_statuses, self._max_bytes = timeout, read_statuses, max_bytes or MAX_RESPONSE_BYTES
         self._client = _http_client(address, headers, timeout)
         self._logs = LogMask(secret)
 
@@ -218,7 +219,7 @@ class Connection:
         deadline = time.monotonic() + 2 * self._timeout
         try:
             with self._client.stream(method, url, content=body) as response:
-                is_read = response.status_code == httpx.codes.OK or response.status_code in self._statuses
+                is_read = response.status_code == httpx.codes.OK or response.status_code in self._read_statuses
                 content = self._read(response, deadline) if is_read else ""
                 return HttpResponse(response.status_code, dict(response.headers), content)
         except httpx.TimeoutException as error:
@@ -290,10 +291,10 @@ class CallsStoppedError(Exception):
 class _CallResult(Generic[CallT]):
     """The result or error of a call."""
 
-    __slots__ = ("error", "is_full", "result")
+    __slots__ = ("error", "is_done", "result")
 
     def __init__(self) -> None:
-        self.is_full = False
+        self.is_done = False
         self.result: CallT | None = None
         self.error: BaseException | None = None
 
@@ -330,28 +331,28 @@ class CallLimiter:
             afterwards()
 
     def _awaited(self, seconds: float, call: Callable[[], CallT]) -> CallT:
-        box: _CallResult[CallT] = _CallResult()
+        outcome: _CallResult[CallT] = _CallResult()
         with self._changed:
             self._running += 1
-        threading.Thread(target=self._run, args=(call, box), daemon=True).start()
+        threading.Thread(target=self._run, args=(call, outcome), daemon=True).start()
         with self._changed:
-            self._changed.wait_for(lambda: self._stopped or box.is_full, seconds)
-            if not box.is_full:
+            self._changed.wait_for(lambda: self._stopped or outcome.is_done, seconds)
+            if not outcome.is_done:
                 self._check_stopped()
                 raise TimeoutError
-        if box.error is not None:
-            raise box.error
-        return box.result  # type: ignore[return-value]
+        if outcome.error is not None:
+            raise outcome.error
+        return outcome.result  # type: ignore[return-value]
 
-    def _run(self, call: Callable[[], CallT], box: _CallResult[CallT]) -> None:
+    def _run(self, call: Callable[[], CallT], outcome: _CallResult[CallT]) -> None:
         try:
-            box.result = call()
+            outcome.result = call()
         except BaseException as error:
             # The frames of the call contain headers and bodies, which the caller must not see.
             error.__context__ = None
-            box.error = error.with_traceback(None)
+            outcome.error = error.with_traceback(None)
         with self._changed:
-            box.is_full = True
+            outcome.is_done = True
             self._running -= 1
             is_last = self._stopped and not self._running
             self._changed.notify_all()

@@ -19,6 +19,7 @@ from rankproof._data import validation
 from rankproof._data.arrays import FloatArray, Matrix
 from rankproof._data.ordering import Ranking, rank_documents
 from rankproof._data.validation import checked_id
+from rankproof._io.http import MASK
 from rankproof.errors import ExternalError, InputError, RankproofError, UsageError, escape_invisible, for_message
 
 
@@ -186,7 +187,6 @@ def _query_recall(found: Ranking, exact: Ranking) -> float:
     return min(met, len(documents)) / len(documents)
 
 
-MASK = "***"
 _IN_ADDRESS = re.compile(r"(://[^\s/@:]*):[^\s/]*@")
 _IN_PAIRS = re.compile(r"(?i)((?:ssl)?password\s*=\s*)('(?:[^'\\]|\\.)*'|[^\s&;]+)")
 

@@ -38,12 +38,8 @@ from rankproof.stages._engines.reply import (
     server_milliseconds,
     value_at,
 )
-from rankproof.stages._engines.request import (
-    ESCAPES,
-    TABLES,
-    Exchange,
-    read_environment,
-)
+from rankproof.stages._engines.request import ESCAPES, TABLES, Exchange
+from rankproof.stages._engines.templates import read_environment
 from rankproof.stages._fields import QueryPrompt
 
 Table = Mapping[str, Any]
@@ -130,7 +126,7 @@ def _checked_json(name: str, key: Any, value: Any) -> Any:
     return value
 
 
-_STATUSES_READ = frozenset({HTTPStatus.BAD_REQUEST, *range(HTTPStatus.NOT_FOUND, 600)})
+_READ_STATUSES = frozenset({HTTPStatus.BAD_REQUEST, *range(HTTPStatus.NOT_FOUND, 600)})
 """Statuses whose body has a reason. A refused login may echo the key, and a redirect has no reason."""
 _RETRYABLE = frozenset({408, 409, 425, 429})
 _MAX_BYTES, _MAX_ERROR = 64 << 20, 400
@@ -152,11 +148,12 @@ class HttpEngine:
         login = self._login()
         keys = [*self._exchange.keys(self._environment), *login]
         self._secret = Secret(*keys, min_length=_MIN_MASKED)
-        self._documents = Secret(*keys, min_length=_MIN_MASKED_IN_DOCUMENTS)
+        self._secret_in_documents = Secret(*keys, min_length=_MIN_MASKED_IN_DOCUMENTS)
         self._address = self._exchange.address(self._environment)
         headers = {**self._exchange.headers(self._environment), **({"Authorization": f"Basic {login[0]}"} if login else {})}
-        limits: dict[str, Any] = {"read": _STATUSES_READ, "max_bytes": _MAX_BYTES}
-        self._connection = Connection(self._address, headers, self._secret, stage.timeout, **limits)
+        self._connection = Connection(
+            self._address, headers, self._secret, stage.timeout, read_statuses=_READ_STATUSES, max_bytes=_MAX_BYTES
+        )
         self._calls = CallLimiter(stage.concurrency)
 
     def ask(self, query: Query, size: int) -> EngineReply:
@@ -214,7 +211,7 @@ class HttpEngine:
             return self._error(str(error), retryable=error.retryable)
 
     def _reply(self, response: HttpResponse, size: int, seconds: float) -> EngineReply:
-        document = parse_body(self._documents.masked(response.body))
+        document = parse_body(self._secret_in_documents.masked(response.body))
         check_expected(document, self._exchange.paths.expect)
         hits = read_hits(document, self._exchange.paths)
         server_ms = self._server_ms(document, response)
@@ -222,7 +219,7 @@ class HttpEngine:
         if hits.docs:
             found |= {"scores": hits.scores, "texts": hits.texts or None}
         missing = (name for name, value in found.items() if value is None and self._settings[name])
-        notes = (*_short(hits, size), *(f"the reply has no {name} at {self._settings[name]}" for name in missing))
+        notes = (*_short_reply_notes(hits, size), *(f"the reply has no {name} at {self._settings[name]}" for name in missing))
         return EngineReply(hits.docs, hits.scores, hits.texts, seconds=seconds, server_ms=server_ms, notes=notes)
 
     def _server_ms(self, document: Any, response: HttpResponse) -> float | None:
@@ -253,7 +250,7 @@ class HttpEngine:
         return EngineError(escape_invisible(what), retryable=retryable, wait=wait)
 
 
-def _short(hits: ReplyHits, size: int) -> tuple[str, ...]:
+def _short_reply_notes(hits: ReplyHits, size: int) -> tuple[str, ...]:
     """A note on a reply with fewer documents than match, or than were requested where the server does not tell how many match."""
     if len(hits.docs) >= size or (hits.total is not None and hits.total <= len(hits.docs)):
         return ()

@@ -1,4 +1,4 @@
-"""The request of an HTTP engine: presets, placeholders, environment variables, escaping of queries, checks of settings."""
+"""The request of an HTTP engine: presets, escaping of queries, checks of settings."""
 
 from __future__ import annotations
 
@@ -6,18 +6,19 @@ import json
 import os
 import re
 import tomllib
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote, urlsplit
+from urllib.parse import urlsplit
 
 from rankproof._data.identity import identity_key
 from rankproof._data.validation import checked_choice
 from rankproof._io.http import is_unencrypted
 from rankproof.errors import UsageError, closest_name, for_message
 from rankproof.stages._engines.reply import ReplyPaths, parse_column, parse_value
+from rankproof.stages._engines.templates import PRINTABLE, VARIABLE, Filler, placeholders, read_environment, variables
 
 if TYPE_CHECKING:
     from rankproof.stages._engines.http import Http
@@ -109,91 +110,9 @@ def preset_named(name: str) -> Preset:
 
 PER_QUERY = ("query", "size", "vector")
 """The placeholders that each query fills; all others are filled by `values`."""
-_NAME = re.compile(r"\{([a-z][a-z0-9_]*)\}")
-VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
-_EITHER = re.compile(rf"{VARIABLE.pattern}|{_NAME.pattern}")
-
-
-def placeholders(template: Any) -> set[str]:
-    """The names of all placeholders in a template, keys included."""
-    return {name for text in _texts(template) for name in _NAME.findall(text)}
-
-
-def variables(template: Any) -> set[str]:
-    """The names of all environment variables in a template."""
-    return {name for text in _texts(template) for name in VARIABLE.findall(text)}
-
-
-def _texts(template: Any) -> Iterator[str]:
-    if isinstance(template, str):
-        yield template
-    elif isinstance(template, Mapping):
-        for key, value in template.items():
-            yield from (key, *_texts(value))
-    elif isinstance(template, Sequence):
-        for value in template:
-            yield from _texts(value)
-
-
-@dataclass(frozen=True, slots=True)
-class Filler:
-    """Fills templates with values and environment variables, in one pass: what was filled in is not read again."""
-
-    values: Mapping[str, Any]
-    environment: Mapping[str, str] = field(repr=False)
-
-    def json(self, template: Any) -> Any:
-        """The template; a text that is one placeholder becomes the value itself, so "{size}" becomes a number."""
-        if isinstance(template, str):
-            whole = _NAME.fullmatch(template)
-            return self.values[whole[1]] if whole else self.text(template)
-        if isinstance(template, Mapping):
-            return {self.text(key): self.json(value) for key, value in template.items()}
-        if isinstance(template, Sequence):
-            return [self.json(value) for value in template]
-        return template
-
-    def text(self, template: str, written: Callable[[str], str] = str) -> str:
-        """The template; each value is written by the function."""
-        return _EITHER.sub(lambda found: written(self._value(found)), template)
-
-    def url(self, template: str) -> str:
-        """The template with values percent-encoded, but for one at its start, which is an address."""
-        first = _EITHER.match(template)
-        start = self._value(first).rstrip("/") if first else ""
-        return start + self.text(template[first.end() if first else 0 :], lambda value: quote(value, safe=""))
-
-    def _value(self, found: re.Match[str]) -> str:
-        variable, name = found.groups()
-        return self.environment[variable] if variable else _as_text(self.values[name])
-
-
-def _as_text(value: Any) -> str:
-    """A value inside a longer text: a list of texts joined by commas, any other as JSON."""
-    if isinstance(value, str):
-        return value
-    if isinstance(value, list | tuple) and all(isinstance(one, str) for one in value):
-        return ",".join(value)
-    return json.dumps(value, separators=(",", ":"))
-
-
-_PRINTABLE = re.compile(r"[ -~]+")
-
-
-def read_environment(names: Sequence[str]) -> dict[str, str]:
-    """The values of environment variables; one that is not set or that a request cannot hold is an error, without its value."""
-    for name in names:
-        if not os.environ.get(name):
-            raise UsageError(f"the environment variable {name} is not set", fix=f"set it: export {name}=…")
-        if not _PRINTABLE.fullmatch(os.environ[name]):
-            what = f"the environment variable {name} contains characters that a request cannot have"
-            raise UsageError(what, fix="set it to the key only, in ASCII and without line breaks")
-    return {name: os.environ[name] for name in names}
-
-
 TABLES = ("values", "headers", "expect")
 """Settings whose keys are added to those of the preset; any other setting replaces the preset's."""
-_PLAIN = ("url", "method", "login_env", "body", "ids", "scores", "texts", "total", "server_time", "server_time_unit", "escape")
+_SINGLE = ("url", "method", "login_env", "body", "ids", "scores", "texts", "total", "server_time", "server_time_unit", "escape")
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,7 +129,7 @@ class Exchange:
         """The exchange; settings that do not fit together are an error."""
         preset = preset_named(stage.preset) if stage.preset else None
         of_preset = preset.settings if preset else {}
-        settings = {name: getattr(stage, name) or of_preset.get(name) for name in (*_PLAIN, "max_size")}
+        settings = {name: getattr(stage, name) or of_preset.get(name) for name in (*_SINGLE, "max_size")}
         settings |= {name: {**of_preset.get(name, {}), **getattr(stage, name)} for name in TABLES}
         settings["method"] = settings["method"] or ("POST" if settings["body"] else "GET")
         _check_request(settings)
@@ -255,7 +174,7 @@ class Exchange:
         """The headers of a request; a value that HTTP cannot send is an error that does not show it."""
         headers = {name: self.filler(environment).text(value) for name, value in self.settings["headers"].items()}
         for name, value in headers.items():
-            if not _PRINTABLE.fullmatch(value):
+            if not PRINTABLE.fullmatch(value):
                 raise UsageError(f"headers has a value of {name} that is empty or not ASCII", fix="write it in ASCII")
         return headers
 
@@ -283,7 +202,6 @@ class Exchange:
 _TEMPLATES = ("url", "headers", "body")
 _PATHS = ("ids", "scores", "texts", "total", "server_time", "expect")
 _HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
-_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _CREDENTIAL = re.compile(r"(?i)auth(?!or)|authorization|cookie|key|token|secret|password")
 _CREDENTIAL_KEY = re.compile(r"(?i)(?:.*[_-])?(?:api[_-]?key|(?:access|auth)[_-]?token|password|secret)")
 """Names in a body and in values whose value is a key; others, such as title.keyword, only look alike."""
@@ -308,7 +226,7 @@ def _check_request(settings: Mapping[str, Any]) -> None:
     for name, value in settings["headers"].items():
         if not _HEADER.fullmatch(name) or not isinstance(value, str) or not value.isprintable() or not value.isascii():
             raise UsageError(f"headers has {for_message(name)}, which is not a header", fix='write headers = {NAME = "text"}')
-    if settings["login_env"] and not _VARIABLE.fullmatch(settings["login_env"]):
+    if settings["login_env"] and not VARIABLE.fullmatch(f"${{{settings['login_env']}}}"):
         fix = 'give the name of the variable, such as "SEARCH_LOGIN", never the password itself'
         raise UsageError("login_env is not the name of an environment variable", fix=fix)
     _check_keys(settings)

@@ -12,15 +12,16 @@ from uuid import UUID
 
 from rankproof._data.dataset import Query
 from rankproof._data.identity import NOT_IN_IDENTITY
+from rankproof._io.http import MASK
 from rankproof._registry import Option
 from rankproof.errors import UsageError, for_message, type_phrase
 from rankproof.models._base import EncoderModel
 from rankproof.stages._base import BuildContext
 from rankproof.stages._engines.base import EncodedQuery, EngineError, EngineReply, EngineStage, QueryEncoder, is_sorted
 from rankproof.stages._engines.postgres import ReadOnlyConnection, Rows, parse_statement
-from rankproof.stages._engines.request import VARIABLE, read_environment, variables
+from rankproof.stages._engines.templates import VARIABLE, with_environment
 from rankproof.stages._fields import QueryPrompt
-from rankproof.stores._base import MASK, address_digest, mask_secrets
+from rankproof.stores._base import address_digest, mask_secrets
 from rankproof.stores._pgvector import MAX_EF_SEARCH
 
 
@@ -74,7 +75,7 @@ class SqlEngine:
         with self._connection() as connection:
             reply = make_reply(connection.select(self._statement, values))
             is_short = self._encoder is not None and len(reply.docs) < size
-            notes = self._shortness(connection, values, len(reply.docs), size) if is_short else ()
+            notes = self._index_limit_notes(connection, values, len(reply.docs), size) if is_short else ()
         return replace(reply, embed_seconds=encoded.seconds, notes=(*reply.notes, *encoded.notes, *notes))
 
     def close(self) -> None:
@@ -100,7 +101,7 @@ class SqlEngine:
                 with self._lock:
                     self._idle.append(connection)
 
-    def _shortness(self, connection: ReadOnlyConnection, values: Sequence[str], found: int, size: int) -> tuple[str, ...]:
+    def _index_limit_notes(self, connection: ReadOnlyConnection, values: Sequence[str], found: int, size: int) -> tuple[str, ...]:
         """A note if a vector index limits the rows."""
         limit = connection.vector_index_limit(self._statement, values)
         if limit is None:
@@ -108,12 +109,6 @@ class SqlEngine:
         setting, value = limit
         enough = f" to {min(size, MAX_EF_SEARCH)}" if setting == "hnsw.ef_search" else ""
         return (f"{found} rows where {size} were requested: {setting} is {value}; raise it{enough} in settings",)
-
-
-def with_environment(text: str) -> str:
-    """The text with each ${VARIABLE} replaced by its value."""
-    values = read_environment(sorted(variables(text)))
-    return VARIABLE.sub(lambda found: values[found[1]], text)
 
 
 @dataclass(frozen=True)
@@ -169,16 +164,17 @@ def _checked_settings(given: Any, prefix: str = "") -> dict[str, str]:
     for name, value in given.items():
         if isinstance(value, Mapping):
             found |= _checked_settings(value, f"{prefix}{name}.")
-        elif isinstance(value, bool) or not isinstance(value, str | int | float):
-            found[f"{prefix}{name}"] = _switch(value, f"{prefix}{name}")
         else:
-            found[f"{prefix}{name}"] = str(value)
+            found[f"{prefix}{name}"] = _setting_text(f"{prefix}{name}", value)
     if taken := {"statement_timeout", "lock_timeout"} & found.keys():
         raise UsageError(f"settings has {min(taken)}", fix="set timeout instead, in seconds")
     return found
 
 
-def _switch(value: Any, name: str) -> str:
-    if not isinstance(value, bool):
+def _setting_text(name: str, value: Any) -> str:
+    """The value as PostgreSQL writes it."""
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    if not isinstance(value, str | int | float):
         raise UsageError(f"the setting {for_message(name)} is {type_phrase(value)}", fix="write text, a number, true or false")
-    return "on" if value else "off"
+    return str(value)
