@@ -127,7 +127,7 @@ def cold_start(folder: Path, rounds: int = 10) -> list[str]:
     numpy = [sys.executable, "-c", "import numpy"]
     pairs = [(child_seconds(evaluation), child_seconds(numpy)) for _ in range(rounds)]
     ours, base = (min(column) for column in zip(*pairs, strict=True))
-    return [f"cold `rankproof eval` on 3 queries: {ours:.3f} CPU s; `import numpy`: {base:.3f}; above it: {ours - base:.3f}"]
+    return [f"cold `rankproof eval` on 3 queries: {ours:.3f} CPU s; `import numpy`: {base:.3f}; difference: {ours - base:.3f}"]
 
 
 def child_seconds(command: list[str]) -> float:

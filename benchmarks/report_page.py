@@ -130,7 +130,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.report_page", description=__doc__)
     parser.add_argument("--rounds", type=int, default=5)
     rounds = parser.parse_args().rounds
-    print(f"| documents a query, {QUERIES:,} x {SYSTEMS} | made, CPU s | MB | opened, s | sorted, s |")
+    print(f"| documents per query, {QUERIES:,} x {SYSTEMS} | create, CPU s | MB | open, s | sort, s |")
     print("|---:|---:|---:|---:|---:|")
     print("\n".join(rows(rounds)))
 

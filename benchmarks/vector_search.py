@@ -143,7 +143,7 @@ def report(measured: dict[int, dict[str, dict[str, float]]], folder: Path) -> li
         f"{platform.processor() or platform.machine()}, one thread, Python {platform.python_version()}; {versions}; "
         f"{QUERIES:,} queries of {DIMENSIONS} dimensions, top {DEPTH}",
         "",
-        "| vectors | tool | CPU s for the batch | queries/s | speed of faiss | one query, ms | same top 100 as ours |",
+        "| vectors | tool | CPU s for the batch | queries/s | speed relative to faiss | one query, ms | same top 100 |",
         "|---:|---|---:|---:|---:|---:|---|",
     ]
     for count, tools in measured.items():

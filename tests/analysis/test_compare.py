@@ -303,7 +303,7 @@ def test_with_a_margin_both_tests_of_all_pairs_are_one_family() -> None:
     assert all(before["p adjusted"] <= after["p adjusted"] for before, after in zip(plain, together, strict=True))  # type: ignore[operator]
     # At most one hypothesis of a pair is true: until both tests of one succeed, each p is raised six times.
     assert [after["p adjusted"] for after in together] == [min(1.0, 6 * float(after["p randomisation"])) for after in together]  # type: ignore[arg-type]
-    assert "Holm over 6 tests of differences and 6 of equivalence together" in table_of(both, "letters").sentences[0]
+    assert "Holm over 6 tests of differences and 6 of equivalence, as one family" in table_of(both, "letters").sentences[0]
 
 
 def test_benjamini_hochberg_asks_less_of_one_test_where_others_succeed() -> None:

@@ -165,7 +165,7 @@ def test_overlapping_bounds_come_with_a_caveat() -> None:
     inputs = input_of({"q": {"d": 1}}, runs, ["RR"])
     sentences = audit_unjudged(inputs, find_unjudged(inputs)).sentences
     assert sentences[0] == "By RR, a leads, but its bounds overlap those of the other system."
-    assert sentences[1].startswith("Bounds are for each system alone:")
+    assert sentences[1].startswith("Bounds are for each system alone.")
     for grades in ({"x": 1}, {"y": 1}, {"x": 1, "y": 1}):
         means = evaluate({"q": {"d": 1, **grades}}, runs, "RR").means
         assert means["b"]["RR"] <= means["a"]["RR"]

@@ -222,7 +222,7 @@ def damaged(folder: Path, how: str) -> None:
 DAMAGES = {
     "cut": "transformers cannot load it",
     "no weights": "transformers cannot load it",
-    "lacks": r"compared with config.json, the weights lack \d tensors, such as .*; use weights and config.json",
+    "lacks": r"the weights lack \d tensors that config.json requires, such as .*; use weights and config.json",
     "pickle": "transformers cannot load it",
 }
 
@@ -254,7 +254,7 @@ def deeper_or_wider(model: TransformersModel, key: str) -> str:
     ("key", "value", "words"),
     [
         ("layers", 3, "the weights lack"),
-        ("layers", 1, "the weights have in addition"),
+        ("layers", 1, "tensors that config.json does not use"),
         ("width", 64, "transformers cannot load it"),
     ],
 )

@@ -130,7 +130,7 @@ def test_without_torch_a_model_names_the_extra(tmp_path: Path, monkeypatch: pyte
 
 def test_an_existing_checkpoint_is_never_replaced(tmp_path: Path) -> None:
     before = TrainedEncoder(str(saved(tmp_path / "one", "bpe-300"))).revision()
-    with pytest.raises(UsageError, match="already exists; specify another folder, or remove it"):
+    with pytest.raises(UsageError, match="already exists; specify another folder, or remove this one"):
         saved(tmp_path / "one", "bytes")
     assert TrainedEncoder(str(tmp_path / "one")).revision() == before
     assert sorted(path.name for path in tmp_path.iterdir()) == ["one"]
@@ -372,7 +372,10 @@ WRONG_DOCUMENTS: dict[str, tuple[Callable[[Path], Any], str]] = {
     "no metadata": (lambda f: _told(f, metadata=None), "no metadata"),
     "list as metadata": (lambda f: _told(f, metadata=[]), "no metadata"),
     "no shape": (lambda f: _told(f, shape=[]), "no shape"),
-    "unknown key": (lambda f: _told(f, shape={"extra": 1, "depth": 2}), "the shape has the keys depth, extra"),
+    "unknown key": (
+        lambda f: _told(f, shape={"extra": 1, "depth": 2}),
+        "missing or unknown keys in shape: found depth, extra",
+    ),
     "huge width": (lambda f: _shape(f, width=10**9), "width is 1000000000"),
     "huge depth": (lambda f: _shape(f, depth=10**9), "depth is 1000000000"),
     "width as text": (lambda f: _shape(f, width="32"), "width is 32"),

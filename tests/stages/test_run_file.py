@@ -194,8 +194,8 @@ def test_a_changed_file_changes_the_systems_that_use_it_although_they_are_cached
 @pytest.mark.parametrize(
     ("table", "said"),
     [
-        ('path = "nowhere.run"', "experiment.toml:4: file not found: nowhere.run; specify a file, relative to this file"),
-        ('path = ""', "experiment.toml:4: path is empty; specify a file, relative to this file"),
+        ('path = "nowhere.run"', "experiment.toml:4: file not found: nowhere.run; specify a path relative to this file"),
+        ('path = ""', "experiment.toml:4: path is empty; specify a path relative to this file"),
         ("path = 3", "experiment.toml:4: path is a number; write text"),
         ("", "path is missing"),
         ('path = "prod.run"\norder = "best"', "experiment.toml:5: order is best; choose one of score, rank"),

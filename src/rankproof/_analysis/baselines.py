@@ -341,8 +341,8 @@ def _sentences(baseline_row: BaselineRow) -> tuple[str, str]:
     order, more = baseline_row.upper_bound.describe_order(best, value), Gain(baseline_row.upper_bound.ideal, bound).points
     return (
         f"{baseline_row.describe_best}: {format_value(value)}{beside}.",
-        f"The best reranking of {for_message(best)} has {format_value(bound)}: {order},"
-        f" {more:.1f} pp more from documents that it did not retrieve.",
+        f"The best reranking of {for_message(best)} has {format_value(bound)}: {order}."
+        f" Documents that it did not retrieve could add {more:.1f} pp.",
     )
 
 

@@ -53,8 +53,8 @@ def rankings_table(results: ExperimentResult) -> Table:
         f"{pluralise(len(results.queries), 'query', 'queries')} without judgements",
         (
             Column("system"),
-            Column("ms p50", "number", "median milliseconds a query"),
-            Column("ms p95", "number", "95th percentile of milliseconds a query"),
+            Column("ms p50", "number", "median milliseconds per query"),
+            Column("ms p95", "number", "95th percentile of milliseconds per query"),
             Column("documents", "number", "mean number of documents in a ranking"),
             Column("empty", "count", "queries for which no document was retrieved"),
         ),

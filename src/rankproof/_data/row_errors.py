@@ -78,7 +78,10 @@ _ROW_ERRORS: dict[str, tuple[str, str]] = {
         "write the query's share of the traffic, such as 3 or 0.25",
     ),
     "weight-missing": ("query {query} has no weight, but others have one", "give every query a weight, or none"),
-    "weight-columns": ("{found} columns where weights have 2 (query weight)", "write a query, a tab and its weight on each line"),
+    "weight-columns": (
+        "{found} columns where weights have 2 (query weight)",
+        "write a query id, a tab and a weight on each line",
+    ),
     "not-a-mapping": (
         "query {query} must map document ids to {value}, found {kind}",
         "give each query a mapping of document id to {value}",

@@ -123,7 +123,7 @@ class Builder:
         found = absolute_path(name, self._toml_file.folder)
         if not name or "\0" in name or not os.path.isfile(found):
             what = f"file not found: {for_message(name)}" if name else f"{path[-1]} is empty"
-            raise self._toml_file.error(path, what, "specify a file, relative to this file")
+            raise self._toml_file.error(path, what, "specify a path relative to this file")
         return found
 
     def checked(self, path: KeyPath, make: Callable[[], Any], keys: Mapping[str, Setting] | None = None) -> Any:
@@ -260,7 +260,7 @@ def _qrels_paths(toml_file: TomlFile, given: str | list[str]) -> list[str]:
         path = absolute_path(name, toml_file.folder)
         if not name or "\0" in name or not os.path.exists(path):
             raise toml_file.error(
-                ("qrels",), f"file of judgements not found: {for_message(name)}", "specify a file, relative to this file"
+                ("qrels",), f"file of judgements not found: {for_message(name)}", "specify a path relative to this file"
             )
         paths.append(path)
     return paths

@@ -82,8 +82,8 @@ def check_lost_answers(systems: Mapping[str, Stage], measures: Sequence[Measure]
     measured = [measure for measure in measures or () if isinstance(measure, AnswerMeasure)]
     lost = [name for name, stage in systems.items() if measured and loses_answers(stage)]
     if lost:
-        what = f"system {for_message(lost[0])} fuses systems that answer and has no answer of its own for {measured[0]}"
-        raise UsageError(what, fix="fuse the rankings and answer after that: ExtractAnswer(RRF((BM25(), Dense(MiniLM()))))")
+        what = f"system {for_message(lost[0])} drops the answers of its inputs, but {measured[0]} needs answers"
+        raise UsageError(what, fix="fuse the rankings first, then answer: ExtractAnswer(RRF((BM25(), Dense(MiniLM()))))")
 
 
 def loses_answers(stage: Stage) -> bool:

@@ -105,9 +105,9 @@ def check_writable_folder(target: Path, last_file: str, parts: Collection[str]) 
     """Raises a UsageError if the folder has its last file, or files other than those of a killed write."""
     present = _names(target)
     if last_file in present:
-        raise UsageError(f"{for_message(str(target))} already exists", fix="specify another folder, or remove it")
+        raise UsageError(f"{for_message(str(target))} already exists", fix="specify another folder, or remove this one")
     if any(name not in parts and not is_temporary(name) for name in present):
-        raise UsageError(f"{for_message(str(target))} contains other files", fix="specify another folder, or remove it")
+        raise UsageError(f"{for_message(str(target))} contains other files", fix="specify another folder, or remove this one")
 
 
 def write_folder_atomically(target: Path, files: Mapping[str, bytes], last_file: str) -> None:

@@ -23,7 +23,7 @@ PLOT_KINDS: Registry[DrawCharts] = Registry(
         Component(
             "pareto", f"{_QUALITY}:pareto", "quality against p50 latency, with a line through the systems of the Pareto front"
         ),
-        Component("latency", f"{_QUALITY}:latency", "left: mean time of each part of a query, stacked; right: p50 and p95"),
+        Component("latency", f"{_QUALITY}:latency", "left: mean time of each stage, stacked; right: p50 and p95 of the total"),
         Component("recall", f"{_CURVES}:recall", "R@k for k from 1 to 100"),
         Component("differences", f"{_CURVES}:differences", "two systems, query by query, with the mean and its interval"),
         Component("segments", f"{_CURVES}:segments", "a heat map of segments and systems; * marks fewer than 10 queries"),

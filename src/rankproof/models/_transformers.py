@@ -142,11 +142,11 @@ def transformers_versions() -> str:
 def _check_loaded_weights(folder: Path, info: Mapping[str, Any]) -> None:
     """Raises an error for missing or extra tensors, which the library would initialise at random or ignore."""
     left_over = [name for name in info["unexpected_keys"] if not _UNUSED_WEIGHTS & set(name.split("."))]
-    for what, names in (("lack", info["missing_keys"]), ("have in addition", left_over)):
+    for what, config, names in (("lack", "requires", info["missing_keys"]), ("have", "does not use", left_over)):
         if names:
-            some = f"{len(names)} tensors, such as {for_message(min(map(str, names)))}"
+            some = f"{len(names)} tensors that config.json {config}, such as {for_message(min(map(str, names)))}"
             fix = "use weights and config.json of the same model"
-            raise ExternalError(escape_invisible(f"{folder}: compared with config.json, the weights {what} {some}; {fix}"))
+            raise ExternalError(escape_invisible(f"{folder}: the weights {what} {some}; {fix}"))
 
 
 @dataclass(frozen=True, slots=True)

@@ -239,11 +239,11 @@ _COLUMNS = (
     Column("measure"),
     Column("system"),
     Column("judged", "share", "judged share of the documents within the cutoff, or of the top 10"),
-    Column("value", "value", "with unjudged documents as not relevant"),
-    Column("lowest", "value", "by any grades of the unjudged documents that a system here retrieved"),
-    Column("highest", "value", "by any grades of the unjudged documents that a system here retrieved"),
+    Column("value", "value", "unjudged documents count as not relevant"),
+    Column("lowest", "value", "lowest possible value, for any grades of the unjudged documents retrieved here"),
+    Column("highest", "value", "highest possible value, for any grades of the unjudged documents retrieved here"),
 )
-_BOUNDS_NOTE = "Bounds are for each system alone: where they overlap, the order need not change, as systems share documents."
+_BOUNDS_NOTE = "Bounds are for each system alone. Systems share documents, so overlapping bounds need not mean another order."
 
 
 @dataclass(frozen=True, slots=True)

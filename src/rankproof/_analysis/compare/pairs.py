@@ -198,8 +198,8 @@ class CompareOptions(SamplingOptions):
         if self.equivalence is None:
             return f"{name} over {over}"
         if self.correction == "holm":
-            return f"{name} over {over} of differences and {tests} of equivalence together"
-        return f"{name} over {over} of differences, and separately over {tests} of equivalence"
+            return f"{name} over {over} of differences and {tests} of equivalence, as one family"
+        return f"{name} over {over} of differences and, separately, over {tests} of equivalence"
 
 
 Verdict = Literal["better", "worse", "equivalent", "same", "not significant"]

@@ -261,12 +261,13 @@ def _check_same_documents(system_run: SystemRun, inputs: AnalysisInput, ranked: 
 
 def _describe_moves(system_run: SystemRun, baseline: str, moves: RankMoves, cutoff: int) -> str:
     top = f"{moves.risen} enter the top {cutoff} and {moves.fallen} leave it"
-    order = f"promotes {moves.promoted} relevant documents and demotes {moves.demoted}"
     if system_run.kind == "rerank" and not moves.found and not moves.lost:
+        order = f"promotes {moves.promoted} relevant documents and demotes {moves.demoted}"
         return f"{for_message(system_run.name)} reranks {for_message(baseline)}: it {order}; {top}."
     other = for_message(baseline)
     changed = f"finds {moves.found} relevant documents that {other} misses, and loses {moves.lost} that {other} finds"
-    return f"{for_message(system_run.name)} {changed}; it {order} among those that both find; {top}."
+    both = f"Of those that both find, it promotes {moves.promoted} and demotes {moves.demoted}"
+    return f"{for_message(system_run.name)} {changed}. {both}. In total, {top}."
 
 
 def _describe_upper_bounds(inputs: AnalysisInput, measure: str, means: Mapping[str, float], upper_bound: UpperBound) -> list[str]:

@@ -38,13 +38,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--set", type=_setting, action="append", metavar="NAME=VALUE", help="a setting of the importer; repeatable"
     )
-    columns = parser.add_argument_group("columns of a table, where their names do not tell")
+    columns = parser.add_argument_group("columns of a table, if not recognised by name")
     columns.add_argument("--query-column", metavar="C", help="the text of the query")
     columns.add_argument("--query-id-column", metavar="C", help="the id of the query (default: made from its text)")
     columns.add_argument("--doc-id-column", metavar="C", help="the id of the document (default: made from title and text)")
     columns.add_argument("--title-column", metavar="C", help="the title of the document")
     columns.add_argument("--text-column", action="append", metavar="C", help="the text of the document; repeatable: joined")
-    columns.add_argument("--grade-column", metavar="C", help="the grade or label of the pair")
+    columns.add_argument("--grade-column", metavar="C", help="the grade or label of query and document")
     grades = parser.add_argument_group("judgements")
     add_judgement_options(grades)
     grades.add_argument("--split", default=DEFAULT_SPLIT, metavar="NAME", help=f"the split to import (default: {DEFAULT_SPLIT})")

@@ -225,7 +225,7 @@ def _read(path: str) -> Experiment:
     from rankproof._formats.registry import own_format_of_suffix
 
     if not path:
-        raise UsageError("the experiment file has no name", fix="specify it, or leave it out to run the default systems")
+        raise UsageError("the path of the experiment file is empty", fix="specify a file, or no path to run the default systems")
     if os.path.isdir(path) or own_format_of_suffix(path) is not None:
         name, kind = for_message(path), "a folder" if os.path.isdir(path) else "data"
         raise UsageError(f"{name} is {kind}, not an experiment file", fix=f"for a dataset, use --dataset {name}")

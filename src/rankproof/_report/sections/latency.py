@@ -107,13 +107,13 @@ def _latency_table(context: ReportContext, rows: list[SystemTimes]) -> HtmlTable
         cells.append(tuple(Cell(shown_time(value)) for value in numbers))
     grid = Grid("system", tuple(row.name for row in rows), columns, tuple(cells))
     notes = {name: about for name, about in _STAGE_NOTES.items() if name in columns}
-    return HtmlTable("Milliseconds a query: mean of each stage, and percentiles of the total", grid, notes)
+    return HtmlTable("Milliseconds per query: mean of each stage, and percentiles of the total", grid, notes)
 
 
 _PARETO_COLUMN_NOTES = {
     "95% interval": "{how}",
-    "ms p50": "median milliseconds a query",
-    "ms p95": "95th percentile of milliseconds a query",
+    "ms p50": "median milliseconds per query",
+    "ms p95": "95th percentile of milliseconds per query",
     "on the front": "no other system is at least as good and as fast, and better in one of the two",
     "dominated by": "the best system that is at least as good and at least as fast as this one; its lead need not be significant",
 }
@@ -166,11 +166,11 @@ def _dominance_sentence(context: ReportContext, name: str, other: str) -> str:
 
 def _pareto_figure(context: ReportContext, best: list[str]) -> SvgChart:
     systems = [_system(context, name, name in best) for name in _median_times(context)]
-    title = f"{context.measure} against milliseconds a query"
+    title = f"{context.measure} against milliseconds per query"
     about = "; ".join(one.tip for one in systems)
     less = context.one.measure.higher_is_better is False
     upward = f"{context.measure} ({'lower is better, ' if less else ''}better upwards)"
-    across = "milliseconds a query, p50: faster to the left"
+    across = "milliseconds per query, p50: faster to the left"
     wide, narrow = (
         svg_of(pareto_chart(Medium(width), "pareto", title, about, (), systems, axes))
         for width, axes in (

@@ -68,7 +68,7 @@ _TIME_COLUMN = "ms p50"
 _STEP_NOTES = {
     "95% interval": "of the first measure: {how}",
     "significance": "of the gain, by a paired test corrected for the number of pairs of systems",
-    "ms p50/p95": "milliseconds a query, median and 95th percentile; queries run one at a time, after a warm-up",
+    "ms p50/p95": "milliseconds per query, median and 95th percentile; queries run one at a time, after a warm-up",
     "calls": "LLM calls",
     "tokens": "prompt and completion tokens of these calls",
     "money": "cost of these calls, by the prices in the experiment",

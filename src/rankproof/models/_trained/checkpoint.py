@@ -120,7 +120,7 @@ def save_checkpoint(folder: str | Path, net: Any, shape: NetShape, tokenizer: To
     try:
         text = json.dumps(document, indent=1, ensure_ascii=True, allow_nan=False)
     except (TypeError, ValueError) as error:
-        raise UsageError(f"the metadata cannot be written as JSON ({error})", fix="use plain values and finite numbers") from None
+        raise UsageError(f"the metadata cannot be written as JSON ({error})", fix="use JSON types and finite numbers") from None
     check_checkpoint_folder(folder)
     write_folder_atomically(
         _absolute_folder(folder),
@@ -176,7 +176,7 @@ def _read_shape(path: Path, values: Any) -> NetShape:
         return NetShape(**values)
     except TypeError:
         keys = ", ".join(sorted(map(str, values)))
-        raise _checkpoint_error(path, f"the shape has the keys {for_message(keys)}") from None
+        raise _checkpoint_error(path, f"missing or unknown keys in shape: found {for_message(keys)}") from None
     except UsageError as error:
         raise _checkpoint_error(path, error.what) from None
 

@@ -266,7 +266,7 @@ def _check_placeholders(settings: Mapping[str, Any], stage: Http, preset: Preset
     for name in sorted(used.difference(PER_QUERY, settings["values"])):
         example = json.dumps(preset.required.get(name, "…") if preset else "…", ensure_ascii=False)
         given = f"add {name} = {example} to values" if stage.values else f"set values = {{{name} = {example}}}"
-        fix = f"{given}; braces that stand for themselves need a space: {{ {name} }}"
+        fix = f"{given}; write literal braces with spaces: {{ {name} }}"
         raise UsageError(f"values has no {name}, which the request needs", fix=fix)
 
 
