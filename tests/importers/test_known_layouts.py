@@ -294,3 +294,36 @@ def test_ir_datasets_are_imported_with_their_version(monkeypatch: pytest.MonkeyP
     imported = rp.import_dataset("irds:tiny", tmp_path / "tiny")
     assert imported.report.notes == (f"read by ir_datasets {ir_datasets.__version__}",)
     assert rp.read_dataset(tmp_path / "tiny").fingerprint() == imported.dataset.fingerprint()
+
+
+@pytest.mark.parametrize("value", ["True", "1", "1.0"])
+def test_the_small_version_of_esci_in_csv_is_a_number_or_a_boolean(tmp_path: Path, value: str) -> None:
+    head = "query_id,query,product_id,product_locale,product_title,esci_label,small_version\n"
+    (tmp_path / "e.csv").write_text(f"{head}1,hat,P1,us,Hat,E,{value}\n2,cap,P2,us,Cap,E,0\n")
+    imported = rp.import_dataset(tmp_path / "e.csv", settings={"small-version": "yes"})
+    assert list(imported.dataset.queries) == ["1"]
+
+
+def test_a_query_of_mteb_without_a_text_is_counted(tmp_path: Path) -> None:
+    write_table(tmp_path / "corpus" / "corpus.parquet", {"_id": ["a"], "title": [""], "text": ["x"]})
+    write_table(tmp_path / "queries" / "queries.parquet", {"_id": ["1", "2"], "text": ["x", None]})
+    write_table(tmp_path / "qrels" / "test.parquet", {"query-id": ["1", "2"], "corpus-id": ["a", "a"], "score": [1, 1]})
+    imported = rp.import_dataset(tmp_path)
+    assert "1 without a text (first at line 2)" in str(imported)
+    assert imported.report.notes == ("1 judged query without a text, such as 2",)
+
+
+@pytest.mark.parametrize("name", ["mteb", "autorag"])
+def test_a_table_of_another_kind_is_refused_where_the_importer_is_named(tmp_path: Path, name: str) -> None:
+    (tmp_path / "t.csv").write_text("query,text,label\na,b,1\n")
+    with pytest.raises(InputError, match=r"t\.csv: no (files of corpus|table of questions)"):
+        rp.import_dataset(tmp_path / "t.csv", importer=name)
+
+
+def test_candidates_of_msmarco_are_no_documents_and_files_that_are_not_read_are_named(tmp_path: Path) -> None:
+    (tmp_path / "queries.dev.tsv").write_text("1\tfirst query\n")
+    (tmp_path / "qrels.dev.tsv").write_text("1\t0\t7\t1\n9\t0\t7\t1\n")
+    (tmp_path / "top1000.dev").write_text("1\t7\tfirst query\tthe passage\n")
+    imported = rp.import_dataset(tmp_path)
+    assert not imported.dataset.has_documents
+    assert imported.report.notes == ("not read: top1000.dev", "1 judged query without a text, such as 9")

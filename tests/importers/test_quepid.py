@@ -176,7 +176,9 @@ def test_a_damaged_export_is_an_error_with_its_line(tmp_path: Path, text: str, m
         import_source(written(tmp_path / "case.csv", text))
 
 
-@pytest.mark.parametrize("value", ["query,docid,title,label\ncats,d1,Cats,1\n", "query,docid,score\ncats,d1,1\n"])
+@pytest.mark.parametrize(
+    "value", ["query,docid,title,label\ncats,d1,Cats,1\n", "query,docid,score\ncats,d1,1\n", "query,docid,clicks\ncats,d1,1\n"]
+)
 def test_another_table_is_no_book(tmp_path: Path, value: str) -> None:
     assert import_source(written(tmp_path / "t.csv", value)).report.importer == "table"
 
@@ -193,3 +195,8 @@ def test_a_document_that_a_snapshot_has_twice_keeps_its_better_position(tmp_path
     assert rankings(imported, "before") == {"cats": ["d2", "d1"]}
     (count,) = (one for one in imported.report.counts if one.part == "ranked documents of before")
     assert (count.read, [str(one) for one in count.dropped]) == (3, ["1 that the ranking has twice (first at line 4)"])
+
+
+def test_the_columns_that_are_read_as_judges_are_shown(tmp_path: Path) -> None:
+    imported = import_source(written(tmp_path / "b.csv", "query,docid,Ann,Bob\ncats,d1,3,3\n"))
+    assert imported.report.columns["judges"] == "Ann, Bob"

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from rankproof._cli.main import main
-from rankproof._importers.base import Imported
+from rankproof._importers.base import Imported, ImportOptions
 from rankproof._importers.builder import made_id
 from rankproof._importers.folder import next_commands
 from rankproof._importers.registry import import_source, read_dataset
@@ -298,3 +298,23 @@ def test_a_log_that_is_read_as_a_dataset_notes_that_its_rankings_and_answers_are
     assert "the rankings and answers of the source are not used: rankproof import takes them" in read_dataset(path).notes
     bare = jsonl(tmp_path / "b.jsonl", {"user_input": "do cats purr", "reference_contexts": [PURR]})
     assert not any("not used" in note for note in read_dataset(bare).notes)
+
+
+def test_a_table_of_labelled_answers_is_no_log(tmp_path: Path) -> None:
+    path = tmp_path / "wiki.csv"
+    path.write_text("question_id,question,answer,label\nQ1,do cats purr,They do.,1\nQ1,do cats purr,Dogs bark.,0\n")
+    imported = import_source(str(path), ImportOptions(text_column=("answer",)))
+    assert (imported.report.importer, list(imported.dataset.qrels["Q1"].values())) == ("table", [1, 0])
+
+
+def test_white_space_around_contexts_does_not_count_and_other_columns_are_named(tmp_path: Path) -> None:
+    row = sample("q", [PURR], reference_contexts=[f" {PURR}\n"], faithfulness=0.5)
+    imported = import_source(jsonl(tmp_path / "a.jsonl", row))
+    assert imported.dataset.qrels == {query("q"): {doc(PURR): 1}}
+    assert imported.report.notes == ("columns that are not used: faithfulness",)
+
+
+def test_a_list_that_a_spreadsheet_cut_off_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("question,contexts\nq,\"['Cats purr.', 'Do\"\n")
+    with pytest.raises(InputError, match=r"a\.csv:2: contexts is a list that is cut off: \['Cats purr\.', 'Do; export"):
+        import_source(str(tmp_path / "a.csv"))

@@ -173,3 +173,15 @@ def test_the_reply_of_the_api_that_lists_judgements_is_read(tmp_path: Path) -> N
 def test_a_wrong_value_is_an_error_with_its_path_and_line(tmp_path: Path, value: Any, message: str) -> None:
     with pytest.raises(InputError, match=message):
         import_source(written(tmp_path / "x.json", value))
+
+
+def test_queries_that_failed_in_a_response_are_counted(tmp_path: Path) -> None:
+    failed = {**response(("d1", 3)), "failures": {"town": {"error": {"type": "x"}}}}
+    notes = import_source(written(tmp_path / "bm25.json", failed)).report.notes
+    assert "bm25: 1 query failed in Elasticsearch and will score 0, such as town" in notes
+
+
+@pytest.mark.parametrize("name", ["elasticsearch", "opensearch", "llama-index"])
+def test_other_json_is_refused_where_the_importer_is_named(tmp_path: Path, name: str) -> None:
+    with pytest.raises(InputError, match=r"x\.json: not JSON with .*; specify another file, or leave out importer="):
+        import_source(written(tmp_path / "x.json", {"a": 1}), importer=name)

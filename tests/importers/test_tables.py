@@ -293,6 +293,31 @@ def test_tables_that_share_ids_are_joined(tmp_path: Path) -> None:
     assert rp.import_dataset(tmp_path, grade_map={"Exact": 2, "Partial": 1, "Irrelevant": 0}).dataset.qrels == dataset.qrels
 
 
+def test_a_named_column_may_be_in_one_of_several_tables_and_errors_name_the_table(tmp_path: Path) -> None:
+    paths = [tmp_path / name for name in ("queries.csv", "products.csv", "labels.csv", "times.csv")]
+    texts = ("qid,term\n1,cats\n", "sku,name,score\nA,Cat,0.7\n", "qid,sku,label\n1,A,good\n9,B,bad\n", "day,seconds\n1,2\n")
+    for path, text in zip(paths, texts, strict=True):
+        path.write_text(text)
+    with pytest.raises(InputError, match=r"labels\.csv:2: grade \"good\" is not an integer") as caught:
+        rp.import_dataset(paths[:3], query_column="term")
+    assert "queries.csv" not in str(caught.value)
+    found = rp.import_dataset(paths[:3], query_column="term", grade_map={"good": 1, "bad": 0})
+    assert found.dataset.corpus["A"].fields == {"score": "0.7"}
+    assert dropped(found, "queries") == ["1 without a text (first at line 3)"]
+    assert "1 judged query without a text, such as 9" in found.report.notes
+    with pytest.raises(InputError, match=r"queries\.csv:1: no column is called word; columns: qid, term, sku"):
+        rp.import_dataset(paths[:3], query_column="word")
+    with pytest.raises(InputError, match=r"times\.csv:1: no column for a query or a document; columns: day, seconds"):
+        rp.import_dataset(paths, query_column="term")
+
+
+def test_fractions_in_a_column_of_scores_are_not_guessed_to_be_grades(tmp_path: Path) -> None:
+    text = "query,title,score\ncats,Cat,12.83\ncats,Dog,3\n"
+    assert refusal(text, tmp_path).startswith("table.csv:1: score may hold grades or the scores of a system, such as 12.83; if")
+    assert refusal(text, tmp_path, grade_column="score").startswith('table.csv:2: grade "12.83" is not an integer')
+    assert imported("query,title,score\ncats,Cat,1.0\n", tmp_path).report.columns["grade"] == "score"
+
+
 def test_queries_alone_are_a_dataset_without_documents_and_judgements(tmp_path: Path) -> None:
     found = imported("id,query\n7,red shoes\n8,wool hat\n", tmp_path)
     assert {key: one.text for key, one in found.dataset.queries.items()} == {"7": "red shoes", "8": "wool hat"}

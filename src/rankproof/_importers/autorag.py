@@ -55,6 +55,7 @@ class AutoRagImporter:
             )
         builder = DatasetBuilder(source, options)
         for table in corpora:
+            builder.place = table.source
             for line, row in table.rows():
                 builder.document(
                     row["doc_id"], None, TableCell(row["contents"], "contents", table.source, line).text(), line=line
@@ -72,6 +73,7 @@ def _tables(source: ImportSource) -> list[SourceTable]:
 
 def _judgements(table: SourceTable, builder: DatasetBuilder, *, has_corpus: bool) -> Iterator[Judgement | None]:
     alternatives = 0
+    builder.place = table.source
     for line, row in table.rows():
         builder.counts.read("rows")
         groups = TableCell(row["retrieval_gt"], "retrieval_gt", table.source, line).nested_texts() or ()

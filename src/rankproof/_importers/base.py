@@ -17,6 +17,7 @@ from rankproof._data.qrels import Qrels
 from rankproof._data.row_errors import OnConflict
 from rankproof._data.run import Run
 from rankproof._data.table import CellValue, Column, Table
+from rankproof._data.text import pluralise
 from rankproof._data.view import View, ViewedTables
 from rankproof._formats.json import JsonContent
 from rankproof._formats.registry import format_of_suffix, system_name
@@ -343,5 +344,14 @@ def whole_dataset(dataset: Dataset, importer: str, source: ImportSource, notes: 
     counts.read("documents", len(dataset.corpus))
     counts.read("queries", len(dataset.queries))
     counts.read_judgements(dataset.qrels)
-    report = ImportReport(importer, source.name, counts.parts(), notes=(*notes, *dataset.qrels.grade_notes()))
-    return Imported(dataset, report)
+    remarks = (*notes, *dataset.qrels.grade_notes(), *missing_parts(dataset))
+    return Imported(dataset, ImportReport(importer, source.name, counts.parts(), notes=remarks))
+
+
+def missing_parts(dataset: Dataset) -> Iterator[str]:
+    """Says how many judged queries have no text, and how many judged documents the corpus lacks."""
+    if missing := dataset.missing_queries():
+        have = pluralise(len(missing), "judged query", "judged queries")
+        yield f"{have} without a text, such as {for_message(missing[0])}"
+    if missing := dataset.missing_documents():
+        yield f"{pluralise(len(missing), 'judged document')} not in the corpus, such as {for_message(missing[0])}"

@@ -6,7 +6,7 @@ import datetime
 import decimal
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any
 
@@ -19,7 +19,7 @@ from rankproof._data.text import pluralise
 from rankproof._data.validation import checked_id
 from rankproof._formats.columns import normalised_name
 from rankproof._formats.fields import id_of_value, is_nan
-from rankproof._importers.base import ImportCounts, Imported, ImportOptions, ImportReport, ImportSource
+from rankproof._importers.base import ImportCounts, Imported, ImportOptions, ImportReport, ImportSource, missing_parts
 from rankproof._io.file_errors import file_error
 from rankproof.errors import for_message
 
@@ -40,11 +40,14 @@ class DatasetBuilder:
 
     def __init__(self, source: ImportSource, options: ImportOptions) -> None:
         self.source, self.options, self.counts = source, options, ImportCounts()
+        self.place = source.name
+        """The file that is read now, for messages."""
         self.grades = GradeReader(source.name, options.grade_map)
         self.queries: dict[str, Query] = {}
         self.documents: dict[str, Document] = {}
         self.notes: list[str] = []
         self._textless: dict[str, int | None] = {}
+        self._textless_queries: dict[str, int | None] = {}
         self._changed: dict[str, set[str]] = {"query": set(), "document": set()}
         self._made = {"query": 0, "document": 0}
         self._trimmed = 0
@@ -59,6 +62,8 @@ class DatasetBuilder:
                 self.queries[known] = Query(known, plain, fields=MappingProxyType(fields()), line=line)
             elif earlier.text != plain:
                 self._changed["query"].add(known)
+        elif known is not None:
+            self._textless_queries.setdefault(known, line)
         return known
 
     def document(
@@ -113,7 +118,7 @@ class DatasetBuilder:
                 plain.encode()
             except UnicodeEncodeError:
                 token = for_message(plain)
-                raise file_error("text-surrogate", source=self.source.name, line=line, role="text", token=token) from None
+                raise file_error("text-surrogate", source=self.place, line=line, role="text", token=token) from None
         return plain
 
     def built(self, judgements: Iterable[Judgement | None], importer: str, columns: Mapping[str, str] | None = None) -> Imported:
@@ -125,17 +130,16 @@ class DatasetBuilder:
         queries = Queries(self.queries.values(), source=self.source.name)
         dataset = Dataset(self.source.stem, corpus, queries, qrels)
         converted = (describe_converted(qrels.converted),) if qrels.converted else ()
-        notes = (*self.notes, *converted, *self._own_notes(), *_missing_documents(dataset))
+        notes = (*self.notes, *converted, *self._own_notes(), *missing_parts(dataset))
         return Imported(dataset, ImportReport(importer, self.source.name, self.counts.parts(), columns or {}, notes))
 
     def _count_texts(self) -> None:
-        """Counts the queries and documents, and the documents that have neither title nor text."""
+        """Counts the queries and documents, and those that have no text."""
         self.counts.read("queries", len(self.queries))
+        self._drop_textless("queries", self._textless_queries, self.queries, "without a text")
         self.counts.read("documents", len(self.documents))
-        missing = {doc: line for doc, line in self._textless.items() if doc not in self.documents} if self.documents else {}
-        if missing:
-            self.counts.read("documents", len(missing))
-            self.counts.drop("documents", "without a title or text", count=len(missing), line=next(iter(missing.values())))
+        if self.documents:
+            self._drop_textless("documents", self._textless, self.documents, "without a title or text")
 
     def _count_dropped_judgements(self, qrels: Qrels) -> None:
         """Counts the judgements of a pair that another judgement of it replaces."""
@@ -145,14 +149,20 @@ class DatasetBuilder:
         if other:
             self.counts.drop("judgements", f"second grades of a pair (--on-conflict {self.options.on_conflict})", count=other)
 
+    def _drop_textless(self, part: str, textless: Mapping[str, int | None], kept: Collection[str], reason: str) -> None:
+        missing = {key: line for key, line in textless.items() if key not in kept}
+        if missing:
+            self.counts.read(part, len(missing))
+            self.counts.drop(part, reason, count=len(missing), line=next(iter(missing.values())))
+
     def _key(self, value: object, column: str, content: list[str], line: int | None) -> str | None:
         if isinstance(value, str):
             key = value.strip()
             self._trimmed += len(key) < len(value) and bool(key)
         else:
-            key = "" if value is None or is_nan(value) else id_of_value(value, column, source=self.source.name, line=line)
+            key = "" if value is None or is_nan(value) else id_of_value(value, column, source=self.place, line=line)
         if key:
-            return checked_id(key, column, source=self.source.name, line=line)
+            return checked_id(key, column, source=self.place, line=line)
         if not content:
             return None
         self._made[column] += 1
@@ -173,13 +183,6 @@ class DatasetBuilder:
         if any(spaced):
             counts = f"{pluralise(spaced[0], 'query id')}, {pluralise(spaced[1], 'document id')}"
             yield f"ids with white space inside ({counts}) are kept; TREC files cannot hold them"
-
-
-def _missing_documents(dataset: Dataset) -> Iterator[str]:
-    """Says how many judged documents a corpus lacks."""
-    if dataset.corpus and (missing := dataset.missing_documents()):
-        have = pluralise(len(missing), "judged document")
-        yield f"{have} not in the corpus, such as {for_message(missing[0])}"
 
 
 def made_id(column: str, content: list[str]) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from rankproof._data.text import clip_text
 from rankproof._data.validation import checked_id
 from rankproof._formats.fields import is_nan, json_type_name
 from rankproof._io.file_errors import file_error
@@ -17,6 +18,7 @@ from rankproof.errors import InputError, for_message
 
 # An item of a list that Python or numpy printed: numpy puts a space where Python puts a comma.
 _ITEM = re.compile(r"""\s*('(?:[^'\\]++|\\.)*+'|"(?:[^"\\]++|\\.)*+"|[+-]?[0-9]+)\s*,?""", re.DOTALL)
+_CUT_OFF = re.compile(r"""\s*\[\s*['"]""")
 _END = re.compile(r"\s*\]\Z")
 _ARRAY = re.compile(r"array\((\[.*\])(?:,\s*dtype=[\w<>|]+)?\)", re.DOTALL)
 
@@ -78,6 +80,8 @@ class TableCell:
                 raise self.error(
                     f"is text that looks like a list and cannot be read: {for_message(value)}", "write it as a JSON list"
                 )
+            if _CUT_OFF.match(value):
+                raise self.error(f"is a list that is cut off: {for_message(clip_text(value))}", "export the file again, as JSONL")
             value = [value]
         if not isinstance(value, list | tuple | np.ndarray) or getattr(value, "ndim", 1) == 0:
             raise self.error(f"is {_kind(value)}, not a list", 'write a list of texts, such as ["first", "second"]')

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
+from rankproof._data.grades import GradeReader
 from rankproof._data.qrels import Judgement
 from rankproof._importers.base import Imported, ImportOptions, ImportSource
 from rankproof._importers.builder import DatasetBuilder, field_names, plain_fields
@@ -15,6 +16,7 @@ from rankproof.errors import InputError, for_message
 
 GAINS = {"E": 100, "S": 10, "C": 1, "I": 0}
 """The gains of the ESCI paper (1, 0.1, 0.01, 0) times 100."""
+_YES = ("1", "1.0", "true")
 _LABELS = {"exact": "E", "substitute": "S", "complement": "C", "irrelevant": "I"}
 _EXAMPLE_COLUMNS = {"query", "product_id", "product_locale", "esci_label"}
 _PRODUCT_COLUMNS = {"product_id", "product_locale", "product_title"}
@@ -50,6 +52,7 @@ class EsciImporter:
         if products is None and "product_title" not in examples.names:
             raise InputError("no table of products", fix=_needed(_PRODUCT_COLUMNS), source=source.name)
         builder = DatasetBuilder(source, replace(options, grade_map=options.grade_map or GAINS))
+        builder.grades = GradeReader(examples.source, builder.options.grade_map)
         if options.grade_map is None:
             gains = ", ".join(f"{label}={gain}" for label, gain in GAINS.items())
             builder.notes.append(f"the grades are the gains of the ESCI paper times 100: {gains}")
@@ -68,6 +71,7 @@ class _EsciRows:
         self.locales: Counter[str] = Counter()
 
     def judgements(self, examples: SourceTable, products: SourceTable | None) -> Iterator[Judgement | None]:
+        self.builder.place = examples.source
         for line, row in examples.rows():
             self.builder.counts.read("rows")
             reason = self._left_out(row)
@@ -77,8 +81,10 @@ class _EsciRows:
             self.locales[str(row.get("product_locale"))] += 1
             yield self._judgement(row, line, with_product=products is None)
         self._check_one_locale(examples)
-        for line, row in () if products is None else products.rows():
-            self._add_product(row, line)
+        if products is not None:
+            self.builder.place = products.source
+            for line, row in products.rows():
+                self._add_product(row, line)
 
     def _left_out(self, row: Mapping[str, Any]) -> str | None:
         """Why the options leave the example out."""
@@ -86,7 +92,7 @@ class _EsciRows:
             return f"of split {row['split']}"
         if self.locale is not None and row.get("product_locale") != self.locale:
             return f"of locale {row.get('product_locale')}"
-        return "not in the small version" if self.is_small and not int(row.get("small_version") or 0) else None
+        return "not in the small version" if self.is_small and str(row.get("small_version")).lower() not in _YES else None
 
     def _judgement(self, row: Mapping[str, Any], line: int, *, with_product: bool) -> Judgement | None:
         query = self.builder.query(row.get("query_id"), row.get("query"), line=line)

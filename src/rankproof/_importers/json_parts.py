@@ -109,6 +109,13 @@ def json_builder(source: ImportSource, options: ImportOptions) -> tuple[DatasetB
     return builder, cursor
 
 
+def require_keys(found: bool, source: ImportSource, keys: str) -> None:
+    """Refuses files that the importer was named for and that are no JSON objects with its keys."""
+    if not found:
+        what = f"not JSON with {keys}"
+        raise InputError(what, fix="specify another file, or leave out --from", source=source.name)
+
+
 def json_documents(source: ImportSource) -> dict[str, JsonPart]:
     """The JSON value of each file by path; none where a file is not one JSON value."""
     if any(source.format_of(path) != "json" for path in source.plain_files):

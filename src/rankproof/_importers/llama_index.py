@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from rankproof._data.qrels import Judgement
 from rankproof._importers.base import Imported, ImportOptions, ImportSource
 from rankproof._importers.builder import DatasetBuilder
-from rankproof._importers.json_parts import JsonPart, json_documents
+from rankproof._importers.json_parts import JsonPart, json_documents, require_keys
 
 _RELEVANT = "1"
 
@@ -23,6 +23,7 @@ class LlamaIndexImporter:
 
     def read(self, source: ImportSource, options: ImportOptions) -> Imported:
         """The dataset of the file."""
+        require_keys(self.detect(source), source, "queries, corpus and relevant_docs")
         builder = DatasetBuilder(source, options)
         documents = json_documents(source).values()
         return builder.built((one for document in documents for one in _judgements(document, builder)), "llama-index")

@@ -54,12 +54,15 @@ class MtebImporter:
 
 def _judgements(parts: Mapping[str, list[SourceTable]], builder: DatasetBuilder) -> Iterator[Judgement | None]:
     for table in parts["corpus"]:
+        builder.place = table.source
         for line, row, fields in _texts(table):
             builder.document(_id(row), row.get("title"), row.get("text"), fields, line=line, may_be_empty=True)
     for table in parts["queries"]:
+        builder.place = table.source
         for line, row, fields in _texts(table):
             builder.query(_id(row), row.get("text"), fields, line=line)
     for table in parts["qrels"]:
+        builder.place = builder.grades.source = table.source
         for line, row in table.rows():
             yield builder.judged_ids(row.get("query-id"), row.get("corpus-id"), row.get("score"), line=line)
 
@@ -92,6 +95,9 @@ def _has_qrels_columns(source: ImportSource) -> bool:
 
 def _chosen_subset(source: ImportSource, options: ImportOptions) -> str:
     known = _subsets(source)
+    if not known:
+        what = "no files of corpus, queries and qrels"
+        raise InputError(what, fix="specify a folder with the folders corpus, queries, and qrels or default", source=source.name)
     chosen = options.settings.get("subset", "" if len(known) > 1 else next(iter(known), ""))
     if chosen not in known:
         what = f"no subset is called {for_message(chosen)}" if chosen else f"{len(known)} subsets"

@@ -10,7 +10,7 @@ from rankproof._data.answers import ANSWER_FIELDS
 from rankproof._data.qrels import Judgement
 from rankproof._importers.base import Imported, ImportOptions, ImportSource
 from rankproof._importers.builder import DatasetBuilder
-from rankproof._importers.json_parts import JsonCursor, JsonPart, json_builder, json_documents
+from rankproof._importers.json_parts import JsonCursor, JsonPart, json_builder, json_documents, require_keys
 
 _RATINGS, _QUERIES = "judgmentRatings", "querySetQueries"
 
@@ -27,6 +27,7 @@ class OpenSearchImporter:
 
     def read(self, source: ImportSource, options: ImportOptions) -> Imported:
         """The queries of all files and the ratings of all judgement lists."""
+        require_keys(self.detect(source), source, f"{_RATINGS} or {_QUERIES}")
         builder, cursor = json_builder(source, options)
         lists = [one for document in json_documents(source).values() for one in _lists(document)]
         return builder.built(cursor.located(_judgements(lists, builder, cursor)), "opensearch")

@@ -29,6 +29,7 @@ _LTR = re.compile(r"(?P<rating>\S+)\s+qid:\S+\s+#\s+(?P<doc>\S+)\s+(?P<query>.*\
 _TREC = re.compile(r"(?P<query_id>\S+)\s+0\s+(?P<doc>\S+)\s+(?P<rating>\S+)\s*")
 _RATING = re.compile(r"\s*(?:-?[0-9]+(?:\.[0-9]+)?)?\s*")
 _SAMPLED_ROWS = 50
+_NO_JUDGES = ("clicks", "impressions", "views", "purchases", "orders", "count", "frequency", "ctr", "price", "year")
 _EXPORTS = "export Basic, Detailed, Snapshot, LTR or RRE from the case, or the judgements of a book"
 
 
@@ -71,7 +72,9 @@ class QuepidImporter:
         # The field of a query is kept from the file that names the query first.
         paths = sorted(source.plain_files, key=lambda path: not _has_information_needs(path, source))
         rows = (row for path in paths for row in _rows_of(path, source, named=True) or _no_export(path))
-        imported = builder.built(_judgements(rows, builder, rankings), "quepid")
+        judges = [name for path in paths for name in _judges(path, source)]
+        columns = {"query": "query", "document id": "docid", "judges": ", ".join(judges)} if judges else {}
+        imported = builder.built(_judgements(rows, builder, rankings), "quepid", columns)
         runs = {system: _run(system, found) for system, found in rankings.items()}
         return replace(imported, runs=runs)
 
@@ -177,10 +180,18 @@ def _rows_of_ratings(table: SourceTable, system: str) -> Iterator[_Row]:
 
 def _is_book(names: list[str], table: SourceTable) -> bool:
     """Whether a column for each judge follows query and docid: names of people, and numbers in the first rows."""
-    known = {"title", "text", "description", *(name for role in COLUMN_NAMES.values() for name in role)}
+    known = {"title", "text", "description", *_NO_JUDGES, *(name for role in COLUMN_NAMES.values() for name in role)}
     if names[:2] != ["query", "docid"] or len(names) < 3 or known.intersection(names[2:]):
         return False
     return all(_RATING.fullmatch(cell) for _, cells in islice(table.cells(), _SAMPLED_ROWS) for cell in cells[2:])
+
+
+def _judges(path: str, source: ImportSource) -> tuple[str, ...]:
+    """The columns of a book that are read as judges."""
+    if source.format_of(path) != "text":
+        return ()
+    table = source.table_of(path, ",")
+    return table.names[2:] if _is_book([normalised_name(name) for name in table.names], table) else ()
 
 
 def _rows_of_book(table: SourceTable, system: str) -> Iterator[_Row]:

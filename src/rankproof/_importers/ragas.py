@@ -15,7 +15,7 @@ from rankproof._data.dataset import Corpus, Dataset, Document, Queries, Query
 from rankproof._data.qrels import Qrels
 from rankproof._data.run import Run
 from rankproof._data.text import clip_text, pluralise
-from rankproof._formats.columns import names_for_message, normalised_name
+from rankproof._formats.columns import COLUMN_NAMES, names_for_message, normalised_name
 from rankproof._importers.base import ImportCounts, Imported, ImportOptions, ImportReport, ImportSource
 from rankproof._importers.builder import made_id, plain_fields
 from rankproof._importers.cells import TableCell
@@ -40,6 +40,7 @@ _NAMES: Mapping[str, tuple[str, ...]] = {
 }
 """What a column holds: its name in ragas from version 0.2, then its name before."""
 
+_GRADES = COLUMN_NAMES["grade"][:-1]
 _QUERY_FIELDS = ("synthesizer_name", "persona_name", "query_style", "query_length", "evolution_type")
 _HOP = re.compile(r"<[0-9]+-hop>\n\n")
 _MESSAGES = re.compile(r"\[\s*(?:\{|HumanMessage\()")
@@ -74,8 +75,10 @@ def _tables(source: ImportSource) -> dict[str, SourceTable]:
 
 
 def _is_log(table: SourceTable) -> bool:
+    """Whether there is a question and something to measure, and no column of grades, which only pairs have."""
     roles = _columns(table)
-    return "question" in roles and len(roles) > 1
+    has_grades = any(normalised_name(name) in _GRADES for name in table.names)
+    return "question" in roles and len(roles) > 1 and not has_grades
 
 
 def _columns(table: SourceTable) -> dict[str, str]:
@@ -139,6 +142,7 @@ class _LogReader:
             texts = tuple(_HOP.sub("", text, count=1) if _HOP.match(text) else text for text in texts)
         if texts is None:
             return None if ids is None else tuple(Context(id=one) for one in ids)
+        texts = tuple(map(str.strip, texts))
         if ids is None:
             return tuple(map(Context, texts))
         if len(ids) != len(texts):

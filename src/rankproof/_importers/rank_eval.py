@@ -11,7 +11,8 @@ from rankproof._data.run import Run
 from rankproof._data.text import pluralise
 from rankproof._importers.base import Imported, ImportOptions, ImportSource
 from rankproof._importers.builder import DatasetBuilder
-from rankproof._importers.json_parts import JsonCursor, JsonPart, json_builder, json_documents
+from rankproof._importers.json_parts import JsonCursor, JsonPart, json_builder, json_documents, require_keys
+from rankproof.errors import for_message
 
 _QUERIES_WITH_FIELDS = ("match", "match_phrase", "match_phrase_prefix", "match_bool_prefix", "sparse_vector", "text_expansion")
 _QUERIES_WITH_TEXT = ("multi_match", "query_string", "simple_query_string", "combined_fields", "semantic")
@@ -31,6 +32,7 @@ class RankEvalImporter:
 
     def read(self, source: ImportSource, options: ImportOptions) -> Imported:
         """The ratings of the requests, and a run for each response."""
+        require_keys(self.detect(source), source, "requests and ratings, or metric_score and details")
         documents = json_documents(source)
         requests = [one for one in documents.values() if _is_request(one)]
         responses = {source.system_names[path]: one for path, one in documents.items() if _is_response(one)}
@@ -64,6 +66,8 @@ class _RankEvalReader:
                 yield from self._ratings(request)
         for name, document in responses.items():
             self.runs[name] = self._run(name, document)
+            if failed := document.value.get("failures"):
+                self._builder.notes.append(f"{name}: {_failed(failed)}")
             for key, detail in document["details"].entries() if not requests else ():
                 self._builder.query(key, key)
                 self._without_text.add(key)
@@ -109,6 +113,13 @@ class _RankEvalReader:
         if not has_requests:
             notes.append("responses grade only what they retrieved, so recall is not known: import the request too")
         notes.append("no documents: the request has ids only" + ("" if has_responses else "; import responses too for rankings"))
+
+
+def _failed(failures: Any) -> str:
+    """How many queries of a response failed, with the first."""
+    names = list(failures) if isinstance(failures, dict | list) else [failures]
+    count = pluralise(len(names), "query", "queries")
+    return f"{count} failed in Elasticsearch and will score 0, such as {for_message(str(names[0]))}"
 
 
 def query_texts(request: Mapping[str, Any]) -> list[str]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
@@ -9,6 +11,7 @@ from shlex import quote
 from typing import Any
 
 from rankproof._data.dataset import Corpus
+from rankproof._data.grades import GradeReader
 from rankproof._data.qrels import Judgement
 from rankproof._formats.columns import COLUMN_NAMES, TEXT_ID_NAMES, normalised_name
 from rankproof._importers.base import Imported, ImportOptions, ImportSource
@@ -21,7 +24,7 @@ NAMES: Mapping[str, tuple[str, ...]] = {
         *("query", "query_text", "search_term", "search_query", "search_terms", "search_text", "user_query", "querytext"),
         *("search", "searchterm", "searchquery", "keyword", "keywords", "question", "q", "topic"),
     ),
-    "query id": COLUMN_NAMES["query"][:6],
+    "query id": (*COLUMN_NAMES["query"][:6], "question_id"),
     "document id": (*COLUMN_NAMES["document"][:15], "product_uid", "sku", "asin", "article_id", "url"),
     "title": ("title", "product_title", "product_name", "item_title", "item_name", "doc_title", "page_title", "name", "headline"),
     "text": (
@@ -41,6 +44,7 @@ OPTIONS = {
 }
 _MAY_BE_IDS = ("passage", "document", "doc")
 _SAMPLED_ROWS = 20
+_FRACTION = re.compile(r"[+-]?[0-9]*\.[0-9]*[1-9][0-9]*(e[+-]?[0-9]+)?", re.IGNORECASE)
 _LAST_CHOICES = {"grade": ("score",), "document id": ("url",), "query": ("topic", "q")}
 """Names that count only where no other name of the role is there."""
 
@@ -103,9 +107,15 @@ class TableImporter:
         if unknown := [name for name in _query_fields(options) if name not in known]:
             what = f"no column is called {for_message(unknown[0])}; columns: {_listed(known)}"
             raise InputError(what, fix="name one of them with --set query-fields=COLUMN", source=source.name, line=1)
+        _check_columns(tables, options)
         roles = [find_roles(table, options) for table in tables]
         _check_roles(tables, roles)
+        for table, one in zip(tables, roles, strict=True):
+            _check_grade(table, one, options)
         builder = DatasetBuilder(source, options)
+        graded = [table for table, one in zip(tables, roles, strict=True) if one.grade]
+        if len(graded) == 1:
+            builder.grades = GradeReader(graded[0].source, options.grade_map)
         if others := [name for name in source.files if len(source.files) > 1 and name not in source.tables]:
             builder.notes.append(f"not read, as they are no tables: {_listed(others)}")
         if not any(one.grade for one in roles):
@@ -134,6 +144,8 @@ def find_roles(table: SourceTable, options: ImportOptions) -> TableRoles:
     """The roles of the columns: those named by the options, the others by their names."""
     given = _given(table, options)
     found = {role: given.get(role) or _guess(role, table, given) for role in NAMES}
+    if not found["query"] and not found["query id"]:
+        found["grade"] = given.get("grade", ())
     found = {**found, **_id_of_one_kind(table, found)}
     taken = {name for names in found.values() for name in names}
     other = tuple(name for name in table.names if name not in taken)
@@ -157,7 +169,13 @@ def _query_fields(options: ImportOptions) -> list[str]:
 
 
 def _given(table: SourceTable, options: ImportOptions) -> dict[str, tuple[str, ...]]:
-    """The columns that the options name; a name that the table lacks is an error."""
+    """The columns of the table that the options name."""
+    named = {role: tuple(name for name in names if name in table.names) for role, names in _named(options).items()}
+    return {role: names for role, names in named.items() if names}
+
+
+def _named(options: ImportOptions) -> dict[str, tuple[str, ...]]:
+    """The columns that the options name, by role."""
     named = {
         "query": options.query_column,
         "query id": options.query_id_column,
@@ -166,16 +184,16 @@ def _given(table: SourceTable, options: ImportOptions) -> dict[str, tuple[str, .
         "grade": options.grade_column,
     }
     given: dict[str, tuple[str, ...]] = {role: (name,) for role, name in named.items() if name is not None}
-    if options.text_column:
-        given["text"] = options.text_column
-    return {role: names for role, names in given.items() if all(_is_column(name, role, table) for name in names)}
+    return {**given, "text": options.text_column}
 
 
-def _is_column(name: str, role: str, table: SourceTable) -> bool:
-    if name not in table.names:
-        what = f"no column is called {for_message(name)}; columns: {_listed(table.names)}"
-        raise InputError(what, fix=f"name one of them with {OPTIONS[role]}", source=table.source, line=1)
-    return True
+def _check_columns(tables: Sequence[SourceTable], options: ImportOptions) -> None:
+    """Refuses the name of a column that no table has."""
+    known = list(dict.fromkeys(name for table in tables for name in table.names))
+    for role, names in _named(options).items():
+        if unknown := [name for name in names if name not in known]:
+            what = f"no column is called {for_message(unknown[0])}; columns: {_listed(known)}"
+            raise InputError(what, fix=f"name one of them with {OPTIONS[role]}", source=tables[0].source, line=1)
 
 
 def _guess(role: str, table: SourceTable, given: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
@@ -220,9 +238,15 @@ def _has_spaces(table: SourceTable, name: str) -> bool:
 
 
 def _check_roles(tables: Sequence[SourceTable], roles: Sequence[TableRoles]) -> None:
-    """Refuses tables without queries, and grades without documents; queries alone are a dataset."""
+    """Refuses tables without queries, a table of neither, and grades without documents; queries alone are a dataset."""
     first = tables[0]
     columns = _listed(name for table in tables for name in table.names)
+    for table, one in zip(tables, roles, strict=True):
+        if len(tables) > 1 and not one.has_query and not one.has_document:
+            what = f"no column for a query or a document; columns: {_listed(table.names)}"
+            raise InputError(
+                what, fix="leave the file out, or name a column, as in --doc-id-column COLUMN", source=table.source, line=1
+            )
     if not any(one.query is not None for one in roles):
         what = f"no column for the text of the query; columns: {columns}"
         raise InputError(what, fix="name it: --query-column COLUMN", source=first.source, line=1)
@@ -233,28 +257,42 @@ def _check_roles(tables: Sequence[SourceTable], roles: Sequence[TableRoles]) -> 
         )
 
 
+def _check_grade(table: SourceTable, roles: TableRoles, options: ImportOptions) -> None:
+    """Refuses to guess whether fractions in a column such as `score` are grades or the scores of a system."""
+    name = roles.grade
+    if name is None or options.grade_column is not None or normalised_name(name) not in COLUMN_NAMES["score"]:
+        return
+    found = (str(row.get(name)) for _, row in islice(table.rows(), _SAMPLED_ROWS))
+    if fraction := next((cell for cell in found if _FRACTION.fullmatch(cell.strip())), None):
+        what = f"{for_message(name)} may hold grades or the scores of a system, such as {fraction.strip()}"
+        fix = f"if they are grades, say so: --grade-column {quote(name)}; if not, remove the column"
+        raise InputError(what, fix=fix, source=table.source, line=1)
+
+
 def _judgements(
     tables: Sequence[SourceTable], roles: Sequence[TableRoles], builder: DatasetBuilder
 ) -> Iterator[Judgement | None]:
     for table, one in sorted(zip(tables, roles, strict=True), key=lambda pair: pair[1].has_query and pair[1].has_document):
+        builder.place = table.source
+        part = "rows" if len(tables) == 1 else f"rows of {os.path.basename(table.source)}"
         for line, row in table.rows():
-            yield _judgement(row, line, one, builder)
+            builder.counts.read(part)
+            yield _judgement(row, line, one, builder, part)
 
 
-def _judgement(row: Mapping[Any, Any], line: int, roles: TableRoles, builder: DatasetBuilder) -> Judgement | None:
+def _judgement(row: Mapping[Any, Any], line: int, roles: TableRoles, builder: DatasetBuilder, part: str) -> Judgement | None:
     """Adds the query and the document of the row; its judgement if it has one."""
-    builder.counts.read("rows")
     query = doc = None
     if roles.has_query:
         key, text = row.get(roles.query_id), row.get(roles.query)
         query = builder.query(key, text, lambda: plain_fields(row, roles.query_fields), line=line)
         if query is None:
-            builder.counts.drop("rows", "without a query", line=line)
+            builder.counts.drop(part, "without a query", line=line)
             return None
     if roles.has_document:
         doc = _document(row, line, roles, builder)
         if doc is None:
-            builder.counts.drop("rows", "without a document", line=line)
+            builder.counts.drop(part, "without a document", line=line)
             return None
     if query is None or doc is None or roles.grade is None:
         return None

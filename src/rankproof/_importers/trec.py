@@ -57,6 +57,8 @@ class TrecImporter:
     def read(self, source: ImportSource, options: ImportOptions) -> Imported:
         files = _chosen_files(source, options.split)
         builder = DatasetBuilder(source, options)
+        if others := [name for name, path in source.files.items() if path not in files.values()]:
+            builder.notes.append(f"not read: {', '.join(map(for_message, others))}")
         return builder.built(_judgements(files, source, options, builder), "trec")
 
 
@@ -105,9 +107,9 @@ def _kind(source: ImportSource, name: str, path: str) -> FileKind | None:
     widths = Counter(map(len, rows))
     if not rows or widths.most_common(1)[0][0] not in (2, 4) or _has_header(rows[0]):
         return None
-    if _DOCUMENTS.search(base) or widths.most_common(1)[0][0] == 4:
-        return "documents"
-    return "queries"
+    if widths.most_common(1)[0][0] == 4:
+        return "documents" if _DOCUMENTS.search(base) or all("://" in row[1] for row in rows if len(row) == 4) else None
+    return "documents" if _DOCUMENTS.search(base) else "queries"
 
 
 def _is_qrels_row(line: str) -> bool:
