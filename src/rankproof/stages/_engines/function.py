@@ -32,17 +32,17 @@ _RETURN = "return ids, (id, score) pairs, or a dictionary of id and score"
 
 @dataclass(frozen=True)
 class Function(EngineStage):
-    """Asks a function: `Function(search)`, where `search(text)` returns ids, (id, score) pairs or {id: score}; it may be async.
+    """Calls your function: `search(text)` returns ids, (id, score) pairs or {id: score}; it may be async.
 
-    A function with a parameter `size` also gets the depth, and one whose first parameter is annotated with Query gets the query
-    instead of its text. Ids and pairs rank in their order, a dictionary ranks by score. Replies are recorded by the name and the
-    code of the function; change `version` if something else changes them.
+    A parameter `size` receives the depth. A first parameter annotated with Query receives the query instead of its text. Ids and
+    pairs keep their order; a dictionary is sorted by score. Replies are recorded by the name and the code of the function; change
+    `version` if something else changes them.
     """
 
     function: Annotated[SearchFunction | str, Option("the function, as module:name", typed=str, role="function")] = field(
         metadata=NOT_IN_IDENTITY
     )
-    version: Annotated[str, Option("any text; another one makes recorded replies invalid")] = ""
+    version: Annotated[str, Option("any text; a new value makes recorded replies invalid")] = ""
     retries: Annotated[int, Option("how many times a failed call is repeated", least=0)] = field(
         default=0, metadata=NOT_IN_IDENTITY, kw_only=True
     )

@@ -83,7 +83,7 @@ def shallow(inputs: DoctorInput) -> CheckResult:
     """Systems whose rankings are all shorter than the deepest cutoff."""
     deepest = {name: (int(lengths.max(initial=0)), len(lengths)) for name, lengths in _lengths(inputs).items()}
     return result_of_systems(
-        f"the deepest cutoff is {inputs.cutoff}, and no ranking has as many documents",
+        f"no ranking reaches the deepest cutoff, {inputs.cutoff} documents",
         (
             SystemFault(name, count, count, f"at most {most} in {count} queries")
             for name, (most, count) in deepest.items()
