@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from rankproof._data.dataset import Query as Query
     from rankproof._data.ordering import ReadOptions as ReadOptions
     from rankproof._data.qrels import Judgement as Judgement
-    from rankproof._data.run import RecordedReply as RecordedReply
+    from rankproof._data.replies import RecordedReply as RecordedReply
     from rankproof._data.run import RunRow as RunRow
     from rankproof._data.table import Column as Column
     from rankproof._data.table import Table as Table
@@ -106,7 +106,7 @@ else:
         Budget="rankproof._llm.budget",
         BuildContext="rankproof.stages._base",
         EngineOptions="rankproof.stages._base",
-        RecordedReply="rankproof._data.run",
+        RecordedReply="rankproof._data.replies",
         Change="rankproof._analysis.decision",
         Chat="rankproof.models._chat.base",
         ChatModel="rankproof.models._chat.base",

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
-from itertools import islice
 
 from rankproof._analysis.inputs import AnalysisInput, reevaluated
 from rankproof._data.dataset import Dataset, Queries
 from rankproof._data.ordering import ranked_run
 from rankproof._data.run import Run
+from rankproof._data.text import example_ids
 from rankproof._results.experiment_result import ExperimentResult, SystemRun
 from rankproof._results.provenance import provenance
 from rankproof._results.snippets import build_snippets, document_urls, title_lengths
 from rankproof.errors import UsageError, for_message
-
-_SHOWN_IDS = 3
 
 
 def with_system_runs(inputs: AnalysisInput) -> AnalysisInput:
@@ -96,16 +93,10 @@ def _check_ids(inputs: AnalysisInput, dataset: Dataset) -> None:
     """Refuses a dataset that has no judged query, or none of the documents of a run."""
     named, fix = for_message(dataset.name), "specify the dataset of the run files"
     if not any(query in dataset.queries for query in inputs.result.queries):
-        examples = _examples(iter(inputs.result.queries), iter(dataset.queries))
+        examples = f"{example_ids(inputs.result.queries)}; the dataset has {example_ids(dataset.queries)}"
         raise UsageError(f"no judged query is in the dataset {named} ({examples})", fix=fix)
     for name in inputs.systems if dataset.has_documents else ():
         docs = inputs.runs[name].docs
         if len(docs) and not any(doc in dataset.corpus for doc in docs):
-            examples = _examples(iter(docs), iter(dataset.corpus))
+            examples = f"{example_ids(docs)}; the dataset has {example_ids(dataset.corpus)}"
             raise UsageError(f"no document of {for_message(name)} is in the dataset {named} ({examples})", fix=fix)
-
-
-def _examples(own: Iterator[str], others: Iterator[str]) -> str:
-    """A few ids of both."""
-    here, there = (", ".join(map(for_message, islice(ids, _SHOWN_IDS))) for ids in (own, others))
-    return f"{here}; the dataset has {there}"

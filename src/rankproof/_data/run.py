@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
 from itertools import pairwise, repeat
-from typing import Any, Literal, Self, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from rankproof._data.table import Column
 from rankproof._data.text import pluralise
 from rankproof._data.validation import checked_id, checked_keys
 from rankproof._data.view import View, Viewed, collection_view
-from rankproof.errors import UsageError, for_message, type_phrase
+from rankproof.errors import UsageError, type_phrase
 
 
 @dataclass(frozen=True, slots=True)
@@ -277,68 +277,3 @@ def is_ranked_list(value: object) -> bool:
 Part = Literal["embed", "search", "network", "rerank", "generate"]
 PARTS: tuple[Part, ...] = get_args(Part)
 """The parts of the time that a query takes."""
-
-
-ReplyState = Literal["ok", "failed", "not asked"]
-
-
-@dataclass(frozen=True, slots=True)
-class RecordedReply:
-    """The reply to one query; a query that failed or was not sent has a reason and no documents, and scores 0.
-
-    `docs` are the ids in the order of the reply and `scores` the engine's own, None where it gives none. `round_trip_ms` is that
-    of the request that succeeded, `server_ms` the part that the server reports, None where it reports none. `requests` counts
-    failed attempts too. `asked` is the UTC time of the request. `unknown` counts documents that are not in the corpus. `repeats`
-    has the round trips of repeated requests, and `changed` how many of them gave another ranking.
-    """
-
-    state: ReplyState = "ok"
-    reason: str = ""
-    docs: tuple[str, ...] = ()
-    scores: tuple[float, ...] | None = None
-    round_trip_ms: float | None = None
-    server_ms: float | None = None
-    requests: int = 0
-    asked: str = ""
-    notes: tuple[str, ...] = ()
-    unknown: int = 0
-    repeats: tuple[float, ...] = ()
-    changed: int = 0
-
-    def plain(self) -> dict[str, Any]:
-        """As a dictionary for JSON."""
-        return asdict(self)
-
-    @classmethod
-    def from_json(cls, values: dict[str, Any]) -> Self:
-        """A reply that was written as JSON."""
-        lists = {name: tuple(value) for name, value in values.items() if isinstance(value, list)}
-        return cls(**{**values, **lists})
-
-
-_SHOWN_REASONS = 5
-_SHOWN_QUERIES = 3
-
-
-def failure_notes(replies: Mapping[str, RecordedReply]) -> Iterator[str]:
-    """A note for each reason why queries failed, most frequent first, with the first queries."""
-    failed: dict[str, list[str]] = {}
-    for query, reply in replies.items():
-        if reply.state != "ok":
-            failed.setdefault(reply.reason, []).append(query)
-    ordered = sorted(failed.items(), key=lambda item: -len(item[1]))
-    for reason, queries in ordered[:_SHOWN_REASONS]:
-        shown = ", ".join([*map(for_message, queries[:_SHOWN_QUERIES]), *(["…"] if len(queries) > _SHOWN_QUERIES else [])])
-        count = f"{len(queries)} of {pluralise(len(replies), 'query', 'queries')}"
-        yield f"{count} failed and {'scores' if len(queries) == 1 else 'score'} 0 ({shown}): {reason}"
-    if (more := len(ordered) - _SHOWN_REASONS) > 0:
-        yield f"queries failed for {pluralise(more, 'other reason')}; see the folder replies"
-
-
-def repeat_notes(replies: Iterable[RecordedReply]) -> Iterator[str]:
-    """How many rankings changed between repeated requests, if any was repeated."""
-    repeated = [reply for reply in replies if reply.repeats]
-    if repeated:
-        changed, times = sum(bool(reply.changed) for reply in repeated), 1 + max(len(reply.repeats) for reply in repeated)
-        rankings = pluralise(len(repeated), "ranking")
-        yield f"{changed} of {rankings} changed when asked {times} times; the first reply and its time count"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache
 
 from rankproof.errors import for_message
@@ -45,6 +45,21 @@ def clip_text(text: str, length: int = 60) -> str:
     """The beginning of a text, on one line."""
     line = " ".join(text.split())
     return line if len(line) <= length else f"{line[: length - 1]}…"
+
+
+def encodable(text: str) -> str:
+    """The text with ? for each lone surrogate, which UTF-8 cannot encode."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
+
+
+def example_ids(ids: Iterable[str], most: int = 3) -> str:
+    """The first different ids, for a message that says what kind of ids they are."""
+    shown: dict[str, None] = {}
+    for one in ids:
+        shown[one] = None
+        if len(shown) == most:
+            break
+    return ", ".join(map(for_message, shown))
 
 
 def first_ids(ids: Sequence[str], most: int = 5) -> str:

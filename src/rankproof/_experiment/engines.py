@@ -8,12 +8,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from rankproof._data.dataset import Corpus, Query
-from rankproof._data.run import RecordedReply, failure_notes, repeat_notes
-from rankproof._data.text import pluralise
+from rankproof._data.replies import RecordedReply, failure_notes, repeat_notes
+from rankproof._data.text import example_ids, pluralise
 from rankproof._llm.session import map_in_order
+from rankproof._results.experiment_result import percentiles
 from rankproof.errors import ExternalError, UsageError, for_message
 from rankproof.stages._base import BuildContext
 from rankproof.stages._engines.base import EngineClient, EngineError, EngineReply
@@ -21,7 +20,6 @@ from rankproof.stages._engines.base import EngineClient, EngineError, EngineRepl
 _EARLY_CHECK = 20
 """Queries after which an engine that has retrieved no known document is refused."""
 _SHOWN_NOTES = 5
-_SHOWN_IDS = 3
 
 
 def ask_in_turns(clients: Sequence[tuple[str, EngineClient]], queries: Sequence[Query], context: BuildContext) -> None:
@@ -121,7 +119,7 @@ def check_known_documents(rankings: Sequence[Sequence[str]], corpus: Corpus, lab
     unknown, total = _unknown_documents(rankings, corpus), sum(map(len, rankings))
     if len(unknown) * 2 <= total:
         return
-    raise _mismatch(label, f"{len(unknown)} of {total}", iter(unknown), corpus)
+    raise _mismatch(label, f"{len(unknown)} of {total}", unknown, corpus)
 
 
 def _check_any_known(name: str, client: EngineClient, queries: Sequence[Query], corpus: Corpus) -> None:
@@ -129,22 +127,12 @@ def _check_any_known(name: str, client: EngineClient, queries: Sequence[Query], 
     found = (reply for query in queries if isinstance(reply := client.find(query), EngineReply))
     docs = [doc for reply in found for doc in reply.docs]
     if docs and corpus and not any(doc in corpus for doc in docs):
-        raise _mismatch(name, f"{len(docs)} of {len(docs)}", iter(docs), corpus)
+        raise _mismatch(name, f"{len(docs)} of {len(docs)}", docs, corpus)
 
 
-def _mismatch(name: str, share: str, docs: Iterator[str], corpus: Corpus) -> UsageError:
-    what = f"{for_message(name)}: {share} retrieved documents are not in the corpus: it retrieves {_examples(docs)}"
-    return UsageError(f"{what}, the corpus has {_examples(iter(corpus))}", fix="let it return the ids of the corpus")
-
-
-def _examples(ids: Iterator[str]) -> str:
-    """The first few different ids."""
-    shown: dict[str, None] = {}
-    for doc in ids:
-        shown[doc] = None
-        if len(shown) == _SHOWN_IDS:
-            break
-    return ", ".join(map(for_message, shown))
+def _mismatch(name: str, share: str, docs: Sequence[str], corpus: Corpus) -> UsageError:
+    what = f"{for_message(name)}: {share} retrieved documents are not in the corpus: it retrieves {example_ids(docs)}"
+    return UsageError(f"{what}, the corpus has {example_ids(corpus)}", fix="let it return the ids of the corpus")
 
 
 def _notes(replies: Sequence[RecordedReply], queries: Sequence[Query], context: BuildContext) -> Iterator[str]:
@@ -164,7 +152,7 @@ def unknown_document_notes(rankings: Sequence[Sequence[str]], corpus: Corpus) ->
     """A note on documents that are not in the corpus."""
     if unknown := _unknown_documents(rankings, corpus):
         share = f"{len(unknown)} of {sum(map(len, rankings))} retrieved documents are not in the corpus"
-        yield f"{share} ({_examples(iter(unknown))}); they keep their rank"
+        yield f"{share} ({example_ids(unknown)}); they keep their rank"
 
 
 def _unknown_documents(rankings: Sequence[Sequence[str]], corpus: Corpus) -> list[str]:
@@ -177,17 +165,10 @@ def _facts(replies: Sequence[RecordedReply]) -> dict[str, Any]:
     trips = [reply.round_trip_ms for reply in replies if reply.round_trip_ms is not None]
     server = [reply.server_ms for reply in replies if reply.server_ms is not None]
     return {
-        "round_trip_ms": _percentiles(trips),
-        "server_ms": _percentiles(server),
+        "round_trip_ms": percentiles(trips) if trips else None,
+        "server_ms": percentiles(server) if server else None,
         "requests": sum(reply.requests for reply in replies),
         "failed": sum(reply.state != "ok" for reply in replies),
         "not_in_corpus": sum(reply.unknown for reply in replies),
         "changed": sum(bool(reply.changed) for reply in replies),
     }
-
-
-def _percentiles(values: Sequence[float]) -> dict[str, float] | None:
-    if not values:
-        return None
-    p50, p95, p99 = np.percentile(values, (50, 95, 99)).tolist()
-    return {"p50": p50, "p95": p95, "p99": p99}

@@ -13,7 +13,8 @@ import numpy as np
 from rankproof._data.answers import Answer
 from rankproof._data.arrays import FloatArray, IntArray
 from rankproof._data.ordering import Ranking
-from rankproof._data.run import PARTS, RecordedReply
+from rankproof._data.replies import RecordedReply
+from rankproof._data.run import PARTS
 from rankproof._data.text import pluralise
 from rankproof._io.journal import Block
 from rankproof._llm.call_counts import COUNT_NAMES, CountName, estimation_note

@@ -15,7 +15,7 @@ import numpy as np
 from rankproof._data.dataset import Corpus, Dataset, Document, Queries, Query
 from rankproof._data.grades import GradeReader, describe_converted
 from rankproof._data.qrels import Judgement, Qrels, qrels_of_rows
-from rankproof._data.text import pluralise
+from rankproof._data.text import encodable, pluralise
 from rankproof._data.validation import checked_id
 from rankproof._formats.columns import normalised_name
 from rankproof._formats.fields import id_of_value, is_nan
@@ -194,9 +194,9 @@ def plain_value(value: Any) -> Any:
     """The cell as a value of JSON."""
     if isinstance(value, np.generic):
         value = value.item()
-    if isinstance(value, str) and not value.isascii():
-        return value.encode(errors="replace").decode()
-    if isinstance(value, str | int | float | bool) or value is None:
+    if isinstance(value, str):
+        return encodable(value)
+    if isinstance(value, int | float | bool) or value is None:
         return None if is_nan(value) else value
     if isinstance(value, datetime.date | datetime.time):
         return value.isoformat()

@@ -8,7 +8,7 @@ from typing import Any
 from rankproof._analysis.compare.comparison import Comparison
 from rankproof._analysis.compare.summary import summary_document
 from rankproof._analysis.overlap import overlap_table, rankings_table
-from rankproof._data.run import failure_notes, repeat_notes
+from rankproof._data.replies import failure_notes, repeat_notes
 from rankproof._data.table import Table
 from rankproof._data.text import shown_time
 from rankproof._evaluation.notes import JUDGED_ONLY_TEXT

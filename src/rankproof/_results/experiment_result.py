@@ -13,7 +13,8 @@ from rankproof._data.answers import Answers
 from rankproof._data.arrays import FloatArray, IntArray
 from rankproof._data.dataset import Queries
 from rankproof._data.qrels import Qrels
-from rankproof._data.run import PARTS, RecordedReply, Run
+from rankproof._data.replies import RecordedReply
+from rankproof._data.run import PARTS, Run
 from rankproof._data.table import CellValue, Column, Table
 from rankproof._data.text import pluralise
 from rankproof._data.view import View, Viewed, ViewedTables
@@ -93,8 +94,13 @@ class SystemRun(Viewed):
             values = values[(self.counts["asked"] == 0) | (self.counts["failed"] == 0)]
         if not len(values):
             return dict.fromkeys(("mean", "p50", "p95", "p99"), 0.0)
-        p50, p95, p99 = np.percentile(values, (50, 95, 99)).tolist()
-        return {"mean": float(values.mean()), "p50": p50, "p95": p95, "p99": p99}
+        return {"mean": float(values.mean()), **percentiles(values)}
+
+
+def percentiles(values: Sequence[float] | FloatArray) -> dict[str, float]:
+    """The percentiles of times that results have; there is at least one time."""
+    p50, p95, p99 = np.percentile(values, (50, 95, 99)).tolist()
+    return {"p50": p50, "p95": p95, "p99": p99}
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,8 @@ import numpy as np
 
 from rankproof._data.answers import Answers
 from rankproof._data.arrays import FloatArray, read_only
-from rankproof._data.run import RecordedReply, Run
+from rankproof._data.replies import RecordedReply
+from rankproof._data.run import Run
 from rankproof._evaluation.result import MeasureResult, Result, SystemResult
 from rankproof._formats.detect import open_file
 from rankproof._results.document import (

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import fields
 from typing import get_args
 
-from rankproof._data.run import RecordedReply, ReplyState
+from rankproof._data.replies import RecordedReply, ReplyState
 from rankproof._formats.json import json_line, parsed_lines
 from rankproof._formats.texts import MAX_TEXT_BYTES
 from rankproof._io.files import write_blocks

@@ -15,7 +15,7 @@ from rankproof._data.ordering import Ranking
 from rankproof._extras import extra
 from rankproof._registry import Option
 from rankproof.stages._fields import DEFAULT_FIELDS, Depth, Fields, check_settings
-from rankproof.stages._lexical import STEMMERS, LexicalStage, check_rust_language
+from rankproof.stages._lexical import STEMMERS, LexicalStage, check_language
 from rankproof.stores._base import cut_ties_by_id, library_errors
 from rankproof.stores._lancedb import import_lancedb, lance_table
 
@@ -32,7 +32,7 @@ class LanceDBFTS(LexicalStage):
 
     def __post_init__(self) -> None:
         check_settings(self)
-        check_rust_language(self.language, stemming=self.stemming, stop_words=self.stop_words, stop_lists=STEMMERS)
+        check_language(self.language, stemming=self.stemming, stop_words=self.stop_words, stop_lists=STEMMERS)
 
     def revision(self) -> str:
         """The version of the library."""

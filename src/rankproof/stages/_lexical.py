@@ -11,13 +11,13 @@ from typing import Any, Protocol
 from rankproof._data.dataset import Query
 from rankproof._data.identity import identity_key
 from rankproof._data.ordering import Ranking
-from rankproof._data.text import pluralise
+from rankproof._data.text import encodable, pluralise
 from rankproof.errors import UsageError, for_message
 from rankproof.stages._base import BuildContext, Cost, QueryTimer, Stage
 from rankproof.stages._fields import passage_texts
 from rankproof.stores._base import folder_size, new_folder
 
-PASSAGES_PER_REPORT = 1_000
+_PASSAGES_PER_PROGRESS = 1_000
 STEMMERS = (
     *("arabic", "danish", "dutch", "english", "finnish", "french", "german", "greek", "hungarian", "italian", "norwegian"),
     *("portuguese", "romanian", "russian", "spanish", "swedish", "tamil", "turkish"),
@@ -71,7 +71,7 @@ class LexicalStage:
         docs = sorted(texts, reverse=True)
         folder = new_folder(context.block_cache.folder(identity_key(context.corpus_key, self)), "index")
         try:
-            index = self.create_index(folder, docs, _reported([encodable(texts[doc]) for doc in docs], context))
+            index = self.create_index(folder, docs, _with_progress([encodable(texts[doc]) for doc in docs], context))
             cost = Cost(seconds=time.perf_counter() - start, bytes=folder_size(folder))
             return LexicalSearcher(self, index, folder, cost, len(docs), sum(not text for text in texts.values()))
         except BaseException:
@@ -118,12 +118,7 @@ class LexicalSearcher:
             shutil.rmtree(self._folder, ignore_errors=True)
 
 
-def encodable(text: str) -> str:
-    """The text with ? for each lone surrogate, which UTF-8 cannot encode."""
-    return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
-
-
-def check_rust_language(language: str, *, stemming: bool, stop_words: bool, stop_lists: Sequence[str]) -> None:
+def check_language(language: str, *, stemming: bool, stop_words: bool, stop_lists: Sequence[str]) -> None:
     """Raises an error for a language for which tantivy or LanceDB has no stemmer or stop words."""
     for what, setting, wanted, known in (
         ("stemmer", "stemming", stemming, STEMMERS),
@@ -135,9 +130,9 @@ def check_rust_language(language: str, *, stemming: bool, stop_words: bool, stop
             )
 
 
-def _reported(texts: Sequence[str], context: BuildContext) -> Iterator[str]:
+def _with_progress(texts: Sequence[str], context: BuildContext) -> Iterator[str]:
     for at, text in enumerate(texts):
-        if at % PASSAGES_PER_REPORT == 0:
+        if at % _PASSAGES_PER_PROGRESS == 0:
             context.progress("indexing passages", at, len(texts))
         yield text
     context.progress("indexing passages", len(texts), len(texts))

@@ -15,7 +15,7 @@ from rankproof._data.ordering import Ranking
 from rankproof._extras import extra
 from rankproof._registry import Option
 from rankproof.stages._fields import DEFAULT_FIELDS, Depth, Fields, check_settings
-from rankproof.stages._lexical import STEMMERS, LexicalStage, check_rust_language
+from rankproof.stages._lexical import STEMMERS, LexicalStage, check_language
 from rankproof.stores._base import cut_ties_by_id, library_errors
 
 STOP_LISTS = tuple(name for name in STEMMERS if name not in ("arabic", "greek", "romanian", "tamil", "turkish"))
@@ -42,7 +42,7 @@ class Tantivy(LexicalStage):
 
     def __post_init__(self) -> None:
         check_settings(self)
-        check_rust_language(self.language, stemming=self.stemming, stop_words=self.stop_words, stop_lists=STOP_LISTS)
+        check_language(self.language, stemming=self.stemming, stop_words=self.stop_words, stop_lists=STOP_LISTS)
 
     def revision(self) -> str:
         """The version of the library."""

@@ -68,7 +68,7 @@ class LanceDB:
 
     @property
     def needs_folder(self) -> bool:
-        """True."""
+        """Whether it needs a folder for files while it is open: always."""
         return True
 
     def revision(self) -> str:

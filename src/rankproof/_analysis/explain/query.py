@@ -11,7 +11,7 @@ import numpy as np
 from rankproof._align.hits import Hits
 from rankproof._analysis.inputs import AnalysisInput
 from rankproof._analysis.values import EMPTY_LIST, RankedList, all_hits, measure_result, ranked_lists
-from rankproof._data.run import RecordedReply
+from rankproof._data.replies import RecordedReply
 from rankproof._data.table import CellValue, Column, Table
 from rankproof._data.text import clip_text, pluralise, shown_time
 from rankproof._evaluation.result import MeasureResult

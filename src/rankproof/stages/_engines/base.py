@@ -234,11 +234,11 @@ class EngineClient:
                 pause = self._policy.pause(failure, requests)
                 if pause is None:
                     failure.requests = requests
-                    self._count_failure(failed=True)
+                    self._end_request(failed=True)
                     raise
                 self._session.pause(pause)
             else:
-                self._count_failure(failed=False)
+                self._end_request(failed=False)
                 return replace(reply, requests=requests)
 
     def _send(self, query: Query) -> EngineReply:
@@ -271,7 +271,8 @@ class EngineClient:
         if (wait := start - time.monotonic()) > 0:
             self._session.pause(wait)
 
-    def _count_failure(self, *, failed: bool) -> None:
+    def _end_request(self, *, failed: bool) -> None:
+        """Counts the queries in a row that failed."""
         with self._lock:
             self._failed_in_row = self._failed_in_row + 1 if failed else 0
 

@@ -9,6 +9,7 @@ import math
 import os
 import threading
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import islice
@@ -125,7 +126,7 @@ class FunctionEngine:
 
     def __init__(self, function: SearchFunction, timeout: float) -> None:
         self._function, self._timeout = function, timeout
-        self._takes_query, self._size = _parameters(function)
+        self._takes_query, self._takes_size = _parameters(function)
         self._lock = threading.Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
@@ -133,7 +134,7 @@ class FunctionEngine:
     def ask(self, query: Query, size: int) -> EngineReply:
         """The documents that the function returns; any exception of it is a failed request."""
         try:
-            found = self._function(query if self._takes_query else query.text, **({self._size: size} if self._size else {}))
+            found = self._function(query if self._takes_query else query.text, **({"size": size} if self._takes_size else {}))
             if inspect.isawaitable(found):
                 found = self._awaited(found)
             return _reply(found)
@@ -192,15 +193,15 @@ async def _end_loop() -> None:
     asyncio.get_running_loop().stop()
 
 
-def _parameters(function: SearchFunction) -> tuple[bool, str]:
-    """Whether the first parameter takes a Query, and the name of the parameter for the size, "" without one."""
+def _parameters(function: SearchFunction) -> tuple[bool, bool]:
+    """Whether the first parameter takes a Query, and whether there is a parameter `size`."""
     try:
         parameters = list(inspect.signature(function).parameters.values())
     except (TypeError, ValueError):
-        return False, ""
+        return False, False
     annotation = parameters[0].annotation if parameters else None
     takes_query = annotation is Query or (isinstance(annotation, str) and annotation.rpartition(".")[2] == "Query")
-    return takes_query, "size" if any(one.name == "size" for one in parameters[1:]) else ""
+    return takes_query, any(one.name == "size" for one in parameters[1:])
 
 
 def _failure(error: BaseException) -> EngineError:
@@ -271,19 +272,22 @@ def _code_parts(value: Any, seen: set[int], ignore_values: bool) -> Iterator[str
     seen.add(id(value))
     if isinstance(value, MethodType):
         yield from _code_parts(value.__func__, seen, ignore_values)
-        yield _held(value.__self__, ignore_values)
+        yield _value_text(value.__self__, ignore_values)
     elif isinstance(value, partial):
         yield from _code_parts(value.func, seen, ignore_values)
-        yield from (_held(held, ignore_values) for held in (*value.args, *value.keywords, *value.keywords.values()))
+        yield from (_value_text(held, ignore_values) for held in (*value.args, *value.keywords, *value.keywords.values()))
     elif isinstance(value, FunctionType):
         yield value.__qualname__
         yield from _constants(value.__code__)
-        cells = [cell.cell_contents for cell in value.__closure__ or () if not _is_empty(cell)]
-        for held in (*(value.__defaults__ or ()), *(value.__kwdefaults__ or {}).values(), *cells):
-            yield from _code_parts(held, seen, ignore_values) if isinstance(held, FunctionType) else [_held(held, ignore_values)]
+        defaults = (*(value.__defaults__ or ()), *(value.__kwdefaults__ or {}).values())
+        for held in (*defaults, *_closure_values(value)):
+            if isinstance(held, FunctionType):
+                yield from _code_parts(held, seen, ignore_values)
+            else:
+                yield _value_text(held, ignore_values)
         yield from _called(value, seen, ignore_values)
     else:
-        yield _held(value, ignore_values)
+        yield _value_text(value, ignore_values)
 
 
 def _called(function: FunctionType, seen: set[int], ignore_values: bool) -> Iterator[str]:
@@ -307,14 +311,14 @@ def _constants(code: CodeType) -> Iterator[str]:
             yield repr(sorted(constant, key=repr) if isinstance(constant, frozenset) else constant)
 
 
-def _is_empty(cell: Any) -> bool:
-    try:
-        return cell.cell_contents is cell
-    except ValueError:
-        return True
+def _closure_values(function: FunctionType) -> Iterator[Any]:
+    """The values of outer variables; one that has no value yet is left out."""
+    for cell in function.__closure__ or ():
+        with suppress(ValueError):
+            yield cell.cell_contents
 
 
-def _held(value: Any, ignore_values: bool) -> str:
+def _value_text(value: Any, ignore_values: bool) -> str:
     """A value that the function holds, as text."""
     try:
         return repr(identity(value))
