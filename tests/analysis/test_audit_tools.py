@@ -136,7 +136,7 @@ def test_a_tool_that_does_not_define_ties_has_bounds_where_they_matter_and_names
     row = next(row for row in table.records() if row["convention"] == "ranx mrr@10")
     assert (row["tied"], row["plain"]) == ("0.3333 to 1.0000", 1.0)
     assert (row["winner"], row["winner changes"]) == (None, None)
-    assert "(1 more where ties are undefined)" in table.sentences[0]
+    assert "(no winner for 1 more: ties are undefined)" in table.sentences[0]
 
 
 def test_queries_that_the_run_lacks_are_0_or_left_out_as_each_tool_does() -> None:
@@ -173,7 +173,7 @@ def test_a_changed_winner_is_marked_and_described() -> None:
     assert changed == {f"{tool} recip_rank" for tool in ("trec_eval 9", "trec_eval 10", "pytrec_eval")}
     assert {str(table.records()[at]["convention"]) for at in table.highlighted} == changed
     assert table.sentences[0].startswith(
-        "The winner changes by 3 of 6 conventions (1 more where the tool rejects the run): trec_eval 10 recip_rank: half;"
+        "3 of 6 conventions name another winner (no winner for 1 more: the tool rejects the run): trec_eval 10 recip_rank: half;"
     )
     refusing = next(row for row in table.records() if row["convention"] == "ranx mrr@10")
     assert (refusing["whole"], refusing["half"], refusing["winner changes"]) == (0.75, "refuses", None)
@@ -201,7 +201,7 @@ def test_measures_with_and_without_a_cutoff_have_their_own_rows(name: str) -> No
     assert {"trec_eval 9", "trec_eval 10", "pytrec_eval", "ir_measures"} <= tools
     runs: dict[str, Scores] = {"a": {"q": {"a": 1.0}}, "b": {"q": {"x": 1.0}}}
     table = audit_tools(input_of({"q": {"a": 1, "x": 0}}, runs, [name]))
-    assert table.sentences[0] == f"The winner is the same by all {len(table.rows) - 1} conventions of other tools."
+    assert table.sentences[0] == f"All {len(table.rows) - 1} conventions of other tools name the same winner."
 
 
 def test_the_largest_difference_is_described_with_its_cause() -> None:

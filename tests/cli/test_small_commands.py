@@ -40,7 +40,7 @@ def test_fuse_writes_a_run_to_standard_output(capsysbinary: pytest.CaptureFixtur
         ("q2", "d1", "1", "rrf"),
     ]
     assert float(rows[0][4]) == pytest.approx(1 / 61 + 1 / 62)
-    assert b"fused from the runs that have them: 1 (q2)" in shown.err
+    assert b"queries missing from some runs are fused from the others: 1 (q2)" in shown.err
 
 
 def test_fuse_takes_method_weights_depth_tag_and_a_file(folder: Path) -> None:

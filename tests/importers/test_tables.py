@@ -133,9 +133,9 @@ def test_other_columns_are_fields_of_the_document_or_query(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("header", "message"),
     [
-        ("query,question,title,grade", "the query may be query or question; columns: query, question, title, grade"),
+        ("query,question,title,grade", "the query column may be query or question; columns: query, question, title, grade"),
         ("query,text,description,grade", "name it: --text-column text, or several: --text-column text --text-column description"),
-        ("query,text,label,rating", "the grade may be label or rating"),
+        ("query,text,label,rating", "the grade column may be label or rating"),
         ("query,text,label,my rating", ""),
         (
             "foo,title,grade",
@@ -144,7 +144,7 @@ def test_other_columns_are_fields_of_the_document_or_query(tmp_path: Path) -> No
         ("query,foo,grade", "table.csv:1: no column for the document; columns: query, foo, grade; name its title or text"),
         ("query_id,doc_id,rank,score", "no column for the text of the query; columns: query_id, doc_id, rank, score"),
         ("query,title,title,grade", "table.csv:1: column title occurs twice; rename or remove one of them"),
-        ("query,Title,title,grade", "the title may be Title or title"),
+        ("query,Title,title,grade", "the title column may be Title or title"),
     ],
 )
 def test_columns_that_are_missing_or_ambiguous_are_refused_with_all_names(header: str, message: str, tmp_path: Path) -> None:

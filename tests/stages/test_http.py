@@ -207,16 +207,16 @@ def test_settings_replace_those_of_the_preset_and_tables_add_to_them(server: Cha
     ("settings", "message"),
     [
         ({"url": None}, "url is missing"),
-        ({"url": "ftp://host/{query}"}, "url is not an http or https address"),
-        ({"url": "https://user:hunter2@host/{query}"}, "url is not an http or https address"),
-        ({"url": "https://host/?q={query}&api_key=hunter2"}, "url is not an http or https address"),
+        ({"url": "ftp://host/{query}"}, "url must be an http or https address"),
+        ({"url": "https://user:hunter2@host/{query}"}, "url must be an http or https address"),
+        ({"url": "https://host/?q={query}&api_key=hunter2"}, "url must be an http or https address"),
         ({"url": "https://host/{indx}"}, "values has no indx"),
         ({"values": {"index": "a"}}, "values has index, which the request does not use"),
         ({"body": {"q": "cats"}}, "hold no {query}"),
         ({"body": {"q": "{vector}"}}, "model is missing"),
         ({"model": OneVector()}, "model has no effect"),
         ({"query_prompt": "query: "}, "query_prompt has no effect"),
-        ({"method": "GET"}, "method is GET, and there is a body"),
+        ({"method": "GET"}, "method is GET, but there is a body"),
         ({"method": "PUT"}, "method is PUT"),
         ({"ids": None}, "ids is missing"),
         ({"ids": "hits.id"}, "where one is needed"),
@@ -233,9 +233,9 @@ def test_settings_replace_those_of_the_preset_and_tables_add_to_them(server: Cha
         ),
         ({"expect": {"hits[].error": "absent"}}, "expect is hits[].error, which has [] although it stands for one value"),
         ({"total": "hits[].total"}, "total is hits[].total, which has []"),
-        ({"url": "http://127.0.0.1:99999/{query}"}, "url is not an http or https address"),
-        ({"url": "http://127.0.0.1:0/{query}"}, "url is not an http or https address"),
-        ({"url": "http://exa mple/{query}"}, "url is not an http or https address"),
+        ({"url": "http://127.0.0.1:99999/{query}"}, "url must be an http or https address"),
+        ({"url": "http://127.0.0.1:0/{query}"}, "url must be an http or https address"),
+        ({"url": "http://exa mple/{query}"}, "url must be an http or https address"),
         ({"headers": {"X Shop": "de"}}, "not a header"),
         ({"headers": {"X-Shop": 3}}, "not a header"),
         ({"headers": "X-Shop: de"}, "headers is"),
@@ -243,10 +243,10 @@ def test_settings_replace_those_of_the_preset_and_tables_add_to_them(server: Cha
         ({"body": {"q": "{query}", "a": None}}, "body has"),
         ({"preset": "elasticsaerch"}, "did you mean elasticsearch"),
         ({"server_time_unit": "min"}, "server_time_unit is min"),
-        ({"url": "http://[::1/{query}"}, "url is not an http or https address"),
+        ({"url": "http://[::1/{query}"}, "url must be an http or https address"),
         (
             {"preset": "solr", "values": {"server": "localhost:8983", "collection": "c"}, "url": None},
-            "values has a server that is no",
+            "server in values must be an",
         ),
         ({"ids": "{list}[].id", "values": {"list": "${LIST}"}}, "ids has an environment variable"),
     ],
@@ -483,5 +483,5 @@ def test_an_experiment_is_written_without_the_values_of_variables(server: ChatSe
 
 def test_an_error_of_a_setting_has_the_line_of_its_key(tmp_path: Path) -> None:
     (tmp_path / "shop.toml").write_text('[systems.prod]\nstage = "http"\nids = "r[].id"\nurl = "ftp://h/{query}"\n')
-    with pytest.raises(rp.errors.InputError, match=r"shop\.toml:4: url is not"):
+    with pytest.raises(rp.errors.InputError, match=r"shop\.toml:4: url must be"):
         read_experiment(tmp_path / "shop.toml")

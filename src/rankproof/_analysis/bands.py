@@ -74,7 +74,7 @@ def _without_rel(measure: Measure | str) -> str:
     return str(replace(measure, rel=None) if isinstance(measure, BinaryMeasure) else measure)
 
 
-_EXAMPLE = 'write [name.measures."Success@5"] and below it Poor = 0, Good = 0.8'
+_EXAMPLE = 'write a table [name.measures."Success@5"] with Poor = 0 and Good = 0.8'
 
 
 def profiles_from_toml(file: TomlFile) -> dict[str, BandProfile]:

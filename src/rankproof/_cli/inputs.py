@@ -67,7 +67,7 @@ def subset_result(result: Result, queries: Collection[str]) -> Result:
 
     chosen = tuple(query for query in result.queries if query in queries)
     if not chosen:
-        raise UsageError("none of the queries has a reference", fix="specify queries that have reference answers (--queries)")
+        raise UsageError("none of the queries has a reference answer", fix="specify queries that have one (--queries)")
     systems = (
         replace(one, measures={name: _subset_measure(each, queries) for name, each in one.measures.items()})
         for one in result.systems

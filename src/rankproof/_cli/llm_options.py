@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _SERVER = "openai"
 _SERVER_OPTIONS = ("base_url", "api_key_env", "price_in", "price_out", "concurrency")
 """Options of models behind a server."""
-_TABLE_FIX = 'write [model] and below it name = "openai" and model = "NAME"'
+_TABLE_FIX = 'write a table [model] with name = "openai" and model = "NAME"'
 
 
 def add_chat_options(group: argparse._ArgumentGroup) -> None:

@@ -63,7 +63,7 @@ class Builder:
 
     def _stage_of(self, path: KeyPath, table: Any) -> Stage:
         if not isinstance(table, dict):
-            fix = f'write [systems.{for_message(str(path[-1]))}] and below it stage = "bm25"'
+            fix = f'write a table [systems.{for_message(str(path[-1]))}] with stage = "bm25"'
             raise self._toml_file.error(path, f"{for_message(str(path[-1]))} is not a table of a system", fix)
         part = self._class((*path, "stage"), table.get("stage"), STAGES)
         given = {key: value for key, value in table.items() if key not in EVERY}
@@ -203,7 +203,7 @@ def _check_top_level(toml_file: TomlFile) -> None:
             raise toml_file.error((key,), f"{key} is not {words}", f"write {words}")
     systems = toml_file.values.get(SYSTEMS_KEY)
     if not isinstance(systems, dict) or not systems:
-        raise toml_file.error((SYSTEMS_KEY,), "the file has no system", 'write [systems.bm25] and below it stage = "bm25"')
+        raise toml_file.error((SYSTEMS_KEY,), "the file has no system", 'write a table [systems.bm25] with stage = "bm25"')
 
 
 def _build_systems(toml_file: TomlFile, builder: Builder) -> Mapping[str, Stage]:

@@ -123,7 +123,7 @@ def cost_estimate_table(wanted: Mapping[str, int], most: Estimate, model: ChatMo
     columns = (
         Column("queries", "count"),
         *(Column(name, "count") for name in ("calls", "tokens in", "tokens out")),
-        Column("money", "number", "at the model's prices; empty where no price is set"),
+        Column("money", "number", "at the model's prices; empty if no price is set"),
     )
     note = "No call was made. 4 characters count as a token; an invalid reply and a rejected query cost another call."
     row = (sum(wanted.values()), most.calls, most.tokens_in, most.tokens_out, money)

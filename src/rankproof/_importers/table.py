@@ -208,7 +208,7 @@ def _guess(role: str, table: SourceTable, given: Mapping[str, tuple[str, ...]]) 
     if role == "text":
         sure = [name for name in sure if free[name] not in _MAY_BE_IDS or _has_spaces(table, name)]
     if len(sure) > 1:
-        what = f"the {role} may be {' or '.join(map(for_message, sure))}; columns: {_listed(table.names)}"
+        what = f"the {role} column may be {' or '.join(map(for_message, sure))}; columns: {_listed(table.names)}"
         both = f", or several: {' '.join(f'{OPTIONS[role]} {quote(name)}' for name in sure)}" if role == "text" else ""
         raise InputError(what, fix=f"name it: {OPTIONS[role]} {quote(sure[0])}{both}", source=table.source, line=1)
     return tuple(sure)

@@ -60,7 +60,7 @@ _FILE_ERRORS: dict[str, tuple[str, str]] = {
     ),
     "id-null": ("null {column} id", "fill it in, or remove the row"),
     "score-null": ("null score", "fill it in, or remove the row"),
-    "column-type": ("the {role} column {name} holds {kind}, not {expected}", "convert the column where the file is written"),
+    "column-type": ("the {role} column {name} holds {kind}, not {expected}", "convert the column before writing the file"),
     "parquet": ("not a complete Parquet file ({reason})", "the file may be truncated or corrupt: write or copy it again"),
     "frame-shape": ("{kind} is not a table", "pass a data frame with columns for query, document and score or grade"),
     "frame-lazy": ("a lazy frame has no rows yet", "pass frame.collect()"),

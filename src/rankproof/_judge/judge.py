@@ -215,7 +215,7 @@ _COST = (
     Column("calls", "count", "requests sent, including failed ones"),
     Column("tokens in", "count", "read by the model"),
     Column("tokens out", "count", "written by the model"),
-    Column("money", "number", "at the model's prices; empty where no price is set"),
+    Column("money", "number", "at the model's prices; empty if no price is set"),
 )
 
 

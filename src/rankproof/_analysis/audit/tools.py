@@ -176,15 +176,15 @@ def _verdict(rows: list[ToolValue]) -> list[str]:
     changed = [f"{row.convention}: {row.winner}" for row in decided if row.changes]
     refused = _without_winner([row for row in others if row.changes is None])
     if changed:
-        return [f"The winner changes by {len(changed)} of {len(decided)} conventions{refused}: {'; '.join(changed)}."]
-    return [f"The winner is the same by all {len(decided)} conventions of other tools{refused}."] if decided else []
+        return [f"{len(changed)} of {len(decided)} conventions name another winner{refused}: {'; '.join(changed)}."]
+    return [f"All {len(decided)} conventions of other tools name the same winner{refused}."] if decided else []
 
 
 def _without_winner(rows: list[ToolValue]) -> str:
     """How many conventions have no winner, and why."""
     refused = sum(None in row.values for row in rows)
-    counts = {"where the tool rejects the run": refused, "where ties are undefined": len(rows) - refused}
-    reasons = ", ".join(f"{count} more {why}" for why, count in counts.items() if count)
+    counts = {"the tool rejects the run": refused, "ties are undefined": len(rows) - refused}
+    reasons = ", ".join(f"no winner for {count} more: {why}" for why, count in counts.items() if count)
     return f" ({reasons})" if reasons else ""
 
 

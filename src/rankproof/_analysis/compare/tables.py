@@ -279,11 +279,13 @@ def systems_table(
         Column(primary, "value", "mean of the primary measure"),
         Column("difference", "difference", f"mean minus the mean of the baseline ({baseline})"),
         Column(f"{options.percent} CI", "interval", "of the difference, for this pair alone"),
-        Column("p", "p", f"of the difference, {'paired t-test' if options.test == 't' else 'sign-flip test'}, not corrected"),
+        Column(
+            "p", "p", f"p-value of the difference ({'paired t-test' if options.test == 't' else 'sign-flip test'}), not corrected"
+        ),
         Column("p adjusted", "p", f"{CORRECTION_NAMES[options.correction]}, for all tests of the primary measure"),
         Column("verdict", about="result of the comparison with the baseline"),
         Column(costs[decision.cost_unit] if decision.cost_unit else "cost", "number"),
-        Column("risk", "risk", "probability of being more than the margin below the best"),
+        Column("risk", "risk", "probability that the true mean is more than the margin below the best"),
         *(Column(name, "value", "mean of an exploratory measure") for name in others),
     )
     rows: list[tuple[CellValue, ...]] = []

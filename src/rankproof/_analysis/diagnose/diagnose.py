@@ -106,7 +106,7 @@ RULES = (
         "quality over quantity",
         (ThresholdRule(FEW, below=0.80), ThresholdRule(FIRST_HIT, 0.70)),
         "relevant documents rank high, but many queries have none in the top 5",
-        "retrieve more, unless users can rephrase their query",
+        "retrieve more documents, unless users can rephrase their query",
         WITH_RAG_BANDS,
     ),
     Rule(

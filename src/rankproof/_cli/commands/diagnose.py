@@ -40,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=positive_int,
         default=10,
         metavar="K",
-        help="a query fails without a relevant document in its first K (default: 10)",
+        help="a query fails if none of its first K documents is relevant (default: 10)",
     )
     group.add_argument(
         "--rules", action="store_true", help="show the rules and the systems to which each applies, as JSON and CSV do"

@@ -90,7 +90,7 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
     else:
         write_run(fused, args.output, args.format)
     if partial := partial_queries(runs):
-        terminal.note(f"queries that some runs lack, fused from the runs that have them: {first_few(partial)}")
+        terminal.note(f"queries missing from some runs are fused from the others: {first_few(partial)}")
     _note_ranks(runs, read_options, terminal)
     return 0
 

@@ -37,7 +37,7 @@ examples:
   rankproof init && rankproof run experiment.toml   your own systems
   rankproof run --systems bm25,hybrid-rrf --limit 50 -m nDCG@10,R@100
   rankproof run experiment.toml --qrels results.model.qrels -o results
-  rankproof run experiment.toml --dry-run           estimate the calls of models and search engines
+  rankproof run experiment.toml --dry-run           estimate the calls to models and search engines
   rankproof run experiment.toml --budget calls=500,tokens=2000000,money=1.50
 
 A dataset is a folder with corpus.jsonl, queries.jsonl and qrels, irds:NAME, or what rankproof import
@@ -78,9 +78,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     how.add_argument("--cache", metavar="FOLDER", help="cache folder (see rankproof cache)")
     how.add_argument("--no-cache", action="store_true", help="do not use the cache")
     how.add_argument(
-        "--budget", type=budget_limits, metavar="LIMITS", help="limits of calls of models and search engines (default: no limit)"
+        "--budget", type=budget_limits, metavar="LIMITS", help="limits on calls to models and search engines (default: none)"
     )
-    how.add_argument("--dry-run", action="store_true", help="estimate the calls of models and search engines, and run nothing")
+    how.add_argument(
+        "--dry-run", action="store_true", help="estimate the calls to models and search engines without running them"
+    )
     how.add_argument(
         "--repeat",
         type=positive_int,

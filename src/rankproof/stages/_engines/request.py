@@ -166,9 +166,9 @@ class Exchange:
         except ValueError:  # such as a bracket that is not closed, or a port above 65535
             pass
         of_values = self.settings["url"].startswith("{server}")
-        what = "values has a server that is no" if of_values else "url is not an"
-        fix = f'write {"server" if of_values else "url"} = "https://HOST:PORT", and a login as login_env'
-        raise UsageError(f"{what} http or https address without a user", fix=fix)
+        name = "server" if of_values else "url"
+        fix = f'write {name} = "https://HOST:PORT", and a login as login_env'
+        raise UsageError(f"{'server in values' if of_values else name} must be an http or https address without a user", fix=fix)
 
     def headers(self, environment: Mapping[str, str]) -> dict[str, str]:
         """The headers of a request; a value that HTTP cannot send is an error that does not show it."""
@@ -219,10 +219,10 @@ def _check_request(settings: Mapping[str, Any]) -> None:
     if not url:
         raise UsageError("url is missing", fix='set url = "https://HOST/search?q={query}", or choose a preset')
     if not _URL_START.match(url) or _CREDENTIAL_IN_URL.search(url):
-        what = "url is not an http or https address without keys and passwords"
+        what = "url must be an http or https address without keys and passwords"
         raise UsageError(what, fix="write https://HOST/PATH, keys as ${NAME}, and a login as login_env")
     if settings["method"] == "GET" and settings["body"]:
-        raise UsageError("method is GET, and there is a body", fix='set method = "POST", or put the query into url')
+        raise UsageError("method is GET, but there is a body", fix='set method = "POST", or put the query into url')
     for name, value in settings["headers"].items():
         if not _HEADER.fullmatch(name) or not isinstance(value, str) or not value.isprintable() or not value.isascii():
             raise UsageError(f"headers has {for_message(name)}, which is not a header", fix='write headers = {NAME = "text"}')

@@ -143,9 +143,7 @@ def _training_data(args: argparse.Namespace, config: TrainingConfig, terminal: T
     terminal.note(f"training data: {pairs}, {crops} ({os.path.join(args.output, DATA_FILE)})")
     if left := excluded_queries(dataset, elsewhere):
         files = ", ".join(elsewhere.files)
-        terminal.note(
-            f"{pluralise(len(left), 'judged query', 'judged queries')} left out of training, as {files} judges them too"
-        )
+        terminal.note(f"{pluralise(len(left), 'judged query', 'judged queries')} left out of training: {files} judges them too")
     return data
 
 
