@@ -29,7 +29,7 @@ LOWEST_GRADE, HIGHEST_GRADE = min(GRADES), max(GRADES)
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """One judgement, with its line number (None if not from a file) and the label of the model or rule that judged it, if any."""
+    """One judgement, with its line number (None if not from a file), and the model or rule that judged it, if any."""
 
     query: str
     doc: str

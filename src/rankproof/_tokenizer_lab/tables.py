@@ -185,7 +185,11 @@ def _pairs_table(comparison: TokenizerComparison) -> Table:
         Column("95%", "interval", "paired 95% interval of the difference of means over repeats"),
         Column("p", "p", "Student's t over queries and repeats, two-sided"),
         Column("p Holm", "p", "corrected for the number of pairs"),
-        Column("reliable", "flag", "p Holm is at most 0.05, and all pairs of repeats, at least two each, have the same sign"),
+        Column(
+            "reliable",
+            "flag",
+            "p Holm is at most 0.05; two or more repeats each, and all pairs of them have the same sign",
+        ),
     )
     found = comparison.pairs(comparison.base_condition)
     rows: tuple[tuple[CellValue, ...], ...] = tuple(

@@ -57,7 +57,9 @@ SCORERS: Registry[Scorer] = Registry(
     "rankproof.scorers",
     (
         Component("maxsim", "rankproof.stages._scorers:MaxSim", "late interaction over the encoder's token vectors"),
-        Component("bi-encoder", "rankproof.stages._scorers:BiEncoderScorer", "a bi-encoder: the cosine of query and passage"),
+        Component(
+            "bi-encoder", "rankproof.stages._scorers:BiEncoderScorer", "a bi-encoder: the cosine similarity of query and passage"
+        ),
         Component(
             "cross-encoder",
             "rankproof.stages._scorers:CrossEncoderScorer",

@@ -129,7 +129,7 @@ def missing_prompt(inputs: DoctorInput) -> CheckResult:
 @_encoder_check(
     "not-for-retrieval",
     "warning",
-    "encoders that are language models not trained for retrieval",
+    "language models used as encoders without training for retrieval",
     advice="train them for retrieval first: the cause of misses is their training, not their tokenization",
     broken=lambda example: example.with_facts(model={**example.facts["model"], "training": "language model"}),
 )
