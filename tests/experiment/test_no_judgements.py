@@ -164,7 +164,7 @@ def test_an_experiment_file_names_judgements_relative_to_itself(raw: Path, tmp_p
     assert results.result.queries == ("q1",)
     assert f'qrels = ["{tmp_path / "my.qrels"}"]' in results.experiment
     file.write_text('dataset = "raw"\nqrels = ["no.qrels"]\n[systems.bm25]\nstage = "bm25"\n')
-    with pytest.raises(RankproofError, match=r"experiment\.toml:2: file of judgements not found: no\.qrels; specify a file"):
+    with pytest.raises(RankproofError, match=r"experiment\.toml:2: file of judgements not found: no\.qrels; specify a path"):
         rp.read_experiment(file)
 
 

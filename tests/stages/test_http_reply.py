@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from rankproof.errors import UsageError
@@ -152,17 +153,26 @@ def test_the_reason_of_an_error_is_found_where_engines_write_it(document: Any) -
     assert reason_of(document) == "why"
 
 
-@given(
-    st.recursive(
-        st.none() | st.booleans() | st.integers() | st.text(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner)
-    )
+ANY_JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
 )
-def test_any_json_is_read_or_refused(document: Any) -> None:
-    try:
-        hits = read_hits(document, paths(scores="hits[].s", texts="hits[].t", total="n"))
-    except ReplyError:
-        return
-    assert all(hits.docs)
+
+
+@given(ANY_JSON)
+def test_json_of_another_shape_is_refused(document: Any) -> None:
+    assume(not isinstance(document, dict) or "hits" not in document)
+    with pytest.raises(ReplyError, match="the reply has no list at hits"):
+        read_hits(document, paths())
+
+
+@given(st.lists(st.fixed_dictionaries({"id": st.text(min_size=1) | st.integers()}, optional={"s": ANY_JSON, "t": ANY_JSON})))
+def test_any_scores_and_texts_are_read_for_their_documents_or_left_out(rows: list[dict[str, Any]]) -> None:
+    hits = read_hits({"hits": rows}, paths(scores="hits[].s", texts="hits[].t"))
+    assert hits.docs == tuple(str(row["id"]) for row in rows)
+    assert hits.scores is None or (len(hits.scores) == len(rows) and all(map(math.isfinite, hits.scores)))
+    assert hits.texts.keys() <= {*hits.docs}
+    assert all(isinstance(text, str) for text in hits.texts.values())
 
 
 @pytest.mark.parametrize("body", ["", " \n", "<html>", '{"a":', "[" * 100_000, "1" * 5000])

@@ -9,10 +9,12 @@ from typing import Any
 from rankproof._analysis.compare.summary import with_decision_settings
 from rankproof._analysis.run_files import results_from_runs
 from rankproof._cli.inputs import ONE_INPUT_HELP, check_results_folder, read_input
+from rankproof._cli.terminal import Terminal
 from rankproof._data.dataset import Dataset
 from rankproof._results.experiment_result import ExperimentResult
 from rankproof._results.folder import is_results_folder, load_results
-from rankproof.errors import UsageError, for_message
+from rankproof._results.judgements import measuring_command
+from rankproof.errors import UsageError, escape_invisible, for_message
 from rankproof.measures._parse import parse_measures
 
 _RUN_FILE_OPTIONS = (
@@ -45,11 +47,11 @@ def read_results(args: argparse.Namespace, dataset: Dataset | None, **decision: 
 
 def _from_folder(folder: str, args: argparse.Namespace) -> ExperimentResult:
     refuse_run_file_options(args)
-    learn_measures(args)
+    register_measures(args)
     return load_results(folder)
 
 
-def learn_measures(args: argparse.Namespace) -> None:
+def register_measures(args: argparse.Namespace) -> None:
     """Parses the measures of -m: one that was parsed is known by its name when results are loaded."""
     if args.measures:
         parse_measures(args.measures)
@@ -61,3 +63,11 @@ def refuse_run_file_options(args: argparse.Namespace, also: Collection[str] = ()
         if name not in but and getattr(args, name) != args.parser.get_default(name):
             option = f"--{name.replace('_', '-')}"
             raise UsageError(f"{option} is for run files", fix=f"leave out {option} for a results folder")
+
+
+def say_measuring_command(results: ExperimentResult, folder: str, qrels: str, terminal: Terminal) -> None:
+    """Says which command writes the results in the folder again, measured with the grades in the file."""
+    command = measuring_command(results, folder, qrels)
+    if command is not None and not terminal.quiet:
+        terminal.say("next, the report with these grades (rankings come from the cache):")
+        terminal.say(escape_invisible(f"  {command}"))

@@ -138,9 +138,7 @@ def run_experiment(experiment: Experiment, options: RunOptions | None = None) ->
     toml = experiment_toml(experiment)
     loaded = load_judged_dataset(experiment)
     dataset = loaded.dataset
-    check_documents(experiment.systems, dataset)
-    check_fields_exist(experiment.systems, dataset.corpus)
-    check_systems_have_prices(experiment.systems, options.budget)
+    _check_systems(experiment.systems, dataset, options.budget)
     selection = select_queries(experiment, dataset, loaded.own)
     queries = selection.queries(dataset)
     check_run_files(experiment.systems, dataset.corpus, queries)
@@ -152,8 +150,7 @@ def run_experiment(experiment: Experiment, options: RunOptions | None = None) ->
         session_notes = runner.context.session.notes()
     system_runs = build_system_runs(experiment.systems, stage_runs, levels, collapse.facts() if collapse else {})
     texts = Queries(queries, source=dataset.queries.source)
-    replies = {doc: text for run in stage_runs.values() for each in run.all_runs() for doc, text in each.output.texts.items()}
-    snippets = build_snippets(levels.dataset, levels.runs.values(), replies)
+    snippets = build_snippets(levels.dataset, levels.runs.values(), _texts_in_replies(stage_runs.values()))
     document = document_resolver(dataset.corpus, collapse.values if collapse else None)
     answers = _evaluate_answers(experiment, system_runs, texts, levels, options.threads, document)
     return ExperimentResult(
@@ -177,6 +174,18 @@ def run_experiment(experiment: Experiment, options: RunOptions | None = None) ->
         answers=answers.result,
         judged_documents=answers.judged_documents,
     )
+
+
+def _check_systems(systems: Mapping[str, Stage], dataset: Dataset, budget: Budget) -> None:
+    """Refuses systems that the dataset or the budget does not allow, before any work is done."""
+    check_documents(systems, dataset)
+    check_fields_exist(systems, dataset.corpus)
+    check_systems_have_prices(systems, budget)
+
+
+def _texts_in_replies(stage_runs: Iterable[StageRun]) -> dict[str, str]:
+    """The texts of documents in the replies of search engines."""
+    return {doc: text for run in stage_runs for each in run.all_runs() for doc, text in each.output.texts.items()}
 
 
 def _evaluate_answers(

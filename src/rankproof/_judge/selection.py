@@ -97,5 +97,5 @@ def results_texts(results: ExperimentResult, pairs: Iterable[QueryDocPair]) -> R
     dataset = experiment_dataset(results)
     known = dataset.corpus if dataset is not None else Corpus(())
     snippets = (Document(doc, results.snippets[doc]) for doc in docs if doc not in known and doc in results.snippets)
-    whole = "" if known else _NO_DATASET if dataset is None else _NO_DOCUMENTS
-    return ResultsTexts(Corpus((*(known[doc] for doc in docs if doc in known), *snippets)), whole)
+    note = "" if known else _NO_DATASET if dataset is None else _NO_DOCUMENTS
+    return ResultsTexts(Corpus((*(known[doc] for doc in docs if doc in known), *snippets)), note)

@@ -136,8 +136,8 @@ def render_report(results: ExperimentResult, links: Sequence[tuple[str, str]] = 
         results=results,
         links=links,
         facts=_facts(results),
-        opened=_build_sections(opened, context),
-        folded=[replace(section, is_folded=True) for section in _build_sections(folded, context)],
+        opened=build_sections(opened, context),
+        folded=[replace(section, is_folded=True) for section in build_sections(folded, context)],
         policy=content_security_policy([page_script()], [stylesheet()]),
         style=Markup(stylesheet()),
         script=Markup(page_script()),
@@ -145,7 +145,8 @@ def render_report(results: ExperimentResult, links: Sequence[tuple[str, str]] = 
     )
 
 
-def _build_sections(builders: Sequence[Callable[[ReportContext], Section | None]], context: ReportContext) -> list[Section]:
+def build_sections(builders: Sequence[Callable[[ReportContext], Section | None]], context: ReportContext) -> list[Section]:
+    """The sections in their order, without those that have nothing to show."""
     return [section for build in builders if (section := build(context)) is not None]
 
 

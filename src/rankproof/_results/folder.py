@@ -113,7 +113,6 @@ def check_unchanged(folder: str, digests: JsonObject, names: Iterable[str]) -> N
 
 def load_results(path: StrPath) -> ExperimentResult:
     """Loads a results folder; its values are computed again from its files, and a value that differs is an error."""
-
     from rankproof._results.from_json import DocumentReader
     from rankproof._results.recompute import checked_results
     from rankproof._results.replies_files import read_replies, replies_files
@@ -123,16 +122,14 @@ def load_results(path: StrPath) -> ExperimentResult:
     values = read_document(folder)
     document = read_fields(ResultDocument, values)
     reader, digests = DocumentReader(document, folder), values.inside("sha256")
-    has_answers, has_qrels = (name in digests.plain for name in (ANSWERS_FILE, QRELS_FILE))
-    if document.judged_ids and not has_qrels:
-        raise reader.error(f"sha256.{QRELS_FILE} is missing")
-    optional = [name for name in (QRELS_FILE, ANSWERS_FILE) if name in digests.plain]
     names = [system.name for system in document.systems]
-    optional += [file for file in replies_files(names).values() if file in digests.plain]
-    check_unchanged(folder, digests, [*_READ_FILES, *optional, *reader.run_files()])
+    present = {name for name in (QRELS_FILE, ANSWERS_FILE, *replies_files(names).values()) if name in digests.plain}
+    if document.judged_ids and QRELS_FILE not in present:
+        raise reader.error(f"sha256.{QRELS_FILE} is missing")
+    check_unchanged(folder, digests, [*_READ_FILES, *sorted(present), *reader.run_files()])
     result = reader.result()
-    answers = read_answers_file(folder) if has_answers else {}
-    system_runs = reader.system_runs(answers, read_replies(folder, names, digests.plain))
+    answers = read_answers_file(folder) if ANSWERS_FILE in present else {}
+    system_runs = reader.system_runs(answers, read_replies(folder, names, present))
     reader.check_systems(system_runs, result)
     snippets = list(_read_snippets(os.path.join(folder, SNIPPETS_FILE)))
     stored = ExperimentResult(
@@ -141,7 +138,7 @@ def load_results(path: StrPath) -> ExperimentResult:
         queries=document.query_ids,
         result=result,
         system_runs=system_runs,
-        qrels=read_results_qrels(folder) if has_qrels else Qrels({}, source=folder),
+        qrels=read_results_qrels(folder) if QRELS_FILE in present else Qrels({}, source=folder),
         texts=read_queries(open_source(os.path.join(folder, QUERIES_FILE))),
         snippets={record.text("_id"): record.text("text") for record in snippets},
         experiment=read_all_bytes(open_source(os.path.join(folder, EXPERIMENT_FILE))).decode(errors="replace"),

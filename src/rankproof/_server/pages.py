@@ -11,12 +11,12 @@ from rankproof._analysis.compare.comparison import Comparison, compare_inputs
 from rankproof._analysis.inputs import AnalysisInput, input_from_results, join_inputs
 from rankproof._report.context import ReportContext
 from rankproof._report.elements import Section
-from rankproof._report.page import render_report
-from rankproof._report.sections.decision import comparison_decision, decision_section
+from rankproof._report.page import build_sections, render_report
+from rankproof._report.sections import OPEN_SECTIONS
+from rankproof._report.sections.decision import comparison_decision
 from rankproof._report.sections.pairs import comparison_pairs
-from rankproof._report.sections.provenance import judges_section
-from rankproof._report.sections.systems import comparison_systems, systems_section
-from rankproof._report.sections.warnings import comparison_warnings, warnings_section
+from rankproof._report.sections.systems import comparison_systems
+from rankproof._report.sections.warnings import comparison_warnings
 from rankproof._results.experiment_result import ExperimentResult
 from rankproof._server.judging_queue import DocumentTexts, JudgingPage, JudgingQueue, PoolOptions, build_queue
 from rankproof._server.library import (
@@ -155,16 +155,18 @@ class Router:
 
     def _judging(self, entry: LibraryEntry) -> PageResponse:
         if self._judging_page is None:
-            return self._error_page(404, "Judging is off", "Start `rankproof serve` with --judge.")
+            return self._judging_off()
         return self._judging_page.page(entry.id, self._readable_summary(entry).name, self._queue(entry))
 
     def _decision(self, entry: LibraryEntry) -> PageResponse:
         if self._judging_page is None:
-            return self._error_page(404, "Judging is off", "Start `rankproof serve` with --judge.")
+            return self._judging_off()
         context = ReportContext(self._judging_page.measured(self._library.results(entry)))
-        built = (decision_section(context), systems_section(context), warnings_section(context), judges_section(context))
-        sections = [section for section in built if section is not None]
+        sections = build_sections(OPEN_SECTIONS, context)
         return html_page("decision.html.j2", title=f"Decision on {context.results.name}", id=entry.id, sections=sections)
+
+    def _judging_off(self) -> PageResponse:
+        return self._error_page(404, "Judging is off", "Start `rankproof serve` with --judge.")
 
     def _judge(self, entry: LibraryEntry, body: dict[str, Any]) -> PageResponse:
         return self._require_judging().judge(self._queue(entry), body)

@@ -16,7 +16,7 @@ from rankproof._cli.options import is_sample, read_dataset_or_sample
 from rankproof._cli.output import check_output
 from rankproof._cli.terminal import Terminal
 from rankproof._data.text import pluralise
-from rankproof.errors import UsageError, escape_invisible, for_message
+from rankproof.errors import UsageError, for_message
 
 if TYPE_CHECKING:
     from rankproof._data.dataset import Corpus, Queries
@@ -246,10 +246,10 @@ def _show_decision(
     from dataclasses import replace
 
     from rankproof._analysis.compare.summary import compare_results
+    from rankproof._cli.results import say_measuring_command
     from rankproof._evaluation.notes import other_notes, value_notes
     from rankproof._render.systems import render_run
     from rankproof._render.table import TABLE_RENDERERS
-    from rankproof._results.judgements import measuring_command
 
     comparison = compare_results(measured)
     if args.format != "table" and comparison is not None:
@@ -260,10 +260,8 @@ def _show_decision(
     systems, notes = measured.result.systems, () if comparison is None else comparison.notes
     of_tables = dict.fromkeys(note for table in tables for note in table.notes)
     terminal.notes((*of_tables, *value_notes(systems), *notes, *other_notes(systems), written), every=True)
-    command = None if args.output is None else measuring_command(measured, args.results, args.output)
-    if command is not None and not terminal.quiet:
-        terminal.say("next, the report with these grades (rankings come from the cache):")
-        terminal.say(escape_invisible(f"  {command}"))
+    if args.output is not None:
+        say_measuring_command(measured, args.results, args.output, terminal)
 
 
 def _judge(args: argparse.Namespace) -> Judge:

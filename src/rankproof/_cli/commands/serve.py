@@ -64,7 +64,7 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
     from rankproof._server.server import Server
 
     gc.enable()
-    library, texts = _run_files(args) if _are_run_files(args.files) else _folders(args)
+    library, texts = _open_run_files(args) if _are_run_files(args.files) else _open_folders(args)
     log = _judgement_log(args)
     try:
         site = Router(library, None if log is None else JudgingPage(log), texts, PoolOptions(args.pool, args.seed))
@@ -110,7 +110,7 @@ def _are_run_files(files: Sequence[str]) -> bool:
     return len(files) > 1 and not any(map(has_results, files))
 
 
-def _run_files(args: argparse.Namespace) -> tuple[ResultsLibrary, DocumentTexts]:
+def _open_run_files(args: argparse.Namespace) -> tuple[ResultsLibrary, DocumentTexts]:
     """The results of run files, with the texts of --dataset."""
     from dataclasses import replace
 
@@ -124,13 +124,13 @@ def _run_files(args: argparse.Namespace) -> tuple[ResultsLibrary, DocumentTexts]
     return ResultsLibrary([], {args.files[0]: results}), texts
 
 
-def _folders(args: argparse.Namespace) -> tuple[ResultsLibrary, DocumentTexts]:
+def _open_folders(args: argparse.Namespace) -> tuple[ResultsLibrary, DocumentTexts]:
     """The results folders; --dataset is for the documents to judge."""
-    from rankproof._cli.results import learn_measures, refuse_run_file_options
+    from rankproof._cli.results import refuse_run_file_options, register_measures
     from rankproof._server.library import ResultsLibrary
 
     refuse_run_file_options(args, ("primary", "margin", "baseline", "cost"), but=("dataset", "grade_map", "on_conflict"))
-    learn_measures(args)
+    register_measures(args)
     library = ResultsLibrary(args.files)
     return library, _document_texts(args, library)
 
@@ -146,7 +146,7 @@ def _document_texts(args: argparse.Namespace, library: ResultsLibrary) -> Docume
             return DocumentTexts()
         return DocumentTexts(experiment_dataset(library.results(entries[0])))
     if args.judge is None:
-        raise UsageError("--dataset needs --judge", fix="add --judge FILE, or leave out --dataset")
+        raise UsageError("--dataset needs --judge", fix="add --judge, or leave out --dataset")
     texts = DocumentTexts(read_dataset_or_sample(args.dataset, args.split, args, needs=("documents",)))
     texts.check_fingerprints([summary.fingerprint for summary in library.summaries()], args.dataset)
     return texts
@@ -154,16 +154,12 @@ def _document_texts(args: argparse.Namespace, library: ResultsLibrary) -> Docume
 
 def _say_next(args: argparse.Namespace, library: ResultsLibrary, log: JudgementLog, terminal: Terminal) -> None:
     """The command that measures the results with the judgements, for a single results folder."""
+    from rankproof._cli.results import say_measuring_command
     from rankproof._results.folder import is_results_folder
-    from rankproof._results.judgements import measuring_command
 
-    if len(args.files) != 1 or not is_results_folder(args.files[0]) or not log.judgements()[0] or terminal.quiet:
-        return
-    (entry,) = library.entries()
-    command = measuring_command(library.results(entry), args.files[0], args.judge or _default_file(args))
-    if command is not None:
-        terminal.say("next, the report with these grades (rankings come from the cache):")
-        terminal.say(escape_invisible(f"  {command}"))
+    if len(args.files) == 1 and is_results_folder(args.files[0]) and log.judgements()[0]:
+        (entry,) = library.entries()
+        say_measuring_command(library.results(entry), args.files[0], args.judge or _default_file(args), terminal)
 
 
 def _scale_notes(library: ResultsLibrary) -> Iterator[str]:

@@ -49,4 +49,4 @@ UNJUDGED_FOLDED: tuple[Callable[[ReportContext], Section | None], ...] = (
     notes_section,
     provenance_section,
 )
-"""Those of results without judgements."""
+"""The open and the folded sections of results without judgements."""

@@ -42,8 +42,6 @@ from rankproof.stages._engines.request import ESCAPES, TABLES, Exchange
 from rankproof.stages._engines.templates import read_environment
 from rankproof.stages._fields import QueryPrompt
 
-Table = Mapping[str, Any]
-
 
 @dataclass(frozen=True)
 class Http(EngineStage):
@@ -54,18 +52,20 @@ class Http(EngineStage):
     """
 
     preset: Annotated[str | None, Option("the engine whose request and reply are used (default: none)")] = None
-    values: Annotated[Table, Option("what the names in braces stand for, such as the address and the index")] = field(
+    values: Annotated[Mapping[str, Any], Option("what the names in braces stand for, such as the address and the index")] = field(
         default_factory=dict, hash=False
     )
     url: Annotated[str | None, Option("the address of a search, with {query} if it is part of the address")] = None
     method: Annotated[Literal["GET", "POST"] | None, Option("GET or POST (default: POST with a body, else GET)")] = None
-    headers: Annotated[Table, Option("headers; write keys as environment variables: ${API_KEY}")] = field(
+    headers: Annotated[Mapping[str, Any], Option("headers; write keys as environment variables: ${API_KEY}")] = field(
         default_factory=dict, hash=False
     )
     login_env: Annotated[str | None, Option("the environment variable with user:password for basic authentication")] = field(
         default=None, metadata=NOT_IN_IDENTITY
     )
-    body: Annotated[Table | None, Option("the JSON body, with {query}, {size} and {vector}")] = field(default=None, hash=False)
+    body: Annotated[Mapping[str, Any] | None, Option("the JSON body, with {query}, {size} and {vector}")] = field(
+        default=None, hash=False
+    )
     model: Annotated[EncoderModel | None, Option("the encoder of {vector}, that of the index")] = None
     query_prompt: QueryPrompt = ""
     ids: Annotated[str | None, Option("the path to the document ids in a reply, such as hits.hits[]._id")] = None
@@ -76,7 +76,7 @@ class Http(EngineStage):
     server_time_unit: Annotated[Literal["s", "ms", "us", "ns"] | None, Option("the unit of that time (default: ms)")] = None
     escape: Annotated[str | None, Option("how the query is written: none, lucene, graphql, groonga, plain or words")] = None
     max_size: Annotated[int | None, Option("the most documents that the engine returns", least=1)] = None
-    expect: Annotated[Table, Option('what a good reply has at a path: a value, "absent" or "any"')] = field(
+    expect: Annotated[Mapping[str, Any], Option('what a good reply has at a path: a value, "absent" or "any"')] = field(
         default_factory=dict, hash=False
     )
 
