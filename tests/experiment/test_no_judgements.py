@@ -146,6 +146,13 @@ def test_two_grades_of_people_for_one_pair_need_a_rule(raw: Path, tmp_path: Path
         run_experiment(Experiment(SYSTEMS, raw, qrels=files), RunOptions(cache=None))
     results = run_experiment(Experiment(SYSTEMS, raw, qrels=files, on_conflict="max"), RunOptions(cache=None))
     assert dict(results.qrels["q1"]) == {"hob": 1}
+    assert "1 pair has two grades; the highest is kept (--on-conflict)" in results.notes
+
+
+def test_judgements_of_three_columns_are_refused_with_the_command_that_converts_them(raw: Path, tmp_path: Path) -> None:
+    (tmp_path / "a.qrels").write_text("q1 hob 1\n")
+    with pytest.raises(InputError, match=r"a\.qrels:1: 3 columns .*; .* first: rankproof convert IN OUT --from beir$"):
+        run_experiment(Experiment(SYSTEMS, raw, qrels=tmp_path / "a.qrels"), RunOptions(cache=None))
 
 
 def test_judgements_of_another_dataset_are_refused(raw: Path, tmp_path: Path) -> None:

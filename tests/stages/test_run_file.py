@@ -241,3 +241,18 @@ def test_a_run_of_a_path_object_is_that_of_its_text(tmp_path: Path) -> None:
     stage = run_of(tmp_path / "a.json", {"q1": {"hob": 1.0}})
     assert RunFile(tmp_path / "a.json") == stage  # type: ignore[arg-type]
     assert np.array_equal(stage.rankings()["q1"][1], [1.0])
+
+
+@pytest.mark.parametrize(
+    ("text", "fix"),
+    [
+        ("query,doc,rank\nq1,hob,1\n", 'or order by rank (order="rank")'),
+        ("q1 Q0 hob 1 3 t\nq1 Q0 hob 2 2 t\n", 'or pass on_duplicate="keep-best"'),
+        ("q1 Q0 hob\n", "or convert the file first: rankproof convert IN OUT --from FORMAT"),
+    ],
+)
+def test_the_fix_of_a_run_file_names_settings_of_the_stage(tmp_path: Path, text: str, fix: str) -> None:
+    (tmp_path / "a.run").write_text(text)
+    with pytest.raises(InputError) as caught:
+        RunFile(str(tmp_path / "a.run")).rankings()
+    assert caught.value.command_line_text.endswith(fix)

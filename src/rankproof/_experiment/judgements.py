@@ -8,16 +8,16 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from rankproof._data.dataset import Dataset
-from rankproof._data.grades import GradeMap
+from rankproof._data.grades import GradeMap, describe_conflicts, describe_converted
 from rankproof._data.qrels import Qrels, assessor_of
 from rankproof._data.row_errors import OnConflict
 from rankproof._data.text import pluralise
 from rankproof._experiment.experiment import Experiment, checked_qrels
-from rankproof._formats.read import read_qrels
+from rankproof._formats.read import format_is_detected, read_qrels
 from rankproof._formats.trec import numbered_lines
 from rankproof._importers.registry import read_dataset
 from rankproof._io.open import open_source
-from rankproof._results.judgements import agreement_sentence, join_judgements
+from rankproof._results.judgements import JoinedJudgements, agreement_sentence, join_judgements
 from rankproof.errors import InputError
 
 
@@ -57,7 +57,10 @@ def add_judgements(
     """The dataset with further judgements; where a person and a machine judged the same pair, the person's grade counts."""
     if not sources:
         return JudgedDataset(own, own, join_judgements((own.qrels,)).facts({}, rel) if own.qrels.judge_labels else {})
-    read = [one if isinstance(one, Qrels) else read_qrels(one, grade_map=grade_map, on_conflict=on_conflict) for one in sources]
+    with format_is_detected():
+        read = [
+            one if isinstance(one, Qrels) else read_qrels(one, grade_map=grade_map, on_conflict=on_conflict) for one in sources
+        ]
     for one in read:
         if not any(query in own.queries for query in one):
             raise InputError(
@@ -67,8 +70,20 @@ def add_judgements(
     names = {pair: name for one in sources if isinstance(one, str) for pair, name in _assessors(one)}
     facts = joined.facts(names, rel)
     agreement = agreement_sentence(facts)
-    notes = (*_notes(own, joined.qrels), *([agreement] if agreement else []))
+    notes = (
+        *_notes(own, joined.qrels),
+        *_grade_notes(joined, (own.qrels, *read), on_conflict),
+        *([agreement] if agreement else []),
+    )
     return JudgedDataset(own, replace(own, qrels=joined.qrels), facts, notes)
+
+
+def _grade_notes(joined: JoinedJudgements, parts: Sequence[Qrels], on_conflict: OnConflict) -> Iterator[str]:
+    """Notes on grades that were converted and on pairs with two grades, in one file or in two."""
+    if converted := sum(one.converted for one in parts):
+        yield describe_converted(converted)
+    if conflicts := sum(one.conflicts for one in (*parts, joined.people, joined.machines)):
+        yield describe_conflicts(conflicts, on_conflict)
 
 
 def _assessors(path: str) -> Iterator[tuple[tuple[str, str], str]]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from types import MappingProxyType
 from typing import Any, TypeVar
 
@@ -25,7 +26,7 @@ from rankproof._io.file_errors import file_error
 from rankproof._io.files import write_blocks
 from rankproof._io.open import StrPath, open_source, path_text
 from rankproof._sample import sample_files, sample_folder
-from rankproof.errors import ExternalError, RankproofError, UsageError, escape_invisible, for_message
+from rankproof.errors import ExternalError, InputError, RankproofError, UsageError, escape_invisible, for_message
 
 IRDS_PREFIX = "irds:"
 SAMPLE = "sample"
@@ -53,6 +54,20 @@ def read_qrels(
         return read_irds_qrels(name, grade_map=grade_map, on_conflict=on_conflict)
     file = open_file(qrels_file(name), format=format, delimiter=delimiter, encoding=encoding)
     return file.qrels(grade_map=grade_map, on_conflict=on_conflict)
+
+
+@contextmanager
+def format_is_detected() -> Iterator[None]:
+    """An error about the format of a file names `rankproof convert`, as no option of the caller sets the format."""
+    try:
+        yield
+    except InputError as error:
+        advice = r"convert the file first: rankproof convert IN OUT --from "
+        fix = re.sub(r"pass the format with --(run|qrels)-format", f"{advice}FORMAT", error.fix)
+        fix = re.sub(r"pass --qrels-format ([a-z]+)", rf"{advice}\1", fix)
+        if fix == error.fix:
+            raise
+        raise InputError(error.what, fix=fix, source=error.source, line=error.line) from None
 
 
 def read_run(

@@ -19,10 +19,11 @@ from rankproof._data.ordering import Order, Ranking, ReadOptions, ranked_run
 from rankproof._data.row_errors import OnDuplicate
 from rankproof._data.text import first_ids, pluralise
 from rankproof._formats.detect import open_file
+from rankproof._formats.read import format_is_detected
 from rankproof._formats.texts import read_answers
 from rankproof._io.open import open_source
 from rankproof._registry import Option
-from rankproof.errors import InputError
+from rankproof.errors import InputError, in_python
 from rankproof.stages._base import BuildContext, Cost, QueryTimer, Stage
 from rankproof.stages._fields import Depth, check_settings
 
@@ -74,7 +75,12 @@ class RunFile:
     def rankings(self) -> Mapping[str, Ranking]:
         """The rankings of the file by query, best first, whole."""
         how = ReadOptions(self.order, self.lower_is_better, on_duplicate=self.on_duplicate)
-        return _rankings(self.path, how, *_stamp(self.path))
+        try:
+            with format_is_detected():
+                return _rankings(self.path, how, *_stamp(self.path))
+        except InputError as error:
+            # The settings of the stage have the names of arguments, not of options.
+            raise InputError(error.what, fix=in_python(error.fix), source=error.source, line=error.line) from None
 
     def build(self, context: BuildContext) -> RunFileSearcher:
         """Reads the files."""

@@ -93,7 +93,7 @@ def _pools(
 ) -> tuple[dict[str, list[QueryDocPair]], Mapping[str, Mapping[str, int]] | None]:
     """The pairs of each file or system, and the judgements of the results folder."""
     from rankproof._evaluation.coerce import name_runs_uniquely
-    from rankproof._formats.read import read_run
+    from rankproof._formats.read import format_is_detected, read_run
     from rankproof._io.open import open_source
     from rankproof._judge.rubric import pool_pairs, read_pairs
     from rankproof._judge.selection import results_pools
@@ -103,15 +103,17 @@ def _pools(
     if results is not None:
         return results_pools(results, args.pool), results.qrels
     named = name_runs_uniquely(args.runs or [], [])
-    return {name: pool_pairs(read_run(path), args.pool) for name, path in named.items()}, None
+    with format_is_detected():
+        return {name: pool_pairs(read_run(path), args.pool) for name, path in named.items()}, None
 
 
 def _qrels(args: argparse.Namespace) -> Qrels:
-    from rankproof._formats.read import read_qrels
+    from rankproof._formats.read import format_is_detected, read_qrels
 
     if is_sample(args.qrels) and not os.path.exists(args.qrels):
         return read_dataset_or_sample(args.qrels, needs=("judgements",)).qrels
-    return read_qrels(args.qrels, **judgement_options(args))
+    with format_is_detected():
+        return read_qrels(args.qrels, **judgement_options(args))
 
 
 def _human_grades(qrels: Qrels, terminal: Terminal) -> dict[QueryDocPair, int]:
