@@ -184,8 +184,8 @@ def test_an_experiment_with_one_system_has_its_tables_of_steps() -> None:
     assert list(move[10:]) == [pytest.approx(0.806574, abs=1e-6), pytest.approx(11.3147, abs=1e-4)]
     assert moves.title == "Ranks of the 3 relevant documents against the baseline: n = 2 queries"
     assert moves.sentences == (
-        "only has nDCG@10 .693; its best reranking has .807: 0.0 pp from a better order of judged documents, 11.3 pp from ranking"
-        " unjudged documents lower (some may be relevant). The other 19.3 pp need better retrieval.",
+        "only has nDCG@10 .693; its best reranking has .807: 0.0 pp more by a better order of judged documents,"
+        " 11.3 pp more by ranking unjudged documents lower (some may be relevant). The other 19.3 pp need better retrieval.",
     )
     assert [(row["stage"], row["measures"], row["systems"]) for row in stages.records()] == [
         ("retrieval", "R@100", "only"),
@@ -204,7 +204,7 @@ def test_a_system_with_a_baseline_has_its_gain_and_the_last_one_its_upper_bound(
     gains = [(row["system"], row["baseline"], row["pp gained"], row["relative"]) for row in tables["gains"].records()]
     assert gains == [("first", None, None, None), ("second", "first", 25.0, 0.5)]
     assert tables["moves"].sentences[-1] == (
-        "second has RR@10 .750; its best reranking has 1.000: 25.0 pp from a better order. The other 0.0 pp need better"
+        "second has RR@10 .750; its best reranking has 1.000: 25.0 pp more by a better order. The other 0.0 pp need better"
         " retrieval."
     )
 

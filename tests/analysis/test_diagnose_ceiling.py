@@ -32,12 +32,12 @@ def test_a_rerankers_ceiling_is_at_the_depth_that_it_reorders(top: int, best: fl
 @pytest.mark.parametrize(
     ("docs", "words"),
     [
-        (["b", "a"], "50.0 pp from a better order. The other 0.0 pp need better retrieval."),
+        (["b", "a"], "50.0 pp more by a better order. The other 0.0 pp need better retrieval."),
         (
             ["x", "a"],
-            "0.0 pp from a better order of judged documents, 50.0 pp from ranking unjudged documents lower (some may be",
+            "0.0 pp more by a better order of judged documents, 50.0 pp more by ranking unjudged documents lower (some may be",
         ),
-        (["x", "b", "a"], "50.0 pp from a better order of judged documents, 16.7 pp from ranking unjudged documents lower"),
+        (["x", "b", "a"], "50.0 pp more by a better order of judged documents, 16.7 pp more by ranking unjudged documents lower"),
     ],
 )
 def test_a_gain_by_unjudged_documents_is_not_one_of_order_alone(docs: list[str], words: str) -> None:

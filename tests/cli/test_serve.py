@@ -91,7 +91,9 @@ def test_ten_kills_in_the_middle_of_judging_lose_no_grade_that_was_acknowledged(
         assert found.keys() <= last.keys()
         acknowledged = found
     with serving([folder], judge=path) as visitor:
-        assert len(data_of(visitor.enter())["grades"]) == len(acknowledged) >= KILLS
+        # The last kill may leave one grade in the log that the judgements do not have yet.
+        assert 0 <= len(data_of(visitor.enter())["grades"]) - len(acknowledged) <= 1
+    assert len(acknowledged) >= KILLS
 
 
 def judged_until_killed(

@@ -189,7 +189,9 @@ def explained_fusion(method: str, fused: dict[str, float]) -> Table:
 def test_explain_takes_a_score_of_the_added_method_apart() -> None:
     table = explained_fusion("zz-test", {"d2": 2.5, "d1": 1.0})
     assert [row["points"] for row in table.records()] == [0.25, 1.0]
-    assert table.sentences[0].startswith("zz-test: the sum of the contributions times 2 (the rankings with the document) is 2.5")
+    assert table.sentences[0].startswith(
+        "zz-test: the sum of the contributions, multiplied by 2 (the number of rankings with the document), is 2.5"
+    )
     assert next(column for column in table.columns if column.name == "points").about == "zz-test adds 1 / rank²"
 
 

@@ -54,9 +54,9 @@ class UpperBound:
         condensed = min(max(self.judged_only[system], value), bound)
         order, unjudged = Gain(bound, condensed).points, Gain(condensed, value).points
         if unjudged < _SHOWN_POINTS:
-            return f"{order + unjudged:.1f} pp from a better order"
-        moved = f"{unjudged:.1f} pp from ranking unjudged documents lower (some may be relevant)"
-        return f"{order:.1f} pp from a better order of judged documents, {moved}"
+            return f"{order + unjudged:.1f} pp more by a better order"
+        moved = f"{unjudged:.1f} pp more by ranking unjudged documents lower (some may be relevant)"
+        return f"{order:.1f} pp more by a better order of judged documents, {moved}"
 
 
 def upper_bounds(inputs: AnalysisInput, measures: Sequence[str]) -> dict[str, UpperBound]:

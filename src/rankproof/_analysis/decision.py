@@ -80,7 +80,7 @@ class Alternative:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """The nearest margin or number of queries that changes the choice; `system` is the new choice, None if there is none."""
+    """The nearest margin, or number of queries, at which the choice changes; `system` is the new choice, None for no decision."""
 
     by: Literal["margin", "queries"]
     at: float
@@ -93,8 +93,8 @@ class Decision(Viewed):
 
     `system` is the recommended system, or the leading one if nothing is decided; None if no system retrieved anything. `reasons`
     say why nothing is decided. `queries_needed` is the number of queries at which the same means would decide. `judge_next` are
-    the unjudged (query, document) pairs that could change the difference most, `unjudged` is the number of all that could change
-    it. `optimistic` marks a system that was chosen from many: its value is probably too high.
+    the unjudged (query, document) pairs that could change the difference between `system` and its closest rival most; `unjudged`
+    is the number of all such pairs. `optimistic` marks a system that was chosen from many: its value is probably too high.
     """
 
     decided: bool

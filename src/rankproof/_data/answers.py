@@ -93,7 +93,7 @@ class Reference:
 
 
 class References(Viewed, Mapping[str, Reference]):
-    """References by query id. `queries_without` are ids without one, `lists_as_text` ids whose list of answers is a string."""
+    """References by query id. `queries_without` has the ids without one, `lists_as_text` those whose list of answers is text."""
 
     __slots__ = ("_found", "lists_as_text", "queries_without")
 

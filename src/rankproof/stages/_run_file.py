@@ -38,8 +38,8 @@ class RunFile:
     corpus does not have keep their rank. `answers` is a file of the system's answers, as `rankproof answers` reads it.
     """
 
-    path: Annotated[str, Option("the run file, in any run format; relative to this file", role="path")] = field(
-        metadata=NOT_IN_IDENTITY
+    path: Annotated[str, Option("the path of the run file, relative to the experiment file; any run format", role="path")] = (
+        field(metadata=NOT_IN_IDENTITY)
     )
     depth: Depth = 10_000
     order: Annotated[Order, Option("what orders a ranking: score or rank")] = "score"
@@ -48,7 +48,10 @@ class RunFile:
         OnDuplicate, Option("a document that a ranking has twice: error, keep-best, keep-first or keep-last")
     ] = "error"
     answers: Annotated[
-        str | None, Option("a file of the system's answers, one JSON object a line; relative to this file", role="path")
+        str | None,
+        Option(
+            "a file of the system's answers, one JSON object per line; its path is relative to the experiment file", role="path"
+        ),
     ] = field(default=None, metadata=NOT_IN_IDENTITY)
     kind: ClassVar[Literal["run"]] = "run"
     needs_documents: ClassVar[bool] = False

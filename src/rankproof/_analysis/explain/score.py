@@ -97,7 +97,7 @@ def _summed(method: FusionMethod, rows: Sequence[tuple[CellValue, ...]]) -> tupl
     if not method.times_found:
         return "the contributions add up to", total
     found = sum(row[1] is not None for row in rows)
-    return f"the sum of the contributions times {found} (the rankings with the document) is", total * found
+    return f"the sum of the contributions, multiplied by {found} (the number of rankings with the document), is", total * found
 
 
 def _combined(fuser: Fuser, ranked: Sequence[RankedList], doc: str) -> tuple[str, float | None]:

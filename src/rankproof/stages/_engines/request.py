@@ -266,7 +266,7 @@ def _check_placeholders(settings: Mapping[str, Any], stage: Http, preset: Preset
     for name in sorted(used.difference(PER_QUERY, settings["values"])):
         example = json.dumps(preset.required.get(name, "…") if preset else "…", ensure_ascii=False)
         given = f"add {name} = {example} to values" if stage.values else f"set values = {{{name} = {example}}}"
-        fix = f"{given}; write literal braces with spaces: {{ {name} }}"
+        fix = f"{given}; or, if it is no placeholder, write the braces with spaces: {{ {name} }}"
         raise UsageError(f"values has no {name}, which the request needs", fix=fix)
 
 

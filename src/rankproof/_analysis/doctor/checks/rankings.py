@@ -95,7 +95,7 @@ def shallow(inputs: DoctorInput) -> CheckResult:
 @doctor_check(
     "short-rankings",
     "hint",
-    "rankings shorter than the deepest cutoff in a system that also has longer ones",
+    "a system has some rankings that are shorter than the deepest cutoff, and some that are not",
     advice="check the depth limit of the system; if it simply finds fewer documents, nothing needs to change",
     needs=("rankings",),
     broken=lambda example: example.with_scores(_first_twelve, "q01"),
