@@ -10,6 +10,7 @@ import pytest
 
 from rankproof._cli.completion import CommandWords, all_commands
 from rankproof._cli.main import _EXAMPLES, main
+from rankproof._cli.parser import fitted_page
 from rankproof._cli.registry import COMMANDS, command_named, parser_of
 
 SHELL = re.compile(r"\s(?:&&|\||>)\s|^source <\(|\)$")
@@ -73,3 +74,9 @@ def test_a_help_page_fits_80_columns(verb: str, capsys: pytest.CaptureFixture[st
     monkeypatch.setenv("COLUMNS", "80")
     assert main([*verb.split(), "--help"]) == 0
     assert [line for line in capsys.readouterr().out.splitlines() if len(line) > 80] == []
+
+
+def test_a_long_line_of_a_help_page_goes_on_at_its_own_indent(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    page = fitted_page("  esci  products\n        corpus: all, or only those of the examples")
+    assert page.splitlines() == ["  esci  products", "        corpus: all, or only those of", "        the examples"]

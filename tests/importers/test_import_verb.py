@@ -97,11 +97,11 @@ def test_an_older_import_is_replaced_and_another_folder_is_not(products: Path, t
     assert (tmp_path / "shop" / "products.csv").exists()
 
 
-def test_a_source_of_no_kind_is_refused_with_what_was_looked_for(tmp_path: Path) -> None:
+def test_a_source_of_no_kind_is_refused_with_the_names_of_the_importers(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     with pytest.raises(InputError, match="not recognised as a dataset; name the importer") as caught:
         rp.import_dataset(tmp_path / "empty")
-    assert "table: a table with a column for the query" in str(caught.value)
+    assert "elasticsearch, opensearch, table; the help of rankproof import says" in str(caught.value)
     assert "--from NAME" in caught.value.command_line_text
     with pytest.raises(InputError, match=r"no-such\.csv: file not found"):
         rp.import_dataset(tmp_path / "no-such.csv")

@@ -295,7 +295,7 @@ def test_the_answers_of_the_written_folder_are_measured_by_rankproof_answers(
 
 def test_a_log_that_is_read_as_a_dataset_notes_that_its_rankings_and_answers_are_not_used(tmp_path: Path) -> None:
     path = jsonl(tmp_path / "a.jsonl", sample("do cats purr", [PURR], response="Yes"))
-    assert "the rankings and answers of the source are not used: rankproof import takes them" in read_dataset(path).notes
+    assert read_dataset(path).notes[0] == "the rankings and answers of the source are not used: rankproof import takes them"
     bare = jsonl(tmp_path / "b.jsonl", {"user_input": "do cats purr", "reference_contexts": [PURR]})
     assert not any("not used" in note for note in read_dataset(bare).notes)
 

@@ -326,6 +326,11 @@ def test_queries_alone_are_a_dataset_without_documents_and_judgements(tmp_path: 
     assert [note.partition(":")[0] for note in found.report.notes] == ["no judgements", "no documents"]
 
 
+def test_documents_alone_ask_for_a_table_of_queries(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="columns: id, title, text; name it: query_column=COLUMN, or add a table of queries"):
+        imported("id,title,text\n7,Shoe,A red shoe\n", tmp_path)
+
+
 def test_a_fault_that_only_import_can_mend_says_so_where_a_dataset_is_read(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("foo,title,grade\na,b,1\n")
     with pytest.raises(InputError) as caught:

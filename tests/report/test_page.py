@@ -19,7 +19,7 @@ from rankproof._analysis.inputs import input_from_results
 from rankproof._data.dataset import Queries
 from rankproof._data.qrels import Qrels
 from rankproof._report.context import ReportContext
-from rankproof._report.elements import KeyFigure, Section, signed_difference
+from rankproof._report.elements import KeyFigure, Section, as_sentence, signed_difference
 from rankproof._report.page import render_report
 from rankproof._report.sections import FOLDED_SECTIONS, OPEN_SECTIONS
 from rankproof._results.experiment_result import TIME_COLUMNS, ExperimentResult
@@ -281,3 +281,17 @@ def test_every_chart_has_a_text_alternative_with_its_numbers() -> None:
     for section in sections_of(made_results()).values():
         for chart in section.charts:
             assert re.search(r"<title>[^<]+</title><desc>[^<]*\d[^<]*</desc>", chart.svg), chart.title
+
+
+@pytest.mark.parametrize(
+    ("note", "sentence"),
+    [
+        ("the run has ties", "The run has ties."),
+        ("all systems: 2 queries", "All systems: 2 queries."),
+        ("static: P@10 is low", "static: P@10 is low."),
+        ("bm25-title retrieved nothing", "bm25-title retrieved nothing."),
+        ("n = 3 queries is small", "n = 3 queries is small."),
+    ],
+)
+def test_a_note_starts_with_a_capital_unless_with_a_name_or_a_symbol(note: str, sentence: str) -> None:
+    assert as_sentence(note) == sentence

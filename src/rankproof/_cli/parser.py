@@ -57,7 +57,8 @@ def _fitted_line(line: str, width: int, wrap: Callable[..., list[str]]) -> list[
         return [*_fitted_command(columns[1].rstrip(), width, wrap), *wrap(columns[2], width, initial_indent=" " * 6)]
     if line.startswith("  rankproof "):
         return _fitted_command(line, width, wrap)
-    return wrap(line, width, subsequent_indent="       " if line.startswith("usage: ") else "", break_on_hyphens=False)
+    indent = "       " if line.startswith("usage: ") else line[: -len(line.lstrip())]
+    return wrap(line, width, subsequent_indent=indent, break_on_hyphens=False)
 
 
 def _fitted_command(line: str, width: int, wrap: Callable[..., list[str]]) -> list[str]:

@@ -51,12 +51,12 @@ _SHOWN_QUERIES = 3
 
 
 def failure_notes(replies: Mapping[str, RecordedReply]) -> Iterator[str]:
-    """A note for each reason why queries failed, most frequent first, with the first queries."""
+    """A note for each reason why queries failed, with the first queries; most frequent first, queries not asked last."""
     failed: dict[str, list[str]] = {}
     for query, reply in replies.items():
         if reply.state != "ok":
             failed.setdefault(reply.reason, []).append(query)
-    ordered = sorted(failed.items(), key=lambda item: -len(item[1]))
+    ordered = sorted(failed.items(), key=lambda item: (replies[item[1][0]].state == "not asked", -len(item[1])))
     for reason, queries in ordered[:_SHOWN_REASONS]:
         shown = ", ".join([*map(for_message, queries[:_SHOWN_QUERIES]), *(["…"] if len(queries) > _SHOWN_QUERIES else [])])
         count = f"{len(queries)} of {pluralise(len(replies), 'query', 'queries')}"

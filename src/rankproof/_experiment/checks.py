@@ -21,6 +21,7 @@ from rankproof.stages._base import EstimatesCost, Stage
 from rankproof.stages._fields import check_known_fields
 from rankproof.stages._run_file import RunFile
 
+_NO_DOCUMENTS_FIX = "add corpus.jsonl to the dataset, or run only systems that need no documents: run, http, sql or python"
 _FIX = "let search return at most depth documents of the corpus, each once, with their scores, best first"
 
 
@@ -32,7 +33,7 @@ def check_documents(systems: Mapping[str, Stage], dataset: Dataset) -> None:
         for part in stage_tree(stage):
             if getattr(part, "needs_documents", True):
                 what = f"system {for_message(name)} needs documents for {kind_name(type(part))}, and the dataset has none"
-                raise InputError(what, fix="add corpus.jsonl to the dataset, or leave out the system", source=dataset.source)
+                raise InputError(what, fix=_NO_DOCUMENTS_FIX, source=dataset.source)
 
 
 def check_run_files(systems: Mapping[str, Stage], corpus: Corpus, queries: Sequence[Query]) -> None:

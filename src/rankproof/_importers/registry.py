@@ -108,7 +108,7 @@ def read_dataset(
             raise
         fix = f"import it first, with rankproof import or import_dataset; {error.fix}"
         raise InputError(error.what, fix=fix, source=error.source, line=error.line) from None
-    return replace(imported.dataset, notes=(*imported.report.sentences(), *_unused(imported)))
+    return replace(imported.dataset, notes=(*_unused(imported), *imported.report.sentences()))
 
 
 def _unused(imported: Imported) -> Iterator[str]:
@@ -150,8 +150,7 @@ def detect_importer(source: ImportSource) -> str:
         return found[0]
     if source.table is not None or source.tables:
         return TABLE
-    looked_for = "; ".join(f"{name}: {IMPORTERS.summary(name)}" for name in IMPORTERS)
-    fix = f"name the importer with --from NAME; looked for {looked_for}"
+    fix = f"name the importer with --from NAME: {', '.join(IMPORTERS)}; the help of rankproof import says what each one reads"
     raise InputError("not recognised as a dataset", fix=fix, source=source.name)
 
 

@@ -119,10 +119,12 @@ class TableImporter:
         if others := [name for name in source.files if len(source.files) > 1 and name not in source.tables]:
             builder.notes.append(f"not read, as they are no tables: {_listed(others)}")
         if not any(one.grade for one in roles):
-            builder.notes.append(f"no judgements: no column for the grade among {_listed(known)}; name it with --grade-column")
+            builder.notes.append(
+                f"no judgements: no column for the grade among {_listed(known)}; rankproof import --grade-column names it"
+            )
         if not any(one.has_text for one in roles):
             what = f"no documents: no column for a title or text among {_listed(known)}"
-            builder.notes.append(f"{what}; name it with --text-column")
+            builder.notes.append(f"{what}; rankproof import --text-column names it")
         columns = {role: name for one in roles for role, name in one.named().items()}
         return builder.built(_judgements(tables, roles, builder), "table", columns)
 
@@ -249,7 +251,7 @@ def _check_roles(tables: Sequence[SourceTable], roles: Sequence[TableRoles]) -> 
             )
     if not any(one.query is not None for one in roles):
         what = f"no column for the text of the query; columns: {columns}"
-        raise InputError(what, fix="name it: --query-column COLUMN", source=first.source, line=1)
+        raise InputError(what, fix="name it: --query-column COLUMN, or add a table of queries", source=first.source, line=1)
     if not any(one.has_document for one in roles) and any(one.grade for one in roles):
         what = f"no column for the document; columns: {columns}"
         raise InputError(

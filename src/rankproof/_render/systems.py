@@ -54,7 +54,7 @@ def engine_notes(results: ExperimentResult) -> list[str]:
 def _server_times(results: ExperimentResult) -> list[str]:
     facts = {run.name: (run.facts["round_trip_ms"], run.facts["server_ms"]) for run in results.system_runs if run.replies}
     return [
-        f"{name}: the server reports {shown_time(server['p50'])} ms of a round trip of {shown_time(trip['p50'])} ms (p50)."
+        f"{name}: the server reports {shown_time(server['p50'])} ms of a round trip of {shown_time(trip['p50'])} ms (p50)"
         for name, (trip, server) in facts.items()
         if trip and server
     ]

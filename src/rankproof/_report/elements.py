@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -138,9 +139,13 @@ def interval_cell(interval: Interval | None) -> str:
     return MISSING if interval is None else f"{interval[0]:.4f}–{interval[1]:.4f}"
 
 
+_PLAIN_WORD = re.compile("[a-z]+(?=[ ,;])(?! =)")
+
+
 def as_sentence(note: str) -> str:
-    """A note as a sentence with a capital and a full stop."""
-    return f"{note[:1].upper()}{note[1:]}{'' if note.endswith(('.', '?', '!', '…')) else '.'}"
+    """A note as a sentence with a full stop, and with a capital unless it starts with a name or a symbol."""
+    start = note[:1].upper() if _PLAIN_WORD.match(note) else note[:1]
+    return f"{start}{note[1:]}{'' if note.endswith(('.', '?', '!', '…')) else '.'}"
 
 
 WIDE_CHART_WIDTH, NARROW_CHART_WIDTH, PANEL_CHART_WIDTH = 880.0, 340.0, 340.0

@@ -113,13 +113,14 @@ def _importers() -> str:
     from rankproof._importers.registry import IMPORTERS
     from rankproof.errors import ExternalError
 
+    width = max(map(len, IMPORTERS))
     lines = ["importers (--from), with their settings (--set):"]
     for name in IMPORTERS:
         try:
-            lines.append(f"  {name:<12}  {IMPORTERS.summary(name)}")
-            lines += [f"  {'':<12}  {key}: {about}" for key, about in IMPORTERS[name].settings.items()]
+            lines.append(f"  {name:<{width}}  {IMPORTERS.summary(name)}")
+            lines += [f"  {'':<{width}}  {key}: {about}" for key, about in IMPORTERS[name].settings.items()]
         except ExternalError as error:
-            lines.append(f"  {name:<12}  {error}")
+            lines.append(f"  {name:<{width}}  {error}")
     return "\n".join(lines)
 
 

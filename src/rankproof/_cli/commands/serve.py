@@ -23,16 +23,16 @@ if TYPE_CHECKING:
 USAGE = "RESULTS… | QRELS RUN… [--port N] [--judge FILE] [--assessor NAME] [--dataset SOURCE] [options]"
 EXAMPLES = """\
 examples:
-  rankproof serve rankproof-results/                       all results folders in a folder
-  rankproof serve old-results/ new-results/                two experiments to compare
-  rankproof serve results/ --judge                         judge documents, and see the decision
-  rankproof serve results/ --judge my.qrels --assessor ann the same, into another file
+  rankproof serve rankproof-results/                        all results folders in a folder
+  rankproof serve old-results/ new-results/                 two experiments to compare
+  rankproof serve results/ --judge                          judge documents, and see the decision
+  rankproof serve results/ --judge my.qrels --assessor ann  the same, into another file
   rankproof serve qrels.txt prod.run new.run --dataset data/shop
 
 Open the address that it prints. It contains a secret token and works only on this machine. Ctrl-C
-stops the server. --judge takes a new file or one that serve wrote; rankproof eval can read it, and
-`run --qrels` measures with it. Systems and ranks are hidden until a document has its grade.
-Run files are read once, at the start"""
+stops the server. With --judge, systems and ranks are hidden until a document has its grade.
+The file of --judge is new or written by serve; rankproof eval reads it, and run --qrels measures
+with it. Run files are read once, at the start"""
 _MAX_PORT = 65535
 _INPUTS = "results folders, a folder of them, or the judgements and then one or more runs"
 
