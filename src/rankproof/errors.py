@@ -112,7 +112,7 @@ def _python_value(value: str) -> str:
     plain = value.strip("'")
     if "=" in plain:
         pairs = (pair.rpartition("=") for pair in plain.split(","))
-        return "{" + ", ".join(f'"{label}": {_python_number(value)}' for label, _, value in pairs) + "}"
+        return "{" + ", ".join(f'"{label}": {_python_number(number)}' for label, _, number in pairs) + "}"
     is_shown = not plain or plain[0] == '"' or plain.isupper() or plain.replace(".", "").isdigit()
     return plain if is_shown else f'"{plain}"'
 

@@ -276,3 +276,8 @@ def make_judge_label(prefix: str, name: str, digest: str) -> str:
     """The label of a machine judge: its kind, its name without white space and control characters, and a digest."""
     plain = "".join(char if char.isprintable() and not char.isspace() else "_" for char in name)
     return f"{prefix}{plain}:{digest}"
+
+
+def highest_grade(grades: Mapping[str, Mapping[str, int]]) -> int | None:
+    """The highest grade in judgements, None if there are none."""
+    return max((grade for docs in grades.values() for grade in docs.values()), default=None)

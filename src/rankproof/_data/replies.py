@@ -12,6 +12,11 @@ from rankproof.errors import for_message
 ReplyState = Literal["ok", "failed", "not asked"]
 
 
+def lists_as_tuples(values: Mapping[str, Any]) -> dict[str, Any]:
+    """The JSON of a reply with a tuple for each list, as a frozen dataclass holds them."""
+    return {name: tuple(value) if isinstance(value, list) else value for name, value in values.items()}
+
+
 @dataclass(frozen=True, slots=True)
 class RecordedReply:
     """The reply to one query; a query that failed or was not sent has a reason and no documents, and scores 0.
@@ -42,8 +47,7 @@ class RecordedReply:
     @classmethod
     def from_json(cls, values: dict[str, Any]) -> Self:
         """A reply that was written as JSON."""
-        lists = {name: tuple(value) for name, value in values.items() if isinstance(value, list)}
-        return cls(**{**values, **lists})
+        return cls(**lists_as_tuples(values))
 
 
 _SHOWN_REASONS = 5

@@ -8,7 +8,7 @@ from typing import Any
 
 from rankproof._data.dataset import Dataset
 from rankproof._data.ordering import Ranking, ReadOptions
-from rankproof._data.qrels import Qrels
+from rankproof._data.qrels import Qrels, highest_grade
 from rankproof._data.run import Run
 from rankproof._evaluation.evaluate import evaluate_runs
 from rankproof._evaluation.options import EvaluateOptions
@@ -185,9 +185,8 @@ def _measures(experiment: Experiment, qrels: Qrels) -> list[Measure] | None:
     named = ranking_measures(experiment.measures)
     if experiment.primary is None:
         return named
-    highest = max((grade for grades in qrels.values() for grade in grades.values()), default=0)
     primary = parse_measures([experiment.primary])
-    return list(dict.fromkeys([*(named or default_measures(highest)), *primary]))
+    return list(dict.fromkeys([*(named or default_measures(highest_grade(qrels) or 0)), *primary]))
 
 
 @dataclass(frozen=True, eq=False, slots=True)

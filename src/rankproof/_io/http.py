@@ -141,6 +141,10 @@ MAX_RESPONSE_BYTES = 4 << 20
 """The maximum size of a response; a reply of 100,000 tokens has half a megabyte."""
 STATUSES_WITH_REASON = frozenset({400, 413, 422})
 """Statuses whose body explains what is wrong with the request."""
+RETRYABLE_STATUSES = frozenset({408, 409, 425, 429})
+"""Statuses below 500 after which the same request may succeed later."""
+DEADLINE_FACTOR = 2.5
+"""A call is abandoned after this many timeouts: the lookup of a host name has no timeout of its own."""
 
 
 _SECONDS = re.compile(r"\d{1,9}(?:\.\d{1,9})?", re.ASCII)

@@ -13,6 +13,7 @@ from rankproof._analysis.inputs import input_from_results
 from rankproof._analysis.query_groups import by_length
 from rankproof._data.answers import ANSWER_FIELDS, ANSWERABLE_FIELD, URL_FIELDS, Answer, References, references_from_queries
 from rankproof._data.ordering import ranked_documents
+from rankproof._data.qrels import highest_grade
 from rankproof._data.run import Run
 from rankproof._evaluation.result import MeasureResult, Result
 from rankproof._results.experiment_result import ExperimentResult, SystemRun
@@ -277,7 +278,7 @@ def _table(results: ExperimentResult, grades: Grades, ranked: dict[str, RankedSy
     return {
         "top": TOP_DEPTH,
         "rel": results.rel,
-        "highest": max((grade for docs in grades.values() for grade in docs.values()), default=0),
+        "highest": highest_grade(grades) or 0,
         "systems": [
             {"name": system_run.name, "baseline": None if system_run.baseline is None else indices.get(system_run.baseline)}
             for system_run in results.system_runs

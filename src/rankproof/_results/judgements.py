@@ -14,7 +14,7 @@ import numpy as np
 
 from rankproof._data.dataset import Dataset
 from rankproof._data.ordering import ReadOptions
-from rankproof._data.qrels import HUMAN_JUDGE, Judgement, Qrels
+from rankproof._data.qrels import HUMAN_JUDGE, Judgement, Qrels, highest_grade
 from rankproof._data.row_errors import OnConflict
 from rankproof._data.text import format_value, pluralise
 from rankproof._evaluation.evaluate import evaluate_runs
@@ -119,9 +119,8 @@ def _measures(results: ExperimentResult, qrels: Qrels) -> list[Measure]:
     if results.is_judged:
         return [one.measure for one in results.result.systems[0].measures.values()]
     named = tomllib.loads(results.experiment).get("measures")
-    highest = max((grade for docs in qrels.values() for grade in docs.values()), default=0)
     found = [one for one in parse_measures(named) if not isinstance(one, AnswerMeasure)] if named else []
-    chosen = found or default_measures(highest)
+    chosen = found or default_measures(highest_grade(qrels) or 0)
     primary = results.decision_settings.primary
     return list(dict.fromkeys([*chosen, *(parse_measures([primary]) if primary else [])]))
 

@@ -17,13 +17,12 @@ from rankproof._analysis.inputs import input_from_results, whole_rankings
 from rankproof._analysis.values import EMPTY_LIST, main_measure
 from rankproof._data.dataset import Dataset
 from rankproof._data.ordering import ranked_documents
-from rankproof._data.qrels import GRADES, HIGHEST_GRADE, LOWEST_GRADE, Qrels
+from rankproof._data.qrels import GRADES, HIGHEST_GRADE, LOWEST_GRADE, Qrels, highest_grade
 from rankproof._formats.write import qrels_blocks
 from rankproof._io.escape import json_block
 from rankproof._results.experiment_result import ExperimentResult
 from rankproof._results.judgements import with_judgements
 from rankproof._server.judgement_log import JudgementLog, QueryAndDoc
-from rankproof._server.library import highest_grade
 from rankproof._server.responses import HttpError, PageResponse, html_page, json_response, judge_script
 from rankproof.errors import InputError, RankproofError, UsageError, escape_invisible, for_message
 from rankproof.measures._base import Measure

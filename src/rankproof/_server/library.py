@@ -11,7 +11,7 @@ from typing import Generic, TypeVar
 
 from rankproof._analysis.compare.comparison import compare_inputs
 from rankproof._analysis.inputs import different_data, input_from_results
-from rankproof._data.qrels import Qrels
+from rankproof._data.qrels import highest_grade
 from rankproof._evaluation.notes import value_notes
 from rankproof._results.document import QRELS_FILE, RESULT_FILE, RUNS_FOLDER
 from rankproof._results.experiment_result import ExperimentResult
@@ -104,11 +104,6 @@ def _decision(results: ExperimentResult) -> str:
         return compare_inputs(input_from_results(results)).decision.sentences[0]
     except UsageError:
         return ""
-
-
-def highest_grade(qrels: Qrels) -> int | None:
-    """The highest grade in the judgements; None if there are none."""
-    return max((grade for docs in qrels.values() for grade in docs.values()), default=None)
 
 
 FileStamp = tuple[int, int, int]

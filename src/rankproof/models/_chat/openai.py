@@ -14,6 +14,8 @@ from typing import Annotated, Any
 from rankproof._data import validation
 from rankproof._data.identity import NOT_IN_IDENTITY
 from rankproof._io.http import (
+    DEADLINE_FACTOR,
+    RETRYABLE_STATUSES,
     STATUSES_WITH_REASON,
     CallLimiter,
     CallsStoppedError,
@@ -172,9 +174,6 @@ def _is_logprob(value: Any) -> bool:
 
 _LIKELY_CAUSES = "; likely causes: limit_key, max_tokens, or a prompt longer than the model's context"
 LIMIT_KEYS = ("max_tokens", "max_completion_tokens")
-_RETRYABLE_STATUSES = frozenset({408, 409, 425, 429})
-_DEADLINE_FACTOR = 2.5
-"""A call is abandoned after this many timeouts: the lookup of a host name has no timeout of its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,9 +238,9 @@ class OpenAIConnection:
         """The reply to one request; the key is masked if the server returns it."""
         body = request_body(self._model, request)
         try:
-            found = self._calls.within(_DEADLINE_FACTOR * self._model.timeout, lambda: self._try(request, body))
+            found = self._calls.within(DEADLINE_FACTOR * self._model.timeout, lambda: self._try(request, body))
         except TimeoutError:
-            found = self._failed(f"no complete response within {_DEADLINE_FACTOR * self._model.timeout:g} s", charged=True)
+            found = self._failed(f"no complete response within {DEADLINE_FACTOR * self._model.timeout:g} s", charged=True)
         except CallsStoppedError:
             found = ChatUnavailableError("calls to the language model were cancelled")
         # Raised outside of the handler and without a traceback, so that no frame with headers or bodies can be reached.
@@ -285,7 +284,7 @@ class OpenAIConnection:
             )
         if HTTPStatus.MULTIPLE_CHOICES <= status < HTTPStatus.BAD_REQUEST:
             return self._unavailable(f"the server redirects (status {status}); set base_url to the final address")
-        if HTTPStatus.BAD_REQUEST <= status < HTTPStatus.INTERNAL_SERVER_ERROR and status not in _RETRYABLE_STATUSES:
+        if HTTPStatus.BAD_REQUEST <= status < HTTPStatus.INTERNAL_SERVER_ERROR and status not in RETRYABLE_STATUSES:
             reason = for_message(self._secret.masked(error_message(self._secret.masked(response.body))))
             optional_params = status in STATUSES_WITH_REASON and bool(request.schema or request.logprobs)
             return self._failed(

@@ -19,6 +19,7 @@ from rankproof._data import format_versions
 from rankproof._data.dataset import Corpus, Query
 from rankproof._data.identity import NOT_IN_IDENTITY, identity_key
 from rankproof._data.ordering import Ranking
+from rankproof._data.replies import lists_as_tuples
 from rankproof._data.text import pluralise
 from rankproof._data.validation import checked_id
 from rankproof._llm.budget import Usage
@@ -61,8 +62,7 @@ class EngineReply:
     @classmethod
     def from_json(cls, values: dict[str, Any]) -> Self:
         """A reply that was written as JSON."""
-        lists = {name: tuple(value) for name, value in values.items() if isinstance(value, list)}
-        return cls(**{**values, **lists})
+        return cls(**lists_as_tuples(values))
 
 
 def is_sorted(scores: Sequence[float]) -> bool:

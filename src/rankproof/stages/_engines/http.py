@@ -14,6 +14,8 @@ from rankproof._data.dataset import Query
 from rankproof._data.identity import NOT_IN_IDENTITY
 from rankproof._data.text import clip_text
 from rankproof._io.http import (
+    DEADLINE_FACTOR,
+    RETRYABLE_STATUSES,
     CallLimiter,
     CallsStoppedError,
     Connection,
@@ -128,10 +130,7 @@ def _checked_json(name: str, key: Any, value: Any) -> Any:
 
 _READ_STATUSES = frozenset({HTTPStatus.BAD_REQUEST, *range(HTTPStatus.NOT_FOUND, 600)})
 """Statuses whose body has a reason. A refused login may echo the key, and a redirect has no reason."""
-_RETRYABLE = frozenset({408, 409, 425, 429})
 _MAX_BYTES, _MAX_ERROR = 64 << 20, 400
-_DEADLINE_FACTOR = 2.5
-"""A call is abandoned after this many timeouts: the lookup of a host name has no timeout of its own."""
 _MIN_MASKED, _MIN_MASKED_IN_DOCUMENTS = 4, 8
 """The shortest key that is masked in messages, and in ids and texts, where a short one may be an ordinary word."""
 _DIGITS = 9
@@ -165,7 +164,7 @@ class HttpEngine:
         if not text.strip():
             return EngineReply((), embed_seconds=encoded.seconds, notes=("the query has no words: not sent",))
         url, body = self._request(text, size, [float(f"{value:.{_DIGITS}g}") for value in encoded.vector])
-        limit = _DEADLINE_FACTOR * self._stage.timeout
+        limit = DEADLINE_FACTOR * self._stage.timeout
         try:
             found = self._calls.within(limit, lambda: self._try(url, body, size))
         except TimeoutError:
@@ -240,7 +239,7 @@ class HttpEngine:
             reason = reason_of(parse_body(response.body))
         except ReplyError:
             reason = ""
-        retryable = status in _RETRYABLE or status >= HTTPStatus.INTERNAL_SERVER_ERROR
+        retryable = status in RETRYABLE_STATUSES or status >= HTTPStatus.INTERNAL_SERVER_ERROR
         wait = retry_after_seconds(response.retry_after) if retryable else None
         return self._error(f"status {status}{f': {reason}' if reason else ''}", retryable=retryable, wait=wait)
 
