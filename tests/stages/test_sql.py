@@ -22,8 +22,8 @@ from rankproof.errors import UsageError
 from rankproof.stages._base import Stage
 from rankproof.stages._engines import postgres
 from rankproof.stages._engines.base import EngineError, EngineReply
-from rankproof.stages._engines.sql import SQL
-from rankproof.stores._postgres import EmbeddedPostgres
+from rankproof.stages._engines.sql import SQL, filled_dsn
+from rankproof.stores._postgres import EmbeddedPostgres, connection_settings
 from support.small_models import HashedWords
 from support.stage_building import context_of, corpus_of
 from support.vector_stores import require
@@ -252,6 +252,8 @@ def test_a_model_without_a_vector_in_the_sql_is_refused() -> None:
         ("SELECT id FROM page WHERE %(query)s IS NOT NULL", r"give it a type, such as %\(query\)s::text"),
         ("SELECT id, body AS id FROM page WHERE body <> %(query)s", "two columns called id"),
         ("SELECT FROM page WHERE body <> %(query)s", "the SELECT has no column"),
+        ("SELECT 'NaN'::numeric AS id WHERE %(query)s <> ''", "has a Decimal; cast it, such as id::text AS id"),
+        ("SELECT 'Infinity'::numeric AS id WHERE %(query)s <> ''", "has a Decimal; cast it, such as id::text AS id"),
         ("SELECT 1.5::float8 AS id WHERE %(query)s <> ''", "has a float; cast it, such as id::text AS id"),
         ("SELECT true AS id WHERE %(query)s <> ''", "has a bool; cast it"),
     ],
@@ -465,3 +467,35 @@ def test_a_database_that_is_not_there_is_not_tried_again(dsn: str) -> None:
     with pytest.raises(EngineError, match="create the database") as caught:
         ask(SQL(dsn=dsn.replace("/postgres?", "/nowhere?"), sql=FULL_TEXT), "cat")
     assert not caught.value.retryable
+
+
+@pytest.mark.parametrize(
+    ("dsn", "password"),
+    [
+        ("postgresql://u:${WORD}@host/db", "it's/a @b:c#d?\\ e"),
+        ("host=host user=u password=${WORD} dbname=db", "it's/a @b:c#d?\\ e"),
+        ("host=host user=u dbname=db password=${WORD}", "plain"),
+        ("${WORD}", "postgresql://u:p%40q@host/db"),
+    ],
+)
+def test_a_password_from_the_environment_may_have_any_character(monkeypatch: pytest.MonkeyPatch, dsn: str, password: str) -> None:
+    require("pgvector")
+    monkeypatch.setenv("WORD", password)
+    parts = connection_settings(filled_dsn(dsn))
+    assert parts["password"] == ("p@q" if dsn == "${WORD}" else password)
+    assert (parts["host"], parts["user"], parts["dbname"]) == ("host", "u", "db")
+
+
+@pytest.mark.parametrize(
+    ("dsn", "what"),
+    [
+        ("postgresql://u:a@b@host/db", "has an @, / or # that is not percent-encoded"),
+        ("postgresql://u:a/b@host/db", "has an @, / or # that is not percent-encoded"),
+        ("postgresql://u:a@b/c:#1@/db?host=/tmp", "has an @, / or # that is not percent-encoded"),
+        ("host=h connect_timeout=soon", "connect_timeout in the connection string is not a whole number"),
+    ],
+)
+def test_a_connection_string_that_could_show_its_password_is_refused(dsn: str, what: str) -> None:
+    require("pgvector")
+    with pytest.raises(UsageError, match=what):
+        connection_settings(dsn)

@@ -36,7 +36,7 @@ ADVICE = {
     "53": "free resources on the server",
     "55P03": "another run is using this table; wait for it to end",
 }
-CONNECTION_ERROR_CODES = {"authentication failed": "28", "no password supplied": "28", 'database "': "3D"}
+CONNECTION_ERROR_CODES = {"authentication failed": "28", "no password supplied": "28", 'role "': "28", 'database "': "3D"}
 UNREACHABLE_ADVICE = "check that the server is running and that host, port and network are right"
 
 
@@ -144,6 +144,11 @@ def connect(dsn: str) -> Postgres:
         return Postgres(open_connection(settings, autocommit=True), secrets)
 
 
+_CONNECT_SECONDS = 10
+_AMBIGUOUS = re.compile(r"\w+://(?:[^?]*@[^?]*@|[^@?]*[/#][^?]*@)")
+"""An address whose password ends early for libpq, which then takes the rest for a host or a database and shows it."""
+
+
 def connection_settings(dsn: str) -> dict[str, Any]:
     """The parts of a connection string, with a timeout for connecting."""
     with extra("sql"):
@@ -155,7 +160,13 @@ def connection_settings(dsn: str) -> dict[str, Any]:
     if not settings:
         # The message of libpq may quote any part of the string, including the password.
         raise UsageError("the connection string cannot be read", fix="write it like postgresql://user@host:5432/database")
-    return {**settings, "application_name": "rankproof", "connect_timeout": int(settings.get("connect_timeout") or 10)}
+    if _AMBIGUOUS.match(dsn):
+        what = "the connection string has an @, / or # that is not percent-encoded"
+        raise UsageError(what, fix="write %40 for @, %2F for / and %23 for # in user and password")
+    seconds = str(settings.get("connect_timeout") or _CONNECT_SECONDS)
+    if not seconds.isdecimal():
+        raise UsageError("connect_timeout in the connection string is not a whole number", fix="write seconds, such as 10")
+    return {**settings, "application_name": "rankproof", "connect_timeout": int(seconds)}
 
 
 def connection_secrets(settings: Mapping[str, Any]) -> list[str]:

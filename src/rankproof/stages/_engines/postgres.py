@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import socket
@@ -81,6 +82,7 @@ MAX_TIMEOUT: Final = 2_000_000.0
 """The seconds that `statement_timeout`, an integer of milliseconds, can hold."""
 GRACE: Final = 2.0
 """How many seconds after the timeout the connection is cut, because the server did not end the statement."""
+_MIN_CONNECT_SECONDS: Final = 2
 _RETRYABLE: Final = ("08", "40", "53", "55P03", "57P")
 _OF_SERVER: Final = (*_RETRYABLE, "28", "3D", "58", "XX")
 """Codes of a connection or server that fails, whatever the query is."""
@@ -109,7 +111,8 @@ class ReadOnlyConnection:
             "lock_timeout": str(max(int(milliseconds * _LOCK_SHARE), 1)),
         }
         with self._failures():
-            self._connection = open_connection(parts, client_encoding="UTF8")
+            seconds = max(min(parts["connect_timeout"], math.ceil(timeout)), _MIN_CONNECT_SECONDS)
+            self._connection = open_connection({**parts, "connect_timeout": seconds}, client_encoding="UTF8")
         self._connection.read_only = True
         self._connection.adapters.register_loader("bpchar", _unpadded_loader())
 

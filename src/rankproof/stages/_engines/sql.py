@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from threading import Lock
 from typing import Annotated, Any
+from urllib.parse import quote
 from uuid import UUID
 
 from rankproof._data.dataset import Query
@@ -19,7 +21,7 @@ from rankproof.models._base import EncoderModel
 from rankproof.stages._base import BuildContext
 from rankproof.stages._engines.base import EncodedQuery, EngineError, EngineReply, EngineStage, QueryEncoder, is_sorted
 from rankproof.stages._engines.postgres import ReadOnlyConnection, Rows, parse_statement
-from rankproof.stages._engines.templates import VARIABLE, with_environment
+from rankproof.stages._engines.templates import VARIABLE, read_environment, variables
 from rankproof.stages._fields import QueryPrompt
 from rankproof.stores._base import address_digest, mask_secrets
 from rankproof.stores._pgvector import MAX_EF_SEARCH
@@ -44,7 +46,7 @@ def make_reply(found: Rows) -> EngineReply:
 def _document_id(value: Any, column: str, row: int) -> str:
     if value is None or value == "":
         raise EngineError(f"row {row} of the reply has no id: {for_message(column)} is {'NULL' if value is None else 'empty'}")
-    if isinstance(value, Decimal) and value == int(value):
+    if isinstance(value, Decimal) and value.is_finite() and value == int(value):
         return str(int(value))
     if isinstance(value, bool) or not isinstance(value, str | int | UUID):
         fix = f"cast it, such as {for_message(column)}::text AS id"
@@ -62,7 +64,7 @@ class SqlEngine:
 
     def __init__(self, stage: SQL, encoder: QueryEncoder | None) -> None:
         self._stage, self._encoder = stage, encoder
-        self._statement, self._dsn = parse_statement(stage.sql), with_environment(stage.dsn)
+        self._statement, self._dsn = parse_statement(stage.sql), filled_dsn(stage.dsn)
         self._lock = Lock()
         self._idle = [self._open()]
 
@@ -111,6 +113,21 @@ class SqlEngine:
         return (f"{found} rows where {size} were requested: {setting} is {value}; raise it{enough} in settings",)
 
 
+def filled_dsn(dsn: str) -> str:
+    """The connection string with each ${VARIABLE} replaced by its value; a password or a whole part is quoted."""
+    values = read_environment(sorted(variables(dsn)))
+
+    def value(found: re.Match[str]) -> str:
+        text = values[found[1]]
+        before, after = dsn[: found.start()], dsn[found.end() :]
+        if "://" in before:
+            return quote(text, safe="") if before.endswith(":") and after.startswith("@") else text
+        is_part = before.endswith("=") and (not after or after[0].isspace())
+        return "'" + re.sub(r"[\\']", r"\\\g<0>", text) + "'" if is_part else text
+
+    return VARIABLE.sub(value, dsn)
+
+
 @dataclass(frozen=True)
 class SQL(EngineStage):
     """Asks a PostgreSQL database by a SELECT of your own, in a read-only transaction; rows are ranked in their order."""
@@ -140,7 +157,7 @@ class SQL(EngineStage):
 
     def revision(self) -> str:
         """A digest of the database's address without its password."""
-        return ", ".join(address_digest(with_environment(self.dsn)))
+        return ", ".join(address_digest(filled_dsn(self.dsn)))
 
     def connect(self, context: BuildContext) -> SqlEngine:
         """Loads the encoder and opens a connection."""

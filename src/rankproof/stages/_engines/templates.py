@@ -92,9 +92,3 @@ def read_environment(names: Sequence[str]) -> dict[str, str]:
             what = f"the environment variable {name} contains characters that a request cannot have"
             raise UsageError(what, fix="set it to the key only, in ASCII and without line breaks")
     return {name: os.environ[name] for name in names}
-
-
-def with_environment(text: str) -> str:
-    """The text with each ${VARIABLE} replaced by its value."""
-    values = read_environment(sorted(variables(text)))
-    return VARIABLE.sub(lambda found: values[found[1]], text)
