@@ -49,6 +49,7 @@ def test_two_commands_lead_from_two_logs_to_the_decision(
     assert f"next: rankproof run {folder}/experiment.toml" in " ".join(capsys.readouterr().err.split())
     assert main(["run", f"{folder}/experiment.toml", "-o", results, "--no-report"]) == 0
     shown = capsys.readouterr().out
+    assert shown.startswith("rag (dataset rag), ")
     assert "Ship new: 0.875 nDCG@10" in shown
     assert "Answers, over 40 queries with a reference answer" in shown
     found = load_results(results)

@@ -34,7 +34,7 @@ def check_import_folder(folder: str) -> None:
 def write_imported(imported: Imported, folder: str) -> list[str]:
     """Writes the folder atomically; an older import at the path is replaced. Returns the names of the files."""
     with replace_folder(folder, is_imported_folder, kind=_KIND) as place:
-        files = dict(_files(imported))
+        files = dict(_files(imported, os.path.basename(os.path.abspath(folder))))
         for name, blocks in files.items():
             path = os.path.join(place, name)
             os.makedirs(os.path.dirname(path), exist_ok=True)
@@ -64,7 +64,7 @@ def next_commands(imported: Imported, folder: str) -> list[str]:
     return found
 
 
-def _files(imported: Imported) -> Iterator[tuple[str, Iterator[bytes]]]:
+def _files(imported: Imported, title: str) -> Iterator[tuple[str, Iterator[bytes]]]:
     dataset = imported.dataset
     if dataset.corpus:
         yield "corpus.jsonl", text_blocks(dataset.corpus)
@@ -78,7 +78,7 @@ def _files(imported: Imported) -> Iterator[tuple[str, Iterator[bytes]]]:
     for name, path in answers.items():
         yield path, answer_blocks([(name, imported.answers[name])])
     if runs:
-        yield EXPERIMENT_FILE, iter([_experiment(runs, answers).encode()])
+        yield EXPERIMENT_FILE, iter([_experiment(title, runs, answers).encode()])
     report = {**imported.report.document(), "fingerprint": dataset.fingerprint()}
     yield REPORT_FILE, iter([json.dumps(report, indent=2, ensure_ascii=False).encode() + b"\n"])
 
@@ -93,10 +93,10 @@ def run_files(imported: Imported) -> dict[str, str]:
     return found
 
 
-def _experiment(runs: dict[str, str], answers: dict[str, str]) -> str:
-    """An experiment file whose systems are the rankings, with their answers."""
+def _experiment(title: str, runs: dict[str, str], answers: dict[str, str]) -> str:
+    """An experiment file of that name whose systems are the rankings, with their answers."""
     parts = []
     for name, path in runs.items():
         given = f"answers = {toml_value(answers[name])}\n" if name in answers else ""
         parts.append(f'[systems.{toml_key(name)}]\nstage = "run"\npath = {toml_value(path)}\n{given}')
-    return "\n".join([f"dataset = {toml_value(os.curdir)}\n", *parts])
+    return "\n".join([f"name = {toml_value(title)}\ndataset = {toml_value(os.curdir)}\n", *parts])
