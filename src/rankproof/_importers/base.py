@@ -71,7 +71,7 @@ class ImportSource:
 
     @property
     def plain_files(self) -> tuple[str, ...]:
-        """The paths where each is a file; none where one is a folder or the name of a dataset elsewhere."""
+        """The paths if all of them are files, else none."""
         return self.paths if all(path == STDIN or os.path.isfile(path) for path in self.paths) else ()
 
     @cached_property

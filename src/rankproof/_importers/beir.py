@@ -11,6 +11,7 @@ from rankproof._importers.base import Imported, ImportOptions, ImportSource, is_
 class BeirFolderImporter:
     """corpus.jsonl, queries.jsonl and qrels."""
 
+    has_splits = True
     settings: Mapping[str, str] = {}
 
     def detect(self, source: ImportSource) -> bool:

@@ -36,6 +36,7 @@ _ROLES = {
 class EsciImporter:
     """Amazon's Shopping Queries: examples and products."""
 
+    has_splits = True
     settings: Mapping[str, str] = {
         "locale": "us, es or jp; needed where the examples are of several",
         "small-version": "yes for the smaller set of the hard queries",

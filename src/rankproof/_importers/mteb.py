@@ -30,6 +30,7 @@ _KNOWN = ("_id", "id", "title", "text")
 class MtebImporter:
     """MTEB's layout: the configs corpus, queries, and default or qrels."""
 
+    has_splits = True
     settings: Mapping[str, str] = {"subset": "the subset, where folders are called SUBSET-corpus and so on"}
 
     def detect(self, source: ImportSource) -> bool:

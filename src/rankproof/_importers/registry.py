@@ -21,36 +21,41 @@ from rankproof._io.open import STDIN, StrPath, open_source, path_text
 from rankproof._registry import Component, Registry
 from rankproof.errors import ExternalError, InputError, UsageError, for_message, type_phrase
 
-_DIR = "rankproof._importers"
+_PACKAGE = "rankproof._importers"
 TABLE = "table"
-_WITH_SPLITS = ("beir", "esci", "mteb", "trec", "msmarco")
 _IMPORT_OPTIONS = ("-column", "--from", "--set", "--delimiter", "--encoding")
-"""The options of an import that what takes a dataset does not have."""
+"""Options that only `rankproof import` has: an error of another command that names one says so."""
 IMPORTERS: Registry[Importer] = Registry(
     "importer",
     "rankproof.importers",
     (
-        Component("beir", f"{_DIR}.beir:BEIR_FOLDER", "a folder with corpus.jsonl, queries.jsonl and qrels"),
-        Component("esci", f"{_DIR}.esci:ESCI", "Amazon's Shopping Queries: a table with esci_label, and one of products"),
-        Component("mteb", f"{_DIR}.mteb:MTEB", "a folder of MTEB: corpus, queries, and qrels or default, as Parquet or JSONL"),
+        Component("beir", f"{_PACKAGE}.beir:BEIR_FOLDER", "a folder with corpus.jsonl, queries.jsonl and qrels"),
+        Component("esci", f"{_PACKAGE}.esci:ESCI", "Amazon's Shopping Queries: a table with esci_label, and one of products"),
+        Component(
+            "mteb", f"{_PACKAGE}.mteb:MTEB", "a folder of MTEB: corpus, queries, and qrels or default, as Parquet or JSONL"
+        ),
         Component(
             "trec",
-            f"{_DIR}.trec:TREC_TOPICS",
+            f"{_PACKAGE}.trec:TREC_TOPICS",
             "TREC topics (<top>, XML, or lines of id and text) with qrels; MS MARCO's files",
             aliases=("msmarco",),
         ),
-        Component("irds", f"{_DIR}.irds:IR_DATASETS", "a dataset of ir_datasets: irds:NAME", "datasets"),
+        Component("irds", f"{_PACKAGE}.irds:IR_DATASETS", "a dataset of ir_datasets: irds:NAME", "datasets"),
         Component(
-            "ragas", f"{_DIR}.ragas:RAGAS", "logs of questions, contexts, answers and references, one file for each system"
+            "ragas", f"{_PACKAGE}.ragas:RAGAS", "logs of questions, contexts, answers and references, one file for each system"
         ),
-        Component("autorag", f"{_DIR}.autorag:AUTORAG", "qa.parquet and corpus.parquet of AutoRAG, or the folder with both"),
-        Component("llama-index", f"{_DIR}.llama_index:LLAMA_INDEX", "an EmbeddingQAFinetuneDataset of LlamaIndex in JSON"),
-        Component("quepid", f"{_DIR}.quepid:QUEPID", "exports of a case, a snapshot or a book of Quepid"),
-        Component("elasticsearch", f"{_DIR}.rank_eval:RANK_EVAL", "a _rank_eval request, and its responses as one system each"),
+        Component("autorag", f"{_PACKAGE}.autorag:AUTORAG", "qa.parquet and corpus.parquet of AutoRAG, or the folder with both"),
+        Component("llama-index", f"{_PACKAGE}.llama_index:LLAMA_INDEX", "an EmbeddingQAFinetuneDataset of LlamaIndex in JSON"),
+        Component("quepid", f"{_PACKAGE}.quepid:QUEPID", "exports of a case, a snapshot or a book of Quepid"),
         Component(
-            "opensearch", f"{_DIR}.opensearch:OPENSEARCH", "judgement lists and query sets of the Search Relevance Workbench"
+            "elasticsearch", f"{_PACKAGE}.rank_eval:RANK_EVAL", "a _rank_eval request, and its responses as one system each"
         ),
-        Component(TABLE, f"{_DIR}.table:TABLE", "a table with a column for the query and one for the document's text or title"),
+        Component(
+            "opensearch", f"{_PACKAGE}.opensearch:OPENSEARCH", "judgement lists and query sets of the Search Relevance Workbench"
+        ),
+        Component(
+            TABLE, f"{_PACKAGE}.table:TABLE", "a table with a column for the query and one for the document's text or title"
+        ),
     ),
 )
 """The importer `table` takes what no other one recognises."""
@@ -75,15 +80,15 @@ def import_source(
                 f"choose from: {', '.join(chosen.settings)}" if chosen.settings else "leave it out: this importer has no settings"
             )
             raise UsageError(f"the importer {name} has no setting {for_message(setting)}", fix=known)
-    _check_options(name, how)
+    _check_options(name, chosen, how)
     return chosen.read(opened, how)
 
 
-def _check_options(name: str, options: ImportOptions) -> None:
+def _check_options(name: str, importer: Importer, options: ImportOptions) -> None:
     """Refuses options that an importer of this package would ignore."""
     if name in IMPORTERS.entry_points():
         return
-    if options.split != DEFAULT_SPLIT and name not in _WITH_SPLITS:
+    if options.split != DEFAULT_SPLIT and not getattr(importer, "has_splits", False):
         raise UsageError(f"the importer {name} has no splits", fix="leave out --split")
     if options.named_columns and name != TABLE:
         what = f"{options.named_columns[0]}: the importer {name} knows its columns"

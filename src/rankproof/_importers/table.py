@@ -217,7 +217,7 @@ def _guess(role: str, table: SourceTable, given: Mapping[str, tuple[str, ...]]) 
 
 
 def _id_of_one_kind(table: SourceTable, found: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
-    """The column `id` of a table of queries or of documents only, and `doc` and the like that hold ids."""
+    """Further columns of ids: `id` in a table of only queries or only documents, and one such as `doc` that is not a text."""
     by_name = {normalised_name(name): name for name in table.names}
     taken = {name for names in found.values() for name in names}
     ids = {plain: name for plain, name in by_name.items() if name not in taken}

@@ -30,7 +30,7 @@ _NUMBER = re.compile(r"""(?:number|id|num)\s*=\s*["']?([^"'\s>]+)""", re.IGNOREC
 _LABEL = re.compile(r"^\s*(?:number|topic|description|narrative|domain|summary|concept\(s\))\s*:\s*", re.IGNORECASE)
 _FIELDS = {"query": "title", "description": "desc", "question": "desc", "narrative": "narr", "number": "num", "id": "num"}
 """The names of fields in XML topics, as those of the classic form."""
-_FORM = "write fields=title,desc; a topic has title, desc and narr"
+_FIELDS_FIX = "write fields=title,desc; a topic has title, desc and narr"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +45,7 @@ class Topic:
 class TrecImporter:
     """Topics or lines of queries, qrels in TREC's form, and documents as lines or JSONL."""
 
+    has_splits = True
     settings: Mapping[str, str] = {
         "fields": "the fields of a topic that make the query, separated by commas (title)",
         "corpus": "all (the default) or judged (only documents in the qrels)",
@@ -184,7 +185,7 @@ def _plain(text: str) -> str:
 def _add_topics(topics: Iterable[Topic], options: ImportOptions, builder: DatasetBuilder, qrels: Qrels) -> None:
     chosen = [name.strip() for name in options.settings.get("fields", "title").split(",")]
     if not all(chosen):
-        raise UsageError(f"fields is {for_message(options.settings['fields'])}", fix=_FORM)
+        raise UsageError(f"fields is {for_message(options.settings['fields'])}", fix=_FIELDS_FIX)
     known: dict[str, None] = {}
     for topic in topics:
         known |= dict.fromkeys(topic.fields)

@@ -139,7 +139,7 @@ def experiment_dataset(results: ExperimentResult) -> Dataset | None:
     return dataset if dataset.fingerprint() == results.fingerprint else None
 
 
-def judged_file(folder: str, kind: str) -> str:
+def judgements_file(folder: str, kind: str) -> str:
     """The file beside a results folder that holds its judgements of one kind: `model`, `keywords` or `people`."""
     return f"{os.path.normpath(folder)}.{kind}.qrels"
 

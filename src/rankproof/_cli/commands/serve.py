@@ -95,11 +95,11 @@ def _judgement_log(args: argparse.Namespace) -> JudgementLog | None:
 def _default_file(args: argparse.Namespace) -> str:
     """The file beside the results folder; several folders, or run files, need a named one."""
     from rankproof._results.folder import is_results_folder
-    from rankproof._results.judgements import judged_file
+    from rankproof._results.judgements import judgements_file
 
     if len(args.files) != 1 or not is_results_folder(args.files[0]):
         raise UsageError("--judge needs a file here", fix="name it: --judge my.qrels, or specify a single results folder")
-    return judged_file(args.files[0], "people")
+    return judgements_file(args.files[0], "people")
 
 
 def _are_run_files(files: Sequence[str]) -> bool:
