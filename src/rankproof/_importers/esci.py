@@ -112,7 +112,7 @@ class _EsciRows:
         elif self.is_judged_only and str(row.get("product_id")) not in self.judged:
             self.builder.counts.drop("products", "not in the examples", line=line)
         elif self._document(row, line) is None:
-            self.builder.counts.drop("products", "without id, title and text", line=line)
+            self.builder.counts.drop("products", "whose id, title and text are all empty", line=line)
 
     def _document(self, row: Mapping[str, Any], line: int) -> str | None:
         text = "\n".join(filter(None, (self.builder.text(row.get(name), line) for name in _TEXTS)))

@@ -182,7 +182,11 @@ def _pairs_table(comparison: TokenizerComparison) -> Table:
         Column("higher"),
         Column("lower"),
         Column("difference", "difference"),
-        Column("95%", "interval", "paired 95% interval of the difference of means over repeats"),
+        Column(
+            "95%",
+            "interval",
+            "95% interval of the difference of the two means; each mean is over all repeats, and queries are paired",
+        ),
         Column("p", "p", "Student's t over queries and repeats, two-sided"),
         Column("p Holm", "p", "corrected for the number of pairs"),
         Column(

@@ -240,10 +240,8 @@ _COLUMNS = (
     Column("system"),
     Column("judged", "share", "judged share of the documents within the cutoff, or of the top 10"),
     Column("value", "value", "unjudged documents count as not relevant"),
-    Column("lowest", "value", "lowest possible value, whatever the grades of the unjudged documents that this system retrieved"),
-    Column(
-        "highest", "value", "highest possible value, whatever the grades of the unjudged documents that this system retrieved"
-    ),
+    Column("lowest", "value", "the value if the unjudged documents of this ranking got the grades that lower it most"),
+    Column("highest", "value", "the value if the unjudged documents of this ranking got the grades that raise it most"),
 )
 _BOUNDS_NOTE = "Bounds are for each system alone. Systems share documents, so overlapping bounds need not mean another order."
 

@@ -150,7 +150,10 @@ KEYWORD_JUDGE = "keywords"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the pairs, the judge, the budget and the output."""
     parser.add_argument(
-        "files", nargs="*", metavar="FILE", help="a results folder, a dataset, sample, or two JSONL files: queries and documents"
+        "files",
+        nargs="*",
+        metavar="FILE",
+        help="a results folder, a dataset (sample for the built-in one), or two JSONL files: queries and documents",
     )
     which = parser.add_argument_group("pairs")
     which.add_argument("--pairs", metavar="FILE", help="a file with a query and a document per line, or a TREC file")
