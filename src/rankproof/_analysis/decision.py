@@ -94,7 +94,8 @@ class Decision(Viewed):
     `system` is the recommended system, or the leading one if nothing is decided; None if no system retrieved anything. `reasons`
     say why nothing is decided. `queries_needed` is how many queries would be enough for a decision if the means stay the same.
     `judge_next` are the unjudged (query, document) pairs that could change the difference between `system` and its closest rival
-    most; `unjudged` is the number of all such pairs. `optimistic` marks a system that was chosen from many: its value is probably too high.
+    most; `unjudged` is the number of all such pairs. `optimistic` marks a system that was chosen from many: its value is probably
+    too high.
     """
 
     decided: bool
