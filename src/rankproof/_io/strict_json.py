@@ -187,10 +187,6 @@ class JsonObject:
         """A number."""
         return self._float(key, self._of(key, int | float, "a number"))
 
-    def number_or_none(self, key: str) -> float | None:
-        """A number or null."""
-        return None if self.plain.get(key) is None else self.number(key)
-
     def flag(self, key: str) -> bool:
         """True or false."""
         if not isinstance(self.plain.get(key), bool):

@@ -123,11 +123,6 @@ def format_milliseconds(value: float) -> str:
     return f"{shown_time(value)} ms" if value < 10_000 else f"{shown_time(value / 1000)} s"
 
 
-def format_megabytes(size: int) -> str:
-    """A size in MB or kB."""
-    return f"{shown_time(size / 1e6)} MB" if size >= 100_000 else f"{size / 1000:.1f} kB"
-
-
 def signed_difference(difference: float, one: MeasureResult) -> str:
     """A signed difference of means, in percentage points if the measure lies between 0 and 1."""
     size = format_points(difference, one.measure)
