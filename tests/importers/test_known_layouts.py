@@ -327,3 +327,23 @@ def test_candidates_of_msmarco_are_no_documents_and_files_that_are_not_read_are_
     imported = rp.import_dataset(tmp_path)
     assert not imported.dataset.has_documents
     assert imported.report.notes == ("not read: top1000.dev", "1 judged query without a text, such as 9")
+
+
+def test_qrels_whose_first_line_has_a_cell_twice_are_no_table_and_two_grades_are_counted(tmp_path: Path) -> None:
+    paths = [tmp_path / name for name in ("queries.tsv", "qrels.tsv")]
+    paths[0].write_text("1\tcats\n2\tdogs\n")
+    paths[1].write_text("1\t0\ta\t1\n1\t0\ta\t2\n2\t0\tb\t1\n")
+    imported = rp.import_dataset(paths, on_conflict="max")
+    assert imported.dataset.qrels == {"1": {"a": 2}, "2": {"b": 1}}
+    (count,) = (one for one in imported.report.counts if one.part == "judgements")
+    assert (count.read, count.kept) == (3, 2)
+    assert set(rp.import_dataset(paths[0]).dataset.queries) == {"1", "2"}
+    (tmp_path / "table.csv").write_text("query,query\ncats,dogs\n")
+    with pytest.raises(InputError, match=r"table\.csv:1: column query occurs twice"):
+        rp.import_dataset([paths[0].rename(tmp_path / "lines.tsv"), tmp_path / "table.csv"])
+
+
+def test_a_topic_that_is_not_closed_is_refused_with_its_line(tmp_path: Path) -> None:
+    (tmp_path / "topics.txt").write_text("<top>\n<num> 1\n<title> cats\n</top>\n<top>\n<num> 2\n<title> dogs\n")
+    with pytest.raises(InputError, match=r"topics\.txt:5: the topic is not closed; write </top>"):
+        rp.import_dataset(tmp_path / "topics.txt")

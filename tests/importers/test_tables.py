@@ -318,6 +318,12 @@ def test_fractions_in_a_column_of_scores_are_not_guessed_to_be_grades(tmp_path: 
     assert imported("query,title,score\ncats,Cat,1.0\n", tmp_path).report.columns["grade"] == "score"
 
 
+def test_rows_without_an_id_beside_rows_with_one_are_noted(tmp_path: Path) -> None:
+    text = "qid,query,doc_id,text,label\n1,cats,a,Cats purr,1\n1,cats,,Cats purr,0\n"
+    notes = imported(text, tmp_path).report.notes
+    assert notes[1:] == ("1 row has no document id, others have one: a document with and without an id is counted as two",)
+
+
 def test_queries_alone_are_a_dataset_without_documents_and_judgements(tmp_path: Path) -> None:
     found = imported("id,query\n7,red shoes\n8,wool hat\n", tmp_path)
     assert {key: one.text for key, one in found.dataset.queries.items()} == {"7": "red shoes", "8": "wool hat"}

@@ -268,8 +268,10 @@ class ImportCounts:
 
     def read_judgements(self, qrels: Qrels) -> None:
         """Counts the judgements of a file that was read whole."""
-        self.read("judgements", sum(map(len, qrels.values())) + qrels.repeats)
+        self.read("judgements", sum(map(len, qrels.values())) + qrels.repeats + qrels.conflicts)
         self.drop_repeats(qrels)
+        if qrels.conflicts:
+            self.drop("judgements", f"second grades of a pair (--on-conflict {qrels.on_conflict})", count=qrels.conflicts)
 
     def drop_repeats(self, qrels: Qrels) -> None:
         """Counts the judgements that repeat another one."""

@@ -49,7 +49,7 @@ class DatasetBuilder:
         self._textless: dict[str, int | None] = {}
         self._textless_queries: dict[str, int | None] = {}
         self._changed: dict[str, set[str]] = {"query": set(), "document": set()}
-        self._made = {"query": 0, "document": 0}
+        self._made, self._given = {"query": 0, "document": 0}, {"query": 0, "document": 0}
         self._trimmed = 0
 
     def query(self, key: object, text: object, fields: Fields = dict, *, line: int | None = None) -> str | None:
@@ -162,6 +162,7 @@ class DatasetBuilder:
         else:
             key = "" if value is None or is_nan(value) else id_of_value(value, column, source=self.place, line=line)
         if key:
+            self._given[column] += bool(content)
             return checked_id(key, column, source=self.place, line=line)
         if not content:
             return None
@@ -177,6 +178,9 @@ class DatasetBuilder:
         made = [_MADE_FROM[column] for column, count in self._made.items() if count]
         if made:
             yield f"ids are made from the content, the first {_ID_DIGITS} digits of the sha256 of {' and '.join(made)}"
+        for column in (column for column, count in self._made.items() if count and self._given[column]):
+            rows = pluralise(self._made[column], "row has", "rows have")
+            yield f"{rows} no {column} id, others have one: a {column} with and without an id is counted as two"
         if self._trimmed:
             yield f"white space around {pluralise(self._trimmed, 'id')} is removed"
         spaced = [sum(1 for key in texts if len(key.split()) > 1) for texts in (self.queries, self.documents)]

@@ -147,24 +147,32 @@ def importer_named(name: str) -> Importer:
 
 def detect_importer(source: ImportSource) -> str:
     """The name of the only importer that recognises the source; none and several are errors."""
-    found = list(_recognised(source))
+    unreadable: list[InputError] = []
+    found = list(_recognised(source, unreadable))
     if len(found) > 1:
         what = f"may be {' or '.join(found)}"
         raise InputError(what, fix=f"name the importer, as in --from {found[0]}", source=source.name)
     if found:
         return found[0]
+    if unreadable and source.plain_files:
+        raise unreadable[0]
     if source.table is not None or source.tables:
         return TABLE
     fix = f"name the importer with --from NAME: {', '.join(IMPORTERS)}; the help of rankproof import says what each one reads"
     raise InputError("not recognised as a dataset", fix=fix, source=source.name)
 
 
-def _recognised(source: ImportSource) -> Iterator[str]:
-    """The importers but the table's that recognise the source; a package that cannot be loaded hides no other."""
+def _recognised(source: ImportSource, unreadable: list[InputError]) -> Iterator[str]:
+    """The importers but the table's that recognise the source; a package that cannot be loaded hides no other.
+
+    A file that one importer cannot read may be of another kind, such as qrels whose first line is no header.
+    """
     for name in IMPORTERS:
         try:
             if name != TABLE and importer_named(name).detect(source):
                 yield name
+        except InputError as error:
+            unreadable.append(error)
         except ExternalError:
             if name not in IMPORTERS.entry_points():
                 raise

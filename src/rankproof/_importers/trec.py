@@ -25,6 +25,7 @@ _DOCUMENTS = re.compile(r"collection|corpus|docs|document|passage")
 _QUERIES = re.compile(r"quer|topic|question")
 _SPLIT = re.compile(r"(?:queries|query|qrels|topics)[._-]?(.*?)(?:\.(?:tsv|txt|xml|trec|qrels?|jsonl|gz|zst))*$")
 _TOPIC = re.compile(r"<top>(.*?)</top>|<topic\b([^>]*)>(.*?)</topic>", re.DOTALL | re.IGNORECASE)
+_OPEN_TOPIC = re.compile(r"<top>|<topic\b", re.IGNORECASE)
 _TAG = re.compile(r"<(/?)([a-z_]+)[^>]*>", re.IGNORECASE)
 _NUMBER = re.compile(r"""(?:number|id|num)\s*=\s*["']?([^"'\s>]+)""", re.IGNORECASE)
 _LABEL = re.compile(r"^\s*(?:number|topic|description|narrative|domain|summary|concept\(s\))\s*:\s*", re.IGNORECASE)
@@ -52,8 +53,9 @@ class TrecImporter:
     }
 
     def detect(self, source: ImportSource) -> bool:
-        kinds = [kind for _, kind in _classified(source)]
-        return "topics" in kinds or ("queries" in kinds and "qrels" in kinds)
+        found = _classified(source)
+        kinds = [kind for _, kind in found]
+        return "topics" in kinds or ("queries" in kinds and ("qrels" in kinds or any(_is_file_of_queries(*one) for one in found)))
 
     def read(self, source: ImportSource, options: ImportOptions) -> Imported:
         files = _chosen_files(source, options.split)
@@ -88,6 +90,11 @@ def _classified(source: ImportSource) -> list[tuple[str, FileKind]]:
     """The files of known kinds, each with its kind."""
     found = ((name, _kind(source, name, path)) for name, path in source.files.items() if source.frame is None)
     return [(name, kind) for name, kind in found if kind is not None]
+
+
+def _is_file_of_queries(name: str, kind: FileKind) -> bool:
+    """Whether the name of a file of lines says that they are queries."""
+    return kind == "queries" and not name.endswith(".jsonl") and bool(_QUERIES.search(os.path.basename(name).lower()))
 
 
 def _kind(source: ImportSource, name: str, path: str) -> FileKind | None:
@@ -151,6 +158,11 @@ def _of_split(kind: FileKind, named: Mapping[str, str], split: str, source: Impo
 
 def _read_topics(source: ImportSource, path: str) -> list[Topic]:
     text = "".join(line for _, line in source.lines_of(path))
+    # Topics are replaced by their line breaks, so that the line of one that is not closed stays.
+    others = _TOPIC.sub(lambda found: "\n" * found[0].count("\n"), text)
+    if left := _OPEN_TOPIC.search(others):
+        line = others.count("\n", 0, left.start()) + 1
+        raise InputError("the topic is not closed", fix="write </top> or </topic> at its end", source=path, line=line)
     return [_topic(found, text, path) for found in _TOPIC.finditer(text)]
 
 
