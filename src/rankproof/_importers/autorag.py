@@ -34,6 +34,7 @@ class AutoRagImporter:
     `retrieval_gt` is a list of groups. AutoRAG wants one document of every group; judgements have no groups.
     """
 
+    has_grades = False
     settings: Mapping[str, str] = {}
 
     def detect(self, source: ImportSource) -> bool:

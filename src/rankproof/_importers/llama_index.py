@@ -15,6 +15,7 @@ _RELEVANT = "1"
 class LlamaIndexImporter:
     """`queries`, `corpus` and `relevant_docs` of one file; every relevant document has grade 1."""
 
+    has_grades = False
     settings: Mapping[str, str] = {}
 
     def detect(self, source: ImportSource) -> bool:

@@ -49,6 +49,7 @@ _MESSAGES = re.compile(r"\[\s*(?:\{|HumanMessage\()")
 class RagasImporter:
     """Each file is the log of one system, named after the file; the same question in two logs is one query."""
 
+    has_grades = False
     settings: Mapping[str, str] = {}
 
     def detect(self, source: ImportSource) -> bool:

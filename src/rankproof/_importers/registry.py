@@ -90,6 +90,9 @@ def _check_options(name: str, importer: Importer, options: ImportOptions) -> Non
         return
     if options.split != DEFAULT_SPLIT and not getattr(importer, "has_splits", False):
         raise UsageError(f"the importer {name} has no splits", fix="leave out --split")
+    if (options.grade_map or options.on_conflict != "error") and not getattr(importer, "has_grades", True):
+        option = "--grade-map" if options.grade_map else "--on-conflict"
+        raise UsageError(f"the importer {name} has no grades: what its file calls relevant is grade 1", fix=f"leave out {option}")
     if options.named_columns and name != TABLE:
         what = f"{options.named_columns[0]}: the importer {name} knows its columns"
         raise UsageError(what, fix=f"leave it out, or use --from {TABLE}")
