@@ -116,6 +116,18 @@ def test_no_character_of_a_query_is_an_operator(stage: LexicalStage) -> None:
 
 
 @each_default
+def test_a_word_that_query_and_document_repeat_thousands_of_times_is_found(stage: LexicalStage) -> None:
+    context = context_of(corpus_of({"cats": "cat " * 20_000, "dog": "Dogs bark"}))
+    assert ranking_of(stage, context, "cat " * 3_000)[0] == ["cats"]
+
+
+def test_fts5_counts_a_word_of_a_query_at_most_eight_times() -> None:
+    context = context_of(corpus_of({"cats": "cat cat purr", "dog": "Dogs bark", "bird": "Birds sing"}))
+    once, eight, many = (float(ranking_of(SQLiteFTS5(), context, "cat " * times)[1][0]) for times in (1, 8, 100))
+    assert eight == many == pytest.approx(8 * once)
+
+
+@each_default
 @pytest.mark.parametrize("text", ["", "   ", "?!", "\0", "\ud800", "\u200b", "x" * 100, "unknownword"])
 def test_a_query_without_a_known_word_finds_nothing(stage: LexicalStage, text: str) -> None:
     docs, scores = ranking_of(stage, context_of(corpus_of({"cat": "The cat is purring.", "z": ""})), text)

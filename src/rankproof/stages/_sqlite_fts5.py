@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     import sqlite3
 
 MODULE = "fts5"
+MAX_REPETITIONS = 8
+"""How often a word of a query counts at most: FTS5 lists every occurrence in a document once for each repetition."""
 SEARCH = "SELECT rowid, -rank FROM passages WHERE passages MATCH ? ORDER BY rank, rowid LIMIT ?"
 
 
@@ -74,9 +77,8 @@ class FTS5Index:
     def search(self, text: str, depth: int) -> Ranking:
         """The best documents; a query without words finds nothing."""
         with library_errors("SQLite", "searching"):
-            words = self._words(text)
-            query = " OR ".join(f'"{word}"' for word in words)
-            found = self._passages.execute(SEARCH, (query, depth)).fetchall() if words else []
+            query = " OR ".join(f'"{word}"' for word in self._words(text))
+            found = self._passages.execute(SEARCH, (query, depth)).fetchall() if query else []
         return [self._docs[row] for row, _ in found], np.array([score for _, score in found], np.float64)
 
     def facts(self) -> Mapping[str, Any]:
@@ -95,12 +97,16 @@ class FTS5Index:
         self._passages.execute("COMMIT")
         self._passages.execute("INSERT INTO passages (passages) VALUES ('optimize')")
 
-    def _words(self, text: str) -> list[str]:
-        """The words of a query as unicode61 splits them, with repetitions; no word has a quotation mark."""
+    def _words(self, text: str) -> Iterator[str]:
+        """The words of a query as unicode61 splits them, with at most 8 repetitions; no word has a quotation mark."""
         self._query.execute("INSERT INTO query (rowid, text) VALUES (1, ?)", (text,))
         words = [word for (word,) in self._query.execute("SELECT term FROM words ORDER BY offset")]
         self._query.execute("INSERT INTO query (query) VALUES ('delete-all')")
-        return words
+        seen: Counter[str] = Counter()
+        for word in words:
+            seen[word] += 1
+            if seen[word] <= MAX_REPETITIONS:
+                yield word
 
 
 def _create_table(connection: sqlite3.Connection, name: str, tokenizer: str) -> None:
