@@ -280,7 +280,7 @@ def test_chosen_systems_include_their_inputs() -> None:
     ("argv", "what"),
     [
         (["missing.toml"], "missing.toml: file not found"),
-        ([""], "has no name"),
+        ([""], "the path of the experiment file is empty"),
         (["experiment.toml", "--dataset", "nowhere"], "nowhere does not exist"),
         (["experiment.toml", "--systems", "btoh"], "unknown system btoh; did you mean both"),
         (["experiment.toml", "--systems", ","], "names nothing"),

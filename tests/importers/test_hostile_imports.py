@@ -115,6 +115,7 @@ def outcome(path: str, importer: str) -> InputError | None:
     return None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", FILES)
 def test_a_hostile_value_gives_a_dataset_or_an_error_of_the_input(tmp_path: Path, kind: str) -> None:
     path, importer = tmp_path / "x.json", kind.split()[0]

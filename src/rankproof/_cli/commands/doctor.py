@@ -13,7 +13,7 @@ from rankproof._cli.inputs import add_analysis_options, check_result_document, r
 from rankproof._cli.options import is_sample, read_dataset_or_sample
 from rankproof._cli.output import check_output
 from rankproof._cli.terminal import Terminal
-from rankproof.errors import UsageError, for_message
+from rankproof.errors import UsageError, escape_invisible, for_message
 
 if TYPE_CHECKING:
     from rankproof._analysis.doctor.check import DoctorInput
@@ -79,10 +79,9 @@ def _doctor_input(args: argparse.Namespace) -> DoctorInput:
     if dataset is not None and (not args.files or (len(args.files) == 1 and _is_dataset(first))):
         return doctor_input_from_dataset(dataset, rel=args.rel or 1)
     if len(args.files) == 1 and os.path.isfile(first):
-        what = f"{for_message(first)} alone cannot be checked"
-        raise UsageError(
-            what, fix=f"for a table or log that is a dataset, use --dataset {for_message(first)}; for judgements, add runs"
-        )
+        path = escape_invisible(first)
+        fix = f"for a table or log that is a dataset, use --dataset {path}; for judgements, add runs"
+        raise UsageError(f"{path} alone cannot be checked", fix=fix)
     inputs = _read_input(args, first)
     if dataset is not None and named is not None:
         check_same_dataset(dataset, named, inputs)
