@@ -87,6 +87,33 @@ def test_two_commands_lead_from_a_folder_without_judgements_to_the_decision(
     assert again[again.index("Ship bm25: ") :] == shown[shown.index("Ship bm25: ") :]
 
 
+def test_the_grades_of_people_count_before_those_of_the_model_here_and_in_the_printed_command(
+    server: ChatServer, raw: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert judge(server) == 0
+    graded = read_qrels("out.model.qrels")
+    Path("people.qrels").write_text(
+        "".join(f"{query} 0 {doc} {3 - graded[query][doc]}\n" for query in graded for doc in graded[query])
+    )
+    capsys.readouterr()
+    assert judge(server, "--qrels", "people.qrels") == 0
+    shown, said = capsys.readouterr()
+    *_, command = said.splitlines()
+    assert command == "  rankproof run out/experiment.toml --qrels people.qrels --qrels out.model.qrels -o out"
+    assert main(shlex.split(command)[1:]) == 0
+    assert load_results("out").provenance["judgements"]["people"] == {"people": sum(map(len, graded.values()))}
+    again = capsys.readouterr().out
+    assert again[again.index("n = ") :] == shown[shown.rindex("n = ") :]
+    # The files of the experiment stay in the command, because --qrels replaces them.
+    assert judge(server, "-o", "second.qrels") == 0
+    *_, command = capsys.readouterr().err.splitlines()
+    people, model = Path("people.qrels").absolute(), Path("out.model.qrels").absolute()
+    assert command == f"  rankproof run out/experiment.toml --qrels {people} --qrels {model} --qrels second.qrels -o out"
+    found = rp.judge("out", model="keywords", pool=3, qrels="people.qrels").results
+    assert found is not None
+    assert found.result.means == load_results("out").result.means
+
+
 def test_the_second_time_no_request_is_sent(server: ChatServer, raw: Path) -> None:
     assert judge(server) == 0
     sent = len(server.requests)

@@ -93,9 +93,9 @@ def judge(
     """Judgements of the top `pool` documents of the runs by a language model, or by keyword overlap (`model="keywords"`).
 
     `dataset` has the texts; it may also be an ExperimentResult or a results folder, whose systems are then the runs, and
-    `.results` of the result has them measured with the judgements. `qrels` are human judgements to compare with, and without
-    runs also the pairs to judge; `sample` is how many of them. `unjudged` leaves out pairs that people judged. `cache` is the
-    folder of responses, None for none. With `path`, the judgements are also written there.
+    `.results` of the result has them measured with the judgements and `qrels`. `qrels` are human judgements to compare with,
+    and without runs also the pairs to judge; `sample` is how many of them. `unjudged` leaves out pairs that people judged.
+    `cache` is the folder of responses, None for none. With `path`, the judgements are also written there.
     """
     from rankproof._judge.agreement import Thresholds
     from rankproof._judge.judge import judge_pairs, judging_tables
@@ -104,7 +104,8 @@ def judge(
     from rankproof._judge.selection import human_grades, select_pairs
     from rankproof._results.judgements import with_judgements
 
-    people = None if qrels is None else human_grades(_qrels(qrels))
+    given_qrels = () if qrels is None else (_qrels(qrels),)
+    people = human_grades(*given_qrels) if given_qrels else None
     results = results_of(dataset) if runs is None and holds_results(dataset) else None
     given = _pooled_dataset(dataset, runs, checked_integer("pool", pool)) if results is None else _pooled_results(results, pool)
     chosen = select_pairs(given.pools, people, given.known, unjudged=unjudged, sample=sample, seed=seed)
@@ -115,7 +116,7 @@ def judge(
         found = judge_pairs(_judge(model), chosen.pairs, context, output, lambda label, done, total: None)
         tables = judging_tables(found, context, chosen.human, chosen.pools, how)
     judged = report_qrels(found)
-    return Judging(tuple(tables), judged, None if results is None else with_judgements(results, judged))
+    return Judging(tuple(tables), judged, None if results is None else with_judgements(results, *given_qrels, judged))
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from rankproof._analysis.compare.summary import with_decision_settings
@@ -65,9 +65,11 @@ def refuse_run_file_options(args: argparse.Namespace, also: Collection[str] = ()
             raise UsageError(f"{option} is for run files", fix=f"leave out {option} for a results folder")
 
 
-def say_measuring_command(results: ExperimentResult, folder: str, qrels: str, terminal: Terminal) -> None:
-    """Says which command writes the results in the folder again, measured with the grades in the file."""
-    command = measuring_command(results, folder, qrels)
+def say_measuring_command(
+    results: ExperimentResult, folder: str, files: Sequence[str], terminal: Terminal, options: Sequence[str] = ()
+) -> None:
+    """Says which command writes the results in the folder again, measured with the grades in the files."""
+    command = measuring_command(results, folder, files, options)
     if command is not None and not terminal.quiet:
         terminal.say("next, the report with these grades (rankings come from the cache):")
         terminal.say(escape_invisible(f"  {command}"))

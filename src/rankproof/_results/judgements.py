@@ -95,13 +95,13 @@ def _rows(qrels: Qrels) -> Iterator[Judgement]:
             yield Judgement(query, doc, grade, judge_label=qrels.judge_labels.get((query, doc), ""))
 
 
-def with_judgements(results: ExperimentResult, more: Qrels, names: Assessors | None = None) -> ExperimentResult:
+def with_judgements(results: ExperimentResult, *more: Qrels, names: Assessors | None = None) -> ExperimentResult:
     """The results measured with further judgements, which replace older ones of the same kind; values of chunks are left out."""
-    joined = join_judgements((results.qrels, more), "last")
+    joined = join_judgements((results.qrels, *more), "last")
     qrels = joined.qrels
     chosen = tuple(query for query in results.queries if query in qrels)
     if not chosen:
-        what = f"{for_message(more.source)} judges no query of {for_message(results.name)}"
+        what = f"{for_message(joined.qrels.source)} judges no query of {for_message(results.name)}"
         raise UsageError(what, fix="specify the judgements of these results")
     read_options = ReadOptions(judged_only=results.judged_only)
     # The names of measures in results have their rel; those of an experiment do not.
@@ -144,10 +144,13 @@ def judgements_file(folder: str, kind: str) -> str:
     return f"{os.path.normpath(folder)}.{kind}.qrels"
 
 
-def measuring_command(results: ExperimentResult, folder: str, file: str) -> str | None:
-    """The command that measures the results with a file of judgements; None without an experiment file that can be run."""
-    if PYTHON_PREFIX in results.experiment or not tomllib.loads(results.experiment).get("systems"):
+def measuring_command(results: ExperimentResult, folder: str, files: Sequence[str], options: Sequence[str] = ()) -> str | None:
+    """The command that measures the results with files of judgements; None without an experiment file that can be run."""
+    settings = tomllib.loads(results.experiment)
+    if PYTHON_PREFIX in results.experiment or not settings.get("systems"):
         return None
+    # --qrels replaces the files of the experiment.
+    every = {os.path.abspath(file): file for file in (*settings.get("qrels", ()), *files)}
     place = os.path.normpath(folder)
-    words = ("rankproof", "run", os.path.join(place, EXPERIMENT_FILE), "--qrels", file, "-o", place)
-    return " ".join(map(shlex.quote, words))
+    words = ("run", os.path.join(place, EXPERIMENT_FILE), *(word for file in every.values() for word in ("--qrels", file)))
+    return " ".join(map(shlex.quote, ("rankproof", *words, *options, "-o", place)))

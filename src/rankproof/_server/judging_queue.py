@@ -247,7 +247,7 @@ class JudgingPage:
         qrels, names = self._log.judgements()
         if not qrels:
             raise UsageError("there are no grades yet", fix="judge some pairs first")
-        return with_judgements(results, qrels, names)
+        return with_judgements(results, qrels, names=names)
 
     def judge(self, queue: JudgingQueue, body: dict[str, Any]) -> PageResponse:
         """Saves a grade; the response has the ranks of the document in the systems."""

@@ -76,12 +76,14 @@ def _texts(
     return texts.corpus, results.texts
 
 
-def selected_pairs(args: argparse.Namespace, results: ExperimentResult | None, terminal: Terminal) -> SelectedPairs:
+def selected_pairs(
+    args: argparse.Namespace, results: ExperimentResult | None, qrels: Qrels | None, terminal: Terminal
+) -> SelectedPairs:
     """The pairs that the options select; without a pool, those with human judgements."""
     from rankproof._judge.selection import select_pairs
 
     pools, known = _pools(args, results)
-    human = None if args.qrels is None else _human_grades(_qrels(args), terminal)
+    human = None if qrels is None else _human_grades(qrels, terminal)
     found = select_pairs(pools, human, known, unjudged=args.unjudged, sample=args.sample, seed=args.seed)
     if human is not None and not found.human and not args.unjudged:
         terminal.note(f"no human judgement of {pluralise(len(found.pairs), 'pair')}: agreement cannot be measured")
@@ -124,7 +126,7 @@ def _human_grades(qrels: Qrels, terminal: Terminal) -> dict[QueryDocPair, int]:
         terminal.note(note)
     if qrels.judge_labels:
         count = pluralise(len(qrels.judge_labels), "judgement")
-        terminal.note(f"{for_message(qrels.source)}: {count} by a machine, left out")
+        terminal.note(f"{for_message(qrels.source)}: {count} by a machine, left out of the comparison with people")
     return human_grades(qrels)
 
 
@@ -164,7 +166,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     which.add_argument(
         "--qrels",
         metavar="FILE",
-        help="human judgements to compare the judge with; also the pairs, if no other option selects them",
+        help="human judgements to compare the judge with, which count before its own; also the pairs, if no other option does",
     )
     add_judgement_options(which)
     which.add_argument("--sample", type=positive_int, metavar="N", help="use a random sample of N human judgements")
@@ -231,7 +233,8 @@ def _tables(args: argparse.Namespace, terminal: Terminal) -> tuple[list[Table], 
     judge = _judge(args)
     results = _load_results(args)
     _check_output(args)
-    chosen = selected_pairs(args, results, terminal)
+    qrels = None if args.qrels is None else _qrels(args)
+    chosen = selected_pairs(args, results, qrels, terminal)
     corpus, queries = _texts(args, results, chosen.pairs, terminal)
     how = Thresholds(args.rel, args.judge_rel or args.rel, args.seed, chosen.highest)
     with llm_session(args) as session:
@@ -241,7 +244,11 @@ def _tables(args: argparse.Namespace, terminal: Terminal) -> tuple[list[Table], 
         with RunProgress(terminal) as progress:
             report = judge_pairs(judge, chosen.pairs, context, args.output, progress)
         tables = judging_tables(report, context, chosen.human, chosen.pools, how)
-    return tables, None if results is None else with_judgements(results, report_qrels(report, args.output or "judgements"))
+    if results is None:
+        return tables, None
+    return tables, with_judgements(
+        results, *(() if qrels is None else (qrels,)), report_qrels(report, args.output or "judgements")
+    )
 
 
 def _show_decision(
@@ -266,7 +273,16 @@ def _show_decision(
     of_tables = dict.fromkeys(note for table in tables for note in table.notes)
     terminal.notes((*of_tables, *value_notes(systems), *notes, *other_notes(systems), written), every=True)
     if args.output is not None:
-        say_measuring_command(measured, args.results, args.output, terminal)
+        people = [args.qrels] if args.qrels is not None and os.path.exists(args.qrels) else []
+        say_measuring_command(measured, args.results, [*people, args.output], terminal, _reading_options(args))
+
+
+def _reading_options(args: argparse.Namespace) -> list[str]:
+    """The options that read the human judgements as this command did."""
+    grades = (
+        [] if not args.grade_map else ["--grade-map", ",".join(f"{label}={grade}" for label, grade in args.grade_map.items())]
+    )
+    return [*grades, *(["--on-conflict", args.on_conflict] if args.on_conflict != "error" else [])]
 
 
 def _judge(args: argparse.Namespace) -> Judge:

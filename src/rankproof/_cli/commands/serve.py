@@ -159,7 +159,7 @@ def _say_next(args: argparse.Namespace, library: ResultsLibrary, log: JudgementL
 
     if len(args.files) == 1 and is_results_folder(args.files[0]) and log.judgements()[0]:
         (entry,) = library.entries()
-        say_measuring_command(library.results(entry), args.files[0], args.judge or _default_file(args), terminal)
+        say_measuring_command(library.results(entry), args.files[0], [args.judge or _default_file(args)], terminal)
 
 
 def _scale_notes(library: ResultsLibrary) -> Iterator[str]:
