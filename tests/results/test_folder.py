@@ -6,6 +6,7 @@ import io
 import json
 import os
 import shutil
+import time
 from contextlib import suppress
 from dataclasses import fields, replace
 from pathlib import Path
@@ -21,6 +22,7 @@ from rankproof._cli.main import main
 from rankproof._data.arrays import PackedIds
 from rankproof._data.run import Run
 from rankproof._engine_choice import is_built
+from rankproof._io.folders import replace_folder
 from rankproof._io.paths import file_names
 from rankproof._results.csv_files import per_query_csv, summary_csv
 from rankproof._results.experiment_result import TIME_COLUMNS, ExperimentResult
@@ -492,6 +494,19 @@ def test_the_page_of_the_folder_names_every_file_column_and_key(tmp_path: Path) 
     files = [path.name for path in (tmp_path / "out").iterdir() if path.is_file()]
     names = [*files, *columns, *document, *document["systems"][0], *document["systems"][0]["run"]]
     assert [name for name in names if f"`{name}`" not in page] == []
+
+
+@pytest.mark.parametrize(("minutes", "stays"), [(5, True), (90, False)])
+def test_what_a_killed_write_left_is_removed_after_an_hour(minutes: int, stays: bool, tmp_path: Path) -> None:
+    left, other = (tmp_path / f".rankproof-{name}-{'0a' * 8}.tmp" for name in ("data", "data-2"))
+    for folder in (left, other):
+        folder.mkdir()
+        (folder / "corpus.jsonl").write_text("{}\n")
+        for path in (folder / "corpus.jsonl", folder):
+            os.utime(path, (time.time() - 60 * minutes,) * 2)
+    with replace_folder(str(tmp_path / "data"), lambda path: True):
+        pass
+    assert (left.exists(), other.exists()) == (stays, True)
 
 
 def test_a_kill_between_the_two_renames_loses_nothing(tmp_path: Path) -> None:

@@ -426,6 +426,12 @@ def test_no_fault_of_a_server_gives_a_wrong_ranking_or_goes_unreported(name: str
         assert found.requests == (2 if found.retryable and name != "429 until 2037" else 1)
 
 
+def test_a_redirect_of_a_preset_names_the_value_with_the_address(server: ChatServer) -> None:
+    server.answer = lambda request: Sent(302, b"")
+    stage = Http(preset="solr", values={"server": root(server), "collection": "c"}, retries=0)
+    assert failure(stage).what.endswith("the server redirects (status 302); set server in values to the final address")
+
+
 @pytest.mark.parametrize(
     ("status", "message"),
     [

@@ -5,7 +5,9 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import re
 import shutil
+import time
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,6 +17,7 @@ from rankproof.errors import ExternalError, RankproofError, UsageError, escape_i
 
 RESULTS_FOLDER_KIND = "results folder"
 _PATH_ERRORS = (errno.ENOENT, errno.ENOTDIR, errno.EEXIST, errno.ENAMETOOLONG, errno.EACCES, errno.EPERM, errno.EROFS)
+_STALE_SECONDS = 3600
 
 
 def check_replaceable(path: str, may_replace: Callable[[str], bool], *, kind: str = RESULTS_FOLDER_KIND) -> None:
@@ -40,6 +43,7 @@ def replace_folder(path: str, may_replace: Callable[[str], bool], *, kind: str =
     beside = f"{_temporary_sibling(target)}-{os.urandom(8).hex()}.tmp"
     try:
         recover_folder(target)
+        _remove_stale(target)
         os.makedirs(beside)
         yield beside
         sync_folder(beside)
@@ -55,6 +59,18 @@ def recover_folder(target: str) -> None:
     old = f"{_temporary_sibling(target)}.old"
     if os.path.isdir(old) and not os.path.lexists(target):
         os.rename(old, target)
+
+
+def _remove_stale(target: str) -> None:
+    """Removes what killed writes of this folder left beside it; a write of the last hour may still be under way."""
+    above, name = os.path.split(_temporary_sibling(target))
+    left = re.compile(re.escape(name) + r"-[0-9a-f]{16}\.tmp")
+    with contextlib.suppress(OSError):
+        for entry in filter(left.fullmatch, os.listdir(above)):
+            place = os.path.join(above, entry)
+            changed = max(os.stat(one).st_mtime for one in (place, *(file.path for file in os.scandir(place))))
+            if time.time() - changed > _STALE_SECONDS:
+                shutil.rmtree(place, ignore_errors=True)
 
 
 def _move_into_place(beside: str, target: str) -> None:

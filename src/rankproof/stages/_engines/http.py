@@ -234,7 +234,9 @@ class HttpEngine:
         if status < HTTPStatus.MULTIPLE_CHOICES:
             return self._error(f"status {status}, which is not a complete reply", retryable=True)
         if status < HTTPStatus.BAD_REQUEST:
-            return self._error(f"the server redirects (status {status}); set url to the final address")
+            return self._error(
+                f"the server redirects (status {status}); set {self._exchange.address_setting} to the final address"
+            )
         try:
             reason = reason_of(parse_body(response.body))
         except ReplyError:

@@ -98,6 +98,7 @@ _REASONS = tuple(
         "status.error",
         "header.error.message",
         "root.errors[0].message",
+        "root.errors[0].summary",
         "errors[0].message",
         "detail",
         "message",

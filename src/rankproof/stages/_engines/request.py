@@ -165,10 +165,14 @@ class Exchange:
                 return f"{parts.scheme}://{parts.netloc}"
         except ValueError:  # such as a bracket that is not closed, or a port above 65535
             pass
-        of_values = self.settings["url"].startswith("{server}")
-        name = "server" if of_values else "url"
-        fix = f'write {name} = "https://HOST:PORT", and a login as login_env'
-        raise UsageError(f"{'server in values' if of_values else name} must be an http or https address without a user", fix=fix)
+        name = self.address_setting
+        fix = f'write {name.split()[0]} = "https://HOST:PORT", and a login as login_env'
+        raise UsageError(f"{name} must be an http or https address without a user", fix=fix)
+
+    @property
+    def address_setting(self) -> str:
+        """The setting that has the address of the server."""
+        return "server in values" if self.settings["url"].startswith("{server}") else "url"
 
     def headers(self, environment: Mapping[str, str]) -> dict[str, str]:
         """The headers of a request; a value that HTTP cannot send is an error that does not show it."""
