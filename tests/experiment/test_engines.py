@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankproof import explain, load_results, read_dataset
+from rankproof import diagnose, explain, load_results, read_dataset
 from rankproof._data.dataset import Corpus, Dataset, Queries, Query
 from rankproof._data.qrels import Qrels
 from rankproof._experiment.experiment import Experiment
@@ -166,7 +166,9 @@ def test_unknown_documents_keep_their_rank_and_are_counted() -> None:
     assert found.result.means["shop"]["RR@10"] == 0.5
     run = found.system_run("shop")
     assert run.facts["not_in_corpus"] == 6
-    assert run.notes == ("6 of 18 retrieved documents are not in the corpus (new); they keep their rank",)
+    assert run.notes == (
+        "6 of 18 retrieved documents are not in the corpus (new); they keep their rank; fusion and reranking leave them out",
+    )
 
 
 def test_a_stage_gets_the_ranking_of_an_engine_without_unknown_documents() -> None:
@@ -174,6 +176,7 @@ def test_a_stage_gets_the_ranking_of_an_engine_without_unknown_documents() -> No
     found = run_systems({"shop": engine, "reranked": Rerank(engine, KeywordScorer()), "fused": RRF((engine,))})
     assert order(found, "fused") == ["d3", "d0"]
     assert sorted(order(found, "reranked")) == ["d0", "d3"]
+    assert diagnose(found).tables
 
 
 def test_more_unknown_documents_than_known_ones_are_refused_with_examples_of_both() -> None:

@@ -98,6 +98,7 @@ def test_a_run_file_is_an_input_of_fusion_and_reranking_beside_built_systems(tmp
     assert "elsewhere" in results.system_run("prod").run.docs
     assert "elsewhere" not in results.system_run("both").run.docs
     assert "elsewhere" not in results.system_run("reranked").run.docs
+    assert rp.diagnose(results).tables
     assert results.result.means["prod"]["RR@10"] == 1.0
     notes = rp.compare(results).notes
     assert any(note.startswith("the latency of prod, both, reranked is unknown") for note in notes)
@@ -120,7 +121,10 @@ def test_documents_outside_the_corpus_keep_their_rank_and_are_counted(tmp_path: 
     results = results_of(run_of(tmp_path / "prod.json", rankings))
     assert results.result.means["s0"]["RR@10"] == 0.5
     (note,) = results.system_runs[0].notes
-    assert note == "4 of 12 retrieved documents are not in the corpus (elsewhere); they keep their rank"
+    assert (
+        note
+        == "4 of 12 retrieved documents are not in the corpus (elsewhere); they keep their rank; fusion and reranking leave them out"
+    )
 
 
 @pytest.mark.parametrize(

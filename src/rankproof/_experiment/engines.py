@@ -152,7 +152,7 @@ def unknown_document_notes(rankings: Sequence[Sequence[str]], corpus: Corpus) ->
     """A note on documents that are not in the corpus."""
     if unknown := _unknown_documents(rankings, corpus):
         share = f"{len(unknown)} of {sum(map(len, rankings))} retrieved documents are not in the corpus"
-        yield f"{share} ({example_ids(unknown)}); they keep their rank"
+        yield f"{share} ({example_ids(unknown)}); they keep their rank; fusion and reranking leave them out"
 
 
 def _unknown_documents(rankings: Sequence[Sequence[str]], corpus: Corpus) -> list[str]:

@@ -240,7 +240,10 @@ def _columns(measure: str, cutoff: int, counts: QueryCounts) -> tuple[Column, ..
 
 
 def _check_same_documents(system_run: SystemRun, inputs: AnalysisInput, ranked: Mapping[str, Rankings]) -> None:
-    """Checks that a reranker has the documents of its baseline; with a depth limit they may differ."""
+    """Checks that a reranker has the documents of its baseline; with a depth limit they may differ.
+
+    Documents of an engine or a run file that are not in the corpus are not reranked.
+    """
     pool = next(
         (
             other
@@ -252,8 +255,10 @@ def _check_same_documents(system_run: SystemRun, inputs: AnalysisInput, ranked: 
     if system_run.kind != "rerank" or pool is None or inputs.read_options.depth is not None:
         return
     here, there = ranked[system_run.name], ranked[pool.name]
+    may_lack = pool.kind == "run" or pool.replies is not None
     for query in here:
-        if set(here[query]) != set(there.get(query, ())):
+        found, expected = set(here[query]), set(there.get(query, ()))
+        if found - expected or (expected - found and not may_lack):
             names = f"{for_message(system_run.name)} reranks {for_message(pool.name)}"
             what = f"{names}, but has other documents for query {for_message(query)}"
             raise InputError(what, fix="the results are damaged: run the experiment again", source=inputs.name)
