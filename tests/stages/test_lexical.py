@@ -176,6 +176,17 @@ def test_the_parser_of_tantivy_reads_operators() -> None:
     assert ranking_of(PARSED, context, "cat-dog")[0] == ["a"]
 
 
+def test_a_query_that_the_parser_of_tantivy_reads_in_part_is_noted() -> None:
+    searcher = PARSED.build(context_of(corpus_of({"a": "disk", "b": "full"})))
+    searcher.search(Query("q1", "disk full"), (), QueryTimer())
+    assert searcher.notes() == []
+    docs, _ = searcher.search(Query("q2", "error: disk full"), (), QueryTimer())
+    assert docs == ["b"]
+    why = "Field does not exist: 'error'"
+    assert searcher.notes() == [f"tantivy's parser leaves out parts of queries, such as error: disk full ({why})"]
+    searcher.close()
+
+
 @each_default
 def test_files_are_in_the_folder_of_the_run_until_the_stage_is_closed(stage: LexicalStage, tmp_path: Path) -> None:
     corpus = corpus_of({f"d{at}": f"word{at} shared" for at in range(200)} | {"empty": " "})

@@ -72,6 +72,10 @@ class LanceDBIndex:
         """The constants of BM25 and the tokenizer."""
         return {"k1": 1.2, "b": 0.75, "tokenizer": "simple", "index": "FTS"}
 
+    def notes(self) -> Sequence[str]:
+        """None: every query is read as words."""
+        return ()
+
     def close(self) -> None:
         """Releases the files."""
         del self._table

@@ -36,6 +36,10 @@ class LexicalIndex(Protocol):
         """What decides the scores besides the settings of the stage, as JSON."""
         ...
 
+    def notes(self) -> Sequence[str]:
+        """Notes on the queries so far."""
+        ...
+
     def close(self) -> None:
         """Closes its files."""
         ...
@@ -105,10 +109,11 @@ class LexicalSearcher:
         return {"library": self._stage.revision(), **self._index.facts(), **counts}
 
     def notes(self) -> Sequence[str]:
-        """A note on documents that cannot be found."""
+        """A note on documents that cannot be found, and those of the index."""
         fields = " and ".join(self._stage.fields)
         what = pluralise(self._empty, "document is", "documents are")
-        return [f"{what} empty in {fields} and cannot be found"] if self._empty else []
+        empty = [f"{what} empty in {fields} and cannot be found"] if self._empty else []
+        return [*empty, *self._index.notes()]
 
     def close(self) -> None:
         """Closes the index and deletes its files."""

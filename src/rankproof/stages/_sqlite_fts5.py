@@ -85,6 +85,10 @@ class FTS5Index:
         """The constants of BM25 and the tokenizer."""
         return {"k1": 1.2, "b": 0.75, "tokenizer": self._tokenizer}
 
+    def notes(self) -> Sequence[str]:
+        """None: every query is read as words."""
+        return ()
+
     def close(self) -> None:
         """Closes both databases."""
         self._passages.close()

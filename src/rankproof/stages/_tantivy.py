@@ -14,6 +14,7 @@ from rankproof._data.identity import library_version
 from rankproof._data.ordering import Ranking
 from rankproof._extras import extra
 from rankproof._registry import Option
+from rankproof.errors import for_message
 from rankproof.stages._fields import DEFAULT_FIELDS, Depth, Fields, check_settings
 from rankproof.stages._lexical import STEMMERS, LexicalStage, check_language
 from rankproof.stores._base import cut_ties_by_id, library_errors
@@ -64,6 +65,7 @@ class TantivyIndex:
         tantivy = _tantivy()
         self._library, self._stage, self._docs = tantivy, stage, docs
         self._analyzer = _analyzer(tantivy, stage)
+        self._misread: tuple[str, str] | None = None
         self._positions = "position" if stage.syntax == "tantivy" else "freq"
         with library_errors("tantivy", "indexing"):
             self._schema = self._new_schema()
@@ -82,6 +84,13 @@ class TantivyIndex:
         """The constants of BM25, and how many segments the index has."""
         return {"k1": 1.2, "b": 0.75, "longest_word": LONGEST_WORD, "segments": self._searcher.num_segments}
 
+    def notes(self) -> Sequence[str]:
+        """A note on a query of which the parser leaves parts out."""
+        if not self._misread:
+            return ()
+        query, why = self._misread
+        return (f"tantivy's parser leaves out parts of queries, such as {for_message(query)} ({for_message(why)})",)
+
     def close(self) -> None:
         """Releases the files."""
         del self._searcher, self._index
@@ -98,7 +107,10 @@ class TantivyIndex:
 
     def _query(self, text: str) -> Any:
         if self._stage.syntax == "tantivy":
-            return self._index.parse_query_lenient(text, ["text"])[0]
+            query, errors = self._index.parse_query_lenient(text, ["text"])
+            if errors and not self._misread:
+                self._misread = text, str(errors[0])
+            return query
         query, should = self._library.Query, self._library.Occur.Should
         words = self._analyzer.analyze(text)
         return query.boolean_query([(should, query.term_query(self._schema, "text", word, self._positions)) for word in words])
