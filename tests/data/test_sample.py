@@ -156,7 +156,9 @@ def test_its_runs_have_every_query_and_their_top_documents_are_judged() -> None:
         assert 0.5 < means["Success@10"] < 1
 
 
-@pytest.mark.parametrize("minilm", [False, True], ids=["without MiniLM", "with MiniLM"])
+@pytest.mark.parametrize(
+    "minilm", [pytest.param(False, id="without MiniLM"), pytest.param(True, id="with MiniLM", marks=pytest.mark.slow)]
+)
 def test_the_top_documents_of_every_default_system_are_judged(minilm: bool, request: pytest.FixtureRequest) -> None:
     if minilm:
         request.getfixturevalue("minilm_cache")

