@@ -134,6 +134,17 @@ class RankproofError(Exception):
         self.command_line_text = message
         super().__init__(in_python(message))
 
+    def __reduce__(self) -> tuple[object, ...]:
+        return _unpickled_error, (type(self), self.args, self.__dict__)
+
+
+def _unpickled_error(kind: type[RankproofError], args: tuple[object, ...], state: dict[str, object]) -> RankproofError:
+    """The error as it was, without a call of its constructor: workers send errors to the process that shows them."""
+    error = kind.__new__(kind)
+    error.args = args
+    error.__dict__.update(state)
+    return error
+
 
 class InputError(RankproofError):
     """A file or value is wrong; the message is `source:line: what; fix`."""

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import shutil
 import time
 from collections.abc import Callable, Mapping
 from contextlib import closing
-from tempfile import gettempdir
+from pathlib import Path
+from tempfile import gettempdir, mkdtemp
+from weakref import finalize
 
 from rankproof._data.dataset import Corpus, Document, Query
 from rankproof._data.ordering import Ranking
@@ -20,6 +23,8 @@ class PlainBlockCache:
         self.kept: dict[str, tuple[list[Block], float]] = {}
         self.made = 0
         self.folders = 0
+        self._partitions = Path(mkdtemp(prefix="rankproof-"))
+        finalize(self, shutil.rmtree, self._partitions, ignore_errors=True)
 
     def blocks(
         self, key: str, count: int, make: Callable[[int], Block], *, label: str, items: int | None = None
@@ -33,6 +38,11 @@ class PlainBlockCache:
     def folder(self, key: str) -> str:
         self.folders += 1
         return gettempdir()
+
+    def partition_folder(self, key: str) -> Path:
+        folder = self._partitions / key
+        folder.mkdir(exist_ok=True)
+        return folder
 
 
 def corpus_of(texts: Mapping[str, str], titles: Mapping[str, str] | None = None) -> Corpus:

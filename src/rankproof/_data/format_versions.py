@@ -6,10 +6,12 @@ RESULTS = 6
 """Of result.json in a results folder."""
 SUMMARY = 1
 """Of summary.json in a results folder."""
-STAGE_CACHE = 8
+STAGE_CACHE = 9
 """Of the cached outputs of stages: a part of their keys, and of the header of each file."""
 JOURNAL = 2
 """Of the records of journals, which hold the finished blocks of a stage and the replies of language models."""
+ARRAY_FILE = 1
+"""Of files of arrays, such as the vectors of a partition."""
 RESPONSE_CACHE = 2
 """Of the cached replies of language models: a part of their keys."""
 CHECKPOINT = 2

@@ -15,8 +15,10 @@ from types import TracebackType
 from typing import Self
 
 from rankproof._data import format_versions
+from rankproof._executors.base import Progress
 from rankproof._experiment.stage_output import StageOutput, read_stage_output, stage_output_bytes
 from rankproof._io.files import try_lock, write_blocks
+from rankproof._io.folders import remove_stale_files
 from rankproof._io.journal import (
     CHECKSUM_MISMATCH,
     OTHER_CACHE_FIX,
@@ -27,7 +29,6 @@ from rankproof._io.journal import (
     cache_io_error,
 )
 from rankproof.errors import ExternalError, RankproofError
-from rankproof.stages._base import Progress
 
 _FILE_HEADER = f"rankproof stage {format_versions.STAGE_CACHE}\n".encode()
 _DIGEST_LENGTH = 32
@@ -154,14 +155,25 @@ def _remove_folder(folder: Path, handle: int) -> None:
 
 
 class _FolderBlockCache:
-    """The part that both block caches share: folders for embedded databases, removed when the run ends."""
+    """The part that both block caches share: folders of partitions and of embedded databases, which are removed at the end."""
 
-    def __init__(self, folders: DatabaseFolders, progress: Progress) -> None:
-        self._folders, self._progress = folders, progress
+    def __init__(self, home: Path, folders: DatabaseFolders, progress: Progress) -> None:
+        self._home, self._folders, self._progress = home, folders, progress
 
     def folder(self, key: str) -> str:
         """A folder for the files of an embedded database, for this run alone."""
         return self._folders.open(key[:_BLOCK_KEY_LENGTH])
+
+    def partition_folder(self, key: str) -> Path:
+        """The folder for the files of one partition; its modification time is that of its last use."""
+        folder = self._home / "partitions" / key[:_BLOCK_KEY_LENGTH]
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            os.utime(folder)
+        except OSError as error:
+            raise cache_io_error(folder, error) from None
+        remove_stale_files(folder)
+        return folder
 
     def _report_progress(self, label: str, done: int, count: int, items: int | None) -> None:
         """Reports progress in items, or in blocks where the number of items is unknown."""
@@ -190,8 +202,7 @@ class DiskBlockCache(_FolderBlockCache):
     """Blocks in journals on disk, so that an interrupted run continues."""
 
     def __init__(self, home: Path, progress: Progress) -> None:
-        super().__init__(DatabaseFolders(home / "databases"), progress)
-        self._home = home
+        super().__init__(home, DatabaseFolders(home / "databases"), progress)
 
     def blocks(
         self, key: str, count: int, make: Callable[[int], Block], *, label: str, items: int | None = None
@@ -224,7 +235,8 @@ class MemoryBlockCache(_FolderBlockCache):
     """Blocks in memory."""
 
     def __init__(self, progress: Progress) -> None:
-        super().__init__(DatabaseFolders(Path(tempfile.mkdtemp(prefix="rankproof-"))), progress)
+        home = Path(tempfile.mkdtemp(prefix="rankproof-"))
+        super().__init__(home, DatabaseFolders(home / "databases"), progress)
         self._blocks: dict[str, tuple[list[Block], float]] = {}
 
     def blocks(
@@ -239,6 +251,10 @@ class MemoryBlockCache(_FolderBlockCache):
     def forget(self, key: str) -> None:
         """Removes the blocks."""
         self._blocks.pop(key, None)
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        super().__exit__(kind, error, trace)
+        shutil.rmtree(self._home, ignore_errors=True)
 
 
 def _checked_records(count: int, journal: Journal) -> list[JournalRecord]:

@@ -16,6 +16,7 @@ from rankproof._data.answers import Answers
 from rankproof._data.dataset import Dataset, Queries, Query
 from rankproof._data.identity import identity, kind_name
 from rankproof._data.validation import checked_integer
+from rankproof._executors.base import Progress
 from rankproof._experiment.answers import MeasuredAnswers, document_resolver, evaluate_answering_systems
 from rankproof._experiment.cache import DiskBlockCache, MemoryBlockCache, StageCache
 from rankproof._experiment.checks import check_documents, check_fields_exist, check_run_files, check_systems_have_prices
@@ -36,7 +37,7 @@ from rankproof._results.judgements import JUDGEMENTS_KEY
 from rankproof._results.provenance import provenance
 from rankproof._results.snippets import build_snippets, document_urls, title_lengths
 from rankproof.errors import UsageError, type_phrase
-from rankproof.stages._base import BuildContext, Cost, EngineOptions, Progress, Stage
+from rankproof.stages._base import BuildContext, Cost, EngineOptions, Stage
 
 
 def total_cost(costs: Iterable[Cost]) -> Cost:

@@ -7,6 +7,7 @@ from typing import Any
 
 from rankproof._data import validation
 from rankproof._data.dataset import Corpus
+from rankproof._executors.base import Progress
 from rankproof._generate.filters import TermStatistics, round_trip
 from rankproof._generate.generate import (
     DocumentSampler,
@@ -21,7 +22,6 @@ from rankproof._generate.output import build_report
 from rankproof._llm.budget import Estimate
 from rankproof._llm.session import LLMSession
 from rankproof.models._chat.base import ChatModel
-from rankproof.stages._base import Progress
 from rankproof.stages._fields import DEFAULT_FIELDS
 
 MODEL_CATEGORIES = ("factual", "how-to", "keyword", "paraphrase")

@@ -22,7 +22,7 @@ _BUFFER_BYTES = 1 << 20
 _TEMPORARY_AFFIXES = (".rankproof-", ".tmp")
 
 
-def write_blocks(path: str, blocks: Iterable[bytes]) -> None:
+def write_blocks(path: str, blocks: Iterable[bytes | memoryview]) -> None:
     """Replaces the file's content atomically, compressed for the suffixes .gz and .zst; a failure leaves the old content.
 
     A device or pipe is written directly, and a symbolic link is kept.
@@ -48,7 +48,7 @@ def is_temporary(name: str) -> bool:
     return name.startswith(_TEMPORARY_AFFIXES[0]) and name.endswith(_TEMPORARY_AFFIXES[1])
 
 
-def _replace(target: str, content: Iterable[bytes], old: int | None) -> None:
+def _replace(target: str, content: Iterable[bytes | memoryview], old: int | None) -> None:
     folder = os.path.dirname(target)
     temporary = os.path.join(folder, f"{_TEMPORARY_AFFIXES[0]}{os.urandom(8).hex()}{_TEMPORARY_AFFIXES[1]}")
     handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
@@ -68,7 +68,7 @@ def _replace(target: str, content: Iterable[bytes], old: int | None) -> None:
     sync_folder(folder)
 
 
-def _write_into(target: str, content: Iterable[bytes]) -> None:
+def _write_into(target: str, content: Iterable[bytes | memoryview]) -> None:
     with open(target, "wb") as file:
         for block in content:
             file.write(block)
@@ -91,7 +91,7 @@ def _mode(target: str) -> int | None:
         return None
 
 
-def _compressed(path: str, blocks: Iterable[bytes]) -> Iterator[bytes]:
+def _compressed(path: str, blocks: Iterable[bytes | memoryview]) -> Iterator[bytes | memoryview]:
     compressor = _compressor(os.path.splitext(path)[1].lower())
     if compressor is None:
         yield from blocks

@@ -15,6 +15,7 @@ from rankproof._data.arrays import FloatArray
 from rankproof._data.qrels import GRADES, HIGHEST_GRADE, LOWEST_GRADE
 from rankproof._data.table import CellValue, Column, Table
 from rankproof._data.text import first_ids, pluralise
+from rankproof._executors.base import Progress
 from rankproof._judge.agreement import Thresholds, agreement_table, confusion_table, rated_pairs
 from rankproof._judge.judges import Judge, JudgeContext
 from rankproof._judge.report import JudgeReport, check_writable, load_report, report_path, write_report
@@ -25,7 +26,6 @@ from rankproof._llm.session import map_concurrent
 from rankproof._statistics.distributions import student_quantile
 from rankproof._statistics.intervals import UNBOUNDED, Interval
 from rankproof.errors import ExternalError, for_message
-from rankproof.stages._base import Progress
 
 MIN_PAIRS = 2
 """Pairs with a human judgement that a corrected mean needs."""

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 from rankproof._data.answers import Answer
@@ -13,6 +14,7 @@ from rankproof._data.arrays import FloatArray
 from rankproof._data.dataset import Corpus, Query
 from rankproof._data.ordering import Ranking
 from rankproof._data.run import PARTS, Part
+from rankproof._executors.base import Executor, Progress, SerialExecutor
 from rankproof._io.journal import Block
 from rankproof._llm.budget import Estimate
 from rankproof._llm.call_counts import COUNT_NAMES, CallCounter, CountName
@@ -78,9 +80,6 @@ class TimerCounts:
         self._timer.milliseconds[self._part] += seconds * 1000
 
 
-Progress = Callable[[str, int, int], None]
-
-
 @dataclass(frozen=True, slots=True)
 class Cost:
     """The cost of building an index: seconds and bytes. For a cached index, the seconds are those of the first build.
@@ -109,6 +108,13 @@ class BlockCache(Protocol):
         """An existing folder for the files of an embedded database, deleted when the run ends."""
         ...
 
+    def partition_folder(self, key: str) -> Path:
+        """An existing folder for the files of one partition, such as its index; kept in the cache if there is one.
+
+        All workers of the executor see the folder. Other runs may use it at the same time, so its files are written atomically.
+        """
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class EngineOptions:
@@ -125,7 +131,7 @@ class EngineOptions:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class BuildContext:
-    """Everything that a stage needs to build its index: corpus, cache, threads, progress, LLM session, engine options."""
+    """What a stage needs to build its index: corpus, cache, threads, progress, LLM session, engine options and executor."""
 
     corpus: Corpus
     corpus_key: str
@@ -134,6 +140,7 @@ class BuildContext:
     progress: Progress = field(default=lambda label, done, total: None)
     session: LLMSession = field(default_factory=LLMSession)
     engines: EngineOptions = EngineOptions()
+    executor: Executor = field(default_factory=SerialExecutor)
 
 
 class Searcher(Protocol):

@@ -14,9 +14,9 @@ from rankproof.errors import UsageError
 
 if TYPE_CHECKING:
     from rankproof._data.table import Table
+    from rankproof._executors.base import Progress
     from rankproof._generate.pipeline import GenerationPipeline
     from rankproof._llm.session import LLMSession
-    from rankproof.stages._base import Progress
 
 
 USAGE = "DOCUMENTS -o FOLDER --count N [--categories A,B…] [--model NAME]"

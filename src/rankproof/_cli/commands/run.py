@@ -22,10 +22,11 @@ from rankproof.errors import ExternalError, UsageError, escape_invisible, for_me
 
 if TYPE_CHECKING:
     from rankproof._analysis.compare.comparison import Comparison
+    from rankproof._executors.base import Progress
     from rankproof._experiment.experiment import Experiment
     from rankproof._experiment.run import RunOptions
     from rankproof._results.experiment_result import ExperimentResult
-    from rankproof.stages._base import Progress, Stage
+    from rankproof.stages._base import Stage
 
 
 USAGE = "[EXPERIMENT.toml] [--dataset SOURCE] [-o FOLDER] [options]"

@@ -12,10 +12,10 @@ from rankproof.errors import UsageError, escape_invisible
 
 if TYPE_CHECKING:
     from rankproof._data.table import Table
+    from rankproof._executors.base import Progress
     from rankproof._experiment.run import RunOptions
     from rankproof._tokenizer_lab.compare import ComparisonPlan
     from rankproof._tokenizer_lab.comparison import TokenizerComparison
-    from rankproof.stages._base import Progress
 
 
 FORMATS = ("table", "csv", "json", "markdown")

@@ -1,0 +1,115 @@
+"""Array files: what is written is read, and damage is told."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from rankproof._io import array_file
+from rankproof._io.array_file import open_arrays, write_arrays
+from rankproof.errors import ExternalError
+
+KINDS = st.sampled_from(["<i4", "<i8", "<f4", "<f8", "|u1", "|i1", "|b1", "|S3"])
+ARRAYS = KINDS.flatmap(lambda kind: hnp.arrays(np.dtype(kind), hnp.array_shapes(min_dims=1, max_dims=3, min_side=0, max_side=9)))
+
+WRITE = """
+import sys
+from pathlib import Path
+import numpy as np
+from rankproof._io.array_file import write_arrays
+write_arrays(Path(sys.argv[1]), {"one": np.arange(9)})
+"""
+
+
+@given(st.dictionaries(st.text(max_size=5), ARRAYS, max_size=4), st.dictionaries(st.text(max_size=5), st.integers()))
+def test_arrays_and_facts_come_back_to_the_bit(
+    tmp_path_factory: pytest.TempPathFactory, arrays: dict[str, np.ndarray], facts: dict[str, int]
+) -> None:
+    path = tmp_path_factory.mktemp("arrays") / "a.arrays"
+    write_arrays(path, arrays, facts)
+    found = open_arrays(path)
+    assert found.facts == facts
+    assert found.size == path.stat().st_size
+    assert {name: (array.dtype, array.shape, array.tobytes()) for name, array in found.arrays.items()} == {
+        name: (array.dtype, array.shape, array.tobytes()) for name, array in arrays.items()
+    }
+
+
+def test_arrays_are_read_only_and_aligned(tmp_path: Path) -> None:
+    write_arrays(tmp_path / "a", {"one": np.arange(3, dtype=np.int8), "two": np.arange(5.0)})
+    two = open_arrays(tmp_path / "a").arrays["two"]
+    assert two.ctypes.data % 64 == 0
+    with pytest.raises(ValueError, match="read-only"):
+        two[0] = 1
+
+
+def test_a_transposed_array_is_written_in_its_own_order(tmp_path: Path) -> None:
+    array = np.arange(6.0).reshape(2, 3).T
+    write_arrays(tmp_path / "a", {"one": array})
+    assert np.array_equal(open_arrays(tmp_path / "a").arrays["one"], array)
+
+
+@pytest.mark.parametrize("keep", [0, 3, 24, 100, -1])
+def test_a_truncated_file_is_an_error_and_is_removed(tmp_path: Path, keep: int) -> None:
+    path = tmp_path / "a"
+    write_arrays(path, {"one": np.arange(1000)})
+    os.truncate(path, keep if keep >= 0 else path.stat().st_size - 1)
+    with pytest.raises(ExternalError, match=r"corrupt.*it was removed; run again"):
+        open_arrays(path)
+    assert not path.exists()
+
+
+def test_every_changed_byte_of_a_file_of_another_process_is_found(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    write_arrays(path, {"one": np.arange(30, dtype=np.int16)}, {"fact": 1})
+    content = path.read_bytes()
+    for at in range(len(content)):
+        path.write_bytes(content[:at] + bytes([content[at] ^ 1]) + content[at + 1 :])
+        with pytest.raises(ExternalError, match="corrupt"):
+            open_arrays(path)
+
+
+def test_the_checksum_is_verified_once_in_a_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "a"
+    subprocess.run([sys.executable, "-c", WRITE, str(path)], check=True)
+    verified: list[int] = []
+    checksum = array_file._checksum
+
+    def count(data: memoryview) -> int:
+        verified.append(len(data))
+        return checksum(data)
+
+    monkeypatch.setattr(array_file, "_checksum", count)
+    open_arrays(path)
+    open_arrays(path)
+    assert len(verified) == 1
+
+
+def test_a_missing_file_and_a_folder_that_cannot_be_made_are_cache_errors(tmp_path: Path) -> None:
+    with pytest.raises(ExternalError, match="choose another cache folder"):
+        open_arrays(tmp_path / "none")
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ExternalError, match="choose another cache folder"):
+        write_arrays(tmp_path / "file" / "a", {})
+
+
+def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "a"
+    write_arrays(path, {"one": np.arange(5)})
+
+    def fail(handle: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", fail)
+    with pytest.raises(ExternalError, match="No space left on device"):
+        write_arrays(path, {"one": np.arange(9)})
+    assert os.listdir(tmp_path) == ["a"]
+    assert open_arrays(path).arrays["one"].tolist() == [0, 1, 2, 3, 4]
