@@ -38,6 +38,7 @@ from rankproof.stages._vectors import (
     vector_facts,
     vector_notes,
 )
+from rankproof.stores._nearest import rounded_dots
 
 
 @dataclass(frozen=True)
@@ -185,8 +186,8 @@ class LoadedBiEncoderScorer:
     def scores(self, query: Query, docs: Sequence[str]) -> FloatArray:
         """Cosine similarities; 0 for an empty passage or query."""
         vector = text_vectors(self._encoder, [self._text(query)])[0]
-        rows = [self._row[doc] for doc in docs]
-        return np.asarray(self._vectors.matrix[rows] @ vector, dtype=np.float64)
+        rows = np.array([self._row[doc] for doc in docs], np.int64)
+        return rounded_dots(self._vectors.matrix, rows, vector).astype(np.float64)
 
     def cut_queries(self, query: Query) -> int:
         """1 if the query is truncated, else 0."""

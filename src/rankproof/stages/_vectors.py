@@ -18,6 +18,7 @@ from rankproof._version import __version__
 from rankproof.models._base import Encoder, EncoderModel, TokenEncoder
 from rankproof.stages._base import BuildContext
 from rankproof.stages._fields import passage_texts
+from rankproof.stores._nearest import rounded_dots
 
 PASSAGES_PER_BLOCK = 256
 
@@ -104,7 +105,7 @@ def vector_facts(vectors: PassageVectors, encoder: Encoder) -> Mapping[str, Any]
         "empty_passages": vectors.empty,
         "truncated_passages": vectors.truncated,
         "mean_cosine": mean_pair_cosine(_nonempty_rows(vectors)),
-        "case_cosine": float(lower @ upper),
+        "case_cosine": float(rounded_dots(lower[np.newaxis], np.zeros(1, np.int64), upper)[0]),
     }
 
 

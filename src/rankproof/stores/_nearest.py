@@ -126,7 +126,7 @@ def rounded_dots(vectors: Matrix, chosen: IntArray, query: Matrix) -> NDArray[np
         _lane_sums(vectors[chosen[start : start + CANDIDATES_PER_BATCH]], query)
         for start in range(0, len(chosen), CANDIDATES_PER_BATCH)
     ]
-    sums = np.concatenate(parts)
+    sums = np.concatenate(parts) if parts else np.zeros((0, SUM_LANES))
     for half in (8, 4, 2, 1):
         sums = sums[:, :half] + sums[:, half:]
     rounded: NDArray[np.float32] = sums[:, 0].astype(np.float32) + np.float32(0)
