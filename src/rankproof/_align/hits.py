@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any
 
@@ -158,3 +158,35 @@ class Hits:
         offsets = np.concatenate(([0], np.cumsum(counts)))
         kept_ties = Ties(*(array[kept] for array in ties.arrays()))
         return replace(self, retrieved=retrieved, offsets=offsets, ranks=ranks[kept], grades=self.grades[kept], ties=kept_ties)
+
+
+def merge_hits(parts: Sequence[Hits]) -> Hits:
+    """The hits of a run in several parts, each with other queries."""
+    counts = np.sum([np.diff(part.offsets) for part in parts], axis=0)
+    offsets = np.concatenate(([0], np.cumsum(counts)))
+    ranks, grades, starts, sizes = (np.zeros(offsets[-1], dtype=np.int64) for _ in range(4))
+    for part in parts:
+        places = np.arange(len(part.ranks)) + (offsets - part.offsets)[part.query_index]
+        ranks[places], grades[places] = part.ranks, part.grades
+        starts[places], sizes[places] = part.ties.arrays()
+    return replace(
+        parts[0],
+        present=np.any([part.present for part in parts], axis=0),
+        retrieved=np.sum([part.retrieved for part in parts], axis=0),
+        offsets=offsets,
+        ranks=ranks,
+        grades=grades,
+        ties=Ties(starts, sizes),
+        alignment_counts=_total_counts([part.alignment_counts for part in parts]),
+    )
+
+
+def _total_counts(parts: Sequence[AlignmentCounts]) -> AlignmentCounts:
+    return AlignmentCounts(
+        **{name: sum(getattr(part, name) for part in parts) for name in _SUMMED_COUNTS},
+        **{name: tuple(dict.fromkeys(one for part in parts for one in getattr(part, name))) for name in _JOINED_COUNTS},
+    )
+
+
+_JOINED_COUNTS = ("unjudged_queries", "tags")
+_SUMMED_COUNTS = tuple(part.name for part in fields(AlignmentCounts) if part.name not in _JOINED_COUNTS)

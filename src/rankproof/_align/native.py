@@ -21,9 +21,6 @@ from rankproof._data.ordering import ReadOptions, resolve_duplicates
 from rankproof._data.qrels import Qrels
 from rankproof._data.row_errors import OnConflict, row_error
 from rankproof._data.run import NO_RANK, Run
-from rankproof._formats import trec
-from rankproof._formats.fields import parse_score
-from rankproof._formats.rows import ParseOptions
 from rankproof._io.file_errors import file_error
 from rankproof._io.streams import ByteSource, ByteStream
 from rankproof._native import align
@@ -183,6 +180,9 @@ def hits_from_native(judged: JudgedQueries, found: align.Aligned) -> Hits:
 
 def raise_native_error(error: align.ReadError, source: str) -> NoReturn:
     """Raises the error of the extension as an InputError; the Python parsers say what is wrong with a token."""
+    from rankproof._formats import trec
+    from rankproof._formats.fields import parse_score
+
     code, number, fields = error.args
     line = number or None
     match code:
@@ -270,6 +270,9 @@ def judge_text(
     finally:
         stream.close()
     if made is None or made[-1]:
+        from rankproof._formats import trec
+        from rankproof._formats.rows import ParseOptions
+
         return judge_qrels(trec.read_plain_qrels(source, ParseOptions(on_conflict=on_conflict)), only)
     return judged_from_native(made, kept, source.name)
 

@@ -13,8 +13,6 @@ from rankproof._data.ordering import RankScoreAgreement, ReadOptions, order_key,
 from rankproof._data.qrels import Qrels
 from rankproof._data.row_errors import OnConflict, row_error
 from rankproof._data.run import NO_RANK, Run, RunRow
-from rankproof._formats import trec
-from rankproof._formats.rows import ParseOptions, build_run
 from rankproof._io.streams import ByteSource
 
 MAX_EXAMPLE_QUERIES = 5
@@ -52,6 +50,9 @@ class QueryHits:
 
 def judge_text(source: ByteSource, only: Collection[str] | None = None, *, on_conflict: OnConflict = "error") -> JudgedQueries:
     """Judgements from TREC text."""
+    from rankproof._formats import trec
+    from rankproof._formats.rows import ParseOptions
+
     return judge_qrels(trec.read_plain_qrels(source, ParseOptions(on_conflict=on_conflict)), only)
 
 
@@ -99,6 +100,9 @@ def align_text(judged: JudgedQueries, source: ByteSource, read_options: ReadOpti
 
 def read_run(source: ByteSource, read_options: ReadOptions) -> Run:
     """The TREC run; a duplicate is reported before an error further down."""
+    from rankproof._formats import trec
+    from rankproof._formats.rows import build_run
+
     return build_run(trec.run_rows(source), name=source.name, source=source.name, read_options=read_options)
 
 

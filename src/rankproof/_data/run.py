@@ -16,7 +16,7 @@ from rankproof._data.table import Column
 from rankproof._data.text import pluralise
 from rankproof._data.validation import checked_id, checked_keys
 from rankproof._data.view import View, Viewed, collection_view
-from rankproof.errors import UsageError, type_phrase
+from rankproof.errors import InputError, UsageError, for_message, type_phrase
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,6 +228,33 @@ class Run(Viewed):
         cells = ((row.query, row.doc, row.score) for row in self.rows())
         columns = (Column("query"), Column("document"), Column("score", "value"))
         return collection_view(f"Run {self.name}: {queries}, {rows}", columns, cells, len(self.docs))
+
+
+def join_runs(parts: Sequence[Run], *, name: str, source: str) -> Run:
+    """The run whose queries are in several parts; a query in two of them is an error."""
+    found: dict[str, str] = {}
+    for part in parts:
+        for query in part.queries:
+            if found.setdefault(query, part.source) != part.source:
+                raise repeated_query_error(query, found[query], part.source)
+    sizes = np.concatenate([np.zeros(1, np.int64), *(np.diff(part.offsets) for part in parts)])
+    have_ranks = all(part.ranks is not None for part in parts)
+    return Run.from_columns(
+        name=name,
+        queries=tuple(query for part in parts for query in part.queries),
+        offsets=read_only(np.cumsum(sizes, dtype=np.int64)),
+        docs=tuple(doc for part in parts for doc in part.docs),
+        scores=read_only(np.concatenate([part.scores for part in parts])),
+        ranks=read_only(np.concatenate([part.ranks for part in parts if part.ranks is not None])) if have_ranks else None,
+        tags=tuple(dict.fromkeys(tag for part in parts for tag in part.tags)),
+        source=source,
+    )
+
+
+def repeated_query_error(query: str, first: str, second: str) -> InputError:
+    """A query that is in two parts of a run."""
+    what = f"query {for_message(query)} is in {for_message(first)} too"
+    return InputError(what, fix="put all rows of a query into one file", source=second)
 
 
 def known(column: IntArray) -> IntArray | None:

@@ -15,10 +15,6 @@ from rankproof._data.row_errors import OnConflict
 from rankproof._data.run import Run, is_ranked_list
 from rankproof._data.text import pluralise
 from rankproof._formats.columns import ColumnNames, Kind, column_of_role, names_for_message, names_of_roles
-from rankproof._formats.frames import column_names, is_frame, library_of, with_usual_names
-from rankproof._formats.read import SAMPLE, SAMPLE_RUN_PREFIX, read_qrels, read_run
-from rankproof._formats.registry import system_name
-from rankproof._formats.rows import ParseOptions, read_judgements, run_rows
 from rankproof.errors import InputError, UsageError, for_message, type_phrase
 
 QrelsLike = Any
@@ -36,18 +32,22 @@ class Coercion:
         self, columns: ColumnNames | None = None, grade_map: GradeMap | None = None, on_conflict: OnConflict = "error"
     ) -> None:
         self._columns = columns or ColumnNames()
-        self._parsing = ParseOptions(grade_map=grade_map, on_conflict=on_conflict)
+        self._grade_map, self._on_conflict = grade_map, on_conflict
         self._found: dict[str, None] = {}
 
     def qrels(self, qrels: QrelsLike) -> str | Qrels | Mapping[Any, Any] | Any:
         """The judgements as a path, Qrels, a dict of dicts, or a frame."""
         if isinstance(qrels, str | os.PathLike):
+            from rankproof._formats.read import SAMPLE, read_qrels
+
             path = os.fspath(qrels)
             return read_qrels(path) if path == SAMPLE else path
         if isinstance(qrels, Dataset):
             return qrels.qrels
         if isinstance(qrels, Mapping):
             return _checked_grades(qrels)
+        from rankproof._formats.frames import is_frame
+
         if is_frame(qrels):
             return self._frame(qrels, "qrels", "qrels")
         if _is_of("ranx", qrels, "Qrels"):
@@ -55,7 +55,10 @@ class Coercion:
         rows = _rows_of(qrels)
         if rows is None:
             raise UsageError(f"qrels cannot be {type_phrase(qrels)}", fix=_QRELS_FORMS)
-        return read_judgements(enumerate(self._records(rows, "qrels"), start=1), "qrels", self._parsing)
+        from rankproof._formats.rows import ParseOptions, read_judgements
+
+        options = ParseOptions(grade_map=self._grade_map, on_conflict=self._on_conflict)
+        return read_judgements(enumerate(self._records(rows, "qrels"), start=1), "qrels", options)
 
     def runs(self, run: RunLike, judged: Callable[[], Collection[str]]) -> dict[str, Any]:
         """Each run by name, as a path, Run, dict of dicts, or frame; `judged` are the judged queries."""
@@ -69,12 +72,16 @@ class Coercion:
     def run(self, run: RunLike, name: str) -> str | Run | Mapping[Any, Any] | Any:
         """The run as a path, Run, dict of dicts, or frame."""
         if isinstance(run, str | os.PathLike):
+            from rankproof._formats.read import SAMPLE_RUN_PREFIX, read_run
+
             path = os.fspath(run)
             return read_run(path, name=name) if path.startswith(SAMPLE_RUN_PREFIX) else path
         if isinstance(run, Run):
             return run
         if isinstance(run, Mapping):
             return Run(run, name=name, source=name) if any(map(is_ranked_list, run.values())) else run
+        from rankproof._formats.frames import is_frame
+
         if is_frame(run):
             return self._frame(run, "run", name)
         if _is_of("ranx", run, "Run"):
@@ -82,9 +89,10 @@ class Coercion:
         rows = _rows_of(run)
         if rows is None:
             raise UsageError(f"run cannot be {type_phrase(run)}", fix=_RUN_FORMS)
-        return Run.from_rows(
-            run_rows(enumerate(self._records(rows, "run"), start=1), name, self._parsing), name=name, source=name
-        )
+        from rankproof._formats.rows import ParseOptions, run_rows
+
+        numbered = enumerate(self._records(rows, "run"), start=1)
+        return Run.from_rows(run_rows(numbered, name, ParseOptions()), name=name, source=name)
 
     def check_columns(self) -> None:
         """Refuses a name of a column that no table has."""
@@ -96,6 +104,8 @@ class Coercion:
                 )
 
     def _frame(self, frame: Any, kind: Kind, source: str) -> Any:
+        from rankproof._formats.frames import column_names, library_of, with_usual_names
+
         names = column_names(frame)
         self._found.update(dict.fromkeys(names))
         usual = names_of_roles(names, self._columns, kind)
@@ -128,6 +138,9 @@ def name_runs_uniquely(runs: Sequence[RunLike], names: Sequence[str]) -> dict[st
 
 def _name(run: RunLike) -> str:
     if isinstance(run, str | os.PathLike):
+        from rankproof._formats.read import SAMPLE_RUN_PREFIX
+        from rankproof._formats.registry import system_name
+
         return system_name(os.fspath(run).removeprefix(SAMPLE_RUN_PREFIX))
     own = run.name if isinstance(run, Run) or _is_of("ranx", run, "Run") else None
     return own or "run"

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from rankproof._align import engine
-from rankproof._align.hits import Hits, JudgedQueries
+from rankproof._align.hits import Hits, JudgedQueries, merge_hits
 from rankproof._data.qrels import Qrels
-from rankproof._data.run import Run
+from rankproof._data.run import Run, join_runs, repeated_query_error
 from rankproof._evaluation.options import EvaluateOptions, FileOptions
-from rankproof._formats.detect import open_file
-from rankproof._formats.frames import frame_stream, qrels_from_frame, run_from_frame
-from rankproof._formats.read import is_irds_name, qrels_file, read_qrels
+from rankproof._io.paths import is_pattern, matching_files
 
 
 def prepare_judgements(qrels: str | Qrels | Mapping[Any, Any] | Any, options: EvaluateOptions) -> JudgedQueries:
@@ -29,7 +29,13 @@ def prepare_judgements(qrels: str | Qrels | Mapping[Any, Any] | Any, options: Ev
         return engine.judge_qrels(qrels, only)
     if isinstance(qrels, Mapping):
         return engine.judge_dict(qrels, "qrels", only)
-    return engine.judge_qrels(qrels_from_frame(qrels, grade_map=files.grade_map, on_conflict=files.on_conflict), only)
+    return engine.judge_qrels(_qrels_of_frame(qrels, files), only)
+
+
+def _qrels_of_frame(frame: Any, files: FileOptions) -> Qrels:
+    from rankproof._formats.frames import qrels_from_frame
+
+    return qrels_from_frame(frame, grade_map=files.grade_map, on_conflict=files.on_conflict)
 
 
 def align(judged: JudgedQueries, run: str | Run | Mapping[Any, Any] | Any, name: str, options: EvaluateOptions) -> Hits:
@@ -76,20 +82,36 @@ class RunSources(Mapping[str, Run]):
 def read_source(source: str | Run | Mapping[Any, Any] | Any, name: str, options: EvaluateOptions) -> Run:
     """The run in a path, Run, dict of dicts, or frame."""
     if isinstance(source, str):
-        files = options.files
-        opened = open_file(source, format=files.run_format, delimiter=files.delimiter, encoding=files.encoding)
-        return opened.run(name=name, read_options=options.read_options)
+        parts = [_read_file(path, name, options) for path in _part_files(source)]
+        return parts[0] if len(parts) == 1 else join_runs(parts, name=name, source=source)
     if isinstance(source, Run):
         return source
     if isinstance(source, Mapping):
         return Run(source, name=name, source=name)
+    from rankproof._formats.frames import run_from_frame
+
     return run_from_frame(source, name, read_options=options.read_options)
+
+
+def _read_file(path: str, name: str, options: EvaluateOptions) -> Run:
+    from rankproof._formats.detect import open_file
+
+    files = options.files
+    opened = open_file(path, format=files.run_format, delimiter=files.delimiter, encoding=files.encoding)
+    return opened.run(name=name, read_options=options.read_options)
+
+
+def _part_files(path: str) -> list[str]:
+    """The file itself, or the files of a pattern such as `runs/part-*.parquet`, each with other queries."""
+    return matching_files(path) if is_pattern(path) else [path]
 
 
 def read_judgements(source: str | Qrels | Mapping[Any, Any] | Any, options: EvaluateOptions) -> Qrels:
     """The judgements in a path, Qrels, dict of dicts, or frame, with mapped grades."""
     files = options.files
     if isinstance(source, str):
+        from rankproof._formats.read import is_irds_name, qrels_file, read_qrels
+
         path = source if is_irds_name(source) else qrels_file(source)
         return read_qrels(
             path,
@@ -104,7 +126,7 @@ def read_judgements(source: str | Qrels | Mapping[Any, Any] | Any, options: Eval
     if isinstance(source, Mapping):
         name = source.source if isinstance(source, Qrels) else "qrels"
         return Qrels(source, source=name, grade_map=files.grade_map)
-    return qrels_from_frame(source, grade_map=files.grade_map, on_conflict=files.on_conflict)
+    return _qrels_of_frame(source, files)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -117,6 +139,9 @@ class EvaluationInput:
 
 
 def _judge_file(path: str, options: EvaluateOptions) -> JudgedQueries:
+    from rankproof._formats.detect import open_file
+    from rankproof._formats.read import is_irds_name, qrels_file, read_qrels
+
     files, only = options.files, options.queries
     if is_irds_name(path):
         return engine.judge_qrels(read_qrels(path, grade_map=files.grade_map, on_conflict=files.on_conflict), only)
@@ -134,7 +159,7 @@ def _judge_file(path: str, options: EvaluateOptions) -> JudgedQueries:
 
 def _aligned(judged: JudgedQueries, run: Any, name: str, options: EvaluateOptions) -> Hits:
     if isinstance(run, str):
-        return _align_file(judged, run, name, options)
+        return _align_files(judged, _part_files(run), name, options)
     if isinstance(run, Run):
         return engine.align_run(judged, run, options.read_options)
     if isinstance(run, Mapping):
@@ -142,7 +167,21 @@ def _aligned(judged: JudgedQueries, run: Any, name: str, options: EvaluateOption
     return _align_frame(judged, run, name, options)
 
 
+def _align_files(judged: JudgedQueries, paths: Sequence[str], name: str, options: EvaluateOptions) -> Hits:
+    parts: list[Hits] = []
+    for path in paths:
+        hits = _align_file(judged, path, name, options)
+        for at, other in enumerate(parts):
+            both = np.flatnonzero(other.present & hits.present)
+            if len(both):
+                raise repeated_query_error(judged.queries[both[0]], paths[at], path)
+        parts.append(hits)
+    return parts[0] if len(parts) == 1 else merge_hits(parts)
+
+
 def _align_file(judged: JudgedQueries, path: str, name: str, options: EvaluateOptions) -> Hits:
+    from rankproof._formats.detect import open_file
+
     files, read_options = options.files, options.read_options
     file = open_file(path, format=files.run_format, delimiter=files.delimiter, encoding=files.encoding, progress=files.progress)
     if file.format == "trec":
@@ -154,6 +193,8 @@ def _align_file(judged: JudgedQueries, path: str, name: str, options: EvaluateOp
 
 
 def _align_frame(judged: JudgedQueries, frame: Any, name: str, options: EvaluateOptions) -> Hits:
+    from rankproof._formats.frames import frame_stream, run_from_frame
+
     stream = frame_stream(frame, name, options.read_options.order) if engine.NAME == "native" else None
     if stream is not None:
         return engine.align_arrow(judged, *stream, name, options.read_options)

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rankproof._align.hits import Hits
-from rankproof._data.answers import Answer, AnswerState, References
 from rankproof._data.arrays import BoolArray, FloatArray
 from rankproof._data.grades import describe_conflicts, describe_converted
 from rankproof._data.ordering import RankScoreAgreement
@@ -19,6 +18,7 @@ from rankproof._statistics.means import effective_size
 from rankproof.errors import for_message
 
 if TYPE_CHECKING:
+    from rankproof._data.answers import Answer, AnswerState, References
     from rankproof._evaluation.result import MeasureResult, SystemResult
 
 MAX_EXAMPLES = 5

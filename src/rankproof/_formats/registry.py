@@ -12,6 +12,7 @@ from rankproof._data.qrels import Qrels
 from rankproof._data.run import Run
 from rankproof._formats.columns import Kind
 from rankproof._formats.rows import ParseOptions
+from rankproof._io.paths import is_pattern, pattern_name
 from rankproof._io.streams import ByteSource
 from rankproof._registry import Component, Registry
 from rankproof.errors import UsageError, for_message
@@ -102,6 +103,8 @@ def system_name(path: str) -> str:
     """The name of a run: the name of its file without known suffixes."""
     if path == "-":
         return "stdin"
+    if is_pattern(path):
+        path = pattern_name(path)
     name = os.path.basename(path.rstrip("/")) or path
     while True:
         stem, suffix = os.path.splitext(name)

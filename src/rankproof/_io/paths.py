@@ -1,4 +1,4 @@
-"""The cache folder, and file names for names of systems."""
+"""The cache folder, files that match a pattern, and file names for names of systems."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ import re
 import sys
 from collections.abc import Iterable
 from pathlib import Path
+
+from rankproof.errors import InputError
 
 CACHE_VARIABLE = "RANKPROOF_CACHE"
 
@@ -26,6 +28,32 @@ def _user_cache() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
 
 
+_PATTERN_CHARACTERS = re.compile(r"[*?[]")
+
+
+def is_pattern(path: str) -> bool:
+    """Whether the path has a wildcard (`*`, `?`, `[…]`), and no file has just that name."""
+    return bool(_PATTERN_CHARACTERS.search(path)) and not os.path.exists(path)
+
+
+def matching_files(pattern: str) -> list[str]:
+    """The files that match the pattern, sorted by name; none is an error."""
+    import glob
+
+    found = sorted(path for path in glob.glob(pattern) if os.path.isfile(path))
+    if not found:
+        raise InputError("no file matches this pattern", fix="check the path, and quote the pattern", source=pattern)
+    return found
+
+
+def pattern_name(pattern: str) -> str:
+    """The path of the pattern's folder and the part of its name before the wildcard; `runs/part-*.gz` is named `runs`."""
+    folder, name = os.path.split(pattern)
+    stem = _PATTERN_CHARACTERS.split(name)[0].rstrip("._-")
+    return folder if folder and stem in _PART_NAMES and not _PATTERN_CHARACTERS.search(folder) else stem or "run"
+
+
+_PART_NAMES = frozenset({"", "part"})
 _UNSAFE_CHARACTERS = re.compile(r"[^A-Za-z0-9._-]+")
 _MAX_FILE_NAME = 80
 _RESERVED_NAMES = {

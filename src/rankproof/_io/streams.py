@@ -155,7 +155,7 @@ class LineCount:
         self.ended, self._after_cr = 0, False
 
     def add(self, block: bytes) -> None:
-        returns = block.count(b"\r")
+        returns = block.count(b"\r") if b"\r" in block else 0
         self.ended += block.count(b"\n") + (returns - block.count(b"\r\n") if returns else 0)
         if self._after_cr and block.startswith(b"\n"):
             self.ended -= 1
@@ -167,8 +167,7 @@ _ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 _ZSTD_SKIPPABLE = b"\x2a\x4d\x18"
 _INPUT_BYTES = 1 << 16
 _OUTPUT_BYTES = 1 << 20
-# A Zstandard block of 4 bytes may decompress to 128 KiB, and the library returns everything that one input contains.
-_ZSTD_CHUNK_BYTES = 1 << 10
+_ZSTD_CONTENT_SIZES, _ZSTD_DICTIONARY_SIZES = (0, 2, 4, 8), (0, 1, 2, 4)
 
 
 def codec_of(head: bytes) -> str | None:
@@ -223,13 +222,65 @@ def _decompress_bounded(member: Any, data: bytes) -> Iterator[bytes]:
             return
 
 
+class _ExactReader:
+    """Reads exact numbers of bytes, fewer only at the end of the stream."""
+
+    def __init__(self, stream: ByteStream) -> None:
+        self._blocks, self._data, self._at = read_blocks(stream, _INPUT_BYTES), b"", 0
+
+    def read(self, count: int) -> bytes:
+        while len(self._data) - self._at < count and (block := next(self._blocks, b"")):
+            self._data, self._at = self._data[self._at :] + block, 0
+        found = self._data[self._at : self._at + count]
+        self._at += len(found)
+        return found
+
+
+def _zstd_pieces(stream: ByteStream) -> Iterator[bytes]:
+    """The bytes of the stream, at most one compressed block in each piece: a block of 4 bytes may decompress to 128 KiB.
+
+    The library returns everything that one piece contains, so this bounds the memory. Bytes after a frame that begin no other
+    frame are one piece.
+    """
+    source = _ExactReader(stream)
+    while magic := source.read(len(_ZSTD_MAGIC)):
+        if magic[1:] == _ZSTD_SKIPPABLE:
+            size = source.read(4)
+            yield magic + size
+            left = int.from_bytes(size, "little")
+            while left and (piece := source.read(min(left, _INPUT_BYTES))):
+                left -= len(piece)
+                yield piece
+        elif magic == _ZSTD_MAGIC:
+            yield from _zstd_frame_pieces(source)
+        else:
+            yield magic
+            return
+
+
+def _zstd_frame_pieces(source: _ExactReader) -> Iterator[bytes]:
+    """The pieces of one frame, by RFC 8878: a header, blocks of 3 bytes and a body, and a checksum of 4 bytes if it has one."""
+    descriptor = source.read(1)
+    flags = int.from_bytes(descriptor, "little")
+    single, checked = flags >> 5 & 1, flags >> 2 & 1
+    content = _ZSTD_CONTENT_SIZES[flags >> 6] or single
+    yield _ZSTD_MAGIC + descriptor + source.read((1 - single) + _ZSTD_DICTIONARY_SIZES[flags & 3] + content)
+    last = False
+    while not last and (header := source.read(3)):
+        bits = int.from_bytes(header, "little")
+        last, is_repeated = bool(bits & 1), bits >> 1 & 3 == 1
+        yield header + source.read(1 if is_repeated else bits >> 3)
+    if last and checked:
+        yield source.read(4)
+
+
 def _zstd_frames(stream: ByteStream, name: str, lines: LineCount) -> Iterator[bytes]:
     with extra("zstd"):
         import zstandard
 
     frame: Any = None
     data = b""
-    for block in read_blocks(stream, _ZSTD_CHUNK_BYTES):
+    for block in _zstd_pieces(stream):
         data += block
         while data:
             if frame is None:

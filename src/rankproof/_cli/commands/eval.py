@@ -21,6 +21,7 @@ examples:
   rankproof eval qrels.txt bm25.run -m nDCG@10 -m RR,R@100 -q
   rankproof eval qrels.txt a.run b.run --name old --name new --format latex
   rankproof eval esci.csv shop.run --grade-map E=3,S=2,C=1,I=0 -m "nDCG(gain='exp')@10"
+  rankproof eval qrels.txt 'runs/part-*.parquet'
   my-search | rankproof eval qrels.txt - --format json -o result.json
 
 Without -m: nDCG@10, RR@10, R@100, P@10, Success@1/3/5/10,
