@@ -19,7 +19,8 @@ from typing import Any
 
 import numpy as np
 
-from rankproof._data.dataset import Corpus, Document, Query
+from rankproof._data.corpus import Corpus, Document
+from rankproof._data.dataset import Query
 from rankproof._data.ordering import Ranking
 from rankproof.stages._base import BuildContext, QueryTimer
 from rankproof.stages._bm25 import BM25, BM25Searcher

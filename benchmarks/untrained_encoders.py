@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from rankproof._cli.main import main as rankproof
-from rankproof._data.dataset import Corpus, Dataset, Queries
+from rankproof._data.corpus import Corpus
+from rankproof._data.dataset import Dataset, Queries
 from rankproof._data.qrels import Qrels
 from rankproof._experiment.queries import select_judged
 from rankproof._formats.read import write_folder

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from rankproof._api.programs import run as run
     from rankproof._api.programs import save_results as save_results
     from rankproof._data.answers import Answers as Answers
-    from rankproof._data.dataset import Corpus as Corpus
+    from rankproof._data.corpus import Corpus as Corpus
     from rankproof._data.dataset import Dataset as Dataset
     from rankproof._data.dataset import Queries as Queries
     from rankproof._data.qrels import Qrels as Qrels
@@ -63,7 +63,7 @@ if TYPE_CHECKING:
 _TARGETS = {
     "Answers": "rankproof._data.answers:Answers",
     "Comparison": "rankproof._analysis.compare.comparison:Comparison",
-    "Corpus": "rankproof._data.dataset:Corpus",
+    "Corpus": "rankproof._data.corpus:Corpus",
     "Dataset": "rankproof._data.dataset:Dataset",
     "Decision": "rankproof._analysis.decision:Decision",
     "Experiment": "rankproof._experiment.experiment:Experiment",

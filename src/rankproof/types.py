@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from rankproof._data.answers import Reference as Reference
     from rankproof._data.answers import References as References
     from rankproof._data.arrays import PackedIds as PackedIds
-    from rankproof._data.dataset import Document as Document
+    from rankproof._data.corpus import Document as Document
     from rankproof._data.dataset import Query as Query
     from rankproof._data.ordering import ReadOptions as ReadOptions
     from rankproof._data.qrels import Judgement as Judgement
@@ -122,7 +122,7 @@ else:
         DecisionSettings="rankproof._results.experiment_result",
         Diagnosis="rankproof._api.values",
         DoctorReport="rankproof._api.values",
-        Document="rankproof._data.dataset",
+        Document="rankproof._data.corpus",
         Dropped="rankproof._importers.base",
         Encoder="rankproof.models._base",
         EncoderModel="rankproof.models._base",

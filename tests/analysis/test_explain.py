@@ -18,7 +18,8 @@ from rankproof._analysis.explain.query import UNJUDGED_TEXT, explain_query, expl
 from rankproof._analysis.explain.score import explain_score
 from rankproof._analysis.inputs import AnalysisInput, input_from_results
 from rankproof._cli.main import main
-from rankproof._data.dataset import Corpus, Document, Queries, Query
+from rankproof._data.corpus import Corpus, Document
+from rankproof._data.dataset import Queries, Query
 from rankproof._data.run import Run
 from rankproof._experiment.run import run_experiment
 from rankproof._formats.read import write_folder

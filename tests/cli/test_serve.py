@@ -17,7 +17,8 @@ from threading import Thread
 import pytest
 
 from rankproof._cli.main import main
-from rankproof._data.dataset import Corpus, Dataset, Document
+from rankproof._data.corpus import Corpus, Document
+from rankproof._data.dataset import Dataset
 from rankproof._data.qrels import Qrels
 from rankproof._formats.read import read_qrels, write_folder
 from rankproof._results.folder import load_results

@@ -20,7 +20,8 @@ import rankproof.stages
 import rankproof.stores
 from rankproof._analysis.doctor.check import _TABLE as CHECKS
 from rankproof._cli.registry import COMMANDS
-from rankproof._data.dataset import Corpus, Dataset, Document, Queries, Query
+from rankproof._data.corpus import Corpus, Document
+from rankproof._data.dataset import Dataset, Queries, Query
 from rankproof._data.qrels import Qrels
 from rankproof._data.validation import check_options
 from rankproof._experiment.config_read import read_experiment

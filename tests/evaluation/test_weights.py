@@ -91,7 +91,7 @@ def test_a_dataset_with_weights_needs_no_argument() -> None:
 
 
 def _dataset() -> rp.Dataset:
-    from rankproof._data.dataset import Document
+    from rankproof._data.corpus import Document
 
     queries = rp.Queries([Query(query, f"word{at % 5}", fields={"weight": TRAFFIC[query]}) for at, query in enumerate(QRELS)])
     corpus = rp.Corpus([Document(f"d{at}", f"word{at} word{at + 1}") for at in range(10)])

@@ -12,7 +12,8 @@ from hypothesis import given, reject
 from hypothesis import strategies as st
 from tools.docs.setting_tables import settings_rows
 
-from rankproof._data.dataset import Corpus, Dataset, Document, Queries, Query
+from rankproof._data.corpus import Corpus, Document
+from rankproof._data.dataset import Dataset, Queries, Query
 from rankproof._data.qrels import Qrels
 from rankproof._experiment.config_read import read_experiment
 from rankproof._experiment.config_settings import EVERY, TOP, takes

@@ -16,7 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rankproof import diagnose, explain, load_results, read_dataset
-from rankproof._data.dataset import Corpus, Dataset, Queries, Query
+from rankproof._data.corpus import Corpus
+from rankproof._data.dataset import Dataset, Queries, Query
 from rankproof._data.qrels import Qrels
 from rankproof._experiment.experiment import Experiment
 from rankproof._experiment.run import RunOptions, run_experiment

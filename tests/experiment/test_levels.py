@@ -13,7 +13,8 @@ import pytest
 
 from rankproof import Dataset, read_dataset
 from rankproof._cli.main import main
-from rankproof._data.dataset import Corpus, Document, Queries, Query
+from rankproof._data.corpus import Corpus, Document
+from rankproof._data.dataset import Queries, Query
 from rankproof._data.qrels import Qrels
 from rankproof._experiment.config_read import read_experiment
 from rankproof._experiment.experiment import Experiment

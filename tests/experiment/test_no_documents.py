@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from rankproof._data.dataset import Corpus, Dataset, Queries, Query
+from rankproof._data.corpus import Corpus
+from rankproof._data.dataset import Dataset, Queries, Query
 from rankproof._data.qrels import Qrels
 from rankproof._experiment.checks import check_documents
 from rankproof.errors import InputError

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from rankproof._data.dataset import Corpus, Dataset, Document, Queries, Query
+from rankproof._data.corpus import Corpus, Document
+from rankproof._data.dataset import Dataset, Queries, Query
 from rankproof._data.qrels import Qrels
 from rankproof._experiment.cache import StageCache
 from rankproof._experiment.experiment import Experiment

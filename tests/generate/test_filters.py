@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankproof._data.dataset import Corpus, Document
+from rankproof._data.corpus import Corpus, Document
 from rankproof._generate.draft import REJECT_REASONS, QueryDraft, RejectReason, SourceDocument
 from rankproof._generate.filters import (
     DUPLICATE_SIMILARITY,

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from rankproof._data.answers import references_from_queries
-from rankproof._data.dataset import Corpus, Document
+from rankproof._data.corpus import Corpus, Document
 from rankproof._evaluation.answers import evaluate_answers
 from rankproof._formats.texts import read_queries
 from rankproof._generate.draft import TASKS, TWO_DOCUMENT_CATEGORIES, KeptQuery

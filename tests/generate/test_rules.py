@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankproof._data.dataset import Corpus, Document
+from rankproof._data.corpus import Corpus, Document
 from rankproof._formats.read import read_qrels
 from rankproof._generate.filters import TermStatistics
 from rankproof._generate.generate import GeneratedQueries, split_count

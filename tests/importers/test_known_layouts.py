@@ -14,7 +14,8 @@ import pytest
 
 import rankproof as rp
 from rankproof._cli.main import main
-from rankproof._data.dataset import Corpus, Dataset, Document, Queries, Query
+from rankproof._data.corpus import Corpus, Document
+from rankproof._data.dataset import Dataset, Queries, Query
 from rankproof._importers.folder import write_imported
 from rankproof.errors import InputError, UsageError
 

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from rankproof._cli.main import main
-from rankproof._data.dataset import Corpus, Dataset, Queries, Query
+from rankproof._data.corpus import Corpus
+from rankproof._data.dataset import Dataset, Queries, Query
 from rankproof._data.qrels import GRADES
 from rankproof._experiment.experiment import Experiment
 from rankproof._experiment.run import RunOptions, run_experiment

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from rankproof._data.dataset import Corpus, Dataset, Document
+from rankproof._data.corpus import Corpus, Document
+from rankproof._data.dataset import Dataset
 from rankproof._data.qrels import Qrels
 from rankproof._formats.read import read_qrels
 from rankproof._results.experiment_result import ExperimentResult

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from rankproof._data.answers import Answer as Given
-from rankproof._data.dataset import Corpus, Dataset, Document, Queries, Query
+from rankproof._data.corpus import Corpus, Document
+from rankproof._data.dataset import Dataset, Queries, Query
 from rankproof._data.qrels import Qrels
 from rankproof._experiment.config_read import read_experiment
 from rankproof._experiment.experiment import Experiment

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankproof._data.dataset import Corpus, Document, Query
+from rankproof._data.corpus import Corpus, Document
+from rankproof._data.dataset import Query
 from rankproof.errors import UsageError
 from rankproof.stages import BM25
 from rankproof.stages._base import QueryTimer

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankproof._data.dataset import Corpus, Document, Query, chunk_separator, document_of_chunk
+from rankproof._data.corpus import Corpus, Document
+from rankproof._data.dataset import Query, chunk_separator, document_of_chunk
 from rankproof._data.ordering import rank_documents
 from rankproof._experiment.config_read import read_experiment
 from rankproof._experiment.config_write import experiment_toml

@@ -16,7 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rankproof
-from rankproof._data.dataset import Corpus, Document, Query
+from rankproof._data.corpus import Corpus, Document
+from rankproof._data.dataset import Query
 from rankproof._experiment.run import run_experiment
 from rankproof.errors import ExternalError, UsageError
 from rankproof.stages import LanceDBFTS, SQLiteFTS5, Tantivy, _sqlite_fts5

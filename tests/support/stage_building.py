@@ -10,7 +10,8 @@ from pathlib import Path
 from tempfile import gettempdir, mkdtemp
 from weakref import finalize
 
-from rankproof._data.dataset import Corpus, Document, Query
+from rankproof._data.corpus import Corpus, Document
+from rankproof._data.dataset import Query
 from rankproof._data.ordering import Ranking
 from rankproof._io.journal import Block
 from rankproof.stages._base import BuildContext, QueryTimer, ReplacesCorpus, Searcher, Stage

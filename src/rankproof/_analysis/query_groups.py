@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from rankproof._analysis.inputs import AnalysisInput
-from rankproof._data.dataset import TextRecord
+from rankproof._data.corpus import TextRecord
 from rankproof.errors import UsageError, for_message
 
 SHORT, LONG = 8, 15

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 from rankproof._api.inputs import dataset_of, holds_results, results_of
 from rankproof._api.values import Generated, Judging
 from rankproof._data.answers import Answer, Answers, Reference, References, references_from_queries
-from rankproof._data.dataset import Corpus, Dataset, Document, Queries
+from rankproof._data.corpus import Corpus, Document
+from rankproof._data.dataset import Dataset, Queries
 from rankproof._data.qrels import Qrels
 from rankproof._data.validation import checked_integer
 from rankproof._evaluation.answers import evaluate_answers as evaluate_given_answers

@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, Generic, Literal, TypeVar
+from typing import Generic, Literal, TypeVar
 
+from rankproof._data.corpus import SHOWN_TEXT, SHOWN_TITLE, Corpus, TextRecord
 from rankproof._data.qrels import Qrels
 from rankproof._data.row_errors import row_error
 from rankproof._data.table import Column, Table
@@ -16,8 +17,6 @@ from rankproof._data.text import clip_text, pluralise
 from rankproof._data.validation import checked_id
 from rankproof._data.view import View, Viewed, collection_view
 from rankproof.errors import InputError
-
-_SHOWN_TITLE, _SHOWN_TEXT = 25, 40
 
 
 def chunk_separator(ids: Iterable[str]) -> str:
@@ -29,17 +28,6 @@ def chunk_separator(ids: Iterable[str]) -> str:
 def document_of_chunk(chunk: str, separator: str) -> str:
     """The id of the chunk's document."""
     return chunk.rpartition(separator)[0]
-
-
-@dataclass(frozen=True, slots=True)
-class TextRecord:
-    """One text with its id, title and other fields."""
-
-    id: str
-    text: str
-    title: str = ""
-    fields: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
-    line: int | None = field(default=None, compare=False)
 
 
 _Record = TypeVar("_Record", bound=TextRecord)
@@ -72,7 +60,7 @@ class Texts(Viewed, Mapping[str, _Record], Generic[_Record]):
         return len(self._records)
 
     def _view(self) -> View:
-        rows = ((key, clip_text(record.title, _SHOWN_TITLE), clip_text(record.text, _SHOWN_TEXT)) for key, record in self.items())
+        rows = ((key, clip_text(record.title, SHOWN_TITLE), clip_text(record.text, SHOWN_TEXT)) for key, record in self.items())
         title = f"{type(self).__name__} {self.source}: {pluralise(len(self), 'text')}"
         return collection_view(title, (Column("id"), Column("title"), Column("text")), rows, len(self))
 
@@ -87,19 +75,6 @@ class Texts(Viewed, Mapping[str, _Record], Generic[_Record]):
             parts = [record.id, record.title, record.text, dict(record.fields)]
             digest.update(json.dumps(parts, sort_keys=True, default=str).encode() + b"\n")
         return digest.hexdigest()
-
-
-class Document(TextRecord):
-    """One document; `fields` has the other fields of its source."""
-
-    __slots__ = ()
-
-
-class Corpus(Texts[Document]):
-    """Document id to document."""
-
-    __slots__ = ()
-    column = "document"
 
 
 class Query(TextRecord):

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 
 from rankproof._data.answers import Answers, references_from_queries
 from rankproof._data.arrays import Matrix
-from rankproof._data.dataset import Corpus, Queries, chunk_separator, document_of_chunk
+from rankproof._data.corpus import Corpus
+from rankproof._data.dataset import Queries, chunk_separator, document_of_chunk
 from rankproof._data.qrels import Qrels
 from rankproof._data.text import pluralise
 from rankproof._evaluation.answers import evaluate_answers

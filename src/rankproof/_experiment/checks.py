@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from rankproof._data.dataset import Corpus, Dataset, Query
+from rankproof._data.corpus import Corpus
+from rankproof._data.dataset import Dataset, Query
 from rankproof._data.identity import kind_name
 from rankproof._data.ordering import Ranking
 from rankproof._data.text import first_ids

@@ -8,7 +8,8 @@ from functools import cache
 from typing import Any
 
 from rankproof._data.answers import References, references_from_queries
-from rankproof._data.dataset import Corpus, Dataset, Document, Queries
+from rankproof._data.corpus import Corpus, Document
+from rankproof._data.dataset import Dataset, Queries
 from rankproof._data.identity import identity_key
 from rankproof._data.ordering import Ranking
 from rankproof._data.qrels import Judgement, Qrels

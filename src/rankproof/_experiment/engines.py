@@ -8,7 +8,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from rankproof._data.dataset import Corpus, Query
+from rankproof._data.corpus import Corpus
+from rankproof._data.dataset import Query
 from rankproof._data.replies import RecordedReply, failure_notes, repeat_notes
 from rankproof._data.text import example_ids, pluralise
 from rankproof._llm.session import map_in_order

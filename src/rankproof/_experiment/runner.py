@@ -13,7 +13,8 @@ import numpy as np
 
 from rankproof._data import format_versions
 from rankproof._data.answers import Answer
-from rankproof._data.dataset import Corpus, Query
+from rankproof._data.corpus import Corpus
+from rankproof._data.dataset import Query
 from rankproof._data.identity import identity_key
 from rankproof._data.ordering import Ranking
 from rankproof._experiment.cache import DiskBlockCache, MemoryBlockCache, StageCache

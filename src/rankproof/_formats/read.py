@@ -9,7 +9,8 @@ from contextlib import contextmanager, suppress
 from types import MappingProxyType
 from typing import Any, TypeVar
 
-from rankproof._data.dataset import Corpus, Dataset, Document, Queries, Query, TextRecord
+from rankproof._data.corpus import Corpus, Document, TextRecord
+from rankproof._data.dataset import Dataset, Queries, Query
 from rankproof._data.grades import GradeMap, GradeReader
 from rankproof._data.ordering import ReadOptions
 from rankproof._data.qrels import Judgement, Qrels

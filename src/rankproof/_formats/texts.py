@@ -7,7 +7,8 @@ from types import MappingProxyType
 from typing import Any, TypeVar, get_args
 
 from rankproof._data.answers import Answer, Answers, AnswerState, is_abstention
-from rankproof._data.dataset import Corpus, Document, Queries, Query, TextRecord, checked_weight
+from rankproof._data.corpus import Corpus, Document, TextRecord
+from rankproof._data.dataset import Queries, Query, checked_weight
 from rankproof._data.row_errors import row_error
 from rankproof._data.validation import checked_id
 from rankproof._formats.columns import TEXT_ID_NAMES, TEXT_NAMES, names_for_message, normalised_name

@@ -8,7 +8,8 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from math import ceil
 from typing import Any
 
-from rankproof._data.dataset import Corpus, Document, Query
+from rankproof._data.corpus import Corpus, Document
+from rankproof._data.dataset import Query
 from rankproof._generate.draft import UNANSWERABLE, KeptQuery, QueryDraft, RejectReason, SourceDocument
 from rankproof.stages._analyzer import WordAnalyzer, split_words
 from rankproof.stages._base import QueryTimer

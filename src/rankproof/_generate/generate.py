@@ -10,7 +10,8 @@ from itertools import islice
 from random import Random
 from typing import Any
 
-from rankproof._data.dataset import Corpus, Queries, Query
+from rankproof._data.corpus import Corpus
+from rankproof._data.dataset import Queries, Query
 from rankproof._data.qrels import Judgement, Qrels
 from rankproof._data.text import pluralise
 from rankproof._generate.draft import (

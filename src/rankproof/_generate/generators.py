@@ -9,7 +9,7 @@ from functools import cached_property, partial
 from random import Random
 from typing import Any, Protocol
 
-from rankproof._data.dataset import Corpus, Document
+from rankproof._data.corpus import Corpus, Document
 from rankproof._data.identity import identity, identity_key
 from rankproof._data.qrels import make_judge_label
 from rankproof._executors.base import Progress

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from rankproof._data import format_versions
-from rankproof._data.dataset import Corpus
+from rankproof._data.corpus import Corpus
 from rankproof._data.table import Column, Table
 from rankproof._data.text import pluralise
 from rankproof._formats.json import json_line

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rankproof._data import validation
-from rankproof._data.dataset import Corpus
+from rankproof._data.corpus import Corpus
 from rankproof._executors.base import Progress
 from rankproof._generate.filters import TermStatistics, round_trip
 from rankproof._generate.generate import (

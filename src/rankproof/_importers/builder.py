@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from rankproof._data.dataset import Corpus, Dataset, Document, Queries, Query
+from rankproof._data.corpus import Corpus, Document
+from rankproof._data.dataset import Dataset, Queries, Query
 from rankproof._data.grades import GradeReader, describe_converted
 from rankproof._data.qrels import Judgement, Qrels, qrels_of_rows
 from rankproof._data.text import encodable, pluralise

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from rankproof._data.dataset import Corpus, Dataset
+from rankproof._data.corpus import Corpus
+from rankproof._data.dataset import Dataset
 from rankproof._data.grades import GradeMap
 from rankproof._data.row_errors import OnConflict
 from rankproof._formats.frames import is_frame

@@ -10,7 +10,7 @@ from itertools import islice
 from shlex import quote
 from typing import Any
 
-from rankproof._data.dataset import Corpus
+from rankproof._data.corpus import Corpus
 from rankproof._data.grades import GradeReader
 from rankproof._data.qrels import Judgement
 from rankproof._formats.columns import COLUMN_NAMES, TEXT_ID_NAMES, normalised_name

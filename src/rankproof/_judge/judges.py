@@ -9,7 +9,8 @@ from functools import cached_property
 from typing import Any, Protocol
 
 from rankproof._data import validation
-from rankproof._data.dataset import Corpus, Queries
+from rankproof._data.corpus import Corpus
+from rankproof._data.dataset import Queries
 from rankproof._data.identity import identity, identity_key
 from rankproof._data.qrels import GRADES, HIGHEST_GRADE, LOWEST_GRADE, make_judge_label
 from rankproof._judge.rubric import PROMPT, SCHEMA, SYSTEM, PairGrade, QueryDocPair

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from rankproof._data.dataset import Corpus, Document
+from rankproof._data.corpus import Corpus, Document
 from rankproof._data.qrels import Qrels
 from rankproof._judge.rubric import QueryDocPair, judged_pairs, merge_pools, pool_pairs, sample_pairs, unjudged_pairs
 from rankproof._results.experiment_result import ExperimentResult

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from rankproof._data.arrays import IntArray
-from rankproof._data.dataset import Corpus
+from rankproof._data.corpus import Corpus
 from rankproof.models._base import EncoderModel
 from rankproof.models._trained.encoder import TrainedEncoder
 from rankproof.models._trained.shape import normalise_input, parameter_count

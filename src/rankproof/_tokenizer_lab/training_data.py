@@ -16,7 +16,8 @@ import numpy as np
 
 from rankproof._data import format_versions, validation
 from rankproof._data.arrays import IntArray
-from rankproof._data.dataset import Corpus, Dataset, Document, Query
+from rankproof._data.corpus import Corpus, Document
+from rankproof._data.dataset import Dataset, Query
 from rankproof._data.text import unspaced_pattern
 from rankproof._tokenizer_lab.splits import OtherSplitQueries, relevant_documents, training_split
 from rankproof.errors import UsageError

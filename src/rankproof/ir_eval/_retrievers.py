@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any, Self
 
 from rankproof._data import validation
-from rankproof._data.dataset import Corpus, Queries, Query
+from rankproof._data.corpus import Corpus
+from rankproof._data.dataset import Queries, Query
 from rankproof._data.grades import GradeReader
 from rankproof._data.ordering import Ranking
 from rankproof._data.qrels import qrels_of_rows

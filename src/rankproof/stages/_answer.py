@@ -10,7 +10,8 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from rankproof._data.answers import ABSTAIN_PHRASE, is_abstention
 from rankproof._data.answers import Answer as Given
-from rankproof._data.dataset import Corpus, Query
+from rankproof._data.corpus import Corpus
+from rankproof._data.dataset import Query
 from rankproof._data.ordering import Ranking
 from rankproof._llm.budget import Estimate, estimate_request
 from rankproof._llm.client import CachedClient, ReplyParseError

@@ -11,7 +11,8 @@ from typing import Any, Protocol, runtime_checkable
 
 from rankproof._data.answers import Answer
 from rankproof._data.arrays import FloatArray
-from rankproof._data.dataset import Corpus, Query
+from rankproof._data.corpus import Corpus
+from rankproof._data.dataset import Query
 from rankproof._data.ordering import Ranking
 from rankproof._data.run import PARTS, Part
 from rankproof._executors.base import Executor, Progress, SerialExecutor

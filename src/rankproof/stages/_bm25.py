@@ -11,7 +11,8 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from rankproof._data.dataset import Corpus, Query
+from rankproof._data.corpus import Corpus
+from rankproof._data.dataset import Query
 from rankproof._data.identity import library_version, library_versions
 from rankproof._data.ordering import Ranking
 from rankproof._data.run import TermPart

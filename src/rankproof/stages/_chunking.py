@@ -9,7 +9,8 @@ from itertools import pairwise
 from typing import Literal, get_args
 
 from rankproof._data import validation
-from rankproof._data.dataset import Corpus, Document, chunk_separator
+from rankproof._data.corpus import Corpus, Document
+from rankproof._data.dataset import chunk_separator
 from rankproof.errors import UsageError
 from rankproof.models._wordllama import token_starts, tokenizer_revision
 

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal
 
 from rankproof._data.answers import Answer
-from rankproof._data.dataset import Corpus, Query
+from rankproof._data.corpus import Corpus
+from rankproof._data.dataset import Query
 from rankproof._data.ordering import Ranking
 from rankproof._registry import Option
 from rankproof.models._base import Encoder, EncoderModel

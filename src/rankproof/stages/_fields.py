@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any
 
-from rankproof._data.dataset import Corpus, Document
+from rankproof._data.corpus import Corpus, Document
 from rankproof._data.validation import check_options
 from rankproof._registry import Option
 from rankproof.errors import UsageError, for_message, type_phrase

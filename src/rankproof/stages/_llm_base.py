@@ -10,7 +10,8 @@ from typing import Annotated, Any, ClassVar, Generic, TypeVar
 import numpy as np
 
 from rankproof._data.arrays import FloatArray
-from rankproof._data.dataset import Corpus, Query
+from rankproof._data.corpus import Corpus
+from rankproof._data.dataset import Query
 from rankproof._data.identity import identity
 from rankproof._llm.budget import Estimate, estimate_request
 from rankproof._llm.call_counts import CallCounter, CallTotals

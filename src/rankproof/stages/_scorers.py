@@ -10,7 +10,8 @@ from typing import Annotated, Any
 import numpy as np
 
 from rankproof._data.arrays import FloatArray, Matrix
-from rankproof._data.dataset import Corpus, Query
+from rankproof._data.corpus import Corpus
+from rankproof._data.dataset import Query
 from rankproof._registry import Option
 from rankproof.errors import UsageError
 from rankproof.models._base import CrossEncoderModel, Encoder, EncoderModel, LoadedCrossEncoder, TokenEncoder

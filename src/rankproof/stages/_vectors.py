@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from rankproof._data import format_versions
 from rankproof._data.arrays import Matrix, collapse_note, mean_pair_cosine
-from rankproof._data.dataset import Corpus
+from rankproof._data.corpus import Corpus
 from rankproof._data.identity import identity_key
 from rankproof._io.journal import Block
 from rankproof._version import __version__

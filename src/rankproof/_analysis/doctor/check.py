@@ -9,7 +9,8 @@ from typing import Any, Literal, get_args
 
 from rankproof._align.hits import Hits
 from rankproof._analysis.inputs import AnalysisInput
-from rankproof._data.dataset import Corpus, Dataset, Document, Queries, Query
+from rankproof._data.corpus import Corpus, Document
+from rankproof._data.dataset import Dataset, Queries, Query
 from rankproof._data.qrels import Judgement, Qrels
 from rankproof._data.run import Run, RunRow
 from rankproof._evaluation.evaluate import evaluate

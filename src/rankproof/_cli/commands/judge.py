@@ -19,7 +19,8 @@ from rankproof._data.text import pluralise
 from rankproof.errors import UsageError, for_message
 
 if TYPE_CHECKING:
-    from rankproof._data.dataset import Corpus, Queries
+    from rankproof._data.corpus import Corpus
+    from rankproof._data.dataset import Queries
     from rankproof._data.qrels import Qrels
     from rankproof._data.table import Table
     from rankproof._judge.judges import Judge

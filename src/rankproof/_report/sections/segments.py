@@ -10,7 +10,7 @@ from rankproof._analysis.query_groups import Grouping, default_grouping, group_q
 from rankproof._analysis.segments import MIN_QUERIES
 from rankproof._analysis.segments import segments as analysed
 from rankproof._charts.heatmap import heat_levels
-from rankproof._data.dataset import TextRecord
+from rankproof._data.corpus import TextRecord
 from rankproof._data.table import Table
 from rankproof._render.grid import Cell, Grid
 from rankproof._report.context import MANY_QUERIES, ReportContext, segment_options

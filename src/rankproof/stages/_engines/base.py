@@ -16,7 +16,8 @@ from typing import Annotated, Any, ClassVar, Protocol, Self
 import numpy as np
 
 from rankproof._data import format_versions
-from rankproof._data.dataset import Corpus, Query
+from rankproof._data.corpus import Corpus
+from rankproof._data.dataset import Query
 from rankproof._data.identity import NOT_IN_IDENTITY, identity_key
 from rankproof._data.ordering import Ranking
 from rankproof._data.replies import lists_as_tuples

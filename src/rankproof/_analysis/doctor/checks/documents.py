@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from rankproof._analysis.doctor.check import CheckResult, DoctorInput, check_result, count_with_verb, doctor_check
 from rankproof._analysis.doctor.normalised_text import normalised_text, words_of
-from rankproof._data.dataset import Document
+from rankproof._data.corpus import Document
 
 FEW_WORDS = 3
 """Documents with fewer words count as nearly empty."""
