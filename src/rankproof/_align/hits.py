@@ -12,6 +12,8 @@ import numpy as np
 from rankproof._data.arrays import BoolArray, IntArray
 from rankproof._data.row_errors import OnConflict
 
+QUERIES_PER_BLOCK = 1 << 16
+
 
 @dataclass(frozen=True, eq=False)
 class JudgedQueries:
@@ -49,6 +51,12 @@ class JudgedQueries:
     def count(self, chosen: BoolArray) -> IntArray:
         """The number of chosen grades of each query; a judged query has at least one grade."""
         return np.add.reduceat(chosen, self.offsets[:-1], dtype=np.int64)
+
+    def between(self, start: int, end: int) -> JudgedQueries:
+        """The judgements of the queries from start to end, for measures; the lookup table remains that of all queries."""
+        bounds = self.offsets[start : end + 1]
+        grades = self.grades[bounds[0] : bounds[-1]]
+        return replace(self, queries=self.queries[start:end], offsets=bounds - bounds[0], grades=grades)
 
     def relevant(self, rel: int) -> IntArray:
         """The number of documents of each query with a grade of at least rel (and at least 0)."""
@@ -123,6 +131,27 @@ class Hits:
     def query_index(self) -> IntArray:
         """For each hit, the index of its query."""
         return np.repeat(np.arange(len(self.queries)), np.diff(self.offsets))
+
+    @cached_property
+    def blocks(self) -> tuple[Hits, ...]:
+        """The hits of consecutive queries, so that a measure needs memory for few queries at a time."""
+        starts = range(0, len(self.queries), QUERIES_PER_BLOCK)
+        return (self,) if len(starts) < 2 else tuple(self._between(start, start + QUERIES_PER_BLOCK) for start in starts)
+
+    def _between(self, start: int, end: int) -> Hits:
+        """The hits of the queries from start to end."""
+        bounds = self.offsets[start : end + 1]
+        span = slice(bounds[0], bounds[-1])
+        return replace(
+            self,
+            judged=self.judged.between(start, end),
+            present=self.present[start:end],
+            retrieved=self.retrieved[start:end],
+            offsets=bounds - bounds[0],
+            ranks=self.ranks[span],
+            grades=self.grades[span],
+            ties=Ties(*(array[span] for array in self.ties.arrays())),
+        )
 
     def cut(self, depth: int) -> Hits:
         """The hits of the first `depth` documents of each ranking, as trec_eval -M."""

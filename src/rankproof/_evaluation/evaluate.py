@@ -209,7 +209,8 @@ def _measure_results(hits: Hits, measures: Mapping[str, Measure], options: Evalu
     queries = tuple(np.array(hits.queries, dtype=object)[hits.present]) if skips else hits.queries
     weights = None if options.weights is None else _weights_of(queries, options.weights)
     for name, measure in measures.items():
-        values = measure.values(hits)[hits.present] if skips else measure.values(hits)
+        found = np.concatenate([measure.values(block) for block in hits.blocks])
+        values = found[hits.present] if skips else found
         results[name] = MeasureResult(measure, measure.summarise(values, weights), queries, values, weights)
     return results
 

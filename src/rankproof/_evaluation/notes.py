@@ -153,7 +153,7 @@ def _few_judged(hits: Hits, measures: Mapping[str, MeasureResult], options: Eval
     from rankproof._evaluation.unjudged import own_bounds, unjudged_mask
 
     seen = np.minimum(hits.retrieved, _JUDGED_DEPTH)
-    unjudged = unjudged_mask(hits, _JUDGED_DEPTH).sum(axis=1)
+    unjudged = np.concatenate([unjudged_mask(block, _JUDGED_DEPTH).sum(axis=1) for block in hits.blocks])
     share = 1 - float((unjudged[seen > 0] / seen[seen > 0]).mean()) if seen.any() else 1.0
     if share >= ENOUGH_JUDGED:
         return Note(FEW_JUDGED, 0, "")

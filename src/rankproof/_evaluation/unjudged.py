@@ -27,8 +27,15 @@ def unjudged_mask(hits: Hits, depth: int) -> BoolArray:
 
 def own_bounds(measure: Measure, hits: Hits) -> Bounds | None:
     """The bounds of each query's value over the grades of the documents that the run has; None for another measure."""
-    judged = np.bincount(hits.query_index[hits.grades >= 0], minlength=len(hits.queries))
-    return value_bounds(measure, hits, hits.retrieved - judged)
+    lows, highs = [], []
+    for block in hits.blocks:
+        judged = np.bincount(block.query_index[block.grades >= 0], minlength=len(block.queries))
+        found = value_bounds(measure, block, block.retrieved - judged)
+        if found is None:
+            return None
+        lows.append(found[0])
+        highs.append(found[1])
+    return np.concatenate(lows), np.concatenate(highs)
 
 
 def value_bounds(measure: Measure, hits: Hits, documents: IntArray) -> Bounds | None:

@@ -7,9 +7,9 @@
 
 typedef struct {
     uint64_t hash;
-    size_t at, size, line;
+    size_t at, line;
     int64_t grade;
-    uint32_t query;
+    uint32_t size, query;
 } Judgement;
 
 typedef struct {
@@ -89,6 +89,7 @@ static inline Outcome judge_conflict(const Judge *judge, const Judgement *first,
 
 /* Adds a judgement; `query` is an index from judge_query, `doc` need not be padded. */
 static inline Outcome judge_add(Judge *judge, size_t query, Slice doc, int64_t grade, size_t line, Fault *fault) {
+    if (doc.size > MOST_ID_BYTES || judge->text_size > MOST_TEXT_BYTES) return NO_MEMORY;
     TRY(judge_widen(judge));
     TRY(text_room(&judge->text, &judge->text_capacity, judge->text_size, doc.size));
     TRY(grow((void **)&judge->rows, &judge->capacity, judge->count + 1, sizeof *judge->rows));
@@ -103,7 +104,7 @@ static inline Outcome judge_add(Judge *judge, size_t query, Slice doc, int64_t g
         judge->repeats++;
         return DONE;
     }
-    judge->rows[judge->count] = (Judgement){hash, judge->text_size, doc.size, line, grade, (uint32_t)query};
+    judge->rows[judge->count] = (Judgement){hash, judge->text_size, line, grade, (uint32_t)doc.size, (uint32_t)query};
     if (judge->count == 0 || grade > judge->highest) judge->highest = grade;
     judge->slots[slot] = (uint32_t)++judge->count;
     judge->text_size += doc.size;
@@ -128,10 +129,13 @@ static inline Outcome judge_keep(const Judge *judge, const uint8_t *kept, Judged
     return judged->docs == NULL ? NO_MEMORY : DONE;
 }
 
-/* Moves what was collected to `judged`, which must be all zeros; `kept` says which queries, NULL for all. */
+/* Moves what was collected to `judged`, which must be all zeros; `kept` says which queries, NULL for all. Nothing can be added
+ * to `judge` afterwards: its lookup table is freed, because it is large. */
 static inline Outcome judge_finish(Judge *judge, const uint8_t *kept, Judged *judged) {
     size_t *fresh = malloc((judge->queries.count + 1) * sizeof *fresh);
     if (fresh == NULL) return NO_MEMORY;
+    free(judge->slots);
+    judge->slots = NULL;
     judged->seed = judge->seed;
     judged->only = kept != NULL;
     Outcome outcome = judge_keep(judge, kept, judged, fresh);
@@ -139,7 +143,7 @@ static inline Outcome judge_finish(Judge *judge, const uint8_t *kept, Judged *ju
         const Judgement *row = &judge->rows[i];
         size_t query = fresh[row->query];
         if (query != NOT_FOUND)
-            judged->docs[judged->starts[query + 1]++] = (JudgedDoc){row->hash, row->at, row->size, row->grade};
+            judged->docs[judged->starts[query + 1]++] = judged_doc(row->hash, row->grade, row->at, row->size);
     }
     free(fresh);
     if (outcome != DONE) return outcome;

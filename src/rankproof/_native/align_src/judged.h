@@ -4,12 +4,19 @@
 
 #include "names.h"
 
+#define MOST_ID_BYTES ((UINT64_C(1) << 24) - 1)
+#define MOST_TEXT_BYTES ((UINT64_C(1) << 40) - 1)
+
+/* The id of the document is `size` bytes from `at` in the text. */
 typedef struct {
     uint64_t hash;
-    size_t at;
-    size_t size;
     int64_t grade;
+    uint64_t at : 40, size : 24;
 } JudgedDoc;
+
+static inline JudgedDoc judged_doc(uint64_t hash, int64_t grade, size_t at, size_t size) {
+    return (JudgedDoc){hash, grade, at & MOST_TEXT_BYTES, size & MOST_ID_BYTES};
+}
 
 enum { IS_FORM = 1, IS_LOOKED_AT = 2 };
 
@@ -68,12 +75,13 @@ static inline Outcome judged_add_form(Judged *judged, size_t query, Slice id) {
         judged->form_starts = calloc(judged->count + 1, sizeof *judged->form_starts);
         if (judged->form_starts == NULL) return NO_MEMORY;
     }
+    if (id.size > MOST_ID_BYTES || judged->forms_text_size > MOST_TEXT_BYTES) return NO_MEMORY;
     TRY(grow((void **)&judged->forms, &judged->forms_capacity, judged->forms_count + 1, sizeof *judged->forms));
     TRY(text_room(&judged->forms_text, &judged->forms_text_capacity, judged->forms_text_size, id.size));
     memcpy(judged->forms_text + judged->forms_text_size, id.at, id.size);
     memset(judged->forms_text + judged->forms_text_size + id.size, 0, PADDING);
     uint64_t hash = hash_padded(judged->seed, id.at, id.size);
-    judged->forms[judged->forms_count++] = (JudgedDoc){hash, judged->forms_text_size, id.size, 0};
+    judged->forms[judged->forms_count++] = judged_doc(hash, 0, judged->forms_text_size, id.size);
     judged->forms_text_size += id.size;
     judged->form_starts[query + 1] = judged->forms_count;
     return DONE;

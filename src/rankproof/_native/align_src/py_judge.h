@@ -105,6 +105,11 @@ static PyObject *judge_object(Judge *judge, PyObject *only) {
     Handle *handle = calloc(1, sizeof *handle);
     Outcome outcome = handle == NULL ? NO_MEMORY : judge_finish(judge, kept, &handle->judged);
     free(kept);
+    if (judge->capacity * sizeof *judge->rows > MOST_KEPT) {
+        free(judge->rows);
+        judge->rows = NULL;
+        judge->capacity = 0;
+    }
     if (outcome == DONE) return judged_tuple(handle, judge);
     if (handle != NULL) handle_free(handle);
     return PyErr_NoMemory();
