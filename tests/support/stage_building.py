@@ -45,6 +45,9 @@ class PlainBlockCache:
         folder.mkdir(exist_ok=True)
         return folder
 
+    def hits_folder(self, key: str) -> Path:
+        return self.partition_folder(f"hits-{key}")
+
 
 def corpus_of(texts: Mapping[str, str], titles: Mapping[str, str] | None = None) -> Corpus:
     return Corpus(Document(doc, text, (titles or {}).get(doc, "")) for doc, text in texts.items())

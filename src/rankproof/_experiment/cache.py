@@ -159,6 +159,7 @@ class _FolderBlockCache:
 
     def __init__(self, home: Path, folders: DatabaseFolders, progress: Progress) -> None:
         self._home, self._folders, self._progress = home, folders, progress
+        self._hits: list[Path] = []
 
     def folder(self, key: str) -> str:
         """A folder for the files of an embedded database, for this run alone."""
@@ -166,7 +167,20 @@ class _FolderBlockCache:
 
     def partition_folder(self, key: str) -> Path:
         """The folder for the files of one partition; its modification time is that of its last use."""
-        folder = self._home / "partitions" / key[:_BLOCK_KEY_LENGTH]
+        return self._made(self._home / "partitions" / key[:_BLOCK_KEY_LENGTH])
+
+    def hits_folder(self, key: str) -> Path:
+        """The folder for what partitions found, removed when the next stage is cached."""
+        self._hits.append(self._made(self._home / "hits" / key[:_BLOCK_KEY_LENGTH]))
+        return self._hits[-1]
+
+    def forget(self, key: str) -> None:
+        """Removes the parts of a stage whose output is cached."""
+        for folder in self._hits:
+            shutil.rmtree(folder, ignore_errors=True)
+        self._hits.clear()
+
+    def _made(self, folder: Path) -> Path:
         try:
             folder.mkdir(parents=True, exist_ok=True)
             os.utime(folder)
@@ -224,7 +238,8 @@ class DiskBlockCache(_FolderBlockCache):
         return self._home / "journals" / f"{key[:_BLOCK_KEY_LENGTH]}.journal"
 
     def forget(self, key: str) -> None:
-        """Removes the journal, once the output is cached."""
+        """Removes the journal and the hits of partitions, once the output is cached."""
+        super().forget(key)
         try:
             self.path(key).unlink(missing_ok=True)
         except OSError as error:
@@ -249,7 +264,8 @@ class MemoryBlockCache(_FolderBlockCache):
         return self._blocks[key]
 
     def forget(self, key: str) -> None:
-        """Removes the blocks."""
+        """Removes the blocks and the hits of partitions."""
+        super().forget(key)
         self._blocks.pop(key, None)
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:

@@ -116,6 +116,10 @@ class BlockCache(Protocol):
         """
         ...
 
+    def hits_folder(self, key: str) -> Path:
+        """An existing folder for what each partition found for some queries, kept until the stage is cached or the run ends."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class EngineOptions:
@@ -142,6 +146,12 @@ class BuildContext:
     session: LLMSession = field(default_factory=LLMSession)
     engines: EngineOptions = EngineOptions()
     executor: Executor = field(default_factory=SerialExecutor)
+
+    @property
+    def task_threads(self) -> int:
+        """The threads of one task of the executor: all of them where there is one partition, else a share for each worker."""
+        at_once = min(self.executor.workers, max(1, len(self.corpus.partitions)))
+        return max(1, self.threads // at_once)
 
 
 class Searcher(Protocol):

@@ -1,0 +1,276 @@
+"""Search as a map over the partitions of the corpus and a merge of the best documents, with the same bits for any partitions."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Iterable, Iterator, Sequence, Sized
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Generic, Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankproof._data.arrays import FloatArray, IntArray
+from rankproof._data.corpus import Corpus, Partition
+from rankproof._data.identity import identity_key
+from rankproof._data.ordering import Ranking
+from rankproof._executors.base import ONE_CORE, Report, Resources
+from rankproof._io.array_file import open_arrays, write_arrays
+from rankproof.stages._base import BuildContext
+
+StatisticsT = TypeVar("StatisticsT")
+TotalsT = TypeVar("TotalsT")
+QueriesT = TypeVar("QueriesT", bound=Sized)
+QueriesT_contra = TypeVar("QueriesT_contra", bound=Sized, contravariant=True)
+_PREPARED, _HITS = "prepared.arrays", "hits.arrays"
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class PartitionHits:
+    """The best rows of a partition: `rows[q, :counts[q]]` are those of query `q`, best first; what is beyond has no meaning."""
+
+    rows: NDArray[np.signedinteger[Any]]
+    scores: FloatArray
+    counts: IntArray
+
+
+class PartitionIndex(Protocol[QueriesT_contra]):
+    """The index of one partition."""
+
+    def search(self, queries: QueriesT_contra, k: int) -> PartitionHits:
+        """The k best rows for each query, or fewer; of equal scores the larger id comes first, as in `Partition.order`.
+
+        A score has the same bits in any partition and in any batch.
+        """
+        ...
+
+
+class PartitionRetriever(Protocol[StatisticsT, TotalsT, QueriesT_contra]):
+    """A retriever that works partition by partition: a frozen value that can be pickled, for workers in other processes."""
+
+    def prepare(self, partition: Partition, folder: Path, report: Report) -> StatisticsT:
+        """Writes the files of the partition into the folder, unless they are there, and returns its statistics.
+
+        Files are written atomically; work that a kill interrupted is continued. Reports the number of documents done.
+        """
+        ...
+
+    def combine(self, statistics: Iterable[StatisticsT], folder: Path) -> TotalsT:
+        """The statistics of all partitions together; the folder is for files of the whole corpus, which all workers see."""
+        ...
+
+    def open(self, partition: Partition, folder: Path, totals: TotalsT) -> PartitionIndex[QueriesT_contra]:
+        """The index of a partition that was prepared in the folder; files are mapped into memory."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """A partition, the folder of its files, and the file of its hits."""
+
+    partition: Partition
+    folder: Path
+    hits: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Prepare(Generic[StatisticsT]):
+    """Prepares one partition; the seconds of the first time are kept beside its files."""
+
+    retriever: PartitionRetriever[StatisticsT, Any, Any]
+
+    def __call__(self, place: _Place, report: Report) -> tuple[StatisticsT, float]:
+        start, kept = time.perf_counter(), place.folder / _PREPARED
+        statistics = self.retriever.prepare(place.partition, place.folder, report)
+        if not kept.exists():
+            write_arrays(kept, {}, {"seconds": time.perf_counter() - start})
+        return statistics, open_arrays(kept).facts["seconds"]
+
+
+@dataclass(frozen=True, slots=True)
+class _Search(Generic[TotalsT, QueriesT]):
+    """Searches one partition and writes its hits, unless they are there."""
+
+    retriever: PartitionRetriever[Any, TotalsT, QueriesT]
+    totals: TotalsT
+    queries: QueriesT
+    k: int
+
+    def __call__(self, place: _Place, report: Report) -> Path:
+        assert place.hits is not None
+        if not place.hits.exists():
+            found = self.retriever.open(place.partition, place.folder, self.totals).search(self.queries, self.k)
+            write_arrays(place.hits, {"rows": found.rows, "scores": found.scores, "counts": found.counts})
+        report(len(place.partition))
+        return place.hits
+
+
+def partition_key(partition: Partition) -> str:
+    """A key of the documents of the partition and their order: its files have one entry a row."""
+    order = hashlib.sha256(np.ascontiguousarray(partition.order).tobytes()).hexdigest()
+    return f"{len(partition)} {partition.digest:x} {order}"
+
+
+def _queries_key(queries: object) -> str:
+    if isinstance(queries, np.ndarray):
+        content = hashlib.sha256(np.ascontiguousarray(queries).tobytes()).hexdigest()
+        return identity_key(queries.dtype.str, queries.shape, content)
+    return identity_key(queries)
+
+
+def _read_hits(path: Path) -> PartitionHits:
+    arrays = open_arrays(path).arrays
+    return PartitionHits(arrays["rows"], arrays["scores"], arrays["counts"])
+
+
+class PartitionedSearch(Generic[StatisticsT, TotalsT, QueriesT]):
+    """A retriever over all partitions of the corpus; `key` identifies what it prepares, and `label` is shown meanwhile."""
+
+    def __init__(
+        self,
+        context: BuildContext,
+        retriever: PartitionRetriever[StatisticsT, TotalsT, QueriesT],
+        key: str,
+        *,
+        label: str,
+        resources: Resources = ONE_CORE,
+    ) -> None:
+        self._context, self._retriever, self._label, self._resources = context, retriever, label, resources
+        self._keys = [identity_key("partition", key, partition_key(one)) for one in context.corpus.partitions]
+        self.seconds = 0.0
+
+    def prepare_all(self) -> TotalsT:
+        """The statistics of the whole corpus, after every partition is prepared; `seconds` is the time that this took once."""
+        context = self._context
+        prepared = context.executor.map(
+            _Prepare(self._retriever),
+            self._places,
+            label=self._label,
+            total=len(context.corpus),
+            progress=context.progress,
+            resources=self._resources,
+        )
+        start, self.seconds = time.perf_counter(), 0.0
+        self.totals = self._retriever.combine(self._statistics(prepared), self._shared)
+        self.seconds += time.perf_counter() - start
+        return self.totals
+
+    def _statistics(self, prepared: Iterator[tuple[StatisticsT, float]]) -> Iterator[StatisticsT]:
+        """The statistics of each partition; the time of preparing it counts once, and not the time of waiting for it."""
+        start = time.perf_counter()
+        for statistics, seconds in prepared:
+            self.seconds += seconds - (time.perf_counter() - start)
+            yield statistics
+            start = time.perf_counter()
+
+    def search_all(self, queries: QueriesT, k: int) -> list[Ranking]:
+        """The rankings of a batch, by the executor.
+
+        The hits of a partition stay on disk until the stage is cached, so that a killed run goes on with the next partition.
+        """
+        if len(self._places) < 2:
+            return self.search_here(queries, k)
+        context = self._context
+        folder = context.block_cache.hits_folder(identity_key(self._keys, _queries_key(queries), k))
+        places = [_Place(one.partition, one.folder, folder / f"{one.partition.number}.{_HITS}") for one in self._places]
+        found = context.executor.map(
+            _Search(self._retriever, self.totals, queries, k),
+            places,
+            label=f"{self._label}: searching",
+            total=len(context.corpus),
+            progress=context.progress,
+            resources=self._resources,
+        )
+        return merge_rankings(context.corpus, map(_read_hits, found), len(queries), k)
+
+    def search_one(self, query: QueriesT, k: int) -> Ranking:
+        """The ranking of a batch of one query, in this process: for its latency."""
+        return self.search_here(query, k)[0]
+
+    def search_here(self, queries: QueriesT, k: int) -> list[Ranking]:
+        """The rankings of a batch, in this process."""
+        found = (index.search(queries, k) for index in self._indexes)
+        return merge_rankings(self._context.corpus, found, len(queries), k)
+
+    def size(self) -> int:
+        """The bytes of all files."""
+        folders = dict.fromkeys([self._shared, *(place.folder for place in self._places)])
+        return sum(file.stat().st_size for folder in folders for file in folder.iterdir() if file.name != _PREPARED)
+
+    @cached_property
+    def _places(self) -> list[_Place]:
+        partitions = self._context.corpus.partitions
+        return [
+            _Place(one, self._context.block_cache.partition_folder(key)) for one, key in zip(partitions, self._keys, strict=True)
+        ]
+
+    @cached_property
+    def _shared(self) -> Path:
+        return self._context.block_cache.partition_folder(identity_key("all partitions", self._keys))
+
+    @cached_property
+    def _indexes(self) -> list[PartitionIndex[QueriesT]]:
+        return [self._retriever.open(place.partition, place.folder, self.totals) for place in self._places]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class _Merged:
+    """The best documents so far: partition and row, and the scores, best first, with -inf beyond the last document."""
+
+    numbers: NDArray[np.int32]
+    rows: NDArray[np.signedinteger[Any]]
+    scores: FloatArray
+
+    @classmethod
+    def of(cls, number: int, hits: PartitionHits) -> _Merged:
+        """The hits of one partition."""
+        is_hit = np.arange(hits.scores.shape[1]) < np.asarray(hits.counts)[:, np.newaxis]
+        return cls(np.full(hits.rows.shape, number, np.int32), hits.rows, np.where(is_hit, hits.scores, -np.inf))
+
+
+def merge_rankings(corpus: Corpus, found: Iterable[PartitionHits], queries: int, k: int) -> list[Ranking]:
+    """The k best documents of all partitions for each query, by score and then by id, larger first.
+
+    `found` has the hits of each partition, in order; at most two of them are in memory.
+    """
+    best = _Merged(np.zeros((queries, 0), np.int32), np.zeros((queries, 0), np.int32), np.zeros((queries, 0)))
+    for number, hits in enumerate(found):
+        best = _merged((best, _Merged.of(number, hits)), corpus, k) if number else _Merged.of(number, hits)
+    return _rankings(best, corpus)
+
+
+def _merged(parts: Sequence[_Merged], corpus: Corpus, k: int) -> _Merged:
+    """The k best documents; each part is in order already, which makes the stable sort linear."""
+    scores = np.concatenate([part.scores for part in parts], axis=1)
+    order = np.argsort(-scores, axis=1, kind="stable")
+    each = [np.concatenate([getattr(part, name) for part in parts], axis=1) for name in ("numbers", "rows")]
+    numbers, rows, scores = (np.take_along_axis(values, order, axis=1) for values in (*each, scores))
+    is_later = order >= parts[0].scores.shape[1]
+    lowest = np.maximum(scores[:, [min(k, scores.shape[1]) - 1]], np.finfo(np.float64).min)
+    tied = (scores[:, 1:] == scores[:, :-1]) & (is_later[:, 1:] != is_later[:, :-1]) & (scores[:, 1:] >= lowest)
+    for query, at in np.argwhere(tied).tolist():
+        _sort_ties(numbers[query], rows[query], scores[query], scores[query, at], corpus)
+    return _Merged(numbers[:, :k], rows[:, :k], scores[:, :k])
+
+
+def _sort_ties(
+    numbers: NDArray[np.int32], rows: NDArray[np.signedinteger[Any]], scores: FloatArray, score: float, corpus: Corpus
+) -> None:
+    """Sorts the documents of that score in place, larger id first."""
+    start, end = (int(np.searchsorted(-scores, -score, side)) for side in ("left", "right"))
+    places = zip(numbers[start:end].tolist(), rows[start:end].tolist(), strict=True)
+    by_id = sorted(places, key=lambda place: corpus.partitions[place[0]].ids.bytes_at(place[1]), reverse=True)
+    numbers[start:end], rows[start:end] = zip(*by_id, strict=True)
+
+
+def _rankings(best: _Merged, corpus: Corpus) -> list[Ranking]:
+    ids = [partition.ids for partition in corpus.partitions]
+    rankings: list[Ranking] = []
+    for numbers, rows, scores in zip(best.numbers, best.rows, best.scores, strict=True):
+        count = int(np.count_nonzero(scores > -np.inf))
+        docs = [ids[number][row] for number, row in zip(numbers[:count].tolist(), rows[:count].tolist(), strict=True)]
+        rankings.append((docs, scores[:count].copy()))
+    return rankings

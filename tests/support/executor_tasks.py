@@ -1,0 +1,59 @@
+"""Tasks that workers of executors run in tests."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rankproof._executors.base import Report
+from rankproof.errors import InputError
+
+
+def squared(item: int, report: Report) -> tuple[int, int]:
+    """The square and the process that computed it; later items end earlier."""
+    time.sleep(0.02 * max(0, 3 - item))
+    report(1)
+    return item * item, os.getpid()
+
+
+def blas_threads(item: int, report: Report) -> list[int]:
+    """The threads of each BLAS library of the process."""
+    import numpy as np
+    from threadpoolctl import threadpool_info
+
+    np.ones((2, 2)) @ np.ones((2, 2))
+    return [one["num_threads"] for one in threadpool_info()]
+
+
+def wrong_input(item: int, report: Report) -> int:
+    if item == 1:
+        raise InputError("what", fix="mend it", source="file", line=7)
+    time.sleep(60)
+    return item
+
+
+def bug(item: int, report: Report) -> int:
+    raise ZeroDivisionError("a bug")
+
+
+def killed(item: int, report: Report) -> int:
+    os.kill(os.getpid(), signal.SIGKILL)
+    return item
+
+
+@dataclass(frozen=True)
+class WaitForever:
+    """Writes its process id into a file of the folder and waits; an ended wait leaves another file."""
+
+    folder: Path
+
+    def __call__(self, item: int, report: Report) -> Any:
+        (self.folder / f"{os.getpid()}.started").touch()
+        try:
+            time.sleep(600)
+        finally:
+            (self.folder / f"{os.getpid()}.cleaned").touch()
