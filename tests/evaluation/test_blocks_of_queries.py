@@ -10,6 +10,9 @@ import rankproof as rp
 from rankproof._align import hits as hits_module
 from rankproof.measures._registry import MEASURES
 
+WITH_CUTOFF = ("nDCG", "RR", "P", "R", "Success", "AP", "F1", "Judged", "Unjudged")
+NEEDS_CUTOFF = ("P", "R", "F1", "Success", "IPrec", "Judged", "Unjudged", "ERR")
+
 
 def random_case(seed: int) -> tuple[dict[str, dict[str, int]], dict[str, dict[str, float]]]:
     chance = random.Random(seed)
@@ -25,8 +28,7 @@ def test_every_measure_has_the_same_values_and_notes_in_blocks(
     monkeypatch: pytest.MonkeyPatch, size: int, skip_missing: bool
 ) -> None:
     qrels, run = random_case(size)
-    cut = ("nDCG", "RR", "P", "R", "Success", "AP", "Judged", "Unjudged")
-    measures = [*(f"{name}@5" for name in cut), *(name for name in MEASURES if name not in ("P", "Success", "IPrec"))]
+    measures = [*(f"{name}@5" for name in WITH_CUTOFF), *(name for name in MEASURES if name not in NEEDS_CUTOFF)]
     whole = rp.evaluate(qrels, run, measures, skip_missing=skip_missing)
     monkeypatch.setattr(hits_module, "QUERIES_PER_BLOCK", size)
     parts = rp.evaluate(qrels, run, measures, skip_missing=skip_missing)
