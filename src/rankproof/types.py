@@ -45,6 +45,8 @@ if TYPE_CHECKING:
     from rankproof._evaluation.options import ReadArguments as ReadArguments
     from rankproof._evaluation.result import MeasureResult as MeasureResult
     from rankproof._evaluation.result import SystemResult as SystemResult
+    from rankproof._executors.base import Executor as Executor
+    from rankproof._executors.base import Resources as Resources
     from rankproof._experiment.run import RunOptions as RunOptions
     from rankproof._formats.json import JsonContent as JsonContent
     from rankproof._fusion.method import FusionSettings as FusionSettings
@@ -107,6 +109,8 @@ else:
         BuildContext="rankproof.stages._base",
         EngineOptions="rankproof.stages._base",
         RecordedReply="rankproof._data.replies",
+        Executor="rankproof._executors.base",
+        Resources="rankproof._executors.base",
         Change="rankproof._analysis.decision",
         Chat="rankproof.models._chat.base",
         ChatModel="rankproof.models._chat.base",

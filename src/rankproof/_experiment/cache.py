@@ -13,6 +13,7 @@ from itertools import count
 from pathlib import Path
 from types import TracebackType
 from typing import Self
+from weakref import finalize
 
 from rankproof._data import format_versions
 from rankproof._executors.base import Progress
@@ -247,11 +248,12 @@ class DiskBlockCache(_FolderBlockCache):
 
 
 class MemoryBlockCache(_FolderBlockCache):
-    """Blocks in memory."""
+    """Blocks in memory; files are in a temporary folder, which is removed at the end or with this value."""
 
     def __init__(self, progress: Progress) -> None:
         home = Path(tempfile.mkdtemp(prefix="rankproof-"))
         super().__init__(home, DatabaseFolders(home / "databases"), progress)
+        self._remove = finalize(self, shutil.rmtree, home, ignore_errors=True)
         self._blocks: dict[str, tuple[list[Block], float]] = {}
 
     def blocks(
@@ -270,7 +272,7 @@ class MemoryBlockCache(_FolderBlockCache):
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         super().__exit__(kind, error, trace)
-        shutil.rmtree(self._home, ignore_errors=True)
+        self._remove()
 
 
 def _checked_records(count: int, journal: Journal) -> list[JournalRecord]:

@@ -16,7 +16,7 @@ from rankproof._data.answers import Answers
 from rankproof._data.dataset import Dataset, Queries, Query
 from rankproof._data.identity import identity, kind_name
 from rankproof._data.validation import checked_integer
-from rankproof._executors.base import Progress
+from rankproof._executors.base import Executor, Progress, SerialExecutor
 from rankproof._experiment.answers import MeasuredAnswers, document_resolver, evaluate_answering_systems
 from rankproof._experiment.cache import DiskBlockCache, MemoryBlockCache, StageCache
 from rankproof._experiment.checks import check_documents, check_fields_exist, check_run_files, check_systems_have_prices
@@ -103,7 +103,7 @@ def _sum_by_name(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class RunOptions:
-    """Options of a run. `cache` is a folder (None: no disk cache); `threads` is for building indexes; queries run one at a time.
+    """Options of a run. `cache` is a folder (None: no disk cache); `threads` is for building indexes and batches.
 
     `budget` limits the calls of language models and search engines. Search engines are asked each query `repeat` times, and again
     with `ask_again`, which ignores recorded replies; with `strict` the first failed query ends the run.
@@ -227,8 +227,25 @@ def _check_is_experiment(value: object) -> None:
 def _open_runner(dataset: Dataset, queries: Sequence[Query], options: RunOptions) -> Iterator[StageRunner]:
     home = options.home
     session = LLMSession(ResponseCaches(home) if home else None, options.budget, threads=options.threads)
-    with session, DiskBlockCache(home, options.progress) if home else MemoryBlockCache(options.progress) as block_cache:
-        corpus_key = dataset.corpus.fingerprint()
-        engines = EngineOptions(options.repeat, options.ask_again, options.strict)
-        context = BuildContext(dataset.corpus, corpus_key, block_cache, options.threads, options.progress, session, engines)
+    block_cache = DiskBlockCache(home, options.progress) if home else MemoryBlockCache(options.progress)
+    with session, block_cache, _executor(options.threads) as executor:
+        context = BuildContext(
+            dataset.corpus,
+            dataset.corpus.fingerprint(),
+            block_cache,
+            options.threads,
+            options.progress,
+            session,
+            EngineOptions(options.repeat, options.ask_again, options.strict),
+            executor,
+        )
         yield StageRunner(context, queries, block_cache, StageCache(home) if home else None)
+
+
+def _executor(threads: int) -> Executor:
+    """Processes for several threads; they start when a stage works on several partitions."""
+    if threads == 1:
+        return SerialExecutor()
+    from rankproof._executors.processes import ProcessExecutor
+
+    return ProcessExecutor(threads)

@@ -36,9 +36,8 @@ class BuiltStages:
 
     def __init__(self, stages: Iterable[Stage], corpus: Corpus) -> None:
         parts = dict.fromkeys(part for stage in stages for part in stage_with_inputs(stage))
-        with MemoryBlockCache(lambda label, done, total: None) as cache:
-            context = BuildContext(corpus, corpus.fingerprint(), cache)
-            self._searchers = {part: part.build(context) for part in parts}
+        context = BuildContext(corpus, corpus.fingerprint(), MemoryBlockCache(lambda label, done, total: None))
+        self._searchers = {part: part.build(context) for part in parts}
 
     def ranking(self, stage: Stage, query: Query) -> Ranking:
         """The documents that the stage finds, best first, and their scores."""

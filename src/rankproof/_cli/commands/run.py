@@ -74,7 +74,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_decision_options(parser.add_argument_group("decision"))
     how = parser.add_argument_group("execution")
     how.add_argument(
-        "-j", "--jobs", type=positive_int, default=1, metavar="N", help="threads for indexing and encoding (default: 1)"
+        "-j",
+        "--jobs",
+        type=positive_int,
+        default=1,
+        metavar="N",
+        help="threads, or processes for several partitions, that index, encode and search (default: 1)",
     )
     how.add_argument("--cache", metavar="FOLDER", help="cache folder (see rankproof cache)")
     how.add_argument("--no-cache", action="store_true", help="do not use the cache")
