@@ -160,7 +160,7 @@ class OpenOneByOne:
 
     def _one(self, vector: Matrix, k: int) -> Ranking:
         docs = [doc for at, doc in enumerate(self._vectors) if not self._value.forgets or at % self._value.forgets]
-        products = np.array([np.dot(self._vectors[doc], vector) for doc in docs], dtype=np.float64)
+        products = np.array([np.sum(self._vectors[doc] * vector, dtype=np.float64) for doc in docs])
         found, scores = rank_documents(docs, products)
         return found[:k], scores[:k]
 

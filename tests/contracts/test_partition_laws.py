@@ -1,0 +1,112 @@
+"""The law of partitions: rankings and scores have the same bits for any partitions and executor."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import closing
+from functools import cache
+from hashlib import sha256
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rankproof._data.corpus import Corpus, Document
+from rankproof._data.dataset import Query
+from rankproof._data.ordering import Ranking
+from rankproof._executors.base import Executor, SerialExecutor
+from rankproof._executors.processes import ProcessExecutor
+from rankproof._experiment.cache import MemoryBlockCache
+from rankproof._experiment.runner import StageRunner
+from rankproof.stages import BM25, Dense, RunFile
+from rankproof.stages._base import BatchSearcher, BuildContext, Stage
+from rankproof.stages._engines.base import EngineStage
+from support.small_models import HashedWords
+from support.stage_examples import NAMES, SHELF
+
+WORDS = ["a", "b", "c", "d", "é", "apple", "pie", "red", "induction", "hob", "resting", "dough", "knife"]
+SIZES = (1, 7, 100)
+WHOLE = 1000
+OFFLINE: dict[str, Stage] = {
+    **{name: stage for name, stage in zip(NAMES, SHELF, strict=True) if not isinstance(stage, EngineStage | RunFile)},
+    "deep-bm25": BM25(depth=500),
+    "wide-dense": Dense(HashedWords(dimensions=384), depth=20),
+    "deep-dense": Dense(HashedWords(dimensions=384), depth=500),
+}
+QUERIES = [
+    Query(f"q{at}", text) for at, text in enumerate(["a b", "é", "red apple pie", "", "b b c", "hob", "zebra", "knife dough"])
+]
+
+
+def corpus_of_size(size: int) -> Corpus:
+    """120 documents, some of them equal, some empty, in partitions of that size."""
+    draw = np.random.default_rng(17)
+    texts = [" ".join(draw.choice(WORDS, draw.integers(0, 9))) for _ in range(90)]
+    ids = [f"{'é' if at % 5 == 0 else 'd'}{at * 37 % 120}" for at in range(120)]
+    return Corpus((Document(doc, text) for doc, text in zip(ids, texts + texts[:30], strict=True)), partition_size=size)
+
+
+def silent(label: str, done: int, total: int) -> None:
+    return None
+
+
+def bits(rankings: list[Ranking] | tuple[Ranking, ...]) -> str:
+    """A digest of documents and scores."""
+    found = [(docs, np.asarray(scores, np.float64).tobytes().hex()) for docs, scores in rankings]
+    return sha256(json.dumps(found).encode()).hexdigest()
+
+
+def outputs(size: int, executor: Executor) -> dict[str, dict[str, Any]]:
+    """For each stage: the bits of its rankings, and of a batch where it has one; answers and notes."""
+    corpus = corpus_of_size(size)
+    with MemoryBlockCache(silent) as block_cache:
+        context = BuildContext(corpus, corpus.fingerprint(), block_cache, executor=executor)
+        runner = StageRunner(context, QUERIES, block_cache, None)
+        return {name: output(stage, runner) for name, stage in OFFLINE.items()}
+
+
+def output(stage: Stage, runner: StageRunner) -> dict[str, Any]:
+    ran = runner.stage_run(stage, "").output
+    found = {"rankings": bits(ran.rankings), "answers": repr(ran.answers), "notes": list(ran.notes)}
+    if stage.inputs():
+        return found
+    with closing(stage.build(runner.context)) as searcher:
+        assert isinstance(searcher, BatchSearcher)
+        return {**found, "batch": bits(searcher.search_all(QUERIES))}
+
+
+@cache
+def whole() -> Mapping[str, dict[str, Any]]:
+    return outputs(WHOLE, SerialExecutor())
+
+
+@pytest.fixture(scope="module", autouse=True)
+def without_sync() -> Iterator[None]:
+    """Writes without waiting for the disk: partitions of one document make many files."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", lambda handle: None)
+        yield
+
+
+def differences(found: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
+    return {name: (found[name], expected) for name, expected in whole().items() if found[name] != expected}
+
+
+def test_the_examples_find_documents_with_ties_and_a_batch_finds_the_same() -> None:
+    assert {name: one for name, one in whole().items() if one.get("batch", one["rankings"]) != one["rankings"]} == {}
+    assert len({one["rankings"] for one in whole().values()}) > 20
+    with MemoryBlockCache(silent) as cache:
+        searcher = BM25(depth=500).build(BuildContext(corpus_of_size(7), "", cache))
+        assert any(len(set(scores.tolist())) < len(scores) for _, scores in searcher.search_all(QUERIES))
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_rankings_have_the_same_bits_for_any_partitions(size: int) -> None:
+    assert differences(outputs(size, SerialExecutor())) == {}
+
+
+def test_rankings_have_the_same_bits_in_processes() -> None:
+    with ProcessExecutor(2) as executor:
+        assert differences(outputs(7, executor)) == {}
