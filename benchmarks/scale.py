@@ -12,7 +12,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import resource
 import subprocess
 import sys
 import time
@@ -91,18 +90,24 @@ def _measured(toml: Path, work: Path, options: list[str]) -> dict[str, float]:
         "--quiet",
         *options,
     ]
-    before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
-    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, env={**os.environ, "RANKPROOF_CACHE": str(work / "cache")})
-    wall, after = time.perf_counter() - start, resource.getrusage(resource.RUSAGE_CHILDREN)
-    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    return {"cpu_s": round(cpu, 1), "wall_s": round(wall, 1), "peak_mb": round(after.ru_maxrss / 1024)}
+    start = time.perf_counter()
+    child = subprocess.Popen(command, stdout=subprocess.DEVNULL, env={**os.environ, "RANKPROOF_CACHE": str(work / "cache")})
+    _, status, used = os.wait4(child.pid, 0)
+    wall = time.perf_counter() - start
+    if status:
+        raise SystemExit(f"rankproof run ended with status {os.waitstatus_to_exitcode(status)}")
+    return {"cpu_s": round(used.ru_utime + used.ru_stime, 1), "wall_s": round(wall, 1), "peak_mb": round(used.ru_maxrss / 1024)}
 
 
 def _systems(path: Path) -> dict[str, Any]:
-    """The figures of each system in the results."""
+    """The seconds and bytes of each index, queries a second in batch, and the median time of a single query."""
     found = json.loads(path.read_text(encoding="utf-8"))["systems"]
     return {
-        one["name"]: {key: one[key] for key in ("index_seconds", "index_bytes", "throughput", "latency_ms") if key in one}
+        one["name"]: {
+            **one["index"],
+            "queries_per_second": one["throughput"],
+            "p50_ms": one["times_ms"]["total"]["p50"] if "total" in one["times_ms"] else None,
+        }
         for one in found
     }
 
