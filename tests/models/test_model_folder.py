@@ -30,7 +30,7 @@ def test_an_encoder_that_uses_only_numpy_works(tmp_path: Path) -> None:
     assert np.linalg.norm(rows, axis=1) == pytest.approx(1, abs=1e-5)
     assert {**encoder.facts(), "library": "", "revision": ""} == {
         "library": "", "revision": "", "dimensions": 32, "pooling": "mean", "max_tokens": 32,
-        "precision": "int8", "source": str(tmp_path / "m"),
+        "precision": "int8", "device": "cpu", "source": str(tmp_path / "m"),
     }  # fmt: skip
     assert (encoder.cut(TEXTS), encoder.cut([])) == (1, 0)
 

@@ -32,7 +32,7 @@ class Outside:
     [
         ("wordllama", {}, WordLlama()),
         ("wordllama", {"dimensions": 64}, WordLlama(64)),
-        ("minilm", {}, MiniLM("int8", 256)),
+        ("minilm", {}, MiniLM("auto", 256)),
         ("minilm", {"precision": "fp32"}, MiniLM(precision="fp32")),
         ("byt5", {}, ByT5("google/byt5-small", 1024)),
         ("byt5", {"source": "./folder", "max_tokens": 64}, ByT5("./folder", 64)),

@@ -91,10 +91,10 @@ class DownloadableModel(Protocol):
 
 Precision = Literal["int8", "fp32"]
 PRECISIONS: tuple[Precision, ...] = get_args(Precision)
+"""The precisions of ONNX graphs, which run on the CPU."""
 _MIN_TOKENS = 4
 
 Source = Annotated[str, Option("a folder with weights, or ORGANISATION/MODEL on the model hub", role="source")]
-PrecisionOption = Annotated[Precision, Option("precision of the weights: int8 or fp32")]
 TokenLimit = Annotated[int, Option("maximum length of a text in tokens; longer texts are truncated", least=_MIN_TOKENS)]
 OwnTokenLimit = Annotated[
     int | None, Option("maximum length of a text in tokens (default: that of the model)", least=_MIN_TOKENS)

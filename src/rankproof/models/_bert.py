@@ -1,39 +1,30 @@
-"""Encoders and cross-encoders of the BERT family, run by onnxruntime."""
+"""Encoders and cross-encoders of the BERT family, run by onnxruntime on the CPU and by torch on a GPU."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from rankproof._data.identity import NOT_IN_IDENTITY, library_versions
 from rankproof._data.validation import check_options
+from rankproof._extras import extra
 from rankproof._registry import Option
 from rankproof.errors import ExternalError, UsageError, escape_invisible
-from rankproof.models._base import OwnTokenLimit, Precision, PrecisionOption, Source, TokenLimit, check_source
+from rankproof.models._base import OwnTokenLimit, Precision, Source, TokenLimit, check_source
+from rankproof.models._device import DeviceOption, Placement, PrecisionOption, check_device, place
 from rankproof.models._download.hub import is_local, model_folder_of
 from rankproof.models._onnx.folder import ModelFolder, Pooling, cached_graph, open_model_folder
 from rankproof.models._onnx.runtime import OnnxCrossEncoder, OnnxEncoder, OnnxSession
 from rankproof.models._tokenizer import TokenizerFile
 
-
-@dataclass(frozen=True, slots=True)
-class BertModel:
-    """A model by its folder with safetensors or its hub name; the place of the weights is not part of its identity."""
-
-    source: Source = field(metadata=NOT_IN_IDENTITY)
-
-    def revision(self) -> str:
-        """A sha256 of weights, tokenizer and settings, and the versions of the libraries that run them."""
-        return onnx_revision(open_model_folder(model_folder_of(self.source)).revision())
-
-    def is_ready(self) -> bool:
-        """Whether the model can be loaded without a network."""
-        return is_local(self.source)
+if TYPE_CHECKING:
+    from rankproof.models._torch_bert import TorchBertCrossEncoder, TorchBertEncoder
 
 
-def onnx_revision(weights: str) -> str:
-    """The revision of the weights and the versions of the libraries that run them."""
-    return f"{weights}, {library_versions('onnxruntime', 'tokenizers')}"
+def bert_revision(weights: str, placement: Placement) -> str:
+    """The revision of the weights, the versions of the libraries that run them, and the kind of device with its precision."""
+    libraries = ("torch", "tokenizers") if placement.on_gpu else ("onnxruntime", "tokenizers")
+    return f"{weights}, {library_versions(*libraries)}, {placement.kind}"
 
 
 def open_bert_tokenizer(folder: ModelFolder, length: int) -> TokenizerFile:
@@ -49,49 +40,79 @@ def open_bert_tokenizer(folder: ModelFolder, length: int) -> TokenizerFile:
     return tokenizer
 
 
-@dataclass(frozen=True, slots=True)
-class Bert(BertModel):
-    """A BERT encoder from a folder or the Hugging Face Hub; length and pooling default to those of the model."""
+def load_bert_encoder(
+    folder: ModelFolder, revision: str, placement: Placement, length: int, pooling: Pooling, *, source: str, threads: int
+) -> OnnxEncoder | TorchBertEncoder:
+    """The encoder of a model folder."""
+    tokenizer = open_bert_tokenizer(folder, length)
+    facts: dict[str, Any] = {"max_tokens": length, "revision": revision, "source": source}
+    facts |= {"prompts": folder.prompts()} if folder.prompts() else {}
+    if placement.on_gpu:
+        with extra("torch"):
+            from rankproof.models._torch_bert import TorchBertEncoder
 
-    precision: PrecisionOption = "int8"
-    max_tokens: OwnTokenLimit = None
-    pooling: Annotated[Pooling | None, Option("how token vectors become one: mean or cls (default: that of the model)")] = None
+        return TorchBertEncoder(folder, tokenizer, placement, max_tokens=length, pooling=pooling, facts=facts)
+    session = OnnxSession(cached_graph(folder, revision, placement.graph_precision, head=False))
+    facts |= placement.facts()
+    return OnnxEncoder(session, tokenizer, size=folder.shape.hidden, pooling=pooling, threads=threads, facts=facts)
+
+
+@dataclass(frozen=True, slots=True)
+class BertModel:
+    """A model by its folder with safetensors or its hub name; the place of the weights is not part of its identity.
+
+    Nor are `precision` and `device`: the revision has what they come to on this machine.
+    """
+
+    auto_precision: ClassVar[Precision]
+    source: Source = field(metadata=NOT_IN_IDENTITY)
+    precision: PrecisionOption = field(default="auto", metadata=NOT_IN_IDENTITY)
+    device: DeviceOption = field(default="auto", metadata=NOT_IN_IDENTITY, kw_only=True)
 
     def __post_init__(self) -> None:
         check_source(self.source)
         check_options(self)
+        check_device(self.device)
 
-    def load(self, *, threads: int = 1) -> OnnxEncoder:
-        """The loaded model; its ONNX graph is written first if it is not cached."""
+    def placement(self) -> Placement:
+        """The device and the precision on this machine."""
+        return place(self.device, self.precision, on_cpu=self.auto_precision)
+
+    def revision(self) -> str:
+        """A sha256 of weights, tokenizer and settings, the versions of the libraries that run them, device and precision."""
+        return bert_revision(open_model_folder(model_folder_of(self.source)).revision(), self.placement())
+
+    def is_ready(self) -> bool:
+        """Whether the model can be loaded without a network."""
+        return is_local(self.source)
+
+
+@dataclass(frozen=True, slots=True)
+class Bert(BertModel):
+    """A BERT encoder from a folder or the Hugging Face Hub; length and pooling default to those of the model."""
+
+    auto_precision: ClassVar[Precision] = "int8"
+    max_tokens: OwnTokenLimit = None
+    pooling: Annotated[Pooling | None, Option("how token vectors become one: mean or cls (default: that of the model)")] = None
+
+    def load(self, *, threads: int = 1) -> OnnxEncoder | TorchBertEncoder:
+        """The loaded model; on the CPU its ONNX graph is written first if it is not cached."""
         folder = open_model_folder(model_folder_of(self.source))
         length, pooling = self.max_tokens or folder.max_tokens(), self.pooling or folder.pooling()
-        return load_bert_encoder(folder, folder.revision(), self.precision, length, pooling, source=self.source, threads=threads)
-
-
-def load_bert_encoder(
-    folder: ModelFolder, revision: str, precision: Precision, length: int, pooling: Pooling, *, source: str, threads: int
-) -> OnnxEncoder:
-    """The encoder of a model folder."""
-    tokenizer = open_bert_tokenizer(folder, length)
-    session = OnnxSession(cached_graph(folder, revision, precision, head=False))
-    facts: dict[str, Any] = {"max_tokens": length, "precision": precision, "revision": revision, "source": source}
-    facts |= {"prompts": folder.prompts()} if folder.prompts() else {}
-    return OnnxEncoder(session, tokenizer, size=folder.shape.hidden, pooling=pooling, threads=threads, facts=facts)
+        return load_bert_encoder(
+            folder, folder.revision(), self.placement(), length, pooling, source=self.source, threads=threads
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class CrossEncoder(BertModel):
     """A BERT cross-encoder with one or two labels; a pair is truncated at `max_tokens`, the longer text first."""
 
-    precision: PrecisionOption = "fp32"
+    auto_precision: ClassVar[Precision] = "fp32"
     max_tokens: TokenLimit = 512
 
-    def __post_init__(self) -> None:
-        check_source(self.source)
-        check_options(self)
-
-    def load(self, *, threads: int = 1) -> OnnxCrossEncoder:
-        """The loaded model; its ONNX graph is written first if it is not cached."""
+    def load(self, *, threads: int = 1) -> OnnxCrossEncoder | TorchBertCrossEncoder:
+        """The loaded model; on the CPU its ONNX graph is written first if it is not cached."""
         folder = open_model_folder(model_folder_of(self.source))
         if folder.shape.labels not in (1, 2):
             raise ExternalError(
@@ -99,8 +120,13 @@ class CrossEncoder(BertModel):
                     f"{folder.path}: a classifier with {folder.shape.labels} labels; use a cross-encoder with one or two"
                 )
             )
-        revision, length = folder.revision(), min(self.max_tokens, folder.shape.max_positions)
+        revision, placement, length = folder.revision(), self.placement(), min(self.max_tokens, folder.shape.max_positions)
         tokenizer = open_bert_tokenizer(folder, length)
-        session = OnnxSession(cached_graph(folder, revision, self.precision, head=True))
-        facts = {"max_tokens": length, "precision": self.precision, "revision": revision, "source": self.source}
-        return OnnxCrossEncoder(session, tokenizer, threads=threads, facts={**facts, "labels": folder.shape.labels})
+        facts = {"max_tokens": length, "revision": revision, "source": self.source, "labels": folder.shape.labels}
+        if placement.on_gpu:
+            with extra("torch"):
+                from rankproof.models._torch_bert import TorchBertCrossEncoder
+
+            return TorchBertCrossEncoder(folder, tokenizer, placement, max_tokens=length, facts=facts)
+        session = OnnxSession(cached_graph(folder, revision, placement.graph_precision, head=True))
+        return OnnxCrossEncoder(session, tokenizer, threads=threads, facts={**facts, **placement.facts()})

