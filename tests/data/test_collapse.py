@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rankproof._data.arrays import COLLAPSE_THRESHOLD, Matrix, collapse_note, mean_pair_cosine
+from rankproof._data.arrays import COLLAPSE_THRESHOLD, CosineSums, Matrix
 from rankproof.models._base import EncoderModel
 from rankproof.models._bert import Bert
 from rankproof.models._minilm import MiniLM
@@ -40,19 +40,30 @@ def rows_of(values: object) -> Matrix:
 
 def test_the_mean_cosine_of_known_vectors() -> None:
     same = rows_of([[0.5] * 4] * 5)
-    assert mean_pair_cosine(same) == pytest.approx(1)
-    assert mean_pair_cosine(rows_of(np.eye(4))) == 0
-    assert mean_pair_cosine(same[:1]) == 0
-    assert mean_pair_cosine(same[:0]) == 0
+    assert CosineSums.of(same).mean() == pytest.approx(1)
+    assert CosineSums.of(rows_of(np.eye(4))).mean() == 0
+    assert CosineSums.of(same[:1]).mean() == 0
+    assert CosineSums.of(same[:0]).mean() == 0
 
 
 def test_a_pair_is_never_a_row_with_itself() -> None:
-    assert mean_pair_cosine(rows_of([[1, 0], [-1, 0]])) == pytest.approx(-1)
+    assert CosineSums.of(rows_of([[1, 0], [-1, 0]])).mean() == pytest.approx(-1)
 
 
-def test_the_same_vectors_give_the_same_number() -> None:
+def test_the_mean_is_that_of_all_pairs_and_leaves_zero_vectors_out() -> None:
     rows = rows_of(np.random.default_rng(1).normal(size=(300, 8)))
-    assert mean_pair_cosine(rows) == mean_pair_cosine(rows.copy())
+    units = rows / np.linalg.norm(rows, axis=1, keepdims=True)
+    expected = np.mean([units[left] @ units[right] for left in range(300) for right in range(left)])
+    assert CosineSums.of(rows).mean() == pytest.approx(expected, abs=1e-6)
+    assert CosineSums.of(np.concatenate([rows, rows_of(np.zeros((50, 8)))])).mean() == CosineSums.of(rows).mean()
+
+
+@pytest.mark.parametrize("size", [1, 7, 100, 5000])
+def test_parts_of_any_size_give_the_same_bits(size: int) -> None:
+    rows = rows_of(np.random.default_rng(2).normal(size=(9000, 24)))
+    parts = [CosineSums.of(rows[start : start + size]) for start in range(0, 9000, size)]
+    total = sum(parts[1:], parts[0])
+    assert (total.mean(), total.count) == (CosineSums.of(rows[::-1]).mean(), 9000)
 
 
 def test_static_vectors_are_not_collapsed() -> None:
@@ -65,8 +76,8 @@ def test_vectors_of_minilm_are_not_collapsed(minilm_cache: Path) -> None:
 
 def assert_apart(model: EncoderModel) -> None:
     rows = model.load().encode(TEXTS)
-    assert mean_pair_cosine(rows) < 0.6
-    assert collapse_note(rows) is None
+    assert CosineSums.of(rows).mean() < 0.6
+    assert CosineSums.of(rows).collapse_note() is None
 
 
 def test_a_model_that_was_never_trained_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -74,7 +85,7 @@ def test_a_model_that_was_never_trained_is_reported(tmp_path: Path, monkeypatch:
     tensors = {name: tensor / 15 for name, tensor in bert_tensors().items()}
     tensors |= {name: np.ones_like(tensor) for name, tensor in tensors.items() if name.endswith("LayerNorm.weight")}
     rows = Bert(str(write_bert(tmp_path / "m", tensors=tensors)), pooling="cls").load().encode(TEXTS)
-    assert mean_pair_cosine(rows) > COLLAPSE_THRESHOLD
-    assert "the encoder maps all texts to nearly the same vector: the mean cosine of random pairs is" in (
-        collapse_note(rows) or ""
+    assert CosineSums.of(rows).mean() > COLLAPSE_THRESHOLD
+    assert "the encoder maps all texts to nearly the same vector: the mean cosine of two texts is" in (
+        CosineSums.of(rows).collapse_note() or ""
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,14 +10,13 @@ import pytest
 
 from rankproof._data.dataset import Query
 from rankproof._data.identity import identity_key
-from rankproof._experiment.cache import MemoryBlockCache
 from rankproof._results.experiment_result import COLLAPSE_KEY
 from rankproof.errors import UsageError
 from rankproof.models._minilm import MiniLM
 from rankproof.models._wordllama import WordLlama
 from rankproof.stages import BiEncoderScorer, Dense, MaxSim
-from rankproof.stages._base import BuildContext, QueryTimer
-from rankproof.stages._vectors import PASSAGES_PER_BLOCK, passage_blocks, passage_vectors
+from rankproof.stages._base import QueryTimer
+from rankproof.stages._vectors import PassageVectors
 from rankproof.stores import Chroma, Memory, PgVector
 from support.small_models import HashedWords, OneByOne
 from support.stage_building import PlainBlockCache, context_of, corpus_of, ranking_of, search_with
@@ -38,22 +38,23 @@ def test_stages_that_differ_in_store_query_prompt_or_depth_share_the_vectors() -
     for stage in (Dense(MODEL), Dense(MODEL, store=OneByOne()), Dense(MODEL, query_prompt="query: "), Dense(MODEL, depth=1)):
         stage.build(context)
     BiEncoderScorer(MODEL, query_prompt="other: ").build(context)
-    assert keep.made == 1
+    assert len(keep.partition_files("vectors.arrays")) == 1
     for stage in (Dense(MODEL, passage_prompt="passage: "), Dense(MODEL, fields=("text",)), Dense(HashedWords(16))):
         stage.build(context)
-    assert keep.made == 4
+    assert len(keep.partition_files("vectors.arrays")) == 4
 
 
-@pytest.mark.parametrize("constant", ["__version__", "PASSAGES_PER_BLOCK"])
-@pytest.mark.parametrize("scorer", [BiEncoderScorer(MODEL), MaxSim(MODEL)], ids=["passage vectors", "token vectors"])
-def test_cached_vectors_of_another_version_or_block_size_are_not_used(
-    constant: str, scorer: BiEncoderScorer | MaxSim, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("scorer", "name"), [(BiEncoderScorer(MODEL), "vectors.arrays"), (MaxSim(MODEL), "tokens.arrays")], ids=["passages", "tokens"]
+)
+def test_cached_vectors_of_another_version_are_not_used(
+    scorer: BiEncoderScorer | MaxSim, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     keep = PlainBlockCache()
     scorer.build(context_of(corpus_of(TEXTS), keep))
-    monkeypatch.setattr(f"rankproof.stages._vectors.{constant}", 1)
+    monkeypatch.setattr("rankproof.stages._vectors.__version__", "1")
     scorer.build(context_of(corpus_of(TEXTS), keep))
-    assert len(keep.kept) == 2
+    assert len(keep.partition_files(name)) == 2
 
 
 def test_a_folder_is_created_only_for_stores_that_need_one() -> None:
@@ -69,25 +70,12 @@ def test_a_folder_is_created_only_for_stores_that_need_one() -> None:
 def test_the_same_stage_with_and_without_prompts_is_another_stage_with_other_vectors() -> None:
     plain, prompted = Dense(WordLlama()), Dense(WordLlama(), query_prompt="question: ", passage_prompt="answer: ")
     assert identity_key(plain) != identity_key(prompted)
-    keep = PlainBlockCache()
-    context, encoder = context_of(corpus_of(TEXTS), keep), WordLlama().load()
-    one, other = (
-        passage_vectors(context, WordLlama(), encoder, stage.passage_prompt, stage.fields) for stage in (plain, prompted)
-    )
-    assert len(keep.kept) == 2
-    assert one.ids == other.ids
-    differing = np.any(one.matrix != other.matrix, axis=1)
-    assert differing.tolist() == [doc != "d3" for doc in one.ids]
+    context = context_of(corpus_of(TEXTS))
+    one, other = (PassageVectors(context, WordLlama(), stage.passage_prompt, stage.fields) for stage in (plain, prompted))
+    (ids, vectors), (other_ids, other_vectors) = next(one.batches(9)), next(other.batches(9))
+    assert ids == other_ids == ["d4", "d3", "d2", "d1"]
+    assert np.any(vectors != other_vectors, axis=1).tolist() == [doc != "d3" for doc in ids]
     assert ranking_of(plain, context, "apple")[1].tolist() != ranking_of(prompted, context, "apple")[1].tolist()
-
-
-def test_blocks_follow_from_the_corpus_and_not_from_the_order_of_its_lines() -> None:
-    texts = {f"d{at}": "w " * (at % 7) for at in range(2 * PASSAGES_PER_BLOCK + 1)}
-    blocks = passage_blocks(corpus_of(texts), ("text",))
-    assert [len(block) for block in blocks] == [PASSAGES_PER_BLOCK, PASSAGES_PER_BLOCK, 1]
-    assert blocks == passage_blocks(corpus_of(dict(reversed(texts.items()))), ("text",))
-    lengths = [len(text) for block in blocks for _, text in block]
-    assert lengths == sorted(lengths)
 
 
 def test_truncated_and_empty_passages_are_noted_also_for_cached_vectors() -> None:
@@ -130,11 +118,11 @@ def test_the_timer_separates_embedding_from_searching() -> None:
 
 
 def test_costs_are_encoding_and_the_bytes_of_the_store() -> None:
-    keep = PlainBlockCache()
-    context = context_of(corpus_of(TEXTS), keep)
+    context = context_of(corpus_of(TEXTS))
     first, second = (Dense(MODEL).build(context).cost() for _ in range(2))
-    encoding = next(iter(keep.kept.values()))[1]
-    assert min(first.seconds, second.seconds) > encoding
+    encoding = next(iter(first.shared.values()))[0]
+    assert second.shared == first.shared
+    assert min(first.seconds, second.seconds) >= encoding > 0
     assert first.bytes == second.bytes == 4 * 32 * 4
 
 
@@ -181,10 +169,11 @@ def test_a_query_that_is_too_long_with_its_prompt_is_counted_as_truncated(text: 
 @pytest.mark.parametrize("made", [BiEncoderScorer(MODEL), MaxSim(MODEL)])
 def test_progress_is_reported_in_passages(made: BiEncoderScorer | MaxSim) -> None:
     told: list[tuple[str, int, int]] = []
-    corpus = corpus_of({f"d{at}": f"w{at}" for at in range(PASSAGES_PER_BLOCK + 44)})
-    with MemoryBlockCache(lambda label, done, total: told.append((label, done, total))) as keep:
-        made.build(BuildContext(corpus, corpus.fingerprint(), keep))
-    assert told[-1][1:] == (PASSAGES_PER_BLOCK + 44, PASSAGES_PER_BLOCK + 44)
+    corpus = corpus_of({f"d{at}": f"w{at}" for at in range(300)})
+    context = replace(context_of(corpus), progress=lambda label, done, total: told.append((label, done, total)))
+    made.build(context)
+    assert [done for _, done, _ in told] == sorted(done for _, done, _ in told)
+    assert told[-1][1:] == (300, 300)
 
 
 def test_no_documents_at_all_give_nothing() -> None:

@@ -48,6 +48,10 @@ class PlainBlockCache:
     def hits_folder(self, key: str) -> Path:
         return self.partition_folder(f"hits-{key}")
 
+    def partition_files(self, name: str) -> list[Path]:
+        """The files of that name in the folders of partitions."""
+        return sorted(self._partitions.glob(f"*/{name}"))
+
 
 def corpus_of(texts: Mapping[str, str], titles: Mapping[str, str] | None = None) -> Corpus:
     return Corpus(Document(doc, text, (titles or {}).get(doc, "")) for doc, text in texts.items())

@@ -28,8 +28,8 @@ from rankproof.stages._base import Stage
 from rankproof.stages._bm25 import BM25
 from rankproof.stages._dense import Dense
 from rankproof.stages._fuse import RRF, Fuse
+from rankproof.stages._maxsim import MaxSim
 from rankproof.stages._rerank import Rerank
-from rankproof.stages._scorers import MaxSim
 
 MAX_STAGE_DEPTH = 50
 MAX_STAGES = 1000

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from rankproof.stages._llm_scorers import Listwise as Listwise
     from rankproof.stages._llm_scorers import Pairwise as Pairwise
     from rankproof.stages._llm_scorers import Pointwise as Pointwise
+    from rankproof.stages._maxsim import MaxSim as MaxSim
     from rankproof.stages._rerank import Rerank as Rerank
     from rankproof.stages._rewrite import Rewrite as Rewrite
     from rankproof.stages._rm3 import RM3 as RM3
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from rankproof.stages._scorers import BiEncoderScorer as BiEncoderScorer
     from rankproof.stages._scorers import CrossEncoderScorer as CrossEncoderScorer
     from rankproof.stages._scorers import KeywordScorer as KeywordScorer
-    from rankproof.stages._scorers import MaxSim as MaxSim
     from rankproof.stages._sqlite_fts5 import SQLiteFTS5 as SQLiteFTS5
     from rankproof.stages._tantivy import Tantivy as Tantivy
 else:

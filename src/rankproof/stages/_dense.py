@@ -15,12 +15,12 @@ from rankproof._data.dataset import Query
 from rankproof._data.identity import identity_key
 from rankproof._data.ordering import Ranking
 from rankproof._registry import Option
-from rankproof.models._base import Encoder
 from rankproof.stages._base import BuildContext, Cost, QueryTimer, Stage
 from rankproof.stages._fields import DEFAULT_FIELDS, Depth, EncoderOption, Fields, PassagePrompt, QueryPrompt, check_settings
-from rankproof.stages._vectors import PassageVectors, add_prompt, passage_vectors, text_vectors, vector_facts, vector_notes
+from rankproof.stages._vectors import PassageVectors, add_prompt, text_vectors
 from rankproof.stores._base import OpenStore, Store, ann_recall
-from rankproof.stores._memory import Memory
+from rankproof.stores._memory import Memory, memory_facts
+from rankproof.stores._nearest import best_kernel
 
 
 class AnnRecall:
@@ -41,9 +41,7 @@ class AnnRecall:
         return {"recall_of_exact": share, "recall_depth": self._depth, "recall_queries": len(self._found)}
 
     def _exact(self) -> list[Ranking]:
-        with Memory().open("exact", self._vectors.matrix.shape[1], "") as store:
-            store.add(self._vectors.ids, self._vectors.matrix)
-            return store.search(np.array([vector for vector, _ in self._found.values()]), self._depth)
+        return self._vectors.search_all(np.array([vector for vector, _ in self._found.values()]), self._depth)
 
 
 INGEST_BATCH = 4096
@@ -68,40 +66,37 @@ class Dense:
         return ()
 
     def build(self, context: BuildContext) -> DenseSearcher:
-        """Encodes the passages, or reads their vectors from the cache, and fills the store."""
-        encoder = self.model.load(threads=context.threads)
-        vectors = passage_vectors(context, self.model, encoder, self.passage_prompt, self.fields)
+        """Encodes the passages, or finds their vectors in the cache, and fills the store; memory searches the vectors there."""
+        vectors = PassageVectors(context, self.model, self.passage_prompt, self.fields)
         start = time.perf_counter()
         with ExitStack() as stack:
             store = None
-            if vectors.ids:
+            if vectors.statistics.passages and not isinstance(self.store, Memory):
                 key = identity_key(context.corpus_key, self)
                 folder = context.block_cache.folder(key) if self.store.needs_folder else ""
-                store = stack.enter_context(self.store.open(f"rankproof_{key[:16]}", vectors.matrix.shape[1], folder))
+                store = stack.enter_context(self.store.open(f"rankproof_{key[:16]}", vectors.statistics.dimensions, folder))
                 _fill_store(store, vectors, context)
             seconds = vectors.seconds + time.perf_counter() - start
-            return DenseSearcher(self, encoder, vectors, store, seconds, stack.pop_all())
+            return DenseSearcher(self, vectors, store, seconds, stack.pop_all())
 
 
 def _fill_store(store: OpenStore, vectors: PassageVectors, context: BuildContext) -> None:
-    total = len(vectors.ids)
-    for start in range(0, total, INGEST_BATCH):
-        context.progress("filling the store", start, total)
-        store.add(vectors.ids[start : start + INGEST_BATCH], vectors.matrix[start : start + INGEST_BATCH])
+    done, total = 0, vectors.statistics.passages
+    for ids, matrix in vectors.batches(INGEST_BATCH):
+        context.progress("filling the store", done, total)
+        store.add(ids, matrix)
+        done += len(ids)
     context.progress("filling the store", total, total)
 
 
 class DenseSearcher:
-    """The encoder and the filled store; without documents there is no store."""
+    """The passage vectors and the filled store; there is no store for vectors in memory or without documents."""
 
-    def __init__(
-        self, stage: Dense, encoder: Encoder, vectors: PassageVectors, store: OpenStore | None, seconds: float, stack: ExitStack
-    ) -> None:
-        self._stage, self._encoder, self._vectors, self._store, self._stack = stage, encoder, vectors, store, stack
-        size = store.size() if store else 0
+    def __init__(self, stage: Dense, vectors: PassageVectors, store: OpenStore | None, seconds: float, stack: ExitStack) -> None:
+        self._stage, self._encoder, self._vectors, self._store, self._stack = stage, vectors.encoder, vectors, store, stack
         # Vectors in memory are shared with other stages; any other store has a copy.
-        shared = {vectors.key: (vectors.seconds, size if isinstance(stage.store, Memory) else 0)}
-        self._cost = Cost(seconds=seconds, bytes=size, shared=shared)
+        own, shared = (store.size(), 0) if store else (vectors.size(), vectors.size())
+        self._cost = Cost(seconds=seconds, bytes=own, shared={vectors.key: (vectors.seconds, shared)})
         self._recall = None if stage.store.exact or store is None else AnnRecall(vectors, stage.depth)
 
     def search(self, query: Query, inputs: Sequence[Ranking], timer: QueryTimer) -> Ranking:
@@ -110,27 +105,26 @@ class DenseSearcher:
         with timer.part("embed"):
             vectors = text_vectors(self._encoder, texts)
         with timer.part("search"):
-            found = self._nearest(vectors)
+            found = self._in_store(vectors)[0] if self._store else self._vectors.search_one(vectors, self._stage.depth)
         if self._recall:
-            self._recall.record(query.id, vectors[0], found[0])
+            self._recall.record(query.id, vectors[0], found)
         timer.cut_queries += self._encoder.cut(texts)
-        return found[0]
+        return found
 
     def search_all(self, queries: Sequence[Query]) -> list[Ranking]:
         """The rankings of all queries in one batch."""
         if not queries:
             return []
         vectors = text_vectors(self._encoder, [add_prompt(self._stage.query_prompt, query.text) for query in queries])
-        found = self._nearest(vectors)
+        found = self._in_store(vectors) if self._store else self._vectors.search_all(vectors, self._stage.depth)
         if self._recall:
             for query, vector, one in zip(queries, vectors, found, strict=True):
                 self._recall.record(query.id, vector, one)
         return found
 
-    def _nearest(self, vectors: Matrix) -> list[Ranking]:
-        """The nearest passages; a zero vector, of a query without tokens, has none."""
-        if self._store is None:
-            return [([], np.zeros(0)) for _ in vectors]
+    def _in_store(self, vectors: Matrix) -> list[Ranking]:
+        """What the store finds; nothing for a zero vector, of a query without tokens."""
+        assert self._store is not None
         found = self._store.search(vectors, self._stage.depth)
         return [one if vector.any() else ([], np.zeros(0)) for one, vector in zip(found, vectors, strict=True)]
 
@@ -142,17 +136,17 @@ class DenseSearcher:
         """Model, store, prompts and statistics of the vectors."""
         return {
             "model": dict(self._encoder.facts()),
-            "store": dict(self._store.facts()) if self._store else {},
+            "store": dict(self._store.facts() if self._store else memory_facts(best_kernel())),
             "query_prompt": self._stage.query_prompt,
             "passage_prompt": self._stage.passage_prompt,
             "encoding_seconds": self._vectors.seconds,
-            **vector_facts(self._vectors, self._encoder),
+            **self._vectors.facts(),
             **(self._recall.facts() if self._recall else {}),
         }
 
     def notes(self) -> Sequence[str]:
         """Notes on collapsed vectors and on truncated or empty passages."""
-        return vector_notes(self._vectors)
+        return self._vectors.statistics.notes()
 
     def close(self) -> None:
         """Closes the store."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Iterable, Iterator, Sequence, Sized
+from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -24,6 +24,8 @@ from rankproof.stages._base import BuildContext
 StatisticsT = TypeVar("StatisticsT")
 TotalsT = TypeVar("TotalsT")
 QueriesT = TypeVar("QueriesT", bound=Sized)
+IndexT = TypeVar("IndexT")
+TotalsT_co = TypeVar("TotalsT_co", covariant=True)
 QueriesT_contra = TypeVar("QueriesT_contra", bound=Sized, contravariant=True)
 _PREPARED, _HITS = "prepared.arrays", "hits.arrays"
 
@@ -48,8 +50,8 @@ class PartitionIndex(Protocol[QueriesT_contra]):
         ...
 
 
-class PartitionRetriever(Protocol[StatisticsT, TotalsT, QueriesT_contra]):
-    """A retriever that works partition by partition: a frozen value that can be pickled, for workers in other processes."""
+class PartitionPreparer(Protocol[StatisticsT, TotalsT_co]):
+    """Prepares the files of each partition: a frozen value that can be pickled, for workers in other processes."""
 
     def prepare(self, partition: Partition, folder: Path, report: Report) -> StatisticsT:
         """Writes the files of the partition into the folder, unless they are there, and returns its statistics.
@@ -58,9 +60,13 @@ class PartitionRetriever(Protocol[StatisticsT, TotalsT, QueriesT_contra]):
         """
         ...
 
-    def combine(self, statistics: Iterable[StatisticsT], folder: Path) -> TotalsT:
+    def combine(self, statistics: Iterable[StatisticsT], folder: Path) -> TotalsT_co:
         """The statistics of all partitions together; the folder is for files of the whole corpus, which all workers see."""
         ...
+
+
+class PartitionRetriever(PartitionPreparer[StatisticsT, TotalsT], Protocol[StatisticsT, TotalsT, QueriesT_contra]):
+    """A retriever that works partition by partition."""
 
     def open(self, partition: Partition, folder: Path, totals: TotalsT) -> PartitionIndex[QueriesT_contra]:
         """The index of a partition that was prepared in the folder; files are mapped into memory."""
@@ -80,7 +86,7 @@ class _Place:
 class _Prepare(Generic[StatisticsT]):
     """Prepares one partition; the seconds of the first time are kept beside its files."""
 
-    retriever: PartitionRetriever[StatisticsT, Any, Any]
+    retriever: PartitionPreparer[StatisticsT, Any]
 
     def __call__(self, place: _Place, report: Report) -> tuple[StatisticsT, float]:
         start, kept = time.perf_counter(), place.folder / _PREPARED
@@ -126,19 +132,19 @@ def _read_hits(path: Path) -> PartitionHits:
     return PartitionHits(arrays["rows"], arrays["scores"], arrays["counts"])
 
 
-class PartitionedSearch(Generic[StatisticsT, TotalsT, QueriesT]):
-    """A retriever over all partitions of the corpus; `key` identifies what it prepares, and `label` is shown meanwhile."""
+class PreparedPartitions(Generic[StatisticsT, TotalsT]):
+    """The files of all partitions of the corpus; `key` identifies what is prepared, and `label` is shown meanwhile."""
 
     def __init__(
         self,
         context: BuildContext,
-        retriever: PartitionRetriever[StatisticsT, TotalsT, QueriesT],
+        preparer: PartitionPreparer[StatisticsT, TotalsT],
         key: str,
         *,
         label: str,
         resources: Resources = ONE_CORE,
     ) -> None:
-        self._context, self._retriever, self._label, self._resources = context, retriever, label, resources
+        self._context, self._preparer, self._label, self._resources = context, preparer, label, resources
         self._keys = [identity_key("partition", key, partition_key(one)) for one in context.corpus.partitions]
         self.seconds = 0.0
 
@@ -146,7 +152,7 @@ class PartitionedSearch(Generic[StatisticsT, TotalsT, QueriesT]):
         """The statistics of the whole corpus, after every partition is prepared; `seconds` is the time that this took once."""
         context = self._context
         prepared = context.executor.map(
-            _Prepare(self._retriever),
+            _Prepare(self._preparer),
             self._places,
             label=self._label,
             total=len(context.corpus),
@@ -154,7 +160,7 @@ class PartitionedSearch(Generic[StatisticsT, TotalsT, QueriesT]):
             resources=self._resources,
         )
         start, self.seconds = time.perf_counter(), 0.0
-        self.totals = self._retriever.combine(self._statistics(prepared), self._shared)
+        self.totals = self._preparer.combine(self._statistics(prepared), self._shared)
         self.seconds += time.perf_counter() - start
         return self.totals
 
@@ -165,6 +171,42 @@ class PartitionedSearch(Generic[StatisticsT, TotalsT, QueriesT]):
             self.seconds += seconds - (time.perf_counter() - start)
             yield statistics
             start = time.perf_counter()
+
+    def opened(self, open_one: Callable[[Partition, Path, TotalsT], IndexT]) -> list[IndexT]:
+        """Each partition, opened by this function."""
+        return [open_one(place.partition, place.folder, self.totals) for place in self._places]
+
+    def size(self) -> int:
+        """The bytes of all files."""
+        folders = dict.fromkeys([self._shared, *(place.folder for place in self._places)])
+        return sum(file.stat().st_size for folder in folders for file in folder.iterdir() if file.name != _PREPARED)
+
+    @cached_property
+    def _places(self) -> list[_Place]:
+        partitions = self._context.corpus.partitions
+        return [
+            _Place(one, self._context.block_cache.partition_folder(key)) for one, key in zip(partitions, self._keys, strict=True)
+        ]
+
+    @cached_property
+    def _shared(self) -> Path:
+        return self._context.block_cache.partition_folder(identity_key("all partitions", self._keys))
+
+
+class PartitionedSearch(PreparedPartitions[StatisticsT, TotalsT], Generic[StatisticsT, TotalsT, QueriesT]):
+    """A retriever over all partitions of the corpus."""
+
+    def __init__(
+        self,
+        context: BuildContext,
+        retriever: PartitionRetriever[StatisticsT, TotalsT, QueriesT],
+        key: str,
+        *,
+        label: str,
+        resources: Resources = ONE_CORE,
+    ) -> None:
+        super().__init__(context, retriever, key, label=label, resources=resources)
+        self._retriever = retriever
 
     def search_all(self, queries: QueriesT, k: int) -> list[Ranking]:
         """The rankings of a batch, by the executor.
@@ -195,25 +237,9 @@ class PartitionedSearch(Generic[StatisticsT, TotalsT, QueriesT]):
         found = (index.search(queries, k) for index in self._indexes)
         return merge_rankings(self._context.corpus, found, len(queries), k)
 
-    def size(self) -> int:
-        """The bytes of all files."""
-        folders = dict.fromkeys([self._shared, *(place.folder for place in self._places)])
-        return sum(file.stat().st_size for folder in folders for file in folder.iterdir() if file.name != _PREPARED)
-
-    @cached_property
-    def _places(self) -> list[_Place]:
-        partitions = self._context.corpus.partitions
-        return [
-            _Place(one, self._context.block_cache.partition_folder(key)) for one, key in zip(partitions, self._keys, strict=True)
-        ]
-
-    @cached_property
-    def _shared(self) -> Path:
-        return self._context.block_cache.partition_folder(identity_key("all partitions", self._keys))
-
     @cached_property
     def _indexes(self) -> list[PartitionIndex[QueriesT]]:
-        return [self._retriever.open(place.partition, place.folder, self.totals) for place in self._places]
+        return self.opened(self._retriever.open)
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -56,7 +56,7 @@ SCORERS: Registry[Scorer] = Registry(
     "scorer",
     "rankproof.scorers",
     (
-        Component("maxsim", "rankproof.stages._scorers:MaxSim", "late interaction over the encoder's token vectors"),
+        Component("maxsim", "rankproof.stages._maxsim:MaxSim", "late interaction over the encoder's token vectors"),
         Component(
             "bi-encoder", "rankproof.stages._scorers:BiEncoderScorer", "a bi-encoder: the cosine similarity of query and passage"
         ),

@@ -1,4 +1,4 @@
-"""Scorers without a language model: late interaction, cross-encoder, bi-encoder and keywords."""
+"""Scorers without a language model: cross-encoder, bi-encoder and keywords."""
 
 from __future__ import annotations
 
@@ -9,12 +9,11 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from rankproof._data.arrays import FloatArray, Matrix
+from rankproof._data.arrays import FloatArray
 from rankproof._data.corpus import Corpus
 from rankproof._data.dataset import Query
 from rankproof._registry import Option
-from rankproof.errors import UsageError
-from rankproof.models._base import CrossEncoderModel, Encoder, EncoderModel, LoadedCrossEncoder, TokenEncoder
+from rankproof.models._base import CrossEncoderModel, LoadedCrossEncoder
 from rankproof.stages._analyzer import split_words
 from rankproof.stages._base import BuildContext, Cost
 from rankproof.stages._fields import (
@@ -27,83 +26,7 @@ from rankproof.stages._fields import (
     check_settings,
     passage_text,
 )
-from rankproof.stages._vectors import (
-    PassageVectors,
-    TokenVectors,
-    add_prompt,
-    passage_vectors,
-    text_vectors,
-    token_rows,
-    token_vectors,
-    truncation_note,
-    vector_facts,
-    vector_notes,
-)
-from rankproof.stores._nearest import rounded_dots
-
-
-@dataclass(frozen=True)
-class MaxSim:
-    """Late interaction: for each query token the best inner product with a passage token, averaged over the query tokens."""
-
-    model: EncoderOption
-    fields: Fields = DEFAULT_FIELDS
-
-    def __post_init__(self) -> None:
-        check_settings(self)
-        if not getattr(self.model, "gives_tokens", True):
-            raise _no_token_vectors_error(self.model)
-
-    def build(self, context: BuildContext) -> MaxSimScorer:
-        """Encodes every token of every passage, or reads the vectors from the cache."""
-        encoder = self.model.load(threads=context.threads)
-        if not isinstance(encoder, TokenEncoder):
-            raise _no_token_vectors_error(self.model)
-        return MaxSimScorer(encoder, token_vectors(context, self.model, encoder, self.fields))
-
-
-class MaxSimScorer:
-    """The encoder and the token vectors of all passages."""
-
-    def __init__(self, encoder: TokenEncoder, vectors: TokenVectors) -> None:
-        self._encoder, self._vectors = encoder, vectors
-
-    def scores(self, query: Query, docs: Sequence[str]) -> FloatArray:
-        """From -1 to 1; 0 if the query or the passage has no token."""
-        tokens = token_rows(self._encoder, [query.text])[0]
-        return np.array([_mean_of_best(self._vectors.products(doc, tokens)) for doc in docs], dtype=np.float64)
-
-    def cut_queries(self, query: Query) -> int:
-        """1 if the query is truncated, else 0."""
-        return self._encoder.cut([query.text])
-
-    def cost(self) -> Cost:
-        """The time of encoding, cached or not, and the bytes of the vectors."""
-        seconds, size = self._vectors.seconds, self._vectors.size()
-        return Cost(seconds, size, shared={self._vectors.key: (seconds, size)})
-
-    def facts(self) -> Mapping[str, Any]:
-        """The model, and the numbers of vectors and of truncated passages."""
-        counts = {"token_vectors": self._vectors.count(), "truncated_passages": self._vectors.truncated}
-        return {"kind": "maxsim", "model": dict(self._encoder.facts()), **counts}
-
-    def notes(self) -> Sequence[str]:
-        """A note on truncated passages."""
-        cut = self._vectors.truncated
-        return [truncation_note(cut, len(self._vectors.places))] if cut else []
-
-    def close(self) -> None:
-        """Does nothing: no resource is open."""
-
-
-def _no_token_vectors_error(model: EncoderModel) -> UsageError:
-    what = f"model {type(model).__name__} gives no token vectors"
-    return UsageError(what, fix="choose an encoder that does, such as minilm")
-
-
-def _mean_of_best(products: Matrix) -> float:
-    """The mean over the columns of their largest values."""
-    return float(products.max(axis=0).mean(dtype=np.float64)) if products.size else 0.0
+from rankproof.stages._vectors import PassageVectors, add_prompt, text_vectors
 
 
 @dataclass(frozen=True)
@@ -171,24 +94,18 @@ class BiEncoderScorer:
 
     def build(self, context: BuildContext) -> LoadedBiEncoderScorer:
         """Encodes the passages, or reads their vectors from the cache."""
-        encoder = self.model.load(threads=context.threads)
-        return LoadedBiEncoderScorer(
-            self, encoder, passage_vectors(context, self.model, encoder, self.passage_prompt, self.fields)
-        )
+        return LoadedBiEncoderScorer(self, PassageVectors(context, self.model, self.passage_prompt, self.fields))
 
 
 class LoadedBiEncoderScorer:
     """The encoder and the passage vectors."""
 
-    def __init__(self, value: BiEncoderScorer, encoder: Encoder, vectors: PassageVectors) -> None:
-        self._value, self._encoder, self._vectors = value, encoder, vectors
-        self._row = {doc: at for at, doc in enumerate(vectors.ids)}
+    def __init__(self, value: BiEncoderScorer, vectors: PassageVectors) -> None:
+        self._value, self._encoder, self._vectors = value, vectors.encoder, vectors
 
     def scores(self, query: Query, docs: Sequence[str]) -> FloatArray:
         """Cosine similarities; 0 for an empty passage or query."""
-        vector = text_vectors(self._encoder, [self._text(query)])[0]
-        rows = np.array([self._row[doc] for doc in docs], np.int64)
-        return rounded_dots(self._vectors.matrix, rows, vector).astype(np.float64)
+        return self._vectors.scores(docs, text_vectors(self._encoder, [self._text(query)])[0])
 
     def cut_queries(self, query: Query) -> int:
         """1 if the query is truncated, else 0."""
@@ -196,18 +113,17 @@ class LoadedBiEncoderScorer:
 
     def cost(self) -> Cost:
         """The time of encoding, cached or not, and the bytes of the vectors."""
-        seconds, size = self._vectors.seconds, self._vectors.matrix.nbytes
+        seconds, size = self._vectors.seconds, self._vectors.size()
         return Cost(seconds, size, shared={self._vectors.key: (seconds, size)})
 
     def facts(self) -> Mapping[str, Any]:
         """Model, prompts and statistics of the vectors."""
         prompts = {"query_prompt": self._value.query_prompt, "passage_prompt": self._value.passage_prompt}
-        vectors = vector_facts(self._vectors, self._encoder)
-        return {"kind": "bi-encoder", "model": dict(self._encoder.facts()), **prompts, **vectors}
+        return {"kind": "bi-encoder", "model": dict(self._encoder.facts()), **prompts, **self._vectors.facts()}
 
     def notes(self) -> Sequence[str]:
         """Notes on the passage vectors."""
-        return vector_notes(self._vectors)
+        return self._vectors.statistics.notes()
 
     def close(self) -> None:
         """Does nothing: no resource is open."""

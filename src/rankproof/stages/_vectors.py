@@ -1,38 +1,38 @@
-"""Encodes passages and their tokens, block by block through the cache."""
+"""Vectors of passages: encoded partition by partition, kept in array files, and searched there."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from functools import cached_property
+from heapq import merge
+from itertools import count, islice, repeat
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankproof._data import format_versions
-from rankproof._data.arrays import Matrix, collapse_note, mean_pair_cosine
-from rankproof._data.corpus import Corpus
+from rankproof._data.arrays import CosineSums, FloatArray, IntArray, Matrix
+from rankproof._data.corpus import Partition, decoded
 from rankproof._data.identity import identity_key
-from rankproof._io.journal import Block
+from rankproof._data.ordering import Ranking
+from rankproof._executors.base import Report
+from rankproof._io.array_file import open_arrays, write_arrays
+from rankproof._io.journal import Block, Journal, JournalRecord
 from rankproof._version import __version__
-from rankproof.models._base import Encoder, EncoderModel, TokenEncoder
+from rankproof.models._base import Encoder, EncoderModel
 from rankproof.stages._base import BuildContext
-from rankproof.stages._fields import passage_texts
-from rankproof.stores._nearest import rounded_dots
+from rankproof.stages._fields import check_known_fields, passage_text
+from rankproof.stages._partitions import PartitionedSearch, PartitionHits
+from rankproof.stores._nearest import VectorRows, best_kernel, nearest, nearest_by_torch, rounded_dots
 
-PASSAGES_PER_BLOCK = 256
-
-
-def _code_key() -> tuple[str | int, ...]:
-    """What cached vectors depend on besides their corpus and model."""
-    return __version__, format_versions.STAGE_CACHE, PASSAGES_PER_BLOCK
-
-
-def passage_blocks(corpus: Corpus, fields: Sequence[str]) -> list[list[tuple[str, str]]]:
-    """Ids and passages, shortest first, in blocks that depend on the corpus but not on its order."""
-    texts = passage_texts(corpus, fields)
-    ordered = sorted(texts.items(), key=lambda item: (len(item[1]), item[0]))
-    return [ordered[start : start + PASSAGES_PER_BLOCK] for start in range(0, len(ordered), PASSAGES_PER_BLOCK)]
+FIRST_BLOCK, LARGEST_BLOCK = 256, 1 << 16
+BLOCK_SECONDS = 2.0
+"""Blocks grow until one takes so long to encode: a killed run loses no more."""
+FILE = "vectors.arrays"
 
 
 def is_blank(text: str) -> bool:
@@ -52,72 +52,86 @@ def text_vectors(encoder: Encoder, texts: Sequence[str]) -> Matrix:
     return vectors
 
 
-def token_rows(encoder: TokenEncoder, texts: Sequence[str]) -> list[Matrix]:
-    """One row per token for each text, none for a blank text."""
-    return [rows[:0] if is_blank(text) else rows for text, rows in zip(texts, encoder.tokens(texts), strict=True)]
+@dataclass(frozen=True)
+class PassageEncoder:
+    """A model and the passages that it encodes; the loaded model stays in its process."""
+
+    model: EncoderModel
+    prompt: str
+    fields: tuple[str, ...]
+    threads: int
+
+    @cached_property
+    def encoder(self) -> Encoder:
+        """The loaded model."""
+        return self.model.load(threads=self.threads)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), tuple(getattr(self, one.name) for one in fields(self))
+
+    def key(self, kind: str) -> str:
+        """The cache key of what is encoded, without the documents."""
+        code = __version__, format_versions.STAGE_CACHE
+        return identity_key(kind, *code, self.model, self.prompt, list(self.fields))
+
+    def encode(self, partition: Partition, path: Path, make: Callable[[list[str]], Block], report: Report) -> list[JournalRecord]:
+        """The passages in blocks, shortest first, from the journal or encoded; `rows` of a block are its documents."""
+        rows = self._rows_by_length(partition)
+        with Journal(path) as journal:
+            done = sum(len(record.block["rows"]) for record in journal.records())
+            report(done)
+            size = FIRST_BLOCK
+            while done < len(rows):
+                part, start = rows[done : done + size], time.perf_counter()
+                block = make([self._text(partition, row) for row in part.tolist()])
+                seconds = time.perf_counter() - start
+                journal.append({"rows": part, **block}, seconds)
+                report(len(part))
+                done += len(part)
+                size = min(2 * size, LARGEST_BLOCK) if seconds < BLOCK_SECONDS else size
+            return journal.records()
+
+    def _text(self, partition: Partition, row: int) -> str:
+        return add_prompt(self.prompt, passage_text(partition.document(row), self.fields))
+
+    def _rows_by_length(self, partition: Partition) -> NDArray[np.int32]:
+        """The rows by the length of their passages, then by id, so that a block pads little."""
+        lengths = np.array([len(passage_text(document, self.fields)) for document in partition.documents()], np.int64)
+        rows: NDArray[np.int32] = partition.order[np.argsort(lengths[partition.order], kind="stable")]
+        return rows
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class PassageVectors:
-    """The cache key, one row per document, the numbers of empty (zero) and truncated passages, and the seconds of encoding."""
+class VectorStatistics:
+    """Numbers of passages and of those that are empty (zero) or truncated, dimensions, sums for the mean cosine, seconds."""
 
-    key: str
-    ids: tuple[str, ...]
-    matrix: Matrix
-    empty: int
-    truncated: int
-    seconds: float
+    passages: int = 0
+    empty: int = 0
+    truncated: int = 0
+    dimensions: int = 0
+    cosines: CosineSums = field(default_factory=lambda: CosineSums(np.zeros(0, np.int64), 0))
+    seconds: float = 0.0
 
+    def __add__(self, other: VectorStatistics) -> VectorStatistics:
+        if not self.passages:
+            return other
+        return VectorStatistics(
+            passages=self.passages + other.passages,
+            empty=self.empty + other.empty,
+            truncated=self.truncated + other.truncated,
+            dimensions=self.dimensions,
+            cosines=self.cosines + other.cosines,
+            seconds=self.seconds + other.seconds,
+        )
 
-def passage_vectors(
-    context: BuildContext, model: EncoderModel, encoder: Encoder, prompt: str, fields: Sequence[str]
-) -> PassageVectors:
-    """The passage vectors, encoded or cached; the key depends on the corpus, the model, the prompt and the fields."""
-    blocks = passage_blocks(context.corpus, fields)
-
-    def make(at: int) -> Block:
-        texts = [add_prompt(prompt, text) for _, text in blocks[at]]
-        return {"vectors": text_vectors(encoder, texts), "truncated": np.array([encoder.cut(texts)], dtype=np.int64)}
-
-    key = identity_key("passage vectors", *_code_key(), context.corpus_key, model, prompt, list(fields))
-    made, seconds = context.block_cache.blocks(key, len(blocks), make, label="encoding passages", items=len(context.corpus))
-    return PassageVectors(
-        key=key,
-        ids=tuple(doc for block in blocks for doc, _ in block),
-        matrix=np.concatenate([block["vectors"] for block in made]) if made else np.zeros((0, 0), dtype=np.float32),
-        empty=sum(is_blank(text) for block in blocks for _, text in block),
-        truncated=sum(int(block["truncated"][0]) for block in made),
-        seconds=seconds,
-    )
-
-
-_CASE_EXAMPLE = "how do search engines rank documents"
-
-
-def vector_facts(vectors: PassageVectors, encoder: Encoder) -> Mapping[str, Any]:
-    """Counts, the mean cosine of two passages (near 1 the vectors have collapsed), and that of a text and its upper case.
-
-    `case_cosine` is below 1 if the encoder distinguishes upper and lower case.
-    """
-    lower, upper = text_vectors(encoder, [_CASE_EXAMPLE, _CASE_EXAMPLE.upper()])
-    return {
-        "passages": len(vectors.ids),
-        "empty_passages": vectors.empty,
-        "truncated_passages": vectors.truncated,
-        "mean_cosine": mean_pair_cosine(_nonempty_rows(vectors)),
-        "case_cosine": float(rounded_dots(lower[np.newaxis], np.zeros(1, np.int64), upper)[0]),
-    }
-
-
-def vector_notes(vectors: PassageVectors) -> list[str]:
-    """Notes on collapsed vectors and on truncated or empty passages."""
-    collapsed = collapse_note(_nonempty_rows(vectors))
-    notes = [collapsed] if collapsed else []
-    if vectors.truncated:
-        notes.append(truncation_note(vectors.truncated, len(vectors.ids)))
-    if vectors.empty:
-        notes.append(f"{vectors.empty} passages are empty; their score is 0 for every query")
-    return notes
+    def notes(self) -> list[str]:
+        """Notes on collapsed vectors and on truncated or empty passages."""
+        notes = [note for note in (self.cosines.collapse_note(),) if note]
+        if self.truncated:
+            notes.append(truncation_note(self.truncated, self.passages))
+        if self.empty:
+            notes.append(f"{self.empty} passages are empty; their score is 0 for every query")
+        return notes
 
 
 def truncation_note(cut: int, count: int) -> str:
@@ -125,79 +139,176 @@ def truncation_note(cut: int, count: int) -> str:
     return f"{cut} of {count} passages ({cut / count:.0%}) are longer than the model's limit and were truncated"
 
 
-def _nonempty_rows(vectors: PassageVectors) -> Matrix:
-    """The rows of non-empty passages."""
-    return vectors.matrix[np.any(vectors.matrix != 0, axis=1)]
+@dataclass(frozen=True)
+class VectorRetriever(PassageEncoder):
+    """Exact search by inner product, partition by partition; `device` searches batches, with the bits of the CPU."""
 
+    device: str
 
-INT8_LEVELS = 127
+    def prepare(self, partition: Partition, folder: Path, report: Report) -> VectorStatistics:
+        """Encodes the passages into an array file, larger ids first."""
+        if (folder / FILE).exists():
+            report(len(partition))
+        else:
+            self._write(partition, folder, report)
+        found = open_arrays(folder / FILE)
+        facts, vectors = found.facts, found.arrays["vectors"]
+        return VectorStatistics(
+            passages=len(partition),
+            empty=facts["empty"],
+            truncated=facts["truncated"],
+            dimensions=vectors.shape[1],
+            cosines=CosineSums(np.array(found.arrays["sums"]), facts["nonzero"]),
+            seconds=facts["seconds"],
+        )
 
+    def combine(self, statistics: Iterable[VectorStatistics], folder: Path) -> VectorStatistics:
+        """The statistics of all passages."""
+        return sum(statistics, VectorStatistics())
 
-@dataclass(frozen=True, slots=True)
-class TokenRows:
-    """The block of a document and its rows in it."""
+    def open(self, partition: Partition, folder: Path, totals: VectorStatistics) -> VectorIndex:
+        """The vectors of the partition, mapped into memory."""
+        found = open_arrays(folder / FILE)
+        return VectorIndex(partition, VectorRows(found.arrays["vectors"], found.facts["longest"]), self.device)
 
-    block: int
-    start: int
-    end: int
+    def _write(self, partition: Partition, folder: Path, report: Report) -> None:
+        journal = folder / "vectors.journal"
+        records = self.encode(partition, journal, self._block, report)
+        matrix = np.empty((len(partition), records[0].block["vectors"].shape[1]), np.float32)
+        places = _inverse(partition.order)
+        for record in records:
+            matrix[places[record.block["rows"]]] = record.block["vectors"]
+        facts = {name: sum(int(record.block[name][0]) for record in records) for name in ("empty", "truncated")}
+        seconds = sum(record.seconds for record in records)
+        records.clear()
+        sums, longest = CosineSums.of(matrix), VectorRows.of(matrix).longest
+        more = {"nonzero": sums.count, "longest": longest, "seconds": seconds}
+        write_arrays(folder / FILE, {"vectors": matrix, "sums": sums.sums}, {**facts, **more})
+        journal.unlink(missing_ok=True)
 
-
-@dataclass(frozen=True, eq=False, slots=True)
-class TokenVectors:
-    """The cache key, blocks of int8 rows with one scale per row, and the rows of each document."""
-
-    key: str
-    numbers: tuple[NDArray[np.int8], ...]
-    scales: tuple[Matrix, ...]
-    places: dict[str, TokenRows]
-    truncated: int
-    seconds: float
-
-    def products(self, doc: str, vectors: Matrix) -> Matrix:
-        """The inner products of the document's tokens (rows) with the vectors (columns)."""
-        at = self.places[doc]
-        numbers, scales = self.numbers[at.block][at.start : at.end], self.scales[at.block][at.start : at.end]
-        return np.asarray(numbers.astype(np.float32) @ vectors.T * scales[:, np.newaxis], dtype=np.float32)
-
-    def count(self) -> int:
-        """The number of vectors."""
-        return sum(len(block) for block in self.numbers)
-
-    def size(self) -> int:
-        """The bytes of all blocks."""
-        return sum(block.nbytes for block in self.numbers) + sum(block.nbytes for block in self.scales)
-
-
-def token_vectors(context: BuildContext, model: EncoderModel, encoder: TokenEncoder, fields: Sequence[str]) -> TokenVectors:
-    """The token vectors, encoded or cached."""
-    blocks = passage_blocks(context.corpus, fields)
-
-    def make(at: int) -> Block:
-        texts = [text for _, text in blocks[at]]
-        found = token_rows(encoder, texts)
-        counts = {"lengths": [len(one) for one in found], "truncated": [encoder.cut(texts)]}
+    def _block(self, texts: list[str]) -> Block:
+        counts = {"empty": sum(map(is_blank, texts)), "truncated": self.encoder.cut(texts)}
         return {
-            **_quantise_rows(np.concatenate(found)),
-            **{name: np.array(count, dtype=np.int64) for name, count in counts.items()},
+            "vectors": text_vectors(self.encoder, texts),
+            **{name: np.array([count], dtype=np.int64) for name, count in counts.items()},
         }
 
-    key = identity_key("token vectors", *_code_key(), context.corpus_key, model, list(fields))
-    made, seconds = context.block_cache.blocks(key, len(blocks), make, label="encoding tokens", items=len(context.corpus))
-    places: dict[str, TokenRows] = {}
-    for number, (block, one) in enumerate(zip(blocks, made, strict=True)):
-        ends = np.cumsum(one["lengths"]).tolist()
-        places.update({doc: TokenRows(number, *span) for (doc, _), *span in zip(block, [0, *ends], ends, strict=False)})
-    return TokenVectors(
-        key=key,
-        numbers=tuple(one["numbers"] for one in made),
-        scales=tuple(one["scales"] for one in made),
-        places=places,
-        truncated=sum(int(one["truncated"][0]) for one in made),
-        seconds=seconds,
-    )
+
+def _inverse(order: NDArray[np.int32]) -> NDArray[np.int32]:
+    """The position of each row in the order."""
+    places = np.empty(len(order), np.int32)
+    places[order] = np.arange(len(order), dtype=np.int32)
+    return places
 
 
-def _quantise_rows(vectors: Matrix) -> Block:
-    scales = np.abs(vectors).max(axis=1, initial=0.0) / np.float32(INT8_LEVELS)
-    rounded = np.rint(vectors / np.where(scales == 0, np.float32(1), scales)[:, np.newaxis])
-    return {"numbers": rounded.astype(np.int8), "scales": scales.astype(np.float32)}
+@dataclass(frozen=True, eq=False)
+class VectorIndex:
+    """The vectors of one partition, larger ids first."""
+
+    partition: Partition
+    rows: VectorRows
+    device: str
+
+    def search(self, queries: Matrix, k: int) -> PartitionHits:
+        """The k nearest passages; a zero vector, of a query without tokens, has none."""
+        asked = np.flatnonzero(queries.any(axis=1))
+        places, scores = self._nearest(queries[asked], k)
+        rows, all_scores = np.zeros((len(queries), places.shape[1]), np.int32), np.zeros((len(queries), places.shape[1]))
+        rows[asked], all_scores[asked] = self.partition.order[places], scores
+        counts = np.zeros(len(queries), np.int64)
+        counts[asked] = places.shape[1]
+        return PartitionHits(rows, all_scores, counts)
+
+    def vector(self, row: int) -> Matrix:
+        """The vector of a document."""
+        found: Matrix = self.rows.vectors[self._places[row]]
+        return found
+
+    def ids(self) -> Iterator[bytes]:
+        """The ids in UTF-8 in the order of the vectors, larger ids first."""
+        return map(self.partition.ids.bytes_at, self.partition.order.tolist())
+
+    @cached_property
+    def _places(self) -> NDArray[np.int32]:
+        return _inverse(self.partition.order)
+
+    def _nearest(self, queries: Matrix, k: int) -> tuple[IntArray, FloatArray]:
+        # A single query is asked on the CPU, as the vectors do not stay on the device.
+        if self.device != "cpu" and len(queries) > 1:
+            return nearest_by_torch(self.rows, queries, k, self.device)
+        return nearest(self.rows, queries, k, best_kernel())
+
+
+class PassageVectors:
+    """The vectors of all passages, encoded or cached; `key` depends on the corpus, the model, the prompt and the fields."""
+
+    def __init__(self, context: BuildContext, model: EncoderModel, prompt: str, fields: Sequence[str]) -> None:
+        check_known_fields(context.corpus, fields)
+        retriever = VectorRetriever(model, prompt, tuple(fields), encoding_threads(context), "cpu")
+        key = retriever.key("passage vectors")
+        self._corpus, self.key, self.encoder = context.corpus, identity_key(key, context.corpus_key), retriever.encoder
+        self._search = PartitionedSearch(context, retriever, key, label="encoding passages")
+        self._open, self.statistics = retriever.open, self._search.prepare_all()
+        self.seconds = self.statistics.seconds
+
+    @cached_property
+    def _indexes(self) -> list[VectorIndex]:
+        return self._search.opened(self._open)
+
+    def search_all(self, queries: Matrix, k: int) -> list[Ranking]:
+        """The k nearest passages of each query, exactly; none for a zero vector."""
+        return self._search.search_all(queries, k)
+
+    def search_one(self, query: Matrix, k: int) -> Ranking:
+        """As `search_all` with one query, in this process."""
+        return self._search.search_one(query, k)
+
+    def scores(self, docs: Sequence[str], vector: Matrix) -> FloatArray:
+        """The inner products of the documents' vectors with the vector."""
+        places = (self._corpus.row_of(doc) for doc in docs)
+        rows = [self._indexes[number].vector(row) for number, row in places]
+        return rounded_dots(np.array(rows, ndmin=2), np.arange(len(rows)), vector).astype(np.float64)
+
+    def batches(self, size: int) -> Iterator[tuple[list[str], Matrix]]:
+        """Ids and vectors, larger ids first, in batches that do not depend on the partitions."""
+        every = [index.rows.vectors for index in self._indexes]
+        ids = (zip(one.ids(), repeat(number), count()) for number, one in enumerate(self._indexes))
+        merged = merge(*ids, reverse=True)
+        while part := list(islice(merged, size)):
+            names, numbers, rows = (list(column) for column in zip(*part, strict=True))
+            yield [decoded(name) for name in names], _gathered(every, np.array(numbers), np.array(rows))
+
+    def size(self) -> int:
+        """The bytes of the vectors."""
+        return self.statistics.passages * self.statistics.dimensions * 4
+
+    def facts(self) -> Mapping[str, Any]:
+        """Counts, the mean cosine of two passages (near 1 the vectors have collapsed), and that of a text and its upper case.
+
+        `case_cosine` is below 1 if the encoder distinguishes upper and lower case.
+        """
+        lower, upper = text_vectors(self.encoder, [_CASE_EXAMPLE, _CASE_EXAMPLE.upper()])
+        return {
+            "passages": self.statistics.passages,
+            "empty_passages": self.statistics.empty,
+            "truncated_passages": self.statistics.truncated,
+            "mean_cosine": self.statistics.cosines.mean(),
+            "case_cosine": float(rounded_dots(lower[np.newaxis], np.zeros(1, np.int64), upper)[0]),
+        }
+
+
+_CASE_EXAMPLE = "how do search engines rank documents"
+
+
+def _gathered(every: Sequence[Matrix], numbers: IntArray, rows: IntArray) -> Matrix:
+    """The rows of these matrices."""
+    found = np.empty((len(rows), every[0].shape[1]), np.float32)
+    for number in np.unique(numbers).tolist():
+        chosen = numbers == number
+        found[chosen] = every[number][rows[chosen]]
+    return found
+
+
+def encoding_threads(context: BuildContext) -> int:
+    """The threads of an encoder: those of the run, or one beside other workers."""
+    return context.threads if context.executor.workers == 1 else 1

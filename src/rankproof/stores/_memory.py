@@ -34,6 +34,11 @@ class Memory:
         return OpenMemory(dimensions, best_kernel())
 
 
+def memory_facts(kernel: Kernel) -> Mapping[str, Any]:
+    """The library and the kernel of exact search."""
+    return {"store": "memory", "library": f"numpy {np.__version__}", "exact": True, "kernel": kernel}
+
+
 class OpenMemory:
     """The added vectors, sorted by id before the first search."""
 
@@ -62,7 +67,7 @@ class OpenMemory:
 
     def facts(self) -> Mapping[str, Any]:
         """The library and the kernel."""
-        return {"store": "memory", "library": f"numpy {np.__version__}", "exact": True, "kernel": self._kernel}
+        return memory_facts(self._kernel)
 
     def size(self) -> int:
         """The bytes of the vectors."""
