@@ -65,7 +65,7 @@ _SWITCHES = (
     "--with-corpus",
     "-J",
 )
-_OTHER_PROGRAMS = ("pip ", "zstd ", "rankproof serve", "rankproof convert")
+_OTHER_PROGRAMS = ("pip ", "zstd ", "ray start", "rankproof serve", "rankproof convert")
 """Messages with the command line of another program keep it."""
 _OTHER_NAMES = {
     "-J": "judged_only",

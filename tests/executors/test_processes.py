@@ -63,7 +63,7 @@ def test_one_item_and_a_task_that_cannot_be_sent_run_in_this_process(executor: P
 def test_an_error_of_a_task_is_raised_as_it_was_and_ends_the_other_tasks() -> None:
     with ProcessExecutor(2) as executor:
         start = time.monotonic()
-        with pytest.raises(InputError, match="file:7: what; mend it"):
+        with pytest.raises(InputError, match="file:7: what; correct it"):
             list(executor.map(executor_tasks.wrong_input, [0, 1], label="", total=2, progress=silent))
         assert time.monotonic() - start < 30
         with pytest.raises(ZeroDivisionError, match="a bug") as caught:

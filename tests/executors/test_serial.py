@@ -33,7 +33,7 @@ def test_results_come_in_the_order_of_the_items_and_tasks_run_when_asked_for() -
     [
         RankproofError("plain"),
         UsageError("what --order rank", fix="drop it"),
-        InputError("what", fix="mend it", source="file", line=3),
+        InputError("what", fix="correct it", source="file", line=3),
         MissingExtraError("torch", "models"),
         cache_io_error(Path("file"), OSError(28, "No space left on device")),
     ],

@@ -20,6 +20,14 @@ def squared(item: int, report: Report) -> tuple[int, int]:
     return item * item, os.getpid()
 
 
+def slow_square(item: int, report: Report) -> tuple[int, int]:
+    """The square and the process that computed it, after one second; reports two items."""
+    report(1)
+    time.sleep(1)
+    report(1)
+    return item * item, os.getpid()
+
+
 def blas_threads(item: int, report: Report) -> list[int]:
     """The threads of each BLAS library of the process."""
     import numpy as np
@@ -31,7 +39,7 @@ def blas_threads(item: int, report: Report) -> list[int]:
 
 def wrong_input(item: int, report: Report) -> int:
     if item == 1:
-        raise InputError("what", fix="mend it", source="file", line=7)
+        raise InputError("what", fix="correct it", source="file", line=7)
     time.sleep(60)
     return item
 
@@ -57,3 +65,19 @@ class WaitForever:
             time.sleep(600)
         finally:
             (self.folder / f"{os.getpid()}.cleaned").touch()
+
+
+@dataclass(frozen=True)
+class KilledAtFirst:
+    """Doubles the item; the worker of item 1 is killed as often as said."""
+
+    folder: Path
+    times: int
+
+    def __call__(self, item: int, report: Report) -> int:
+        report(1)
+        attempts = len(list(self.folder.iterdir()))
+        if item == 1 and attempts < self.times:
+            (self.folder / str(attempts)).touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return 2 * item

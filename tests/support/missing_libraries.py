@@ -115,6 +115,12 @@ def _lancedb(folder: Path) -> None:
     LanceDB().open("x", 3, str(folder))
 
 
+def _ray(folder: Path) -> None:
+    from rankproof._executors.ray import RayExecutor
+
+    RayExecutor("ray", folder)
+
+
 def _figure(folder: Path) -> None:
     from rankproof._charts.figure import figure_style
 
@@ -171,6 +177,7 @@ PARTS: dict[str, tuple[str, Callable[[Path], object]]] = {
     "chromadb": ("chroma", _chroma),
     "tantivy": ("tantivy", _tantivy),
     "lancedb": ("lancedb", _lancedb),
+    "ray": ("ray", _ray),
     "matplotlib": ("plot", _figure),
     "mlflow": ("mlflow", _mlflow),
     "sqlalchemy": ("mlflow", _mlflow),

@@ -219,7 +219,7 @@ def _work(pipe: Connection) -> None:
                 assert task is not None
                 reply = "result", number, task(item, report.add)
             except Exception as error:
-                reply = "error", number, _sendable(error)
+                reply = "error", number, sendable(error)
             report.flush()
             pipe.send(reply)
 
@@ -249,7 +249,7 @@ class _Reports:
         self._more, self._due = 0, time.monotonic() + _REPORT_SECONDS
 
 
-def _sendable(error: Exception) -> Exception:
+def sendable(error: Exception) -> Exception:
     """The error, with its trace unless it is one of ours; one that cannot be pickled is sent as its text."""
     if not isinstance(error, RankproofError):
         error.add_note("".join(traceback.format_exception(error)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tempfile
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -17,6 +18,7 @@ from rankproof._data.dataset import Dataset, Queries, Query
 from rankproof._data.identity import identity, kind_name
 from rankproof._data.validation import checked_integer
 from rankproof._executors.base import Executor, Progress, SerialExecutor
+from rankproof._executors.ray_cluster import ray_address
 from rankproof._experiment.answers import MeasuredAnswers, document_resolver, evaluate_answering_systems
 from rankproof._experiment.cache import DiskBlockCache, MemoryBlockCache, StageCache
 from rankproof._experiment.checks import check_documents, check_fields_exist, check_run_files, check_systems_have_prices
@@ -106,7 +108,8 @@ class RunOptions:
     """Options of a run. `cache` is a folder (None: no disk cache); `threads` is for building indexes and batches.
 
     `budget` limits the calls of language models and search engines. Search engines are asked each query `repeat` times, and again
-    with `ask_again`, which ignores recorded replies; with `strict` the first failed query ends the run.
+    with `ask_again`, which ignores recorded replies; with `strict` the first failed query ends the run. `on` is a Ray cluster for
+    indexing, encoding and searching: `ray` starts one on this machine, `ray://HOST:10001` and `address=auto` use one.
     """
 
     cache: str | os.PathLike[str] | None = field(default_factory=cache_home)
@@ -116,6 +119,7 @@ class RunOptions:
     repeat: int = 1
     ask_again: bool = False
     strict: bool = False
+    on: str | None = None
 
     def __post_init__(self) -> None:
         checked_integer("threads", self.threads)
@@ -124,6 +128,8 @@ class RunOptions:
             object.__setattr__(self, "cache", Path(path_text(self.cache)).expanduser().absolute())
         if not callable(self.progress):
             raise UsageError(f"progress is {type_phrase(self.progress)}", fix="give a function of label, done and total")
+        if self.on is not None:
+            ray_address(self.on)
 
     @property
     def home(self) -> Path | None:
@@ -135,6 +141,11 @@ def run_experiment(experiment: Experiment, options: RunOptions | None = None) ->
     """Runs and evaluates every system of the experiment, in order."""
     _check_is_experiment(experiment)
     options = options or RunOptions()
+    with _executor(options) as executor:
+        return _run_with(executor, experiment, options)
+
+
+def _run_with(executor: Executor, experiment: Experiment, options: RunOptions) -> ExperimentResult:
     start = time.monotonic()
     toml = experiment_toml(experiment)
     loaded = load_judged_dataset(experiment)
@@ -144,7 +155,7 @@ def run_experiment(experiment: Experiment, options: RunOptions | None = None) ->
     queries = selection.queries(dataset)
     check_run_files(experiment.systems, dataset.corpus, queries)
     collapse = None if experiment.collapse is None else collapse_corpus(dataset, experiment.collapse, experiment.pool)
-    with _open_runner(dataset, queries, options) as runner:
+    with _open_runner(dataset, queries, options, executor) as runner:
         runner.ask_engines(experiment.systems)
         stage_runs = {name: runner.stage_run(stage, name) for name, stage in experiment.systems.items()}
         levels = evaluate_levels(experiment, dataset, loaded.own, collapse, stage_runs, runner, selection.judged)
@@ -212,6 +223,7 @@ def _provenance(
         "seed": experiment.seed,
         "limit": experiment.limit,
         "threads": options.threads,
+        **({} if options.on is None else {"on": options.on}),
         **levels.facts,
         **({JUDGEMENTS_KEY: dict(judges)} if judges else {}),
     }
@@ -224,11 +236,11 @@ def _check_is_experiment(value: object) -> None:
 
 
 @contextmanager
-def _open_runner(dataset: Dataset, queries: Sequence[Query], options: RunOptions) -> Iterator[StageRunner]:
+def _open_runner(dataset: Dataset, queries: Sequence[Query], options: RunOptions, executor: Executor) -> Iterator[StageRunner]:
     home = options.home
     session = LLMSession(ResponseCaches(home) if home else None, options.budget, threads=options.threads)
     block_cache = DiskBlockCache(home, options.progress) if home else MemoryBlockCache(options.progress)
-    with session, block_cache, _executor(options.threads) as executor:
+    with session, block_cache:
         context = BuildContext(
             dataset.corpus,
             dataset.corpus.fingerprint(),
@@ -242,10 +254,14 @@ def _open_runner(dataset: Dataset, queries: Sequence[Query], options: RunOptions
         yield StageRunner(context, queries, block_cache, StageCache(home) if home else None)
 
 
-def _executor(threads: int) -> Executor:
-    """Processes for several threads; they start when a stage works on several partitions."""
-    if threads == 1:
+def _executor(options: RunOptions) -> Executor:
+    """The cluster, or processes for several threads; these start when a stage works on several partitions."""
+    if options.on is not None:
+        from rankproof._executors.ray import RayExecutor
+
+        return RayExecutor(options.on, options.home or Path(tempfile.gettempdir()))
+    if options.threads == 1:
         return SerialExecutor()
     from rankproof._executors.processes import ProcessExecutor
 
-    return ProcessExecutor(threads)
+    return ProcessExecutor(options.threads)

@@ -81,6 +81,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="threads, or processes for several partitions, that index, encode and search (default: 1)",
     )
+    how.add_argument(
+        "--on", metavar="CLUSTER", help="index, encode and search on Ray: ray (on this machine), ray://HOST:10001 or address=auto"
+    )
     how.add_argument("--cache", metavar="FOLDER", help="cache folder (see rankproof cache)")
     how.add_argument("--no-cache", action="store_true", help="do not use the cache")
     how.add_argument(
@@ -184,6 +187,7 @@ def _settings(args: argparse.Namespace, progress: Progress) -> RunOptions:
         repeat=args.repeat,
         ask_again=args.ask_again,
         strict=args.strict,
+        on=args.on,
     )
 
 
