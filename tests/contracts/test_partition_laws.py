@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from functools import cache
 from hashlib import sha256
-from typing import Any
+from pathlib import Path
+from typing import Any, Self
 
 import numpy as np
 import pytest
@@ -18,11 +19,13 @@ from rankproof._data.dataset import Query
 from rankproof._data.ordering import Ranking
 from rankproof._executors.base import Executor, SerialExecutor
 from rankproof._executors.processes import ProcessExecutor
+from rankproof._executors.ray import RayExecutor
 from rankproof._experiment.cache import MemoryBlockCache
 from rankproof._experiment.runner import StageRunner
 from rankproof.stages import BM25, Dense, RunFile
 from rankproof.stages._base import BatchSearcher, BuildContext, Stage
 from rankproof.stages._engines.base import EngineStage
+from support.ray_cluster import ray_cluster
 from support.small_models import HashedWords
 from support.stage_examples import NAMES, SHELF
 
@@ -110,3 +113,37 @@ def test_rankings_have_the_same_bits_for_any_partitions(size: int) -> None:
 def test_rankings_have_the_same_bits_in_processes() -> None:
     with ProcessExecutor(2) as executor:
         assert differences(outputs(7, executor)) == {}
+
+
+class LosesNode:
+    """An executor that loses a node of its cluster when the fifth call with several items has its first result."""
+
+    def __init__(self, executor: Executor, lose: Callable[[], None]) -> None:
+        self._executor, self._lose = executor, lose
+        self.workers, self.calls = executor.workers, 0
+
+    def map(self, task: Any, items: Sequence[Any], **arguments: Any) -> Iterator[Any]:
+        self.calls += len(items) > 1
+        for number, result in enumerate(self._executor.map(task, items, **arguments)):
+            if self.calls == 5 and number == 0:
+                self._lose()
+            yield result
+
+    def close(self) -> None:
+        self._executor.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::ResourceWarning")
+def test_rankings_have_the_same_bits_on_a_cluster_that_loses_a_node(tmp_path: Path) -> None:
+    pytest.importorskip("ray", reason="needs the extra ray")
+    with ray_cluster() as cluster, cluster.node() as node, RayExecutor(cluster.on, tmp_path) as executor:
+        loses = LosesNode(executor, lambda: cluster.kill(node))
+        assert differences(outputs(24, loses)) == {}
+        assert loses.calls > 5

@@ -7,15 +7,18 @@ import pickle
 import secrets
 import time
 from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 from rankproof._executors.base import ONE_CORE, Item, Progress, ProgressSum, Report, Resources, Result
 from rankproof._executors.processes import sendable
-from rankproof._executors.ray_cluster import RETRIES, Nodes, Outcome, Watch, connect, token_file
+from rankproof._executors.ray_cluster import RETRIES, Guard, Nodes, Outcome, Watch, connect, token_file
+from rankproof._io.journal import JournalInUseError
 
 _POLL_SECONDS = 0.5
+_LOST_SECONDS = 120.0
 
 
 class RayExecutor:
@@ -71,13 +74,14 @@ class RayExecutor:
         self._token.renew()
         watch = Watch(self._nodes, resources)
         function = self._function.options(num_cpus=resources.cpus, num_gpus=resources.gpus)
+        guard = self._token.guard(resources)
         content = self._ray.put(self._pickled(task))
         done: dict[int, Any] = {}
         given = next_one = 0
         while next_one < len(items):
             while given < len(items) and given - next_one < 2 * watch.room:
                 arguments = content, self._pickled(items[given]), (counts.number, given), self._counter
-                waiting[function.remote(self._token.guard, *arguments)] = given
+                waiting[function.remote(guard, *arguments)] = given
                 given += 1
             with self._nodes.as_external_errors():
                 ready, _ = self._ray.wait(list(waiting), num_returns=1, timeout=_POLL_SECONDS)
@@ -168,14 +172,14 @@ def _counter_class() -> type:
 def _worker_function() -> Callable[..., Outcome]:
     """The function that Ray runs; pickled by value, so that a node without rankproof can say so."""
 
-    def run(guard: tuple[str, str, str, str, str], *task: Any) -> Outcome:
+    def run(guard: Guard, *task: Any) -> Outcome:
         import os
         import socket
         from pathlib import Path
 
-        version, variable, cache, path, token = guard
+        version, environment, path, number = guard
+        os.environ.update(environment)
         host = socket.gethostname()
-        os.environ[variable] = cache
         try:
             from rankproof._version import __version__ as installed
         except ImportError:
@@ -183,7 +187,7 @@ def _worker_function() -> Callable[..., Outcome]:
         if installed != version:
             return "version", installed, host
         try:
-            seen = Path(path).read_text() == token
+            seen = Path(path).read_text() == number
         except OSError:
             seen = False
         if not seen:
@@ -196,12 +200,25 @@ def _worker_function() -> Callable[..., Outcome]:
 
 
 def run_task(task: bytes, item: bytes, place: tuple[str, int], counter: Any) -> Outcome:
-    """Runs one task in a worker."""
-    reports = _TaskReports(place, counter)
-    try:
-        return "result", pickle.loads(task)(pickle.loads(item), reports.add), reports.done
-    except Exception as error:
-        return "error", sendable(error)
+    """Runs one task in a worker; it waits for files that a lost worker may hold for a while."""
+    end = time.monotonic() + _LOST_SECONDS
+    while True:
+        reports = _TaskReports(place, counter)
+        try:
+            return "result", _unpickled(task)(pickle.loads(item), reports.add), reports.done
+        except JournalInUseError as error:
+            if time.monotonic() > end:
+                return "error", error
+            time.sleep(_POLL_SECONDS)
+        except Exception as error:
+            return "error", sendable(error)
+
+
+@lru_cache(maxsize=1)
+def _unpickled(task: bytes) -> Callable[[Any, Report], Any]:
+    """The task; one after the other in a worker are the same value, so that a model is loaded once."""
+    found: Callable[[Any, Report], Any] = pickle.loads(task)
+    return found
 
 
 class _TaskReports:

@@ -34,6 +34,8 @@ _CONNECT_ATTEMPTS, _CONNECT_SECONDS = 3, 10.0
 _NODE_SECONDS, _CHECK_SECONDS = 60.0, 10.0
 _MAX_NODES_SHOWN = 3
 
+Guard = tuple[str, dict[str, str], str, str]
+"""The version of rankproof, environment variables, the path of a file and what it holds."""
 Outcome = tuple[Any, ...]
 """What a worker returns: `result`, the result and its number of items; `error` and the error; or a fault of its node."""
 
@@ -145,10 +147,12 @@ class Token:
         self.folder = folder
         self._path, self._number = folder / f".rankproof-{secrets.token_hex(8)}.tmp", secrets.token_hex(16)
 
-    @property
-    def guard(self) -> tuple[str, str, str, str, str]:
-        """What a worker checks before its task, and the cache folder that it uses."""
-        return __version__, CACHE_VARIABLE, str(cache_home()), str(self._path), self._number
+    def guard(self, resources: Resources = ONE_CORE) -> Guard:
+        """What a worker checks before its task; a task without a GPU sees none, so that it chooses the device of this process."""
+        environment = {CACHE_VARIABLE: str(cache_home())}
+        if not resources.gpus:
+            environment["CUDA_VISIBLE_DEVICES"] = ""
+        return __version__, environment, str(self._path), self._number
 
     def renew(self) -> None:
         """Makes the file new: another run removes files of this kind that are older than an hour."""
@@ -200,7 +204,7 @@ class Nodes:
         for node in self._alive():
             there = self._ray.util.scheduling_strategies.NodeAffinitySchedulingStrategy(node["NodeID"], soft=False)
             options = {"num_cpus": 0, "max_retries": 0, "scheduling_strategy": there}
-            nodes[function.options(**options).remote(token.guard)] = node["NodeManagerHostname"]
+            nodes[function.options(**options).remote(token.guard())] = node["NodeManagerHostname"]
         if not nodes:
             raise self.room_error(ONE_CORE)
         with self.as_external_errors():

@@ -46,6 +46,10 @@ def cache_corruption_error(path: Path, what: str, done: str) -> ExternalError:
     return ExternalError(escape_invisible(f"{path}: the cache file is corrupt ({what}); {done}; run again to continue"))
 
 
+class JournalInUseError(ExternalError):
+    """Another process has the journal open."""
+
+
 _RECORD_HEADER = struct.Struct("<4sIQQd")
 RECORD_MARK = f"RPB{format_versions.JOURNAL}".encode()
 ALIGNMENT = 64
@@ -117,7 +121,8 @@ class Journal:
         self._file = FileIO(handle, "r+")
         if not try_lock(handle):
             self._file.close()
-            raise ExternalError(escape_invisible(f"{path}: another rankproof {at_work}; wait for it, or {OTHER_CACHE_FIX}"))
+            what = f"{path}: another rankproof {at_work}"
+            raise JournalInUseError(escape_invisible(f"{what}; wait for it, or {OTHER_CACHE_FIX}"))
 
     def __enter__(self) -> Self:
         return self
