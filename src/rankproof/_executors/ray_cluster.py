@@ -74,14 +74,14 @@ def connect(on: str) -> Iterator[Any]:
     _check_reachable(on, address)
     # Ray's sockets need a short path.
     folder = tempfile.mkdtemp(prefix="ray-", dir="/tmp" if os.path.isdir("/tmp") else None) if address == _LOCAL else None
-    try:
-        _init(ray, on, address, {} if folder is None else {"include_dashboard": False, "_temp_dir": folder})
-        with _without_messages(ray):
+    with _without_messages(ray):
+        try:
+            _init(ray, on, address, {} if folder is None else {"include_dashboard": False, "_temp_dir": folder})
             yield ray
-    finally:
-        ray.shutdown()
-        if folder is not None:
-            shutil.rmtree(folder, ignore_errors=True)
+        finally:
+            ray.shutdown()
+            if folder is not None:
+                shutil.rmtree(folder, ignore_errors=True)
 
 
 def _check_reachable(on: str, address: str) -> None:
