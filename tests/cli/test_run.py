@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ from rankproof._cli.progress import RunProgress
 from rankproof._cli.terminal import Terminal
 from rankproof._experiment.config_read import read_experiment
 from rankproof._experiment.experiment import Experiment, default_systems
+from rankproof._io.cache_items import CacheUse
 from rankproof._results.folder import load_results, save_results
 from rankproof.errors import UsageError
 from rankproof.stages import BM25, RRF, KeywordScorer, Rerank
@@ -363,15 +365,17 @@ def entry(folder: Path, name: str, *, size: int, days: float = 0) -> Path:
 
 def test_the_cache_is_listed_by_kind(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["cache"]) == 0
-    assert capsys.readouterr().out.count("0 B") == 5
+    assert capsys.readouterr().out.count("0 B") == 10
     entry(folder, "models/minilm/weights", size=2_500_000)
-    entry(folder, "stages/one.stage", size=10)
-    entry(folder, "stages/two.stage", size=20)
+    entry(folder, "stages/one.stage", size=10, days=3)
+    used = entry(folder, "stages/two.stage", size=20, days=2).stat().st_mtime
     assert main(["cache", "list"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == str(folder / "cache")
     assert lines[2].split()[:4] == ["models", "1", "2.5", "MB"]
-    assert lines[3].split()[:4] == ["stages", "2", "30", "B"]
+    day = time.strftime("%Y-%m-%d", time.localtime(used))
+    assert lines[6].split() == ["stages", "2", "30", "B", day, "results", "of", "stages"]
+    assert lines[-1].split()[:4] == ["total", "3", "2.5", "MB"]
 
 
 def test_the_cache_is_cleared_by_kind_and_age(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -398,6 +402,38 @@ def test_clearing_the_cache_follows_no_link_and_leaves_what_is_not_its_own(folde
     assert other.exists()
     assert list((folder / "cache" / "stages").iterdir()) == []
     assert (folder / "cache" / "models").is_symlink()
+
+
+def test_the_cache_is_not_cleared_while_a_run_uses_it(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = entry(folder, "stages/one.stage", size=10)
+    with CacheUse(folder / "cache", None):
+        assert main(["cache", "clear"]) == 1
+    assert "another rankproof uses the cache; wait until it ends" in capsys.readouterr().err
+    assert path.exists()
+
+
+def test_a_run_keeps_the_cache_within_its_limit(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    old, paid = entry(folder, "stages/old.stage", size=10, days=9), entry(folder, "responses/one", size=10, days=9)
+    command = ["run", "--systems", "bm25", "-o", "out", "--no-report"]
+    assert main([*command, "--cache-limit", "1TB"]) == 0
+    assert old.exists()
+    assert main([*command, "--cache-limit", "1kB"]) == 0
+    assert "above its limit of 1.0 kB" in " ".join(capsys.readouterr().err.split())
+    assert (old.exists(), paid.exists()) == (False, True)
+    assert main(command) == 0
+    assert "bm25" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--cache-limit", "much"], "'much' is not a size such as 20GB"),
+        (["--cache-limit", "1GB", "--no-cache"], "--cache-limit and --no-cache contradict each other"),
+    ],
+)
+def test_a_wrong_cache_limit_is_refused(capsys: pytest.CaptureFixture[str], options: list[str], words: str) -> None:
+    assert main(["run", "--systems", "bm25", *options]) == 2
+    assert words in capsys.readouterr().err
 
 
 def test_an_unknown_cache_action_is_refused(capsys: pytest.CaptureFixture[str]) -> None:

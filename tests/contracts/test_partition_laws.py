@@ -27,13 +27,13 @@ from rankproof.stages._base import BatchSearcher, BuildContext, Stage
 from rankproof.stages._engines.base import EngineStage
 from support.ray_cluster import ray_cluster
 from support.small_models import HashedWords
-from support.stage_examples import NAMES, SHELF
+from support.stage_examples import EXAMPLES, NAMES
 
 WORDS = ["a", "b", "c", "d", "é", "apple", "pie", "red", "induction", "hob", "resting", "dough", "knife"]
 SIZES = (1, 7, 100)
 WHOLE = 1000
 OFFLINE: dict[str, Stage] = {
-    **{name: stage for name, stage in zip(NAMES, SHELF, strict=True) if not isinstance(stage, EngineStage | RunFile)},
+    **{name: stage for name, stage in zip(NAMES, EXAMPLES, strict=True) if not isinstance(stage, EngineStage | RunFile)},
     "deep-bm25": BM25(depth=500),
     "wide-dense": Dense(HashedWords(dimensions=384), depth=20),
     "deep-dense": Dense(HashedWords(dimensions=384), depth=500),

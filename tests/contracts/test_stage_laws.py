@@ -36,20 +36,20 @@ from rankproof.stages._base import BatchSearcher, Stage
 from rankproof.stages._engines.base import EngineStage
 from support.examples import examples
 from support.stage_building import context_of, corpus_of, ranking_of, search_with
-from support.stage_examples import DENSE, LEXICAL, NAMES, SCORERS, SHELF
+from support.stage_examples import DENSE, EXAMPLES, LEXICAL, NAMES, SCORERS
 
 words = st.text(alphabet="abcdé ", max_size=10)
 corpora = st.dictionaries(st.sampled_from(["d1", "d2", "d10", "é", "𝔸", "z", "y", "x"]), words, min_size=1)
 
 
-def test_every_stage_and_scorer_is_on_the_shelf() -> None:
-    there = {type(stage).__name__ for stage in SHELF} | {type(scorer).__name__ for scorer in SCORERS} | {"RRF"}
+def test_every_stage_and_scorer_is_among_the_examples() -> None:
+    there = {type(stage).__name__ for stage in EXAMPLES} | {type(scorer).__name__ for scorer in SCORERS} | {"RRF"}
     parts = {name for name in dir(stages) if name not in ("fusion_method", "normalisation")}
     missing = sorted(parts - there)
-    assert missing == [], "add an example of each stage to SHELF, of each scorer to SCORERS"
+    assert missing == [], "add an example of each stage to EXAMPLES, of each scorer to SCORERS"
 
 
-@pytest.mark.parametrize("stage", SHELF, ids=NAMES)
+@pytest.mark.parametrize("stage", EXAMPLES, ids=NAMES)
 @examples(15)
 @given(texts=corpora, query=words)
 def test_a_ranking_is_sound_and_the_same_again(stage: Stage, texts: dict[str, str], query: str) -> None:
@@ -66,7 +66,7 @@ def test_a_ranking_is_sound_and_the_same_again(stage: Stage, texts: dict[str, st
 
 
 @pytest.mark.parametrize(
-    "stage", [stage for stage in SHELF if not stage.inputs() and not isinstance(stage, EngineStage | RunFile)]
+    "stage", [stage for stage in EXAMPLES if not stage.inputs() and not isinstance(stage, EngineStage | RunFile)]
 )
 @examples(10)
 @given(texts=corpora, queries=st.lists(words, max_size=3))
@@ -81,7 +81,7 @@ def test_a_batch_finds_what_single_queries_find(stage: Stage, texts: dict[str, s
         np.testing.assert_allclose(one, other, rtol=1e-6)
 
 
-RERANKERS = [stage for stage in SHELF if isinstance(stage, Rerank)]
+RERANKERS = [stage for stage in EXAMPLES if isinstance(stage, Rerank)]
 
 
 @pytest.mark.parametrize("stage", RERANKERS)
@@ -97,7 +97,7 @@ def test_a_reranker_keeps_exactly_the_documents_below_so_that_recall_at_its_dept
     assert above[0][stage.top :] == below[0][stage.top :]
 
 
-@pytest.mark.parametrize("stage", SHELF, ids=NAMES)
+@pytest.mark.parametrize("stage", EXAMPLES, ids=NAMES)
 def test_equal_stages_are_one_and_their_identity_is_json(stage: Stage) -> None:
     twin: Any = replace(stage)  # type: ignore[type-var]
     assert twin == stage
@@ -106,11 +106,11 @@ def test_equal_stages_are_one_and_their_identity_is_json(stage: Stage) -> None:
     assert identity_key(twin) == identity_key(stage)
 
 
-def test_all_stages_of_the_shelf_have_keys_of_their_own() -> None:
-    assert len({identity_key(stage) for stage in SHELF}) == len(SHELF)
+def test_all_stages_of_the_examples_have_keys_of_their_own() -> None:
+    assert len({identity_key(stage) for stage in EXAMPLES}) == len(EXAMPLES)
 
 
-@pytest.mark.parametrize("stage", SHELF, ids=NAMES)
+@pytest.mark.parametrize("stage", EXAMPLES, ids=NAMES)
 def test_what_a_stage_says_of_itself_is_json(stage: Stage) -> None:
     context = context_of(corpus_of({"d1": "a b", "d2": ""}))
     searcher = stage.build(context)

@@ -14,7 +14,7 @@ from rankproof._data.corpus import Corpus, Document
 from rankproof._data.dataset import Query
 from rankproof._data.ordering import Ranking
 from rankproof._io.journal import Block
-from rankproof.stages._base import BuildContext, QueryTimer, ReplacesCorpus, Searcher, Stage
+from rankproof.stages._base import BuildContext, PartitionKind, QueryTimer, ReplacesCorpus, Searcher, Stage
 
 
 class PlainBlockCache:
@@ -40,7 +40,7 @@ class PlainBlockCache:
         self.folders += 1
         return gettempdir()
 
-    def partition_folder(self, key: str) -> Path:
+    def partition_folder(self, key: str, kind: PartitionKind = "indexes") -> Path:
         folder = self._partitions / key
         folder.mkdir(exist_ok=True)
         return folder

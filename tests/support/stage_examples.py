@@ -61,7 +61,7 @@ SCORERS: list[Scorer] = [
     Pairwise(ScriptedChat(lambda request: "A")),
 ]
 SCORERS += defaults(REGISTERED_SCORERS, SCORERS)
-SHELF: list[Stage] = [
+EXAMPLES: list[Stage] = [
     LEXICAL,
     BM25(tokens="characters-3", depth=4),
     Tantivy(depth=4),
@@ -88,5 +88,5 @@ SHELF: list[Stage] = [
     *(Rerank(HYBRID, by, top=3, weight=weight) for by in SCORERS for weight in (1.0, 0.3, 0.0)),
     Rerank(Rerank(DENSE, KeywordScorer(), top=9), BiEncoderScorer(HashedWords()), top=1, norm="min-max", weight=0.5),
 ]
-SHELF += defaults(REGISTERED_STAGES, SHELF)
-NAMES = [f"{at}-{type(stage).__name__}" for at, stage in enumerate(SHELF)]
+EXAMPLES += defaults(REGISTERED_STAGES, EXAMPLES)
+NAMES = [f"{at}-{type(stage).__name__}" for at, stage in enumerate(EXAMPLES)]

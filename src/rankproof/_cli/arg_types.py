@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, get_args
 
 from rankproof._data.row_errors import OnConflict, OnDuplicate
-from rankproof.errors import for_message
+from rankproof.errors import UsageError, for_message
 
 if TYPE_CHECKING:
     from rankproof._llm.budget import Budget
@@ -104,6 +104,16 @@ def budget_limits(text: str) -> Budget:
     from rankproof._llm.budget import parse_budget
 
     return parse_budget(text)
+
+
+def byte_size(text: str) -> int:
+    """A size in bytes, as in 20GB."""
+    from rankproof._io.cache_items import checked_size
+
+    try:
+        return checked_size("size", text)
+    except UsageError:
+        raise argparse.ArgumentTypeError(f"{for_message(repr(text))} is not a size such as 20GB, 500MB or 1.5TB") from None
 
 
 def system_cost(text: str) -> tuple[str, float]:

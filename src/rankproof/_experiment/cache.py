@@ -18,6 +18,7 @@ from weakref import finalize
 from rankproof._data import format_versions
 from rankproof._executors.base import Progress
 from rankproof._experiment.stage_output import StageOutput, read_stage_output, stage_output_bytes
+from rankproof._io.cache_items import mark_used
 from rankproof._io.files import try_lock, write_blocks
 from rankproof._io.folders import remove_stale_files
 from rankproof._io.journal import (
@@ -30,6 +31,7 @@ from rankproof._io.journal import (
     cache_io_error,
 )
 from rankproof.errors import ExternalError, RankproofError
+from rankproof.stages._base import PartitionKind
 
 _FILE_HEADER = f"rankproof stage {format_versions.STAGE_CACHE}\n".encode()
 _DIGEST_LENGTH = 32
@@ -59,6 +61,7 @@ class StageCache:
         ):
             self._set_aside(path)
             raise cache_corruption_error(path, CHECKSUM_MISMATCH, "it was renamed to .damaged")
+        mark_used(path)
         return read_stage_output(body)
 
     def put(self, key: str, output: StageOutput) -> None:
@@ -166,9 +169,9 @@ class _FolderBlockCache:
         """A folder for the files of an embedded database, for this run alone."""
         return self._folders.open(key[:_BLOCK_KEY_LENGTH])
 
-    def partition_folder(self, key: str) -> Path:
+    def partition_folder(self, key: str, kind: PartitionKind = "indexes") -> Path:
         """The folder for the files of one partition; its modification time is that of its last use."""
-        return self._made(self._home / "partitions" / key[:_BLOCK_KEY_LENGTH])
+        return self._made(self._home / kind / key[:_BLOCK_KEY_LENGTH])
 
     def hits_folder(self, key: str) -> Path:
         """The folder for what partitions found, removed when the next stage is cached."""
@@ -184,9 +187,9 @@ class _FolderBlockCache:
     def _made(self, folder: Path) -> Path:
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            os.utime(folder)
         except OSError as error:
             raise cache_io_error(folder, error) from None
+        mark_used(folder)
         remove_stale_files(folder)
         return folder
 

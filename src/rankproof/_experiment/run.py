@@ -7,7 +7,7 @@ import tempfile
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +29,7 @@ from rankproof._experiment.judgements import load_judged_dataset
 from rankproof._experiment.levels import Levels, evaluate_levels
 from rankproof._experiment.queries import select_queries
 from rankproof._experiment.runner import StageRun, StageRunner
+from rankproof._io.cache_items import CacheUse, checked_size
 from rankproof._io.open import path_text
 from rankproof._io.paths import cache_home
 from rankproof._llm.budget import Budget
@@ -107,6 +108,7 @@ def _sum_by_name(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 class RunOptions:
     """Options of a run. `cache` is a folder (None: no disk cache); `threads` is for building indexes and batches.
 
+    With `cache_limit`, bytes or a text such as 20GB, the entries of the cache that were used longest ago are removed.
     `budget` limits the calls of language models and search engines. Search engines are asked each query `repeat` times, and again
     with `ask_again`, which ignores recorded replies; with `strict` the first failed query ends the run. `on` is a Ray cluster for
     indexing, encoding and searching: `ray` starts one on this machine, `ray://HOST:10001` and `address=auto` use one.
@@ -120,10 +122,13 @@ class RunOptions:
     ask_again: bool = False
     strict: bool = False
     on: str | None = None
+    cache_limit: int | str | None = None
 
     def __post_init__(self) -> None:
         checked_integer("threads", self.threads)
         checked_integer("repeat", self.repeat)
+        if self.cache_limit is not None:
+            checked_size("cache_limit", self.cache_limit)
         if self.cache is not None:
             object.__setattr__(self, "cache", Path(path_text(self.cache)).expanduser().absolute())
         if not callable(self.progress):
@@ -141,8 +146,11 @@ def run_experiment(experiment: Experiment, options: RunOptions | None = None) ->
     """Runs and evaluates every system of the experiment, in order."""
     _check_is_experiment(experiment)
     options = options or RunOptions()
-    with _executor(options) as executor:
-        return _run_with(executor, experiment, options)
+    limit = None if options.cache_limit is None else checked_size("cache_limit", options.cache_limit)
+    with CacheUse(options.home, limit) as cache_use:
+        with _executor(options) as executor:
+            result = _run_with(executor, experiment, options)
+        return replace(result, notes=(*result.notes, *cache_use.trim()))
 
 
 def _run_with(executor: Executor, experiment: Experiment, options: RunOptions) -> ExperimentResult:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol, runtime_checkable
 
 from rankproof._data.answers import Answer
 from rankproof._data.arrays import FloatArray
@@ -93,6 +93,10 @@ class Cost:
     shared: Mapping[str, tuple[float, int]] = field(default_factory=dict)
 
 
+PartitionKind = Literal["indexes", "vectors"]
+"""What the files of a partition are."""
+
+
 class BlockCache(Protocol):
     """Caches slow work in blocks; an interrupted run continues after its last complete block."""
 
@@ -109,7 +113,7 @@ class BlockCache(Protocol):
         """An existing folder for the files of an embedded database, deleted when the run ends."""
         ...
 
-    def partition_folder(self, key: str) -> Path:
+    def partition_folder(self, key: str, kind: PartitionKind = "indexes") -> Path:
         """An existing folder for the files of one partition, such as its index; kept in the cache if there is one.
 
         All workers of the executor see the folder. Other runs may use it at the same time, so its files are written atomically.

@@ -10,9 +10,10 @@ from contextlib import contextmanager, redirect_stdout, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from rankproof._cli.arg_types import add_judgement_options, budget_limits, name_list, nonnegative_int, positive_int
+from rankproof._cli.arg_types import add_judgement_options, name_list, nonnegative_int, positive_int
 from rankproof._cli.command import Command
 from rankproof._cli.cost_estimate import show_cost_estimate
+from rankproof._cli.execution_options import add_execution_options, run_options
 from rankproof._cli.exit_codes import signal_exit_code
 from rankproof._cli.options import add_decision_options, add_judged_only_option, decision_options
 from rankproof._cli.output import note_lines
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from rankproof._analysis.compare.comparison import Comparison
     from rankproof._executors.base import Progress
     from rankproof._experiment.experiment import Experiment
-    from rankproof._experiment.run import RunOptions
     from rankproof._results.experiment_result import ExperimentResult
     from rankproof.stages._base import Stage
 
@@ -72,35 +72,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     what.add_argument("--pool", type=positive_int, metavar="N", help="collapse only the top N chunks of a ranking (default: all)")
     add_decision_options(parser.add_argument_group("decision"))
-    how = parser.add_argument_group("execution")
-    how.add_argument(
-        "-j",
-        "--jobs",
-        type=positive_int,
-        default=1,
-        metavar="N",
-        help="threads, or processes for several partitions, that index, encode and search (default: 1)",
-    )
-    how.add_argument(
-        "--on", metavar="CLUSTER", help="index, encode and search on Ray: ray (on this machine), ray://HOST:10001 or address=auto"
-    )
-    how.add_argument("--cache", metavar="FOLDER", help="cache folder (see rankproof cache)")
-    how.add_argument("--no-cache", action="store_true", help="do not use the cache")
-    how.add_argument(
-        "--budget", type=budget_limits, metavar="LIMITS", help="limits on calls to models and search engines (default: none)"
-    )
-    how.add_argument(
-        "--dry-run", action="store_true", help="estimate the calls to models and search engines without running them"
-    )
-    how.add_argument(
-        "--repeat",
-        type=positive_int,
-        default=1,
-        metavar="N",
-        help="ask search engines each query N times and say how many rankings changed; the first reply counts (default: 1)",
-    )
-    how.add_argument("--ask-again", action="store_true", help="ask search engines again, ignoring recorded replies")
-    how.add_argument("--strict", action="store_true", help="stop at the first query that a search engine fails to answer")
+    add_execution_options(parser)
     out = parser.add_argument_group("output")
     out.add_argument("-o", "--output", metavar="FOLDER", help="the results folder (default: rankproof-results/NAME-DATE-TIME)")
     out.add_argument("--overwrite", action="store_true", help="replace the results of another dataset in the results folder")
@@ -166,29 +138,7 @@ def _findings(results: ExperimentResult) -> list[str]:
 def _run_experiment(experiment: Experiment, args: argparse.Namespace, progress: Progress) -> ExperimentResult:
     from rankproof._experiment.run import run_experiment
 
-    return run_experiment(experiment, _settings(args, progress))
-
-
-def _settings(args: argparse.Namespace, progress: Progress) -> RunOptions:
-    from rankproof._experiment.run import RunOptions
-    from rankproof._io.paths import cache_home
-    from rankproof._llm.budget import Budget
-
-    if args.no_cache and args.cache is not None:
-        raise UsageError("--cache and --no-cache contradict each other", fix="leave out one of them")
-    if args.cache == "":
-        raise UsageError("--cache has no folder", fix="specify one, or leave out --cache")
-    home = None if args.no_cache else cache_home() if args.cache is None else args.cache
-    return RunOptions(
-        cache=home,
-        threads=args.jobs,
-        progress=progress,
-        budget=args.budget or Budget(),
-        repeat=args.repeat,
-        ask_again=args.ask_again,
-        strict=args.strict,
-        on=args.on,
-    )
+    return run_experiment(experiment, run_options(args, progress))
 
 
 def build_experiment(args: argparse.Namespace, terminal: Terminal) -> Experiment:

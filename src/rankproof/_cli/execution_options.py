@@ -1,0 +1,78 @@
+"""The options of `rankproof run` on how it runs: threads, cache, budget and repeats."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from rankproof._cli.arg_types import budget_limits, byte_size, positive_int
+from rankproof.errors import UsageError
+
+if TYPE_CHECKING:
+    from rankproof._executors.base import Progress
+    from rankproof._experiment.run import RunOptions
+
+
+def add_execution_options(parser: argparse.ArgumentParser) -> None:
+    """Adds the group."""
+    how = parser.add_argument_group("execution")
+    how.add_argument(
+        "-j",
+        "--jobs",
+        type=positive_int,
+        default=1,
+        metavar="N",
+        help="threads, or processes for several partitions, that index, encode and search (default: 1)",
+    )
+    how.add_argument(
+        "--on", metavar="CLUSTER", help="index, encode and search on Ray: ray (on this machine), ray://HOST:10001 or address=auto"
+    )
+    how.add_argument("--cache", metavar="FOLDER", help="cache folder (see rankproof cache)")
+    how.add_argument("--no-cache", action="store_true", help="do not use the cache")
+    how.add_argument(
+        "--cache-limit",
+        type=byte_size,
+        metavar="SIZE",
+        help="remove what was used longest ago from a cache above this size, such as 20GB; responses stay (default: no limit)",
+    )
+    how.add_argument(
+        "--budget", type=budget_limits, metavar="LIMITS", help="limits on calls to models and search engines (default: none)"
+    )
+    how.add_argument(
+        "--dry-run", action="store_true", help="estimate the calls to models and search engines without running them"
+    )
+    how.add_argument(
+        "--repeat",
+        type=positive_int,
+        default=1,
+        metavar="N",
+        help="ask search engines each query N times and say how many rankings changed; the first reply counts (default: 1)",
+    )
+    how.add_argument("--ask-again", action="store_true", help="ask search engines again, ignoring recorded replies")
+    how.add_argument("--strict", action="store_true", help="stop at the first query that a search engine fails to answer")
+
+
+def run_options(args: argparse.Namespace, progress: Progress) -> RunOptions:
+    """The options of the run that the arguments give."""
+    from rankproof._experiment.run import RunOptions
+    from rankproof._io.paths import cache_home
+    from rankproof._llm.budget import Budget
+
+    if args.no_cache and args.cache is not None:
+        raise UsageError("--cache and --no-cache contradict each other", fix="leave out one of them")
+    if args.no_cache and args.cache_limit is not None:
+        raise UsageError("--cache-limit and --no-cache contradict each other", fix="leave out one of them")
+    if args.cache == "":
+        raise UsageError("--cache has no folder", fix="specify one, or leave out --cache")
+    home = None if args.no_cache else cache_home() if args.cache is None else args.cache
+    return RunOptions(
+        cache=home,
+        threads=args.jobs,
+        progress=progress,
+        budget=args.budget or Budget(),
+        repeat=args.repeat,
+        ask_again=args.ask_again,
+        strict=args.strict,
+        on=args.on,
+        cache_limit=args.cache_limit,
+    )

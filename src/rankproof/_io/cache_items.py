@@ -1,0 +1,171 @@
+"""What the cache folder holds: its kinds, sizes and last use, the limit of its size, and the lock of the runs that use it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import shutil
+import stat
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from rankproof._io.files import try_lock
+from rankproof.errors import ExternalError, UsageError, escape_invisible, for_message
+
+KINDS = {
+    "models": "model weights",
+    "corpora": "documents",
+    "indexes": "indexes of partitions",
+    "vectors": "vectors of partitions",
+    "stages": "results of stages",
+    "journals": "unfinished stages",
+    "hits": "unfinished searches of partitions",
+    "databases": "left behind by killed runs",
+    "responses": "responses of language models and search engines",
+}
+PAID_KIND = "responses"
+_FINISHED_KINDS = ("corpora", "indexes", "vectors", "stages")
+_SIZE = re.compile(r"([0-9]{1,15}(?:\.[0-9]{1,9})?) ?([kmgt]?b|[kmgt])", re.ASCII | re.IGNORECASE)
+_UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
+_CLOCK_SECONDS = 1.0
+"""The times of files may lag behind the clock."""
+
+
+@dataclass(frozen=True, slots=True)
+class CacheItem:
+    """A file or folder of the cache, its size in bytes and the time of its last use."""
+
+    path: Path
+    size: int
+    used: float
+
+
+def cache_items(folder: Path) -> list[CacheItem]:
+    """The entries of a folder; none if it is missing or a link."""
+    if folder.is_symlink() or not folder.is_dir():
+        return []
+    try:
+        return [_cache_item(path) for path in sorted(folder.iterdir())]
+    except OSError as error:
+        raise _disk_error(folder, error) from None
+
+
+def remove_items(entries: Iterable[CacheItem]) -> Iterator[CacheItem]:
+    """Removes and yields each entry; of a link only the link itself."""
+    for entry in entries:
+        # A kill in the middle leaves no entry with a part of its files.
+        gone = entry.path.with_name(f".removed-{os.urandom(8).hex()}")
+        try:
+            entry.path.rename(gone)
+            if gone.is_dir() and not gone.is_symlink():
+                shutil.rmtree(gone)
+            else:
+                gone.unlink()
+        except OSError as error:
+            raise _disk_error(entry.path, error) from None
+        yield entry
+
+
+def _cache_item(path: Path) -> CacheItem:
+    stats = list(_stats(path))
+    files = [one for one in stats if stat.S_ISREG(one.st_mode)]
+    used = [one.st_mtime for one in stats] + [one.st_atime for one in files]
+    return CacheItem(path, sum(one.st_size for one in files), max(used))
+
+
+def _stats(path: Path) -> Iterator[os.stat_result]:
+    own = path.lstat()
+    yield own
+    if stat.S_ISDIR(own.st_mode):
+        for inner in path.iterdir():
+            yield from _stats(inner)
+
+
+def _disk_error(path: Path, error: OSError) -> ExternalError:
+    return ExternalError(escape_invisible(f"{path}: {error.strerror or error}; check that this user may read and remove it"))
+
+
+def mark_used(path: Path) -> None:
+    """Sets the time of last use to now, where this user may."""
+    with contextlib.suppress(OSError):
+        os.utime(path)
+
+
+def size_text(size: float) -> str:
+    """Bytes for a reader, such as 1.5 GB."""
+    for unit in ("B", "kB", "MB"):
+        if size < 1000:
+            return f"{size:.0f} {unit}" if unit == "B" else f"{size:.1f} {unit}"
+        size /= 1000
+    return f"{size:.1f} GB"
+
+
+def checked_size(name: str, value: object) -> int:
+    """A number of bytes, or a text such as 20GB, as bytes."""
+    if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
+        return value
+    found = _SIZE.fullmatch(value) if isinstance(value, str) else None
+    if found is None:
+        raise UsageError(f"{name} is {for_message(str(value))}", fix="specify a size such as 20GB, 500MB or 1.5TB")
+    return int(float(found[1]) * _UNITS[found[2].lower().removesuffix("b")])
+
+
+class CacheUse:
+    """The use of a cache folder by one run; None is no folder. With a limit, the entries that were used longest ago are removed.
+
+    Nothing is removed while another run uses the folder. What this run uses, models and responses stay.
+    """
+
+    def __init__(self, home: Path | None, limit: int | None) -> None:
+        self._home, self._limit, self._since = home, limit, time.time() - _CLOCK_SECONDS
+        self._handle: int | None = None
+
+    def __enter__(self) -> Self:
+        if self._home is not None:
+            with contextlib.suppress(OSError):
+                self._home.mkdir(parents=True, exist_ok=True)
+                self._handle = os.open(self._home / "lock", os.O_RDWR | os.O_CREAT, 0o666)
+            self.trim()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        if self._handle is not None:
+            os.close(self._handle)
+
+    def trim(self) -> list[str]:
+        """Removes entries until the cache is within its limit; a note if it is not."""
+        with self.alone() as alone:
+            if self._home is None or self._limit is None or self._handle is None:
+                return []
+            items = {kind: cache_items(self._home / kind) for kind in KINDS}
+            size = sum(item.size for each in items.values() for item in each)
+            if not alone:
+                return self._note(size, "another run uses it, so that nothing was removed")
+            finished = (item for kind in _FINISHED_KINDS for item in items[kind] if item.used < self._since)
+            for item in sorted(finished, key=lambda item: item.used):
+                if size <= self._limit:
+                    break
+                size -= sum(gone.size for gone in remove_items([item]))
+            return self._note(size, "entries of this run, unfinished work, models and responses are not removed")
+
+    def _note(self, size: int, reason: str) -> list[str]:
+        if self._limit is None or size <= self._limit:
+            return []
+        return [f"the cache has {size_text(size)}, above its limit of {size_text(self._limit)}: {reason}"]
+
+    @contextlib.contextmanager
+    def alone(self) -> Iterator[bool]:
+        """Whether no other run uses the folder, which stays so during the block."""
+        if self._handle is None:
+            yield True
+            return
+        alone = try_lock(self._handle)
+        try:
+            yield alone
+        finally:
+            try_lock(self._handle, shared=True)

@@ -1,0 +1,127 @@
+"""The entries of the cache, its limit, and its use by several runs."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+from pathlib import Path
+
+import pytest
+
+from rankproof._io.cache_items import KINDS, CacheUse, cache_items, checked_size, remove_items
+from rankproof.errors import UsageError
+
+DAY = 86400
+
+
+def add(home: Path, name: str, size: int, days: float) -> Path:
+    """An entry of that size that was used so many days ago."""
+    path = home / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(bytes(size))
+    when = time.time() - days * DAY
+    for each in (path, path.parent):
+        os.utime(each, (when, when))
+    return path
+
+
+@pytest.fixture
+def entries(tmp_path: Path) -> dict[str, Path]:
+    """One entry of 1000 bytes of each kind, and an older one of each finished kind."""
+    found = {kind: add(tmp_path, f"{kind}/new/file", 1000, 2) for kind in KINDS}
+    days = {"corpora": 30, "indexes": 10, "vectors": 40, "stages": 20}
+    return found | {f"old-{kind}": add(tmp_path, f"{kind}/old/file", 1000, ago) for kind, ago in days.items()}
+
+
+def left(entries: dict[str, Path]) -> set[str]:
+    return {name for name, path in entries.items() if path.exists()}
+
+
+@pytest.mark.parametrize(
+    ("limit", "gone"),
+    [
+        (13_000, set()),
+        (12_999, {"old-vectors"}),
+        (11_000, {"old-vectors", "old-corpora"}),
+        (9_500, {"old-vectors", "old-corpora", "old-stages", "old-indexes"}),
+    ],
+)
+def test_a_limit_removes_what_was_used_longest_ago(tmp_path: Path, entries: dict[str, Path], limit: int, gone: set[str]) -> None:
+    with CacheUse(tmp_path, limit) as use:
+        assert use.trim() == []
+    assert left(entries) == set(entries) - gone
+
+
+def test_models_responses_unfinished_work_and_what_this_run_uses_stay(tmp_path: Path, entries: dict[str, Path]) -> None:
+    with CacheUse(tmp_path, 13_000) as use:
+        os.utime(entries["indexes"].parent)
+        use._limit = 0
+        (note,) = use.trim()
+    assert left(entries) == {"models", "responses", "journals", "hits", "databases", "indexes"}
+    assert note == (
+        "the cache has 6.0 kB, above its limit of 0 B: entries of this run, unfinished work, models and responses are not removed"
+    )
+
+
+def test_nothing_is_removed_while_another_run_uses_the_cache(tmp_path: Path, entries: dict[str, Path]) -> None:
+    with CacheUse(tmp_path, None), CacheUse(tmp_path, 0) as second:
+        assert left(entries) == set(entries)
+        (note,) = second.trim()
+        assert note == "the cache has 13.0 kB, above its limit of 0 B: another run uses it, so that nothing was removed"
+    with CacheUse(tmp_path, 0):
+        assert len(left(entries)) == 5
+
+
+def test_a_run_that_trims_still_keeps_others_from_trimming(tmp_path: Path, entries: dict[str, Path]) -> None:
+    with CacheUse(tmp_path, 50_000) as first:
+        first.trim()
+        with CacheUse(tmp_path, 0):
+            assert left(entries) == set(entries)
+
+
+def test_a_removal_that_is_interrupted_leaves_no_part_of_an_entry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = add(tmp_path, "indexes/one/file", 10, 3).parent
+
+    def stop(folder: Path) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(shutil, "rmtree", stop)
+        with pytest.raises(KeyboardInterrupt):
+            list(remove_items(cache_items(tmp_path / "indexes")))
+    assert not path.exists()
+    (rest,) = cache_items(tmp_path / "indexes")
+    assert rest.size == 10
+    assert [one.size for one in remove_items([rest])] == [10]
+    assert cache_items(tmp_path / "indexes") == []
+
+
+def test_a_cache_that_cannot_be_written_is_used_without_a_lock(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with CacheUse(tmp_path / "file" / "cache", 5) as use:
+        assert use.trim() == []
+    with CacheUse(None, 5) as use:
+        assert use.trim() == []
+
+
+@pytest.mark.parametrize(
+    ("value", "size"),
+    [
+        ("20GB", 20 * 10**9),
+        ("500MB", 500 * 10**6),
+        ("1.5TB", 1_500_000_000_000),
+        ("3 kB", 3000),
+        ("20g", 20 * 10**9),
+        ("7B", 7),
+        (9, 9),
+    ],
+)
+def test_sizes_are_read(value: object, size: int) -> None:
+    assert checked_size("cache_limit", value) == size
+
+
+@pytest.mark.parametrize("value", ["20", "", "GB", "-1GB", "20GiB", "1e3MB", "٣GB", True, -1, 2.5, None])
+def test_other_sizes_are_refused(value: object) -> None:
+    with pytest.raises(UsageError, match=r"cache_limit is .*; specify a size such as 20GB"):
+        checked_size("cache_limit", value)
