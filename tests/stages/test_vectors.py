@@ -23,6 +23,7 @@ from rankproof.stores._base import Store
 from rankproof.stores._memory import Memory
 from support.small_models import HashedWords, LoadedHashedWords, OneByOne
 from support.stage_building import PlainBlockCache, context_of, corpus_of
+from support.torch_oracle import oracle
 
 WORDS = ("red", "green", "apple", "pear", "pie", "the", "a", "of")
 TEXTS = {f"d{at:03}": " ".join(WORDS[(at * step) % 8] for step in range(at % 9)) for at in range(150)} | {"ü": "pie", "é": "pie"}
@@ -90,7 +91,7 @@ def test_a_search_reads_the_file_and_copies_no_vectors() -> None:
     folder = context.block_cache.partition_folder("x")
     partition = context.corpus.partitions[0]
     totals = retriever.combine([retriever.prepare(partition, folder, lambda done: None)], folder)
-    vectors = retriever.open(partition, folder, totals).rows.vectors
+    vectors = retriever.open(partition, folder, totals).rows().vectors
     assert vectors.base is not None
     assert not vectors.flags.writeable
     assert [path.name for path in folder.iterdir()] == ["vectors.arrays"]
@@ -173,3 +174,18 @@ def test_blocks_grow_while_they_are_fast(monkeypatch: pytest.MonkeyPatch) -> Non
     context = context_of(corpus_of(TEXTS))
     retriever.prepare(context.corpus.partitions[0], context.block_cache.partition_folder("x"), done.append)
     assert [count for count in done if count] == [8, 16, 32, 64, 32]
+
+
+@pytest.mark.torch
+def test_a_batch_on_a_device_of_torch_has_the_bits_of_the_cpu() -> None:
+    oracle("torch")
+    partition = corpus_of(TEXTS).partitions[0]
+    context, queries = context_of(corpus_of(TEXTS)), module.text_vectors(HashedWords().load(), [query.text for query in QUERIES])
+    found = []
+    for device in ("cpu", "cpu:0"):
+        retriever, folder = VectorRetriever(HashedWords(), "", ("text",), 1, device), context.block_cache.partition_folder(device)
+        totals = retriever.prepare(partition, folder, lambda done: None)
+        found.append(retriever.open(partition, folder, totals).search(queries, 20))
+    for name in ("rows", "scores", "counts"):
+        np.testing.assert_array_equal(getattr(found[0], name), getattr(found[1], name))
+    assert found[0].counts.tolist() == [20, 20, 0, 20]

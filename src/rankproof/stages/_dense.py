@@ -136,7 +136,7 @@ class DenseSearcher:
         """Model, store, prompts and statistics of the vectors."""
         return {
             "model": dict(self._encoder.facts()),
-            "store": dict(self._store.facts() if self._store else memory_facts(best_kernel())),
+            "store": dict(self._store.facts() if self._store else memory_facts(best_kernel(), self._vectors.device)),
             "query_prompt": self._stage.query_prompt,
             "passage_prompt": self._stage.passage_prompt,
             "encoding_seconds": self._vectors.seconds,

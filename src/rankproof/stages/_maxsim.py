@@ -22,7 +22,7 @@ from rankproof.models._base import EncoderModel, TokenEncoder
 from rankproof.stages._base import BuildContext, Cost
 from rankproof.stages._fields import DEFAULT_FIELDS, EncoderOption, Fields, check_known_fields, check_settings
 from rankproof.stages._partitions import PreparedPartitions
-from rankproof.stages._vectors import PassageEncoder, encoding_threads, is_blank, truncation_note
+from rankproof.stages._vectors import PassageEncoder, encoding_resources, encoding_threads, is_blank, truncation_note
 
 INT8_LEVELS = 127
 QUERY_STEPS = 2.0**24
@@ -171,7 +171,8 @@ class MaxSimScorer:
     def __init__(self, context: BuildContext, tokens: TokenVectors, encoder: TokenEncoder) -> None:
         key = tokens.key("token vectors")
         self._corpus, self._encoder, self._key = context.corpus, encoder, identity_key(key, context.corpus_key)
-        partitions = PreparedPartitions(context, tokens, key, label="encoding tokens")
+        resources = encoding_resources(tokens.model)
+        partitions = PreparedPartitions(context, tokens, key, label="encoding tokens", resources=resources)
         self._statistics = partitions.prepare_all()
         self._indexes = partitions.opened(tokens.open)
 

@@ -19,11 +19,12 @@ from rankproof._data.arrays import CosineSums, FloatArray, IntArray, Matrix
 from rankproof._data.corpus import Partition, decoded
 from rankproof._data.identity import identity_key
 from rankproof._data.ordering import Ranking
-from rankproof._executors.base import Report
+from rankproof._executors.base import Report, Resources
 from rankproof._io.array_file import open_arrays, write_arrays
 from rankproof._io.journal import Block, Journal, JournalRecord
 from rankproof._version import __version__
 from rankproof.models._base import Encoder, EncoderModel
+from rankproof.models._device import chosen_device
 from rankproof.stages._base import BuildContext
 from rankproof.stages._fields import check_known_fields, passage_text
 from rankproof.stages._partitions import PartitionedSearch, PartitionHits
@@ -167,9 +168,8 @@ class VectorRetriever(PassageEncoder):
         return sum(statistics, VectorStatistics())
 
     def open(self, partition: Partition, folder: Path, totals: VectorStatistics) -> VectorIndex:
-        """The vectors of the partition, mapped into memory."""
-        found = open_arrays(folder / FILE)
-        return VectorIndex(partition, VectorRows(found.arrays["vectors"], found.facts["longest"]), self.device)
+        """The vectors of the partition."""
+        return VectorIndex(partition, folder / FILE, self.device, is_only=len(partition) == totals.passages)
 
     def _write(self, partition: Partition, folder: Path, report: Report) -> None:
         journal = folder / "vectors.journal"
@@ -206,8 +206,17 @@ class VectorIndex:
     """The vectors of one partition, larger ids first."""
 
     partition: Partition
-    rows: VectorRows
+    path: Path
     device: str
+    is_only: bool
+
+    def rows(self) -> VectorRows:
+        """The vectors, mapped into memory as long as the result is used: a search of many partitions needs the memory of one."""
+        return self._mapped if self.is_only else self._newly_mapped()
+
+    def _newly_mapped(self) -> VectorRows:
+        found = open_arrays(self.path)
+        return VectorRows(found.arrays["vectors"], found.facts["longest"])
 
     def search(self, queries: Matrix, k: int) -> PartitionHits:
         """The k nearest passages; a zero vector, of a query without tokens, has none."""
@@ -221,8 +230,12 @@ class VectorIndex:
 
     def vector(self, row: int) -> Matrix:
         """The vector of a document."""
-        found: Matrix = self.rows.vectors[self._places[row]]
+        found: Matrix = self._mapped.vectors[self._places[row]]
         return found
+
+    @cached_property
+    def _mapped(self) -> VectorRows:
+        return self._newly_mapped()
 
     def ids(self) -> Iterator[bytes]:
         """The ids in UTF-8 in the order of the vectors, larger ids first."""
@@ -235,19 +248,23 @@ class VectorIndex:
     def _nearest(self, queries: Matrix, k: int) -> tuple[IntArray, FloatArray]:
         # A single query is asked on the CPU, as the vectors do not stay on the device.
         if self.device != "cpu" and len(queries) > 1:
-            return nearest_by_torch(self.rows, queries, k, self.device)
-        return nearest(self.rows, queries, k, best_kernel())
+            return nearest_by_torch(self.rows(), queries, k, self.device)
+        return nearest(self.rows(), queries, k, best_kernel())
 
 
 class PassageVectors:
-    """The vectors of all passages, encoded or cached; `key` depends on the corpus, the model, the prompt and the fields."""
+    """The vectors of all passages, encoded or cached; `key` depends on the corpus, the model, the prompt and the fields.
+
+    `device` is where batches are searched.
+    """
 
     def __init__(self, context: BuildContext, model: EncoderModel, prompt: str, fields: Sequence[str]) -> None:
         check_known_fields(context.corpus, fields)
-        retriever = VectorRetriever(model, prompt, tuple(fields), encoding_threads(context), "cpu")
+        self.device = chosen_device(getattr(model, "device", "auto"))
+        retriever = VectorRetriever(model, prompt, tuple(fields), encoding_threads(context), self.device)
         key = retriever.key("passage vectors")
         self._corpus, self.key, self.encoder = context.corpus, identity_key(key, context.corpus_key), retriever.encoder
-        self._search = PartitionedSearch(context, retriever, key, label="encoding passages")
+        self._search = PartitionedSearch(context, retriever, key, label="encoding passages", resources=encoding_resources(model))
         self._open, self.statistics = retriever.open, self._search.prepare_all()
         self.seconds = self.statistics.seconds
 
@@ -271,12 +288,19 @@ class PassageVectors:
 
     def batches(self, size: int) -> Iterator[tuple[list[str], Matrix]]:
         """Ids and vectors, larger ids first, in batches that do not depend on the partitions."""
-        every = [index.rows.vectors for index in self._indexes]
         ids = (zip(one.ids(), repeat(number), count()) for number, one in enumerate(self._indexes))
         merged = merge(*ids, reverse=True)
         while part := list(islice(merged, size)):
             names, numbers, rows = (list(column) for column in zip(*part, strict=True))
-            yield [decoded(name) for name in names], _gathered(every, np.array(numbers), np.array(rows))
+            yield [decoded(name) for name in names], self._gathered(np.array(numbers), np.array(rows))
+
+    def _gathered(self, numbers: IntArray, rows: IntArray) -> Matrix:
+        """The vectors of these partitions and rows."""
+        found = np.empty((len(rows), self.statistics.dimensions), np.float32)
+        for number in np.unique(numbers).tolist():
+            chosen = numbers == number
+            found[chosen] = self._indexes[number].rows().vectors[rows[chosen]]
+        return found
 
     def size(self) -> int:
         """The bytes of the vectors."""
@@ -300,15 +324,11 @@ class PassageVectors:
 _CASE_EXAMPLE = "how do search engines rank documents"
 
 
-def _gathered(every: Sequence[Matrix], numbers: IntArray, rows: IntArray) -> Matrix:
-    """The rows of these matrices."""
-    found = np.empty((len(rows), every[0].shape[1]), np.float32)
-    for number in np.unique(numbers).tolist():
-        chosen = numbers == number
-        found[chosen] = every[number][rows[chosen]]
-    return found
-
-
 def encoding_threads(context: BuildContext) -> int:
     """The threads of an encoder: those of the run, or one beside other workers."""
     return context.threads if context.executor.workers == 1 else 1
+
+
+def encoding_resources(model: EncoderModel) -> Resources:
+    """What encoding a partition needs: a GPU if the model runs on one."""
+    return Resources(gpus=0.0 if chosen_device(getattr(model, "device", "cpu")) == "cpu" else 1.0)

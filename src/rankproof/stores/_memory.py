@@ -34,9 +34,10 @@ class Memory:
         return OpenMemory(dimensions, best_kernel())
 
 
-def memory_facts(kernel: Kernel) -> Mapping[str, Any]:
-    """The library and the kernel of exact search."""
-    return {"store": "memory", "library": f"numpy {np.__version__}", "exact": True, "kernel": kernel}
+def memory_facts(kernel: Kernel, device: str = "cpu") -> Mapping[str, Any]:
+    """The library and the kernel of exact search, and the device of batches if it is not the CPU."""
+    facts = {"store": "memory", "library": f"numpy {np.__version__}", "exact": True, "kernel": kernel}
+    return facts if device == "cpu" else {**facts, "batch_device": device.partition(":")[0]}
 
 
 class OpenMemory:
