@@ -12,6 +12,8 @@ JOURNAL = 2
 """Of the records of journals, which hold the finished blocks of a stage and the replies of language models."""
 ARRAY_FILE = 1
 """Of files of arrays, such as the vectors of a partition."""
+BM25_INDEX = 1
+"""Of the index of BM25 of a partition: a part of its key."""
 RESPONSE_CACHE = 2
 """Of the cached replies of language models: a part of their keys."""
 CHECKPOINT = 2
