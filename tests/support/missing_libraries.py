@@ -61,9 +61,10 @@ def _parquet(folder: Path) -> None:
 
 
 def _torch_model(folder: Path) -> None:
+    from rankproof.models._device import Placement
     from rankproof.models._torch import load_torch_model
 
-    load_torch_model("SentenceTransformer", folder, 1)
+    load_torch_model("SentenceTransformer", folder, Placement("cpu", "fp32"), 1)
 
 
 def _hub(folder: Path) -> None:

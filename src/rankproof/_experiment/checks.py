@@ -1,8 +1,9 @@
-"""Checks of systems before any work is done, and of the rankings that a stage gives."""
+"""Checks of systems and their devices before any work is done, and of the rankings that a stage gives."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, is_dataclass
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from rankproof._experiment.stage_output import pack_rankings
 from rankproof._llm.budget import Budget, check_model_has_price
 from rankproof._registry import settings_of
 from rankproof.errors import InputError, UsageError, for_message
+from rankproof.models._device import Placement, idle_gpu_note
 from rankproof.stages._base import EstimatesCost, Stage
 from rankproof.stages._fields import check_known_fields
 from rankproof.stages._run_file import RunFile
@@ -131,3 +133,44 @@ def _ranking_of_score(docs: list[list[str]], at: int) -> int:
 def _ranking_error(label: str, stage: Stage, query: Query, fault: str) -> UsageError:
     what = f"{for_message(label)}: the ranking of {type(stage).__name__} for query {for_message(query.id)} {fault}"
     return UsageError(what, fix=_FIX)
+
+
+@dataclass(frozen=True, slots=True)
+class UsedDevices:
+    """The device and precision of each system with a model that chooses one, and notes on GPUs that are used or idle."""
+
+    systems: Mapping[str, str]
+    notes: tuple[str, ...]
+
+    def facts(self) -> dict[str, Any]:
+        """The devices of the systems, for the provenance; nothing without such a model."""
+        return {"devices": dict(self.systems)} if self.systems else {}
+
+
+def used_devices(systems: Mapping[str, Stage]) -> UsedDevices:
+    """The devices of all systems; a device that is not there is an error."""
+    models = {name: list(_placed_models(stage)) for name, stage in systems.items()}
+    placements = {name: [model.placement() for model in found] for name, found in models.items() if found}
+    described = {name: ", ".join(dict.fromkeys(map(_description, found))) for name, found in placements.items()}
+    on_gpu = [name for name, found in placements.items() if any(one.on_gpu for one in found)]
+    if on_gpu:
+        return UsedDevices(described, (f"on a GPU: {'; '.join(f'{name} ({described[name]})' for name in on_gpu)}",))
+    idle = (idle_gpu_note(one.device, getattr(one, "precision", "auto")) for found in models.values() for one in found)
+    return UsedDevices(described, tuple(dict.fromkeys(note for note in idle if note)))
+
+
+def _placed_models(value: Any) -> Iterator[Any]:
+    """The models in a stage that choose a device."""
+    if callable(getattr(value, "placement", None)):
+        yield value
+    elif is_dataclass(value):
+        for setting in settings_of(type(value)):
+            yield from _placed_models(getattr(value, setting.field))
+    elif isinstance(value, tuple):
+        for part in value:
+            yield from _placed_models(part)
+
+
+def _description(placement: Placement) -> str:
+    facts = placement.facts()
+    return f"{facts.get('gpu', 'CPU')} {facts['precision']}"

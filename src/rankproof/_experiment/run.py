@@ -21,7 +21,13 @@ from rankproof._executors.base import Executor, Progress, SerialExecutor
 from rankproof._executors.ray_cluster import ray_address
 from rankproof._experiment.answers import MeasuredAnswers, document_resolver, evaluate_answering_systems
 from rankproof._experiment.cache import DiskBlockCache, MemoryBlockCache, StageCache
-from rankproof._experiment.checks import check_documents, check_fields_exist, check_run_files, check_systems_have_prices
+from rankproof._experiment.checks import (
+    check_documents,
+    check_fields_exist,
+    check_run_files,
+    check_systems_have_prices,
+    used_devices,
+)
 from rankproof._experiment.collapse import collapse_corpus
 from rankproof._experiment.config_write import experiment_toml
 from rankproof._experiment.experiment import Experiment, baselines_of, system_kind
@@ -159,6 +165,7 @@ def _run_with(executor: Executor, experiment: Experiment, options: RunOptions) -
     loaded = load_judged_dataset(experiment)
     dataset = loaded.dataset
     _check_systems(experiment.systems, dataset, options.budget)
+    devices = used_devices(experiment.systems)
     selection = select_queries(experiment, dataset, loaded.own)
     queries = selection.queries(dataset)
     check_run_files(experiment.systems, dataset.corpus, queries)
@@ -185,8 +192,8 @@ def _run_with(executor: Executor, experiment: Experiment, options: RunOptions) -
         titles=title_lengths(levels.dataset, snippets),
         urls=document_urls(levels.dataset, snippets),
         experiment=toml,
-        provenance=_provenance(experiment, levels, options, time.monotonic() - start, loaded.facts),
-        notes=(*dataset.notes, *loaded.notes, *selection.notes(), *levels.notes, *answers.notes, *session_notes),
+        provenance={**_provenance(experiment, levels, options, time.monotonic() - start, loaded.facts), **devices.facts()},
+        notes=(*dataset.notes, *loaded.notes, *selection.notes(), *levels.notes, *answers.notes, *session_notes, *devices.notes),
         rel=experiment.rel,
         judged_only=experiment.judged_only,
         decision_settings=experiment.decision_settings,
