@@ -264,7 +264,8 @@ class PassageVectors:
         retriever = VectorRetriever(model, prompt, tuple(fields), encoding_threads(context), self.device)
         key = retriever.key("passage vectors")
         self._corpus, self.key, self.encoder = context.corpus, identity_key(key, context.corpus_key), retriever.encoder
-        self._search = PartitionedSearch(context, retriever, key, label="encoding passages", resources=encoding_resources(model))
+        resources = encoding_resources(model)
+        self._search = PartitionedSearch(context, retriever, key, label="encoding passages", kind="vectors", resources=resources)
         self._open, self.statistics = retriever.open, self._search.prepare_all()
         self.seconds = self.statistics.seconds
 
