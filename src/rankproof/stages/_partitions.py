@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 
 from rankproof._data import format_versions
 from rankproof._data.arrays import FloatArray, IntArray
-from rankproof._data.corpus import Corpus, Partition
+from rankproof._data.corpus import Corpus, Partition, decoded
 from rankproof._data.identity import identity_key
 from rankproof._data.ordering import Ranking
 from rankproof._executors.base import ONE_CORE, Report, Resources
@@ -309,10 +310,12 @@ def _sort_ties(
 
 
 def _rankings(best: _Merged, corpus: Corpus) -> list[Ranking]:
-    ids = [partition.ids for partition in corpus.partitions]
-    rankings: list[Ranking] = []
-    for numbers, rows, scores in zip(best.numbers, best.rows, best.scores, strict=True):
-        count = int(np.count_nonzero(scores > -np.inf))
-        docs = [ids[number][row] for number, row in zip(numbers[:count].tolist(), rows[:count].tolist(), strict=True)]
-        rankings.append((docs, scores[:count].copy()))
-    return rankings
+    is_hit = best.scores > -np.inf
+    places, place_of = np.unique(best.numbers[is_hit].astype(np.int64) << 32 | best.rows[is_hit], return_inverse=True)
+    columns, each = [partition.ids for partition in corpus.partitions], places.tolist()
+    ids = np.array([decoded(columns[place >> 32].bytes_at(place & 0xFFFFFFFF)) for place in each], dtype=object)
+    docs, starts = ids[place_of], [0, *np.cumsum(is_hit.sum(axis=1)).tolist()]
+    return [
+        (docs[start:end].tolist(), scores[: end - start].copy())
+        for (start, end), scores in zip(pairwise(starts), best.scores, strict=True)
+    ]
