@@ -27,6 +27,12 @@ def add_execution_options(parser: argparse.ArgumentParser) -> None:
     how.add_argument(
         "--on", metavar="CLUSTER", help="index, encode and search on Ray: ray (on this machine), ray://HOST:10001 or address=auto"
     )
+    how.add_argument(
+        "--latency-queries",
+        type=positive_int,
+        metavar="N",
+        help="measure latency on N queries, asked one at a time; the same for all systems, selected by --seed (default: 200)",
+    )
     how.add_argument("--cache", metavar="FOLDER", help="cache folder (see rankproof cache)")
     how.add_argument("--no-cache", action="store_true", help="do not use the cache")
     how.add_argument(
@@ -54,7 +60,7 @@ def add_execution_options(parser: argparse.ArgumentParser) -> None:
 
 def run_options(args: argparse.Namespace, progress: Progress) -> RunOptions:
     """The options of the run that the arguments give."""
-    from rankproof._experiment.run import RunOptions
+    from rankproof._experiment.run import LATENCY_QUERIES, RunOptions
     from rankproof._io.paths import cache_home
     from rankproof._llm.budget import Budget
 
@@ -75,4 +81,5 @@ def run_options(args: argparse.Namespace, progress: Progress) -> RunOptions:
         strict=args.strict,
         on=args.on,
         cache_limit=args.cache_limit,
+        latency_queries=args.latency_queries or LATENCY_QUERIES,
     )

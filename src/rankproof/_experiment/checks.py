@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, is_dataclass
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from rankproof._data.corpus import Corpus
 from rankproof._data.dataset import Dataset, Query
 from rankproof._data.identity import kind_name
 from rankproof._data.ordering import Ranking
-from rankproof._data.text import first_ids
+from rankproof._data.text import first_ids, pluralise
 from rankproof._experiment.engines import check_known_documents
 from rankproof._experiment.experiment import stage_tree
 from rankproof._experiment.stage_output import pack_rankings
@@ -174,3 +175,36 @@ def _placed_models(value: Any) -> Iterator[Any]:
 def _description(placement: Placement) -> str:
     facts = placement.facts()
     return f"{facts.get('gpu', 'CPU')} {facts['precision']}"
+
+
+def batch_agreement(pairs: Sequence[tuple[Query, Ranking, Ranking]], stage: Stage, label: str, *, exact: bool) -> tuple[str, ...]:
+    """Refuses a stage that ranks a query differently in a batch and alone; if it is not exact, a note says so.
+
+    `pairs` has each query with both rankings, that of the batch first.
+    """
+    if exact:
+        for query, batch, single in pairs:
+            if fault := _difference(batch, single):
+                raise _batch_error(label, stage, query, fault)
+        return ()
+    changed = sum(batch[0] != single[0] for _, batch, single in pairs)
+    if not changed:
+        return ()
+    have = f"{changed} of {pluralise(len(pairs), 'timed query', 'timed queries')} {'has' if changed == 1 else 'have'}"
+    return (f"{have} another ranking alone than in the batch, which is measured: the model or the store is not exact",)
+
+
+def _difference(batch: Ranking, single: Ranking) -> str:
+    """The first rank at which the rankings differ, empty if they are equal to the last bit."""
+    rows = zip_longest(*(list(zip(docs, np.asarray(scores).tolist(), strict=True)) for docs, scores in (batch, single)))
+    for rank, found in enumerate(rows, start=1):
+        if found[0] != found[1]:
+            first, other = ("nothing" if row is None else f"{for_message(row[0])} ({row[1]!r})" for row in found)
+            return f"at rank {rank}: {first} in the batch, {other} alone"
+    return ""
+
+
+def _batch_error(label: str, stage: Stage, query: Query, fault: str) -> UsageError:
+    name = type(stage).__name__
+    what = f"{for_message(label)}: search_all and search of {name} rank query {for_message(query.id)} differently, {fault}"
+    return UsageError(what, fix="let both return the same documents with the same scores, or remove search_all")

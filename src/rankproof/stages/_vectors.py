@@ -135,9 +135,10 @@ class VectorStatistics:
         return notes
 
 
-def truncation_note(cut: int, count: int) -> str:
-    """A note on truncated passages."""
-    return f"{cut} of {count} passages ({cut / count:.0%}) are longer than the model's limit and were truncated"
+def truncation_note(cut: int, count: int, what: str = "passages") -> str:
+    """A note on truncated passages or queries."""
+    is_longer, was = ("is longer", "was") if cut == 1 else ("are longer", "were")
+    return f"{cut} of {count} {what} ({cut / count:.0%}) {is_longer} than the model's limit and {was} truncated"
 
 
 @dataclass(frozen=True)
