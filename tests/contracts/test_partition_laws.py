@@ -69,7 +69,7 @@ def outputs(size: int, executor: Executor) -> dict[str, dict[str, Any]]:
     corpus = corpus_of_size(size)
     with MemoryBlockCache(silent) as block_cache:
         context = BuildContext(corpus, corpus.fingerprint(), block_cache, executor=executor)
-        runner = StageRunner(context, QUERIES, block_cache, None)
+        runner = StageRunner(context, QUERIES, range(len(QUERIES)), block_cache, None)
         return {name: output(stage, runner) for name, stage in OFFLINE.items()}
 
 
