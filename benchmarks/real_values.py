@@ -14,7 +14,8 @@ import numpy as np
 
 from rankproof import Dataset, Experiment, read_dataset, read_qrels, run
 from rankproof._data.arrays import FloatArray
-from rankproof._formats.texts import read_corpus, read_queries
+from rankproof._formats.documents import read_corpus
+from rankproof._formats.texts import read_queries
 from rankproof._io.open import open_source
 from rankproof.models import MiniLM, WordLlama
 from rankproof.stages import BM25, RRF, Dense, Fuse, KeywordScorer, Rerank

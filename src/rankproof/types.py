@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from rankproof._executors.base import Resources as Resources
     from rankproof._experiment.run import RunOptions as RunOptions
     from rankproof._formats.json import JsonContent as JsonContent
+    from rankproof._formats.source_table import SourceTable as SourceTable
     from rankproof._fusion.method import FusionSettings as FusionSettings
     from rankproof._fusion.method import QueryPoints as QueryPoints
     from rankproof._importers.base import Dropped as Dropped
@@ -60,7 +61,6 @@ if TYPE_CHECKING:
     from rankproof._importers.base import ImportSource as ImportSource
     from rankproof._importers.base import PartCount as PartCount
     from rankproof._importers.builder import DatasetBuilder as DatasetBuilder
-    from rankproof._importers.source_table import SourceTable as SourceTable
     from rankproof._llm.budget import Budget as Budget
     from rankproof._llm.budget import Estimate as Estimate
     from rankproof._llm.budget import Usage as Usage
@@ -70,7 +70,6 @@ if TYPE_CHECKING:
     from rankproof._render.grid import RenderOptions as RenderOptions
     from rankproof._results.experiment_result import DecisionSettings as DecisionSettings
     from rankproof._results.experiment_result import SystemRun as SystemRun
-    from rankproof._results.experiment_result import TimeSummary as TimeSummary
     from rankproof.models._base import CrossEncoderModel as CrossEncoderModel
     from rankproof.models._base import Encoder as Encoder
     from rankproof.models._base import EncoderModel as EncoderModel
@@ -175,7 +174,7 @@ else:
         Scorer="rankproof.stages._base",
         Searcher="rankproof.stages._base",
         Segments="rankproof._api.values",
-        SourceTable="rankproof._importers.source_table",
+        SourceTable="rankproof._formats.source_table",
         Stage="rankproof.stages._base",
         Store="rankproof.stores._base",
         SystemResult="rankproof._evaluation.result",
@@ -184,7 +183,6 @@ else:
         Table="rankproof._data.table",
         TableSummary="rankproof._data.table",
         Terminal="rankproof._cli.terminal",
-        TimeSummary="rankproof._results.experiment_result",
         TimerCounts="rankproof.stages._base",
         Usage="rankproof._llm.budget",
         VectorStore="rankproof.stores._base",

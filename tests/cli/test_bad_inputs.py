@@ -14,7 +14,8 @@ from typing import Any
 import pytest
 
 from rankproof._cli.main import main
-from rankproof._formats.texts import read_corpus, read_queries
+from rankproof._formats.documents import read_corpus
+from rankproof._formats.texts import read_queries
 from rankproof._io.open import open_source
 from rankproof._io.streams import ByteSource
 from support.hostile_files import BAD_QRELS, BAD_RUNS, GOOD_QRELS, GOOD_RUN, GOOD_RUNS

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from rankproof._data.qrels import Qrels
 from rankproof._data.run import Run
 from rankproof._formats.detect import detect
+from rankproof._formats.documents import read_corpus
 from rankproof._formats.registry import FORMATS, FileFormat, format_named
 from rankproof._formats.rows import ParseOptions
-from rankproof._formats.texts import read_corpus
 from rankproof._formats.write import qrels_blocks, run_blocks
 from rankproof._io.open import numbered_text_lines
 from rankproof._io.streams import BlockStream, ByteSource, codec_of, decompress

@@ -11,6 +11,7 @@ from rankproof.errors import UsageError
 if TYPE_CHECKING:
     from rankproof._executors.base import Progress
     from rankproof._experiment.run import RunOptions
+    from rankproof._io.corpus_store import CorpusStorage
 
 
 def add_execution_options(parser: argparse.ArgumentParser) -> None:
@@ -28,10 +29,10 @@ def add_execution_options(parser: argparse.ArgumentParser) -> None:
         "--on", metavar="CLUSTER", help="index, encode and search on Ray: ray (on this machine), ray://HOST:10001 or address=auto"
     )
     how.add_argument(
-        "--latency-queries",
+        "--partition-size",
         type=positive_int,
         metavar="N",
-        help="measure latency on N queries, asked one at a time; the same for all systems, selected by --seed (default: 200)",
+        help="the most documents that are indexed or encoded at once; the results do not depend on it (default: 250000)",
     )
     how.add_argument("--cache", metavar="FOLDER", help="cache folder (see rankproof cache)")
     how.add_argument("--no-cache", action="store_true", help="do not use the cache")
@@ -60,19 +61,12 @@ def add_execution_options(parser: argparse.ArgumentParser) -> None:
 
 def run_options(args: argparse.Namespace, progress: Progress) -> RunOptions:
     """The options of the run that the arguments give."""
-    from rankproof._experiment.run import LATENCY_QUERIES, RunOptions
-    from rankproof._io.paths import cache_home
+    from rankproof._experiment.run import RunOptions
     from rankproof._llm.budget import Budget
 
-    if args.no_cache and args.cache is not None:
-        raise UsageError("--cache and --no-cache contradict each other", fix="leave out one of them")
-    if args.no_cache and args.cache_limit is not None:
-        raise UsageError("--cache-limit and --no-cache contradict each other", fix="leave out one of them")
-    if args.cache == "":
-        raise UsageError("--cache has no folder", fix="specify one, or leave out --cache")
-    home = None if args.no_cache else cache_home() if args.cache is None else args.cache
+    storage = storage_options(args)
     return RunOptions(
-        cache=home,
+        cache=storage.home,
         threads=args.jobs,
         progress=progress,
         budget=args.budget or Budget(),
@@ -81,5 +75,23 @@ def run_options(args: argparse.Namespace, progress: Progress) -> RunOptions:
         strict=args.strict,
         on=args.on,
         cache_limit=args.cache_limit,
-        latency_queries=args.latency_queries or LATENCY_QUERIES,
+        partition_size=storage.partition_size,
     )
+
+
+def storage_options(args: argparse.Namespace) -> CorpusStorage:
+    """How documents are kept, by the options of cache and partitions."""
+    from pathlib import Path
+
+    from rankproof._data.corpus import PARTITION_SIZE
+    from rankproof._io.corpus_store import CorpusStorage
+    from rankproof._io.paths import cache_home
+
+    if args.no_cache and args.cache is not None:
+        raise UsageError("--cache and --no-cache contradict each other", fix="leave out one of them")
+    if args.no_cache and args.cache_limit is not None:
+        raise UsageError("--cache-limit and --no-cache contradict each other", fix="leave out one of them")
+    if args.cache == "":
+        raise UsageError("--cache has no folder", fix="specify one, or leave out --cache")
+    home = None if args.no_cache else cache_home() if args.cache is None else Path(args.cache).expanduser().absolute()
+    return CorpusStorage(home, args.partition_size or PARTITION_SIZE)

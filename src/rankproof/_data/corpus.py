@@ -3,30 +3,26 @@
 from __future__ import annotations
 
 import hashlib
-import struct
-from bisect import bisect_left
+from bisect import bisect_right
 from collections.abc import ItemsView, Iterable, Iterator, Mapping, Sequence, ValuesView
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rankproof._data.row_errors import row_error
+from rankproof._data.id_index import Entries, candidates
 from rankproof._data.table import Column
 from rankproof._data.text import clip_text, pluralise
-from rankproof._data.validation import checked_id
 from rankproof._data.view import View, Viewed, collection_view
-from rankproof.errors import RankproofError, UsageError, for_message
 
 PARTITION_SIZE = 250_000
 """Documents of a partition."""
 SHOWN_TITLE, SHOWN_TEXT = 25, 40
 NO_FIELDS: Mapping[str, Any] = MappingProxyType({})
-_DIGEST_BYTES = 32
-_LENGTHS = struct.Struct("<4Q")
+DIGESTS = 1 << 256
+"""Sums of digests are taken modulo this number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +60,7 @@ class TextColumn(Sequence[str]):
 
     def bytes_at(self, row: int) -> bytes:
         """The text of the row in UTF-8."""
-        return bytes(self._bytes[self._starts[row] : self._starts[row + 1]])
+        return self._bytes[self._starts[row] : self._starts[row + 1]].tobytes()
 
     def __getitem__(self, row: Any) -> Any:
         if isinstance(row, slice):
@@ -89,168 +85,115 @@ def decoded(text: bytes) -> str:
         return text.decode(errors="surrogatepass")
 
 
-@dataclass(frozen=True, eq=False)
-class Partition:
-    """Some documents of a corpus in input order.
+class DocumentColumns(NamedTuple):
+    """The columns of some documents.
 
-    `fields` has the other fields as compact JSON in ASCII, empty where there are none. A line is 0 where it is unknown. `first`
-    is the position in the corpus of the first document, and `digest` the sum of the digests of all documents.
+    `fields` has the other fields as compact JSON in ASCII, empty where there are none. A line is 0 where it is unknown. `order`
+    has the rows by id, larger id first in the order of bytes, so that the larger id of a tie has the lower position.
     """
 
-    number: int
-    first: int
     ids: TextColumn
     titles: TextColumn
     texts: TextColumn
     fields: TextColumn
     lines: NDArray[np.int64]
-    digest: int
+    entries: Entries
+    order: NDArray[np.int32]
 
-    @cached_property
+
+class Partition:
+    """Some documents of a corpus in input order.
+
+    `first` is the position in the corpus of the first document, and `digest` the sum of the digests of all documents.
+    """
+
+    def __init__(self, number: int, first: int, size: int, digest: int, columns: DocumentColumns | None = None) -> None:
+        self.number, self.first, self.digest, self._size, self._columns = number, first, digest, size, columns
+
+    @property
+    def columns(self) -> DocumentColumns:
+        """The columns; a partition on file opens them on first use."""
+        if self._columns is None:
+            self._columns = self._opened_columns()
+        return self._columns
+
+    def _opened_columns(self) -> DocumentColumns:
+        raise NotImplementedError
+
+    @property
+    def ids(self) -> TextColumn:
+        """The ids."""
+        return self.columns.ids
+
+    @property
+    def titles(self) -> TextColumn:
+        """The titles, empty where there are none."""
+        return self.columns.titles
+
+    @property
+    def texts(self) -> TextColumn:
+        """The texts."""
+        return self.columns.texts
+
+    @property
+    def fields(self) -> TextColumn:
+        """The other fields as compact JSON, empty where there are none."""
+        return self.columns.fields
+
+    @property
+    def lines(self) -> NDArray[np.int64]:
+        """The line of each document in its file, 0 where it is unknown."""
+        return self.columns.lines
+
+    @property
     def order(self) -> NDArray[np.int32]:
-        """The rows by id, larger id first in the order of bytes, so that the larger id of a tie has the lower position."""
-        rows = sorted(range(len(self)), key=self.ids.bytes_at, reverse=True)
-        return np.array(rows, dtype=np.int32)
+        """The rows by id, larger id first, so that the larger id of a tie has the lower position."""
+        return self.columns.order
 
     def __len__(self) -> int:
-        return len(self.lines)
+        return self._size
 
     def document(self, row: int) -> Document:
         """The document of the row."""
-        from json import loads
-
-        more = self.fields.bytes_at(row)
-        return Document(
-            self.ids[row],
-            self.texts[row],
-            self.titles[row],
-            MappingProxyType(loads(more)) if more else NO_FIELDS,
-            int(self.lines[row]) or None,
-        )
+        columns = self.columns
+        more = columns.fields.bytes_at(row)
+        key, text, title = (decoded(column.bytes_at(row)) for column in (columns.ids, columns.texts, columns.titles))
+        return Document(key, text, title, _parsed_fields(more) if more else NO_FIELDS, int(columns.lines[row]) or None)
 
     def documents(self) -> Iterator[Document]:
         """The documents, each made when it is asked for."""
         return map(self.document, range(len(self)))
 
 
-def id_hash(key: bytes) -> int:
-    """The 64-bit hash of an id."""
-    return int.from_bytes(hashlib.blake2b(key, digest_size=8).digest(), "little")
+def _parsed_fields(text: bytes) -> Mapping[str, Any]:
+    from json import loads
+
+    return MappingProxyType(loads(text))
 
 
-def document_digest(parts: Sequence[bytes]) -> int:
-    """The digest of id, title, text and fields (JSON with sorted keys), as an integer of 256 bits."""
-    content = b"".join((_LENGTHS.pack(*map(len, parts)), *parts))
-    return int.from_bytes(hashlib.blake2b(content, digest_size=_DIGEST_BYTES).digest(), "little")
+class Partitions(Sequence[Partition]):
+    """The partitions of a corpus, and the partition and row of each position."""
 
+    def __init__(self, partitions: Iterable[Partition]) -> None:
+        self._partitions = tuple(partitions)
+        self._firsts = [partition.first for partition in self._partitions]
+        self.documents = sum(map(len, self._partitions))
 
-def fields_json(fields: Mapping[str, Any]) -> tuple[bytes, bytes]:
-    """The fields as compact JSON in their order and with sorted keys; a value that is not of JSON becomes its text."""
-    if not fields:
-        return b"", b""
-    import json
-
-    kept = json.dumps(dict(fields), separators=(",", ":"), default=str)
-    return kept.encode(), json.dumps(json.loads(kept), separators=(",", ":"), sort_keys=True).encode()
-
-
-class PartitionBuilder:
-    """Collects the documents of one partition in memory."""
-
-    def __init__(self, number: int, first: int) -> None:
-        self._number, self._first, self._digest = number, first, 0
-        self._columns: tuple[list[bytes], ...] = ([], [], [], [])
-        self._lines: list[int] = []
-
-    def add(self, record: Document) -> None:
-        """Adds one document, whose id is checked."""
-        try:
-            kept, in_order = fields_json(record.fields)
-            parts = [text.encode(errors="surrogatepass") for text in (record.id, record.title, record.text)]
-        except (TypeError, ValueError, RecursionError, AttributeError) as error:
-            what = f"document {for_message(record.id)} cannot be stored ({for_message(str(error))})"
-            raise UsageError(what, fix="pass title and text as text, and fields as values of JSON") from None
-        for column, value in zip(self._columns, (*parts, kept), strict=True):
-            column.append(value)
-        self._lines.append(record.line or 0)
-        self._digest += document_digest((*parts, in_order))
+    def __getitem__(self, number: Any) -> Any:
+        return self._partitions[number]
 
     def __len__(self) -> int:
-        return len(self._lines)
+        return len(self._partitions)
 
-    def following(self) -> PartitionBuilder:
-        """The builder of the next partition."""
-        return PartitionBuilder(self._number + 1, self._first + len(self))
+    def at(self, position: int) -> tuple[Partition, int]:
+        """The partition of the document at the position, and its row."""
+        number = bisect_right(self._firsts, position) - 1
+        return self._partitions[number], position - self._firsts[number]
 
-    def partition(self) -> Partition:
-        """The partition of all documents that were added."""
-        ids, titles, texts, fields = map(TextColumn.of, self._columns)
-        lines = np.array(self._lines, dtype=np.int64)
-        return Partition(self._number, self._first, ids, titles, texts, fields, lines, self._digest)
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class IdIndex:
-    """The hashes of all ids in ascending order, and the position of each document in the corpus."""
-
-    hashes: NDArray[np.uint64]
-    positions: NDArray[np.int64]
-
-    @classmethod
-    def of(cls, partitions: Sequence[Partition]) -> IdIndex:
-        """The index of the documents of these partitions; documents of equal hash are in input order."""
-        size = sum(map(len, partitions))
-        rows = ((partition, row) for partition in partitions for row in range(len(partition)))
-        hashes = np.fromiter((id_hash(one.ids.bytes_at(row)) for one, row in rows), dtype=np.uint64, count=size)
-        order = np.argsort(hashes, kind="stable")
-        return cls(hashes[order], order.astype(np.int64))
-
-    def candidates(self, key: bytes) -> Iterator[int]:
-        """The positions of the documents whose id has the hash of this id."""
-        wanted, hashes = id_hash(key), self.hashes.data
-        at = bisect_left(hashes, wanted)
-        while at < len(hashes) and hashes[at] == wanted:
-            yield int(self.positions[at])
-            at += 1
-
-    def equal_hashes(self) -> Iterator[list[int]]:
-        """The positions of documents that share a hash, in input order."""
-        same = self.hashes[1:] == self.hashes[:-1]
-        begins = np.flatnonzero(same & ~np.concatenate(([False], same[:-1])))
-        for begin in begins.tolist():
-            end = begin + 1
-            while end < len(self.hashes) and self.hashes[end] == self.hashes[begin]:
-                end += 1
-            yield sorted(self.positions[begin:end].tolist())
-
-
-class _IncompleteError(Exception):
-    """A record is refused; `partition` has the documents before it that are in no full partition."""
-
-    def __init__(self, partition: Partition, cause: RankproofError) -> None:
-        super().__init__(str(cause))
-        self.partition, self.cause = partition, cause
-
-
-def _with_checked_ids(records: Iterable[Document], source: str) -> Iterator[Document]:
-    for record in records:
-        key = checked_id(record.id, "document", source=source, line=record.line)
-        yield record if key is record.id else replace(record, id=key)
-
-
-def _built(records: Iterator[Document], size: int) -> Iterator[Partition]:
-    """The records as partitions of that size, the last one smaller."""
-    builder = PartitionBuilder(0, 0)
-    try:
-        for record in records:
-            if len(builder) == size:
-                yield builder.partition()
-                builder = builder.following()
-            builder.add(record)
-    except RankproofError as error:
-        raise _IncompleteError(builder.partition(), error) from None
-    if len(builder):
-        yield builder.partition()
+    def id_at(self, position: int) -> bytes:
+        """The id at the position in UTF-8."""
+        partition, row = self.at(position)
+        return partition.ids.bytes_at(row)
 
 
 class _DocumentsView(ValuesView[Document]):
@@ -270,68 +213,32 @@ class _ItemsView(ItemsView[str, Document]):
 class Corpus(Viewed, Mapping[str, Document]):
     """Document id to document, in input order; checked when built, and immutable. A document is made when it is asked for."""
 
-    __slots__ = ("_first", "_index", "partitions", "source")
+    __slots__ = ("_entries", "partitions", "source")
 
     def __init__(self, records: Iterable[Document] = (), *, source: str = "", partition_size: int = PARTITION_SIZE) -> None:
-        self.source = source
-        self.partitions: tuple[Partition, ...] = ()
-        try:
-            for partition in _built(_with_checked_ids(records, source), partition_size):
-                self.partitions += (partition,)
-        except _IncompleteError as error:
-            # A repeated id before the record at fault is the first error of the input.
-            self.partitions += (error.partition,)
-            self._index_ids()
-            raise error.cause from None
-        self._index_ids()
+        from rankproof._data.partition_builder import IdCheck, build_partitions
 
-    def _index_ids(self) -> None:
-        self._first = [partition.first for partition in self.partitions]
-        self._index = IdIndex.of(self.partitions)
-        self._check_ids_once()
-
-    def _check_ids_once(self) -> None:
-        repeats = [repeat for equal in self._index.equal_hashes() for repeat in self._repeats(equal)]
-        if repeats:
-            second, first = (self._partition_row(at) for at in min(repeats))
-            line, first_line = (partition.lines[row] for partition, row in (second, first))
-            where = f"line {first_line}" if first_line else "an earlier record"
-            token = second[0].ids[second[1]]
-            raise row_error("id-twice", source=self.source, line=int(line) or None, column="document", token=token, first=where)
-
-    def _repeats(self, positions: Sequence[int]) -> Iterator[tuple[int, int]]:
-        """The position of each document that repeats an id, and that of the id's first document."""
-        seen: dict[bytes, int] = {}
-        for position in positions:
-            first = seen.setdefault(self._id_bytes(position), position)
-            if first != position:
-                yield position, first
-
-    def _partition_row(self, position: int) -> tuple[Partition, int]:
-        number = bisect_left(self._first, position + 1) - 1
-        return self.partitions[number], position - self._first[number]
-
-    def _id_bytes(self, position: int) -> bytes:
-        partition, row = self._partition_row(position)
-        return partition.ids.bytes_at(row)
+        self.source, self.partitions = source, build_partitions(records, source, partition_size)
+        self._entries = IdCheck(self.partitions, source).entries()
 
     def _position(self, key: object) -> int | None:
         if not isinstance(key, str):
             return None
         wanted = key.encode(errors="surrogatepass")
-        return next((at for at in self._index.candidates(wanted) if self._id_bytes(at) == wanted), None)
+        return next((at for at in candidates(self._entries, wanted) if self.partitions.id_at(at) == wanted), None)
 
     def row_of(self, key: str) -> tuple[int, int]:
         """The number of the document's partition and its row in it."""
         position = self._position(key)
         if position is None:
             raise KeyError(key)
-        partition, row = self._partition_row(position)
+        partition, row = self.partitions.at(position)
         return partition.number, row
 
     def __getitem__(self, key: str) -> Document:
         number, row = self.row_of(key)
-        return self.partitions[number].document(row)
+        document: Document = self.partitions[number].document(row)
+        return document
 
     def __contains__(self, key: object) -> bool:
         return self._position(key) is not None
@@ -340,10 +247,7 @@ class Corpus(Viewed, Mapping[str, Document]):
         return (key for partition in self.partitions for key in partition.ids)
 
     def __len__(self) -> int:
-        return sum(map(len, self.partitions))
-
-    def __bool__(self) -> bool:
-        return bool(self.partitions)
+        return self.partitions.documents
 
     def values(self) -> ValuesView[Document]:
         """The documents in input order."""
@@ -359,7 +263,7 @@ class Corpus(Viewed, Mapping[str, Document]):
 
     def fingerprint(self) -> str:
         """A sha256 of ids, titles, texts and fields, the same for any order of documents and any partitions."""
-        total = sum(partition.digest for partition in self.partitions) % (1 << 8 * _DIGEST_BYTES)
+        total = sum(partition.digest for partition in self.partitions) % DIGESTS
         return hashlib.sha256(f"{len(self)} {total:064x}".encode()).hexdigest()
 
     def repartitioned(self, size: int) -> Corpus:
@@ -370,3 +274,10 @@ class Corpus(Viewed, Mapping[str, Document]):
         shown = ((one.id, clip_text(one.title, SHOWN_TITLE), clip_text(one.text, SHOWN_TEXT)) for one in self.documents())
         title = f"{type(self).__name__} {self.source}: {pluralise(len(self), 'text')}"
         return collection_view(title, (Column("id"), Column("title"), Column("text")), shown, len(self))
+
+
+def corpus_of_partitions(partitions: Partitions, entries: Entries, source: str) -> Corpus:
+    """The corpus of partitions whose ids are checked; `entries` has the hashes and positions of all ids."""
+    corpus = Corpus.__new__(Corpus)
+    corpus.source, corpus.partitions, corpus._entries = source, partitions, entries
+    return corpus

@@ -15,7 +15,8 @@ from rankproof._data.text import pluralise
 from rankproof._experiment.experiment import Experiment, checked_qrels
 from rankproof._formats.read import format_is_detected, read_qrels
 from rankproof._formats.trec import numbered_lines
-from rankproof._importers.registry import read_dataset
+from rankproof._importers.registry import read_stored_dataset
+from rankproof._io.corpus_store import CorpusStorage
 from rankproof._io.open import open_source
 from rankproof._results.judgements import JoinedJudgements, agreement_sentence, join_judgements
 from rankproof.errors import InputError
@@ -31,19 +32,29 @@ class JudgedDataset:
     notes: tuple[str, ...] = ()
 
 
-def load_judged_dataset(experiment: Experiment) -> JudgedDataset:
+def load_judged_dataset(experiment: Experiment, storage: CorpusStorage | None = None) -> JudgedDataset:
     """The dataset of the experiment, with the judgements of its further files."""
     grades, rule = experiment.grade_map, experiment.on_conflict
     sources = checked_qrels(experiment.qrels) or ()
-    return add_judgements(load_dataset(experiment), sources, rel=experiment.rel, grade_map=grades, on_conflict=rule)
+    own = load_dataset(experiment, storage)
+    return add_judgements(own, sources, rel=experiment.rel, grade_map=grades, on_conflict=rule)
 
 
-def load_dataset(experiment: Experiment) -> Dataset:
-    """The dataset of the experiment as it is without further judgements, read if it is a path."""
+def load_dataset(experiment: Experiment, storage: CorpusStorage | None = None) -> Dataset:
+    """The dataset of the experiment as it is without further judgements, read into the storage if it is a path."""
+    where = storage or CorpusStorage()
     if isinstance(experiment.dataset, Dataset):
-        return experiment.dataset
+        return _in_partitions(experiment.dataset, where.partition_size)
     grades, rule = experiment.grade_map, experiment.on_conflict
-    return read_dataset(experiment.dataset, split=experiment.split, grade_map=grades, on_conflict=rule)
+    found = read_stored_dataset(experiment.dataset, where, split=experiment.split, grade_map=grades, on_conflict=rule)
+    return _in_partitions(found, where.partition_size)
+
+
+def _in_partitions(dataset: Dataset, size: int) -> Dataset:
+    """The dataset with at most that many documents in a partition."""
+    if all(len(partition) <= size for partition in dataset.corpus.partitions):
+        return dataset
+    return replace(dataset, corpus=dataset.corpus.repartitioned(size))
 
 
 def add_judgements(

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from types import MappingProxyType
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from rankproof._data.corpus import Corpus, Document, TextRecord
 from rankproof._data.dataset import Dataset, Queries, Query
@@ -22,12 +22,15 @@ from rankproof._formats.detect import open_file
 from rankproof._formats.fields import id_of_value
 from rankproof._formats.registry import COMPRESSED_SUFFIXES, system_name
 from rankproof._formats.rows import build_qrels, run_without_duplicates
-from rankproof._formats.texts import read_corpus, read_queries, text_blocks
+from rankproof._formats.texts import read_queries, text_blocks
 from rankproof._io.file_errors import file_error
 from rankproof._io.files import write_blocks
 from rankproof._io.open import StrPath, open_source, path_text
 from rankproof._sample import sample_files, sample_folder
 from rankproof.errors import ExternalError, InputError, RankproofError, UsageError, escape_invisible, for_message
+
+if TYPE_CHECKING:
+    from rankproof._io.corpus_store import CorpusStorage
 
 IRDS_PREFIX = "irds:"
 SAMPLE = "sample"
@@ -92,7 +95,12 @@ def read_run(
 
 
 def read_plain_dataset(
-    path: StrPath, *, split: str = "test", grade_map: GradeMap | None = None, on_conflict: OnConflict = "error"
+    path: StrPath,
+    *,
+    split: str = "test",
+    grade_map: GradeMap | None = None,
+    on_conflict: OnConflict = "error",
+    storage: CorpusStorage | None = None,
 ) -> Dataset:
     """Documents, queries and judgements of a folder, of `irds:NAME` or of the built-in `sample`.
 
@@ -104,8 +112,8 @@ def read_plain_dataset(
         with sample_folder() as folder:
             return read_folder(folder)
     if is_irds_name(name):
-        return read_irds_dataset(name, grade_map=grade_map, on_conflict=on_conflict)
-    return read_folder(name, split=split, grade_map=grade_map, on_conflict=on_conflict)
+        return read_irds_dataset(name, grade_map=grade_map, on_conflict=on_conflict, storage=storage)
+    return read_folder(name, split=split, grade_map=grade_map, on_conflict=on_conflict, storage=storage)
 
 
 def _sample_run(run: str, name: str | None) -> Run:
@@ -131,14 +139,19 @@ def qrels_file(path: str) -> str:
 
 DEFAULT_SPLIT = "test"
 _SUFFIXES = ("tsv", "jsonl", "txt")
-_CORPUS_FILES = ("corpus.jsonl",)
+_DOCUMENT_SUFFIXES = ("jsonl", "parquet", "csv", "tsv")
 
 
 def read_folder(
-    folder: str, *, split: str = DEFAULT_SPLIT, grade_map: GradeMap | None = None, on_conflict: OnConflict = "error"
+    folder: str,
+    *,
+    split: str = DEFAULT_SPLIT,
+    grade_map: GradeMap | None = None,
+    on_conflict: OnConflict = "error",
+    storage: CorpusStorage | None = None,
 ) -> Dataset:
     """The dataset in the folder; a folder without documents, or without qrels of any split, gives a dataset without them."""
-    corpus, queries = read_folder_texts(folder, split=split)
+    corpus, queries = read_folder_texts(folder, split=split, storage=storage)
     if _is_unjudged(folder, split):
         qrels = Qrels({}, source=folder)
     else:
@@ -146,18 +159,42 @@ def read_folder(
     return Dataset(os.path.basename(os.path.abspath(folder)), corpus, queries, qrels)
 
 
-def read_folder_texts(folder: str, *, split: str = DEFAULT_SPLIT) -> tuple[Corpus, Queries]:
+def read_folder_texts(folder: str, *, split: str = DEFAULT_SPLIT, storage: CorpusStorage | None = None) -> tuple[Corpus, Queries]:
     """The documents and queries in the folder; the documents are empty where it has none."""
     _check_is_folder(folder)
     queries = read_queries(open_source(_existing_file(folder, (f"queries.{split}.jsonl", "queries.jsonl"), "queries")))
-    corpus = _find_file(folder, _CORPUS_FILES)
-    return Corpus((), source=folder) if corpus is None else read_corpus(open_source(corpus)), queries
+    files = corpus_files(folder)
+    return _read_files(files, storage) if files else Corpus((), source=folder), queries
 
 
 def read_folder_corpus(folder: str) -> Corpus:
     """The documents in the folder, which needs nothing else."""
     _check_is_folder(folder)
-    return read_corpus(open_source(_existing_file(folder, _CORPUS_FILES, "documents")))
+    files = corpus_files(folder)
+    if not files:
+        raise file_error("folder-lacks", source=folder, what="documents", expected="corpus.jsonl")
+    return _read_files(files, None)
+
+
+def _read_files(files: Sequence[str], storage: CorpusStorage | None) -> Corpus:
+    # Commands that read no documents load none of this.
+    from rankproof._formats.documents import read_corpus_files
+    from rankproof._io.corpus_store import CorpusStorage
+
+    return read_corpus_files(files, storage or CorpusStorage())
+
+
+def corpus_files(folder: str) -> list[str]:
+    """The files of the folder's documents: one called corpus, or parts such as corpus-1.jsonl.zst, sorted by name."""
+    for suffix in _DOCUMENT_SUFFIXES:
+        whole = _find_file(folder, (f"corpus.{suffix}",))
+        if whole is not None:
+            return [whole]
+        endings = tuple(f".{suffix}{packed}" for packed in ("", *COMPRESSED_SUFFIXES))
+        parts = sorted(name for name in os.listdir(folder) if name.startswith("corpus-") and name.endswith(endings))
+        if parts:
+            return [os.path.join(folder, name) for name in parts]
+    return []
 
 
 def _check_is_folder(folder: str) -> None:
@@ -259,12 +296,22 @@ def read_irds_qrels(path: str, *, grade_map: GradeMap | None = None, on_conflict
     return _with_download_errors(name, lambda: build_qrels(_judgements(dataset.qrels_iter(), grades), grades, on_conflict))
 
 
-def read_irds_dataset(path: str, *, grade_map: GradeMap | None = None, on_conflict: OnConflict = "error") -> Dataset:
+def read_irds_dataset(
+    path: str,
+    *,
+    grade_map: GradeMap | None = None,
+    on_conflict: OnConflict = "error",
+    storage: CorpusStorage | None = None,
+) -> Dataset:
     """Documents, queries and judgements of `irds:NAME`; documents or judgements that it does not have are empty."""
+    from rankproof._formats.documents import store_documents
+    from rankproof._io.corpus_store import CorpusStorage
+
     name = path.removeprefix(IRDS_PREFIX)
     dataset = _load_dataset(name, "queries")
     documents = dataset.docs_iter if dataset.has_docs() else tuple
-    corpus = _with_download_errors(name, lambda: Corpus(_records(documents(), Document, "doc_id"), source=path))
+    records = _records(documents(), Document, "doc_id")
+    corpus = _with_download_errors(name, lambda: store_documents(records, path, storage or CorpusStorage()))
     queries = _with_download_errors(name, lambda: Queries(_records(dataset.queries_iter(), Query, "query_id"), source=path))
     judged = dataset.has_qrels()
     qrels = read_irds_qrels(path, grade_map=grade_map, on_conflict=on_conflict) if judged else Qrels({}, source=path)

@@ -24,11 +24,6 @@ MAX_TEXT_BYTES = 1 << 26
 _Record = TypeVar("_Record", bound=TextRecord)
 
 
-def read_corpus(source: ByteSource) -> Corpus:
-    """The documents of `corpus.jsonl`."""
-    return build_corpus(parsed_lines(source, limit=MAX_TEXT_BYTES), source.name)
-
-
 def read_queries(source: ByteSource) -> Queries:
     """The queries of `queries.jsonl`."""
     return build_queries(parsed_lines(source, limit=MAX_TEXT_BYTES), source.name)
@@ -68,12 +63,12 @@ def _weight_row(row: str, source: str, line: int) -> tuple[str, float]:
 
 def build_corpus(items: Iterable[tuple[int, Any]], source: str) -> Corpus:
     """The documents of items like {"_id": "d1", "title": "…", "text": "…"}, each with its line."""
-    return _check_not_empty(Corpus(_records(items, Document, "document", source), source=source))
+    return check_not_empty(Corpus(_records(items, Document, "document", source), source=source))
 
 
 def build_queries(items: Iterable[tuple[int, Any]], source: str) -> Queries:
     """The queries of items like {"_id": "q1", "text": "…"}, each with its line."""
-    return _check_not_empty(Queries(_records(items, Query, "query", source), source=source))
+    return check_not_empty(Queries(_records(items, Query, "query", source), source=source))
 
 
 def text_blocks(texts: Mapping[str, TextRecord]) -> Iterator[bytes]:
@@ -83,14 +78,14 @@ def text_blocks(texts: Mapping[str, TextRecord]) -> Iterator[bytes]:
 
 
 def _records(items: Iterable[tuple[int, Any]], make: type[_Record], column: str, source: str) -> Iterator[_Record]:
-    for line, item in items:
-        if not isinstance(item, dict):
-            expected = '{"_id": …, "text": …}'
-            raise file_error("json-shape", source=source, line=line, kind=json_type_name(item), expected=expected)
-        yield _record(item, make, column, source, line)
+    return (record_of_item(item, make, column, source, line) for line, item in items)
 
 
-def _record(item: dict[str, Any], make: type[_Record], column: str, source: str, line: int) -> _Record:
+def record_of_item(item: Any, make: type[_Record], column: str, source: str, line: int) -> _Record:
+    """The record of an item like {"_id": "d1", "title": "…", "text": "…"}; the other keys are its fields."""
+    if not isinstance(item, dict):
+        expected = '{"_id": …, "text": …}'
+        raise file_error("json-shape", source=source, line=line, kind=json_type_name(item), expected=expected)
     rest = dict(item)
     key = _pop_first_key(rest, TEXT_ID_NAMES[column])
     if key is None:
@@ -131,7 +126,8 @@ def _text(value: object, role: str, identity: str, source: str, line: int) -> st
 _Texts = TypeVar("_Texts", Corpus, Queries)
 
 
-def _check_not_empty(texts: _Texts) -> _Texts:
+def check_not_empty(texts: _Texts) -> _Texts:
+    """The texts; none is an error."""
     if not texts:
         raise row_error("no-rows", source=texts.source)
     return texts

@@ -9,10 +9,10 @@ from typing import Any
 from rankproof._data.answers import ANSWER_FIELDS
 from rankproof._data.qrels import Judgement
 from rankproof._data.text import pluralise
+from rankproof._formats.source_table import SourceTable
 from rankproof._importers.base import Imported, ImportOptions, ImportSource
 from rankproof._importers.builder import DatasetBuilder
 from rankproof._importers.cells import TableCell
-from rankproof._importers.source_table import SourceTable
 from rankproof.errors import InputError
 
 _QUESTIONS = {"qid", "query", "retrieval_gt"}

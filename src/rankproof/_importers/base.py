@@ -21,8 +21,8 @@ from rankproof._data.text import pluralise
 from rankproof._data.view import View, ViewedTables
 from rankproof._formats.json import JsonContent
 from rankproof._formats.registry import format_of_suffix, system_name
+from rankproof._formats.source_table import SourceTable, open_frame, open_table, table_format
 from rankproof._formats.texts import MAX_TEXT_BYTES
-from rankproof._importers.source_table import SourceTable, open_frame, open_table, table_format
 from rankproof._io.open import STDIN, numbered_text_lines, open_source
 from rankproof._io.streams import ByteSource
 from rankproof.errors import InputError, UsageError, for_message

@@ -9,9 +9,9 @@ from typing import Any
 
 from rankproof._data.grades import GradeReader
 from rankproof._data.qrels import Judgement
+from rankproof._formats.source_table import SourceTable
 from rankproof._importers.base import Imported, ImportOptions, ImportSource
 from rankproof._importers.builder import DatasetBuilder, field_names, plain_fields
-from rankproof._importers.source_table import SourceTable
 from rankproof.errors import InputError, for_message
 
 GAINS = {"E": 100, "S": 10, "C": 1, "I": 0}

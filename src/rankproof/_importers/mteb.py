@@ -8,9 +8,9 @@ from functools import partial
 from typing import Any
 
 from rankproof._data.qrels import Judgement
+from rankproof._formats.source_table import SourceTable
 from rankproof._importers.base import Imported, ImportOptions, ImportSource, is_dataset_folder
 from rankproof._importers.builder import DatasetBuilder, Fields, field_names, plain_fields
-from rankproof._importers.source_table import SourceTable
 from rankproof.errors import InputError, for_message
 
 _PARTS = {"corpus": "corpus", "queries": "queries", "qrels": "qrels", "default": "qrels", "top_ranked": "top_ranked"}

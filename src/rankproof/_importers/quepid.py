@@ -14,10 +14,10 @@ from rankproof._data.run import Run
 from rankproof._data.text import pluralise
 from rankproof._formats.columns import COLUMN_NAMES, normalised_name
 from rankproof._formats.fields import rank_of_value
+from rankproof._formats.source_table import SourceTable
 from rankproof._importers.base import Imported, ImportOptions, ImportSource
 from rankproof._importers.builder import DatasetBuilder
 from rankproof._importers.json_parts import JsonPart, json_documents
-from rankproof._importers.source_table import SourceTable
 from rankproof._io.file_errors import file_error
 from rankproof.errors import InputError
 

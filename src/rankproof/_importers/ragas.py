@@ -17,10 +17,10 @@ from rankproof._data.qrels import Qrels
 from rankproof._data.run import Run
 from rankproof._data.text import clip_text, pluralise
 from rankproof._formats.columns import COLUMN_NAMES, names_for_message, normalised_name
+from rankproof._formats.source_table import SourceTable
 from rankproof._importers.base import ImportCounts, Imported, ImportOptions, ImportReport, ImportSource
 from rankproof._importers.builder import made_id, plain_fields
 from rankproof._importers.cells import TableCell
-from rankproof._importers.source_table import SourceTable
 from rankproof.errors import InputError, for_message
 
 _RELEVANT = 1

@@ -11,12 +11,13 @@ from rankproof._data.corpus import Corpus
 from rankproof._data.dataset import Dataset
 from rankproof._data.grades import GradeMap
 from rankproof._data.row_errors import OnConflict
+from rankproof._formats.documents import read_corpus
 from rankproof._formats.frames import is_frame
-from rankproof._formats.read import DEFAULT_SPLIT, SAMPLE, is_irds_name, read_folder_corpus, read_plain_dataset
-from rankproof._formats.texts import read_corpus
+from rankproof._formats.read import DEFAULT_SPLIT, SAMPLE, corpus_files, is_irds_name, read_folder_corpus, read_plain_dataset
+from rankproof._formats.source_table import table_format
 from rankproof._importers.base import Imported, Importer, ImportOptions, ImportSource, is_dataset_folder
-from rankproof._importers.source_table import table_format
 from rankproof._importers.table import read_table_documents
+from rankproof._io.corpus_store import CorpusStorage
 from rankproof._io.file_errors import file_error
 from rankproof._io.open import STDIN, StrPath, open_source, path_text
 from rankproof._registry import Component, Registry
@@ -105,11 +106,24 @@ def read_dataset(
     """Documents, queries and judgements of a folder, of a table or other file, of `irds:NAME`, or of the built-in `sample`.
 
     A folder needs only queries; documents and judgements that it does not have are empty. `split` selects the file of qrels.
-    A folder called sample is `./sample`. A source of another kind is imported as `import_dataset` does.
+    A folder called sample is `./sample`. A source of another kind is imported as `import_dataset` does. The documents of a large
+    folder are kept in the cache folder and found there again.
     """
+    return read_stored_dataset(path, CorpusStorage(), split=split, grade_map=grade_map, on_conflict=on_conflict)
+
+
+def read_stored_dataset(
+    path: StrPath,
+    storage: CorpusStorage,
+    *,
+    split: str = DEFAULT_SPLIT,
+    grade_map: GradeMap | None = None,
+    on_conflict: OnConflict = "error",
+) -> Dataset:
+    """The dataset, as `read_dataset` reads it, with its documents in that storage."""
     name = path_text(path)
     if name == SAMPLE or is_irds_name(name) or not os.path.exists(name) or is_dataset_folder(name):
-        return read_plain_dataset(name, split=split, grade_map=grade_map, on_conflict=on_conflict)
+        return read_plain_dataset(name, split=split, grade_map=grade_map, on_conflict=on_conflict, storage=storage)
     try:
         imported = import_source(name, ImportOptions(grade_map=grade_map, on_conflict=on_conflict, split=split))
     except InputError as error:
@@ -130,7 +144,7 @@ def _unused(imported: Imported) -> Iterator[str]:
 def read_documents(path: StrPath) -> Corpus:
     """The documents of a dataset, of a JSONL file with ids and texts, or of a table; judgements are not read."""
     name = path_text(path)
-    if os.path.isdir(name) and name != SAMPLE and (is_dataset_folder(name) or not os.listdir(name)):
+    if os.path.isdir(name) and name != SAMPLE and (is_dataset_folder(name) or corpus_files(name) or not os.listdir(name)):
         return read_folder_corpus(name)
     if os.path.isfile(name) and table_format(open_source(name)) == "jsonl":
         return read_corpus(open_source(name))

@@ -14,9 +14,9 @@ from rankproof._data.corpus import Corpus
 from rankproof._data.grades import GradeReader
 from rankproof._data.qrels import Judgement
 from rankproof._formats.columns import COLUMN_NAMES, TEXT_ID_NAMES, normalised_name
+from rankproof._formats.source_table import SourceTable
 from rankproof._importers.base import Imported, ImportOptions, ImportSource
 from rankproof._importers.builder import DatasetBuilder, field_names, plain_fields
-from rankproof._importers.source_table import SourceTable
 from rankproof.errors import InputError, for_message
 
 NAMES: Mapping[str, tuple[str, ...]] = {

@@ -8,7 +8,7 @@ import mmap
 import os
 import struct
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,13 +23,28 @@ from rankproof.errors import ExternalError, RankproofError
 
 Arrays = Mapping[str, NDArray[Any]]
 
+
+@dataclass(frozen=True, eq=False, slots=True)
+class ArrayBlocks:
+    """An array to write that is made block by block."""
+
+    dtype: np.dtype[Any]
+    shape: tuple[int, ...]
+    blocks: Iterable[NDArray[Any]]
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes of all blocks."""
+        return math.prod(self.shape) * self.dtype.itemsize
+
+
 _MARK = f"RPA{format_versions.ARRAY_FILE}".encode()
 _HEADER = struct.Struct("<4sIQQ")
 _FOOTER = struct.Struct("<I")
 _CHUNK_BYTES = 1 << 22
 _KINDS = "biufS"
-_verified: dict[str, tuple[int, ...]] = {}
-"""The files that this process wrote or verified, with the state in which it found them."""
+_verified: set[tuple[int, ...]] = set()
+"""The states of the files that this process wrote or verified."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -52,12 +67,12 @@ class _Layout:
     footer: int
 
 
-def write_arrays(path: Path, arrays: Arrays, facts: Mapping[str, Any] | None = None) -> None:
+def write_arrays(path: Path, arrays: Mapping[str, NDArray[Any] | ArrayBlocks], facts: Mapping[str, Any] | None = None) -> None:
     """Writes the arrays and the facts, which are JSON, in place of the file; a failure leaves no part of it."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         write_blocks(os.fspath(path), _content(arrays, facts or {}))
-        _verified[os.fspath(path)] = _state(os.stat(path))
+        _verified.add(_state(os.stat(path)))
     except OSError as error:
         raise cache_io_error(path, error) from None
     except RankproofError as error:
@@ -75,35 +90,41 @@ def open_arrays(path: Path) -> ArrayFile:
     layout = _layout(data)
     if layout is None:
         raise _damaged(path, "wrong size or header")
-    if _verified.get(os.fspath(path)) != _state(state):
+    if _state(state) not in _verified:
         if _checksum(data[: layout.footer]) != _FOOTER.unpack_from(data, layout.footer)[0]:
             raise _damaged(path, "checksum mismatch")
-        _verified[os.fspath(path)] = _state(state)
+        _verified.add(_state(state))
     return ArrayFile(path, _read_arrays(data, layout), layout.facts, len(data))
 
 
-def _content(arrays: Arrays, facts: Mapping[str, Any]) -> Iterator[bytes | memoryview]:
+def _content(arrays: Mapping[str, NDArray[Any] | ArrayBlocks], facts: Mapping[str, Any]) -> Iterator[bytes | memoryview]:
     """Mark, lengths of header and file, header, arrays aligned to 64 bytes, and the checksum of all that."""
-    contiguous = {name: np.ascontiguousarray(array).reshape(np.shape(array)) for name, array in arrays.items()}
-    shapes = [(name, array.dtype.str, array.shape) for name, array in contiguous.items()]
-    if odd := [name for name, array in contiguous.items() if array.dtype.kind not in _KINDS]:
+    parts = [
+        array if isinstance(array, ArrayBlocks) else ArrayBlocks(array.dtype, array.shape, [array]) for array in arrays.values()
+    ]
+    shapes = [(name, part.dtype.str, part.shape) for name, part in zip(arrays, parts, strict=True)]
+    if odd := [name for name, part in zip(arrays, parts, strict=True) if part.dtype.kind not in _KINDS]:
         raise AssertionError(f"arrays of objects cannot be written: {odd}")
     head = json.dumps({"arrays": shapes, "facts": dict(facts)}, ensure_ascii=True, allow_nan=False).encode()
-    footer = _aligned(_HEADER.size + len(head)) + sum(_aligned(array.nbytes) for array in contiguous.values())
+    footer = _aligned(_HEADER.size + len(head)) + sum(_aligned(part.nbytes) for part in parts)
     checksum = 0
-    for block in _blocks(_HEADER.pack(_MARK, 0, len(head), footer + _FOOTER.size) + head, contiguous):
+    for block in _blocks(_HEADER.pack(_MARK, 0, len(head), footer + _FOOTER.size) + head, parts):
         checksum = zlib.crc32(block, checksum)
         yield block
     yield _FOOTER.pack(checksum)
 
 
-def _blocks(head: bytes, arrays: Arrays) -> Iterator[bytes | memoryview]:
+def _blocks(head: bytes, parts: Sequence[ArrayBlocks]) -> Iterator[bytes | memoryview]:
     yield head.ljust(_aligned(len(head)), b"\0")
-    for array in arrays.values():
-        content = array.reshape(-1).view(np.uint8)
-        for start in range(0, len(content), _CHUNK_BYTES):
-            yield content[start : start + _CHUNK_BYTES].data
-        yield bytes(_aligned(array.nbytes) - array.nbytes)
+    for part in parts:
+        written = 0
+        for block in part.blocks:
+            content = np.ascontiguousarray(block, dtype=part.dtype).reshape(-1).view(np.uint8)
+            written += len(content)
+            for start in range(0, len(content), _CHUNK_BYTES):
+                yield content[start : start + _CHUNK_BYTES].data
+        assert written == part.nbytes, "the blocks have the size of the array"
+        yield bytes(_aligned(part.nbytes) - part.nbytes)
 
 
 def _layout(data: memoryview) -> _Layout | None:
@@ -149,7 +170,7 @@ def _aligned(length: int) -> int:
 
 
 def _state(stat: os.stat_result) -> tuple[int, ...]:
-    return stat.st_ino, stat.st_size, stat.st_mtime_ns
+    return stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns
 
 
 def _damaged(path: Path, what: str) -> ExternalError:

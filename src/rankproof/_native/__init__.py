@@ -1,1 +1,1 @@
-"""C sources (align/ permutation.c merge.c topk.c wordpiece.c) and their .pyi."""
+"""C sources (align/ documents.c permutation.c merge.c topk.c wordpiece.c) and their .pyi."""

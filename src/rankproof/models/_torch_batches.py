@@ -19,8 +19,10 @@ from torch import Tensor, nn
 
 from rankproof._data.arrays import IntArray, Matrix
 from rankproof.errors import ExternalError
-from rankproof.models._device import Placement, torch_dtype
+from rankproof.models._device import Placement
 from rankproof.models._token_batch import TokenBatch
+
+DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,21 +47,21 @@ class BatchPlan:
         padded = min(-(-length // self.step) * self.step, self.limit)
         return BatchShape(max(1, self.tokens // padded), padded, length != padded)
 
-    def batches(self, lengths: IntArray) -> tuple[IntArray, list[LengthBatch]]:
+    def batches(self, lengths: IntArray) -> tuple[IntArray, list[Batch]]:
         """The texts in the order of the batches, shortest first, and the batches; texts without tokens are in none."""
         padded = np.minimum(-(-lengths // self.step) * self.step, self.limit)
         keys = np.where(lengths == 0, 0, 2 * padded + (lengths != padded))
         order = np.argsort(keys, kind="stable")
         starts = np.flatnonzero(np.diff(keys[order], prepend=0)).tolist()
-        found: list[LengthBatch] = []
+        found: list[Batch] = []
         for start, end in zip(starts, [*starts[1:], len(order)], strict=False):
             shape = self.shape(int(lengths[order[start]]))
-            found += [LengthBatch(shape, first, min(end, first + shape.rows)) for first in range(start, end, shape.rows)]
+            found += [Batch(shape, first, min(end, first + shape.rows)) for first in range(start, end, shape.rows)]
         return order, found
 
 
 @dataclass(frozen=True, slots=True)
-class LengthBatch:
+class Batch:
     """The texts order[start:end] in a batch of this shape."""
 
     shape: BatchShape
@@ -79,11 +81,11 @@ class SentTokens:
         self._offsets, self._lengths, self._order = (_sent(one, device) for one in (tokens.offsets, tokens.lengths, order))
         self._padding = padding
 
-    def texts(self, batch: LengthBatch) -> Tensor:
+    def texts(self, batch: Batch) -> Tensor:
         """The texts of a batch."""
         return self._order[batch.start : batch.end]
 
-    def inputs(self, batch: LengthBatch) -> Inputs:
+    def inputs(self, batch: Batch) -> Inputs:
         """The inputs of a batch; rows without a text repeat its first."""
         missing = batch.shape.rows - (batch.end - batch.start)
         texts = torch.cat([self.texts(batch), self._order[batch.start : batch.start + 1].expand(missing)])
@@ -137,7 +139,7 @@ class BatchedNetwork:
 
     def __init__(self, net: nn.Module, placement: Placement, plan: BatchPlan, output: Output, *, padding: int) -> None:
         self._device = torch.device(placement.device)
-        self._net = net.to(self._device, torch_dtype(placement.precision)).eval().requires_grad_(False)
+        self._net = net.to(self._device, DTYPES[placement.precision]).eval().requires_grad_(False)
         self._plan, self._output, self._padding = plan, output, padding
         self._recorded: dict[BatchShape, RecordedBatch] = {}
         self._lock = Lock()

@@ -31,8 +31,9 @@ if TYPE_CHECKING:
 
 def read_texts(files: Sequence[str], args: argparse.Namespace) -> tuple[Corpus, Queries]:
     """The documents and queries of a dataset or of two JSONL files."""
+    from rankproof._formats.documents import read_corpus
     from rankproof._formats.read import read_folder_texts
-    from rankproof._formats.texts import read_corpus, read_queries
+    from rankproof._formats.texts import read_queries
     from rankproof._importers.base import is_dataset_folder
     from rankproof._io.open import open_source
 

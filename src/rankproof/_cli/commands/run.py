@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from rankproof._cli.arg_types import add_judgement_options, name_list, nonnegative_int, positive_int
 from rankproof._cli.command import Command
 from rankproof._cli.cost_estimate import show_cost_estimate
-from rankproof._cli.execution_options import add_execution_options, run_options
+from rankproof._cli.execution_options import add_execution_options, run_options, storage_options
 from rankproof._cli.exit_codes import signal_exit_code
 from rankproof._cli.options import add_decision_options, add_judged_only_option, decision_options
 from rankproof._cli.output import note_lines
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from rankproof._analysis.compare.comparison import Comparison
     from rankproof._executors.base import Progress
     from rankproof._experiment.experiment import Experiment
+    from rankproof._io.corpus_store import CorpusStorage
     from rankproof._results.experiment_result import ExperimentResult
     from rankproof.stages._base import Stage
 
@@ -65,10 +66,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_judged_only_option(what)
     what.add_argument("--limit", type=positive_int, metavar="N", help="use only N of the judged queries")
     what.add_argument(
-        "--seed",
-        type=nonnegative_int,
-        metavar="N",
-        help="random seed that selects the queries of --limit and --latency-queries (default: 0)",
+        "--seed", type=nonnegative_int, metavar="N", help="random seed that selects the queries of --limit (default: 0)"
     )
     what.add_argument(
         "--collapse", metavar="FIELD", help="if documents are chunks: collapse them to the values of this field, such as url"
@@ -103,7 +101,7 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
         show_cost_estimate(experiment, args, terminal)
         return 0
     try:
-        with handle_sigterm(), results_folder(args.output, experiment, overwrite=args.overwrite) as folder:
+        with handle_sigterm(), results_folder(args, experiment) as folder:
             with RunProgress(terminal) as progress, redirect_stdout(sys.stderr):
                 results = _run_experiment(experiment, args, progress)
             comparison = compare_results(results)
@@ -224,16 +222,17 @@ RESULTS_HOME = "rankproof-results"
 
 
 @contextmanager
-def results_folder(asked: str | None, experiment: Experiment, *, overwrite: bool) -> Iterator[str]:
+def results_folder(args: argparse.Namespace, experiment: Experiment) -> Iterator[str]:
     """The results folder; without -o a new one is created at once, and removed if nothing is written."""
     from rankproof._results.folder import check_results_folder
 
+    asked = args.output
     if asked == "":
         raise UsageError("the results folder has no name", fix="specify one, or leave out -o")
     if asked is not None:
         check_results_folder(asked)
-        if not overwrite:
-            _check_same_dataset(asked, experiment)
+        if not args.overwrite:
+            _check_same_dataset(asked, experiment, storage_options(args))
         yield asked
         return
     folder = create_results_folder(experiment.name)
@@ -245,14 +244,14 @@ def results_folder(asked: str | None, experiment: Experiment, *, overwrite: bool
             os.rmdir(RESULTS_HOME)
 
 
-def _check_same_dataset(folder: str, experiment: Experiment) -> None:
+def _check_same_dataset(folder: str, experiment: Experiment, storage: CorpusStorage) -> None:
     """Refuses, before any work is done, a results folder of another dataset."""
     from rankproof._experiment.config_write import experiment_toml
     from rankproof._experiment.judgements import load_dataset
     from rankproof._results.folder import check_dataset
 
     name = os.path.basename(str(experiment.dataset))
-    check_dataset(folder, experiment_toml(experiment), name, lambda: load_dataset(experiment).fingerprint())
+    check_dataset(folder, experiment_toml(experiment), name, lambda: load_dataset(experiment, storage).fingerprint())
 
 
 def create_results_folder(name: str) -> str:
