@@ -113,7 +113,11 @@ def handle_sigterm() -> Iterator[None]:
         yield
         return
 
+    received = False
+
     def terminate(number: int, frame: FrameType | None) -> None:
+        nonlocal received
+        received = True
         # A second signal must not interrupt the clean-up.
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         raise TerminatedError
@@ -121,5 +125,10 @@ def handle_sigterm() -> Iterator[None]:
     signal.signal(signal.SIGTERM, terminate)
     try:
         yield
+    except KeyboardInterrupt:
+        # Ray raises its own error for any signal.
+        if received:
+            raise TerminatedError from None
+        raise
     finally:
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
