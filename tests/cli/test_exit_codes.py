@@ -1,10 +1,14 @@
 """How commands end: exit codes, one line of error, never a traceback."""
 
+import os
+import signal
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from rankproof import __version__
+from rankproof._cli.exit_codes import handle_sigterm, signal_exit_code
 from rankproof._cli.main import main
 from rankproof._cli.registry import COMMANDS
 
@@ -135,3 +139,18 @@ def test_an_error_of_the_system_has_its_exit_code(
 
 def test_global_options_may_precede_the_verb(capsys: pytest.CaptureFixture[str]) -> None:
     assert ending(capsys, "--quiet", "eval", "--sample", "--format", "json") == (0, "")
+
+
+def test_a_library_that_replaces_the_error_of_sigterm_leaves_its_exit_code() -> None:
+    before = signal.getsignal(signal.SIGTERM)
+
+    def terminated() -> None:
+        with handle_sigterm():
+            with suppress(KeyboardInterrupt):
+                os.kill(os.getpid(), signal.SIGTERM)
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt) as caught:
+        terminated()
+    assert signal_exit_code(caught.value) == 143
+    assert signal.getsignal(signal.SIGTERM) == before

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import json
+import os
 import signal
 import socket
 import subprocess
+import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,7 +22,7 @@ from rankproof._executors.ray_cluster import ray_address
 from rankproof._version import __version__
 from rankproof.errors import ExternalError, InputError, UsageError
 from support import executor_tasks
-from support.ray_cluster import RayCluster, ray_cluster
+from support.ray_cluster import ENVIRONMENT, RayCluster, ray_cluster
 from support.search_servers import free_port, skip_or_fail
 
 pytest.importorskip("ray", reason="needs the extra ray")
@@ -153,3 +158,144 @@ def test_an_address_at_which_nothing_listens_is_told_at_once(on: str, tmp_path: 
     with pytest.raises(ExternalError, match=r"no connection .*; check the address, and start the cluster with: ray start --head"):
         RayExecutor(on.format(port=free_port()), tmp_path)
     assert time.monotonic() - start < 10
+
+
+DRIVER = """
+import json, sys
+import numpy as np
+import rankproof as rp
+from rankproof.types import Document, Query, RunOptions
+from support.small_models import HashedWords
+
+on, cache, output = sys.argv[1:]
+draw = np.random.default_rng(7)
+texts = [" ".join(f"w{word}" for word in draw.integers(0, 500, 30)) for _ in range(600)]
+corpus = rp.Corpus((Document(f"d{at}", text) for at, text in enumerate(texts)), partition_size=15)
+queries = rp.Queries(Query(f"q{at}", text[:40]) for at, text in enumerate(texts[:20]))
+dataset = rp.Dataset("words", corpus, queries, rp.Qrels.from_dict({query: {"d0": 1} for query in queries}))
+systems = {"bm25": rp.stages.BM25(), "dense": rp.stages.Dense(HashedWords())}
+found = rp.run(rp.Experiment(systems, dataset=dataset), RunOptions(cache=cache or None, on=on or None))
+rankings = {one.name: [(row.query, row.doc, row.score.hex()) for row in one.run.rows()] for one in found.system_runs}
+with open(output, "w") as file:
+    json.dump(rankings, file)
+"""
+
+
+class Driver:
+    """A process that runs BM25 and dense search on forty partitions of 15 documents."""
+
+    def __init__(self, on: str, folder: Path) -> None:
+        self._output, self._cache = folder / "rankings.json", folder / "cache"
+        script = folder / "driver.py"
+        script.write_text(DRIVER)
+        command = [sys.executable, str(script), on, str(self._cache), str(self._output)]
+        self.process = subprocess.Popen(command, env={**os.environ, **ENVIRONMENT}, stderr=subprocess.PIPE, text=True)
+
+    def prepared(self) -> dict[Path, int]:
+        """The partitions that are indexed or encoded, and when."""
+        return {path: path.stat().st_mtime_ns for path in self._cache.glob("*/*/prepared.arrays")}
+
+    def wait_for(self, count: int) -> None:
+        """Waits until so many partitions are prepared."""
+        end = time.monotonic() + 50
+        while len(self.prepared()) < count:
+            assert time.monotonic() < end, "waited too long"
+            assert self.process.poll() is None, self.process.communicate()[1]
+            time.sleep(0.01)
+
+    def kill(self) -> None:
+        """Kills the process."""
+        self.process.kill()
+        self.process.wait()
+        assert self.process.stderr is not None
+        self.process.stderr.close()
+
+    def rankings(self) -> dict[str, list[list[str]]]:
+        """All rankings with the bits of their scores, after the process has ended."""
+        _, errors = self.process.communicate(timeout=50)
+        assert self.process.returncode == 0, errors
+        assert "ray" not in errors.lower(), errors
+        found: dict[str, list[list[str]]] = json.loads(self._output.read_text())
+        return found
+
+
+@pytest.fixture
+def started(tmp_path: Path) -> Iterator[Callable[[str], Driver]]:
+    """Starts drivers with one cache; those that still run at the end are killed."""
+    drivers: list[Driver] = []
+
+    def start(on: str) -> Driver:
+        drivers.append(Driver(on, tmp_path))
+        return drivers[-1]
+
+    yield start
+    for driver in drivers:
+        driver.kill()
+
+
+@pytest.fixture(scope="module")
+def expected(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[list[str]]]:
+    """The rankings of one process."""
+    return Driver("", tmp_path_factory.mktemp("serial")).rankings()
+
+
+@slow
+def test_a_run_continues_with_the_partition_in_hand_after_its_driver_was_killed(
+    cluster: RayCluster, started: Callable[[str], Driver], expected: dict[str, list[list[str]]]
+) -> None:
+    first = started(cluster.on)
+    first.wait_for(5)
+    first.kill()
+    before = first.prepared()
+    second = started(cluster.on)
+    assert second.rankings() == expected
+    after = second.prepared()
+    assert {path: after[path] for path in before} == before
+    assert len(after) > len(before)
+
+
+@slow
+def test_a_run_whose_workers_are_killed_has_the_same_rankings(
+    cluster: RayCluster, started: Callable[[str], Driver], expected: dict[str, list[list[str]]]
+) -> None:
+    driver = started(cluster.on)
+    driver.wait_for(5)
+    before = driver.prepared()
+    assert cluster.kill_workers() > 0
+    assert driver.rankings() == expected
+    assert len(driver.prepared()) > len(before)
+
+
+@slow
+def test_a_run_through_the_client_of_ray_has_the_same_rankings(
+    cluster: RayCluster, started: Callable[[str], Driver], expected: dict[str, list[list[str]]]
+) -> None:
+    assert started(cluster.client).rankings() == expected
+
+
+@slow
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_an_interrupt_ends_a_run_and_the_cluster_that_it_started(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "rankproof", "run", "--systems", "bm25", "--on", "ray", "--cache", str(tmp_path / "cache")]
+    settings: dict[str, Any] = {"cwd": tmp_path, "env": {**os.environ, **ENVIRONMENT}, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen(command, start_new_session=True, **settings) as driver:
+        assert driver.stderr is not None
+        try:
+            next(line for line in driver.stderr if "building" in line)
+            assert len(processes_of_session(driver.pid)) > 3
+        finally:
+            os.killpg(driver.pid, signal.SIGINT)
+        _, text = driver.communicate(timeout=50)
+    assert (driver.returncode, text.splitlines()[-1]) == (130, "stopped; run the same command again to continue")
+    assert processes_of_session(driver.pid) == []
+    assert [path.name for path in tmp_path.glob("cache/.*")] == []
+
+
+def processes_of_session(session: int) -> list[int]:
+    """The processes that the process with this number started, and it."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            state, _, _, one = (path / "stat").read_text().rpartition(")")[2].split()[:4]
+            found += [int(path.name)] if int(one) == session and state != "Z" else []
+    return found
