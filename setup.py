@@ -1,4 +1,4 @@
-"""Builds the native reader, merge, sieve and flips where a C compiler is at hand; without one the install goes on."""
+"""Builds the native reader, BM25, merge, sieve and flips where a C compiler is at hand; without one the install goes on."""
 
 import os
 import sysconfig
@@ -26,6 +26,7 @@ def extension(name: str, source: str, headers: str = "") -> Extension:
 setup(
     ext_modules=[
         extension("rankproof._native.align", "src/rankproof/_native/align.c", "src/rankproof/_native/align_src/*.h"),
+        extension("rankproof._native.bm25", "src/rankproof/_native/bm25.c", "src/rankproof/_native/bm25_src/*.h"),
         extension("rankproof._native.documents", "src/rankproof/_native/documents.c", "src/rankproof/_native/documents_src/*.h"),
         extension("rankproof._native.merge", "src/rankproof/_native/merge.c"),
         extension("rankproof._native.topk", "src/rankproof/_native/topk.c"),

@@ -94,7 +94,7 @@ def collections() -> list[list[str]]:
         costs = [f"{cost.searcher.cost().bytes / 1e6:.1f}", f"{cost.index_seconds:.1f}", f"{cost.query_ms:.2f}"]
         means = [shown(found[name][kind], found[name]["words"]) for name in COLLECTIONS]
         unknown = [f"{found[name][kind].unknown:.1%}" for name in COLLECTIONS]
-        rows.append([kind, *costs, f"{len(cost.searcher.index.vocabulary):,}", *means, *unknown])
+        rows.append([kind, *costs, f"{cost.searcher.totals.vocabulary:,}", *means, *unknown])
     return rows
 
 

@@ -10,14 +10,14 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from typing import ClassVar
 from unicodedata import normalize
 
 from rankproof import Dataset, read_dataset
 from rankproof.stages import BM25
 from rankproof.stages._analyzer import split_words
-from rankproof.stages._bm25 import BM25Searcher
-from rankproof.stages._bm25_index import build_inverted_index
-from rankproof.stages._fields import passage_texts
+from rankproof.stages._bm25 import BM25Searcher, index_in_memory
+from rankproof.stages._bm25_partitions import BM25Partitions
 
 from .bm25_tokens import COLLECTIONS, DATA, MEASURE, markdown, measured, shown
 
@@ -35,23 +35,28 @@ class Cut:
     """The n-grams of each part of a text, with a blank at both its ends."""
 
     parts: Callable[[str], list[str]]
+    splits_at_blanks: ClassVar = False
 
     def tokenize(self, text: str) -> list[str]:
         """The n-grams, in the order of the text."""
         marked = [f" {part} " for part in self.parts(text) if part]
         return [part[at : at + SIZE] for part in marked for at in range(max(1, len(part) - SIZE + 1))]
 
+    tokenize_once = tokenize
+
     def display(self, token: str) -> str:
         """The token itself."""
         return token
 
+    def analyzer(self) -> Cut:
+        """The analyzer: this one."""
+        return self
+
 
 def searcher(way: str, dataset: Dataset) -> BM25Searcher:
     """An index of the n-grams that are cut so."""
-    texts, cut = passage_texts(dataset.corpus, STAGE.fields), Cut(WAYS[way])
-    docs = sorted(texts, reverse=True)
-    index = build_inverted_index((cut.tokenize(texts[doc]) for doc in docs), STAGE.k1, STAGE.b)
-    return BM25Searcher(STAGE, dataset.corpus, cut, docs, index, 0.0)
+    partitions = BM25Partitions(Cut(WAYS[way]), STAGE.fields, STAGE.k1, STAGE.b)  # type: ignore[arg-type]
+    return index_in_memory(STAGE, dataset.corpus, partitions)
 
 
 def main() -> None:

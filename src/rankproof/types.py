@@ -70,6 +70,7 @@ if TYPE_CHECKING:
     from rankproof._render.grid import RenderOptions as RenderOptions
     from rankproof._results.experiment_result import DecisionSettings as DecisionSettings
     from rankproof._results.experiment_result import SystemRun as SystemRun
+    from rankproof._results.experiment_result import TimeSummary as TimeSummary
     from rankproof.models._base import CrossEncoderModel as CrossEncoderModel
     from rankproof.models._base import Encoder as Encoder
     from rankproof.models._base import EncoderModel as EncoderModel
@@ -183,6 +184,7 @@ else:
         Table="rankproof._data.table",
         TableSummary="rankproof._data.table",
         Terminal="rankproof._cli.terminal",
+        TimeSummary="rankproof._results.experiment_result",
         TimerCounts="rankproof.stages._base",
         Usage="rankproof._llm.budget",
         VectorStore="rankproof.stores._base",

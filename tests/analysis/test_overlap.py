@@ -74,7 +74,10 @@ def test_rankings_are_counted_with_the_queries_that_retrieve_nothing() -> None:
     scores = {"a": {"q1": {"x": 3.0, "y": 2.0}}}
     table = rankings_table(small_results(("a",), ("q1", "q2"), ("x", "y"), scores=scores))
     assert [(record["documents"], record["empty"]) for record in table.records()] == [(1.0, 1)]
-    assert table.sentences == ("a retrieves nothing for 1 of 2 queries.",)
+    assert table.sentences == (
+        "a retrieves nothing for 1 of 2 queries.",
+        "Latency: 2 queries, asked one at a time after a warm-up.",
+    )
 
 
 def test_one_system_has_no_overlap() -> None:

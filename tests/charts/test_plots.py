@@ -246,7 +246,9 @@ def test_of_very_many_segments_the_largest_are_drawn() -> None:
 
 def test_the_stages_of_a_bar_add_up_to_the_total() -> None:
     for system_run in wide_input(5, 9).system_runs:
-        assert sum(stage_means(system_run).values()) == pytest.approx((system_run.time_of("total") or {})["mean"])
+        total = system_run.time_of("total")
+        assert total is not None
+        assert sum(stage_means(system_run).values()) == pytest.approx(total.mean)
 
 
 def test_no_two_of_77_systems_look_alike() -> None:

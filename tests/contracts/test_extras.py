@@ -36,9 +36,9 @@ OUTSIDE = {"models/_chat/llama_process.py"}
 """A script that another process runs, without rankproof."""
 OF_PYTEST = "pytest_plugin.py"
 """pytest loads it, so pytest is there."""
-MADE_OF_TORCH = "rankproof.models._trained.torch_net"
-"""Has subclasses of torch's classes: to import it is to import torch."""
-LOADED_LATE = {"models/_trained/torch_net.py"}
+LOADED_LATE = {"models/_trained/torch_net.py", "models/_torch_bert.py", "models/_torch_batches.py"}
+"""Have subclasses or types of torch: to import one is to import torch."""
+MADE_OF_TORCH = {f"rankproof.{file.removesuffix('.py').replace('/', '.')}" for file in LOADED_LATE}
 
 
 def name_of(requirement: str) -> str:
@@ -77,7 +77,7 @@ def imports_of(file: Path) -> Iterator[Imported]:
         names: list[str] = []
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom) and node.module == MADE_OF_TORCH:
+        elif isinstance(node, ast.ImportFrom) and node.module in MADE_OF_TORCH:
             names = ["torch"]
         elif isinstance(node, ast.ImportFrom) and not node.level:
             names = [node.module or ""]

@@ -1,9 +1,11 @@
-"""The law of partitions: rankings and scores have the same bits for any partitions and executor."""
+"""The law of partitions: rankings and scores have the same bits for any partitions, executor and BLAS kernel."""
 
 from __future__ import annotations
 
 import json
 import os
+import subprocess
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from functools import cache
@@ -25,12 +27,13 @@ from rankproof._experiment.runner import StageRunner
 from rankproof.stages import BM25, Dense, RunFile
 from rankproof.stages._base import BatchSearcher, BuildContext, Stage
 from rankproof.stages._engines.base import EngineStage
+from support.paths import SOURCE, TESTS
 from support.ray_cluster import ray_cluster
 from support.small_models import HashedWords
 from support.stage_examples import EXAMPLES, NAMES
 
 WORDS = ["a", "b", "c", "d", "é", "apple", "pie", "red", "induction", "hob", "resting", "dough", "knife"]
-SIZES = (1, 7, 100)
+SIZES = (pytest.param(1, marks=pytest.mark.slow), 7, 100)
 WHOLE = 1000
 OFFLINE: dict[str, Stage] = {
     **{name: stage for name, stage in zip(NAMES, EXAMPLES, strict=True) if not isinstance(stage, EngineStage | RunFile)},
@@ -66,7 +69,7 @@ def outputs(size: int, executor: Executor) -> dict[str, dict[str, Any]]:
     corpus = corpus_of_size(size)
     with MemoryBlockCache(silent) as block_cache:
         context = BuildContext(corpus, corpus.fingerprint(), block_cache, executor=executor)
-        runner = StageRunner(context, QUERIES, block_cache, None)
+        runner = StageRunner(context, QUERIES, range(len(QUERIES)), block_cache, None)
         return {name: output(stage, runner) for name, stage in OFFLINE.items()}
 
 
@@ -113,6 +116,32 @@ def test_rankings_have_the_same_bits_for_any_partitions(size: int) -> None:
 def test_rankings_have_the_same_bits_in_processes() -> None:
     with ProcessExecutor(2) as executor:
         assert differences(outputs(7, executor)) == {}
+
+
+KERNEL = """
+import json, os
+os.fsync = lambda handle: None
+from contracts.test_partition_laws import outputs
+from rankproof._executors.base import SerialExecutor
+import threadpoolctl
+print(json.dumps([[one.get("architecture") for one in threadpoolctl.threadpool_info()], outputs(7, SerialExecutor())]))
+"""
+
+
+def kernels() -> list[str]:
+    from threadpoolctl import threadpool_info
+
+    return [one["architecture"] for one in threadpool_info() if one.get("internal_api") == "openblas"]
+
+
+@pytest.mark.slow
+@pytest.mark.skipif("Haswell" in kernels() or not kernels(), reason="numpy has no other BLAS kernel here")
+def test_rankings_have_the_same_bits_with_another_blas_kernel() -> None:
+    environment = {**os.environ, "OPENBLAS_CORETYPE": "Haswell", "PYTHONPATH": os.pathsep.join([str(SOURCE.parent), str(TESTS)])}
+    done = subprocess.run([sys.executable, "-c", KERNEL], env=environment, stdout=subprocess.PIPE, text=True, check=True)
+    used, found = json.loads(done.stdout)
+    assert "Haswell" in used
+    assert differences(found) == {}
 
 
 class LosesNode:

@@ -76,9 +76,7 @@ def test_a_batch_finds_what_single_queries_find(stage: Stage, texts: dict[str, s
         assert isinstance(searcher, BatchSearcher)
         batch = searcher.search_all([Query(f"q{at}", text) for at, text in enumerate(queries)])
         single = [search_with(stage, searcher, context, text) for text in queries]
-    assert [docs for docs, _ in batch] == [docs for docs, _ in single]
-    for (_, one), (_, other) in zip(batch, single, strict=True):
-        np.testing.assert_allclose(one, other, rtol=1e-6)
+    assert [(docs, scores.tolist()) for docs, scores in batch] == [(docs, scores.tolist()) for docs, scores in single]
 
 
 RERANKERS = [stage for stage in EXAMPLES if isinstance(stage, Rerank)]
@@ -173,7 +171,7 @@ def test_what_is_no_model_store_scorer_or_stage_is_refused_when_the_value_is_mad
 
 
 def test_importing_the_stages_loads_no_library_behind_them() -> None:
-    heavy = ["bm25s", "Stemmer", "numba", "onnxruntime", "onnx", "tokenizers", "torch", "psycopg", "chromadb", "scipy"]
+    heavy = ["bm25s", "Stemmer", "onnxruntime", "onnx", "tokenizers", "torch", "psycopg", "chromadb", "scipy"]
     heavy += ["tantivy", "sqlite3", "lancedb", "pyarrow"]
     code = f"import sys, rankproof.stages; print(sorted(set({heavy}) & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, check=True)

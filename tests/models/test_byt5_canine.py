@@ -140,12 +140,23 @@ def test_truncated_texts_are_counted(model: Made, longest: str, tmp_path: Path) 
 
 
 @pytest.mark.torch
+def test_batches_of_texts_of_equal_length_give_the_same_vectors(made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = ["a pan", "a pot", "", "the oven", "hot oven", "x" * 400]
+    single = made().load().encode(texts)
+    monkeypatch.setattr("rankproof.models._device.Placement.on_gpu", True)
+    monkeypatch.setattr("rankproof.models._device.Placement.facts", lambda self: {})
+    batched = made().load()
+    np.testing.assert_allclose(batched.encode(texts), single, atol=1e-5)
+    assert [len(rows) for rows in batched.tokens(texts)] == batched.lengths(texts)
+
+
+@pytest.mark.torch
 def test_facts_name_weights_tokenizer_and_training(made: Made) -> None:
     model = made()
     facts = model.load().facts()
     assert facts["tokenizer"] == ("bytes" if isinstance(model, ByT5) else "characters")
     assert (facts["dimensions"], facts["max_tokens"], facts["pooling"], facts["precision"]) == (32, 300, "mean", "fp32")
-    assert model.revision() == f"{facts['revision']}, {facts['library']}"
+    assert model.revision() == f"{facts['revision']}, {facts['library']}, cpu fp32"
     assert facts["training"] == "none"
     assert facts["parameters"] > 10_000
     assert facts["source"] == model.source

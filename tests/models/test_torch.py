@@ -40,7 +40,7 @@ def test_an_encoder_gives_what_the_written_graph_gives(folder: Path) -> None:
     assert (facts["dimensions"], facts["max_tokens"]) == (32, 32)
     assert theirs.cut(TEXTS) == ours.cut(TEXTS) == 1
     assert theirs.cut([]) == 0
-    assert SentenceTransformer(str(folder)).revision() == f"{facts['revision']}, {facts['library']}"
+    assert SentenceTransformer(str(folder)).revision() == f"{facts['revision']}, {facts['library']}, cpu fp32"
     assert "torch" in facts["library"]
 
 

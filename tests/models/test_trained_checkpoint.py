@@ -90,7 +90,7 @@ def test_the_facts_describe_the_model(tmp_path: Path) -> None:
         "training": "contrastive, 12 steps",
     }
     assert facts["parameters"] == parameter_count(shape_of("bpe-300"))
-    assert model.revision() == f"{facts['revision']}, {facts['library']}"
+    assert model.revision() == f"{facts['revision']}, {facts['library']}, cpu fp32"
     assert "torch " in facts["library"]
     assert model.load().cut(["y" * 512, "y" * 513, ""]) == 1
 

@@ -10,9 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import Tokenizer, normalizers
 
-from rankproof.models._token_batch import BatchTokenizer, TokenBatch
+from rankproof.models._token_batch import CODE_POINTS, BatchTokenizer, TokenBatch, word_pieces
 from rankproof.models._tokenizer import TokenizerFile
-from rankproof.models._wordpiece import CODE_POINTS, word_pieces
 from support.tiny_bert import TEXTS, write_tokenizer
 
 _wordpiece = pytest.importorskip("rankproof._native.wordpiece", exc_type=ImportError)

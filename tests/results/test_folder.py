@@ -170,7 +170,8 @@ def test_the_summary_has_a_row_a_system_with_every_measure_time_and_cost() -> No
     assert [float(last[name]) for name in MEASURES] == list(results.result.means["late"].values())
     for part in TIME_COLUMNS:
         for which in ("mean", "p50", "p95"):
-            assert float(last[f"{part}_ms_{which}"]) == (system_run.time_of(part) or {})[which]
+            assert float(last[f"{part}_ms_{which}"]) == getattr(system_run.time_of(part), which)
+    assert last["timed_queries"] == str(len(results.queries))
     assert (float(last["index_seconds"]), int(last["index_bytes"]), last["throughput"]) == (1.0, 3000, "")
     assert (last["gain_over"], float(last["gain_pp RR@10"])) == ("hybrid", 100 * (results.gain(system_run, "RR@10") or 0))
     assert (last["gain_pp NumRet"], rows[0]["gain_pp RR@10"]) == ("", "")
@@ -401,8 +402,8 @@ def test_a_folder_with_a_changed_file_is_refused(saved: Path, name: str) -> None
 UNMEASURED: dict[str, Any] = {"value": None, "summary": "mean", "queries": 0, "per_query": {}}
 DAMAGES: list[tuple[tuple[str | int, ...], Any, str]] = [
     (("format",), "other", "not a result of rankproof"),
-    (("schema",), 5, "format version 5, this version of rankproof reads 6; run the experiment again"),
-    (("schema",), 7, "format version 7, this version of rankproof reads 6; upgrade rankproof"),
+    (("schema",), 6, "format version 6, this version of rankproof reads 7; run the experiment again"),
+    (("schema",), 8, "format version 8, this version of rankproof reads 7; upgrade rankproof"),
     (("schema",), None, "schema is not a whole number"),
     (("systems",), {}, "systems is not an array"),
     (("systems",), [], "there is no system"),

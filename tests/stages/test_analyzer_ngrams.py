@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from rankproof.stages import BM25
-from rankproof.stages._analyzer import BpeAnalyzer, ByteNgrams, CharNgrams, train_bpe_analyzer, words_with_blanks
+from rankproof.stages._analyzer import BpeAnalyzer, ByteNgrams, CharNgrams, train_bpe, words_with_blanks
 from support.examples import examples
 from support.stage_building import context_of, corpus_of, ranking_of
 
@@ -46,7 +46,7 @@ def test_thai_without_spaces_is_split_into_n_grams() -> None:
 
 
 def test_bpe_tokens_are_learned_from_the_documents_and_lie_within_words() -> None:
-    pieces = train_bpe_analyzer("bpe-300", ["low lower lowest"] * 9 + ["été"])
+    pieces = BpeAnalyzer(train_bpe("bpe-300", ["low lower lowest"] * 9 + ["été"]))
     shown = [pieces.display(token) for token in pieces.tokenize("Lowest low Été q")]
     assert shown[-1] == "q"
     assert shown[:3] == ["␣lowest", "␣low", "␣été"]
@@ -56,14 +56,14 @@ def test_bpe_tokens_are_learned_from_the_documents_and_lie_within_words() -> Non
 
 def test_the_same_documents_give_the_same_bpe_tokens() -> None:
     texts = ["alpha beta gamma", "beta gamma delta", "epsilon zeta"] * 5
-    one, two = (train_bpe_analyzer("bpe-320", texts) for _ in range(2))
+    one, two = (BpeAnalyzer(train_bpe("bpe-320", texts)) for _ in range(2))
     two.tokenize("zeta epsilon")
     assert one.tokenize("alphabet gammas zeta") == two.tokenize("alphabet gammas zeta")
 
 
 @lru_cache(maxsize=1)
 def learnt() -> BpeAnalyzer:
-    return train_bpe_analyzer("bpe-400", ["the theory of things that thaw", "been bean beam", "été étude"] * 3)
+    return BpeAnalyzer(train_bpe("bpe-400", ["the theory of things that thaw", "been bean beam", "été étude"] * 3))
 
 
 @examples(60)

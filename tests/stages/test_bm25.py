@@ -16,7 +16,6 @@ from rankproof._data.dataset import Query
 from rankproof.errors import UsageError
 from rankproof.stages import BM25
 from rankproof.stages._base import QueryTimer
-from rankproof.stages._bm25_index import best_rows, build_inverted_index, search_compiled
 from rankproof.stages._fields import passage_text
 from support.examples import examples
 from support.stage_building import context_of, corpus_of, ranking_of
@@ -66,34 +65,6 @@ def test_a_batch_gives_the_same_bits_as_one_by_one(docs: dict[str, str], queries
     single = [searcher.search(query, (), QueryTimer()) for query in each]
     batch = searcher.search_all(each)
     assert [(docs, scores.tolist()) for docs, scores in batch] == [(docs, scores.tolist()) for docs, scores in single]
-
-
-def test_without_numba_a_batch_is_searched_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rankproof.stages._bm25.is_numba_installed", lambda: False)
-    searcher = PLAIN.build(context_of(corpus_of({"d1": "a a b", "d2": "b c"})))
-    assert [docs for docs, _ in searcher.search_all([Query("q1", "a"), Query("q2", "c")])] == [["d1"], ["d2"]]
-    assert "numba makes it faster" in searcher.facts()["batch"]
-
-
-weights = st.lists(st.sampled_from([0.0, 0.5, 0.5, 1.0, 2.0]), min_size=1, max_size=40)
-
-
-@given(document_scores=weights, depth=st.integers(1, 45))
-def test_the_best_rows_are_the_head_of_a_full_sort(document_scores: list[float], depth: int) -> None:
-    rows, scores = best_rows(np.array(document_scores, dtype=np.float32), depth)
-    expected = sorted((-score, row) for row, score in enumerate(document_scores) if score)[:depth]
-    assert [(-score, row) for row, score in zip(rows.tolist(), scores.tolist(), strict=True)] == expected
-
-
-@given(documents=st.lists(st.lists(st.sampled_from("abc"), max_size=3), min_size=1, max_size=30), depth=st.integers(1, 35))
-def test_compiled_search_breaks_ties_like_the_plain_search(documents: list[list[str]], depth: int) -> None:
-    index = build_inverted_index(documents, 1.5, 0.75)
-    queries = [index.term_ids(list(query)) for query in ("", "a", "ab", "cba", "aab")]
-    rows, scores, lengths = search_compiled(index, queries, depth)
-    for at, query in enumerate(queries):
-        plain_rows, plain_scores = best_rows(index.document_scores(query), depth)
-        assert rows[at, : lengths[at]].tolist() == plain_rows.tolist()
-        assert scores[at, : lengths[at]].tolist() == plain_scores.tolist()
 
 
 def test_ties_are_broken_by_id_descending_also_where_the_depth_cuts() -> None:

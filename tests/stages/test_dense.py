@@ -85,7 +85,7 @@ def test_truncated_and_empty_passages_are_noted_also_for_cached_vectors() -> Non
         searcher = stage.build(context)
         assert searcher.facts()["truncated_passages"] == 1
         assert list(searcher.notes()) == [
-            "1 of 4 passages (25%) are longer than the model's limit and were truncated",
+            "1 of 4 passages (25%) is longer than the model's limit and was truncated",
             "1 passages are empty; their score is 0 for every query",
         ]
 
@@ -161,9 +161,9 @@ def test_an_empty_text_has_a_vector_of_zeros_under_minilm_too(minilm_cache: Path
 @pytest.mark.parametrize(("text", "cut"), [("apple pie", 0), ("red apple pie", 1)])
 def test_a_query_that_is_too_long_with_its_prompt_is_counted_as_truncated(text: str, cut: int) -> None:
     searcher = Dense(HashedWords(max_words=3), query_prompt="query: ").build(context_of(corpus_of(TEXTS)))
-    clock = QueryTimer()
-    searcher.search(Query("q", text), (), clock)
-    assert clock.cut_queries == cut
+    searcher.search_all([Query("q", text), Query("short", "pie")])
+    notes = [note for note in searcher.notes() if "queries" in note]
+    assert notes == ["1 of 2 queries (50%) is longer than the model's limit and was truncated"] * cut
 
 
 @pytest.mark.parametrize("made", [BiEncoderScorer(MODEL), MaxSim(MODEL)])

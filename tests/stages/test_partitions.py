@@ -23,7 +23,7 @@ from rankproof._experiment.cache import DiskBlockCache, MemoryBlockCache
 from rankproof.stages._base import BuildContext
 from rankproof.stages._partitions import PartitionedSearch, merge_rankings, partition_key
 from support.paths import SOURCE, TESTS
-from support.word_retriever import PREPARED, SEARCHED, WordIndex, WordRetriever
+from support.word_retriever import KILL, PREPARED, SEARCHED, WordIndex, WordRetriever
 
 QUERIES = ["red apple", "pie", "red red", "nothing", ""]
 WORDS = st.lists(st.sampled_from(["red", "apple", "pie", "tart"]), max_size=4).map(" ".join)
@@ -148,17 +148,28 @@ def test_the_key_of_a_partition_depends_on_documents_and_their_order() -> None:
 
 def test_hits_stay_until_the_stage_is_cached(tmp_path: Path) -> None:
     with DiskBlockCache(tmp_path / "cache", silent) as cache:
-        for searched in (4, 4, 8):
-            search = search_of(corpus_of(TEXTS, 10), cache, tmp_path, SerialExecutor())
-            search.prepare_all()
-            search.search_all(QUERIES, 10)
+        search = search_of(corpus_of(TEXTS, 10), cache, tmp_path, SerialExecutor())
+        search.prepare_all()
+        for queries, searched in ((QUERIES, 4), (QUERIES, 4), (QUERIES[:1], 8)):
+            search.search_all(queries, 10)
             assert len(lines(tmp_path / SEARCHED)) == searched
-            if searched == 4 and lines(tmp_path / "again"):
-                cache.forget("stage")
-            (tmp_path / "again").write_text("again")
-        search.search_all(QUERIES[:1], 10)
-        assert len(lines(tmp_path / SEARCHED)) == 12, "other queries are searched"
-    assert not list((tmp_path / "cache" / "journals").glob("*"))
+        cache.forget("stage")
+        assert not list((tmp_path / "cache" / "hits").iterdir())
+        search.search_all(QUERIES, 10)
+        assert len(lines(tmp_path / SEARCHED)) == 12
+
+
+def test_hits_of_other_settings_are_not_used(tmp_path: Path) -> None:
+    corpus = corpus_of(TEXTS, 10)
+    best = []
+    with DiskBlockCache(tmp_path / "cache", silent) as cache:
+        for factor in (1.0, 3.0):
+            context = BuildContext(corpus, "", cache)
+            search: WordSearch = PartitionedSearch(context, WordRetriever(tmp_path, factor), "words", label="indexing")
+            search.prepare_all()
+            best.append(search.search_all(QUERIES, 10)[0][1][0])
+    assert len(lines(tmp_path / PREPARED)) == 4
+    assert best[1] == 3 * best[0]
 
 
 KILLED = """
@@ -171,23 +182,22 @@ from rankproof.stages._base import BuildContext
 from rankproof.stages._partitions import PartitionedSearch
 from stages.test_partitions import QUERIES, TEXTS, corpus_of, silent
 from support.word_retriever import WordRetriever
-folder, workers, preparing, searching = Path(sys.argv[1]), *map(int, sys.argv[2:])
+folder, workers = Path(sys.argv[1]), int(sys.argv[2])
 corpus = corpus_of(TEXTS, 5)
 with DiskBlockCache(folder / "cache", silent) as cache, ProcessExecutor(workers) if workers > 1 else SerialExecutor() as executor:
     context = BuildContext(corpus, "", cache, executor=executor)
-    search = PartitionedSearch(context, WordRetriever(folder, preparing, searching), "words", label="indexing")
+    search = PartitionedSearch(context, WordRetriever(folder), "words", label="indexing")
     search.prepare_all()
     search.search_all(QUERIES, 10)
 """
 
 
 @pytest.mark.parametrize("workers", [1, 2])
-@pytest.mark.parametrize(("preparing", "searching", "name"), [(5, -1, PREPARED), (-1, 5, SEARCHED)])
-def test_after_a_kill_the_next_run_goes_on_with_the_partition_in_hand(
-    tmp_path: Path, workers: int, preparing: int, searching: int, name: str
-) -> None:
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(SOURCE.parent), str(TESTS)])}
-    command = [sys.executable, "-c", KILLED, str(tmp_path), str(workers), str(preparing), str(searching)]
+@pytest.mark.parametrize("name", [PREPARED, SEARCHED])
+def test_after_a_kill_the_next_run_goes_on_with_the_partition_in_hand(tmp_path: Path, workers: int, name: str) -> None:
+    paths = os.pathsep.join([str(SOURCE.parent), str(TESTS)])
+    environment = {**os.environ, "PYTHONPATH": paths, KILL: f"{name} 5"}
+    command = [sys.executable, "-c", KILLED, str(tmp_path), str(workers)]
     ended = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert ended.returncode == (1 if workers > 1 else -signal.SIGKILL), ended.stderr
     before = lines(tmp_path / name)

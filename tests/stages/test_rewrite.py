@@ -31,12 +31,6 @@ from support.stage_building import PlainBlockCache
 BETTER = {"q1": "induction hob humming sound", "q2": "dough rest minutes", "q3": "knife whetstone", "q4": "setting jam pectin"}
 
 
-@pytest.fixture(autouse=True)
-def _nothing_is_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A batch of BM25 is the same without numba, which takes long to begin."""
-    monkeypatch.setattr("rankproof.stages._bm25.is_numba_installed", lambda: False)
-
-
 def better(request: ChatRequest) -> ScriptedReply:
     """What a good model makes of the queries of the small dataset."""
     text = request.messages[-1].text

@@ -29,12 +29,6 @@ letters = st.lists(st.sampled_from(["aa", "bb", "cc", "dd", "éé", "x"]), max_s
 texts = st.dictionaries(st.sampled_from(["d1", "d2", "d10", "é", "𝔸", "z"]), letters, min_size=1)
 
 
-@pytest.fixture(autouse=True)
-def _nothing_is_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A batch of BM25 is the same without numba, which takes long to begin."""
-    monkeypatch.setattr("rankproof.stages._bm25.is_numba_installed", lambda: False)
-
-
 def test_the_relevance_model_of_two_documents_worked_by_hand() -> None:
     """d1 is "oven oven rack" with score 3, d2 is "oven stone" with score 1; the query is "pizza oven", weight 0.6.
 

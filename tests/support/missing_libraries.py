@@ -60,17 +60,11 @@ def _parquet(folder: Path) -> None:
     evaluate({"q": {"d": 1}}, str(folder / "a.parquet"))
 
 
-def _compiled(folder: Path) -> None:
-    from rankproof.stages._bm25_index import _kernel
-
-    _kernel.cache_clear()
-    _kernel()
-
-
 def _torch_model(folder: Path) -> None:
+    from rankproof.models._device import Placement
     from rankproof.models._torch import load_torch_model
 
-    load_torch_model("SentenceTransformer", folder, 1)
+    load_torch_model("SentenceTransformer", folder, Placement("cpu", "fp32"), 1)
 
 
 def _hub(folder: Path) -> None:
@@ -165,7 +159,6 @@ PARTS: dict[str, tuple[str, Callable[[Path], object]]] = {
     "pandas": ("pandas", lambda folder: evaluate({"q": {"d": 1}}, {"q": {"d": 1.0}}).to_pandas()),
     "polars": ("polars", lambda folder: evaluate({"q": {"d": 1}}, {"q": {"d": 1.0}}).to_polars()),
     "ir_datasets": ("datasets", _irds),
-    "numba": ("numba", _compiled),
     "torch": ("torch", _torch_model),
     "sentence_transformers": ("torch", _torch_model),
     "transformers": ("torch", _torch_model),

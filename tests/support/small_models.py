@@ -33,6 +33,8 @@ class HashedWords:
 
 
 class LoadedHashedWords:
+    batch_invariant = True
+
     def __init__(self, value: HashedWords) -> None:
         self._value, self.encoded = value, 0
 

@@ -17,20 +17,21 @@ from rankproof._io.array_file import open_arrays, write_arrays
 from rankproof.stages._partitions import PartitionHits
 
 PREPARED, SEARCHED = "prepared.log", "searched.log"
+KILL = "RANKPROOF_KILL"
+"""The variable with what is killed, such as `prepared.log 5`."""
 
 
 @dataclass(frozen=True)
 class WordRetriever:
-    """Logs each partition that it prepares or searches; kills its process before that of a number."""
+    """Logs each partition that it prepares or searches, and kills its process before one that a variable names."""
 
     log: Path
-    kill_preparing: int = -1
-    kill_searching: int = -1
+    factor: float = 1.0
 
     def prepare(self, partition: Partition, folder: Path, report: Report) -> Counter[str]:
         path = folder / "words.arrays"
         if not path.exists():
-            _kill(partition.number == self.kill_preparing)
+            _kill(PREPARED, partition)
             self.note(PREPARED, partition)
             write_arrays(path, {}, {"words": [text.split() for text in partition.texts]})
         report(len(partition))
@@ -40,17 +41,17 @@ class WordRetriever:
         return sum(statistics, Counter())
 
     def open(self, partition: Partition, folder: Path, totals: Counter[str]) -> WordIndex:
-        _kill(partition.number == self.kill_searching)
+        _kill(SEARCHED, partition)
         self.note(SEARCHED, partition)
-        return WordIndex(partition, open_arrays(folder / "words.arrays").facts["words"], totals)
+        return WordIndex(partition, open_arrays(folder / "words.arrays").facts["words"], totals, self.factor)
 
     def note(self, name: str, partition: Partition) -> None:
         with open(self.log / name, "a", encoding="utf-8") as file:
             file.write(f"{partition.number}\n")
 
 
-def _kill(wanted: bool) -> None:
-    if wanted:
+def _kill(name: str, partition: Partition) -> None:
+    if os.environ.get(KILL) == f"{name} {partition.number}":
         os.kill(os.getpid(), signal.SIGKILL)
 
 
@@ -59,6 +60,7 @@ class WordIndex:
     partition: Partition
     words: Sequence[Sequence[str]]
     totals: Counter[str]
+    factor: float = 1.0
 
     def search(self, queries: Sequence[str], k: int) -> PartitionHits:
         k = min(k, len(self.partition))
@@ -68,5 +70,5 @@ class WordIndex:
             each = [sum(words.count(word) / self.totals[word] for word in query.split() if word in words) for words in self.words]
             found = sorted((row for row in self.partition.order.tolist() if each[row]), key=lambda row: -each[row])[:k]
             counts[at] = len(found)
-            rows[at, : len(found)], scores[at, : len(found)] = found, [each[row] for row in found]
+            rows[at, : len(found)], scores[at, : len(found)] = found, [self.factor * each[row] for row in found]
         return PartitionHits(rows, scores, counts)

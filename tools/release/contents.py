@@ -9,7 +9,15 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "src" / "rankproof"
-NATIVE = {"_native/align", "_native/documents", "_native/merge", "_native/topk", "_native/permutation", "_native/wordpiece"}
+NATIVE = {
+    "_native/align",
+    "_native/bm25",
+    "_native/documents",
+    "_native/merge",
+    "_native/topk",
+    "_native/permutation",
+    "_native/wordpiece",
+}
 NOT_SHIPPED = (".ci/", ".github/", ".gitignore")
 TAG = "cp311-abi3"
 COMMAND = "rankproof = rankproof._cli.main:entry"

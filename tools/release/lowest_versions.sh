@@ -6,7 +6,7 @@ uv=$(realpath "$1") python=$2
 shift 2
 cd "$(dirname "$0")/../.."
 place=${RANKPROOF_LOWEST:-$(mktemp -d)}
-extras="retrieval zstd parquet pandas polars datasets numba pgserver chroma tantivy lancedb ray plot mlflow local"
+extras="retrieval zstd parquet pandas polars datasets pgserver chroma tantivy lancedb ray plot mlflow local"
 # shellcheck disable=SC2046
 "$uv" pip compile --quiet --resolution lowest-direct --python "$python" --only-binary :all: --no-header --no-annotate \
   $(printf -- '--extra %s ' $extras) pyproject.toml -o "$place/lowest.txt"

@@ -7,7 +7,15 @@ import tempfile
 from importlib import import_module
 from pathlib import Path
 
-NATIVE = ("_native.align", "_native.documents", "_native.merge", "_native.topk", "_native.permutation", "_native.wordpiece")
+NATIVE = (
+    "_native.align",
+    "_native.bm25",
+    "_native.documents",
+    "_native.merge",
+    "_native.topk",
+    "_native.permutation",
+    "_native.wordpiece",
+)
 QRELS = "q1 0 d1 2\nq1 0 d2 0\nq2 0 d3 1\n"
 RUN = "q1 Q0 d2 1 9.1 bm25\nq1 Q0 d1 2 8.7 bm25\nq2 Q0 d3 1 4.2 bm25\n"
 

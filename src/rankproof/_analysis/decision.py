@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
 
 from rankproof._data.arrays import FloatArray
 from rankproof._data.table import Column, Table
-from rankproof._data.text import pluralise
+from rankproof._data.text import pluralise, query_range
 from rankproof._data.view import View, Viewed
 from rankproof._statistics.intervals import Interval
 from rankproof._statistics.means import draw_means, effective_size, weighted_mean
@@ -34,10 +34,11 @@ CostUnit = Literal["given", "money", "ms"]
 
 @dataclass(frozen=True, slots=True)
 class Costs:
-    """The cost of each system, None where unknown: numbers that were given, money per query, or the latency p50 in ms."""
+    """The cost of each system, None where unknown: given numbers, money per query, or the p50 of `timed` queries in ms."""
 
     unit: CostUnit | None = None
     by_system: Mapping[str, float | None] = field(default_factory=dict)
+    timed: Mapping[str, int] = field(default_factory=dict)
 
     def of(self, system: str) -> float | None:
         """The cost of a system."""
@@ -54,7 +55,7 @@ class SystemRisk:
     """One system: its mean, its risk and expected loss, its cost, and the share of its queries that failed.
 
     `risk` is the probability that its true mean is more than the margin below the best one, `loss` the expected distance to it;
-    both are None with one system or one query.
+    both are None with one system or one query. `timed` is the number of queries behind a latency as its cost, else None.
     """
 
     name: str
@@ -63,6 +64,7 @@ class SystemRisk:
     loss: float | None
     cost: float | None
     failed: float
+    timed: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +134,11 @@ class Decision(Viewed):
         rows = tuple((one.name, one.value, one.risk, one.loss, one.cost) for one in self.systems)
         title = f"Decision by {self.measure}, {pluralise(self.n, 'query', 'queries')}"
         return View(title, (Table("risks", "", columns, rows),) if rows else (), self.sentences)
+
+    @property
+    def timed_queries(self) -> str:
+        """How many queries the latencies were measured on; empty if they are not the costs."""
+        return query_range(one.timed for one in self.systems if one.timed is not None)
 
     def of(self, system: str) -> SystemRisk:
         """The risk of a system."""
@@ -233,7 +240,7 @@ def _without_draws(data: DecisionData, margin: float, baseline: str | None) -> D
 
 
 def _unknown_risk(data: DecisionData, name: str, value: float) -> SystemRisk:
-    return SystemRisk(name, value, None, None, data.costs.of(name), data.failed.get(name, 0.0))
+    return SystemRisk(name, value, None, None, data.costs.of(name), data.failed.get(name, 0.0), data.costs.timed.get(name))
 
 
 def _too_little(data: DecisionData) -> str:
@@ -313,11 +320,9 @@ def _reasons(data: DecisionData, margin: float, chosen: _Choice, on_judged: int)
 
 
 def _risks(data: DecisionData, short: FloatArray, margin: float) -> tuple[SystemRisk, ...]:
-    risks, losses, means = (short > margin).mean(axis=0), short.mean(axis=0), _means(data)
-    return tuple(
-        SystemRisk(name, means[name], float(risks[at]), float(losses[at]), data.costs.of(name), data.failed.get(name, 0.0))
-        for at, name in enumerate(data.systems)
-    )
+    risks, losses = (short > margin).mean(axis=0).tolist(), short.mean(axis=0).tolist()
+    every = (_unknown_risk(data, name, value) for name, value in _means(data).items())
+    return tuple(replace(one, risk=risk, loss=loss) for one, risk, loss in zip(every, risks, losses, strict=True))
 
 
 def _alternative(

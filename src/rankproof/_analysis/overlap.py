@@ -11,7 +11,7 @@ import numpy as np
 from rankproof._data.ordering import ranked_documents
 from rankproof._data.table import CellValue, Column, Table
 from rankproof._data.text import pluralise
-from rankproof._results.experiment_result import ExperimentResult, SystemRun
+from rankproof._results.experiment_result import ExperimentResult, SystemRun, timed_queries
 from rankproof.errors import for_message
 
 PERSISTENCE = 0.9
@@ -47,28 +47,30 @@ def rank_biased_overlap(one: Sequence[str], other: Sequence[str], p: float = PER
 
 def rankings_table(results: ExperimentResult) -> Table:
     """The latency of each system, how many documents it retrieves, and for how many queries it retrieves none."""
+    timing = timed_queries(results.system_runs)
     rows = tuple(_rankings_row(results, system_run) for system_run in results.system_runs)
     return Table(
         "rankings",
         f"{pluralise(len(results.queries), 'query', 'queries')} without judgements",
         (
             Column("system"),
-            Column("ms p50", "number", "median milliseconds per query"),
-            Column("ms p95", "number", "95th percentile of milliseconds per query"),
+            Column("ms p50", "number", f"median milliseconds per query: {timing}"),
+            Column("ms p95", "number", f"95th percentile of milliseconds per query: {timing}"),
             Column("documents", "number", "mean number of documents in a ranking"),
             Column("empty", "count", "queries for which no document was retrieved"),
         ),
         rows,
-        sentences=tuple(_empty_sentences(results, rows)),
+        sentences=(*_empty_sentences(results, rows), *([f"Latency: {timing}."] if timing else [])),
     )
 
 
 def _rankings_row(results: ExperimentResult, system_run: SystemRun) -> tuple[CellValue, ...]:
-    run, times = system_run.run, system_run.time_of("total") or {}
+    run, times = system_run.run, system_run.time_of("total")
+    latency = (None, None) if times is None else (times.p50, times.p95)
     lengths = run.offsets[1:] - run.offsets[:-1]
     empty = len(results.queries) - int(np.count_nonzero(lengths))
     mean = float(lengths.sum()) / max(len(results.queries), 1)
-    return system_run.name, times.get("p50"), times.get("p95"), mean, empty
+    return system_run.name, *latency, mean, empty
 
 
 def _empty_sentences(results: ExperimentResult, rows: Sequence[tuple[CellValue, ...]]) -> Iterator[str]:

@@ -15,8 +15,8 @@ def ranking_systems(system_runs: Iterable[SystemRun]) -> list[str]:
 
 
 def untimed_systems(system_runs: Iterable[SystemRun]) -> list[str]:
-    """The systems without times: run files, and systems that have one as an input."""
-    return [system_run.name for system_run in system_runs if not system_run.times]
+    """The systems without times: run files, systems that have one as an input, and engines that answered no query."""
+    return [system_run.name for system_run in system_runs if system_run.time_of("total") is None]
 
 
 def pareto_front(times: Mapping[str, float], qualities: Mapping[str, float]) -> list[str]:
@@ -38,7 +38,7 @@ def _dominates(times: Mapping[str, float], qualities: Mapping[str, float], one: 
 
 def stage_means(system_run: SystemRun) -> dict[str, float]:
     """The mean time of each part in ms, in order of execution; they add up to the mean total."""
-    return {part: time["mean"] for part in PARTS if (time := system_run.time_of(part))}
+    return {part: time.mean for part in PARTS if (time := system_run.time_of(part))}
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,6 +29,12 @@ def add_execution_options(parser: argparse.ArgumentParser) -> None:
         "--on", metavar="CLUSTER", help="index, encode and search on Ray: ray (on this machine), ray://HOST:10001 or address=auto"
     )
     how.add_argument(
+        "--latency-queries",
+        type=positive_int,
+        metavar="N",
+        help="measure latency on N queries, asked one at a time; the same for all systems, selected by --seed (default: 200)",
+    )
+    how.add_argument(
         "--partition-size",
         type=positive_int,
         metavar="N",
@@ -61,7 +67,7 @@ def add_execution_options(parser: argparse.ArgumentParser) -> None:
 
 def run_options(args: argparse.Namespace, progress: Progress) -> RunOptions:
     """The options of the run that the arguments give."""
-    from rankproof._experiment.run import RunOptions
+    from rankproof._experiment.run import LATENCY_QUERIES, RunOptions
     from rankproof._llm.budget import Budget
 
     storage = storage_options(args)
@@ -75,6 +81,7 @@ def run_options(args: argparse.Namespace, progress: Progress) -> RunOptions:
         strict=args.strict,
         on=args.on,
         cache_limit=args.cache_limit,
+        latency_queries=args.latency_queries or LATENCY_QUERIES,
         partition_size=storage.partition_size,
     )
 

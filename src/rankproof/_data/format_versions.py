@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-RESULTS = 6
+RESULTS = 7
 """Of result.json in a results folder."""
 SUMMARY = 1
 """Of summary.json in a results folder."""
@@ -12,6 +12,8 @@ JOURNAL = 2
 """Of the records of journals, which hold the finished blocks of a stage and the replies of language models."""
 ARRAY_FILE = 1
 """Of files of arrays, such as the vectors of a partition."""
+BM25_INDEX = 1
+"""Of the index of BM25 of a partition: a part of its key."""
 CORPUS = 1
 """Of the partitions of a corpus in the cache: a part of their keys."""
 RESPONSE_CACHE = 2

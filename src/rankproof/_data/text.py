@@ -14,6 +14,15 @@ def pluralise(count: int, one: str, more: str = "") -> str:
     return f"{count:,} {one if count == 1 else more or f'{one}s'}"
 
 
+def query_range(counts: Iterable[int]) -> str:
+    """The smallest and the largest of some numbers of queries, as in `200 queries` and `48 to 200 queries`; "" for none."""
+    ordered = sorted(counts)
+    if not ordered:
+        return ""
+    low, high = ordered[0], ordered[-1]
+    return pluralise(high, "query", "queries") if low == high else f"{low:,} to {high:,} queries"
+
+
 def shown_time(value: float) -> str:
     """A time with about three digits: 1.23, 45.6, 789."""
     return f"{value:.0f}" if value >= 99.95 else f"{value:.1f}" if value >= 9.995 else f"{value:.2f}"

@@ -1,8 +1,10 @@
-"""Checks of systems before any work is done, and of the rankings that a stage gives."""
+"""Checks of systems and their devices before any work is done, and of the rankings that a stage gives."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, is_dataclass
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
@@ -11,13 +13,14 @@ from rankproof._data.corpus import Corpus
 from rankproof._data.dataset import Dataset, Query
 from rankproof._data.identity import kind_name
 from rankproof._data.ordering import Ranking
-from rankproof._data.text import first_ids
+from rankproof._data.text import first_ids, pluralise
 from rankproof._experiment.engines import check_known_documents
 from rankproof._experiment.experiment import stage_tree
 from rankproof._experiment.stage_output import pack_rankings
 from rankproof._llm.budget import Budget, check_model_has_price
 from rankproof._registry import settings_of
 from rankproof.errors import InputError, UsageError, for_message
+from rankproof.models._device import Placement, idle_gpu_note
 from rankproof.stages._base import EstimatesCost, Stage
 from rankproof.stages._fields import check_known_fields
 from rankproof.stages._run_file import RunFile
@@ -131,3 +134,77 @@ def _ranking_of_score(docs: list[list[str]], at: int) -> int:
 def _ranking_error(label: str, stage: Stage, query: Query, fault: str) -> UsageError:
     what = f"{for_message(label)}: the ranking of {type(stage).__name__} for query {for_message(query.id)} {fault}"
     return UsageError(what, fix=_FIX)
+
+
+@dataclass(frozen=True, slots=True)
+class UsedDevices:
+    """The device and precision of each system with a model that chooses one, and notes on GPUs that are used or idle."""
+
+    systems: Mapping[str, str]
+    notes: tuple[str, ...]
+
+    def facts(self) -> dict[str, Any]:
+        """The devices of the systems, for the provenance; nothing without such a model."""
+        return {"devices": dict(self.systems)} if self.systems else {}
+
+
+def used_devices(systems: Mapping[str, Stage]) -> UsedDevices:
+    """The devices of all systems; a device that is not there is an error."""
+    models = {name: list(_placed_models(stage)) for name, stage in systems.items()}
+    placements = {name: [model.placement() for model in found] for name, found in models.items() if found}
+    described = {name: ", ".join(dict.fromkeys(map(_description, found))) for name, found in placements.items()}
+    on_gpu = [name for name, found in placements.items() if any(one.on_gpu for one in found)]
+    if on_gpu:
+        return UsedDevices(described, (f"on a GPU: {'; '.join(f'{name} ({described[name]})' for name in on_gpu)}",))
+    idle = (idle_gpu_note(one.device, getattr(one, "precision", "auto")) for found in models.values() for one in found)
+    return UsedDevices(described, tuple(dict.fromkeys(note for note in idle if note)))
+
+
+def _placed_models(value: Any) -> Iterator[Any]:
+    """The models in a stage that choose a device."""
+    if callable(getattr(value, "placement", None)):
+        yield value
+    elif is_dataclass(value):
+        for setting in settings_of(type(value)):
+            yield from _placed_models(getattr(value, setting.field))
+    elif isinstance(value, tuple):
+        for part in value:
+            yield from _placed_models(part)
+
+
+def _description(placement: Placement) -> str:
+    facts = placement.facts()
+    return f"{facts.get('gpu', 'CPU')} {facts['precision']}"
+
+
+def batch_agreement(pairs: Sequence[tuple[Query, Ranking, Ranking]], stage: Stage, label: str, *, exact: bool) -> tuple[str, ...]:
+    """Refuses a stage that ranks a query differently in a batch and alone; if it is not exact, a note says so.
+
+    `pairs` has each query with both rankings, that of the batch first.
+    """
+    if exact:
+        for query, batch, single in pairs:
+            if fault := _difference(batch, single):
+                raise _batch_error(label, stage, query, fault)
+        return ()
+    changed = sum(batch[0] != single[0] for _, batch, single in pairs)
+    if not changed:
+        return ()
+    have = f"{changed} of {pluralise(len(pairs), 'timed query', 'timed queries')} {'has' if changed == 1 else 'have'}"
+    return (f"{have} another ranking alone than in the batch, which is measured: the model or the store is not exact",)
+
+
+def _difference(batch: Ranking, single: Ranking) -> str:
+    """The first rank at which the rankings differ, empty if they are equal to the last bit."""
+    rows = zip_longest(*(list(zip(docs, np.asarray(scores).tolist(), strict=True)) for docs, scores in (batch, single)))
+    for rank, found in enumerate(rows, start=1):
+        if found[0] != found[1]:
+            first, other = ("nothing" if row is None else f"{for_message(row[0])} ({row[1]!r})" for row in found)
+            return f"at rank {rank}: {first} in the batch, {other} alone"
+    return ""
+
+
+def _batch_error(label: str, stage: Stage, query: Query, fault: str) -> UsageError:
+    name = type(stage).__name__
+    what = f"{for_message(label)}: search_all and search of {name} rank query {for_message(query.id)} differently, {fault}"
+    return UsageError(what, fix="let both return the same documents with the same scores, or remove search_all")

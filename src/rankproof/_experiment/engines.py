@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from rankproof._data.corpus import Corpus
@@ -13,7 +13,7 @@ from rankproof._data.dataset import Query
 from rankproof._data.replies import RecordedReply, failure_notes, repeat_notes
 from rankproof._data.text import example_ids, pluralise
 from rankproof._llm.session import map_in_order
-from rankproof._results.experiment_result import percentiles
+from rankproof._results.experiment_result import TimeSummary, summarise_times
 from rankproof.errors import ExternalError, UsageError, for_message
 from rankproof.stages._base import BuildContext
 from rankproof.stages._engines.base import EngineClient, EngineError, EngineReply
@@ -161,13 +161,17 @@ def _unknown_documents(rankings: Sequence[Sequence[str]], corpus: Corpus) -> lis
     return [doc for docs in rankings for doc in docs if doc not in corpus] if corpus else []
 
 
+def _plain(times: TimeSummary | None) -> dict[str, float | None] | None:
+    return None if times is None else asdict(times)
+
+
 def _facts(replies: Sequence[RecordedReply]) -> dict[str, Any]:
     """Round trip and server time in milliseconds, and how many requests were sent for the replies."""
     trips = [reply.round_trip_ms for reply in replies if reply.round_trip_ms is not None]
     server = [reply.server_ms for reply in replies if reply.server_ms is not None]
     return {
-        "round_trip_ms": percentiles(trips) if trips else None,
-        "server_ms": percentiles(server) if server else None,
+        "round_trip_ms": _plain(summarise_times(trips)),
+        "server_ms": _plain(summarise_times(server)),
         "requests": sum(reply.requests for reply in replies),
         "failed": sum(reply.state != "ok" for reply in replies),
         "not_in_corpus": sum(reply.unknown for reply in replies),

@@ -194,7 +194,7 @@ class Experiment(Viewed):
     rel: Annotated[int, Option("the lowest grade that counts as relevant (default: 1)", least=1)] = 1
     judged_only: Annotated[bool, Option("true removes unjudged documents before rankings are measured (default: false)")] = False
     limit: Annotated[int | None, Option("number of judged queries to run, a random sample (default: all)", least=1)] = None
-    seed: Annotated[int, Option("seed of the sample of `limit` (default: 0)", least=0)] = 0
+    seed: Annotated[int, Option("seed of the samples of `limit` and of timed queries (default: 0)", least=0)] = 0
     collapse: Annotated[
         str | None, Option("for chunks: the field that names the document of a chunk, such as url (default: none)")
     ] = None

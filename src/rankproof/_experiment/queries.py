@@ -98,3 +98,8 @@ def _sample(queries: tuple[str, ...], limit: int | None, seed: int) -> tuple[str
         return queries
     chosen = set(random.Random(seed).sample(range(len(queries)), limit))
     return tuple(query for index, query in enumerate(queries) if index in chosen)
+
+
+def latency_sample(count: int, size: int, seed: int) -> tuple[int, ...]:
+    """The positions of `size` of `count` queries, in order; a larger sample of the same seed has all of a smaller one."""
+    return tuple(sorted(random.Random(seed).sample(range(count), count)[:size]))

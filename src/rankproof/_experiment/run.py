@@ -22,13 +22,19 @@ from rankproof._executors.base import Executor, Progress, SerialExecutor
 from rankproof._executors.ray_cluster import ray_address
 from rankproof._experiment.answers import MeasuredAnswers, document_resolver, evaluate_answering_systems
 from rankproof._experiment.cache import DiskBlockCache, MemoryBlockCache, StageCache
-from rankproof._experiment.checks import check_documents, check_fields_exist, check_run_files, check_systems_have_prices
+from rankproof._experiment.checks import (
+    check_documents,
+    check_fields_exist,
+    check_run_files,
+    check_systems_have_prices,
+    used_devices,
+)
 from rankproof._experiment.collapse import collapse_corpus
 from rankproof._experiment.config_write import experiment_toml
 from rankproof._experiment.experiment import Experiment, baselines_of, system_kind
 from rankproof._experiment.judgements import load_judged_dataset
 from rankproof._experiment.levels import Levels, evaluate_levels
-from rankproof._experiment.queries import select_queries
+from rankproof._experiment.queries import latency_sample, select_queries
 from rankproof._experiment.runner import StageRun, StageRunner
 from rankproof._io.cache_items import CacheUse, checked_size
 from rankproof._io.corpus_store import CorpusStorage
@@ -106,11 +112,16 @@ def _sum_by_name(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     return {name: np.sum([part[name] for part in parts], axis=0) for name in parts[-1]}
 
 
+LATENCY_QUERIES = 200
+"""The number of queries that latency is measured on, unless said otherwise."""
+
+
 @dataclass(frozen=True, slots=True)
 class RunOptions:
     """Options of a run. `cache` is a folder (None: no disk cache); `threads` is for building indexes and batches.
 
     With `cache_limit`, bytes or a text such as 20GB, the entries of the cache that were used longest ago are removed.
+    Latency is measured on `latency_queries` queries, chosen by the seed of the experiment and asked one at a time.
     `budget` limits the calls of language models and search engines. Search engines are asked each query `repeat` times, and again
     with `ask_again`, which ignores recorded replies; with `strict` the first failed query ends the run. `on` is a Ray cluster for
     indexing, encoding and searching: `ray` starts one on this machine, `ray://HOST:10001` and `address=auto` use one.
@@ -126,10 +137,12 @@ class RunOptions:
     strict: bool = False
     on: str | None = None
     cache_limit: int | str | None = None
+    latency_queries: int = LATENCY_QUERIES
     partition_size: int = PARTITION_SIZE
 
     def __post_init__(self) -> None:
         checked_integer("threads", self.threads)
+        checked_integer("latency_queries", self.latency_queries)
         checked_integer("partition_size", self.partition_size)
         checked_integer("repeat", self.repeat)
         if self.cache_limit is not None:
@@ -164,11 +177,13 @@ def _run_with(executor: Executor, experiment: Experiment, options: RunOptions) -
     loaded = load_judged_dataset(experiment, CorpusStorage(options.home, options.partition_size))
     dataset = loaded.dataset
     _check_systems(experiment.systems, dataset, options.budget)
+    devices = used_devices(experiment.systems)
     selection = select_queries(experiment, dataset, loaded.own)
     queries = selection.queries(dataset)
     check_run_files(experiment.systems, dataset.corpus, queries)
     collapse = None if experiment.collapse is None else collapse_corpus(dataset, experiment.collapse, experiment.pool)
-    with _open_runner(dataset, queries, options, executor) as runner:
+    timed = latency_sample(len(queries), options.latency_queries, experiment.seed)
+    with _open_runner(dataset, queries, timed, options, executor) as runner:
         runner.ask_engines(experiment.systems)
         stage_runs = {name: runner.stage_run(stage, name) for name, stage in experiment.systems.items()}
         levels = evaluate_levels(experiment, dataset, loaded.own, collapse, stage_runs, runner, selection.judged)
@@ -190,8 +205,8 @@ def _run_with(executor: Executor, experiment: Experiment, options: RunOptions) -
         titles=title_lengths(levels.dataset, snippets),
         urls=document_urls(levels.dataset, snippets),
         experiment=toml,
-        provenance=_provenance(experiment, levels, options, time.monotonic() - start, loaded.facts),
-        notes=(*dataset.notes, *loaded.notes, *selection.notes(), *levels.notes, *answers.notes, *session_notes),
+        provenance={**_provenance(experiment, levels, options, time.monotonic() - start, loaded.facts), **devices.facts()},
+        notes=(*dataset.notes, *loaded.notes, *selection.notes(), *levels.notes, *answers.notes, *session_notes, *devices.notes),
         rel=experiment.rel,
         judged_only=experiment.judged_only,
         decision_settings=experiment.decision_settings,
@@ -236,6 +251,7 @@ def _provenance(
         "seed": experiment.seed,
         "limit": experiment.limit,
         "threads": options.threads,
+        "latency_queries": options.latency_queries,
         **({} if options.on is None else {"on": options.on}),
         **levels.facts,
         **({JUDGEMENTS_KEY: dict(judges)} if judges else {}),
@@ -249,7 +265,9 @@ def _check_is_experiment(value: object) -> None:
 
 
 @contextmanager
-def _open_runner(dataset: Dataset, queries: Sequence[Query], options: RunOptions, executor: Executor) -> Iterator[StageRunner]:
+def _open_runner(
+    dataset: Dataset, queries: Sequence[Query], timed: Sequence[int], options: RunOptions, executor: Executor
+) -> Iterator[StageRunner]:
     home = options.home
     session = LLMSession(ResponseCaches(home) if home else None, options.budget, threads=options.threads)
     block_cache = DiskBlockCache(home, options.progress) if home else MemoryBlockCache(options.progress)
@@ -264,7 +282,7 @@ def _open_runner(dataset: Dataset, queries: Sequence[Query], options: RunOptions
             EngineOptions(options.repeat, options.ask_again, options.strict),
             executor,
         )
-        yield StageRunner(context, queries, block_cache, StageCache(home) if home else None)
+        yield StageRunner(context, queries, timed, block_cache, StageCache(home) if home else None)
 
 
 def _executor(options: RunOptions) -> Executor:

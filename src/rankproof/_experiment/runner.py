@@ -1,30 +1,27 @@
-"""StageRunner: runs each stage once over all queries, timed, cached and resumable."""
+"""StageRunner: runs each stage once over all queries, in a batch where it can, times a sample, caches and resumes."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
-from itertools import islice
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
 from rankproof._data import format_versions
-from rankproof._data.answers import Answer
 from rankproof._data.corpus import Corpus
 from rankproof._data.dataset import Query
 from rankproof._data.identity import identity_key
 from rankproof._data.ordering import Ranking
 from rankproof._experiment.cache import DiskBlockCache, MemoryBlockCache, StageCache
-from rankproof._experiment.checks import check_rankings
+from rankproof._experiment.checks import batch_agreement, check_rankings
 from rankproof._experiment.engines import EngineOutput, ask_in_turns, engine_output, unknown_document_notes
-from rankproof._experiment.stage_output import BlockOutput, StageOutput, inherited_answers, query_block, read_query_blocks
+from rankproof._experiment.query_loop import QueryLoop
+from rankproof._experiment.stage_output import BlockOutput, StageOutput, inherited_answers, read_query_blocks, with_rankings
 from rankproof._extras import extra
-from rankproof._io.journal import Block
 from rankproof._llm.budget import token_cost
-from rankproof._llm.session import LLMSession, map_in_order
 from rankproof._results.provenance import utc_now
 from rankproof._version import __version__
 from rankproof.errors import RankproofError
@@ -34,7 +31,6 @@ from rankproof.stages._base import (
     BuildContext,
     EstimatesCost,
     LLMSearcher,
-    QueryTimer,
     ReplacesCorpus,
     ReplacesQueries,
     Searcher,
@@ -43,8 +39,6 @@ from rankproof.stages._base import (
 from rankproof.stages._engines.base import EngineClient, EngineStage
 from rankproof.stages._run_file import RunFile
 
-_QUERIES_PER_BLOCK = 16
-WARM_UP_QUERIES = 3
 EXTERNAL = (EngineStage, RunFile)
 """Stages whose rankings were made elsewhere: they may have documents that the corpus does not have."""
 
@@ -76,67 +70,6 @@ def prefer_interrupt() -> Iterator[None]:
         if cause is None:
             raise
         raise cause from None
-
-
-_QueryOutput = tuple[Ranking, Answer | None, QueryTimer]
-
-
-class QueryLoop:
-    """Runs the queries in blocks, in order and from any block on; concurrent calls continue across blocks.
-
-    `inputs` has the rankings of each input stage; `check` sees the rankings of each block.
-    """
-
-    def __init__(
-        self,
-        searcher: Searcher,
-        queries: Sequence[Query],
-        inputs: Sequence[Sequence[Ranking]],
-        session: LLMSession,
-        check: Callable[[Sequence[Ranking], Sequence[Query]], None],
-    ) -> None:
-        self._searcher, self._queries, self._inputs = searcher, queries, inputs
-        self._session, self._check = session, check
-        self._answering = searcher if isinstance(searcher, AnsweringSearcher) else None
-        self._found: Generator[_QueryOutput, None, None] | None = None
-
-    @property
-    def count(self) -> int:
-        """The number of blocks."""
-        return -(-len(self._queries) // _QUERIES_PER_BLOCK)
-
-    def make(self, block: int) -> Block:
-        """The block; after the first, blocks must be made in order."""
-        start = block * _QUERIES_PER_BLOCK
-        if self._found is None:
-            self._found = self._from(start)
-        queries = self._queries[start : start + _QUERIES_PER_BLOCK]
-        found = list(islice(self._found, len(queries)))
-        rankings = [ranking for ranking, _, _ in found]
-        self._check(rankings, queries)
-        answers = [answer for _, answer, _ in found if answer] if self._answering else None
-        return query_block(rankings, [timer for _, _, timer in found], answers)
-
-    def close(self) -> None:
-        """Cancels the calls that are still running."""
-        if self._found is not None:
-            self._found.close()
-
-    def _from(self, start: int) -> Generator[_QueryOutput, None, None]:
-        concurrency = self._searcher.concurrency if isinstance(self._searcher, LLMSearcher) else 0
-        if not concurrency:
-            for index in range(min(WARM_UP_QUERIES, len(self._queries))):
-                self._run_query(index)
-        return map_in_order(self._session, self._run_query, range(start, len(self._queries)), concurrency)
-
-    def _run_query(self, index: int) -> _QueryOutput:
-        query, timer = self._queries[index], QueryTimer()
-        with timer.rest("search"):
-            ranking = self._searcher.search(query, [rankings[index] for rankings in self._inputs], timer)
-        if self._answering is None:
-            return ranking, None, timer
-        with timer.rest("generate"):
-            return ranking, self._answering.answer(query, ranking, timer), timer
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -203,10 +136,14 @@ def blas_threads(count: int, stage: Stage) -> AbstractContextManager[Any]:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class StageRunner:
-    """Runs stages on the documents and queries of a context, and caches their outputs."""
+    """Runs stages on the documents and queries of a context, and caches their outputs.
+
+    `timed` are the positions of the queries that a stage with a batch search is asked one at a time for its latency.
+    """
 
     context: BuildContext
     queries: Sequence[Query]
+    timed: Sequence[int]
     block_cache: DiskBlockCache | MemoryBlockCache
     cache: StageCache | None
     stage_runs: dict[Stage, StageRun] = field(default_factory=dict)
@@ -224,10 +161,11 @@ class StageRunner:
             # The replies of an engine are recorded one by one, and a run file is one, so their output is not cached as well.
             cacheable = not isinstance(stage, EXTERNAL) and not any(each.is_provisional for each in inputs)
             cached = self.cache.find(key) if self.cache and cacheable else None
-            run = StageRun(stage, cached or self._compute(stage, key if cacheable else None, inputs, label), inputs)
-            if not cached and cacheable:
-                self._store(key, run)
-            self.stage_runs[stage] = run
+            is_complete = cached is not None and cached.has_times_of(self.timed)
+            output = cached if cached and is_complete else self._compute(stage, key if cacheable else None, inputs, label, cached)
+            if not is_complete and cacheable:
+                self._store(key, StageRun(stage, output, inputs))
+            self.stage_runs[stage] = StageRun(stage, output.with_times_of(self.timed), inputs)
         return self.stage_runs[stage]
 
     def ask_engines(self, systems: Mapping[str, Stage]) -> None:
@@ -259,7 +197,10 @@ class StageRunner:
         replies = [identity_key([docs for docs, _ in each.output.rankings]) for each in runs.values()]
         return identity_key(__version__, format_versions.STAGE_CACHE, self.context.corpus_key, queries, stage, *replies)
 
-    def _compute(self, stage: Stage, key: str | None, inputs: Sequence[StageRun], label: str) -> StageOutput:
+    def _compute(
+        self, stage: Stage, key: str | None, inputs: Sequence[StageRun], label: str, cached: StageOutput | None
+    ) -> StageOutput:
+        """The output of the stage; of a cached output with the times of other queries, only the times are measured."""
         with prefer_interrupt(), ExitStack() as stack:
             stack.enter_context(blas_threads(self.context.threads, stage))
             self.context.progress(f"{label}: building", 0, 1)
@@ -268,27 +209,33 @@ class StageRunner:
                 ask_in_turns([(label, stage.client(self.context))], self.queries, self.context)
             stack.enter_context(close_at_exit(searcher))
             self.context.progress(f"{label}: building", 1, 1)
-            with blas_threads(1, stage):
-                output = self._run_queries(stage, searcher, inputs, label, key)
-            # This batch runs every query, so that the notes of the searcher also cover queries whose output came from a journal.
-            throughput = self._throughput(searcher)
-            if isinstance(stage, EngineStage):
-                engine = engine_output(stage.client(self.context), self.queries, self.context, label)
-                return self._engine_output(searcher, output, engine)
-            if isinstance(stage, RunFile):
-                return self._run_file_output(searcher, output)
-            answers, answer_notes = inherited_answers(output.answers, [each.output for each in inputs])
-            return StageOutput(
-                output.rankings,
-                output.times,
-                searcher.cost(),
-                throughput,
-                searcher.facts(),
-                (*searcher.notes(), *output.notes(), *answer_notes),
-                utc_now(),
-                counts=output.counts,
-                answers=answers,
-            )
+            asking = _StageQueries(self, stage, searcher, label, key, inputs)
+            if cached is not None:
+                timed = asking.timed_output(cached.rankings)
+                return replace(cached, times=timed.times, computed=utc_now(), from_cache=False)
+            return self._whole_output(asking)
+
+    def _whole_output(self, asking: _StageQueries) -> StageOutput:
+        stage, searcher = asking.stage, asking.searcher
+        if isinstance(stage, EngineStage):
+            output = asking.single_output()
+            engine = engine_output(stage.client(self.context), self.queries, self.context, asking.label)
+            return self._engine_output(searcher, output, engine)
+        if isinstance(stage, RunFile):
+            return self._run_file_output(searcher, asking.single_output())
+        output, throughput = asking.batch_output(searcher) if has_batch(searcher) else (asking.single_output(), None)
+        answers, answer_notes = inherited_answers(output.answers, [each.output for each in asking.inputs])
+        return StageOutput(
+            output.rankings,
+            output.times,
+            searcher.cost(),
+            throughput,
+            searcher.facts(),
+            (*searcher.notes(), *output.notes(), *answer_notes),
+            utc_now(),
+            counts=output.counts,
+            answers=answers,
+        )
 
     def _engine_output(self, searcher: Searcher, output: BlockOutput, engine: EngineOutput) -> StageOutput:
         return StageOutput(
@@ -325,29 +272,70 @@ class StageRunner:
         """Caches the output unless a call failed, which may succeed in another run."""
         if self.cache and not run.is_provisional:
             self.cache.put(key, run.output)
-        self.block_cache.forget(key)
+        for each in (key, timing_key(key, self.timed)):
+            self.block_cache.forget(each)
 
-    def _run_queries(
-        self, stage: Stage, searcher: Searcher, inputs: Sequence[StageRun], label: str, key: str | None
-    ) -> BlockOutput:
-        """Runs every query on its own, in blocks that are journaled under the key; None journals nothing."""
 
-        def check(rankings: Sequence[Ranking], queries: Sequence[Query]) -> None:
-            check_rankings(rankings, queries, stage, None if isinstance(stage, EXTERNAL) else self.context.corpus, label)
+def has_batch(searcher: Searcher) -> TypeGuard[BatchSearcher]:
+    """Whether the rankings come from a batch; an answer or the call of a language model is made for one query."""
+    return isinstance(searcher, BatchSearcher) and not isinstance(searcher, AnsweringSearcher | LLMSearcher)
 
-        found = [known_documents(each, self.context.corpus) for each in inputs]
-        with closing(QueryLoop(searcher, self.queries, found, self.context.session, check)) as loop:
-            progress, items = f"{label}: searching", len(self.queries)
-            if key is None:
-                return read_query_blocks(self.block_cache.uncached(loop.count, loop.make, label=progress, items=items))
-            blocks, _ = self.block_cache.blocks(key, loop.count, loop.make, label=progress, items=items)
-            return read_query_blocks(blocks)
 
-    def _throughput(self, searcher: Searcher) -> float | None:
-        """Queries a second in batch, None for a searcher without a batch search."""
-        if not isinstance(searcher, BatchSearcher) or not self.queries:
-            return None
-        searcher.search_all(self.queries[:WARM_UP_QUERIES])
+def timing_key(key: str, timed: Sequence[int]) -> str:
+    """The key of the journal of the times of these queries."""
+    return identity_key(key, "times", list(timed))
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class _StageQueries:
+    """Asks a searcher the queries of a runner; journals lie under the key, None journals nothing."""
+
+    runner: StageRunner
+    stage: Stage
+    searcher: Searcher
+    label: str
+    key: str | None
+    inputs: Sequence[StageRun]
+
+    def single_output(self) -> BlockOutput:
+        """The output of all queries, each asked on its own and timed."""
+        return self._ask(range(len(self.runner.queries)), self.key, "searching")
+
+    def batch_output(self, searcher: BatchSearcher) -> tuple[BlockOutput, float | None]:
+        """The output of all queries in one batch with the times of the sample, and the queries a second of the batch."""
+        queries, progress = self.runner.queries, self.runner.context.progress
+        with closing(self._loop(())) as loop:
+            loop.warm_up()
+        progress(f"{self.label}: searching", 0, len(queries))
         start = time.perf_counter()
-        searcher.search_all(self.queries)
-        return len(self.queries) / max(time.perf_counter() - start, 1e-9)
+        found = searcher.search_all(queries)
+        seconds = time.perf_counter() - start
+        progress(f"{self.label}: searching", len(queries), len(queries))
+        self._check(found, queries)
+        rankings = [(docs, np.asarray(scores, np.float64)) for docs, scores in found]
+        return self.timed_output(rankings), len(queries) / max(seconds, 1e-9) if queries else None
+
+    def timed_output(self, rankings: Sequence[Ranking]) -> BlockOutput:
+        """The rankings of all queries with the times of the sample, which must have the same rankings one at a time."""
+        timed = self.runner.timed
+        output = self._ask(timed, None if self.key is None else timing_key(self.key, timed), "timing")
+        pairs = [(self.runner.queries[at], rankings[at], one) for at, one in zip(timed, output.rankings, strict=True)]
+        exact = getattr(self.searcher, "batch_invariant", True)
+        return with_rankings(output, timed, rankings, batch_agreement(pairs, self.stage, self.label, exact=exact))
+
+    def _ask(self, asked: Sequence[int], key: str | None, doing: str) -> BlockOutput:
+        """The output of the queries at these positions, in blocks."""
+        cache, label = self.runner.block_cache, f"{self.label}: {doing}"
+        with blas_threads(1, self.stage), closing(self._loop(asked)) as loop:
+            if key is None:
+                return read_query_blocks(cache.uncached(loop.count, loop.make, label=label, items=len(asked)))
+            return read_query_blocks(cache.blocks(key, loop.count, loop.make, label=label, items=len(asked))[0])
+
+    def _loop(self, asked: Sequence[int]) -> QueryLoop:
+        context = self.runner.context
+        found = [known_documents(each, context.corpus) for each in self.inputs]
+        return QueryLoop(self.searcher, self.runner.queries, asked, found, context.session, self._check)
+
+    def _check(self, rankings: Sequence[Ranking], queries: Sequence[Query]) -> None:
+        corpus = None if isinstance(self.stage, EXTERNAL) else self.runner.context.corpus
+        check_rankings(rankings, queries, self.stage, corpus, self.label)

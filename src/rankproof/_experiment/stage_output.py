@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ from rankproof._data.text import pluralise
 from rankproof._io.journal import Block
 from rankproof._llm.call_counts import COUNT_NAMES, CountName, estimation_note
 from rankproof.stages._base import Cost, QueryTimer
+from rankproof.stages._vectors import truncation_note
 
 CountsByName = Mapping[str, IntArray]
 _FAILED_CALLS = "{failed} calls gave no valid reply"
@@ -135,20 +136,28 @@ class BlockOutput:
     cut_queries: IntArray
     counts: Mapping[str, IntArray]
     answers: tuple[Answer, ...] | None = None
+    remarks: tuple[str, ...] = ()
 
     def notes(self) -> tuple[str, ...]:
-        """Notes on truncation and on calls, over all runs that the outputs come from."""
-        count, total, pairs = int(np.count_nonzero(self.cut_queries)), len(self.cut_queries), int(self.cut.sum())
-        truncated = {
-            f"{count} of {total} queries ({count / max(total, 1):.0%})": count,
-            pluralise(pairs, "pair of query and passage", "pairs of query and passage"): pairs,
-        }
-        cut = (
-            f"{what} {'is' if found == 1 else 'are'} longer than the model's limit and {('was', 'were')[found > 1]} truncated"
-            for what, found in truncated.items()
-            if found
-        )
-        return (*cut, *call_count_notes(self.counts))
+        """Notes on truncation and on calls, over all runs that the outputs come from, and the remarks."""
+        count, pairs = int(np.count_nonzero(self.cut_queries)), int(self.cut.sum())
+        queries = (truncation_note(count, len(self.cut_queries), "queries"),) if count else ()
+        one = "pair of query and passage is longer than the model's limit and was truncated"
+        more = "pairs of query and passage are longer than the model's limit and were truncated"
+        truncated = (*queries, *((pluralise(pairs, one, more),) if pairs else ()))
+        return (*truncated, *call_count_notes(self.counts), *self.remarks)
+
+
+def with_rankings(output: BlockOutput, timed: Sequence[int], rankings: Sequence[Ranking], remarks: Sequence[str]) -> BlockOutput:
+    """The rankings of all queries with the times of the timed ones; every other time is NaN.
+
+    Counts are 0: a stage with a batch search calls no model, and has its own notes on truncated queries.
+    """
+    none, times = np.zeros(len(rankings), np.int64), {}
+    for part, values in output.times.items():
+        times[part] = np.full(len(rankings), np.nan)
+        times[part][list(timed)] = values
+    return BlockOutput(tuple(rankings), times, none, none, dict.fromkeys(COUNT_NAMES, none), remarks=tuple(remarks))
 
 
 def query_block(rankings: Sequence[Ranking], timers: Sequence[QueryTimer], answers: Sequence[Answer] | None = None) -> Block:
@@ -195,6 +204,7 @@ def _json_bytes(value: object) -> np.ndarray[tuple[int], np.dtype[np.uint8]]:
 class StageOutput:
     """The rankings of a stage, in the order of the queries, with its own times and call counts, one number a query.
 
+    A query that was not timed has the time NaN. `throughput` is queries a second in batch, None without a batch search.
     `answers` is None where neither the stage nor its input answers. `replies` is None for a stage that is no search engine; it
     and `texts`, the documents' texts in the replies, are not cached with the output.
     """
@@ -211,6 +221,17 @@ class StageOutput:
     answers: tuple[Answer, ...] | None = None
     replies: tuple[RecordedReply, ...] | None = None
     texts: Mapping[str, str] = field(default_factory=dict)
+
+    def has_times_of(self, queries: Sequence[int]) -> bool:
+        """Whether the queries at these positions were timed, or the stage is not timed at all."""
+        return not any(np.isnan(values[list(queries)]).any() for values in self.times.values())
+
+    def with_times_of(self, queries: Sequence[int]) -> StageOutput:
+        """The output of a stage with a batch search with the times of these queries alone; any other output as it is."""
+        if self.throughput is None:
+            return self
+        kept = np.isin(np.arange(len(self.rankings)), list(queries))
+        return replace(self, times={part: np.where(kept, values, np.nan) for part, values in self.times.items()})
 
 
 def inherited_answers(

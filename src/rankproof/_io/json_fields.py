@@ -63,8 +63,9 @@ def _read(kind: Any, value: Any, path: str, fail: _Fail) -> Any:
 
 
 def _read_items(kind: Any, items: Any, paths: Any, fail: _Fail) -> Any:
-    """The items, at once where every one is a scalar of that type: rankings have many."""
-    if kind in _SCALARS and all(type(one) is kind for one in items):
+    """The items, at once where every one is a scalar of that type, or null where that is allowed: rankings have many."""
+    allowed = set(get_args(kind)) if NoneType in get_args(kind) else {kind}
+    if allowed <= {*_SCALARS, NoneType} and all(type(one) in allowed for one in items):
         return items
     return [_read(kind, one, path, fail) for one, path in zip(items, paths, strict=True)]
 

@@ -9,7 +9,7 @@ from rankproof._charts.latency import SystemTimes, TimeWords, latency_chart
 from rankproof._charts.model import Chart
 from rankproof._charts.pareto import ParetoAxes, ParetoPoint, pareto_chart
 from rankproof._charts.rows import BarGroup, ValueRow, bar_chart
-from rankproof._data.text import pluralise
+from rankproof._data.text import pluralise, query_range
 from rankproof._evaluation.result import MeasureResult
 from rankproof._plots.inputs import (
     NO_MEAN,
@@ -70,19 +70,19 @@ def pareto(inputs: AnalysisInput, settings: PlotSettings) -> list[Chart]:
 
 
 def _is_timed(inputs: AnalysisInput) -> bool:
-    return any(system_run.times for system_run in inputs.system_runs)
+    return any(system_run.time_of("total") for system_run in inputs.system_runs)
 
 
 def _pareto(inputs: AnalysisInput, name: str, settings: PlotSettings) -> Chart:
     names = ranking_systems(inputs.system_runs)
     totals = {each.name: total for each in inputs.system_runs if (total := each.time_of("total"))}
-    times = {each: max(totals[each]["p50"], 1e-6) for each in names if each in totals}
+    times = {each: max(totals[each].p50, 1e-6) for each in names if each in totals}
     values = {system: one for system, one in of_measure(inputs, name).items() if system in times}
     best = pareto_front(times, {system: oriented_value(one) for system, one in values.items()})
     one, ranges = next(iter(values.values())), mean_intervals(values)
     title = f"{full_name(one.measure)}, against latency"
     notes = [
-        where(inputs, one.queries),
+        f"{where(inputs, one.queries)}; latency of {query_range(totals[each].queries for each in times)}",
         f"filled, on the line: the Pareto front; {how_intervals(ranges)}",
         *_untimed_note(inputs),
     ]
@@ -97,8 +97,9 @@ def latency(inputs: AnalysisInput, settings: PlotSettings) -> list[Chart]:
     timed = [(system_run, total) for system_run in inputs.system_runs if (total := system_run.time_of("total"))]
     if not timed:
         return [missing(inputs, settings, "latency", _LATENCY, NO_TIMES)]
-    rows = [SystemTimes(system_run.name, stage_means(system_run), total["p50"], total["p95"]) for system_run, total in timed]
-    notes = [where(inputs, len(timed[0][0].times["total"])), latency_note(settings), *_untimed_note(inputs)]
+    rows = [SystemTimes(system_run.name, stage_means(system_run), total.p50, total.p95) for system_run, total in timed]
+    timed_queries = query_range(total.queries for _, total in timed)
+    notes = [f"{inputs.dataset or inputs.name}, n = {timed_queries}", latency_note(settings), *_untimed_note(inputs)]
     return [latency_chart(settings.medium, "latency", _LATENCY, notes, rows, TimeWords())]
 
 

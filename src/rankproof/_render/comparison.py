@@ -185,16 +185,18 @@ def _cut(name: str, width: int) -> str:
 
 
 def _legend(comparison: Comparison) -> str:
-    """How differences were tested, and which measures are exploratory."""
+    """How differences were tested, which measures are exploratory, and how many queries were timed."""
+    timed = comparison.decision.timed_queries
+    latency = f" ms p50: of {timed}." if timed else ""
     if not comparison.pairs:
-        return f"n = {pluralise(comparison.n, 'query', 'queries')}."
+        return f"n = {pluralise(comparison.n, 'query', 'queries')}.{latency}"
     tests = sum(not pair.exploratory for pair in comparison.pairs)
     name = CORRECTION_NAMES[comparison.options.correction]
     corrected = "" if comparison.options.correction == "none" else f"; p {name}: corrected for {pluralise(tests, 'test')}"
     method = "paired t-test" if comparison.options.test == "t" else "sign-flip test"
     others = [name for name in comparison.measures if name != comparison.primary]
     more = f" Exploratory measures: {', '.join(others)}." if others else ""
-    return f"n = {comparison.n:,}; p: two-sided {method}{corrected}.{more}"
+    return f"n = {comparison.n:,}; p: two-sided {method}{corrected}.{more}{latency}"
 
 
 def comparison_json(comparison: Comparison) -> str:

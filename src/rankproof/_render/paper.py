@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import NamedTuple
@@ -15,7 +16,7 @@ from rankproof._formats.arrow import load_pyarrow
 from rankproof._io.escape import escape_csv, for_latex
 from rankproof._render.grid import MISSING, Cell, Grid, summary_grid
 from rankproof._render.result import latex_table
-from rankproof._results.experiment_result import TIME_COLUMNS, ExperimentResult, SystemRun
+from rankproof._results.experiment_result import TIME_COLUMNS, ExperimentResult, SystemRun, TimeSummary, timed_queries
 from rankproof._statistics.correction import CORRECTION_NAMES
 
 NOTHING_TO_TEST = "No significance test: it needs at least two systems and two queries."
@@ -60,15 +61,21 @@ def _with_times(results: ExperimentResult, grid: Grid) -> Grid:
     if not times:
         return grid
     cells = tuple(
-        (*row, *(Cell(shown_time(times[system][which]) if system in times else MISSING) for which in ("p50", "p95")))
+        (*row, *(Cell(shown_time(time) if time is not None else MISSING) for time in _median_and_p95(times.get(system))))
         for system, row in zip(grid.rows, grid.cells, strict=True)
     )
     return replace(grid, columns=(*grid.columns, "ms p50", "ms p95"), cells=cells)
 
 
+def _median_and_p95(times: TimeSummary | None) -> tuple[float | None, float | None]:
+    return (None, None) if times is None else (times.p50, times.p95)
+
+
 def _caption(results: ExperimentResult, letters: Table | None) -> str:
     dataset = results.provenance.get("dataset") or results.name
+    timing = timed_queries(results.system_runs)
     start = f"{dataset}: means over n = {len(results.result.queries):,} queries. Bold: best value of the measure."
+    start += f" Latency: {timing}." if timing else ""
     if letters is None:
         return f"{start} {NOTHING_TO_TEST}"
     facts = letters.facts
@@ -123,11 +130,16 @@ def as_long_csv(experiment_result: ExperimentResult) -> str:
     return "\n".join([",".join(LONG_COLUMNS), *lines]) + "\n"
 
 
+_PAPER_TIMES = ("mean", "p50", "p95", "p99")
+
+
 def system_costs(system_run: SystemRun) -> dict[str, float]:
     """The costs of a system by name: milliseconds per query, index, and language model calls."""
-    by_part = {part: system_run.time_of(part) or {} for part in TIME_COLUMNS}
-    times = {f"{part}_ms_{which}": value for part, each in by_part.items() for which, value in each.items()}
+    by_part = {part: time for part in TIME_COLUMNS if (time := system_run.time_of(part))}
+    times = {f"{part}_ms_{which}": getattr(time, which) for part, time in by_part.items() for which in _PAPER_TIMES}
     found = {
+        **times,
+        "timed_queries": float(by_part["total"].queries) if by_part else None,
         "index_seconds": system_run.index_seconds,
         "index_bytes": None if system_run.index_bytes is None else float(system_run.index_bytes),
         "throughput": system_run.throughput,
@@ -135,7 +147,7 @@ def system_costs(system_run: SystemRun) -> dict[str, float]:
     }
     llm = {name: float(system_run.total(name)) for name in _llm_counts(system_run)}
     money = {"money": system_run.money} if llm else {}
-    return {**times, **{name: value for name, value in found.items() if value is not None}, **llm, **money}
+    return {**{name: value for name, value in found.items() if value is not None}, **llm, **money}
 
 
 def _llm_counts(system_run: SystemRun) -> list[str]:
@@ -164,7 +176,8 @@ def _costs(system_run: SystemRun) -> Iterator[LongRow]:
 def _query_costs(experiment_result: ExperimentResult, system_run: SystemRun) -> Iterator[LongRow]:
     for part in TIME_COLUMNS if system_run.times else ():
         for query, value in zip(experiment_result.queries, system_run.times[part].tolist(), strict=True):
-            yield LongRow("query", "time", system_run.name, query, f"{part}_ms", value)
+            if not math.isnan(value):
+                yield LongRow("query", "time", system_run.name, query, f"{part}_ms", value)
     for name in _llm_counts(system_run):
         for query, value in zip(experiment_result.queries, system_run.counts[name].tolist(), strict=True):
             yield LongRow("query", "cost", system_run.name, query, name, float(value))

@@ -10,7 +10,7 @@ from rankproof._analysis.compare.summary import summary_document
 from rankproof._analysis.overlap import overlap_table, rankings_table
 from rankproof._data.replies import failure_notes, repeat_notes
 from rankproof._data.table import Table
-from rankproof._data.text import shown_time
+from rankproof._data.text import pluralise, shown_time
 from rankproof._evaluation.notes import JUDGED_ONLY_TEXT
 from rankproof._io.escape import for_markdown
 from rankproof._render.comparison import add_comparison, add_left_out, wrapped
@@ -27,7 +27,7 @@ from rankproof._render.systems_grid import (
 from rankproof._render.table import TABLE_RENDERERS, add_table
 from rankproof._render.terminal_tables import TablePrinter, fits_width
 from rankproof._results.csv_files import summary_csv
-from rankproof._results.experiment_result import ExperimentResult, SystemRun
+from rankproof._results.experiment_result import ExperimentResult, SystemRun, timed_queries
 from rankproof._results.to_json import document_text, results_document
 
 
@@ -54,7 +54,8 @@ def engine_notes(results: ExperimentResult) -> list[str]:
 def _server_times(results: ExperimentResult) -> list[str]:
     facts = {run.name: (run.facts["round_trip_ms"], run.facts["server_ms"]) for run in results.system_runs if run.replies}
     return [
-        f"{name}: the server reports {shown_time(server['p50'])} ms of a round trip of {shown_time(trip['p50'])} ms (p50)"
+        f"{name}: the server reports {shown_time(server['p50'])} ms of a round trip of {shown_time(trip['p50'])} ms (p50 of "
+        f"{pluralise(server['queries'], 'query', 'queries')})"
         for name, (trip, server) in facts.items()
         if trip and server
     ]
@@ -81,6 +82,9 @@ def render_run(results: ExperimentResult, comparison: Comparison | None, options
             add_table(table, printer)
     elif comparison is None:
         _add_fitting(printer, systems_grid(results), systems_grid(results, lambda grid: fits_width(grid, options)), options)
+        for note in _latency_notes(results):
+            for line in wrapped(note, options.width):
+                printer.line(line)
     else:
         add_comparison(comparison, printer, options)
     if results.chunks:
@@ -94,6 +98,12 @@ def render_run(results: ExperimentResult, comparison: Comparison | None, options
             printer.line(line)
         printer.summary(answers_grid(results.answers))
     return printer.text()
+
+
+def _latency_notes(results: ExperimentResult) -> list[str]:
+    """On how many queries latency was measured."""
+    queries = timed_queries(results.system_runs)
+    return [f"Latency: {queries}."] if queries else []
 
 
 def _add_fitting(printer: TablePrinter, whole: Grid, fitting: Grid, options: RenderOptions) -> None:
@@ -126,7 +136,7 @@ def approximate_search_notes(results: ExperimentResult) -> list[str]:
 def _time_phrase(system_run: SystemRun, part: str, which: str) -> str:
     """The median of a part of the time, as the end of a sentence; empty for a system that was not timed."""
     time = system_run.time_of(part)
-    return "" if time is None else f" in {shown_time(time['p50'])} ms per query ({which})"
+    return "" if time is None else f" in {shown_time(time.p50)} ms per query ({which})"
 
 
 def _answers_sentence(system_run: SystemRun) -> str:
@@ -158,7 +168,7 @@ def _no_gain_sentence(results: ExperimentResult, system_run: SystemRun, not_sign
 def _more_time(system_run: SystemRun, baseline: SystemRun) -> float | None:
     """How many ms more than its baseline it takes per query (p50); None if one of both was not timed."""
     own, other = system_run.time_of("total"), baseline.time_of("total")
-    return None if own is None or other is None else own["p50"] - other["p50"]
+    return None if own is None or other is None else own.p50 - other.p50
 
 
 def _is_zero(number: str) -> bool:
@@ -225,7 +235,12 @@ def systems_markdown(results: ExperimentResult, options: RenderOptions) -> str:
         return TABLE_RENDERERS["markdown"](unjudged_tables(results), options)
     sentences = "".join(
         f"\n{for_markdown(sentence)}\n"
-        for sentence in (*approximate_search_notes(results), *system_sentences(results), *failed_call_notes(results))
+        for sentence in (
+            *_latency_notes(results),
+            *approximate_search_notes(results),
+            *system_sentences(results),
+            *failed_call_notes(results),
+        )
     )
     chunks = f"\n{CHUNKS_TITLE}\n\n{markdown_table(chunk_grid(results.chunks))}" if results.chunks else ""
     answers = f"\n{answers_title(results.answers)}\n\n{markdown_table(answers_grid(results.answers))}" if results.answers else ""

@@ -75,7 +75,7 @@ def _cost_columns(
 
 def _time_text(system_run: SystemRun) -> str:
     total = system_run.time_of("total")
-    return MISSING if total is None else f"{shown_time(total['p50'])}/{shown_time(total['p95'])}"
+    return MISSING if total is None else f"{shown_time(total.p50)}/{shown_time(total.p95)}"
 
 
 def _number_text(value: float | None, unit: float = 1.0) -> str:

@@ -19,7 +19,7 @@ from rankproof._analysis.values import (
     oriented_value,
 )
 from rankproof._evaluation.result import MeasureResult
-from rankproof._results.experiment_result import ExperimentResult, SystemRun
+from rankproof._results.experiment_result import ExperimentResult, SystemRun, TimeSummary
 from rankproof._statistics.intervals import Interval, describe_interval_method
 from rankproof.errors import UsageError
 from rankproof.measures._judged import Judged
@@ -114,14 +114,14 @@ class ReportContext:
         return {system_run.name: system_run for system_run in self.results.system_runs}
 
     @cached_property
-    def totals(self) -> Mapping[str, Mapping[str, float]]:
+    def totals(self) -> Mapping[str, TimeSummary]:
         """Mean and percentiles of the milliseconds a query of each timed system."""
         return measured_times(self.results.system_runs)
 
     @cached_property
     def times(self) -> Mapping[str, float]:
         """The median milliseconds a query of each timed system."""
-        return {name: total["p50"] for name, total in self.totals.items()}
+        return {name: total.p50 for name, total in self.totals.items()}
 
     @cached_property
     def intervals(self) -> Mapping[tuple[str, str], Interval | None]:
@@ -143,10 +143,10 @@ class ReportContext:
         return find_unjudged(self.inputs)
 
 
-def measured_times(system_runs: Iterable[SystemRun]) -> dict[str, dict[str, float]]:
+def measured_times(system_runs: Iterable[SystemRun]) -> dict[str, TimeSummary]:
     """Mean and percentiles of the milliseconds a query of each timed system; empty if every time is 0."""
     totals = {one.name: total for one in system_runs if (total := one.time_of("total"))}
-    return totals if any(total["mean"] for total in totals.values()) else {}
+    return totals if any(total.mean for total in totals.values()) else {}
 
 
 _DEFAULT_CUTOFF = 10

@@ -346,8 +346,14 @@ def _system_json(
         "retrieved": list(own.retrieved),
         "ranks": [ranks.get(doc, 0) for ranks, docs in zip(own.ranks, judgements, strict=True) for doc in docs],
         "baseline_ranks": None if baseline is None else _baseline_ranks(own, baseline),
-        "times": round_column(system_run.times["total"].tolist(), _TIME_DIGITS) if system_run.times else [],
+        "times": round_column(_query_times(system_run), _TIME_DIGITS),
     }
+
+
+def _query_times(system_run: SystemRun) -> list[float | None]:
+    """The total time of each query, None for one that was not timed; empty for a system without times."""
+    times = system_run.times["total"].tolist() if system_run.times else []
+    return [None if math.isnan(time) else time for time in times]
 
 
 def _baseline_ranks(own: RankedSystem, baseline: RankedSystem) -> list[int]:

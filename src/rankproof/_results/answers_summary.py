@@ -33,7 +33,8 @@ def _system_summary(results: ExperimentResult, system_run: SystemRun) -> dict[st
         "retrieval": {name: {"mean": value, "n": len(results.result.queries)} for name, value in means.items()},
         "answers": {} if results.answers is None else _mean_values(results.answers, system_run.name),
         "segments": {} if results.answers is None else dict(_segment_means(results, results.answers, system_run.name)),
-        "times_ms": {part: time["mean"] for part in TIME_COLUMNS if (time := system_run.time_of(part))},
+        "times_ms": {part: time.mean for part in TIME_COLUMNS if (time := system_run.time_of(part))},
+        "timed_queries": 0 if (total := system_run.time_of("total")) is None else total.queries,
         "counts": {name: int(values.sum()) for name, values in system_run.counts.items()},
         "money": system_run.money,
     }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from rankproof._data.answers import Answer, Reference, references_from_queries
@@ -14,7 +15,7 @@ from rankproof._results.to_json import system_gains
 
 SHOWN_TIMES = ("mean", "p50", "p95")
 TOP_DOCUMENTS = 10
-COST_COLUMNS = ("index_seconds", "index_bytes", "throughput", "recall_of_exact")
+COST_COLUMNS = ("timed_queries", "index_seconds", "index_bytes", "throughput", "recall_of_exact")
 GROUP_COLUMNS = ("category", "type", "adversarial")
 """Fields of queries that questions are grouped by."""
 ANSWER_COLUMNS = (
@@ -62,13 +63,15 @@ def chunks_csv(results: ExperimentResult, chunks: Result) -> str:
 
 def _summary_row(results: ExperimentResult, system_run: SystemRun, measures: list[str]) -> list[str]:
     means, gain = results.result.means[system_run.name], system_gains(results, system_run)
-    times = [system_run.time_of(part) or {} for part in TIME_COLUMNS]
+    times = [system_run.time_of(part) for part in TIME_COLUMNS]
+    timed = None if times[-1] is None else times[-1].queries
     return [
         *map(escape_csv, (system_run.name, system_run.kind, system_run.baseline or "")),
         *(repr(means[name]) for name in measures),
         *(csv_number(gain.get(name)) for name in measures),
-        *(csv_number(part.get(which)) for part in times for which in SHOWN_TIMES),
-        *map(csv_number, (system_run.index_seconds, system_run.index_bytes, system_run.throughput, system_run.recall_of_exact())),
+        *(csv_number(None if part is None else getattr(part, which)) for part in times for which in SHOWN_TIMES),
+        *map(csv_number, (timed, system_run.index_seconds, system_run.index_bytes)),
+        *map(csv_number, (system_run.throughput, system_run.recall_of_exact())),
     ]
 
 
@@ -100,8 +103,9 @@ def _ids_as_json(docs: list[str]) -> str:
 
 
 def _time_at(system_run: SystemRun, parts: Sequence[str], at: int) -> float | None:
-    """The milliseconds of these parts for the query at this index; None for a system that was not timed."""
-    return float(sum(system_run.times[part][at] for part in parts)) if system_run.times else None
+    """The milliseconds of these parts for the query at this index; None if it was not timed."""
+    time = float(sum(system_run.times[part][at] for part in parts)) if system_run.times else math.nan
+    return None if math.isnan(time) else time
 
 
 def csv_number(value: float | None) -> str:

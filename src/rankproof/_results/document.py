@@ -44,13 +44,17 @@ class MeasureDocument:
 
 @dataclass(frozen=True, slots=True)
 class TimesDocument:
-    """Milliseconds a query of one part of a system; `per_query` has the order of `query_ids`."""
+    """Milliseconds a query of one part of a system, over the timed queries; null where they are too few.
 
-    mean: float
-    p50: float
-    p95: float
-    p99: float
-    per_query: list[float]
+    `queries` is the number of timed queries; `per_query` has the order of `query_ids`, with null for a query that was not timed.
+    """
+
+    queries: int
+    mean: float | None
+    p50: float | None
+    p95: float | None
+    p99: float | None
+    per_query: list[float | None]
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import astuple, dataclass, field, replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -16,7 +16,7 @@ from rankproof._data.qrels import Qrels
 from rankproof._data.replies import RecordedReply
 from rankproof._data.run import PARTS, Run
 from rankproof._data.table import CellValue, Column, Table
-from rankproof._data.text import pluralise
+from rankproof._data.text import pluralise, query_range
 from rankproof._data.view import View, Viewed, ViewedTables
 from rankproof._evaluation.result import MAX_DECIDED, Result
 from rankproof.errors import RankproofError, UsageError, for_message
@@ -35,13 +35,13 @@ class SystemRun(Viewed):
     """One system of an experiment.
 
     `times` has the milliseconds of each query of `ExperimentResult.queries`, by part and in total: the system's own work and
-    that of its inputs. `index_seconds` and `index_bytes` count every index of the system once. A system that is read from a run
-    file, or has such an input, was not timed: `times` is empty, and the two are None. `throughput` is queries a second in
-    batch, None for a system without a batch search. `baseline` is the system it is compared with: what it reranks, the
-    best of what it fuses, or the previous system where it has no inputs; None for the first system and where all inputs are
-    hidden. `counts` has the calls of language models by query, in whichever run they were made, and `money` their cost.
-    `answers` is None for a system that only ranks. `replies` has what a search engine replied to each query, None for any other
-    system.
+    that of its inputs; NaN for a query that was not timed. `index_seconds` and `index_bytes` count every index of the system
+    once. A system that is read from a run file, or has such an input, was not timed: `times` is empty, and the two are None.
+    `throughput` is queries a second in batch, None for a system without a batch search. `baseline` is the system it is
+    compared with: what it reranks, the best of what it fuses, or the previous system where it has no inputs; None for the first
+    system and where all inputs are hidden. `counts` has the calls of language models by query, in whichever run they were made,
+    and `money` their cost. `answers` is None for a system that only ranks. `replies` has what a search engine replied to each
+    query, None for any other system.
     """
 
     name: str
@@ -63,8 +63,9 @@ class SystemRun(Viewed):
     replies: Mapping[str, RecordedReply] | None = None
 
     def _view(self) -> View:
-        times: tuple[tuple[CellValue, ...], ...] = tuple((part, *(self.time_of(part) or {}).values()) for part in self.times)
-        columns = (Column("ms"), *(Column(name, "number") for name in ("mean", "p50", "p95", "p99")))
+        found = ((part, self.time_of(part)) for part in self.times)
+        times: tuple[tuple[CellValue, ...], ...] = tuple((part, *astuple(one)) for part, one in found if one is not None)
+        columns = (Column("ms"), Column("queries", "count"), *(Column(name, "number") for name in ("mean", "p50", "p95", "p99")))
         title = f"SystemRun {self.name}: {self.kind}, {pluralise(len(self.run), 'query', 'queries')}"
         return View(title, (Table("times", "", columns, times),) if times else (), notes=self.notes)
 
@@ -82,8 +83,8 @@ class SystemRun(Viewed):
         """One count of the calls of language models, over all queries; 0 where none was made."""
         return int(np.sum(self.counts[name])) if name in self.counts else 0
 
-    def time_of(self, part: str) -> dict[str, float] | None:
-        """Mean, p50, p95 and p99 of a part of the time, in milliseconds; None for a system that was not timed.
+    def time_of(self, part: str) -> TimeSummary | None:
+        """Mean and percentiles of a part of the time, in milliseconds; None for a system that was not timed.
 
         Queries that a search engine did not answer do not count.
         """
@@ -92,15 +93,38 @@ class SystemRun(Viewed):
         values = self.times[part]
         if "asked" in self.counts:
             values = values[(self.counts["asked"] == 0) | (self.counts["failed"] == 0)]
-        if not len(values):
-            return dict.fromkeys(("mean", "p50", "p95", "p99"), 0.0)
-        return {"mean": float(values.mean()), **percentiles(values)}
+        return summarise_times(values)
 
 
-def percentiles(values: Sequence[float] | FloatArray) -> dict[str, float]:
-    """The percentiles of times that results have; there is at least one time."""
+@dataclass(frozen=True, slots=True)
+class TimeSummary:
+    """Mean and percentiles of the times of so many queries, in milliseconds; `p99` is None for fewer than 1,000 queries."""
+
+    queries: int
+    mean: float
+    p50: float
+    p95: float
+    p99: float | None
+
+
+_P99_QUERIES = 1_000
+"""With fewer queries, p99 is the time of fewer than ten of them."""
+
+
+def summarise_times(times: Sequence[float] | FloatArray) -> TimeSummary | None:
+    """The summary of the times that are known; None if there are none."""
+    every = np.asarray(times, np.float64)
+    values = every[~np.isnan(every)]
+    if not len(values):
+        return None
     p50, p95, p99 = np.percentile(values, (50, 95, 99)).tolist()
-    return {"p50": p50, "p95": p95, "p99": p99}
+    return TimeSummary(len(values), float(values.mean()), p50, p95, p99 if len(values) >= _P99_QUERIES else None)
+
+
+def timed_queries(system_runs: Iterable[SystemRun]) -> str:
+    """How many queries latency was measured on, and how; empty if no system was timed."""
+    queries = query_range(total.queries for one in system_runs if (total := one.time_of("total")))
+    return f"{queries}, asked one at a time after a warm-up" if queries else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,12 +190,13 @@ class ExperimentResult(ViewedTables):
     def _view(self) -> View:
         found = self.result._view()
         table = found.tables[0]
-        times = {one.name: total["p50"] for one in self.system_runs if (total := one.time_of("total"))}
+        times = {one.name: total.p50 for one in self.system_runs if (total := one.time_of("total"))}
         rows = tuple((*row, times.get(str(row[0]))) for row in table.rows)
         timed = replace(table, columns=(*table.columns, Column("ms p50", "number")), rows=rows)
         shown = timed if times else table
         title = found.title if self.is_judged else f"{pluralise(len(self.queries), 'query', 'queries')} without judgements"
-        return View(f"Results {self.name}: {title}", (shown,), self._decision(), (*self.notes, *found.notes))
+        timing = (f"ms p50: {timed_queries(self.system_runs)}",) if times else ()
+        return View(f"Results {self.name}: {title}", (shown,), self._decision(), (*timing, *self.notes, *found.notes))
 
     def _decision(self) -> tuple[str, ...]:
         """The decision between the systems in words."""

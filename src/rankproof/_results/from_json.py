@@ -142,7 +142,8 @@ class DocumentReader:
             money=one.money,
         )
 
-    def _per_query(self, found: Sequence[float], path: str) -> FloatArray:
+    def _per_query(self, found: Sequence[float | None], path: str) -> FloatArray:
+        """The numbers as an array; null is NaN."""
         expected = len(self._document.query_ids)
         if len(found) != expected:
             raise self.error(f"{for_message(path)}.per_query has {len(found)} values for {expected} queries")

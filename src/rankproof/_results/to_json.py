@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
@@ -96,8 +97,15 @@ def _system(results: ExperimentResult, system_run: SystemRun, system: SystemResu
 
 
 def _times(system_run: SystemRun) -> dict[str, TimesDocument]:
-    found = {part: system_run.time_of(part) for part in TIME_COLUMNS}
-    return {part: TimesDocument(**times, per_query=system_run.times[part].tolist()) for part, times in found.items() if times}
+    return {part: _part_times(system_run, part) for part in TIME_COLUMNS} if system_run.times else {}
+
+
+def _part_times(system_run: SystemRun, part: str) -> TimesDocument:
+    per_query = [None if math.isnan(time) else time for time in system_run.times[part].tolist()]
+    found = system_run.time_of(part)
+    if found is None:
+        return TimesDocument(0, None, None, None, None, per_query)
+    return TimesDocument(found.queries, found.mean, found.p50, found.p95, found.p99, per_query)
 
 
 def _run(results: ExperimentResult, system_run: SystemRun, file: str) -> RunDocument:

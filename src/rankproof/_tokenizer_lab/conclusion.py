@@ -139,10 +139,9 @@ def _time_sentences(comparison: TokenizerComparison) -> Iterator[str]:
     if len(entries) > 1 and all(_is_slower(slowest, entry) for entry in entries if entry is not slowest):
         yield f"{for_message(slowest.system)} is the slowest: {_median_ms(slowest):.1f} ms per query (p50, {comparison.store})"
     slow = {entry.system: int(entry.slow.sum()) for entry in entries if entry.slow.any()}
-    count = len(entries[0].queries)
-    listed = ", ".join(f"{for_message(name)} {found} of {count}" for name, found in slow.items())
+    listed = ", ".join(f"{for_message(name)} {found} of {entries[0].timed}" for name, found in slow.items())
     limit = f"{SLOW_MS:.0f} ms"
-    yield f"queries over {limit}: {listed}" if slow else f"no query took more than {limit}"
+    yield f"timed queries over {limit}: {listed}" if slow else f"no timed query took more than {limit}"
 
 
 def _median_ms(entry: MeasuredSystem) -> float:

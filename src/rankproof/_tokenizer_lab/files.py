@@ -44,6 +44,7 @@ def comparison_csv(comparison: TokenizerComparison) -> str:
         *_ID_COLUMNS,
         *measured,
         *times,
+        "timed_queries",
         "slow_queries",
         "slow_share",
         *lengths,
@@ -55,7 +56,7 @@ def comparison_csv(comparison: TokenizerComparison) -> str:
 
 
 def queries_csv(comparison: TokenizerComparison) -> str:
-    """The values and times of every query, averaged over the repeats; `slow` is 1 for slow queries."""
+    """The values and times of every query, averaged over the repeats; `slow` is 1 for slow queries, empty without a time."""
     header = ["system", "language", "edits", "query", *map(column_name, comparison.measures), *_TIME_COLUMNS.values(), "slow"]
     return csv_table(header, (row for entry in comparison.entries for row in _query_rows(comparison, entry)))
 
@@ -68,7 +69,7 @@ def _system_row(comparison: TokenizerComparison, entry: MeasuredSystem) -> Itera
         yield from map(csv_number, (entry.mean(measure), *ends))
     for part in _TIME_COLUMNS:
         yield from map(csv_number, _spread(entry.ms(part)))
-    yield from (str(int(entry.slow.sum())), csv_number(float(entry.slow.mean())))
+    yield from (str(entry.timed), str(int(entry.slow.sum())), csv_number(float(entry.slow.mean())))
     for name in _LENGTH_COLUMNS.values():
         lengths: TokenLengths | None = getattr(entry.counts, name)
         yield from map(csv_number, (lengths.mean, lengths.p95) if lengths else (None, None))
@@ -100,10 +101,11 @@ def _change_cells(comparison: TokenizerComparison, entry: MeasuredSystem) -> tup
 def _query_rows(comparison: TokenizerComparison, entry: MeasuredSystem) -> Iterator[list[str]]:
     name, _, *condition = _name_cells(entry)
     values = [entry.per_query(measure).tolist() for measure in comparison.measures]
-    times = [entry.ms(part).tolist() for part in _TIME_COLUMNS]
+    timed = zip(*(entry.ms(part).tolist() for part in _TIME_COLUMNS), entry.slow.astype(int).tolist(), strict=True)
     for at, query in enumerate(entry.queries):
-        numbers = [repr(column[at]) for column in (*values, *times)]
-        yield [name, *condition, escape_csv(query), *numbers, str(int(entry.slow[at]))]
+        numbers = [repr(column[at]) for column in values]
+        times = map(repr, next(timed)) if entry.is_timed[at] else [""] * (len(_TIME_COLUMNS) + 1)
+        yield [name, *condition, escape_csv(query), *numbers, *times]
 
 
 FORMAT = f"rankproof tokenizer comparison {format_versions.TOKENIZER_COMPARISON}"
@@ -157,6 +159,7 @@ def _entry_json(comparison: TokenizerComparison, entry: MeasuredSystem) -> dict[
             for name in comparison.measures
         },
         "ms": {part: entry.ms(part).mean().item() for part in TIME_PARTS},
+        "timed_queries": entry.timed,
         "slow_queries": int(entry.slow.sum()),
         "counts": asdict(entry.counts),
         "index_bytes": entry.index_bytes,

@@ -81,6 +81,7 @@ class QueryCondition:
 class MeasuredSystem:
     """One system under one condition; `values` and `times` (ms) have a row per repeat and a column per query.
 
+    A query that was not timed has the time NaN, in every repeat.
     `encode_ms` is the time to encode a document, None without an encoder; `training` is how the encoder was trained, empty if
     unknown; `sources` are the sources of the models.
     """
@@ -133,12 +134,23 @@ class MeasuredSystem:
         return float(means.min()), float(means.max())
 
     def ms(self, part: str) -> FloatArray:
-        """The milliseconds of a part for each query, averaged over the repeats."""
-        return column_means(self.times[part])
+        """The milliseconds of a part for each timed query, averaged over the repeats."""
+        return column_means(self.times[part])[self.is_timed]
+
+    @cached_property
+    def is_timed(self) -> NDArray[np.bool_]:
+        """Whether each query was timed."""
+        found: NDArray[np.bool_] = ~np.isnan(self.times["total"][0])
+        return found
+
+    @property
+    def timed(self) -> int:
+        """The number of timed queries."""
+        return int(self.is_timed.sum())
 
     @cached_property
     def slow(self) -> NDArray[np.bool_]:
-        """Whether each query is slow."""
+        """Whether each timed query is slow."""
         return self.ms("total") > SLOW_MS
 
     def quality_per_ms(self, measure: str) -> float | None:

@@ -14,7 +14,7 @@ from rankproof._charts.model import Axis, Chart, Tick, value_axis
 from rankproof._charts.pareto import ParetoAxes, ParetoPoint, pareto_chart
 from rankproof._charts.rows import BarGroup, ValueRow, bar_chart
 from rankproof._charts.scale import Scale, value_scale
-from rankproof._data.text import pluralise
+from rankproof._data.text import pluralise, query_range
 from rankproof._plots.inputs import PlotSettings, full_name
 from rankproof._plots.quality import latency_note
 from rankproof._statistics.intervals import describe_interval_method
@@ -67,10 +67,15 @@ def _rows(entries: Sequence[MeasuredSystem], measure: str) -> list[ValueRow]:
 
 def latency(comparison: TokenizerComparison, settings: PlotSettings) -> Chart:
     """Mean times of embedding and retrieval, stacked; p50 and p95 of the total; the limit of slow queries."""
-    rows = [_times(entry) for entry in comparison.at_condition(comparison.base_condition)]
-    notes = [f"{_where(comparison)}, {comparison.store}", latency_note(settings)]
+    entries = comparison.at_condition(comparison.base_condition)
+    rows = [_times(entry) for entry in entries]
+    notes = [f"{_where(comparison)}, {comparison.store}; {_timed(entries)}", latency_note(settings)]
     words = TimeWords(_STAGES, SLOW_MS, f"{SLOW_MS:.0f} ms: limit of slow queries")
     return latency_chart(settings.medium, "latency", "Latency of a query: embedding and retrieval", notes, rows, words)
+
+
+def _timed(entries: Sequence[MeasuredSystem]) -> str:
+    return f"latency of {query_range(entry.timed for entry in entries)}"
 
 
 def _times(entry: MeasuredSystem) -> SystemTimes:
@@ -84,7 +89,7 @@ def pareto(comparison: TokenizerComparison, settings: PlotSettings) -> Chart:
     """The main measure against the median time of a query."""
     entries, measure = comparison.at_condition(comparison.base_condition), comparison.main
     title = f"{full_name(parse_measure(measure))}, against latency"
-    notes = [f"{_where(comparison)}, {comparison.store}", "; ".join((_HOW, *_hatching(entries)))]
+    notes = [f"{_where(comparison)}, {comparison.store}; {_timed(entries)}", "; ".join((_HOW, *_hatching(entries)))]
     times = [max(float(np.median(entry.ms("total"))), 1e-6) for entry in entries]
     systems = [
         ParetoPoint(entry.system, time, entry.mean(measure), entry.interval(measure), filled=is_conclusive(entry))

@@ -14,7 +14,7 @@ from rankproof.errors import UsageError, for_message
 from rankproof.models._base import EncoderModel
 from rankproof.models._registry import encoder_by_name, source_prefix
 from rankproof.models._trained.checkpoint import METADATA_FILE, Checkpoint, open_checkpoint
-from rankproof.models._trained.encoder import DeviceName, TrainedEncoder
+from rankproof.models._trained.encoder import TrainedEncoder
 from rankproof.models._trained.tokenizers import TokenizerFamily, parse_tokenizer_kind
 from rankproof.stages._analyzer import STEMMERS
 from rankproof.stages._base import Stage
@@ -56,7 +56,7 @@ def lexical_system(kind: str) -> CandidateSystem:
     return CandidateSystem(name, "lexical", {name: lambda language: _lexical_stage(kind, language)})
 
 
-def encoder_system(spec: str, store: Store, device: DeviceName = "cpu") -> CandidateSystem:
+def encoder_system(spec: str, store: Store, device: str = "cpu") -> CandidateSystem:
     """Dense retrieval with a model by name, folder or NAME:SOURCE; `device` is for checkpoints."""
     model, name = encoder_model(spec), _system_name(spec)
     if not isinstance(model, TrainedEncoder):
@@ -73,7 +73,7 @@ def encoder_model(spec: str) -> EncoderModel:
     return encoder_by_name(f"./{spec}" if os.path.isdir(spec) and not any(mark in spec for mark in "/\\.~") else spec)
 
 
-def trained_system(name: str, folders: Mapping[str, str], store: Store, device: DeviceName = "cpu") -> CandidateSystem:
+def trained_system(name: str, folders: Mapping[str, str], store: Store, device: str = "cpu") -> CandidateSystem:
     """The trained encoders of one tokenizer, by the folder of each."""
     models = {one: TrainedEncoder(at, device) for one, at in folders.items()}
     return CandidateSystem(
@@ -169,7 +169,7 @@ class TrainedSystems:
     notes: tuple[str, ...] = ()
 
 
-def find_trained_systems(folder: str, store: Store, device: DeviceName = "cpu") -> TrainedSystems:
+def find_trained_systems(folder: str, store: Store, device: str = "cpu") -> TrainedSystems:
     """All checkpoints in the folder tree; those of one tokenizer in one folder are repeats."""
     top = Path(path_text(folder)).expanduser()
     places = sorted(path.parent for path in top.rglob(METADATA_FILE) if not _is_hidden(path, top)) if top.is_dir() else []

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from rankproof._data.table import CellValue, Column, Table
-from rankproof._data.text import pluralise
+from rankproof._data.text import pluralise, query_range
 from rankproof._tokenizer_lab.comparison import TokenizerComparison, is_trained_once
 from rankproof._tokenizer_lab.conclusion import conclusions
 from rankproof._tokenizer_lab.measured import SLOW_MS, MeasuredSystem, QueryCondition, system_notes
@@ -95,7 +95,8 @@ def time_table(comparison: TokenizerComparison) -> Table:
     main = comparison.main
     per_ms = Column("per ms", "number", f"{main} over the median total time of a query")
     cells: SystemColumns = (*_TIME_COLUMNS, (per_ms, lambda entry: entry.quality_per_ms(main)))
-    return _table("time", "Time in ms per query (p50) and size", comparison, cells)
+    timed = query_range(entry.timed for entry in comparison.at_condition(comparison.base_condition))
+    return _table("time", f"Time in ms per query (p50 of {timed}) and size", comparison, cells)
 
 
 def _table(name: str, title: str, comparison: TokenizerComparison, cells: SystemColumns) -> Table:

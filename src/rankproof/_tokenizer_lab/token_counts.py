@@ -51,7 +51,7 @@ class TermCounter:
 
     def __init__(self, searcher: BM25Searcher) -> None:
         self._searcher = searcher
-        self.facts: Mapping[str, Any] = {"vocabulary": len(searcher.index.vocabulary)}
+        self.facts: Mapping[str, Any] = {"vocabulary": searcher.totals.vocabulary}
 
     def tokens(self, texts: Sequence[str]) -> IntArray:
         """The number of terms of each text."""
@@ -62,10 +62,9 @@ class TermCounter:
 
     def unknown(self, texts: Sequence[str]) -> float | None:
         """The share of terms that no document contains."""
-        terms = [self._searcher.terms.tokenize(text) for text in texts]
-        known = sum(len(self._searcher.index.term_ids(each)) for each in terms)
-        every = sum(map(len, terms))
-        return 1 - known / every if every else None
+        terms = [term for text in texts for term in self._searcher.terms.tokenize(text)]
+        known = sum(found > 0 for found in self._searcher.frequencies(terms))
+        return 1 - known / len(terms) if terms else None
 
 
 class TrainedTokenCounter:

@@ -10,7 +10,7 @@ from rankproof._data import validation
 from rankproof._extras import extra
 from rankproof._tokenizer_lab.training_data import TrainingDataConfig
 from rankproof.errors import UsageError
-from rankproof.models._trained.encoder import DeviceName, torch_device
+from rankproof.models._device import chosen_device
 from rankproof.models._trained.shape import Architecture, check_layers
 
 _SIZE_FIELDS = ("parameters", "architecture", "width", "depth", "heads", "characters")
@@ -78,7 +78,7 @@ class TrainingConfig:
         return asdict(self)
 
 
-Device = Literal[DeviceName, "auto"]
+Device = Literal["auto", "cpu", "cuda"]
 
 
 def training_device(device: Device, threads: int | None = None) -> Any:
@@ -88,7 +88,7 @@ def training_device(device: Device, threads: int | None = None) -> Any:
 
     if threads is not None:
         torch.set_num_threads(threads)
-    return torch_device(("cuda" if torch.cuda.is_available() else "cpu") if device == "auto" else device)
+    return torch.device(chosen_device(device))
 
 
 def device_name(device: Any) -> str:

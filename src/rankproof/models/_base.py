@@ -12,7 +12,7 @@ from rankproof.errors import UsageError
 
 
 class Encoder(Protocol):
-    """A loaded bi-encoder."""
+    """A loaded bi-encoder; one whose vector of a text has the same bits in every list of texts has `batch_invariant = True`."""
 
     def encode(self, texts: Sequence[str]) -> Matrix:
         """One float32 row per text, of length 1, or zeros for a text without tokens; the same texts give the same bits.

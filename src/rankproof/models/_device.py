@@ -21,6 +21,10 @@ ChosenPrecision = Literal["auto", "int8", "fp32", "bf16", "fp16"]
 PrecisionOption = Annotated[
     ChosenPrecision, Option("precision of the numbers: int8 or fp32 on the CPU; bf16, fp16 or fp32 on a GPU; auto chooses")
 ]
+TorchPrecision = Literal["auto", "fp32", "bf16", "fp16"]
+TorchPrecisionOption = Annotated[
+    TorchPrecision, Option("precision of the numbers: fp32 on the CPU; bf16, fp16 or fp32 on a GPU; auto chooses")
+]
 GPU_PRECISIONS = ("bf16", "fp16", "fp32")
 _DEVICE = re.compile(r"auto|cpu|cuda(:\d{1,3})?")
 _GPU_FILES = ("/dev/nvidia0", "/dev/nvidiactl", "/dev/dxg", "/dev/kfd")
@@ -103,6 +107,14 @@ def has_gpu_files() -> bool:
 
         return find_library("nvcuda") is not None
     return any(Path(path).exists() for path in _GPU_FILES)
+
+
+def torch_dtype(precision: str) -> Any:
+    """The type of torch for a precision."""
+    with extra("torch"):
+        import torch
+
+    return {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}[precision]
 
 
 def idle_gpu_note(device: str, precision: str = "auto") -> str | None:

@@ -18,6 +18,7 @@ from rankproof._io.files import combined_sha256, file_sha256
 from rankproof._registry import Option
 from rankproof.errors import ExternalError, escape_invisible, for_message
 from rankproof.models._base import OwnTokenLimit, Source, check_source
+from rankproof.models._device import DeviceOption, Placement, TorchPrecisionOption, check_device, place, torch_dtype
 
 SENTENCE_TRANSFORMERS, TRANSFORMERS = "sentence-transformers", "transformers"
 _PATH_STARTS = ("/", "./", "../", "~")
@@ -97,7 +98,6 @@ class TorchEncoder:
             "library": torch_versions(),
             "dimensions": self._size(),
             "max_tokens": getattr(self._inner, max_length_attribute(self._inner)),
-            "precision": "fp32",
             **({"prompts": prompts} if (prompts := _prompts(self._inner)) else {}),
             **self._facts,
         }
@@ -121,7 +121,8 @@ class LoadedTorchCrossEncoder:
         if not passages:
             return read_only(np.zeros(0))
         pairs = [(query, passage) for passage in passages]
-        logits = self._inner.predict(pairs, activation_fn=Identity(), show_progress_bar=False).astype(np.float64)
+        found = self._inner.predict(pairs, activation_fn=Identity(), show_progress_bar=False, convert_to_tensor=True)
+        logits = found.float().cpu().numpy().astype(np.float64)
         return read_only(logits if logits.ndim == 1 else logits[:, 1] - logits[:, 0])
 
     def cut(self, query: str, passages: Sequence[str]) -> int:
@@ -131,11 +132,11 @@ class LoadedTorchCrossEncoder:
     def facts(self) -> Mapping[str, Any]:
         """Library versions, limits, precision and source, as JSON."""
         longest = getattr(self._inner, max_length_attribute(self._inner))
-        return {"library": torch_versions(), "max_tokens": longest, "precision": "fp32", **self._facts}
+        return {"library": torch_versions(), "max_tokens": longest, **self._facts}
 
 
-def load_torch_model(kind: TorchClass, folder: Path, threads: int) -> Any:
-    """The object of the library, on the CPU."""
+def load_torch_model(kind: TorchClass, folder: Path, placement: Placement, threads: int) -> Any:
+    """The object of the library, on its device."""
     require("torch", "sentence_transformers", "torch")
     with extra("torch"):
         import sentence_transformers
@@ -145,9 +146,13 @@ def load_torch_model(kind: TorchClass, folder: Path, threads: int) -> Any:
     logging.disable_progress_bar()
     torch.set_num_threads(threads)
     try:
-        return getattr(sentence_transformers, kind)(str(folder), device="cpu", trust_remote_code=False, local_files_only=True)
+        inner = getattr(sentence_transformers, kind)(
+            str(folder), device=placement.device, trust_remote_code=False, local_files_only=True
+        )
     except Exception as error:  # the libraries raise many kinds of errors
         raise load_error(str(folder), error, by=SENTENCE_TRANSFORMERS) from None
+    (inner.model if kind == "CrossEncoder" else inner).to(torch_dtype(placement.precision))
+    return inner
 
 
 def max_length_attribute(inner: Any) -> str:
@@ -180,14 +185,21 @@ class TorchModel:
         default=None, metadata=NOT_IN_IDENTITY
     )
     max_tokens: OwnTokenLimit = None
+    precision: TorchPrecisionOption = field(default="auto", metadata=NOT_IN_IDENTITY)
+    device: DeviceOption = field(default="auto", metadata=NOT_IN_IDENTITY)
 
     def __post_init__(self) -> None:
         check_source(self.name)
         check_options(self)
+        check_device(self.device)
+
+    def placement(self) -> Placement:
+        """The device and the precision on this machine."""
+        return place(self.device, self.precision, on_cpu="fp32")
 
     def revision(self) -> str:
-        """The revision of the weights, and the versions of the libraries that run them."""
-        return f"{self.weights()}, {torch_versions()}"
+        """The revision of the weights, the versions of the libraries that run them, device and precision."""
+        return f"{self.weights()}, {torch_versions()}, {self.placement().kind}"
 
     def weights(self) -> str:
         """The commit on the hub, or a sha256 of the files in the folder."""
@@ -203,7 +215,7 @@ class SentenceTransformer(TorchModel):
     """An encoder of sentence-transformers."""
 
     def load(self, *, threads: int = 1) -> TorchEncoder:
-        """The loaded model, on the CPU."""
+        """The loaded model, on its device."""
         return TorchEncoder(*_load_torch("SentenceTransformer", self, threads))
 
 
@@ -212,13 +224,14 @@ class TorchCrossEncoder(TorchModel):
     """A cross-encoder of sentence-transformers."""
 
     def load(self, *, threads: int = 1) -> LoadedTorchCrossEncoder:
-        """The loaded model, on the CPU."""
+        """The loaded model, on its device."""
         return LoadedTorchCrossEncoder(*_load_torch("CrossEncoder", self, threads))
 
 
 def _load_torch(kind: TorchClass, model: TorchModel, threads: int) -> tuple[Any, dict[str, Any]]:
-    """The object of the library, and the source and revision of its weights."""
-    inner = load_torch_model(kind, torch_folder(model.name, model.revision_name), threads)
+    """The object of the library, and the source and revision of its weights, device and precision."""
+    placement = model.placement()
+    inner = load_torch_model(kind, torch_folder(model.name, model.revision_name), placement, threads)
     if model.max_tokens is not None:
         setattr(inner, max_length_attribute(inner), model.max_tokens)
-    return inner, {"source": model.name, "revision": model.weights()}
+    return inner, {"source": model.name, "revision": model.weights(), **placement.facts()}

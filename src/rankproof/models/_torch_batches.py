@@ -19,10 +19,8 @@ from torch import Tensor, nn
 
 from rankproof._data.arrays import IntArray, Matrix
 from rankproof.errors import ExternalError
-from rankproof.models._device import Placement
+from rankproof.models._device import Placement, torch_dtype
 from rankproof.models._token_batch import TokenBatch
-
-DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,21 +45,21 @@ class BatchPlan:
         padded = min(-(-length // self.step) * self.step, self.limit)
         return BatchShape(max(1, self.tokens // padded), padded, length != padded)
 
-    def batches(self, lengths: IntArray) -> tuple[IntArray, list[Batch]]:
+    def batches(self, lengths: IntArray) -> tuple[IntArray, list[LengthBatch]]:
         """The texts in the order of the batches, shortest first, and the batches; texts without tokens are in none."""
         padded = np.minimum(-(-lengths // self.step) * self.step, self.limit)
         keys = np.where(lengths == 0, 0, 2 * padded + (lengths != padded))
         order = np.argsort(keys, kind="stable")
         starts = np.flatnonzero(np.diff(keys[order], prepend=0)).tolist()
-        found: list[Batch] = []
+        found: list[LengthBatch] = []
         for start, end in zip(starts, [*starts[1:], len(order)], strict=False):
             shape = self.shape(int(lengths[order[start]]))
-            found += [Batch(shape, first, min(end, first + shape.rows)) for first in range(start, end, shape.rows)]
+            found += [LengthBatch(shape, first, min(end, first + shape.rows)) for first in range(start, end, shape.rows)]
         return order, found
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
+class LengthBatch:
     """The texts order[start:end] in a batch of this shape."""
 
     shape: BatchShape
@@ -81,11 +79,11 @@ class SentTokens:
         self._offsets, self._lengths, self._order = (_sent(one, device) for one in (tokens.offsets, tokens.lengths, order))
         self._padding = padding
 
-    def texts(self, batch: Batch) -> Tensor:
+    def texts(self, batch: LengthBatch) -> Tensor:
         """The texts of a batch."""
         return self._order[batch.start : batch.end]
 
-    def inputs(self, batch: Batch) -> Inputs:
+    def inputs(self, batch: LengthBatch) -> Inputs:
         """The inputs of a batch; rows without a text repeat its first."""
         missing = batch.shape.rows - (batch.end - batch.start)
         texts = torch.cat([self.texts(batch), self._order[batch.start : batch.start + 1].expand(missing)])
@@ -139,7 +137,7 @@ class BatchedNetwork:
 
     def __init__(self, net: nn.Module, placement: Placement, plan: BatchPlan, output: Output, *, padding: int) -> None:
         self._device = torch.device(placement.device)
-        self._net = net.to(self._device, DTYPES[placement.precision]).eval().requires_grad_(False)
+        self._net = net.to(self._device, torch_dtype(placement.precision)).eval().requires_grad_(False)
         self._plan, self._output, self._padding = plan, output, padding
         self._recorded: dict[BatchShape, RecordedBatch] = {}
         self._lock = Lock()

@@ -17,11 +17,13 @@ from rankproof._extras import extra, require
 from rankproof._io.strict_json import read_json_object
 from rankproof.errors import ExternalError, UsageError, escape_invisible, for_message
 from rankproof.models._base import Source, TokenLimit, check_source
+from rankproof.models._device import DeviceOption, Placement, TorchPrecisionOption, check_device, place, torch_dtype
 from rankproof.models._onnx.folder import CONFIG, folder_pooling, module_folders
 from rankproof.models._onnx.runtime import map_threads
 from rankproof.models._tokenizer import replace_surrogates
 from rankproof.models._torch import TRANSFORMERS, is_folder, load_error, torch_folder, weights_revision
 
+_TOKENS_PER_BATCH = 16_384
 _UNUSED_WEIGHTS = {"decoder", "lm_head", "pooler", "classifier", "qa_outputs", "cls"}
 """Parts of a model that do not affect the last hidden states of its encoder."""
 
@@ -48,22 +50,38 @@ class InputUnits:
 
 
 class TransformersEncoder:
-    """A loaded encoder that reads one text at a time, so a vector depends on its text only."""
+    """A loaded encoder: on the CPU one text at a time, so that a vector depends on its text only, on a GPU in batches.
 
-    def __init__(self, net: Any, input_units: InputUnits, *, max_tokens: int, threads: int, facts: Mapping[str, Any]) -> None:
-        self._net, self._input_units, self._max, self._threads, self._facts = net, input_units, max_tokens, threads, facts
+    A batch has texts of equal length.
+    """
+
+    def __init__(
+        self,
+        net: Any,
+        input_units: InputUnits,
+        placement: Placement,
+        *,
+        max_tokens: int,
+        threads: int,
+        facts: Mapping[str, Any],
+    ) -> None:
+        self._net = net.to(placement.device, torch_dtype(placement.precision))
+        self._input_units, self._max, self._threads = input_units, max_tokens, threads
+        self._tokens_per_batch = _TOKENS_PER_BATCH if placement.on_gpu else 1
+        self.batch_invariant = not placement.on_gpu
+        self._device, self._facts = placement.device, {**facts, **placement.facts()}
         self._size = int(net.config.hidden_size)
 
     def encode(self, texts: Sequence[str]) -> Matrix:
         """One row per text: the mean of the hidden states of its tokens, special tokens included."""
         rows = np.zeros((len(texts), self._size), dtype=np.float32)
-        for row, states in zip(rows, map_threads(self._states, texts, threads=self._threads), strict=True):
+        for row, states in zip(rows, self._states(texts), strict=True):
             row[:] = normalise_rows(states.mean(axis=0, dtype=np.float64).astype(np.float32))
         return read_only(rows)
 
     def tokens(self, texts: Sequence[str]) -> list[Matrix]:
         """For each text one row per token, special tokens included."""
-        return [read_only(normalise_rows(states)) for states in map_threads(self._states, texts, threads=self._threads)]
+        return [read_only(normalise_rows(states)) for states in self._states(texts)]
 
     def cut(self, texts: Sequence[str]) -> int:
         """The number of truncated texts."""
@@ -84,31 +102,51 @@ class TransformersEncoder:
             "dimensions": self._size,
             "pooling": "mean",
             "max_tokens": self._max,
-            "precision": "fp32",
             "tokenizer": self._input_units.unit,
             "parameters": sum(one.numel() for one in self._net.parameters()),
             **self._facts,
         }
 
-    def _states(self, text: str) -> Matrix:
-        """The last hidden states of the tokens, without padding."""
+    def _states(self, texts: Sequence[str]) -> list[Matrix]:
+        """The last hidden states of the tokens of each text, without padding."""
+        ids = [self._input_units.ids(text, self._max) for text in texts]
+        lengths = [self._input_units.padded_length(len(one), self._net.config) for one in ids]
+        batches = _equal_lengths(lengths, self._tokens_per_batch)
+        found = map_threads(
+            lambda batch: self._batch([ids[at] for at in batch], lengths[batch[0]]), batches, threads=self._threads
+        )
+        by_text = {
+            at: states for batch, every in zip(batches, found, strict=True) for at, states in zip(batch, every, strict=True)
+        }
+        return [by_text[at] for at in range(len(texts))]
+
+    def _batch(self, ids: Sequence[list[int]], length: int) -> list[Matrix]:
+        """The states of texts that have one length with padding."""
         with extra("torch"):
             import torch
 
-        ids = self._input_units.ids(text, self._max)
-        padded = torch.zeros((1, self._input_units.padded_length(len(ids), self._net.config)), dtype=torch.long)
-        padded[0, : len(ids)] = torch.tensor(ids)
-        mask = (torch.arange(padded.shape[1]) < len(ids)).long()[None]
+        padded, mask = torch.zeros((len(ids), length), dtype=torch.long), torch.zeros((len(ids), length), dtype=torch.long)
+        for row, one in enumerate(ids):
+            padded[row, : len(one)], mask[row, : len(one)] = torch.tensor(one), 1
         with torch.inference_mode():
-            found = self._net(input_ids=padded, attention_mask=mask).last_hidden_state
-        states: Matrix = found[0, : len(ids)].numpy()
+            given = {"input_ids": padded.to(self._device), "attention_mask": mask.to(self._device)}
+            states: Matrix = self._net(**given).last_hidden_state.float().cpu().numpy()
         if not np.isfinite(states).all():
             raise ExternalError("the model returns NaN or infinite values; its weights are damaged, download them again")
-        return states
+        return [one[: len(tokens)] for one, tokens in zip(states, ids, strict=True)]
+
+
+def _equal_lengths(lengths: Sequence[int], tokens: int) -> list[list[int]]:
+    """The positions of equal lengths in batches of about so many tokens, at least one text each."""
+    places: dict[int, list[int]] = {}
+    for at, length in enumerate(lengths):
+        places.setdefault(length, []).append(at)
+    sizes = {length: max(1, tokens // max(1, length)) for length in places}
+    return [every[at : at + sizes[one]] for one, every in places.items() for at in range(0, len(every), sizes[one])]
 
 
 def load_transformers_network(folder: Path, input_units: InputUnits, source: str) -> Any:
-    """The network on the CPU in float32; an error if the weights do not match config.json."""
+    """The network in float32; an error if the weights do not match config.json."""
     require("torch", "torch", "transformers")
     with extra("torch"):
         import torch
@@ -156,13 +194,16 @@ class TransformersModel:
     input_units: ClassVar[InputUnits]
     source: Source = field(metadata=NOT_IN_IDENTITY)
     max_tokens: TokenLimit
+    precision: TorchPrecisionOption = field(default="auto", metadata=NOT_IN_IDENTITY, kw_only=True)
+    device: DeviceOption = field(default="auto", metadata=NOT_IN_IDENTITY, kw_only=True)
 
     def __post_init__(self) -> None:
         check_source(self.source)
         check_options(self)
+        check_device(self.device)
 
     def load(self, *, threads: int = 1) -> TransformersEncoder:
-        """The loaded model, on the CPU."""
+        """The loaded model, on its device."""
         folder = torch_folder(self.source, None, by=TRANSFORMERS)
         network_folder = _network_folder(folder)
         _check_config(network_folder, self.input_units)
@@ -170,11 +211,16 @@ class TransformersModel:
         _check_max_tokens(self, net.config)
         trained = "none" if is_untrained(net) else "sentence-transformers" if module_folders(folder) else "language model"
         facts = {"revision": self.weights(), "source": self.source, "training": trained}
-        return TransformersEncoder(net, self.input_units, max_tokens=self.max_tokens, threads=threads, facts=facts)
+        placement = self.placement()
+        return TransformersEncoder(net, self.input_units, placement, max_tokens=self.max_tokens, threads=threads, facts=facts)
+
+    def placement(self) -> Placement:
+        """The device and the precision on this machine."""
+        return place(self.device, self.precision, on_cpu="fp32")
 
     def revision(self) -> str:
-        """The revision of the weights, and the versions of the libraries that run them."""
-        return f"{self.weights()}, {transformers_versions()}"
+        """The revision of the weights, the versions of the libraries that run them, device and precision."""
+        return f"{self.weights()}, {transformers_versions()}, {self.placement().kind}"
 
     def weights(self) -> str:
         """The commit on the hub, or a sha256 of the files in the folder."""

@@ -70,6 +70,8 @@ class WordLlama:
 class LoadedWordLlama:
     """Encodes a text as the mean of its token vectors; the result does not depend on other texts."""
 
+    batch_invariant = True
+
     def __init__(self, table: Matrix, tokenizer: TokenizerFile, dimensions: int, revision: str) -> None:
         self._table = table[:, :dimensions]
         self._tokenizer = tokenizer

@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 from rankproof._data import validation
 from rankproof._extras import extra
 from rankproof.errors import UsageError, for_message
-from rankproof.models._trained.tokenizers import MAX_VOCABULARY, MIN_VOCABULARY, TOKENIZER_FILE, Tokenizer, train_tokenizer
+from rankproof.models._trained.tokenizers import (
+    MAX_VOCABULARY,
+    MIN_VOCABULARY,
+    TOKENIZER_FILE,
+    Tokenizer,
+    open_trained_tokenizer,
+    train_tokenizer,
+)
 
 STOP_LISTS = {
     "chinese": "CHINESE",
@@ -50,18 +57,27 @@ def split_words(text: str) -> list[str]:
 class WordAnalyzer(dict[str, str]):
     """Maps a word to its term, "" for a stop word; each distinct word is stemmed once."""
 
+    splits_at_blanks: ClassVar = True
+
     def __init__(self, language: str, *, stemming: bool, stop_words: bool | tuple[str, ...]) -> None:
-        super().__init__(dict.fromkeys(_stop_words(language, stop_words), ""))
-        self._stemmer = _stemmer(language) if stemming else None
+        super().__init__()
+        self._stop_words = frozenset(_stop_words(language, stop_words))
+        self._stem: Callable[[str], str] = _stemmer(language).stemWord if stemming else str
 
     def __missing__(self, word: str) -> str:
-        term = word if self._stemmer is None else self._stemmer.stemWord(word) or word
-        self[word] = term
+        term = self[word] = self._term(word)
         return term
+
+    def _term(self, word: str) -> str:
+        return "" if word in self._stop_words else self._stem(word) or word
 
     def tokenize(self, text: str) -> list[str]:
         """The terms of a text, in order, with repetitions."""
         return [term for word in split_words(text) if (term := self[word])]
+
+    def tokenize_once(self, text: str) -> list[str]:
+        """The same, without keeping words."""
+        return [term for word in split_words(text) if (term := self._term(word))]
 
     def display(self, token: str) -> str:
         """The term itself."""
@@ -118,10 +134,13 @@ class CharNgrams:
     """All n-grams of characters."""
 
     size: int
+    splits_at_blanks: ClassVar = False
 
     def tokenize(self, text: str) -> list[str]:
         """The n-grams of a text, in order."""
         return _ngrams(words_with_blanks(text), self.size)
+
+    tokenize_once = tokenize
 
     def display(self, token: str) -> str:
         """The characters, with visible spaces."""
@@ -133,10 +152,13 @@ class ByteNgrams:
     """All n-grams of UTF-8 bytes; a token has one character, U+0000 to U+00FF, for each byte."""
 
     size: int
+    splits_at_blanks: ClassVar = False
 
     def tokenize(self, text: str) -> list[str]:
         """The n-grams of a text, in order; words contain no lone surrogates, so every text can be encoded."""
         return _ngrams(words_with_blanks(text).encode().decode("latin-1"), self.size)
+
+    tokenize_once = tokenize
 
     def display(self, token: str) -> str:
         """The complete characters, with visible spaces, and other bytes as escapes."""
@@ -164,10 +186,19 @@ _FIX = (
 
 
 class Analyzer(Protocol):
-    """Splits documents and queries into tokens."""
+    """Splits documents and queries into tokens.
+
+    `splits_at_blanks` says that the tokens of a text are those of its parts between blanks, one part after the other.
+    """
+
+    @property
+    def splits_at_blanks(self) -> bool: ...
 
     def tokenize(self, text: str) -> list[str]:
         """The tokens of a text, in order, with repetitions."""
+
+    def tokenize_once(self, text: str) -> list[str]:
+        """The same, of a text that is not asked for again: nothing is kept."""
 
     def display(self, token: str) -> str:
         """A token as shown to users: spaces are visible, bytes that are not UTF-8 are escaped."""
@@ -191,25 +222,32 @@ def check_analyzer(name: Any, *, language: str, stop_words: bool | tuple[str, ..
             )
 
 
-def analyzer_by_name(name: str, texts: Sequence[str]) -> Analyzer:
-    """The analyzer of tokens other than words; BPE tokens are learned from the texts."""
+def analyzer_by_name(name: str, bpe: bytes) -> Analyzer:
+    """The analyzer of tokens other than words; `bpe` is the tokenizer.json of BPE tokens."""
     if gram := _NGRAM_NAME.fullmatch(name):
         return _NGRAM_CLASSES[gram[1]](int(gram[2]))
-    return train_bpe_analyzer(name, texts)
+    return BpeAnalyzer(open_trained_tokenizer(name, {TOKENIZER_FILE: bpe}))
+
+
+def is_learned(name: str) -> bool:
+    """Whether the tokens are learned from the documents."""
+    return _BPE_NAME.fullmatch(name) is not None
 
 
 def analyzer_libraries(name: str) -> tuple[str, ...]:
     """The packages that the tokens depend on."""
-    return ("PyStemmer",) if name == WORD_ANALYZER else ("tokenizers",) if _BPE_NAME.fullmatch(name) else ()
+    return ("PyStemmer",) if name == WORD_ANALYZER else ("tokenizers",) if is_learned(name) else ()
 
 
-def train_bpe_analyzer(kind: str, texts: Sequence[str]) -> BpeAnalyzer:
+def train_bpe(kind: str, texts: Iterable[str]) -> Tokenizer:
     """A BPE learned from the words of the texts; the same texts give the same BPE."""
-    return BpeAnalyzer(train_tokenizer(kind, [" ".join(split_words(text)) for text in texts]))
+    return train_tokenizer(kind, (" ".join(split_words(text)) for text in texts))
 
 
 class BpeAnalyzer(dict[str, list[str]]):
     """Maps a word to its BPE tokens as in tokenizer.json: one character for each byte, `Ġ` for the space before a word."""
+
+    splits_at_blanks: ClassVar = True
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         super().__init__()
@@ -218,13 +256,19 @@ class BpeAnalyzer(dict[str, list[str]]):
         self._names = sorted(vocabulary, key=vocabulary.__getitem__)
 
     def __missing__(self, word: str) -> list[str]:
-        tokens = [self._names[at] for at in self._tokenizer.ids([word])[0].tolist()]
-        self[word] = tokens
+        tokens = self[word] = self._pieces(word)
         return tokens
+
+    def _pieces(self, word: str) -> list[str]:
+        return [self._names[at] for at in self._tokenizer.ids([word])[0].tolist()]
 
     def tokenize(self, text: str) -> list[str]:
         """The BPE tokens of a text, in order."""
         return [token for word in split_words(text) for token in self[word]]
+
+    def tokenize_once(self, text: str) -> list[str]:
+        """The same, without keeping words."""
+        return [token for word in split_words(text) for token in self._pieces(word)]
 
     def display(self, token: str) -> str:
         """The complete characters, with a visible space before a word, and other bytes as escapes."""

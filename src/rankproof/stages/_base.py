@@ -226,10 +226,13 @@ class CallsModel:
 
 @runtime_checkable
 class BatchSearcher(Searcher, Protocol):
-    """A searcher that is faster for many queries at once."""
+    """A searcher that ranks all queries at once: these rankings are measured, and `search` is timed on a sample.
+
+    One whose scores depend on the other queries of a batch, such as those of a model, has `batch_invariant = False`.
+    """
 
     def search_all(self, queries: Sequence[Query]) -> list[Ranking]:
-        """The rankings of all queries, equal to those of `search` up to the last bits of the scores."""
+        """The rankings of all queries, equal to those of `search` to the last bit."""
         ...
 
 

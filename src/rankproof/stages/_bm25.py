@@ -5,54 +5,42 @@ from __future__ import annotations
 import math
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from heapq import merge
+from itertools import accumulate
 from typing import Annotated, Any
 
 import numpy as np
 
+from rankproof._data import format_versions
 from rankproof._data.corpus import Corpus
 from rankproof._data.dataset import Query
-from rankproof._data.identity import library_version, library_versions
+from rankproof._data.identity import identity_key, library_versions
 from rankproof._data.ordering import Ranking
 from rankproof._data.run import TermPart
 from rankproof._data.text import pluralise
 from rankproof._registry import Option
-from rankproof.stages._analyzer import (
-    WORD_ANALYZER,
-    Analyzer,
-    WordAnalyzer,
-    analyzer_by_name,
-    analyzer_libraries,
-    check_analyzer,
-    check_language,
-)
+from rankproof.stages._analyzer import WORD_ANALYZER, analyzer_libraries, check_analyzer, check_language
 from rankproof.stages._base import BuildContext, Cost, QueryTimer, Stage
-from rankproof.stages._bm25_index import InvertedIndex, best_rows, build_inverted_index, is_numba_installed, search_compiled
-from rankproof.stages._fields import DEFAULT_FIELDS, Depth, Fields, check_settings, passage_text, passage_texts
+from rankproof.stages._bm25_index import count_distinct, frequency_factors, length_norms
+from rankproof.stages._bm25_partitions import (
+    BM25Index,
+    BM25Partitions,
+    CorpusStatistics,
+    PartitionStatistics,
+    TermAnalysis,
+    TermQueries,
+    corpus_statistics,
+    document_places,
+)
+from rankproof.stages._fields import DEFAULT_FIELDS, Depth, Fields, check_known_fields, check_settings, passage_text
+from rankproof.stages._partitions import PartitionedSearch, merge_rankings
 
 
 def idf(found: int, size: int) -> float:
     """ln(1 + (N - df + 0.5) / (df + 0.5)): the inverse document frequency of a term in `found` of `size` documents."""
     return math.log(1 + (size - found + 0.5) / (found + 0.5))
-
-
-def term_parts(
-    index: InvertedIndex, query: Sequence[str], document: Sequence[str], row: int, k1: float, b: float
-) -> list[TermPart]:
-    """What each query term adds to the score of the document in that row, in the order of the query."""
-    times = Counter(document)
-    mean = float(index.lengths.mean())
-    norm = k1 * (1 - b + b * len(document) / mean) if mean else 0.0
-    return [_term_part(index, term, times[term], norm, row) for term in query]
-
-
-def _term_part(index: InvertedIndex, term: str, tf: int, norm: float, row: int) -> TermPart:
-    at = index.vocabulary.get(term)
-    if at is None:
-        return TermPart(term, tf, 0, 0.0, norm, 0.0)
-    df = int(index.starts[at + 1] - index.starts[at])
-    return TermPart(term, tf, df, idf(df, len(index.lengths)), norm, index.weight(at, row))
 
 
 @dataclass(frozen=True)
@@ -90,60 +78,116 @@ class BM25:
         return library_versions("bm25s", *analyzer_libraries(self.tokens))
 
     def build(self, context: BuildContext) -> BM25Searcher:
-        """Indexes the passages."""
-        return self.index(context.corpus)
+        """Indexes the passages, partition by partition."""
+        partitions = self._partitions(context.corpus)
+        search = PartitionedSearch(context, partitions, self._index_key(partitions), label="indexing passages for BM25")
+        totals = search.prepare_all()
+        cost = Cost(seconds=search.seconds, bytes=search.size())
+        return BM25Searcher(self, context.corpus, partitions, totals, search.opened(partitions.open), cost, search.search_all)
 
     def index(self, corpus: Corpus) -> BM25Searcher:
-        """The searcher of the corpus."""
-        start = time.perf_counter()
-        texts = passage_texts(corpus, self.fields)
-        docs = sorted(texts, reverse=True)
-        terms = self._cut([texts[doc] for doc in docs])
-        index = build_inverted_index((terms.tokenize(texts[doc]) for doc in docs), self.k1, self.b)
-        return BM25Searcher(self, corpus, terms, docs, index, time.perf_counter() - start)
+        """The searcher of a corpus, whose index is in memory."""
+        return index_in_memory(self, corpus, self._partitions(corpus))
 
-    def _cut(self, texts: Sequence[str]) -> Analyzer:
-        if self.tokens != WORD_ANALYZER:
-            return analyzer_by_name(self.tokens, texts)
-        return WordAnalyzer(self.language, stemming=self.stemming, stop_words=self.stop_words)
+    def _partitions(self, corpus: Corpus) -> BM25Partitions:
+        """The retriever; BPE tokens are learned from the passages, larger ids first."""
+        check_known_fields(corpus, self.fields)
+        analysis = TermAnalysis(self.tokens, self.language, self.stemming, self.stop_words)
+        return BM25Partitions(analysis.trained(lambda: _passages_by_id(corpus, self.fields)), self.fields, self.k1, self.b)
+
+    def _index_key(self, partitions: BM25Partitions) -> str:
+        """What the files of the index depend on besides the documents; k1, b and the depth do not matter."""
+        return identity_key("bm25", format_versions.BM25_INDEX, partitions.analysis.key(), self.fields, self.revision())
+
+
+def index_in_memory(stage: BM25, corpus: Corpus, partitions: BM25Partitions) -> BM25Searcher:
+    """The searcher of a corpus, whose index is in memory."""
+    start = time.perf_counter()
+    each = [partitions.postings(partition) for partition in corpus.partitions]
+    totals = corpus_statistics(list(map(PartitionStatistics.of, each)), lambda: count_distinct([one[:2] for one in each]))
+    places = map(document_places, corpus.partitions)
+    indexes = [partitions.ready(arrays, rows, totals) for arrays, rows in zip(each, places, strict=True)]
+    cost = Cost(seconds=time.perf_counter() - start, bytes=sum(array.nbytes for arrays in each for array in arrays))
+    return BM25Searcher(stage, corpus, partitions, totals, indexes, cost)
+
+
+def _passages_by_id(corpus: Corpus, fields: Sequence[str]) -> Iterator[str]:
+    """The passages of all documents, larger ids first."""
+    each = [((partition.ids.bytes_at(row), partition.number, row) for row in partition.order) for partition in corpus.partitions]
+    return (passage_text(corpus.partitions[number].document(row), fields) for _, number, row in merge(*each, reverse=True))
 
 
 class BM25Searcher:
-    """The index, ready to search."""
+    """The indexes of all partitions, ready to search."""
 
     def __init__(
-        self, stage: BM25, corpus: Corpus, terms: Analyzer, docs: list[str], index: InvertedIndex, seconds: float
+        self,
+        stage: BM25,
+        corpus: Corpus,
+        partitions: BM25Partitions,
+        totals: CorpusStatistics,
+        indexes: Sequence[BM25Index],
+        cost: Cost,
+        search_batch: Callable[[TermQueries, int], list[Ranking]] | None = None,
     ) -> None:
-        self.stage, self.corpus, self.terms, self.docs, self.index = stage, corpus, terms, docs, index
-        self._cost = Cost(seconds=seconds, bytes=index.size())
-        self._names = np.array(docs, dtype=object)
+        self.stage, self.corpus, self.totals = stage, corpus, totals
+        self.terms = partitions.analysis.analyzer()
+        self._indexes, self._cost = indexes, cost
+        self._search_batch = search_batch or self._search_here
 
     def search(self, query: Query, inputs: Sequence[Ranking], timer: QueryTimer) -> Ranking:
         """The documents with a term of the query, best first."""
         with timer.part("search"):
-            known = self.index.term_ids(self.terms.tokenize(query.text))
-            rows, scores = best_rows(self.index.document_scores(known), self.stage.depth)
-            return self._names[rows].tolist(), scores.astype(np.float64)
+            return self._search_here(self.term_queries([self.terms.tokenize(query.text)]), self.stage.depth)[0]
 
     def search_all(self, queries: Sequence[Query]) -> list[Ranking]:
-        """The same rankings to the last bit; numba, if installed, compiles the search at the first call."""
-        if not is_numba_installed():
-            return [self.search(query, (), QueryTimer()) for query in queries]
+        """The same rankings to the last bit."""
         return self.search_terms([self.terms.tokenize(query.text) for query in queries])
 
     def search_terms(self, queries: Sequence[Sequence[str]]) -> list[Ranking]:
-        """The rankings of tokenized queries, by the compiled search."""
-        known = [self.index.term_ids(query) for query in queries]
-        rows, scores, lengths = search_compiled(self.index, known, self.stage.depth)
-        names, values = self._names[rows], scores.astype(np.float64)
-        return [(names[at, :length].tolist(), values[at, :length]) for at, length in enumerate(lengths.tolist())]
+        """The rankings of tokenized queries."""
+        return self._search_batch(self.term_queries(queries), self.stage.depth)
+
+    def search_weighted(self, query: Mapping[str, float]) -> Ranking:
+        """The ranking by the weights of these terms times their factors, added in double."""
+        return self._search_here(self.weighted_queries([query]), self.stage.depth)[0]
+
+    def search_all_weighted(self, queries: Sequence[Mapping[str, float]]) -> list[Ranking]:
+        """The same for several queries at once."""
+        return self._search_batch(self.weighted_queries(queries), self.stage.depth)
+
+    def _search_here(self, queries: TermQueries, k: int) -> list[Ranking]:
+        return merge_rankings(self.corpus, (index.search(queries, k) for index in self._indexes), len(queries), k)
+
+    def weighted_queries(self, queries: Sequence[Mapping[str, float]]) -> TermQueries:
+        """Queries of terms with factors of their weights."""
+        return replace(self.term_queries(list(map(list, queries))), times=tuple(t for query in queries for t in query.values()))
+
+    def term_queries(self, queries: Sequence[Sequence[str]]) -> TermQueries:
+        """The queries, with the idf of each term in the whole corpus."""
+        numbers: dict[str, int] = {}
+        places = tuple(numbers.setdefault(term, len(numbers)) for query in queries for term in query)
+        idfs = tuple(float(np.float32(idf(found, self.totals.documents))) for found in self.frequencies(list(numbers)))
+        bounds = (0, *accumulate(map(len, queries)))
+        return TermQueries(tuple(numbers), idfs, places, bounds, k1=self.stage.k1, b=self.stage.b)
+
+    def frequencies(self, terms: list[str]) -> list[int]:
+        """How many documents have each term."""
+        each = [[0] * len(terms), *(index.frequencies(terms) for index in self._indexes)]
+        return list(map(sum, zip(*each, strict=True)))
 
     def parts(self, text: str, doc: str) -> list[TermPart]:
         """What each query term adds to the score of a document; their sum in order, in float32, is the score."""
-        document = self.terms.tokenize(passage_text(self.corpus[doc], self.stage.fields))
-        row = self.docs.index(doc)
-        parts = term_parts(self.index, self.terms.tokenize(text), document, row, self.stage.k1, self.stage.b)
-        return [replace(part, term=self.terms.display(part.term)) for part in parts]
+        document = Counter(self.terms.tokenize(passage_text(self.corpus[doc], self.stage.fields)))
+        terms = self.terms.tokenize(text)
+        return [self._part(term, found, document) for term, found in zip(terms, self.frequencies(terms), strict=True)]
+
+    def _part(self, term: str, found: int, document: Counter[str]) -> TermPart:
+        k1, tf = self.stage.k1, document[term]
+        norm = length_norms(np.array([document.total()]), k1, self.stage.b, self.totals.mean_length)
+        value = idf(found, self.totals.documents) if found else 0.0
+        weight = np.float64(np.float32(value)) * frequency_factors(np.array([tf]), norm, k1)[0] if tf else 0.0
+        return TermPart(self.terms.display(term), tf, found, value, float(norm[0]), float(np.float32(weight)))
 
     def cost(self) -> Cost:
         """The time of tokenizing and indexing, and the bytes of the index."""
@@ -151,26 +195,22 @@ class BM25Searcher:
 
     def facts(self) -> Mapping[str, Any]:
         """The libraries and the statistics of the index."""
-        lengths = self.index.lengths
         return {
             "library": self.stage.revision(),
-            "batch": library_version("numba") if is_numba_installed() else "one by one; the extra numba makes it faster",
             "tokens": self.stage.tokens,
-            "documents": len(self.docs),
-            "documents_without_words": int(np.count_nonzero(lengths == 0)),
-            "mean_length": float(lengths.mean()) if len(lengths) else 0.0,
-            "vocabulary": len(self.index.vocabulary),
+            "documents": self.totals.documents,
+            "documents_without_words": self.totals.empty,
+            "mean_length": self.totals.mean_length,
+            "vocabulary": self.totals.vocabulary,
         }
 
     def notes(self) -> Sequence[str]:
         """A note on documents that cannot be found."""
         fields = " and ".join(self.stage.fields)
-        if not self.index.vocabulary:
+        if not self.totals.vocabulary:
             return [f"no document has a word in {fields}: nothing is retrieved"]
-        silent = int(np.count_nonzero(self.index.lengths == 0))
-        return (
-            [f"{pluralise(silent, 'document has', 'documents have')} no words in {fields} and cannot be found"] if silent else []
-        )
+        what = pluralise(self.totals.empty, "document has", "documents have")
+        return [f"{what} no words in {fields} and cannot be found"] if self.totals.empty else []
 
     def close(self) -> None:
         """Does nothing: no resource is open."""

@@ -17,7 +17,7 @@ from rankproof._data.ordering import Ranking
 from rankproof._registry import Option
 from rankproof.stages._base import BuildContext, Cost, QueryTimer, Stage
 from rankproof.stages._fields import DEFAULT_FIELDS, Depth, EncoderOption, Fields, PassagePrompt, QueryPrompt, check_settings
-from rankproof.stages._vectors import PassageVectors, add_prompt, text_vectors
+from rankproof.stages._vectors import PassageVectors, add_prompt, text_vectors, truncation_note
 from rankproof.stores._base import OpenStore, Store, ann_recall
 from rankproof.stores._memory import Memory, memory_facts
 from rankproof.stores._nearest import best_kernel
@@ -98,6 +98,8 @@ class DenseSearcher:
         own, shared = (store.size(), 0) if store else (vectors.size(), vectors.size())
         self._cost = Cost(seconds=seconds, bytes=own, shared={vectors.key: (vectors.seconds, shared)})
         self._recall = None if stage.store.exact or store is None else AnnRecall(vectors, stage.depth)
+        self._cut, self._asked = 0, 0
+        self.batch_invariant = stage.store.exact and getattr(vectors.encoder, "batch_invariant", False)
 
     def search(self, query: Query, inputs: Sequence[Ranking], timer: QueryTimer) -> Ranking:
         """The documents of the nearest passages."""
@@ -108,15 +110,16 @@ class DenseSearcher:
             found = self._in_store(vectors)[0] if self._store else self._vectors.search_one(vectors, self._stage.depth)
         if self._recall:
             self._recall.record(query.id, vectors[0], found)
-        timer.cut_queries += self._encoder.cut(texts)
         return found
 
     def search_all(self, queries: Sequence[Query]) -> list[Ranking]:
         """The rankings of all queries in one batch."""
         if not queries:
             return []
-        vectors = text_vectors(self._encoder, [add_prompt(self._stage.query_prompt, query.text) for query in queries])
+        texts = [add_prompt(self._stage.query_prompt, query.text) for query in queries]
+        vectors = text_vectors(self._encoder, texts)
         found = self._in_store(vectors) if self._store else self._vectors.search_all(vectors, self._stage.depth)
+        self._cut, self._asked = self._encoder.cut(texts), len(texts)
         if self._recall:
             for query, vector, one in zip(queries, vectors, found, strict=True):
                 self._recall.record(query.id, vector, one)
@@ -145,8 +148,9 @@ class DenseSearcher:
         }
 
     def notes(self) -> Sequence[str]:
-        """Notes on collapsed vectors and on truncated or empty passages."""
-        return self._vectors.statistics.notes()
+        """Notes on collapsed vectors, on truncated or empty passages, and on truncated queries of the batch."""
+        cut = [truncation_note(self._cut, self._asked, "queries")] if self._cut else []
+        return [*self._vectors.statistics.notes(), *cut]
 
     def close(self) -> None:
         """Closes the store."""

@@ -6,18 +6,20 @@ import shutil
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from rankproof._data.dataset import Query
 from rankproof._data.identity import identity_key
 from rankproof._data.ordering import Ranking
 from rankproof._data.text import encodable, pluralise
+from rankproof._executors.base import Progress
 from rankproof.errors import UsageError, for_message
 from rankproof.stages._base import BuildContext, Cost, QueryTimer, Stage
 from rankproof.stages._fields import passage_texts
 from rankproof.stores._base import folder_size, new_folder
 
-_PASSAGES_PER_PROGRESS = 1_000
+_ITEMS_PER_PROGRESS = 1_000
+_Item = TypeVar("_Item")
 STEMMERS = (
     *("arabic", "danish", "dutch", "english", "finnish", "french", "german", "greek", "hungarian", "italian", "norwegian"),
     *("portuguese", "romanian", "russian", "spanish", "swedish", "tamil", "turkish"),
@@ -75,9 +77,12 @@ class LexicalStage:
         docs = sorted(texts, reverse=True)
         folder = new_folder(context.block_cache.folder(identity_key(context.corpus_key, self)), "index")
         try:
-            index = self.create_index(folder, docs, _with_progress([encodable(texts[doc]) for doc in docs], context))
+            index = self.create_index(
+                folder, docs, _with_progress([encodable(texts[doc]) for doc in docs], "indexing passages", context.progress)
+            )
             cost = Cost(seconds=time.perf_counter() - start, bytes=folder_size(folder))
-            return LexicalSearcher(self, index, folder, cost, len(docs), sum(not text for text in texts.values()))
+            empty = sum(not text for text in texts.values())
+            return LexicalSearcher(self, index, folder, cost, len(docs), empty, context.progress)
         except BaseException:
             shutil.rmtree(folder, ignore_errors=True)
             raise
@@ -86,9 +91,18 @@ class LexicalStage:
 class LexicalSearcher:
     """The index and its folder, ready to search."""
 
-    def __init__(self, stage: LexicalStage, index: LexicalIndex, folder: Path, cost: Cost, documents: int, empty: int) -> None:
+    def __init__(
+        self,
+        stage: LexicalStage,
+        index: LexicalIndex,
+        folder: Path,
+        cost: Cost,
+        documents: int,
+        empty: int,
+        progress: Progress,
+    ) -> None:
         self._stage, self._index, self._folder, self._cost = stage, index, folder, cost
-        self._documents, self._empty = documents, empty
+        self._documents, self._empty, self._progress = documents, empty, progress
 
     def search(self, query: Query, inputs: Sequence[Ranking], timer: QueryTimer) -> Ranking:
         """The documents with a word of the query, best first."""
@@ -97,7 +111,7 @@ class LexicalSearcher:
 
     def search_all(self, queries: Sequence[Query]) -> list[Ranking]:
         """The rankings of all queries, one by one."""
-        return [self.search(query, (), QueryTimer()) for query in queries]
+        return [self.search(query, (), QueryTimer()) for query in _with_progress(queries, "searching", self._progress)]
 
     def cost(self) -> Cost:
         """The time of indexing, and the bytes of the files."""
@@ -135,9 +149,9 @@ def check_language(language: str, *, stemming: bool, stop_words: bool, stop_list
             )
 
 
-def _with_progress(texts: Sequence[str], context: BuildContext) -> Iterator[str]:
-    for at, text in enumerate(texts):
-        if at % _PASSAGES_PER_PROGRESS == 0:
-            context.progress("indexing passages", at, len(texts))
-        yield text
-    context.progress("indexing passages", len(texts), len(texts))
+def _with_progress(items: Sequence[_Item], label: str, progress: Progress) -> Iterator[_Item]:
+    for at, item in enumerate(items):
+        if at % _ITEMS_PER_PROGRESS == 0:
+            progress(label, at, len(items))
+        yield item
+    progress(label, len(items), len(items))

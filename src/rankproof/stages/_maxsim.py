@@ -172,7 +172,7 @@ class MaxSimScorer:
         key = tokens.key("token vectors")
         self._corpus, self._encoder, self._key = context.corpus, encoder, identity_key(key, context.corpus_key)
         resources = encoding_resources(tokens.model)
-        partitions = PreparedPartitions(context, tokens, key, label="encoding tokens", resources=resources)
+        partitions = PreparedPartitions(context, tokens, key, label="encoding tokens", kind="vectors", resources=resources)
         self._statistics = partitions.prepare_all()
         self._indexes = partitions.opened(tokens.open)
 

@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 import hashlib
+import os
+import pickle
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rankproof._data import format_versions
 from rankproof._data.arrays import FloatArray, IntArray
-from rankproof._data.corpus import Corpus, Partition
+from rankproof._data.corpus import Corpus, Partition, decoded
 from rankproof._data.identity import identity_key
 from rankproof._data.ordering import Ranking
 from rankproof._executors.base import ONE_CORE, Report, Resources
 from rankproof._io.array_file import open_arrays, write_arrays
-from rankproof.stages._base import BuildContext
+from rankproof._version import __version__
+from rankproof.stages._base import BuildContext, PartitionKind
 
 StatisticsT = TypeVar("StatisticsT")
 TotalsT = TypeVar("TotalsT")
@@ -120,6 +125,15 @@ def partition_key(partition: Partition) -> str:
     return f"{len(partition)} {partition.digest:x} {order}"
 
 
+def _retriever_key(retriever: object) -> str:
+    """A key of the settings of a retriever; one that cannot be pickled has a new key each time."""
+    try:
+        content = pickle.dumps(retriever)
+    except (pickle.PicklingError, TypeError, AttributeError):
+        content = os.urandom(32)
+    return identity_key(__version__, format_versions.STAGE_CACHE, hashlib.sha256(content).hexdigest())
+
+
 def _queries_key(queries: object) -> str:
     if isinstance(queries, np.ndarray):
         content = hashlib.sha256(np.ascontiguousarray(queries).tobytes()).hexdigest()
@@ -142,9 +156,10 @@ class PreparedPartitions(Generic[StatisticsT, TotalsT]):
         key: str,
         *,
         label: str,
+        kind: PartitionKind = "indexes",
         resources: Resources = ONE_CORE,
     ) -> None:
-        self._context, self._preparer, self._label, self._resources = context, preparer, label, resources
+        self._context, self._preparer, self._label, self._kind, self._resources = context, preparer, label, kind, resources
         self._keys = [identity_key("partition", key, partition_key(one)) for one in context.corpus.partitions]
         self.seconds = 0.0
 
@@ -183,14 +198,14 @@ class PreparedPartitions(Generic[StatisticsT, TotalsT]):
 
     @cached_property
     def _places(self) -> list[_Place]:
-        partitions = self._context.corpus.partitions
-        return [
-            _Place(one, self._context.block_cache.partition_folder(key)) for one, key in zip(partitions, self._keys, strict=True)
-        ]
+        return [_Place(one, self._folder(key)) for one, key in zip(self._context.corpus.partitions, self._keys, strict=True)]
 
     @cached_property
     def _shared(self) -> Path:
-        return self._context.block_cache.partition_folder(identity_key("all partitions", self._keys))
+        return self._folder(identity_key("all partitions", self._keys))
+
+    def _folder(self, key: str) -> Path:
+        return self._context.block_cache.partition_folder(key, self._kind)
 
 
 class PartitionedSearch(PreparedPartitions[StatisticsT, TotalsT], Generic[StatisticsT, TotalsT, QueriesT]):
@@ -203,9 +218,10 @@ class PartitionedSearch(PreparedPartitions[StatisticsT, TotalsT], Generic[Statis
         key: str,
         *,
         label: str,
+        kind: PartitionKind = "indexes",
         resources: Resources = ONE_CORE,
     ) -> None:
-        super().__init__(context, retriever, key, label=label, resources=resources)
+        super().__init__(context, retriever, key, label=label, kind=kind, resources=resources)
         self._retriever = retriever
 
     def search_all(self, queries: QueriesT, k: int) -> list[Ranking]:
@@ -216,7 +232,8 @@ class PartitionedSearch(PreparedPartitions[StatisticsT, TotalsT], Generic[Statis
         if len(self._places) < 2:
             return self.search_here(queries, k)
         context = self._context
-        folder = context.block_cache.hits_folder(identity_key(self._keys, _queries_key(queries), k))
+        key = identity_key(self._keys, _retriever_key(self._retriever), _queries_key(queries), k)
+        folder = context.block_cache.hits_folder(key)
         places = [_Place(one.partition, one.folder, folder / f"{one.partition.number}.{_HITS}") for one in self._places]
         found = context.executor.map(
             _Search(self._retriever, self.totals, queries, k),
@@ -293,10 +310,12 @@ def _sort_ties(
 
 
 def _rankings(best: _Merged, corpus: Corpus) -> list[Ranking]:
-    ids = [partition.ids for partition in corpus.partitions]
-    rankings: list[Ranking] = []
-    for numbers, rows, scores in zip(best.numbers, best.rows, best.scores, strict=True):
-        count = int(np.count_nonzero(scores > -np.inf))
-        docs = [ids[number][row] for number, row in zip(numbers[:count].tolist(), rows[:count].tolist(), strict=True)]
-        rankings.append((docs, scores[:count].copy()))
-    return rankings
+    is_hit = best.scores > -np.inf
+    places, place_of = np.unique(best.numbers[is_hit].astype(np.int64) << 32 | best.rows[is_hit], return_inverse=True)
+    columns, each = [partition.ids for partition in corpus.partitions], places.tolist()
+    ids = np.array([decoded(columns[place >> 32].bytes_at(place & 0xFFFFFFFF)) for place in each], dtype=object)
+    docs, starts = ids[place_of], [0, *np.cumsum(is_hit.sum(axis=1)).tolist()]
+    return [
+        (docs[start:end].tolist(), scores[: end - start].copy())
+        for (start, end), scores in zip(pairwise(starts), best.scores, strict=True)
+    ]

@@ -6,9 +6,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import islice
 from typing import Annotated, Any, ClassVar, Literal
-
-import numpy as np
 
 from rankproof._data.dataset import Query
 from rankproof._data.ordering import Ranking
@@ -18,7 +17,6 @@ from rankproof.errors import UsageError, type_phrase
 from rankproof.stages._analyzer import WORD_ANALYZER
 from rankproof.stages._base import BuildContext, Cost, OneInput, QueryTimer
 from rankproof.stages._bm25 import BM25, BM25Searcher
-from rankproof.stages._bm25_index import best_rows
 from rankproof.stages._fields import check_settings, check_stage, passage_text
 
 MIN_TERM_LENGTH, MAX_TERM_LENGTH = 2, 20
@@ -27,9 +25,9 @@ TermWeights = dict[str, float]
 
 def feedback_terms(terms: Iterable[str], is_common: Callable[[str], bool], most: int) -> TermWeights:
     """P(t|d) over the most frequent feedback terms of a document."""
-    counts = Counter(terms)
-    fit = {term: float(count) for term, count in counts.items() if _is_feedback_term(term) and not is_common(term)}
-    return normalise_weights(top_weighted(fit, most))
+    counts = {term: float(count) for term, count in Counter(terms).items() if _is_feedback_term(term)}
+    rare = (pair for pair in top_weighted(counts, len(counts)).items() if not is_common(pair[0]))
+    return normalise_weights(dict(islice(rare, most)))
 
 
 def relevance_model(documents: Sequence[Mapping[str, float]], scores: Sequence[float], most: int) -> TermWeights:
@@ -70,6 +68,7 @@ def _is_feedback_term(term: str) -> bool:
 
 _SHOWN_EXAMPLES = 5
 _CACHED_DOCUMENTS = 4096
+_CACHED_TERMS = 65_536
 
 
 @dataclass(frozen=True)
@@ -101,7 +100,7 @@ class RM3(OneInput):
 
     def build(self, context: BuildContext) -> RM3Searcher:
         """Indexes the passages with the settings of the BM25 stage."""
-        return RM3Searcher(self, self.stage.index(context.corpus))
+        return RM3Searcher(self, self.stage.build(context))
 
 
 class RM3Searcher:
@@ -109,10 +108,10 @@ class RM3Searcher:
 
     def __init__(self, stage: RM3, first: BM25Searcher) -> None:
         self._stage, self._first = stage, first
-        self._names = np.array(first.docs, dtype=object)
         self._examples: dict[str, TermWeights] = {}
         self._without_feedback: set[str] = set()
         self._terms_of = lru_cache(_CACHED_DOCUMENTS)(self._document)
+        self._is_common = lru_cache(_CACHED_TERMS)(self._is_common_term)
 
     def search(self, query: Query, inputs: Sequence[Ranking], timer: QueryTimer) -> Ranking:
         """The documents with a term of the expanded query, best first."""
@@ -120,13 +119,19 @@ class RM3Searcher:
         if self._stage.weight == 1 or not docs:
             return docs, scores
         with timer.part("search"):
-            return self._ranked(self.expanded(query, inputs[0]))
+            return self._first.search_weighted(self.expanded(query, inputs[0]))
 
     def search_all(self, queries: Sequence[Query]) -> list[Ranking]:
-        """The same rankings; the first search runs as a batch."""
+        """The same rankings by two batches: the feedback is taken from the merged rankings of the first."""
         self._examples.clear()
-        inputs = self._first.search_all(queries)
-        return [self.search(query, (found,), QueryTimer()) for query, found in zip(queries, inputs, strict=True)]
+        rankings = self._first.search_all(queries)
+        if self._stage.weight == 1:
+            return rankings
+        found = [at for at, (docs, _) in enumerate(rankings) if docs]
+        again = self._first.search_all_weighted([self.expanded(queries[at], rankings[at]) for at in found])
+        for at, ranking in zip(found, again, strict=True):
+            rankings[at] = ranking
+        return rankings
 
     def expanded(self, query: Query, inputs: Ranking) -> TermWeights:
         """The terms of the expanded query with their weights, largest first."""
@@ -140,24 +145,12 @@ class RM3Searcher:
             self._examples[query.id] = expanded
         return expanded
 
-    def _ranked(self, weights: Mapping[str, float]) -> Ranking:
-        index = self._first.index
-        totals = np.zeros(len(index.lengths))
-        for term, weight in weights.items():
-            at = index.vocabulary.get(term)
-            if at is not None and weight:
-                span = slice(index.starts[at], index.starts[at + 1])
-                totals[index.rows[span]] += weight * index.weights[span].astype(np.float64)
-        rows, scores = best_rows(totals, self._stage.depth)  # type: ignore[arg-type]
-        return self._names[rows].tolist(), scores.astype(np.float64)
-
     def _document(self, doc: str) -> TermWeights:
         text = passage_text(self._first.corpus[doc], self._stage.stage.fields)
         return feedback_terms(self._first.terms.tokenize(text), self._is_common, self._stage.terms)
 
-    def _is_common(self, term: str) -> bool:
-        index, at = self._first.index, self._first.index.vocabulary[term]
-        return int(index.starts[at + 1] - index.starts[at]) > self._stage.common * len(index.lengths)
+    def _is_common_term(self, term: str) -> bool:
+        return self._first.frequencies([term])[0] > self._stage.common * self._first.totals.documents
 
     def cost(self) -> Cost:
         """No cost of its own: the index is that of the BM25 stage."""

@@ -135,9 +135,10 @@ class VectorStatistics:
         return notes
 
 
-def truncation_note(cut: int, count: int) -> str:
-    """A note on truncated passages."""
-    return f"{cut} of {count} passages ({cut / count:.0%}) are longer than the model's limit and were truncated"
+def truncation_note(cut: int, count: int, what: str = "passages") -> str:
+    """A note on truncated passages or queries."""
+    is_longer, was = ("is longer", "was") if cut == 1 else ("are longer", "were")
+    return f"{cut} of {count} {what} ({cut / count:.0%}) {is_longer} than the model's limit and {was} truncated"
 
 
 @dataclass(frozen=True)
@@ -264,7 +265,8 @@ class PassageVectors:
         retriever = VectorRetriever(model, prompt, tuple(fields), encoding_threads(context), self.device)
         key = retriever.key("passage vectors")
         self._corpus, self.key, self.encoder = context.corpus, identity_key(key, context.corpus_key), retriever.encoder
-        self._search = PartitionedSearch(context, retriever, key, label="encoding passages", resources=encoding_resources(model))
+        resources = encoding_resources(model)
+        self._search = PartitionedSearch(context, retriever, key, label="encoding passages", kind="vectors", resources=resources)
         self._open, self.statistics = retriever.open, self._search.prepare_all()
         self.seconds = self.statistics.seconds
 

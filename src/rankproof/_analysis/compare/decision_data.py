@@ -90,8 +90,9 @@ def system_costs(inputs: AnalysisInput, given: Mapping[str, float] | None = None
     if any(run.money for run in runs.values()):
         return Costs("money", {name: _money(run) for name, run in runs.items()})
     totals = {name: run.time_of("total") for name, run in runs.items()}
-    times = {name: total["p50"] for name, total in totals.items() if total}
-    return Costs("ms", times) if any(times.values()) else Costs()
+    times = {name: total.p50 for name, total in totals.items() if total}
+    queries = {name: total.queries for name, total in totals.items() if total}
+    return Costs("ms", times, queries) if any(times.values()) else Costs()
 
 
 def _checked_cost(system: str, cost: object) -> float:

@@ -88,11 +88,11 @@ def _system(results: ExperimentResult, comparison: Comparison, name: str) -> dic
     tested = {"difference": None, "ci": None, "p": None, "p_adjusted": None, "verdict": None}
     if pair is not None:
         tested = {key: getattr(pair, key) for key in tested}
-    times = run.time_of("total") or {}
+    times = run.time_of("total")
     return {
         "name": name,
         "values": results.result.means[name],
         **tested,
-        "latency_ms": {key: times.get(key) for key in ("p50", "p95")},
+        "latency_ms": {key: None if times is None else getattr(times, key) for key in ("p50", "p95", "queries")},
         "money": run.money,
     }

@@ -284,7 +284,7 @@ def systems_table(
         ),
         Column("p adjusted", "p", f"{CORRECTION_NAMES[options.correction]}, for all tests of the primary measure"),
         Column("verdict", about="result of the comparison with the baseline"),
-        Column(costs[decision.cost_unit] if decision.cost_unit else "cost", "number"),
+        Column(costs[decision.cost_unit] if decision.cost_unit else "cost", "number", _about_cost(decision)),
         Column("risk", "risk", "probability that the true mean is more than the margin below the best"),
         *(Column(name, "value", "mean of an exploratory measure") for name in others),
     )
@@ -297,6 +297,11 @@ def systems_table(
     at = [one.name for one in decision.systems].index(decision.system) if decision.system is not None else None
     marked = frozenset() if at is None else frozenset({at})
     return Table("systems", title, columns, tuple(rows), decision.sentences, highlighted=marked, verdict_first=True)
+
+
+def _about_cost(decision: Decision) -> str:
+    timed = decision.timed_queries
+    return f"median milliseconds per query, of {timed} asked one at a time" if timed else ""
 
 
 def letters_table(joined: JoinedValues, found: Sequence[PairComparison], how: str, notes: Sequence[str], facts: Facts) -> Table:

@@ -66,7 +66,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_judged_only_option(what)
     what.add_argument("--limit", type=positive_int, metavar="N", help="use only N of the judged queries")
     what.add_argument(
-        "--seed", type=nonnegative_int, metavar="N", help="random seed that selects the queries of --limit (default: 0)"
+        "--seed",
+        type=nonnegative_int,
+        metavar="N",
+        help="random seed that selects the queries of --limit and --latency-queries (default: 0)",
     )
     what.add_argument(
         "--collapse", metavar="FIELD", help="if documents are chunks: collapse them to the values of this field, such as url"

@@ -89,7 +89,8 @@ def _latency_figures(inputs: AnalysisInput, system: str) -> Iterator[KeyFigure]:
     times = measured_times(inputs.system_runs)
     if system in times:
         total = times[system]
-        yield KeyFigure("Latency", format_milliseconds(total["p50"]), f"p50; p95 {format_milliseconds(total['p95'])}")
+        queries = pluralise(total.queries, "query", "queries")
+        yield KeyFigure("Latency", format_milliseconds(total.p50), f"p50 of {queries}; p95 {format_milliseconds(total.p95)}")
 
 
 def _queries_figure(inputs: AnalysisInput, queries: int) -> KeyFigure:

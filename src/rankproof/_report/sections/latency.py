@@ -31,7 +31,8 @@ _STAGE_NOTES = {
     "mean": "mean of the total time",
     "p50": "median of the total time",
     "p95": "95th percentile of the total time",
-    "p99": "99th percentile of the total time",
+    "p99": "99th percentile of the total time, from 1,000 timed queries on",
+    "queries": "timed queries: asked one at a time, after a warm-up",
 }
 
 
@@ -40,7 +41,7 @@ def latency_section(context: ReportContext) -> Section | None:
     if not context.times:
         return None
     rows = [
-        SystemTimes(system_run.name, stage_means(system_run), total["p50"], total["p95"])
+        SystemTimes(system_run.name, stage_means(system_run), total.p50, total.p95)
         for system_run in context.results.system_runs
         if (total := system_run.time_of("total"))
     ]
@@ -99,12 +100,13 @@ def _parts_text(row: SystemTimes) -> str:
 
 def _latency_table(context: ReportContext, rows: list[SystemTimes]) -> HtmlTable:
     used = [part for part in rows[0].parts if any(row.parts[part] for row in rows)]
-    columns = (*used, "mean", "p50", "p95", "p99")
+    columns = (*used, "mean", "p50", "p95", "p99", "queries")
     cells = []
     for row in rows:
         total = context.totals[row.name]
-        numbers = [*(row.parts[part] for part in used), *(total[name] for name in columns[len(used) :])]
-        cells.append(tuple(Cell(shown_time(value)) for value in numbers))
+        numbers = [*(row.parts[part] for part in used), total.mean, total.p50, total.p95, total.p99]
+        texts = [MISSING if value is None else shown_time(value) for value in numbers]
+        cells.append(tuple(map(Cell, (*texts, f"{total.queries:,}"))))
     grid = Grid("system", tuple(row.name for row in rows), columns, tuple(cells))
     notes = {name: about for name, about in _STAGE_NOTES.items() if name in columns}
     return HtmlTable("Milliseconds per query: mean of each stage, and percentiles of the total", grid, notes)
@@ -191,7 +193,7 @@ def _system(context: ReportContext, name: str, on: bool) -> ParetoPoint:
 def _pareto_table(context: ReportContext, best: list[str]) -> HtmlTable:
     cells = []
     for name, time in _median_times(context).items():
-        late = context.totals[name]["p95"]
+        late = context.totals[name].p95
         others = dominated_by(_median_times(context), context.oriented_values, name)
         value = format_value(context.values[name].value, context.one)
         numbers = (value, interval_cell(context.intervals[name, context.measure]), shown_time(time), shown_time(late))

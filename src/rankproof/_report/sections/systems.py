@@ -27,7 +27,7 @@ from rankproof._report.elements import (
     interval_cell,
     signed_difference,
 )
-from rankproof._results.experiment_result import SystemRun
+from rankproof._results.experiment_result import SystemRun, timed_queries
 from rankproof.errors import for_message
 
 
@@ -68,7 +68,7 @@ _TIME_COLUMN = "ms p50"
 _STEP_NOTES = {
     "95% interval": "of the first measure: {how}",
     "significance": "of the gain, by a paired test corrected for the number of pairs of systems",
-    "ms p50/p95": "milliseconds per query, median and 95th percentile; queries run one at a time, after a warm-up",
+    "ms p50/p95": "milliseconds per query, median and 95th percentile: {timing}",
     "calls": "LLM calls",
     "tokens": "prompt and completion tokens of these calls",
     "money": "cost of these calls, by the prices in the experiment",
@@ -99,7 +99,8 @@ def steps_table(context: ReportContext) -> HtmlTable:
     rows = tuple(f"{at} {system_run.name}" for at, system_run in enumerate(context.results.system_runs, start=1))
     words = frozenset(at for at, name in enumerate(names) if name == "significance")
     grid = Grid("system", rows, names, tuple(zip(*(cells for _, cells in columns), strict=True)), words)
-    notes = {name: about.format(how=context.sampling) for name, about in _STEP_NOTES.items() if name in names}
+    timing = timed_queries(context.results.system_runs)
+    notes = {name: about.format(how=context.sampling, timing=timing) for name, about in _STEP_NOTES.items() if name in names}
     notes |= {name: "gain over the system with the number in brackets" for name in names if _is_gain_column(name)}
     return HtmlTable("Every system: quality, gain, latency and cost", grid, notes, tuple(_grid_notes(grid)))
 

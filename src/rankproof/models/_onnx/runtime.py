@@ -72,6 +72,8 @@ def map_threads(function: Callable[[_Item], _Result], items: Iterable[_Item], *,
 class OnnxEncoder:
     """A loaded encoder of the BERT family; a vector depends on its text only."""
 
+    batch_invariant = True
+
     def __init__(
         self,
         session: OnnxSession,

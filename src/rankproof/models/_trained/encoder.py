@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from rankproof._extras import extra
 from rankproof._io.files import combined_sha256
 from rankproof._registry import Option
 from rankproof.errors import InputError, UsageError
+from rankproof.models._device import DeviceOption, Placement, check_device, place
 from rankproof.models._trained.checkpoint import METADATA_FILE, Checkpoint, open_checkpoint
 from rankproof.models._trained.shape import parameter_count
 from rankproof.models._trained.tokenizers import Ids, parse_tokenizer_kind
@@ -24,20 +25,10 @@ from rankproof.models._trained.tokenizers import Ids, parse_tokenizer_kind
 _TOKENS_PER_BATCH = 16_384
 
 
-def torch_device(name: str) -> Any:
-    """The torch device of that name; an error if it is not available."""
-    with extra("torch"):
-        import torch
-
-    if name == "cuda" and not torch.cuda.is_available():
-        raise UsageError("torch finds no GPU", fix="choose the device cpu")
-    return torch.device(name)
-
-
 class LoadedTrainedEncoder:
     """The network of a checkpoint."""
 
-    def __init__(self, checkpoint: Checkpoint, *, threads: int, device: str, facts: Mapping[str, Any]) -> None:
+    def __init__(self, checkpoint: Checkpoint, *, threads: int, placement: Placement, facts: Mapping[str, Any]) -> None:
         with extra("torch"):
             import torch
 
@@ -45,7 +36,7 @@ class LoadedTrainedEncoder:
 
         torch.set_num_threads(threads)
         self._shape, self._tokenizer, self._metadata = checkpoint.shape, checkpoint.tokenizer, checkpoint.metadata
-        self._device, self._facts = torch_device(device), facts
+        self._device, self._facts = torch.device(placement.device), {**placement.facts(), **facts}
         self._net = load_network(checkpoint.shape, checkpoint.state).to(self._device)
 
     def encode(self, texts: Sequence[str]) -> Matrix:
@@ -73,8 +64,6 @@ class LoadedTrainedEncoder:
             "dimensions": self._shape.width,
             "max_tokens": None,
             "max_characters": self._shape.characters,
-            "precision": "fp32",
-            "device": self._device.type,
             "tokenizer": self._shape.kind,
             "parameters": parameter_count(self._shape),
             "training": f"contrastive, {steps} steps" if self._metadata.get("trained") is True else "none",
@@ -109,35 +98,39 @@ def trained_versions() -> str:
     return library_versions("torch", "tokenizers")
 
 
-DeviceName = Literal["cpu", "cuda"]
 _NUMBERS_VERSION = 1
 """Raised when the network gives other values for the same weights."""
 
 
 @dataclass(frozen=True, slots=True)
 class TrainedEncoder:
-    """A trained encoder by its folder; the device is part of its identity because the last bits differ, the folder is not."""
+    """A trained encoder by its folder, which is not part of its identity; the revision has the kind of device."""
 
     source: Annotated[str, Option("a folder written by rankproof tokenizers train", role="source")] = field(
         metadata=NOT_IN_IDENTITY
     )
-    device: Annotated[DeviceName, Option("where the network runs: cpu or cuda")] = "cpu"
+    device: DeviceOption = field(default="auto", metadata=NOT_IN_IDENTITY)
     gives_tokens: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         if not isinstance(self.source, str) or not self.source or "\0" in self.source:
             raise UsageError(f"{self.source!r} is not a checkpoint", fix="specify a folder written by rankproof tokenizers train")
         check_options(self)
+        check_device(self.device)
 
     def load(self, *, threads: int = 1) -> LoadedTrainedEncoder:
         """The loaded encoder, on its device."""
         checkpoint = self.checkpoint()
         facts = {"source": self.source, "revision": _checkpoint_digest(checkpoint)}
-        return LoadedTrainedEncoder(checkpoint, threads=threads, device=self.device, facts=facts)
+        return LoadedTrainedEncoder(checkpoint, threads=threads, placement=self.placement(), facts=facts)
+
+    def placement(self) -> Placement:
+        """The device on this machine; the network runs in float32 on every device."""
+        return place(self.device, "fp32", on_cpu="fp32")
 
     def revision(self) -> str:
-        """A sha256 of the files in the folder, and the versions of the libraries that run them."""
-        return f"{_checkpoint_digest(self.checkpoint())}, {trained_versions()}"
+        """A sha256 of the files in the folder, the versions of the libraries that run them, and the kind of device."""
+        return f"{_checkpoint_digest(self.checkpoint())}, {trained_versions()}, {self.placement().kind}"
 
     def is_ready(self) -> bool:
         """Whether torch is installed and the checkpoint exists."""
