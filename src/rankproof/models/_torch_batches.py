@@ -104,9 +104,12 @@ Compute = Callable[[Tensor, Tensor, Tensor], Tensor]
 
 
 class RecordedBatch:
-    """The kernels of one batch shape, recorded as a graph with inputs and output at fixed addresses."""
+    """The kernels of one batch shape, recorded as a graph with inputs and output at fixed addresses.
 
-    def __init__(self, inputs: Inputs, compute: Compute) -> None:
+    All graphs of a network use the memory of one pool, as they run one after the other.
+    """
+
+    def __init__(self, inputs: Inputs, compute: Compute, pool: Any) -> None:
         self._inputs = tuple(one.clone() for one in inputs)
         beside = torch.cuda.Stream()
         beside.wait_stream(torch.cuda.current_stream())
@@ -114,7 +117,7 @@ class RecordedBatch:
             compute(*self._inputs)
         torch.cuda.current_stream().wait_stream(beside)
         self._graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(self._graph):
+        with torch.cuda.graph(self._graph, pool=pool, capture_error_mode="thread_local"):
             self._output = compute(*self._inputs)
 
     def run(self, inputs: Inputs) -> Tensor:
@@ -140,6 +143,7 @@ class BatchedNetwork:
         self._net = net.to(self._device, torch_dtype(placement.precision)).eval().requires_grad_(False)
         self._plan, self._output, self._padding = plan, output, padding
         self._recorded: dict[BatchShape, RecordedBatch] = {}
+        self._pool = torch.cuda.graph_pool_handle() if placement.on_gpu else None
         self._lock = Lock()
 
     def rows(self, batches: Iterator[TokenBatch], count: int, size: int) -> Matrix:
@@ -187,7 +191,7 @@ class BatchedNetwork:
         if self._device.type == "cpu":
             return self._compute(shape, *inputs)
         if shape not in self._recorded:
-            self._recorded[shape] = RecordedBatch(inputs, partial(self._compute, shape))
+            self._recorded[shape] = RecordedBatch(inputs, partial(self._compute, shape), self._pool)
         return self._recorded[shape].run(inputs)
 
     def _compute(self, shape: BatchShape, ids: Tensor, types: Tensor, lengths: Tensor) -> Tensor:
