@@ -26,7 +26,7 @@ from rankproof._version import __version__
 from rankproof.models._base import Encoder, EncoderModel
 from rankproof.models._device import chosen_device
 from rankproof.stages._base import BuildContext
-from rankproof.stages._fields import check_known_fields, passage_text
+from rankproof.stages._fields import BUILT_IN_FIELDS, check_known_fields, passage_text
 from rankproof.stages._partitions import PartitionedSearch, PartitionHits
 from rankproof.stores._nearest import VectorRows, best_kernel, nearest, nearest_by_torch, rounded_dots
 
@@ -96,8 +96,11 @@ class PassageEncoder:
         return add_prompt(self.prompt, passage_text(partition.document(row), self.fields))
 
     def _rows_by_length(self, partition: Partition) -> NDArray[np.int32]:
-        """The rows by the length of their passages, then by id, so that a block pads little."""
-        lengths = np.array([len(passage_text(document, self.fields)) for document in partition.documents()], np.int64)
+        """The rows by the bytes of title, text and other fields that are read, then by id, so that a block pads little."""
+        columns = [getattr(partition, f"{name}s") for name in BUILT_IN_FIELDS if name in self.fields]
+        if set(self.fields) - set(BUILT_IN_FIELDS):
+            columns.append(partition.fields)
+        lengths = sum((np.diff(column.offsets) for column in columns), np.zeros(len(partition), np.int64))
         rows: NDArray[np.int32] = partition.order[np.argsort(lengths[partition.order], kind="stable")]
         return rows
 
