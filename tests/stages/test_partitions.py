@@ -20,6 +20,7 @@ from rankproof._data.ordering import Ranking, best_first_order
 from rankproof._executors.base import Executor, SerialExecutor
 from rankproof._executors.processes import ProcessExecutor
 from rankproof._experiment.cache import DiskBlockCache, MemoryBlockCache
+from rankproof.stages import _partitions
 from rankproof.stages._base import BuildContext
 from rankproof.stages._partitions import PartitionedSearch, merge_rankings, partition_key
 from support.paths import SOURCE, TESTS
@@ -69,10 +70,12 @@ def merged(texts: dict[str, str], size: int, k: int) -> list[Ranking]:
     return merge_rankings(corpus, (index.search(QUERIES, k) for index in indexes), len(QUERIES), k)
 
 
-@given(CORPORA, st.integers(1, 5), st.integers(1, 6))
-def test_a_merge_has_the_same_bits_for_any_partitions(texts: dict[str, str], size: int, k: int) -> None:
+@given(CORPORA, st.integers(1, 5), st.integers(1, 6), st.sampled_from([1, 20, 1000]))
+def test_a_merge_has_the_same_bits_for_any_partitions_and_blocks(texts: dict[str, str], size: int, k: int, block: int) -> None:
     whole = merged(texts, 100, k)
-    assert bits(merged(texts, size, k)) == bits(whole)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_partitions, "_MERGED_HITS", block)
+        assert bits(merged(texts, size, k)) == bits(whole)
     for docs, scores in whole:
         assert best_first_order(docs, scores).tolist() == list(range(len(docs)))
 
@@ -178,6 +181,7 @@ from pathlib import Path
 from rankproof._executors.base import SerialExecutor
 from rankproof._executors.processes import ProcessExecutor
 from rankproof._experiment.cache import DiskBlockCache
+from rankproof.stages import _partitions
 from rankproof.stages._base import BuildContext
 from rankproof.stages._partitions import PartitionedSearch
 from stages.test_partitions import QUERIES, TEXTS, corpus_of, silent

@@ -33,6 +33,8 @@ IndexT = TypeVar("IndexT")
 TotalsT_co = TypeVar("TotalsT_co", covariant=True)
 QueriesT_contra = TypeVar("QueriesT_contra", bound=Sized, contravariant=True)
 _PREPARED, _HITS = "prepared.arrays", "hits.arrays"
+_MERGED_HITS = 1 << 18
+"""So many hits are sorted at once."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -273,30 +275,49 @@ class _Merged:
         is_hit = np.arange(hits.scores.shape[1]) < np.asarray(hits.counts)[:, np.newaxis]
         return cls(np.full(hits.rows.shape, number, np.int32), hits.rows, np.where(is_hit, hits.scores, -np.inf))
 
+    def of_queries(self, some: slice) -> _Merged:
+        """Those of some queries."""
+        return _Merged(self.numbers[some], self.rows[some], self.scores[some])
+
 
 def merge_rankings(corpus: Corpus, found: Iterable[PartitionHits], queries: int, k: int) -> list[Ranking]:
     """The k best documents of all partitions for each query, by score and then by id, larger first.
 
-    `found` has the hits of each partition, in order; at most two of them are in memory.
+    `found` has the hits of each partition, in order. Those of a large batch are merged as they come, so that few are in memory.
     """
-    best = _Merged(np.zeros((queries, 0), np.int32), np.zeros((queries, 0), np.int32), np.zeros((queries, 0)))
+    parts = [_Merged(np.zeros((queries, 0), np.int32), np.zeros((queries, 0), np.int32), np.zeros((queries, 0)))]
     for number, hits in enumerate(found):
-        best = _merged((best, _Merged.of(number, hits)), corpus, k) if number else _Merged.of(number, hits)
-    return _rankings(best, corpus)
+        parts.append(_Merged.of(number, hits))
+        if sum(part.scores.size for part in parts) > _MERGED_HITS:
+            parts = [_merged(parts, corpus, k)]
+    return _rankings(_merged(parts, corpus, k), corpus)
 
 
 def _merged(parts: Sequence[_Merged], corpus: Corpus, k: int) -> _Merged:
+    """The k best documents, for some queries at a time."""
+    filled = [part for part in parts if part.scores.shape[1]] or parts[:1]
+    if len(filled) == 1:
+        return filled[0]
+    width = sum(part.scores.shape[1] for part in filled)
+    step = max(1, _MERGED_HITS // width)
+    slices = [slice(start, start + step) for start in range(0, len(filled[0].scores), step)]
+    blocks = [_merged_block([part.of_queries(some) for part in filled], corpus, k) for some in slices]
+    columns = ((getattr(block, name) for block in blocks) for name in ("numbers", "rows", "scores"))
+    return _Merged(*(np.concatenate(list(column)) for column in columns)) if blocks else filled[0]
+
+
+def _merged_block(parts: Sequence[_Merged], corpus: Corpus, k: int) -> _Merged:
     """The k best documents; each part is in order already, which makes the stable sort linear."""
     scores = np.concatenate([part.scores for part in parts], axis=1)
     order = np.argsort(-scores, axis=1, kind="stable")
     each = [np.concatenate([getattr(part, name) for part in parts], axis=1) for name in ("numbers", "rows")]
     numbers, rows, scores = (np.take_along_axis(values, order, axis=1) for values in (*each, scores))
-    is_later = order >= parts[0].scores.shape[1]
+    source = np.repeat(np.arange(len(parts)), [part.scores.shape[1] for part in parts])[order]
     lowest = np.maximum(scores[:, [min(k, scores.shape[1]) - 1]], np.finfo(np.float64).min)
-    tied = (scores[:, 1:] == scores[:, :-1]) & (is_later[:, 1:] != is_later[:, :-1]) & (scores[:, 1:] >= lowest)
-    for query, at in np.argwhere(tied).tolist():
-        _sort_ties(numbers[query], rows[query], scores[query], scores[query, at], corpus)
-    return _Merged(numbers[:, :k], rows[:, :k], scores[:, :k])
+    tied = (scores[:, 1:] == scores[:, :-1]) & (source[:, 1:] != source[:, :-1]) & (scores[:, 1:] >= lowest)
+    for query, score in dict.fromkeys((query, scores[query, at]) for query, at in np.argwhere(tied).tolist()):
+        _sort_ties(numbers[query], rows[query], scores[query], score, corpus)
+    return _Merged(numbers[:, :k].copy(), rows[:, :k].copy(), scores[:, :k].copy())
 
 
 def _sort_ties(
