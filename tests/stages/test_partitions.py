@@ -154,7 +154,9 @@ def test_hits_stay_until_the_stage_is_cached(tmp_path: Path) -> None:
         search = search_of(corpus_of(TEXTS, 10), cache, tmp_path, SerialExecutor())
         search.prepare_all()
         for queries, searched in ((QUERIES, 4), (QUERIES, 4), (QUERIES[:1], 8)):
+            before = len(lines(tmp_path / SEARCHED)), cache.saved_seconds
             search.search_all(queries, 10)
+            assert (cache.saved_seconds > before[1]) == (searched == before[0])
             assert len(lines(tmp_path / SEARCHED)) == searched
         cache.forget("stage")
         assert not list((tmp_path / "cache" / "hits").iterdir())

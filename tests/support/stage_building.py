@@ -48,6 +48,9 @@ class PlainBlockCache:
     def hits_folder(self, key: str) -> Path:
         return self.partition_folder(f"hits-{key}")
 
+    def add_saved_seconds(self, seconds: float) -> None:
+        return None
+
     def partition_files(self, name: str) -> list[Path]:
         """The files of that name in the folders of partitions."""
         return sorted(self._partitions.glob(f"*/{name}"))

@@ -164,6 +164,7 @@ class _FolderBlockCache:
     def __init__(self, home: Path, folders: DatabaseFolders, progress: Progress) -> None:
         self._home, self._folders, self._progress = home, folders, progress
         self._hits: list[Path] = []
+        self.saved_seconds = 0.0
 
     def folder(self, key: str) -> str:
         """A folder for the files of an embedded database, for this run alone."""
@@ -177,6 +178,10 @@ class _FolderBlockCache:
         """The folder for what partitions found, removed when the next stage is cached."""
         self._hits.append(self._made(self._home / "hits" / key[:_BLOCK_KEY_LENGTH]))
         return self._hits[-1]
+
+    def add_saved_seconds(self, seconds: float) -> None:
+        """Adds the time of searches that an interrupted run finished."""
+        self.saved_seconds += seconds
 
     def forget(self, key: str) -> None:
         """Removes the parts of a stage whose output is cached."""

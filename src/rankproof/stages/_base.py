@@ -121,7 +121,11 @@ class BlockCache(Protocol):
         ...
 
     def hits_folder(self, key: str) -> Path:
-        """An existing folder for what each partition found for some queries, kept until the stage is cached or the run ends."""
+        """An existing folder for what each partition found for some queries, kept until the stage is cached."""
+        ...
+
+    def add_saved_seconds(self, seconds: float) -> None:
+        """Adds the time of searches that an interrupted run finished, so that they count in the throughput."""
         ...
 
 

@@ -115,8 +115,10 @@ class _Search(Generic[TotalsT, QueriesT]):
     def __call__(self, place: _Place, report: Report) -> Path:
         assert place.hits is not None
         if not place.hits.exists():
+            start = time.perf_counter()
             found = self.retriever.open(place.partition, place.folder, self.totals).search(self.queries, self.k)
-            write_arrays(place.hits, {"rows": found.rows, "scores": found.scores, "counts": found.counts})
+            arrays = {"rows": found.rows, "scores": found.scores, "counts": found.counts}
+            write_arrays(place.hits, arrays, {"seconds": time.perf_counter() - start})
         report(len(place.partition))
         return place.hits
 
@@ -237,10 +239,12 @@ class PartitionedSearch(PreparedPartitions[StatisticsT, TotalsT], Generic[Statis
         key = identity_key(self._keys, _retriever_key(self._retriever), _queries_key(queries), k)
         folder = context.block_cache.hits_folder(key)
         places = [_Place(one.partition, one.folder, folder / f"{one.partition.number}.{_HITS}") for one in self._places]
+        saved = [open_arrays(one.hits).facts["seconds"] for one in places if one.hits and one.hits.exists()]
+        context.block_cache.add_saved_seconds(sum(saved) / min(context.executor.workers, len(places)))
         found = context.executor.map(
             _Search(self._retriever, self.totals, queries, k),
             places,
-            label=f"{self._label}: searching",
+            label="searching partitions",
             total=len(context.corpus),
             progress=context.progress,
             resources=self._resources,
