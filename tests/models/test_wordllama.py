@@ -6,15 +6,19 @@ import shutil
 import subprocess
 import sys
 import zipfile
+from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from rankproof._data.identity import identity_key
 from rankproof.errors import ExternalError, UsageError
 from rankproof.models._onnx.folder import TOKENIZER, WEIGHTS
+from rankproof.models._tokenizer import TokenizerFile, WordTokenizerFile
 from rankproof.models._wordllama import PINNED, WHEEL, WordLlama, download_wordllama, token_starts, wordllama_folder
 from support.tiny_bert import TEXTS
 
@@ -59,6 +63,29 @@ def test_no_other_text_changes_a_bit() -> None:
     together = encoder.encode(TEXTS)
     assert all((encoder.encode([text])[0] == row).all() for text, row in zip(TEXTS, together, strict=True))
     assert (encoder.encode(TEXTS[::-1])[::-1] == together).all()
+
+
+def test_the_number_of_threads_changes_no_bit() -> None:
+    texts = [f"{text} {number}" for number in range(20) for text in TEXTS]
+    assert (WordLlama().load(threads=3).encode(texts) == WordLlama().load().encode(texts)).all()
+
+
+SPACES = st.text(st.sampled_from(" \u2581\u00a0\n\tab<s>/unk.A\u00e9\u6771\U0001f642\ud800"), max_size=40)
+NAMES = ("<s>", "</s>", "<unk>", " ", "  ", "", "soup ", " soup")
+
+
+@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.one_of(SPACES, st.text(max_size=60), st.lists(st.sampled_from([*NAMES, *TEXTS]), max_size=6).map("".join)))
+def test_the_tokens_are_those_of_the_tokenizer_library(text: str) -> None:
+    path = wordllama_folder() / TOKENIZER
+    for lowers in (True, False):
+        library, by_words = _tokenizers(path, lowers=lowers)
+        assert by_words.bare(text) == library.bare(text)
+
+
+@lru_cache
+def _tokenizers(path: Path, *, lowers: bool) -> tuple[TokenizerFile, WordTokenizerFile]:
+    return TokenizerFile(path, max_tokens=None, lowers=lowers), WordTokenizerFile(path, lowers=lowers)
 
 
 def test_fewer_dimensions_are_the_first_ones_again_of_length_1() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -82,6 +83,45 @@ class TokenizerFile:
     def ready(self, text: str) -> str:
         """The text without lone surrogates, in lower case if the model or its vocabulary needs it."""
         return replace_surrogates(text).lower() if self._lowers else replace_surrogates(text)
+
+
+_SPACE = "\u2581"
+"""The character for a space in the pieces of SentencePiece."""
+_WORD = re.compile(" +[^ ]*")
+_MAX_KNOWN_WORDS, _MAX_KNOWN_LENGTH = 2**18, 64
+
+
+class _KnownWords(dict[str, tuple[int, ...]]):
+    """The ids of words with the spaces before them; a word is tokenised when it is looked up first."""
+
+    def __init__(self, model: Any) -> None:
+        super().__init__()
+        self._model = model
+
+    def __missing__(self, word: str) -> tuple[int, ...]:
+        ids = tuple(token.id for token in self._model.tokenize(word.replace(" ", _SPACE)))
+        if len(word) <= _MAX_KNOWN_LENGTH:
+            if len(self) >= _MAX_KNOWN_WORDS:
+                self.clear()
+            self[word] = ids
+        return ids
+
+
+class WordTokenizerFile(TokenizerFile):
+    """A BPE tokenizer of SentencePiece, whose pieces have spaces at the start only: equal words have equal ids in all texts."""
+
+    def __init__(self, path: Path, *, lowers: bool) -> None:
+        super().__init__(path, max_tokens=None, lowers=lowers)
+        self._words = _KnownWords(self._inner.model)
+        self._added = [token.content for token in self._inner.get_added_tokens_decoder().values()]
+
+    def bare(self, text: str) -> list[int]:
+        """The ids of a text without special tokens; a text with the name of a special token is left to the library."""
+        ready = self._ready(text)
+        if not ready or any(name in ready for name in self._added):
+            return super().bare(text)
+        words = _WORD.findall(f" {ready.replace(_SPACE, ' ')}")
+        return list(chain.from_iterable(map(self._words.__getitem__, words)))
 
 
 def replace_surrogates(text: str) -> str:

