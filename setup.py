@@ -28,6 +28,7 @@ setup(
         extension("rankproof._native.align", "src/rankproof/_native/align.c", "src/rankproof/_native/align_src/*.h"),
         extension("rankproof._native.bm25", "src/rankproof/_native/bm25.c", "src/rankproof/_native/bm25_src/*.h"),
         extension("rankproof._native.documents", "src/rankproof/_native/documents.c", "src/rankproof/_native/documents_src/*.h"),
+        extension("rankproof._native.bert", "src/rankproof/_native/bert.c", "src/rankproof/_native/bert_src/*.h"),
         extension("rankproof._native.merge", "src/rankproof/_native/merge.c"),
         extension("rankproof._native.topk", "src/rankproof/_native/topk.c"),
         extension("rankproof._native.permutation", "src/rankproof/_native/permutation.c"),

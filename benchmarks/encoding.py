@@ -1,4 +1,4 @@
-"""Speed of MiniLM: our ONNX graph and sentence-transformers on the same paragraphs, CPU time on one thread."""
+"""Speed of encoders on the CPU: MiniLM and static vectors beside other libraries on the same passages, one thread."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ import sys
 import time
 import warnings
 from collections.abc import Callable, Sequence
+from importlib import import_module
 from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -18,49 +20,51 @@ from typing import Any
 from rankproof._data.arrays import Matrix
 
 SCIFACT = Path(__file__).parents[2] / "shared" / "data" / "scifact" / "corpus.jsonl"
-LENGTHS = (300, 700, 1200, 5000)
 SENTENCE = (
     "pan oven knife bread simmer clean steel butter golden slowly filling warm water salt temperature minutes surface handle"
 )
 WORDS = SENTENCE.split()
+STATIC_TIMES = 10
+"""Static vectors are measured on so many times the passages."""
 Encode = Callable[[Sequence[str]], Matrix]
 
 
 def main() -> None:
-    """Measures and prints a Markdown table."""
+    """Measures and prints Markdown tables."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.encoding", description=__doc__)
     parser.add_argument("--texts", type=int, default=200)
     parser.add_argument("--rounds", type=int, default=3)
     arguments = parser.parse_args()
     os.environ.update({"OMP_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false"})
-    given = texts(arguments.texts)
-    tools = {"rankproof int8": ours("int8"), "rankproof fp32": ours("fp32"), "sentence-transformers": theirs()}
-    vectors = {name: encode(given) for name, encode in tools.items()}
-    print("\n".join(report(measure(tools, given, arguments.rounds), vectors, len(given))))
+    compare(minilm_tools(), passages(arguments.texts), arguments.rounds)
+    threads(passages(arguments.texts), arguments.rounds)
+    compare(static_tools(), passages(arguments.texts * STATIC_TIMES), arguments.rounds)
 
 
-def texts(count: int) -> list[str]:
-    """Paragraphs of mixed length: cut abstracts of SciFact where they are at hand, made-up words otherwise."""
+def passages(count: int) -> list[str]:
+    """Titles and abstracts of SciFact where they are at hand, made-up words otherwise."""
     if SCIFACT.is_file():
         lines = SCIFACT.read_text(encoding="utf-8").splitlines()
-        found = [json.loads(line) for line in lines[:: len(lines) // count][:count]]
-        whole = [f"{one['title']} {one['text']}" for one in found]
-    else:
-        dice = random.Random(1)
-        whole = [" ".join(dice.choices(WORDS, k=250)) for _ in range(count)]
-    return [text[: LENGTHS[at % len(LENGTHS)]] for at, text in enumerate(whole)]
+        found = [json.loads(line) for line in lines[:: max(1, len(lines) // count)][:count]]
+        return [f"{one['title']} {one['text']}" for one in found]
+    dice = random.Random(1)
+    return [" ".join(dice.choices(WORDS, k=dice.randint(60, 400))) for _ in range(count)]
 
 
-def ours(precision: Any) -> Encode:
-    """MiniLM by the written graph; its weights are got first where they are not here."""
+def minilm_tools() -> dict[str, Encode]:
+    """MiniLM by rankproof and by sentence-transformers, which is the last."""
     from rankproof.models._minilm import MiniLM, download_minilm
 
     download_minilm(lambda text: print(text, file=sys.stderr), lambda done, total: None)
-    return MiniLM(precision=precision).load().encode
+    ours: dict[str, Encode] = {
+        f"MiniLM, rankproof {precision}": MiniLM(precision=precision, device="cpu").load().encode
+        for precision in ("int8", "fp32")
+    }
+    return {**ours, f"MiniLM, sentence-transformers {version('sentence-transformers')} (torch {version('torch')})": theirs()}
 
 
 def theirs() -> Encode:
-    """The same weights by sentence-transformers, cut at 256 tokens, in its own batches of 32."""
+    """The same weights by sentence-transformers, truncated at 256 tokens, in its own batches of 32."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         import torch
@@ -92,33 +96,59 @@ def _as_theirs(folder: Path) -> Path:
     return folder
 
 
-def measure(tools: dict[str, Encode], given: Sequence[str], rounds: int) -> dict[str, float]:
-    """The best CPU seconds of so many rounds for each tool, the tools taking turns."""
+def static_tools() -> dict[str, Encode]:
+    """Static vectors by rankproof, and by the package wordllama where it is installed, which is the last."""
+    from rankproof.models._wordllama import WordLlama, download_wordllama
+
+    download_wordllama(lambda text: print(text, file=sys.stderr), lambda done, total: None)
+    tools: dict[str, Encode] = {"static, rankproof": WordLlama(lowercase=False).load().encode}
+    if find_spec("wordllama") is None:
+        return tools
+    package: Any = import_module("wordllama")
+    model = package.WordLlama.load(cache_dir=Path(package.__file__).parent, disable_download=True)
+    return {**tools, f"static, package wordllama {version('wordllama')}": lambda given: model.embed(list(given), norm=True)}
+
+
+def compare(tools: dict[str, Encode], given: Sequence[str], rounds: int) -> None:
+    """Prints rates, ratios to the last tool, and how near the vectors are to its own."""
+    vectors = {name: encode(given) for name, encode in tools.items()}
+    seconds = measure(tools, given, rounds, time.process_time)
+    base = list(tools)[-1]
+    print(f"\n{len(given):,} passages, one thread\n")
+    print(
+        "| encoder | CPU s | texts/s | speed relative to the last row | cosine to it, mean (lowest) |\n|---|---:|---:|---:|---:|"
+    )
+    for name, taken in seconds.items():
+        cosines = (vectors[name] * vectors[base]).sum(axis=1)
+        near = f"{cosines.mean():.5f} ({cosines.min():.5f})"
+        print(f"| {name} | {taken:.2f} | {len(given) / taken:,.1f} | {seconds[base] / taken:.2f} | {near} |")
+
+
+def threads(given: Sequence[str], rounds: int) -> None:
+    """Prints the wall times of one and two threads."""
+    from rankproof.models._minilm import MiniLM
+    from rankproof.models._wordllama import WordLlama
+
+    print("\n| encoder | one thread, s | two threads, s | ratio |\n|---|---:|---:|---:|")
+    for name, model, texts in (
+        ("MiniLM int8", MiniLM(precision="int8", device="cpu"), given),
+        ("static", WordLlama(), list(given) * STATIC_TIMES),
+    ):
+        loaded: dict[str, Any] = {str(count): model.load(threads=count).encode for count in (1, 2)}
+        seconds = measure(loaded, texts, rounds, time.perf_counter)
+        print(f"| {name} | {seconds['1']:.2f} | {seconds['2']:.2f} | {seconds['1'] / seconds['2']:.2f} |")
+
+
+def measure(tools: dict[str, Encode], given: Sequence[str], rounds: int, clock: Callable[[], float]) -> dict[str, float]:
+    """The best seconds of so many rounds for each tool, the tools taking turns."""
     best = dict.fromkeys(tools, float("inf"))
     for turn in range(rounds):
         for name, encode in tools.items():
             print(f"{name}, round {turn + 1} of {rounds}", file=sys.stderr)
-            start = time.process_time()
+            start = clock()
             encode(given)
-            best[name] = min(best[name], time.process_time() - start)
+            best[name] = min(best[name], clock() - start)
     return best
-
-
-def report(seconds: dict[str, float], vectors: dict[str, Matrix], count: int) -> list[str]:
-    """The table: rates, ratios to sentence-transformers, and how near the vectors are to its own."""
-    versions = ", ".join(f"{name} {version(name)}" for name in ("onnxruntime", "sentence-transformers", "torch"))
-    lines = [
-        f"{count} paragraphs, one thread; {versions}",
-        "",
-        "| encoder | CPU s | texts/s | times sentence-transformers | cosine to it, mean (least) |",
-        "|---|---:|---:|---:|---:|",
-    ]
-    base = "sentence-transformers"
-    for name, taken in seconds.items():
-        cosines = (vectors[name] * vectors[base]).sum(axis=1)
-        near = f"{cosines.mean():.5f} ({cosines.min():.5f})"
-        lines.append(f"| MiniLM, {name} | {taken:.2f} | {count / taken:.1f} | {seconds[base] / taken:.2f} | {near} |")
-    return lines
 
 
 if __name__ == "__main__":

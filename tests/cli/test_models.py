@@ -25,7 +25,6 @@ def test_minilm_is_downloaded_and_listed_with_its_path(minilm_cache: Path, capsy
     rows = [line.split("  ") for line in capsys.readouterr().out.splitlines()]
     assert [row[:2] for row in rows if row[0] == "minilm"] == [
         ["minilm", "fp32 graph"],
-        ["minilm", "int8 graph"],
         ["minilm", "weights"],
     ]
     assert {row[3] for row in rows if row[0] == "minilm"} == {"53aa51172d14"}
@@ -73,10 +72,10 @@ def test_hostile_names_in_the_list_are_made_visible(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("RANKPROOF_CACHE", str(tmp_path / "cache"))
-    Bert(str(write_bert(tmp_path / "ev\x1b[31mil"))).load()
+    Bert(str(write_bert(tmp_path / "ev\x1b[31mil")), "fp32").load()
     assert main(["models", "list"]) == 0
     out = capsys.readouterr().out
-    assert "ev\\x1b[31mil  int8 graph" in out
+    assert "ev\\x1b[31mil  fp32 graph" in out
     assert "\x1b" not in out
 
 

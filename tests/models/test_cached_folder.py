@@ -22,11 +22,11 @@ from support.tiny_bert import write_bert
 @pytest.fixture
 def model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Bert:
     monkeypatch.setenv("RANKPROOF_CACHE", str(tmp_path / "cache"))
-    return Bert(str(write_bert(tmp_path / "m")))
+    return Bert(str(write_bert(tmp_path / "m")), "fp32")
 
 
 def graph_folder(tmp_path: Path) -> Path:
-    (folder,) = (tmp_path / "cache" / "models").glob("*-encoder-int8")
+    (folder,) = (tmp_path / "cache" / "models").glob("*-encoder-fp32")
     return folder
 
 
@@ -35,7 +35,7 @@ def test_a_graph_is_written_once(model: Bert, tmp_path: Path) -> None:
     written = graph_folder(tmp_path).stat().st_mtime_ns
     assert (model.load().encode(["a pan"]) == first).all()
     assert graph_folder(tmp_path).stat().st_mtime_ns == written
-    assert sorted(path.name for path in graph_folder(tmp_path).iterdir()) == [MANIFEST, "model.onnx"]
+    assert sorted(path.name for path in graph_folder(tmp_path).iterdir()) == [MANIFEST, "model.onnx", "weights.bin"]
     assert folder_facts(graph_folder(tmp_path))["revision"] == model.revision().partition(",")[0]
 
 
@@ -88,7 +88,7 @@ from rankproof.models._bert import Bert
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
 try:
-    Bert(sys.argv[1]).load()
+    Bert(sys.argv[1], "fp32").load()
 except ExternalError as error:
     print(error)
 """
@@ -153,5 +153,5 @@ def test_the_list_has_complete_folders_only(model: Bert, tmp_path: Path) -> None
     model.load()
     found = {one.model: one for one in downloaded_models()}
     assert found.keys() - {"smollm2"} == {"m"}  # SmolLM2 may be installed as a package
-    assert found["m"].kind == "int8 graph"
+    assert found["m"].kind == "fp32 graph"
     assert found["m"].bytes == sum(path.stat().st_size for path in graph_folder(tmp_path).iterdir())

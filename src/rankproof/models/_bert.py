@@ -13,8 +13,8 @@ from rankproof.errors import ExternalError, UsageError, escape_invisible
 from rankproof.models._base import OwnTokenLimit, Precision, Source, TokenLimit, check_source
 from rankproof.models._device import DeviceOption, Placement, PrecisionOption, check_device, place
 from rankproof.models._download.hub import is_local, model_folder_of
-from rankproof.models._onnx.folder import ModelFolder, Pooling, cached_graph, open_model_folder
-from rankproof.models._onnx.runtime import OnnxCrossEncoder, OnnxEncoder, OnnxSession
+from rankproof.models._onnx.folder import ModelFolder, Pooling, open_model_folder
+from rankproof.models._onnx.runtime import OnnxCrossEncoder, OnnxEncoder, open_session
 from rankproof.models._tokenizer import TokenizerFile
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def load_bert_encoder(
             from rankproof.models._torch_bert import TorchBertEncoder
 
         return TorchBertEncoder(folder, tokenizer, placement, max_tokens=length, pooling=pooling, facts=facts)
-    session = OnnxSession(cached_graph(folder, revision, placement.graph_precision, head=False))
+    session = open_session(folder, revision, placement.graph_precision, head=False)
     facts |= placement.facts()
     return OnnxEncoder(session, tokenizer, size=folder.shape.hidden, pooling=pooling, threads=threads, facts=facts)
 
@@ -96,7 +96,7 @@ class Bert(BertModel):
     pooling: Annotated[Pooling | None, Option("how token vectors become one: mean or cls (default: that of the model)")] = None
 
     def load(self, *, threads: int = 1) -> OnnxEncoder | TorchBertEncoder:
-        """The loaded model; on the CPU its ONNX graph is written first if it is not cached."""
+        """The loaded model; in fp32 on the CPU its ONNX graph is written first if it is not cached."""
         folder = open_model_folder(model_folder_of(self.source))
         length, pooling = self.max_tokens or folder.max_tokens(), self.pooling or folder.pooling()
         return load_bert_encoder(
@@ -112,7 +112,7 @@ class CrossEncoder(BertModel):
     max_tokens: TokenLimit = 512
 
     def load(self, *, threads: int = 1) -> OnnxCrossEncoder | TorchBertCrossEncoder:
-        """The loaded model; on the CPU its ONNX graph is written first if it is not cached."""
+        """The loaded model; in fp32 on the CPU its ONNX graph is written first if it is not cached."""
         folder = open_model_folder(model_folder_of(self.source))
         if folder.shape.labels not in (1, 2):
             raise ExternalError(
@@ -128,5 +128,5 @@ class CrossEncoder(BertModel):
                 from rankproof.models._torch_bert import TorchBertCrossEncoder
 
             return TorchBertCrossEncoder(folder, tokenizer, placement, max_tokens=length, facts=facts)
-        session = OnnxSession(cached_graph(folder, revision, placement.graph_precision, head=True))
+        session = open_session(folder, revision, placement.graph_precision, head=True)
         return OnnxCrossEncoder(session, tokenizer, threads=threads, facts={**facts, **placement.facts()})

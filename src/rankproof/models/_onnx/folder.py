@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import hashlib
-import logging
-import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from rankproof._extras import extra
 from rankproof._io.files import file_sha256
 from rankproof._io.strict_json import read_json, read_json_object
 from rankproof.errors import ExternalError, escape_invisible, for_message
-from rankproof.models._base import Precision
 from rankproof.models._download.cached_folder import cached_folder, models_cache_folder
 from rankproof.models._onnx.config import BertConfig, bert_config
 from rankproof.models._onnx.graph import GRAPH_VERSION, write_graph
@@ -141,50 +137,20 @@ def _missing_part_error(network: Path, name: str) -> ExternalError:
     return ExternalError(escape_invisible(missing))
 
 
-def quantise(source: Path, target: Path) -> None:
-    """Writes the int8 version of a float32 graph."""
-    with extra("retrieval"):
-        from onnxruntime.quantization import QuantType, quantize_dynamic
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        before = logging.root.manager.disable
-        logging.disable(logging.WARNING)
-        try:
-            quantize_dynamic(source, target, per_channel=True, weight_type=QuantType.QInt8)
-        finally:
-            logging.disable(before)
-
-
 GRAPH_FILE = "model.onnx"
 
 
-def cached_graph(folder: ModelFolder, revision: str, precision: Precision, *, head: bool) -> Path:
-    """The verified file with the graph, written if it is not cached."""
-    name = f"{revision[:20]}{revision[64:]}-{'cross-encoder' if head else 'encoder'}-{precision}"
-    return cached_folder(models_cache_folder() / name, _graph_writer(folder, revision, precision, head=head)) / GRAPH_FILE
+def cached_graph(folder: ModelFolder, revision: str, *, head: bool) -> Path:
+    """The verified file with the float32 graph, written if it is not cached."""
+    name = f"{revision[:20]}{revision[64:]}-{'cross-encoder' if head else 'encoder'}-fp32"
+    return cached_folder(models_cache_folder() / name, _graph_writer(folder, revision, head=head)) / GRAPH_FILE
 
 
-def _graph_writer(folder: ModelFolder, revision: str, precision: Precision, *, head: bool) -> Callable[[Path], dict[str, Any]]:
+def _graph_writer(folder: ModelFolder, revision: str, *, head: bool) -> Callable[[Path], dict[str, Any]]:
     def make(target: Path) -> dict[str, Any]:
-        if precision == "fp32":
-            _write_fp32(folder, target / GRAPH_FILE, head=head)
-        else:
-            _write_int8(folder, target, head=head)
-        facts = {"model": folder.path.name, "revision": revision, "precision": precision, "kind": "graph"}
+        typed = head and folder.uses_token_types()
+        write_graph(folder.weights, folder.shape, target / GRAPH_FILE, head=head, typed=typed)
+        facts = {"model": folder.path.name, "revision": revision, "precision": "fp32", "kind": "graph"}
         return {**facts, "onnx": version("onnx"), "onnxruntime": version("onnxruntime")}
 
     return make
-
-
-def _write_fp32(folder: ModelFolder, path: Path, *, head: bool) -> None:
-    write_graph(folder.weights, folder.shape, path, head=head, typed=head and folder.uses_token_types())
-
-
-def _write_int8(folder: ModelFolder, target: Path, *, head: bool) -> None:
-    from tempfile import TemporaryDirectory
-
-    with TemporaryDirectory(dir=target) as inner:
-        full = Path(inner) / GRAPH_FILE
-        _write_fp32(folder, full, head=head)
-        quantise(full, target / GRAPH_FILE)

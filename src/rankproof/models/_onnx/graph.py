@@ -100,8 +100,8 @@ def add_head(graph: GraphBuilder, tensors: TensorReader, shape: BertConfig, stat
     return add_linear(graph, tensors, outer, pooled, shape.hidden, shape.labels)
 
 
-GRAPH_VERSION = 1
-"""Raised when the graph gives other values for the same weights."""
+GRAPH_VERSION = 2
+"""Raised when the graph or the int8 network gives other values for the same weights."""
 
 
 def write_graph(weights: Path, shape: BertConfig, target: Path, *, head: bool, typed: bool) -> None:

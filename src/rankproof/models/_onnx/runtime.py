@@ -1,24 +1,36 @@
-"""Runs ONNX graphs as encoders and cross-encoders."""
+"""Runs networks as encoders and cross-encoders on the CPU."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
 from rankproof._data.arrays import FloatArray, Matrix, normalise_rows, read_only
 from rankproof._extras import extra
 from rankproof.errors import ExternalError, escape_invisible
-from rankproof.models._onnx.folder import Pooling
+from rankproof.models._base import Precision
+from rankproof.models._onnx.folder import ModelFolder, Pooling, cached_graph
+from rankproof.models._onnx.int8 import Int8Session
 from rankproof.models._tokenizer import Encoding, TokenizerFile
 
 _SLOWER_FUSED = ["SkipLayerNormFusion"]
 """Measured: the fused kernel takes five times as long as the two kernels it replaces."""
 _Item = TypeVar("_Item")
 _Result = TypeVar("_Result")
+
+
+class NetworkSession(Protocol):
+    """A loaded network, for one text at a time; safe for several threads."""
+
+    library: str
+
+    def run(self, tokens: Encoding) -> Matrix:
+        """The last hidden states, one row per token, or the logits of the head."""
+        ...
 
 
 class OnnxSession:
@@ -54,11 +66,23 @@ class OnnxSession:
             raise ExternalError(
                 escape_invisible(f"onnxruntime failed on a text of {len(tokens.ids)} tokens ({error}); free some memory")
             ) from None
-        if not np.isfinite(output).all():
-            raise ExternalError(
-                "the model returns NaN or infinite values; its weights are damaged, or too large for the precision: try fp32"
-            )
         return output
+
+
+def open_session(folder: ModelFolder, revision: str, precision: Precision, *, head: bool) -> NetworkSession:
+    """The network on the CPU: an ONNX graph, written if it is not cached, or for int8 the weights themselves."""
+    if precision == "int8":
+        return Int8Session(folder, head=head)
+    return OnnxSession(cached_graph(folder, revision, head=head))
+
+
+def _checked_output(session: NetworkSession, tokens: Encoding) -> Matrix:
+    output = session.run(tokens)
+    if not np.isfinite(output).all():
+        raise ExternalError(
+            "the model returns NaN or infinite values; its weights are damaged, or too large for the precision: try fp32"
+        )
+    return output
 
 
 def map_threads(function: Callable[[_Item], _Result], items: Iterable[_Item], *, threads: int) -> list[_Result]:
@@ -76,7 +100,7 @@ class OnnxEncoder:
 
     def __init__(
         self,
-        session: OnnxSession,
+        session: NetworkSession,
         tokenizer: TokenizerFile,
         *,
         size: int,
@@ -121,13 +145,13 @@ class OnnxEncoder:
     def _vector(self, tokens: Encoding) -> Matrix:
         if not tokens.ids:
             return np.zeros(self._size, dtype=np.float32)
-        states = self._session.run(tokens)
+        states = _checked_output(self._session, tokens)
         return normalise_rows(states[0] if self._pooling == "cls" else states.mean(axis=0, dtype=np.float32))
 
     def _token_vectors(self, tokens: Encoding) -> Matrix:
         if not tokens.ids:
             return read_only(np.zeros((0, self._size), dtype=np.float32))
-        return read_only(normalise_rows(self._session.run(tokens)))
+        return read_only(normalise_rows(_checked_output(self._session, tokens)))
 
 
 class OnnxCrossEncoder:
@@ -136,7 +160,7 @@ class OnnxCrossEncoder:
     With one label the score is its logit; with two it is the second logit minus the first, the log-odds of the second label.
     """
 
-    def __init__(self, session: OnnxSession, tokenizer: TokenizerFile, *, threads: int, facts: Mapping[str, Any]) -> None:
+    def __init__(self, session: NetworkSession, tokenizer: TokenizerFile, *, threads: int, facts: Mapping[str, Any]) -> None:
         self._session, self._tokenizer = session, tokenizer
         self._threads = threads
         self._facts = facts
@@ -158,5 +182,5 @@ class OnnxCrossEncoder:
         return [self._tokenizer.of_pair(query, passage) for passage in passages]
 
     def _score(self, tokens: Encoding) -> float:
-        logits = self._session.run(tokens).astype(np.float64)
+        logits = _checked_output(self._session, tokens).astype(np.float64)
         return float(logits[0] if len(logits) == 1 else logits[1] - logits[0])
