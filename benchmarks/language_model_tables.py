@@ -51,7 +51,7 @@ def _seconds(system_run: SystemRun, part: str) -> float:
     """The median seconds of a query; a system that was run has times."""
     times = system_run.time_of(part)
     assert times is not None
-    return times["p50"] / 1000
+    return times.p50 / 1000
 
 
 def answered(found: ExperimentResult) -> None:

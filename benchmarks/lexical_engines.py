@@ -86,7 +86,7 @@ def table(found: rp.ExperimentResult, rows: Mapping[str, Row]) -> list[str]:
 def _line(found: rp.ExperimentResult, name: str, row: Row, pair: PairRecord | None) -> list[str]:
     system, means = found.system_run(name), found.result.means[name]
     answered = int(np.count_nonzero(np.diff(system.run.offsets)))
-    times = system.time_of("total") or {"p50": float("nan")}
+    times = system.time_of("total")
     seconds = row.seconds if row.seconds is not None else system.index_seconds or 0.0
     size = row.size if row.size is not None else system.index_bytes or 0
     first, second = (f"{means[measure]:.4f}" for measure in MEASURES)
@@ -99,7 +99,7 @@ def _line(found: rp.ExperimentResult, name: str, row: Row, pair: PairRecord | No
         f"{100 * pair.difference:+.1f}{mark}" if pair else "–",
         second,
         str(len(found.queries) - answered),
-        f"{times['p50']:.2f}",
+        "–" if times is None else f"{times.p50:.2f}",
         f"{seconds:.1f}",
         f"{size / 1e6:.1f}",
     ]
