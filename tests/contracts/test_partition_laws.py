@@ -24,7 +24,8 @@ from rankproof._executors.processes import ProcessExecutor
 from rankproof._executors.ray import RayExecutor
 from rankproof._experiment.cache import MemoryBlockCache
 from rankproof._experiment.runner import StageRunner
-from rankproof.stages import BM25, Dense, RunFile
+from rankproof.models import MiniLM, WordLlama
+from rankproof.stages import BM25, BiEncoderScorer, Dense, MaxSim, Rerank, RunFile
 from rankproof.stages._base import BatchSearcher, BuildContext, Stage
 from rankproof.stages._engines.base import EngineStage
 from support.paths import SOURCE, TESTS
@@ -64,13 +65,13 @@ def bits(rankings: list[Ranking] | tuple[Ranking, ...]) -> str:
     return sha256(json.dumps(found).encode()).hexdigest()
 
 
-def outputs(size: int, executor: Executor) -> dict[str, dict[str, Any]]:
+def outputs(size: int, executor: Executor, stages: Mapping[str, Stage] = OFFLINE) -> dict[str, dict[str, Any]]:
     """For each stage: the bits of its rankings, and of a batch where it has one; answers and notes."""
     corpus = corpus_of_size(size)
     with MemoryBlockCache(silent) as block_cache:
         context = BuildContext(corpus, corpus.fingerprint(), block_cache, executor=executor)
         runner = StageRunner(context, QUERIES, range(len(QUERIES)), block_cache, None)
-        return {name: output(stage, runner) for name, stage in OFFLINE.items()}
+        return {name: output(stage, runner) for name, stage in stages.items()}
 
 
 def output(stage: Stage, runner: StageRunner) -> dict[str, Any]:
@@ -142,6 +143,26 @@ def test_rankings_have_the_same_bits_with_another_blas_kernel() -> None:
     used, found = json.loads(done.stdout)
     assert "Haswell" in used
     assert differences(found) == {}
+
+
+ENCODERS: dict[str, Stage] = {
+    "static": Dense(WordLlama()),
+    "int8": Dense(MiniLM()),
+    "fp32": Dense(MiniLM(precision="fp32"), passage_prompt="passage: "),
+    "maxsim": Rerank(BM25(), MaxSim(MiniLM())),
+    "bi-encoder": Rerank(BM25(), BiEncoderScorer(MiniLM(precision="fp32"))),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("minilm_cache")
+def test_encoders_give_the_same_bits_for_any_partitions_and_in_processes() -> None:
+    expected = outputs(WHOLE, SerialExecutor(), ENCODERS)
+    assert len({one["rankings"] for one in expected.values()}) == len(ENCODERS)
+    for size in (1, 50):
+        assert outputs(size, SerialExecutor(), ENCODERS) == expected
+    with ProcessExecutor(2) as executor:
+        assert outputs(50, executor, ENCODERS) == expected
 
 
 class LosesNode:

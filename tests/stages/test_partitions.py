@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +22,8 @@ from rankproof._data.ordering import Ranking, best_first_order
 from rankproof._executors.base import Executor, SerialExecutor
 from rankproof._executors.processes import ProcessExecutor
 from rankproof._experiment.cache import DiskBlockCache, MemoryBlockCache
+from rankproof._io.files import is_temporary
+from rankproof.errors import ExternalError
 from rankproof.stages import _partitions
 from rankproof.stages._base import BuildContext
 from rankproof.stages._partitions import PartitionedSearch, merge_rankings, partition_key
@@ -183,6 +187,8 @@ from pathlib import Path
 from rankproof._executors.base import SerialExecutor
 from rankproof._executors.processes import ProcessExecutor
 from rankproof._experiment.cache import DiskBlockCache
+from rankproof._io.files import is_temporary
+from rankproof.errors import ExternalError
 from rankproof.stages import _partitions
 from rankproof.stages._base import BuildContext
 from rankproof.stages._partitions import PartitionedSearch
@@ -216,3 +222,67 @@ def test_after_a_kill_the_next_run_goes_on_with_the_partition_in_hand(tmp_path: 
     repeated = [number for number in set(before) if lines(tmp_path / name).count(number) > 1]
     assert len(repeated) <= workers - 1, "only what another worker had in hand is done again"
     assert bits(again) == bits(merged(TEXTS, 100, 10))
+
+
+FILES = 6
+"""Of two partitions: words, time of preparing, and hits."""
+
+
+@pytest.mark.parametrize("written", range(FILES + 1))
+def test_a_disk_that_is_full_at_any_file_leaves_nothing_half(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, written: int
+) -> None:
+    home, sync, room = tmp_path / "cache", os.fsync, iter(range(2 * written))
+
+    def full(handle: int) -> None:
+        """Each file is synced, and then its folder."""
+        if next(room, None) is None:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        sync(handle)
+
+    def search_all() -> list[Ranking]:
+        with DiskBlockCache(home, silent) as cache:
+            search = search_of(corpus_of(TEXTS, 20), cache, tmp_path, SerialExecutor())
+            search.prepare_all()
+            return search.search_all(QUERIES, 10)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", full)
+        expected = pytest.raises(ExternalError, match=r"No space left on device.*choose another cache folder")
+        with expected if written < FILES else nullcontext():
+            search_all()
+    assert [path for path in home.rglob("*") if is_temporary(path.name)] == []
+    assert len(list(home.rglob("*.arrays"))) == written
+    assert bits(search_all()) == bits(merged(TEXTS, 100, 10))
+
+
+LIMITED = """
+import resource, signal, sys
+from pathlib import Path
+from rankproof._data.corpus import Corpus, Document
+from rankproof._experiment.cache import DiskBlockCache
+from rankproof.errors import ExternalError
+from rankproof.stages import BM25
+from rankproof.stages._base import BuildContext
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+home = Path(sys.argv[1])
+large = {f"d{at}": " ".join(f"w{at * word % 997}" for word in range(60)) for at in range(400)}
+texts = {f"small{at}": "w1 w2" for at in range(400)} | large
+corpus = Corpus((Document(doc, text) for doc, text in texts.items()), partition_size=400)
+resource.setrlimit(resource.RLIMIT_FSIZE, (60_000, resource.RLIM_INFINITY))
+with DiskBlockCache(home, lambda *done: None) as cache:
+    try:
+        BM25().build(BuildContext(corpus, "", cache))
+    except ExternalError as error:
+        print(error)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no limit of the size of files")
+def test_a_write_that_fails_in_the_middle_of_a_partition_keeps_the_partitions_before_it(tmp_path: Path) -> None:
+    environment = {**os.environ, "PYTHONPATH": str(SOURCE.parent)}
+    command = [sys.executable, "-c", LIMITED, str(tmp_path)]
+    done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, check=True)
+    assert "File too large" in done.stdout
+    files = sorted(path.name for path in tmp_path.rglob("*") if path.is_file())
+    assert files == ["postings.arrays", "prepared.arrays"]

@@ -1,6 +1,7 @@
 """Kills `rankproof run` with SIGKILL at random moments, restarts it, and compares the result: `python -m tools.fuzz.kill_run 50`.
 
-After each kill the cache is checked: the file of a finished stage may not be written again.
+Each start has partitions of another size and one or two workers. After each kill the cache is checked: the file of a finished
+stage or partition may not be written again.
 """
 
 from __future__ import annotations
@@ -39,6 +40,8 @@ of = "hybrid"
 by = "keywords"
 """
 
+FINISHED = ("stages/*.stage", "indexes/*/*.arrays", "vectors/*/*.arrays")
+
 
 @dataclass
 class Campaign:
@@ -49,14 +52,15 @@ class Campaign:
     experiment: str = EXPERIMENT
     kills: int = 0
     finished: int = 0
-    stages: dict[str, tuple[int, int]] = field(default_factory=dict)
+    files: dict[Path, int] = field(default_factory=dict)
 
     def command(self) -> list[str]:
-        """The run, with its own cache and results."""
+        """The run, with its own cache and results, and partitions and workers of its own."""
         file = self.folder / "experiment.toml"
         file.write_text(self.experiment, encoding="utf-8")
         places = ["--cache", str(self.folder / "cache"), "-o", str(self.folder / "results")]
-        return [sys.executable, "-m", "rankproof", "run", str(file), *places, "--quiet"]
+        how = ["--partition-size", self.chance.choice(["60", "100", "1000"]), "-j", self.chance.choice(["1", "2"])]
+        return [sys.executable, "-m", "rankproof", "run", str(file), *places, *how, "--quiet"]
 
     def whole(self) -> tuple[dict[str, Any], float]:
         """The numbers of a run that nobody disturbs, and its seconds; leaves no cache behind."""
@@ -69,7 +73,7 @@ class Campaign:
 
     def clear(self) -> None:
         """Forgets cache and results."""
-        self.stages.clear()
+        self.files.clear()
         for name in ("cache", "results"):
             shutil.rmtree(self.folder / name, ignore_errors=True)
 
@@ -99,10 +103,10 @@ class Campaign:
         return through
 
     def _look(self) -> None:
-        """No finished stage was written again."""
-        for path in (self.folder / "cache").glob("stages/*.stage"):
-            seen = (path.stat().st_ino, path.stat().st_mtime_ns)
-            assert self.stages.setdefault(path.name, seen) == seen, f"{path.name} was computed twice"
+        """No file of a finished stage or partition was written again."""
+        for path in (found for pattern in FINISHED for found in (self.folder / "cache").glob(pattern)):
+            number = path.stat().st_ino
+            assert self.files.setdefault(path, number) == number, f"{path} was computed twice"
 
 
 def numbers(folder: Path) -> dict[str, Any]:
@@ -128,7 +132,7 @@ def main() -> None:
         campaign.until_finished(wanted, seconds, asked.kills)
     print(
         f"{campaign.kills} kills over {campaign.finished} runs of {seconds:.1f} s (seed {asked.seed}): "
-        "the same numbers each time, no finished stage computed again"
+        "the same numbers each time, no finished stage or partition computed again"
     )
 
 
