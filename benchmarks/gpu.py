@@ -300,7 +300,7 @@ def search(arguments: argparse.Namespace, figures: Figures) -> None:
     for k in (100, DEPTH):
         seconds, found = timed(partial(nearest_by_torch, rows, queries, k, arguments.device))
         figures.show(f"top {k} on the GPU, seconds", seconds)
-        sample = queries[:: max(1, len(queries) // 200)]
+        sample = np.ascontiguousarray(queries[:: max(1, len(queries) // 200)])
         seconds, exact = timed(partial(nearest, rows, sample, k, best_kernel()))
         figures.show(f"top {k} on the CPU, {len(sample)} queries, seconds", seconds)
         chosen = [part[:: max(1, len(queries) // 200)] for part in found]
