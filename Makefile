@@ -45,6 +45,7 @@ bench: $(VENV)/bench.stamp ## speed and memory beside other tools, about 25 minu
 	$(BIN)/rankproof models get wordllama minilm
 	$(BIN)/python -m benchmarks.evaluation
 	$(BIN)/python -m benchmarks.bm25
+	$(BIN)/python -m benchmarks.bm25_scale
 	$(BIN)/python -m benchmarks.encoding
 	$(BIN)/python -m benchmarks.vector_search
 	$(BIN)/python -m benchmarks.fusion

@@ -334,12 +334,26 @@ def _sort_ties(
     numbers[start:end], rows[start:end] = zip(*by_id, strict=True)
 
 
+def _ids(partition: Partition, rows: NDArray[np.signedinteger[Any]]) -> NDArray[Any]:
+    """The ids of the rows; a row that occurs often is decoded once."""
+    bytes_at = partition.ids.bytes_at
+    if len(rows) < len(partition):
+        return np.array([decoded(bytes_at(row)) for row in rows.tolist()], dtype=object)
+    is_wanted = np.zeros(len(partition), dtype=bool)
+    is_wanted[rows] = True
+    ids = np.empty(len(partition), dtype=object)
+    ids[is_wanted] = [decoded(bytes_at(row)) for row in np.flatnonzero(is_wanted).tolist()]
+    found: NDArray[Any] = ids[rows]
+    return found
+
+
 def _rankings(best: _Merged, corpus: Corpus) -> list[Ranking]:
     is_hit = best.scores > -np.inf
-    places, place_of = np.unique(best.numbers[is_hit].astype(np.int64) << 32 | best.rows[is_hit], return_inverse=True)
-    columns, each = [partition.ids for partition in corpus.partitions], places.tolist()
-    ids = np.array([decoded(columns[place >> 32].bytes_at(place & 0xFFFFFFFF)) for place in each], dtype=object)
-    docs, starts = ids[place_of], [0, *np.cumsum(is_hit.sum(axis=1)).tolist()]
+    numbers, rows = best.numbers[is_hit], best.rows[is_hit]
+    docs, starts = np.empty(len(rows), dtype=object), [0, *np.cumsum(is_hit.sum(axis=1)).tolist()]
+    for number in np.unique(numbers).tolist():
+        chosen = numbers == number
+        docs[chosen] = _ids(corpus.partitions[number], rows[chosen])
     return [
         (docs[start:end].tolist(), scores[: end - start].copy())
         for (start, end), scores in zip(pairwise(starts), best.scores, strict=True)

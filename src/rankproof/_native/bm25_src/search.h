@@ -158,11 +158,6 @@ static void keep_best(Search *search) {
         if (search->hits[at].score < search->floor) search->floor = search->hits[at].score;
 }
 
-static inline void offer(Search *search, double score, size_t row) {
-    search->hits[search->count++] = (Hit){score, search->index->places[row], (int32_t)row};
-    if (search->count == search->capacity) keep_best(search);
-}
-
 /* Whether any of STRIDE totals reaches the floor. */
 static inline bool any_reaches(const float *totals, float floor) {
 #ifdef HAS_SSE2
@@ -176,23 +171,36 @@ static inline bool any_reaches(const float *totals, float floor) {
 #endif
 }
 
-/* Offers the rows of a block whose totals reach the floor, and clears the totals. */
+/* Writes each row into the next free place and moves on only past those that reach the floor, as that needs no branches. */
+#define TAKE(search, totals, first, count)                                             \
+    do {                                                                               \
+        const int32_t *places_ = (search)->index->places + (first);                    \
+        Hit *hits_ = (search)->hits;                                                   \
+        size_t taken_ = (search)->count;                                               \
+        for (size_t one_ = 0; one_ < (count); one_++) {                                \
+            double score_ = (double)(totals)[one_];                                    \
+            hits_[taken_] = (Hit){score_, places_[one_], (int32_t)((first) + one_)};   \
+            taken_ += score_ >= (search)->floor;                                       \
+        }                                                                              \
+        (search)->count = taken_;                                                      \
+        if (taken_ + STRIDE >= (search)->capacity) keep_best(search);                  \
+    } while (0)
+
+/* Takes the rows of a block whose totals reach the floor, and clears the totals. */
 static void collect(Search *search, size_t first, size_t rows) {
-    float floor = (float)search->floor;
     for (size_t at = 0; at < rows; at += STRIDE) {
-        if (!any_reaches(search->totals + at, floor)) continue;
-        for (size_t one = at; one < at + STRIDE && one < rows; one++)
-            if (search->totals[one] >= floor) {
-                offer(search, (double)search->totals[one], first + one);
-                floor = (float)search->floor;
-            }
+        if (!any_reaches(search->totals + at, (float)search->floor)) continue;
+        size_t count = rows - at < STRIDE ? rows - at : STRIDE;
+        TAKE(search, search->totals + at, first + at, count);
     }
     memset(search->totals, 0, (rows + STRIDE) * sizeof *search->totals);
 }
 
 static void collect_wide(Search *search, size_t first, size_t rows) {
-    for (size_t at = 0; at < rows; at++)
-        if (search->wide_totals[at] >= search->floor) offer(search, search->wide_totals[at], first + at);
+    for (size_t at = 0; at < rows; at += STRIDE) {
+        size_t count = rows - at < STRIDE ? rows - at : STRIDE;
+        TAKE(search, search->wide_totals + at, first + at, count);
+    }
     memset(search->wide_totals, 0, rows * sizeof *search->wide_totals);
 }
 
@@ -287,7 +295,7 @@ static void free_search(Search *search) {
 
 /* Room for queries of up to `most_terms` terms; false without memory. */
 static bool open_search(Search *search, const Index *index, size_t k, size_t most_terms, bool is_wide) {
-    *search = (Search){.index = index, .k = k, .capacity = 4 * k + 256};
+    *search = (Search){.index = index, .k = k, .capacity = 3 * k + 256};
     search->hits = malloc(search->capacity * sizeof *search->hits);
     search->next = malloc((most_terms + 1) * sizeof *search->next);
     search->end = malloc((most_terms + 1) * sizeof *search->end);
