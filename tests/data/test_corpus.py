@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import pickle
 from random import Random
+from unittest import mock
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rankproof._data import corpus as corpus_module
 from rankproof._data.corpus import Corpus, Document, Partition, TextColumn
 from rankproof.errors import InputError, UsageError
 
@@ -78,6 +80,21 @@ def test_an_id_is_found_in_its_partition_or_not_at_all(documents: list[Document]
     assert corpus.get("\ud800") is None
     with pytest.raises(KeyError):
         Corpus().row_of(other)
+
+
+@given(DOCUMENTS, SIZES, st.lists(IDS | st.sampled_from(["a", "\ud800", ""])), st.booleans())
+def test_ids_that_no_document_has_are_found_in_their_order(
+    documents: list[Document], size: int, others: list[str], native: bool
+) -> None:
+    corpus = Corpus(documents, partition_size=size)
+    asked = [*others, *(one.id for one in documents), *others]
+    with mock.patch.object(corpus_module, "has_native_scanner", return_value=native):
+        assert corpus.missing(asked) == [key for key in asked if key not in {one.id for one in documents}]
+
+
+def test_a_corpus_can_be_sent_to_another_process() -> None:
+    copy: Corpus = pickle.loads(pickle.dumps(Corpus([Document("a", "one"), Document("b", "two")], source="s", partition_size=1)))
+    assert (copy.source, [one.text for one in copy.values()], copy["b"].text) == ("s", ["one", "two"], "two")
 
 
 @given(DOCUMENTS, SIZES)

@@ -19,5 +19,5 @@ find src -name '*.so' -delete
 CC=clang LDSHARED="clang -shared $flags" CFLAGS="$flags -g -O1" "$python" setup.py -q build_ext --inplace --force
 PYTHONPATH=src LD_PRELOAD=$(clang -print-file-name=libclang_rt.asan-x86_64.so) ASAN_OPTIONS=detect_leaks=0 \
     "$python" -m pytest -p no:cacheprovider \
-    tests/align tests/data/test_arrays_packed_ids.py tests/evaluation/test_evaluate.py tests/formats/test_native_tables.py \
+    tests/align tests/data/test_arrays_packed_ids.py tests/evaluation/test_evaluate.py tests/data/test_corpus.py tests/formats/test_documents.py tests/formats/test_native_tables.py \
     tests/fusion tests/stores/test_memory.py tests/stages/test_bm25_index.py tests/stores/test_native_topk.py tests/statistics/test_permutation.py tests/models/test_wordpiece.py

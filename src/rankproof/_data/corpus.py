@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rankproof._data.id_index import Entries, candidates
+from rankproof._data.id_index import Entries, IdIndex, has_native_scanner
 from rankproof._data.table import Column
 from rankproof._data.text import clip_text, pluralise
 from rankproof._data.view import View, Viewed, collection_view
@@ -155,10 +155,15 @@ class Partition:
 
     def document(self, row: int) -> Document:
         """The document of the row."""
-        columns = self.columns
-        more = columns.fields.bytes_at(row)
-        key, text, title = (decoded(column.bytes_at(row)) for column in (columns.ids, columns.texts, columns.titles))
-        return Document(key, text, title, _parsed_fields(more) if more else NO_FIELDS, int(columns.lines[row]) or None)
+        ids, titles, texts, fields, lines, *_ = self.columns
+        more = fields.bytes_at(row)
+        return Document(
+            decoded(ids.bytes_at(row)),
+            decoded(texts.bytes_at(row)),
+            decoded(titles.bytes_at(row)),
+            _parsed_fields(more) if more else NO_FIELDS,
+            lines.item(row) or None,
+        )
 
     def documents(self) -> Iterator[Document]:
         """The documents, each made when it is asked for."""
@@ -213,19 +218,28 @@ class _ItemsView(ItemsView[str, Document]):
 class Corpus(Viewed, Mapping[str, Document]):
     """Document id to document, in input order; checked when built, and immutable. A document is made when it is asked for."""
 
-    __slots__ = ("_entries", "partitions", "source")
+    __slots__ = ("_index", "partitions", "source")
 
     def __init__(self, records: Iterable[Document] = (), *, source: str = "", partition_size: int = PARTITION_SIZE) -> None:
         from rankproof._data.partition_builder import IdCheck, build_partitions
 
         self.source, self.partitions = source, build_partitions(records, source, partition_size)
-        self._entries = IdCheck(self.partitions, source).entries()
+        self._index = IdIndex(IdCheck(self.partitions, source).entries(), self.partitions.id_at)
 
     def _position(self, key: object) -> int | None:
-        if not isinstance(key, str):
-            return None
-        wanted = key.encode(errors="surrogatepass")
-        return next((at for at in candidates(self._entries, wanted) if self.partitions.id_at(at) == wanted), None)
+        return self._index.position(key.encode(errors="surrogatepass")) if isinstance(key, str) else None
+
+    def missing(self, ids: Iterable[str]) -> list[str]:
+        """The ids that no document has, in their order."""
+        asked = list(ids)
+        if not has_native_scanner():
+            return [key for key in asked if key not in self]
+        from rankproof._native import documents
+
+        found = documents.find(
+            asked, self._index.entries, [(one.first, one.ids.offsets, one.ids.data) for one in self.partitions]
+        )
+        return [asked[at] for at in np.flatnonzero(np.frombuffer(found, dtype=np.int64) < 0)]
 
     def row_of(self, key: str) -> tuple[int, int]:
         """The number of the document's partition and its row in it."""
@@ -236,12 +250,17 @@ class Corpus(Viewed, Mapping[str, Document]):
         return partition.number, row
 
     def __getitem__(self, key: str) -> Document:
-        number, row = self.row_of(key)
-        document: Document = self.partitions[number].document(row)
-        return document
+        position = self._position(key)
+        if position is None:
+            raise KeyError(key)
+        partition, row = self.partitions.at(position)
+        return partition.document(row)
 
     def __contains__(self, key: object) -> bool:
         return self._position(key) is not None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return corpus_of_partitions, (self.partitions, self._index.entries, self.source)
 
     def __iter__(self) -> Iterator[str]:
         return (key for partition in self.partitions for key in partition.ids)
@@ -279,5 +298,5 @@ class Corpus(Viewed, Mapping[str, Document]):
 def corpus_of_partitions(partitions: Partitions, entries: Entries, source: str) -> Corpus:
     """The corpus of partitions whose ids are checked; `entries` has the hashes and positions of all ids."""
     corpus = Corpus.__new__(Corpus)
-    corpus.source, corpus.partitions, corpus._entries = source, partitions, entries
+    corpus.source, corpus.partitions, corpus._index = source, partitions, IdIndex(entries, partitions.id_at)
     return corpus

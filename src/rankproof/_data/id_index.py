@@ -4,14 +4,24 @@ from __future__ import annotations
 
 import hashlib
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
+from importlib.util import find_spec
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rankproof._engine_choice import chosen_name
+
 Entries = NDArray[np.uint64]
 """Hash and row, or hash and position in the corpus, of each id; ascending by hash, equal hashes in input order."""
 _ENTRIES_AT_ONCE = 1 << 20
+
+
+@cache
+def has_native_scanner() -> bool:
+    """Whether documents are read and found by the C extension."""
+    return chosen_name() == "native" and find_spec("rankproof._native.documents") is not None
 
 
 def id_hash(key: bytes) -> int:
@@ -50,10 +60,20 @@ def equal_hashes(block: Entries) -> Iterator[list[int]]:
         yield block[bounds[begin] : bounds[begin + 1], 1].tolist()
 
 
-def candidates(entries: Entries, key: bytes) -> Iterator[int]:
-    """The positions of the ids that have the hash of this id."""
-    wanted, hashes = id_hash(key), entries[:, 0].data
-    at = bisect_left(hashes, wanted)
-    while at < len(hashes) and hashes[at] == wanted:
-        yield int(entries[at, 1])
-        at += 1
+class IdIndex:
+    """The positions of ids in a corpus; `id_at` is the id at a position."""
+
+    def __init__(self, entries: Entries, id_at: Callable[[int], bytes]) -> None:
+        self.entries, self._id_at = entries, id_at
+        self._hashes, self._positions = entries[:, 0].data, entries[:, 1].data
+
+    def position(self, key: bytes) -> int | None:
+        """The position of the id, None where no document has it."""
+        wanted, hashes = id_hash(key), self._hashes
+        at = bisect_left(hashes, wanted)
+        while at < len(hashes) and hashes[at] == wanted:
+            position: int = self._positions[at]
+            if self._id_at(position) == key:
+                return position
+            at += 1
+        return None

@@ -6,28 +6,21 @@ import hashlib
 import struct
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from importlib.util import find_spec
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankproof._data.corpus import DIGESTS, Document, DocumentColumns, Partition, Partitions, TextColumn
-from rankproof._data.id_index import Entries, equal_hashes, id_hash, merged_entries, sorted_entries
+from rankproof._data.id_index import Entries, equal_hashes, has_native_scanner, id_hash, merged_entries, sorted_entries
 from rankproof._data.row_errors import row_error
 from rankproof._data.validation import checked_id
-from rankproof._engine_choice import chosen_name
 from rankproof.errors import InputError, RankproofError, UsageError, for_message
 
 PARTITION_BYTES = 1 << 28
 """A partition with this many bytes of text is full."""
 _DIGEST_BYTES = 32
 _LENGTHS = struct.Struct("<4Q")
-
-
-def has_native_scanner() -> bool:
-    """Whether documents are read by the C extension."""
-    return chosen_name() == "native" and find_spec("rankproof._native.documents") is not None
 
 
 @dataclass(frozen=True, slots=True)

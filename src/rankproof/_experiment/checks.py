@@ -122,7 +122,7 @@ def _ranking_fault(ranking: Ranking, depth: int, corpus: Corpus | None) -> str |
         return f"has {len(docs)} documents, but the depth of the stage is {depth}"
     if len(set(docs)) < len(docs):
         return "has a document twice"
-    unknown = [doc for doc in docs if doc not in corpus] if corpus else []
+    unknown = corpus.missing(docs) if corpus else []
     return f"has {for_message(unknown[0])}, which is not a document of the corpus" if unknown else None
 
 

@@ -158,7 +158,7 @@ def unknown_document_notes(rankings: Sequence[Sequence[str]], corpus: Corpus) ->
 
 def _unknown_documents(rankings: Sequence[Sequence[str]], corpus: Corpus) -> list[str]:
     """The retrieved documents that are not in the corpus, each as often as it was retrieved."""
-    return [doc for docs in rankings for doc in docs if doc not in corpus] if corpus else []
+    return corpus.missing(doc for docs in rankings for doc in docs) if corpus else []
 
 
 def _plain(times: TimeSummary | None) -> dict[str, float | None] | None:

@@ -8,11 +8,12 @@ from dataclasses import replace
 import numpy as np
 
 from rankproof._data.corpus import Corpus, Document
-from rankproof._data.partition_builder import DocumentChunk, has_native_scanner, with_checked_ids
+from rankproof._data.id_index import has_native_scanner
+from rankproof._data.partition_builder import DocumentChunk, with_checked_ids
 from rankproof._data.row_errors import row_error
 from rankproof._formats.columns import TEXT_ID_NAMES, TEXT_NAMES
 from rankproof._formats.registry import format_of_suffix
-from rankproof._formats.source_table import open_table
+from rankproof._formats.source_table import open_table, table_format
 from rankproof._formats.texts import MAX_TEXT_BYTES, check_not_empty, record_of_item
 from rankproof._io import strict_json
 from rankproof._io.corpus_store import CorpusStorage, CorpusWriter, find_corpus, writing_corpus
@@ -48,9 +49,13 @@ def _read_sources(sources: Sequence[ByteSource], paths: Sequence[str], name: str
     with writing_corpus(storage, paths, name) as writer:
         for source in sources:
             writer.begin_file(source.name)
-            read = _read_rows if format_of_suffix(source.name) in _TABLE_FORMATS else _read_lines
-            read(source, writer)
+            (_read_rows if _is_table(source) else _read_lines)(source, writer)
         return check_not_empty(writer.corpus(name))
+
+
+def _is_table(source: ByteSource) -> bool:
+    """Whether the file is a table by its suffix and its content; all other files are lines of JSON."""
+    return format_of_suffix(source.name) in _TABLE_FORMATS and table_format(source) in ("parquet", "text")
 
 
 def _read_rows(source: ByteSource, writer: CorpusWriter) -> None:

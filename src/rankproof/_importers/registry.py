@@ -11,7 +11,7 @@ from rankproof._data.corpus import Corpus
 from rankproof._data.dataset import Dataset
 from rankproof._data.grades import GradeMap
 from rankproof._data.row_errors import OnConflict
-from rankproof._formats.documents import read_corpus
+from rankproof._formats.documents import read_corpus_files
 from rankproof._formats.frames import is_frame
 from rankproof._formats.read import DEFAULT_SPLIT, SAMPLE, corpus_files, is_irds_name, read_folder_corpus, read_plain_dataset
 from rankproof._formats.source_table import table_format
@@ -20,6 +20,7 @@ from rankproof._importers.table import read_table_documents
 from rankproof._io.corpus_store import CorpusStorage
 from rankproof._io.file_errors import file_error
 from rankproof._io.open import STDIN, StrPath, open_source, path_text
+from rankproof._io.paths import is_pattern, matching_files
 from rankproof._registry import Component, Registry
 from rankproof.errors import ExternalError, InputError, UsageError, for_message, type_phrase
 
@@ -142,12 +143,14 @@ def _unused(imported: Imported) -> Iterator[str]:
 
 
 def read_documents(path: StrPath) -> Corpus:
-    """The documents of a dataset, of a JSONL file with ids and texts, or of a table; judgements are not read."""
+    """The documents of a dataset, of a JSONL file with ids and texts, of files that match a pattern, or of a table."""
     name = path_text(path)
+    if is_pattern(name):
+        return read_corpus_files(matching_files(name), CorpusStorage())
     if os.path.isdir(name) and name != SAMPLE and (is_dataset_folder(name) or corpus_files(name) or not os.listdir(name)):
         return read_folder_corpus(name)
     if os.path.isfile(name) and table_format(open_source(name)) == "jsonl":
-        return read_corpus(open_source(name))
+        return read_corpus_files([name], CorpusStorage())
     if os.path.isfile(name):
         source = _opened_source(name, None, "utf-8")
         if detect_importer(source) == TABLE:

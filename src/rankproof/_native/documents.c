@@ -366,9 +366,134 @@ static PyObject *order(PyObject *module, PyObject *arguments) {
     return result;
 }
 
+/* The ids of a partition, and the position of its first document. */
+typedef struct {
+    int64_t first, rows;
+    const int64_t *offsets;
+    const uint8_t *data;
+    Py_buffer buffers[2];
+} IdColumn;
+
+typedef struct {
+    const uint64_t *entries;
+    size_t count;
+    IdColumn *columns;
+    Py_ssize_t columns_count;
+} Index;
+
+/* The first entry whose hash is not below this one; hashes are uniform, so it lies near its share of all entries. */
+static size_t first_entry(const Index *index, uint64_t hash) {
+    size_t low = 0, high = index->count, width = 1024;
+    size_t guess = (size_t)((long double)hash / 18446744073709551616.0L * (long double)index->count);
+    if (guess > width && index->entries[2 * (guess - width)] < hash) low = guess - width;
+    if (guess + width < high && index->entries[2 * (guess + width)] >= hash) high = guess + width;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (index->entries[2 * middle] < hash)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static bool is_id_at(const Index *index, int64_t position, const uint8_t *id, size_t size) {
+    Py_ssize_t low = 0, high = index->columns_count;
+    while (high - low > 1) {
+        Py_ssize_t middle = low + (high - low) / 2;
+        if (index->columns[middle].first <= position)
+            low = middle;
+        else
+            high = middle;
+    }
+    const IdColumn *column = &index->columns[low];
+    int64_t row = position - column->first;
+    if (row < 0 || row >= column->rows) return false;
+    int64_t start = column->offsets[row], end = column->offsets[row + 1];
+    return start >= 0 && end - start == (int64_t)size && end <= (int64_t)column->buffers[1].len &&
+           memcmp(column->data + start, id, size) == 0;
+}
+
+/* The position of the id, -1 where no document has it. */
+static int64_t position_of(const Index *index, const uint8_t *id, size_t size) {
+    uint64_t hash = id_hash(id, size);
+    if (index->columns_count == 0) return -1;
+    for (size_t at = first_entry(index, hash); at < index->count && index->entries[2 * at] == hash; at++) {
+        int64_t position = (int64_t)index->entries[2 * at + 1];
+        if (is_id_at(index, position, id, size)) return position;
+    }
+    return -1;
+}
+
+static void release_columns(Index *index) {
+    for (Py_ssize_t at = 0; at < index->columns_count; at++) {
+        PyBuffer_Release(&index->columns[at].buffers[0]);
+        PyBuffer_Release(&index->columns[at].buffers[1]);
+    }
+    free(index->columns);
+}
+
+/* Takes the columns from a list of (first, offsets, data). */
+static bool open_columns(Index *index, PyObject *list) {
+    Py_ssize_t count = PyList_Size(list);
+    index->columns = calloc((size_t)count + 1, sizeof *index->columns);
+    if (index->columns == NULL) {
+        PyErr_NoMemory();
+        return false;
+    }
+    for (Py_ssize_t at = 0; at < count; at++) {
+        IdColumn *column = &index->columns[at];
+        long long first;
+        if (!PyArg_ParseTuple(PyList_GetItem(list, at), "Ly*y*", &first, &column->buffers[0], &column->buffers[1])) return false;
+        index->columns_count = at + 1;
+        column->first = first;
+        column->rows = (int64_t)(column->buffers[0].len / (Py_ssize_t)sizeof(int64_t)) - 1;
+        column->offsets = column->buffers[0].buf;
+        column->data = column->buffers[1].buf;
+        if ((uintptr_t)column->offsets % sizeof(int64_t) != 0) {
+            PyErr_SetString(PyExc_ValueError, "the offsets are wrong");
+            return false;
+        }
+    }
+    return true;
+}
+
+static PyObject *positions_of(const Index *index, PyObject *ids) {
+    Py_ssize_t count = PyList_Size(ids);
+    PyObject *result = PyBytes_FromStringAndSize(NULL, count * (Py_ssize_t)sizeof(int64_t));
+    if (result == NULL) return NULL;
+    char *out = PyBytes_AsString(result);
+    for (Py_ssize_t at = 0; at < count; at++) {
+        PyObject *id = PyList_GetItem(ids, at);
+        Py_ssize_t size = 0;
+        const char *text = id != NULL && PyUnicode_Check(id) ? PyUnicode_AsUTF8AndSize(id, &size) : NULL;
+        int64_t position = text == NULL ? -1 : position_of(index, (const uint8_t *)text, (size_t)size);
+        /* A lone surrogate is in no id. */
+        PyErr_Clear();
+        memcpy(out + at * (Py_ssize_t)sizeof position, &position, sizeof position);
+    }
+    return result;
+}
+
+static PyObject *find(PyObject *module, PyObject *arguments) {
+    Py_buffer entries;
+    PyObject *ids, *columns, *result = NULL;
+    (void)module;
+    if (!PyArg_ParseTuple(arguments, "O!y*O!", &PyList_Type, &ids, &entries, &PyList_Type, &columns)) return NULL;
+    Index index = {.entries = entries.buf, .count = (size_t)entries.len / (2 * sizeof(uint64_t))};
+    if ((uintptr_t)entries.buf % sizeof(uint64_t) != 0)
+        PyErr_SetString(PyExc_ValueError, "the entries are wrong");
+    else if (open_columns(&index, columns))
+        result = positions_of(&index, ids);
+    release_columns(&index);
+    PyBuffer_Release(&entries);
+    return result;
+}
+
 static PyMethodDef functions[] = {
     {"scan", scan_documents, METH_VARARGS,
      "scan(data, start, line, most_rows, most_bytes, id_names, text_names) -> (end, line, columns, lines, hashes, digest)"},
+    {"find", find, METH_VARARGS, "find(ids, entries, [(first, offsets, data), ...]) -> position of each id, -1 where there is none"},
     {"order", order, METH_VARARGS, "order(offsets, data) -> rows by id, larger ids first"},
     {NULL, NULL, 0, NULL},
 };
