@@ -175,7 +175,7 @@ class _FolderBlockCache:
         return self._made(self._home / kind / key[:_BLOCK_KEY_LENGTH])
 
     def hits_folder(self, key: str) -> Path:
-        """The folder for what partitions found, removed when the next stage is cached."""
+        """The folder for what partitions found, removed when the next stage is cached or the run ends without an error."""
         self._hits.append(self._made(self._home / "hits" / key[:_BLOCK_KEY_LENGTH]))
         return self._hits[-1]
 
@@ -185,6 +185,9 @@ class _FolderBlockCache:
 
     def forget(self, key: str) -> None:
         """Removes the parts of a stage whose output is cached."""
+        self._remove_hits()
+
+    def _remove_hits(self) -> None:
         for folder in self._hits:
             shutil.rmtree(folder, ignore_errors=True)
         self._hits.clear()
@@ -219,6 +222,8 @@ class _FolderBlockCache:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self._folders.clear()
+        if kind is None:
+            self._remove_hits()
 
 
 class DiskBlockCache(_FolderBlockCache):
