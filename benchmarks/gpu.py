@@ -25,10 +25,12 @@ from typing import Any
 
 import numpy as np
 
+import rankproof._native
 from rankproof import evaluate, read_dataset
 from rankproof._data.arrays import Matrix
 from rankproof._data.identity import installed_version
 from rankproof._data.run import Run
+from rankproof._evaluation.result import Result
 from rankproof._executors.base import SerialExecutor
 from rankproof._executors.processes import ProcessExecutor
 from rankproof._experiment.cache import DiskBlockCache
@@ -57,7 +59,7 @@ PACKAGES = (
     "faiss-cpu",
     "tantivy",
 )
-EXTENSIONS = ("align", "merge", "topk", "permutation", "wordpiece")
+EXTENSIONS = sorted(path.stem for path in Path(rankproof._native.__path__[0]).glob("*.pyi"))
 MAX_TOKENS, DEPTH = 256, 1000
 
 
@@ -282,7 +284,12 @@ def _ranked(arguments: argparse.Namespace, figures: Figures, dataset: Any, cache
     seconds, result = timed(lambda: evaluate(dataset.qrels, run, ["RR@10", "nDCG@10", "R@1000"]))
     figures.show("evaluating, seconds", seconds)
     figures.show("counted seconds", time.perf_counter() - start)
-    figures.show("values", str(result))
+    figures.show("values", _values(result))
+
+
+def _values(result: Result) -> dict[str, dict[str, float]]:
+    """The means by system and measure, without the libraries that print tables."""
+    return {system.name: {name: float(one.value) for name, one in system.measures.items()} for system in result.systems}
 
 
 def no_progress(label: str, done: int, total: int) -> None:
@@ -316,7 +323,7 @@ def quality(arguments: argparse.Namespace, figures: Figures) -> None:
     with TemporaryDirectory(dir=arguments.work) as cache:
         seconds, found = timed(lambda: run_experiment(experiment, RunOptions(cache=cache)))
     figures.show("seconds of the run", seconds)
-    figures.show("values", str(found))
+    figures.show("values", _values(found.result))
     figures.show("notes", list(found.notes))
     figures.show("devices", found.provenance.get("devices"))
 
