@@ -14,6 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from rankproof._executors.base import Resources
@@ -22,7 +23,7 @@ from rankproof._executors.ray_cluster import ray_address
 from rankproof._version import __version__
 from rankproof.errors import ExternalError, InputError, UsageError
 from support import executor_tasks
-from support.ray_cluster import ENVIRONMENT, RayCluster, ray_cluster
+from support.ray_cluster import ENVIRONMENT, RayCluster, changed_environment, ray_cluster
 from support.search_servers import free_port, skip_or_fail
 
 pytest.importorskip("ray", reason="needs the extra ray")
@@ -160,40 +161,57 @@ def test_an_address_at_which_nothing_listens_is_told_at_once(on: str, tmp_path: 
     assert time.monotonic() - start < 10
 
 
+def test_a_cluster_that_has_ended_is_told_at_once(tmp_path: Path) -> None:
+    (tmp_path / "ray").mkdir()
+    (tmp_path / "ray" / "ray_current_cluster").write_text(f"127.0.0.1:{free_port()}")
+    start = time.monotonic()
+    with changed_environment({"RAY_TMPDIR": str(tmp_path)}), pytest.raises(ExternalError, match="address=auto: no connection"):
+        RayExecutor("address=auto", tmp_path)
+    assert time.monotonic() - start < 10
+
+
 DRIVER = """
 import json, sys
-import numpy as np
 import rankproof as rp
-from rankproof.types import Document, Query, RunOptions
 from support.small_models import HashedWords
 
-on, cache, output = sys.argv[1:]
-draw = np.random.default_rng(7)
-texts = [" ".join(f"w{word}" for word in draw.integers(0, 500, 30)) for _ in range(600)]
-corpus = rp.Corpus((Document(f"d{at}", text) for at, text in enumerate(texts)), partition_size=15)
-queries = rp.Queries(Query(f"q{at}", text[:40]) for at, text in enumerate(texts[:20]))
-dataset = rp.Dataset("words", corpus, queries, rp.Qrels.from_dict({query: {"d0": 1} for query in queries}))
+on, folder = sys.argv[1:]
 systems = {"bm25": rp.stages.BM25(), "dense": rp.stages.Dense(HashedWords())}
-found = rp.run(rp.Experiment(systems, dataset=dataset), RunOptions(cache=cache or None, on=on or None))
+options = rp.types.RunOptions(cache=f"{folder}/cache", on=on or None, partition_size=15)
+found = rp.run(rp.Experiment(systems, dataset=f"{folder}/words"), options)
 rankings = {one.name: [(row.query, row.doc, row.score.hex()) for row in one.run.rows()] for one in found.system_runs}
-with open(output, "w") as file:
+with open(f"{folder}/rankings.json", "w") as file:
     json.dump(rankings, file)
 """
+
+
+def write_words(folder: Path) -> None:
+    """A dataset of 600 documents and 20 queries of random words."""
+    draw = np.random.default_rng(7)
+    texts = [" ".join(f"w{word}" for word in draw.integers(0, 500, 30)) for _ in range(600)]
+    (folder / "qrels").mkdir(parents=True)
+    for name, found in {"corpus": texts, "queries": [text[:40] for text in texts[:20]]}.items():
+        lines = (json.dumps({"_id": f"{name[0]}{at}", "text": text}) for at, text in enumerate(found))
+        (folder / f"{name}.jsonl").write_text("\n".join(lines))
+    judged = "".join(f"q{at}\tc{at}\t1\n" for at in range(20))
+    (folder / "qrels" / "test.tsv").write_text(f"query-id\tcorpus-id\tscore\n{judged}")
 
 
 class Driver:
     """A process that runs BM25 and dense search on forty partitions of 15 documents."""
 
     def __init__(self, on: str, folder: Path) -> None:
-        self._output, self._cache = folder / "rankings.json", folder / "cache"
+        self._folder = folder
+        if not (folder / "words").exists():
+            write_words(folder / "words")
         script = folder / "driver.py"
         script.write_text(DRIVER)
-        command = [sys.executable, str(script), on, str(self._cache), str(self._output)]
+        command = [sys.executable, str(script), on, str(folder)]
         self.process = subprocess.Popen(command, env={**os.environ, **ENVIRONMENT}, stderr=subprocess.PIPE, text=True)
 
     def prepared(self) -> dict[Path, int]:
         """The partitions that are indexed or encoded, and when."""
-        return {path: path.stat().st_mtime_ns for path in self._cache.glob("*/*/prepared.arrays")}
+        return {path: path.stat().st_mtime_ns for path in self._folder.glob("cache/*/*/prepared.arrays")}
 
     def wait_for(self, count: int) -> None:
         """Waits until so many partitions are prepared."""
@@ -215,7 +233,7 @@ class Driver:
         _, errors = self.process.communicate(timeout=50)
         assert self.process.returncode == 0, errors
         assert "ray" not in errors.lower(), errors
-        found: dict[str, list[list[str]]] = json.loads(self._output.read_text())
+        found: dict[str, list[list[str]]] = json.loads((self._folder / "rankings.json").read_text())
         return found
 
 

@@ -28,7 +28,9 @@ from rankproof.errors import ExternalError, RankproofError, UsageError, escape_i
 
 RETRIES = 3
 """How often a task runs again after its worker or node was lost."""
-_LOCAL, _CLIENT, _ADDRESS = "local", "ray://", "address="
+_SETTINGS = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_task_oom_retries": str(RETRIES)}
+"""Without the second, Ray repeats a task that needs too much memory for ever."""
+_LOCAL, _AUTO, _CLIENT, _ADDRESS = "local", "auto", "ray://", "address="
 _FORMS = "ray, ray://HOST:10001 or address=auto"
 _CONNECT_ATTEMPTS, _CONNECT_SECONDS = 3, 10.0
 _NODE_SECONDS, _CHECK_SECONDS = 60.0, 10.0
@@ -64,14 +66,14 @@ def _has_host_and_port(url: str) -> bool:
 def connect(on: str) -> Iterator[Any]:
     """The module of Ray, connected: to the cluster of the address, or to a new one on this machine that ends with the block."""
     address = ray_address(on)
-    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+    os.environ.update(_SETTINGS)
     with extra("ray"):
         import ray
 
     if ray.is_initialized():
         yield ray
         return
-    _check_reachable(on, address)
+    _check_reachable(on, _found(ray, on) if address == _AUTO else address)
     # Ray's sockets need a short path.
     folder = tempfile.mkdtemp(prefix="ray-", dir="/tmp" if os.path.isdir("/tmp") else None) if address == _LOCAL else None
     with _without_messages(ray):
@@ -82,6 +84,16 @@ def connect(on: str) -> Iterator[Any]:
             ray.shutdown()
             if folder is not None:
                 shutil.rmtree(folder, ignore_errors=True)
+
+
+def _found(ray: Any, on: str) -> str:
+    """The address of the cluster that this machine belongs to."""
+    try:
+        found = os.environ.get("RAY_ADDRESS") or ray._private.services.canonicalize_bootstrap_address_or_die(_AUTO)
+    except ConnectionError as error:
+        fix = "start one with ray start --head, or give its address: address=HOST:6379"
+        raise ExternalError(f"{on}: {_first_line(error).partition('. ')[0]}; {fix}") from None
+    return str(found)
 
 
 def _check_reachable(on: str, address: str) -> None:
@@ -111,8 +123,6 @@ def _init(ray: Any, on: str, address: str, options: Mapping[str, Any]) -> None:
                 fix = "start the head with GRPC_ENABLE_FORK_SUPPORT=0, or run on a node with --on address=auto"
                 raise ExternalError(f"{on}: no connection ({_first_line(error)}); {fix}") from None
         except (ray.exceptions.RayError, RuntimeError, ValueError, OSError) as error:
-            if address == "auto" and isinstance(error, ConnectionError):
-                raise ExternalError(f"{on}: there is no cluster on this machine; start one with: ray start --head") from None
             fix = "check the address; for a cluster that requires a token, set RAY_AUTH_MODE=token"
             raise ExternalError(f"{on}: no connection ({_first_line(error)}); {fix}") from None
 

@@ -290,6 +290,7 @@ def _executor(options: RunOptions) -> Executor:
     if options.on is not None:
         from rankproof._executors.ray import RayExecutor
 
+        options.progress("starting Ray" if options.on == "ray" else f"connecting to {options.on}", 0, 1)
         return RayExecutor(options.on, options.home or Path(tempfile.gettempdir()))
     if options.threads == 1:
         return SerialExecutor()
