@@ -10,14 +10,15 @@ import numpy as np
 import pytest
 
 from rankproof._data.arrays import Matrix
-from rankproof._data.corpus import Corpus
+from rankproof._data.corpus import Corpus, Document
 from rankproof._data.dataset import Query
 from rankproof._data.identity import NOT_IN_IDENTITY
 from rankproof._executors.processes import ProcessExecutor
-from rankproof.errors import ExternalError
+from rankproof.errors import ExternalError, InputError
 from rankproof.stages import BiEncoderScorer, Dense, MaxSim
 from rankproof.stages import _vectors as module
 from rankproof.stages._base import QueryTimer
+from rankproof.stages._fields import passage_text, passages_of
 from rankproof.stages._vectors import PassageVectors, VectorRetriever
 from rankproof.stores._base import Store
 from rankproof.stores._memory import Memory
@@ -133,6 +134,7 @@ class LoadedInterrupted(LoadedHashedWords):
 def _few_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "FIRST_BLOCK", 16)
     monkeypatch.setattr(module, "BLOCK_SECONDS", 0.0)
+    monkeypatch.setattr(module, "SAVE_SECONDS", 0.0)
 
 
 @pytest.mark.parametrize("kind", [BiEncoderScorer, MaxSim])
@@ -189,3 +191,42 @@ def test_a_batch_on_a_device_of_torch_has_the_bits_of_the_cpu() -> None:
     for name in ("rows", "scores", "counts"):
         np.testing.assert_array_equal(getattr(found[0], name), getattr(found[1], name))
     assert found[0].counts.tolist() == [20, 20, 0, 20]
+
+
+@dataclass(frozen=True)
+class NotFinite:
+    """A model that gives a vector that is not finite for the text `pie`, or for that of a query."""
+
+    def load(self, *, threads: int = 1) -> LoadedNotFinite:
+        return LoadedNotFinite(HashedWords())
+
+    def revision(self) -> str:
+        return "1"
+
+
+class LoadedNotFinite(LoadedHashedWords):
+    def encode(self, texts: Sequence[str]) -> Matrix:
+        found = super().encode(texts)
+        found[[text == "pie" for text in texts]] = np.nan
+        return found
+
+
+def test_a_vector_that_is_not_finite_is_refused_by_name() -> None:
+    with pytest.raises(InputError, match=r"vector ü is not finite, or longer than 1e\+09; fix the model"):
+        Dense(NotFinite()).build(context_of(corpus_of({"a": "apple", "ü": "pie", "z": "pear"})))
+    searcher = Dense(NotFinite()).build(context_of(corpus_of({"a": "apple"})))
+    with pytest.raises(InputError, match="vector number 2 is not finite"):
+        searcher.search_all([Query("q1", "apple"), Query("q2", "pie")])
+
+
+@pytest.mark.parametrize("fields", [("title", "text"), ("text", "title"), ("text",), ("title", "brand", "text")])
+def test_passages_of_rows_are_those_of_the_documents(fields: tuple[str, ...]) -> None:
+    named = [
+        ("a", " one ", "T", {"brand": "x"}),
+        ("b", "", "only", {}),
+        ("c", "\u2003two\n", "", {"brand": 3}),
+        ("d", "", "", {}),
+    ]
+    corpus = Corpus(Document(doc, text, title, more) for doc, text, title, more in named)
+    found = passages_of(corpus.partitions[0], [3, 0, 2, 1], fields)
+    assert found == [passage_text(corpus[doc], fields) for doc in "dacb"]

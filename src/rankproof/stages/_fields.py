@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Annotated, Any
 
-from rankproof._data.corpus import Corpus, Document
+from rankproof._data.corpus import Corpus, Document, Partition, decoded
 from rankproof._data.validation import check_options
 from rankproof._registry import Option
 from rankproof.errors import UsageError, for_message, type_phrase
@@ -21,6 +21,15 @@ DEFAULT_FIELDS = BUILT_IN_FIELDS
 def passage_text(document: Document, fields: Sequence[str]) -> str:
     """The non-empty fields, in the given order, joined by a space."""
     return " ".join(part for part in (_field_text(document, field) for field in fields) if part)
+
+
+def passages_of(partition: Partition, rows: Iterable[int], fields: Sequence[str]) -> list[str]:
+    """The passages of these rows; title and text are read without the rest of a document."""
+    if set(fields) - set(BUILT_IN_FIELDS):
+        return [passage_text(partition.document(row), fields) for row in rows]
+    columns = [partition.titles if name == "title" else partition.texts for name in fields]
+    each = ([decoded(column.bytes_at(row)).strip() for column in columns] for row in rows)
+    return [" ".join(filter(None, parts)) for parts in each]
 
 
 def passage_texts(corpus: Corpus, fields: Sequence[str]) -> dict[str, str]:

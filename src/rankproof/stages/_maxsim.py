@@ -104,8 +104,8 @@ class TokenVectors(PassageEncoder):
         return TokenBlocks(blocks, places.arrays["blocks"], places.arrays["starts"], places.arrays["ends"])
 
     def _write(self, partition: Partition, folder: Path, report: Report) -> None:
-        records = self.encode(partition, folder / JOURNAL, self._block, report)
-        blocks = [record.block for record in records]
+        found = self.encode(partition, folder / JOURNAL, self._block, report, save_seconds=0.0)
+        blocks = [block for block, _ in found]
         of_row, starts, ends = (np.zeros(len(partition), np.int64) for _ in range(3))
         for number, block in enumerate(blocks):
             rows, until = block["rows"], np.cumsum(block["lengths"])
@@ -115,7 +115,7 @@ class TokenVectors(PassageEncoder):
             "vectors": sum(len(block["scales"]) for block in blocks),
             "bytes": sum(block["numbers"].nbytes + block["scales"].nbytes for block in blocks),
             "truncated": sum(int(block["truncated"][0]) for block in blocks),
-            "seconds": sum(record.seconds for record in records),
+            "seconds": sum(seconds for _, seconds in found),
         }
         write_arrays(folder / PLACES, {"blocks": of_row, "starts": starts, "ends": ends}, facts)
 

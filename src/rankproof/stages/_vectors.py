@@ -21,18 +21,20 @@ from rankproof._data.identity import identity_key
 from rankproof._data.ordering import Ranking
 from rankproof._executors.base import Report, Resources
 from rankproof._io.array_file import open_arrays, write_arrays
-from rankproof._io.journal import Block, Journal, JournalRecord
+from rankproof._io.journal import Block, Journal
 from rankproof._version import __version__
+from rankproof.errors import for_message
 from rankproof.models._base import Encoder, EncoderModel
 from rankproof.models._device import chosen_device
 from rankproof.stages._base import BuildContext
-from rankproof.stages._fields import BUILT_IN_FIELDS, check_known_fields, passage_text
+from rankproof.stages._fields import BUILT_IN_FIELDS, check_known_fields, passages_of
 from rankproof.stages._partitions import PartitionedSearch, PartitionHits
+from rankproof.stores._base import checked_lengths, checked_vectors
 from rankproof.stores._nearest import VectorRows, best_kernel, nearest, nearest_by_torch, rounded_dots
 
 FIRST_BLOCK, LARGEST_BLOCK = 256, 1 << 16
-BLOCK_SECONDS = 2.0
-"""Blocks grow until one takes so long to encode: a killed run loses no more."""
+BLOCK_SECONDS, SAVE_SECONDS = 2.0, 10.0
+"""Blocks grow until one takes so long to encode; a killed run loses no more work than the second."""
 FILE = "vectors.arrays"
 
 
@@ -75,25 +77,35 @@ class PassageEncoder:
         code = __version__, format_versions.STAGE_CACHE
         return identity_key(kind, *code, self.model, self.prompt, list(self.fields))
 
-    def encode(self, partition: Partition, path: Path, make: Callable[[list[str]], Block], report: Report) -> list[JournalRecord]:
-        """The passages in blocks, shortest first, from the journal or encoded; `rows` of a block are its documents."""
-        rows = self._rows_by_length(partition)
+    def encode(
+        self, partition: Partition, path: Path, make: Callable[[list[str]], Block], report: Report, *, save_seconds: float
+    ) -> list[tuple[Block, float]]:
+        """The passages in blocks, shortest first, from the journal or encoded, each with the seconds that it took.
+
+        `rows` of a block are its documents. Blocks that took less than `save_seconds` together are not in the journal.
+        """
+        rows, size, unsaved = self._rows_by_length(partition), FIRST_BLOCK, list[tuple[Block, float]]()
         with Journal(path) as journal:
             done = sum(len(record.block["rows"]) for record in journal.records())
             report(done)
-            size = FIRST_BLOCK
             while done < len(rows):
-                part, start = rows[done : done + size], time.perf_counter()
-                block = make([self._text(partition, row) for row in part.tolist()])
-                seconds = time.perf_counter() - start
-                journal.append({"rows": part, **block}, seconds)
-                report(len(part))
-                done += len(part)
-                size = min(2 * size, LARGEST_BLOCK) if seconds < BLOCK_SECONDS else size
-            return journal.records()
+                unsaved.append(self._timed_block(partition, rows[done : done + size], make))
+                report(min(size, len(rows) - done))
+                done += size
+                size = min(2 * size, LARGEST_BLOCK) if unsaved[-1][1] < BLOCK_SECONDS else size
+                if sum(seconds for _, seconds in unsaved) >= save_seconds:
+                    for block, seconds in unsaved:
+                        journal.append(block, seconds)
+                    unsaved.clear()
+            return [*((record.block, record.seconds) for record in journal.records()), *unsaved]
 
-    def _text(self, partition: Partition, row: int) -> str:
-        return add_prompt(self.prompt, passage_text(partition.document(row), self.fields))
+    def _timed_block(
+        self, partition: Partition, rows: NDArray[np.int32], make: Callable[[list[str]], Block]
+    ) -> tuple[Block, float]:
+        start = time.perf_counter()
+        texts = passages_of(partition, rows.tolist(), self.fields)
+        block = {"rows": rows, **make([add_prompt(self.prompt, text) for text in texts] if self.prompt else texts)}
+        return block, time.perf_counter() - start
 
     def _rows_by_length(self, partition: Partition) -> NDArray[np.int32]:
         """The rows by the bytes of title, text and other fields that are read, then by id, so that a block pads little."""
@@ -177,16 +189,17 @@ class VectorRetriever(PassageEncoder):
 
     def _write(self, partition: Partition, folder: Path, report: Report) -> None:
         journal = folder / "vectors.journal"
-        records = self.encode(partition, journal, self._block, report)
-        matrix = np.empty((len(partition), records[0].block["vectors"].shape[1]), np.float32)
+        blocks = self.encode(partition, journal, self._block, report, save_seconds=SAVE_SECONDS)
+        matrix = np.empty((len(partition), blocks[0][0]["vectors"].shape[1]), np.float32)
         places = _inverse(partition.order)
-        for record in records:
-            matrix[places[record.block["rows"]]] = record.block["vectors"]
-        facts = {name: sum(int(record.block[name][0]) for record in records) for name in ("empty", "truncated")}
-        seconds = sum(record.seconds for record in records)
-        records.clear()
-        sums, longest = CosineSums.of(matrix), VectorRows.of(matrix).longest
-        more = {"nonzero": sums.count, "longest": longest, "seconds": seconds}
+        for block, _ in blocks:
+            matrix[places[block["rows"]]] = block["vectors"]
+        facts = {name: sum(int(block[name][0]) for block, _ in blocks) for name in ("empty", "truncated")}
+        seconds = sum(seconds for _, seconds in blocks)
+        blocks.clear()
+        longest = checked_lengths(matrix, lambda at: for_message(partition.ids[int(partition.order[at])])).max()
+        sums = CosineSums.of(matrix)
+        more = {"nonzero": sums.count, "longest": float(longest), "seconds": seconds}
         write_arrays(folder / FILE, {"vectors": matrix, "sums": sums.sums}, {**facts, **more})
         journal.unlink(missing_ok=True)
 
@@ -279,11 +292,14 @@ class PassageVectors:
 
     def search_all(self, queries: Matrix, k: int) -> list[Ranking]:
         """The k nearest passages of each query, exactly; none for a zero vector."""
-        return self._search.search_all(queries, k)
+        return self._search.search_all(self._checked(queries), k)
 
     def search_one(self, query: Matrix, k: int) -> Ranking:
         """As `search_all` with one query, in this process."""
-        return self._search.search_one(query, k)
+        return self._search.search_one(self._checked(query), k)
+
+    def _checked(self, queries: Matrix) -> Matrix:
+        return checked_vectors(queries, self.statistics.dimensions or queries.shape[1])
 
     def scores(self, docs: Sequence[str], vector: Matrix) -> FloatArray:
         """The inner products of the documents' vectors with the vector."""

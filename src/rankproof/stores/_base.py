@@ -86,12 +86,19 @@ def checked_vectors(vectors: Matrix, dimensions: int, names: Sequence[str] = ())
         raise UsageError(what, fix="use the model that the store was opened for, one row for each text")
     with np.errstate(over="ignore"):
         rows = np.ascontiguousarray(vectors, np.float32)
-    with np.errstate(invalid="ignore", over="ignore"):
-        faults = np.flatnonzero(~(vector_lengths(rows) <= MAX_VECTOR_LENGTH))
-    if len(faults):
-        which = for_message(names[faults[0]]) if names else f"number {faults[0] + 1}"
-        raise InputError(f"vector {which} is not finite, or longer than {MAX_VECTOR_LENGTH:g}", fix="fix the model that gave it")
+    checked_lengths(rows, lambda at: for_message(names[at]) if names else f"number {at + 1}")
     return rows
+
+
+def checked_lengths(vectors: Matrix, name_of: Callable[[int], str]) -> FloatArray:
+    """The length of each row; an error names the first row that is not finite or too long."""
+    with np.errstate(invalid="ignore", over="ignore"):
+        lengths = vector_lengths(vectors)
+    faults = np.flatnonzero(~(lengths <= MAX_VECTOR_LENGTH))
+    if len(faults):
+        what = f"vector {name_of(int(faults[0]))} is not finite, or longer than {MAX_VECTOR_LENGTH:g}"
+        raise InputError(what, fix="fix the model that gave it")
+    return lengths
 
 
 def checked_batch(ids: Sequence[str], vectors: Matrix, dimensions: int) -> tuple[list[str], Matrix]:
