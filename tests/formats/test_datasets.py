@@ -13,7 +13,7 @@ import pytest
 
 from rankproof._formats.read import read_qrels
 from rankproof._formats.write import convert
-from rankproof._importers.registry import read_dataset
+from rankproof._importers.registry import read_dataset, read_documents
 from rankproof.errors import ExternalError, InputError, MissingExtraError, UsageError
 from support.paths import SHARED
 
@@ -50,6 +50,33 @@ def test_all_parts_of_a_folder_are_read(qrels: str, tmp_path: Path) -> None:
     ]
     assert dict(dataset.queries["q1"].fields) == {"category": "short", "answers": ["a", "b"]}
     assert dict(dataset.qrels["q1"]) == {"d1": 1}
+
+
+@pytest.mark.parametrize(
+    "files", [["corpus.jsonl"], ["corpus-1.jsonl", "corpus-2.jsonl"], ["corpus-a.jsonl.gz", "corpus-b.jsonl.gz"]]
+)
+def test_the_documents_of_a_folder_may_be_in_parts(files: list[str], tmp_path: Path) -> None:
+    folder = make_folder(tmp_path / "set")
+    whole = read_dataset(folder)
+    (folder / "corpus.jsonl.gz").unlink()
+    size = len(CORPUS) // len(files)
+    for at, name in enumerate(files):
+        part = lines(CORPUS[at * size : (at + 1) * size])
+        (folder / name).write_bytes(gzip.compress(part) if name.endswith(".gz") else part)
+    parts = read_dataset(folder)
+    assert list(parts.corpus.values()) == list(whole.corpus.values())
+    assert parts.fingerprint() == whole.fingerprint()
+    assert list(read_documents(folder / "corpus*").values()) == list(whole.corpus.values())
+
+
+def test_the_documents_of_a_folder_may_be_a_table(tmp_path: Path) -> None:
+    folder = make_folder(tmp_path / "set")
+    (folder / "corpus.jsonl.gz").unlink()
+    (folder / "corpus.csv").write_text("_id,title,text,url\nd1,T,one,http://x\n2,,,\n")
+    assert [(doc.id, doc.title, doc.text, dict(doc.fields)) for doc in read_dataset(folder).corpus.values()] == [
+        ("d1", "T", "one", {"url": "http://x"}),
+        ("2", "", "", {}),
+    ]
 
 
 def test_a_folder_serves_as_qrels(tmp_path: Path) -> None:

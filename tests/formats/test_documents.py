@@ -315,6 +315,19 @@ def test_a_broken_line_far_into_the_file_is_told_with_its_line(tmp_path: Path) -
     assert not [one for one in (tmp_path / "cache").rglob("*") if one.is_file()]
 
 
+@pytest.mark.parametrize("ending", [b"\n", b"\r", b""])
+@pytest.mark.parametrize("native", [True, False])
+@pytest.mark.parametrize("block", [50, 200, 1000])
+def test_a_line_that_is_too_long_is_an_error_with_its_line(
+    ending: bytes, native: bool, block: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(documents, "MAX_TEXT_BYTES", 100)
+    long = b'{"_id": "x", "text": "%s"}' % (b"word " * 30)
+    for content, line in ((document_lines(3) + long + ending, 4), (long + ending + document_lines(3), 1)):
+        with reading(native=native, block=block), pytest.raises(InputError, match=rf"made:{line}: the line is over 64 MiB"):
+            read_corpus(ByteSource("made", lambda content=content: io.BytesIO(content)))  # type: ignore[misc]
+
+
 @pytest.mark.parametrize("size", [7, 100])
 def test_an_id_of_another_partition_is_an_error_with_both_lines(tmp_path: Path, size: int) -> None:
     lines = document_lines(50) + document_lines(1, 30) + document_lines(1, 3) + b"broken\n"

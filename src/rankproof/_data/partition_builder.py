@@ -168,7 +168,7 @@ def build_partitions(records: Iterable[Document], source: str, size: int) -> Par
     try:
         built.extend(_built(with_checked_ids(records, source), size))
     except _IncompleteError as error:
-        IdCheck(Partitions([*built, error.partition]), source).entries()
+        IdCheck(Partitions([*built, error.partition]), source).check()
         raise error.cause from None
     return Partitions(built)
 
@@ -208,6 +208,12 @@ class IdCheck:
                 self._note_repeats(positions)
             yield block
 
+    def check(self) -> None:
+        """Raises an error with both lines if an id occurs twice."""
+        for _ in self.blocks():
+            pass
+        self.raise_repeat()
+
     def entries(self) -> Entries:
         """All entries, in memory; a repeated id is an error."""
         entries = np.concatenate(list(self.blocks()))
@@ -222,7 +228,7 @@ class IdCheck:
                 self._first_repeat = position, first
 
     def raise_repeat(self) -> None:
-        """Raises an error with both lines if an id occurs twice."""
+        """Raises the error of a repeated id in the blocks so far."""
         if self._first_repeat is not None:
             raise self._repeat_error(*self._first_repeat)
 

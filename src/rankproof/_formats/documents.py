@@ -67,9 +67,10 @@ def _read_rows(source: ByteSource, writer: CorpusWriter) -> None:
 
 
 def _read_lines(source: ByteSource, writer: CorpusWriter) -> None:
-    line, scan = 1, has_native_scanner()
+    line, native = 1, has_native_scanner()
     for data in _whole_lines(source):
-        at = 0
+        # Only a block this large can have a line that is too long.
+        at, scan = 0, native and len(data) <= MAX_TEXT_BYTES
         while at < len(data):
             end, line = _add_scanned(data, at, line, writer) if scan else (at, line)
             at, line = (end, line) if end > at else _add_plain(data, at, line, source.name, writer)

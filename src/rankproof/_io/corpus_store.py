@@ -162,7 +162,7 @@ class CorpusWriter:
     def check_ids(self, source: str) -> None:
         """Raises an error if an id among the documents so far occurs twice."""
         kept = [builder.partition() for builder in (*self._kept, self._builder)]
-        IdCheck(Partitions([*self._written, *kept]), source, self._files).entries()
+        IdCheck(Partitions([*self._written, *kept]), source, self._files).check()
 
     def corpus(self, source: str) -> Corpus:
         """The corpus of all documents."""
