@@ -15,6 +15,8 @@ NATIVE = {
     "_native/documents",
     "_native/merge",
     "_native/topk",
+    "_native/bert",
+    "_native/word_vectors",
     "_native/permutation",
     "_native/wordpiece",
 }
