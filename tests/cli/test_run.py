@@ -97,6 +97,26 @@ def test_run_shows_and_saves_the_results(folder: Path, capsys: pytest.CaptureFix
     assert read_experiment(folder / "out" / "experiment.toml") == read_experiment(folder / "experiment.toml")
 
 
+def test_the_size_of_partitions_changes_no_result(capsys: pytest.CaptureFixture[str]) -> None:
+    ran(capsys, "experiment.toml", "-o", "whole", "--no-cache")
+    ran(capsys, "experiment.toml", "-o", "parts", "--no-cache", "--partition-size", "2")
+    whole, parts = load_results("whole"), load_results("parts")
+    assert whole.fingerprint == parts.fingerprint
+    for one, other in zip(whole.system_runs, parts.system_runs, strict=True):
+        assert (list(one.run.docs), list(one.run.scores)) == (list(other.run.docs), list(other.run.scores))
+    assert "'0' is not a whole number" in ran(capsys, "--partition-size", "0", code=2)[1]
+
+
+def test_a_broken_document_is_told_before_anything_is_computed(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with open(folder / "data" / "corpus.jsonl", "a") as file:
+        file.write('{"_id": "d6", "text": 7}\n{"_id": "d1", "text": ""}\n')
+    out, said = ran(capsys, "experiment.toml", "-o", "out", code=2)
+    assert out == ""
+    assert said.endswith("corpus.jsonl:6: the text of d6 is a number, not text; write it as text\n")
+    assert "building" not in said
+    assert not (folder / "out").exists()
+
+
 def test_the_results_folder_is_named_by_experiment_and_time(capsys: pytest.CaptureFixture[str]) -> None:
     ran(capsys, "experiment.toml", "--quiet")
     (made,) = Path("rankproof-results").iterdir()
