@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -13,7 +14,7 @@ from rankproof._data.identity import identity_key
 from rankproof.errors import UsageError
 from rankproof.models import _device
 from rankproof.models._bert import Bert, CrossEncoder
-from rankproof.models._device import Placement, chosen_device, idle_gpu_note, place
+from rankproof.models._device import Placement, chosen_device, has_gpu_files, idle_gpu_note, place
 from rankproof.models._minilm import MiniLM
 from rankproof.models._torch import SentenceTransformer
 from rankproof.models._trained.encoder import TrainedEncoder
@@ -140,6 +141,19 @@ def test_an_idle_gpu_is_noted(settings: dict[str, int], device: str, precision: 
 def test_a_gpu_in_use_and_a_machine_without_one_have_no_note(settings: dict[str, int], device: str, machine: Machine) -> None:
     machine(**settings)
     assert idle_gpu_note(device) is None
+
+
+@pytest.mark.parametrize(("visible", "found"), [("", False), ("-1", False), ("0", True), (None, True)])
+def test_gpus_that_the_environment_hides_are_not_there(
+    visible: str | None, found: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "nvidia0").touch()
+    monkeypatch.setattr(_device, "_GPU_FILES", (str(tmp_path / "nvidia0"),))
+    monkeypatch.setattr(sys, "platform", "linux")
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    if visible is not None:
+        monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
+    assert has_gpu_files.__wrapped__() == found
 
 
 @pytest.mark.parametrize(

@@ -101,7 +101,9 @@ def chosen_device(name: str) -> str:
 
 @cache
 def has_gpu_files() -> bool:
-    """Whether the driver of a GPU is installed; quick, without torch."""
+    """Whether the driver of a GPU is installed and the environment does not hide all GPUs; quick, without torch."""
+    if os.environ.get("CUDA_VISIBLE_DEVICES") in ("", "-1"):
+        return False
     if sys.platform == "win32":
         from ctypes.util import find_library
 

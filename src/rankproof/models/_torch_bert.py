@@ -145,6 +145,7 @@ class TorchBertEncoder:
         facts: Mapping[str, Any],
         tokens_per_batch: int = TEXT_TOKENS,
     ) -> None:
+        self.batch_invariant = not placement.on_gpu
         self._tokenizer, self._size, self._pooling = tokenizer, folder.shape.hidden, pooling
         self._batch_tokenizer = BatchTokenizer(tokenizer, threads=available_cores())
         plan = BatchPlan(tokens_per_batch, TEXT_STEP, max_tokens)

@@ -69,7 +69,6 @@ class TransformersEncoder:
         self._input_units, self._max, self._threads = input_units, max_tokens, threads
         self.batch_invariant = not placement.on_gpu
         self._tokens_per_batch = _TOKENS_PER_BATCH if placement.on_gpu else 1
-        self.batch_invariant = not placement.on_gpu
         self._device, self._facts = placement.device, {**facts, **placement.facts()}
         self._size = int(net.config.hidden_size)
 
