@@ -120,6 +120,9 @@ class Partition:
     def _opened_columns(self) -> DocumentColumns:
         raise NotImplementedError
 
+    def release(self) -> None:
+        """Closes the columns of a partition on file until they are used again, so that few partitions are in memory."""
+
     @property
     def ids(self) -> TextColumn:
         """The ids."""

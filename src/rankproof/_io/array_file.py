@@ -94,6 +94,7 @@ def open_arrays(path: Path) -> ArrayFile:
         if _checksum(data[: layout.footer]) != _FOOTER.unpack_from(data, layout.footer)[0]:
             raise _damaged(path, "checksum mismatch")
         _verified.add(_state(state))
+        _release_pages(data)
     return ArrayFile(path, _read_arrays(data, layout), layout.facts, len(data))
 
 
@@ -156,6 +157,12 @@ def _byte_count(kind: str, shape: Sequence[int]) -> int:
     if dtype.kind not in _KINDS or min(shape, default=0) < 0:
         raise ValueError(kind)
     return math.prod(shape) * dtype.itemsize
+
+
+def _release_pages(data: memoryview) -> None:
+    """Takes the pages of a memory map out of the memory of this process; they are read from the file when they are used."""
+    if isinstance(data.obj, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
+        data.obj.madvise(mmap.MADV_DONTNEED)
 
 
 def _checksum(data: memoryview) -> int:

@@ -92,6 +92,10 @@ class StoredPartition(Partition):
         ids, titles, texts, fields = (TextColumn(arrays[f"{name}.offsets"], arrays[f"{name}.data"]) for name in _TEXT_COLUMNS)
         return DocumentColumns(ids, titles, texts, fields, arrays["lines"], arrays["entries"], arrays["order"])
 
+    def release(self) -> None:
+        """Closes the file until it is used again; columns that are still referred to keep it open."""
+        self._columns = None
+
     def __reduce__(self) -> tuple[Any, ...]:
         return StoredPartition, (self.path, self.number, self.first, len(self), self.digest)
 

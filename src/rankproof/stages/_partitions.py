@@ -98,6 +98,7 @@ class _Prepare(Generic[StatisticsT]):
     def __call__(self, place: _Place, report: Report) -> tuple[StatisticsT, float]:
         start, kept = time.perf_counter(), place.folder / _PREPARED
         statistics = self.retriever.prepare(place.partition, place.folder, report)
+        place.partition.release()
         if not kept.exists():
             write_arrays(kept, {}, {"seconds": time.perf_counter() - start})
         return statistics, open_arrays(kept).facts["seconds"]
@@ -120,6 +121,7 @@ class _Search(Generic[TotalsT, QueriesT]):
             arrays = {"rows": found.rows, "scores": found.scores, "counts": found.counts}
             write_arrays(place.hits, arrays, {"seconds": time.perf_counter() - start})
         report(len(place.partition))
+        place.partition.release()
         return place.hits
 
 
