@@ -25,7 +25,7 @@ from rankproof._executors.ray import RayExecutor
 from rankproof._experiment.cache import MemoryBlockCache
 from rankproof._experiment.runner import StageRunner
 from rankproof.models import MiniLM, WordLlama
-from rankproof.stages import BM25, BiEncoderScorer, Dense, MaxSim, Rerank, RunFile
+from rankproof.stages import BM25, RM3, BiEncoderScorer, Dense, MaxSim, Rerank, RunFile
 from rankproof.stages._base import BatchSearcher, BuildContext, Stage
 from rankproof.stages._engines.base import EngineStage
 from support.paths import SOURCE, TESTS
@@ -189,11 +189,16 @@ class LosesNode:
         self.close()
 
 
+def works_on_partitions(stage: Stage) -> bool:
+    return isinstance(stage, BM25 | Dense | RM3) or (isinstance(stage, Rerank) and isinstance(stage.by, MaxSim))
+
+
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::ResourceWarning")
 def test_rankings_have_the_same_bits_on_a_cluster_that_loses_a_node(tmp_path: Path) -> None:
     pytest.importorskip("ray", reason="needs the extra ray")
     with ray_cluster() as cluster, cluster.node() as node, RayExecutor(cluster.on, tmp_path) as executor:
         loses = LosesNode(executor, lambda: cluster.kill(node))
-        assert differences(outputs(24, loses)) == {}
+        found = outputs(24, loses, {name: stage for name, stage in OFFLINE.items() if works_on_partitions(stage)})
+        assert found == {name: whole()[name] for name in found}
         assert loses.calls > 5
