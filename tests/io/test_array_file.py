@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from rankproof._io import array_file
-from rankproof._io.array_file import open_arrays, write_arrays
+from rankproof._io.array_file import ArrayBlocks, open_arrays, write_arrays
 from rankproof.errors import ExternalError
 
 KINDS = st.sampled_from(["<i4", "<i8", "<f4", "<f8", "|u1", "|i1", "|b1", "|S3"])
@@ -41,6 +41,17 @@ def test_arrays_and_facts_come_back_to_the_bit(
     assert {name: (array.dtype, array.shape, array.tobytes()) for name, array in found.arrays.items()} == {
         name: (array.dtype, array.shape, array.tobytes()) for name, array in arrays.items()
     }
+
+
+@given(hnp.arrays(np.dtype("<i8"), st.tuples(st.integers(0, 20), st.just(2))), st.integers(1, 7))
+def test_an_array_that_is_made_in_blocks_gives_the_same_file(
+    tmp_path_factory: pytest.TempPathFactory, array: np.ndarray, size: int
+) -> None:
+    folder = tmp_path_factory.mktemp("arrays")
+    blocks = (array[at : at + size] for at in range(0, len(array), size))
+    write_arrays(folder / "whole", {"one": array, "two": array[:1]})
+    write_arrays(folder / "blocks", {"one": ArrayBlocks(array.dtype, array.shape, blocks), "two": array[:1]})
+    assert (folder / "blocks").read_bytes() == (folder / "whole").read_bytes()
 
 
 def test_arrays_are_read_only_and_aligned(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
+from rankproof._cli.execution_options import storage_options
 from rankproof._cli.terminal import Terminal
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ def show_cost_estimate(experiment: Experiment, args: argparse.Namespace, termina
 
     if args.budget is not None:
         check_systems_have_prices(experiment.systems, args.budget)
-    table = _table(estimate_cost(experiment, args.repeat), args.budget)
+    table = _table(estimate_cost(experiment, args.repeat, storage_options(args)), args.budget)
     terminal.show(TABLE_RENDERERS[args.format]([table], terminal.render_options()))
     for note in table.notes:
         terminal.note(note)

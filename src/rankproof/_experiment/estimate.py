@@ -10,6 +10,7 @@ from rankproof._experiment.checks import check_documents, check_fields_exist
 from rankproof._experiment.experiment import Experiment
 from rankproof._experiment.judgements import load_judged_dataset
 from rankproof._experiment.queries import select_queries
+from rankproof._io.corpus_store import CorpusStorage
 from rankproof._llm.budget import Budget, Estimate
 from rankproof._llm.session import LLMSession
 from rankproof.models._chat.base import ChatModel, chat_name
@@ -43,9 +44,9 @@ class CostEstimate:
     queries: int
 
 
-def estimate_cost(experiment: Experiment, repeat: int = 1) -> CostEstimate:
+def estimate_cost(experiment: Experiment, repeat: int = 1, storage: CorpusStorage | None = None) -> CostEstimate:
     """The calls of each system without retries, with `repeat` requests of search engines a query; cached replies cost less."""
-    loaded = load_judged_dataset(experiment)
+    loaded = load_judged_dataset(experiment, storage)
     dataset = loaded.dataset
     check_documents(experiment.systems, dataset)
     check_fields_exist(experiment.systems, dataset.corpus)
