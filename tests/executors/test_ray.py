@@ -162,10 +162,9 @@ def test_an_address_at_which_nothing_listens_is_told_at_once(on: str, tmp_path: 
 
 
 def test_a_cluster_that_has_ended_is_told_at_once(tmp_path: Path) -> None:
-    (tmp_path / "ray").mkdir()
-    (tmp_path / "ray" / "ray_current_cluster").write_text(f"127.0.0.1:{free_port()}")
+    gone = f"127.0.0.1:{free_port()}"
     start = time.monotonic()
-    with changed_environment({"RAY_TMPDIR": str(tmp_path)}), pytest.raises(ExternalError, match="address=auto: no connection"):
+    with changed_environment({"RAY_ADDRESS": gone}), pytest.raises(ExternalError, match="address=auto: no connection"):
         RayExecutor("address=auto", tmp_path)
     assert time.monotonic() - start < 10
 
