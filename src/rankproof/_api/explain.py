@@ -113,6 +113,8 @@ def _bm25_terms(
     """The contribution of each query term to the score; None for other stages or without the documents."""
     if stage.get("kind") != "BM25" or dataset is None or inputs.texts is None or query not in inputs.texts:
         return None
+    from rankproof._experiment.cache import MemoryBlockCache
+    from rankproof.stages._base import BuildContext
     from rankproof.stages._bm25 import BM25
 
     check_same_dataset(dataset, dataset.name, inputs)
@@ -129,4 +131,6 @@ def _bm25_terms(
         depth=stage["depth"],
         tokens=stage.get("tokens", "words"),
     )
-    return bm25.index(dataset.corpus).parts(inputs.texts[query].text, doc)
+    with MemoryBlockCache(lambda label, done, total: None) as cache:
+        searcher = bm25.build(BuildContext(dataset.corpus, dataset.corpus.fingerprint(), cache))
+        return searcher.parts(inputs.texts[query].text, doc)
