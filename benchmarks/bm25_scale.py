@@ -27,10 +27,11 @@ from typing import Any
 
 import numpy as np
 
-from rankproof import read_dataset
 from rankproof._data.corpus import Corpus
 from rankproof._data.dataset import Query
 from rankproof._experiment.cache import DiskBlockCache
+from rankproof._formats.read import read_folder_texts
+from rankproof._io.corpus_store import CorpusStorage
 from rankproof.stages import BM25
 from rankproof.stages._base import BuildContext, QueryTimer
 from rankproof.stages._bm25 import BM25Searcher, idf
@@ -49,12 +50,12 @@ def read_queries(folder: Path) -> list[str]:
     return [json.loads(line)["text"] for line in (folder / "queries.jsonl").read_text(encoding="utf-8").splitlines()]
 
 
-def built(folder: Path, work: str) -> Callable[[int], BM25Searcher]:
-    """Reads the documents; the searcher of a depth builds the index in the work folder, or finds it there."""
-    corpus = read_dataset(folder).corpus
+def built(folder: Path, work: str) -> tuple[Callable[[int], BM25Searcher], Callable[[], None]]:
+    """Reads the documents: the searcher of a depth, which finds an index that was built, and what removes hits of a batch."""
+    corpus, _ = read_folder_texts(str(folder), storage=CorpusStorage(Path(work)))
     cache = DiskBlockCache(Path(work), lambda label, done, total: None)
     context = BuildContext(corpus, corpus.fingerprint(), cache)
-    return lambda depth: BM25(depth=depth).build(context)
+    return lambda depth: BM25(depth=depth).build(context), lambda: cache.forget("")
 
 
 def peak_mb() -> float:
@@ -73,20 +74,20 @@ def rankproof_figures(folder: Path) -> Figures:
     """Reading and indexing, then queries one by one and in a batch."""
     with TemporaryDirectory(dir=folder) as work:
         start = time.process_time()
-        searcher_of = built(folder, work)
+        searcher_of, remove_hits = built(folder, work)
         searcher, queries = searcher_of(DEPTHS[0]), read_queries(folder)
         found = {"index s": time.process_time() - start, "index MB": peak_mb()}
         found["one query ms"] = per_query_ms(lambda text: searcher.search(Query("q", text), (), QueryTimer()), queries)
         terms = [searcher.terms.tokenize(text) for text in queries]
         for depth in DEPTHS:
-            found[f"batch q/s, top {depth}"] = rate(searcher_of(depth).search_terms, terms)
+            found[f"batch q/s, top {depth}"] = rate(searcher_of(depth).search_terms, terms, remove_hits)
         return {**found, "peak MB": peak_mb()}
 
 
-def rate(search: Callable[[list[list[str]]], Any], terms: list[list[str]]) -> float:
-    """Queries a CPU second of a batch, after a warm-up."""
+def rate(search: Callable[[list[list[str]]], Any], terms: list[list[str]], before: Callable[[], None] = lambda: None) -> float:
+    """Queries a CPU second of a batch, after a warm-up; `before` runs before each batch."""
     search(terms[:2])
-    seconds, _ = best(lambda: search(terms), at_least=2.0)
+    seconds, _ = best(lambda: (before(), search(terms)), at_least=2.0)
     return len(terms) / seconds
 
 
@@ -123,7 +124,7 @@ def _passages(folder: Path) -> Iterator[str]:
 
 def bm25s_figures(folder: Path) -> Figures:
     """Batches of terms over the weights of rankproof's index."""
-    stage, corpus = BM25(), read_dataset(folder).corpus
+    stage, (corpus, _) = BM25(), read_folder_texts(str(folder), storage=CorpusStorage(None))
     terms = TermAnalysis().analyzer()
     index, asked = (
         _with_weights(stage, corpus.repartitioned(len(corpus))),

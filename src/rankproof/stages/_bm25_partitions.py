@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
@@ -143,7 +144,8 @@ class BM25Partitions:
         if path.exists():
             report(len(partition))
         else:
-            arrays = self.postings(partition, report)
+            # A copy of a partition on file maps the texts anew and lets them go after this.
+            arrays = self.postings(copy(partition), report)
             facts = {"empty": PartitionStatistics.of(arrays).empty, "tokens": PartitionStatistics.of(arrays).tokens}
             write_arrays(path, {**arrays._asdict(), "places": document_places(partition)}, facts)
         file = open_arrays(path)
