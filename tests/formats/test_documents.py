@@ -29,7 +29,7 @@ from rankproof._formats.documents import read_corpus, read_corpus_files
 from rankproof._formats.json import parsed_lines
 from rankproof._io.corpus_store import CorpusStorage
 from rankproof._io.streams import ByteSource
-from rankproof.errors import InputError, RankproofError
+from rankproof.errors import ExternalError, InputError, RankproofError
 
 Outcome = tuple[Any, ...] | str
 FILES = count()
@@ -254,6 +254,23 @@ def test_a_file_that_changes_while_it_is_read_is_read_again_next_time(tmp_path: 
     with mock.patch.object(documents, "_read_lines", read_and_change):
         assert len(read_corpus_files([path], storage)) == 25
     assert len(read_corpus_files([path], storage)) == 26
+
+
+@pytest.mark.parametrize("damage", ["cut", "changed", "lost"])
+def test_a_corpus_with_a_damaged_index_is_made_again(tmp_path: Path, damage: str) -> None:
+    path = aged(tmp_path / "c.jsonl", document_lines(25))
+    storage = CorpusStorage(tmp_path / "cache", 10, 0)
+    read_corpus_files([path], storage)
+    (index,) = (tmp_path / "cache").glob("corpora/*/index.arrays")
+    content = index.read_bytes()
+    index.write_bytes(content[:-9] if damage == "cut" else content[:-9] + b"damaged!!")
+    if damage == "lost":
+        index.unlink()
+    else:
+        with pytest.raises(ExternalError, match=r"the cache file is corrupt .*; it was removed; run again to continue"):
+            read_corpus_files([path], storage)
+    assert len(read_corpus_files([path], storage)) == 25
+    assert index.read_bytes() == content
 
 
 @pytest.mark.parametrize("damage", ["lost", "cut", "changed"])

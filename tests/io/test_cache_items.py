@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
+import threading
 import time
 from pathlib import Path
 
@@ -69,14 +71,75 @@ def test_nothing_is_removed_while_another_run_uses_the_cache(tmp_path: Path, ent
         assert left(entries) == set(entries)
         (note,) = second.trim()
         assert note == "the cache has 13.0 kB, above its limit of 0 B: another run uses it, so that nothing was removed"
-    with CacheUse(tmp_path, 0):
+    with CacheUse(tmp_path, 0) as alone:
+        alone.trim()
         assert len(left(entries)) == 5
+
+
+def test_what_a_run_may_still_use_stays_until_it_ends(tmp_path: Path, entries: dict[str, Path]) -> None:
+    with CacheUse(tmp_path, 0):
+        assert left(entries) == set(entries)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no shared locks")
+def test_a_run_that_starts_while_entries_are_removed_waits_and_has_the_lock(tmp_path: Path, entries: dict[str, Path]) -> None:
+    started, entered, ended = threading.Event(), threading.Event(), threading.Event()
+
+    def run() -> None:
+        started.set()
+        with CacheUse(tmp_path, None):
+            entered.set()
+            ended.wait(10)
+
+    other = threading.Thread(target=run)
+    with CacheUse(tmp_path, 0) as use:
+        with use.alone() as alone:
+            assert alone
+            other.start()
+            started.wait(10)
+            assert not entered.wait(0.2)
+        assert entered.wait(10)
+        (note,) = use.trim()
+        ended.set()
+        other.join()
+    assert "another run uses it" in note
+    assert left(entries) == set(entries)
+
+
+def test_entries_that_a_run_removes_meanwhile_are_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("gone", "partly", "stays"):
+        add(tmp_path, f"hits/{name}/file", 10, 3)
+    real = Path.lstat
+
+    def removing(path: Path) -> os.stat_result:
+        if path.name == "gone":
+            shutil.rmtree(path)
+        if path.parent.name == "partly":
+            path.unlink()
+        return real(path)
+
+    monkeypatch.setattr(Path, "lstat", removing)
+    assert [(one.path.name, one.size) for one in cache_items(tmp_path / "hits")] == [("partly", 0), ("stays", 10)]
+
+
+def test_an_entry_that_cannot_be_removed_costs_no_result(
+    tmp_path: Path, entries: dict[str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(path: Path, target: Path) -> Path:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "rename", refuse)
+    with CacheUse(tmp_path, 0) as use:
+        (note,) = use.trim()
+    assert note.startswith("--cache-limit stopped: ")
+    assert note.endswith("Permission denied; check that this user may read and remove it")
 
 
 def test_a_run_that_trims_still_keeps_others_from_trimming(tmp_path: Path, entries: dict[str, Path]) -> None:
     with CacheUse(tmp_path, 50_000) as first:
         first.trim()
-        with CacheUse(tmp_path, 0):
+        with CacheUse(tmp_path, 0) as second:
+            second.trim()
             assert left(entries) == set(entries)
 
 

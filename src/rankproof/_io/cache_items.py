@@ -14,7 +14,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from rankproof._io.files import try_lock
+from rankproof._io.files import lock_shared, try_lock
 from rankproof.errors import ExternalError, UsageError, escape_invisible, for_message
 
 KINDS = {
@@ -50,7 +50,7 @@ def cache_items(folder: Path) -> list[CacheItem]:
     if folder.is_symlink() or not folder.is_dir():
         return []
     try:
-        return [_cache_item(path) for path in sorted(folder.iterdir())]
+        return [item for path in sorted(folder.iterdir()) if (item := _cache_item(path))]
     except OSError as error:
         raise _disk_error(folder, error) from None
 
@@ -71,19 +71,23 @@ def remove_items(entries: Iterable[CacheItem]) -> Iterator[CacheItem]:
         yield entry
 
 
-def _cache_item(path: Path) -> CacheItem:
+def _cache_item(path: Path) -> CacheItem | None:
+    """The entry; None if a run removed it meanwhile."""
     stats = list(_stats(path))
+    if not stats:
+        return None
     files = [one for one in stats if stat.S_ISREG(one.st_mode)]
     used = [one.st_mtime for one in stats] + [one.st_atime for one in files]
     return CacheItem(path, sum(one.st_size for one in files), max(used))
 
 
 def _stats(path: Path) -> Iterator[os.stat_result]:
-    own = path.lstat()
-    yield own
-    if stat.S_ISDIR(own.st_mode):
-        for inner in path.iterdir():
-            yield from _stats(inner)
+    with contextlib.suppress(FileNotFoundError):
+        own = path.lstat()
+        yield own
+        if stat.S_ISDIR(own.st_mode):
+            for inner in path.iterdir():
+                yield from _stats(inner)
 
 
 def _disk_error(path: Path, error: OSError) -> ExternalError:
@@ -130,7 +134,7 @@ class CacheUse:
             with contextlib.suppress(OSError):
                 self._home.mkdir(parents=True, exist_ok=True)
                 self._handle = os.open(self._home / "lock", os.O_RDWR | os.O_CREAT, 0o666)
-            self.trim()
+                lock_shared(self._handle)
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
@@ -138,10 +142,16 @@ class CacheUse:
             os.close(self._handle)
 
     def trim(self) -> list[str]:
-        """Removes entries until the cache is within its limit; a note if it is not."""
+        """Removes entries until the cache is within its limit; a note if it is not, or if an entry cannot be removed."""
+        try:
+            return self._trimmed()
+        except ExternalError as error:
+            return [f"--cache-limit stopped: {error}"]
+
+    def _trimmed(self) -> list[str]:
+        if self._home is None or self._limit is None or self._handle is None:
+            return []
         with self.alone() as alone:
-            if self._home is None or self._limit is None or self._handle is None:
-                return []
             items = {kind: cache_items(self._home / kind) for kind in KINDS}
             size = sum(item.size for each in items.values() for item in each)
             if not alone:
@@ -168,4 +178,4 @@ class CacheUse:
         try:
             yield alone
         finally:
-            try_lock(self._handle, shared=True)
+            lock_shared(self._handle)

@@ -254,11 +254,12 @@ def _remove_stale(folder: Path) -> None:
 def find_corpus(storage: CorpusStorage, paths: Sequence[str], source: str) -> Corpus | None:
     """The corpus that an earlier pass over the same files has stored; one that lacks files is removed."""
     key = storage.key(paths)
-    if key is None or not (storage.folder(key) / _INDEX).exists():
+    if key is None or not storage.folder(key).exists():
         return None
     folder = storage.folder(key)
-    found = open_corpus(folder, source)
     with contextlib.suppress(OSError):
+        os.stat(folder / _INDEX)
+        found = open_corpus(folder, source)
         sizes = [os.stat(one.path).st_size for one in found.partitions if isinstance(one, StoredPartition)]
         if sizes == [size for *_, size in _facts(folder)["partitions"]]:
             mark_used(folder)

@@ -123,20 +123,33 @@ def _write_error(path: str, error: OSError) -> RankproofError:
     return ExternalError(escape_invisible(f"{path}: cannot be written ({reason}); free space or check the disk"))
 
 
-def try_lock(handle: int, *, shared: bool = False) -> bool:
-    """Locks the file for this process, or together with others; False if another process holds it."""
+def try_lock(handle: int) -> bool:
+    """Locks the file for this process; False if another process holds it."""
     try:
         if sys.platform == "win32":
             import msvcrt
 
-            msvcrt.locking(handle, msvcrt.LK_UNLCK if shared else msvcrt.LK_NBLCK, 1)
+            msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
         else:
             import fcntl
 
-            fcntl.flock(handle, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
         return False
     return True
+
+
+def lock_shared(handle: int) -> None:
+    """Locks the file together with others, after a process that holds it alone; Windows only has locks of one process."""
+    with contextlib.suppress(OSError):
+        if sys.platform == "win32":
+            import msvcrt
+
+            msvcrt.locking(handle, msvcrt.LK_UNLCK, 1)
+        else:
+            import fcntl
+
+            fcntl.flock(handle, fcntl.LOCK_SH)
 
 
 def file_sha256(path: Path) -> str:

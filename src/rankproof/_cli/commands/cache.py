@@ -43,18 +43,22 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
     home = cache_home()
     before = None if args.older_than is None else time.time() - args.older_than * 86400
     kinds = args.kind or [kind for kind in KINDS if args.action == "list" or kind != PAID_KIND]
-    found = {kind: [one for one in cache_items(home / kind) if before is None or one.used < before] for kind in kinds}
     if args.action == "clear":
-        return _clear(home, [one for entries in found.values() for one in entries], terminal)
-    terminal.show(_table(escape_invisible(str(home)), found))
+        return _clear(home, kinds, before, terminal)
+    terminal.show(_table(escape_invisible(str(home)), _found(home, kinds, before)))
     return 0
 
 
-def _clear(home: Path, entries: Sequence[CacheItem], terminal: Terminal) -> int:
-    with CacheUse(home if entries else None, None) as use, use.alone() as alone:
+def _found(home: Path, kinds: Sequence[str], before: float | None) -> dict[str, list[CacheItem]]:
+    """The entries of each kind that were last used before the time."""
+    return {kind: [one for one in cache_items(home / kind) if before is None or one.used < before] for kind in kinds}
+
+
+def _clear(home: Path, kinds: Sequence[str], before: float | None, terminal: Terminal) -> int:
+    with CacheUse(home if home.is_dir() else None, None) as use, use.alone() as alone:
         if not alone:
             raise ExternalError(escape_invisible(f"{home}: another rankproof uses the cache; wait until it ends"))
-        gone = list(remove_items(entries))
+        gone = [one for entries in _found(home, kinds, before).values() for one in remove_items(entries)]
     terminal.note(f"{len(gone)} entries removed from {home}, {size_text(sum(one.size for one in gone))} freed")
     return 0
 
