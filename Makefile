@@ -89,7 +89,7 @@ lowest: $(VENV)/release.stamp ## the tests with the lowest versions that pyproje
 size: ## packages and MB of the core and of the extra retrieval
 	$(PYTHON) -m tools.release.size . '.[retrieval]'
 
-NATIVE := $(wildcard src/rankproof/_native/*.c src/rankproof/_native/*_src/*.h)
+NATIVE := $(wildcard src/rankproof/_native/*.[ch] src/rankproof/_native/*_src/*.h)
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)

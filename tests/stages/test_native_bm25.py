@@ -58,6 +58,14 @@ def test_rows_and_offsets_out_of_range_are_refused(starts: tuple[int, ...], firs
         _bm25.tokenize(_bm25.builder(8, 8), ((TEXT, offsets(*starts)),), first, last)
 
 
+def test_offsets_at_an_odd_address_are_refused() -> None:
+    odd = memoryview(bytes(17))[1:]
+    with pytest.raises(ValueError, match="out of range"):
+        _bm25.tokenize(_bm25.builder(8, 8), ((TEXT, odd),), 0, 1)
+    with pytest.raises(ValueError, match="out of range"):
+        _bm25.count_distinct(((TEXT, odd),))
+
+
 def test_terms_that_do_not_fit_the_pieces_are_refused() -> None:
     builder = _bm25.builder(8, 8)
     assert _bm25.tokenize(builder, ((TEXT, offsets(0, 7)),), 0, 1) == ["one", "two"]

@@ -1,1 +1,1 @@
-"""C sources (align/ documents.c permutation.c merge.c topk.c wordpiece.c) and their .pyi."""
+"""C extensions: `NAME.c` with its headers in `NAME_src/`, and its types in `NAME.pyi`."""

@@ -4,6 +4,7 @@
 
 #include "bm25_src/search.h"
 #include "bm25_src/vocabulary.h"
+#include "py_buffers.h"
 
 static const char BUILDER[] = "rankproof._native.bm25.builder", INDEX[] = "rankproof._native.bm25.index";
 
@@ -60,6 +61,7 @@ static bool are_texts(const Columns *columns, Py_ssize_t first, Py_ssize_t last)
     if (first < 0 || last < first) return false;
     for (size_t at = 0; at < columns->count; at++) {
         const int64_t *offsets = columns->offsets[at].buf;
+        if (!holds_items(&columns->offsets[at], sizeof *offsets)) return false;
         if ((size_t)last + 1 > (size_t)columns->offsets[at].len / sizeof *offsets) return false;
         for (Py_ssize_t row = first; row < last; row++)
             if (offsets[row] < 0 || offsets[row + 1] < offsets[row] || offsets[row + 1] - offsets[row] > INT32_MAX) return false;
@@ -162,11 +164,12 @@ static PyObject *py_count_terms(PyObject *module, PyObject *arguments) {
     if (builder == NULL) return NULL;
     if (builder->waiting > 0) return raise_value("tokenized documents are not counted yet");
     size_t before = builder->piece_terms_used, distinct = 0;
-    if (!add_terms(builder, terms)) return NULL;
+    bool done = add_terms(builder, terms);
     size_t length = builder->piece_terms_used - before;
-    bool done = length <= INT32_MAX && builder->rows < INT32_MAX && RESERVE(builder->counts, builder->counts_capacity, length);
-    for (size_t at = 0; done && at < length; at++) count_term(builder, builder->piece_terms[before + at], &distinct);
     builder->piece_terms_used = before;
+    if (!done) return NULL;
+    done = length <= INT32_MAX && builder->rows < INT32_MAX && RESERVE(builder->counts, builder->counts_capacity, length);
+    for (size_t at = 0; done && at < length; at++) count_term(builder, builder->piece_terms[before + at], &distinct);
     if (!done || !end_row(builder, distinct, (uint32_t)length)) return PyErr_NoMemory();
     Py_RETURN_NONE;
 }
@@ -183,14 +186,17 @@ static PyObject *py_sizes(PyObject *module, PyObject *capsule) {
 
 enum { ARRAYS = 11 };
 
+/* The bytes of an item of each array of `PostingArrays`. */
+static const size_t ITEM_BYTES[ARRAYS] = {1, 8, 8, 4, 8, 4, 8, 8, 4, 4, 4};
+
 static bool have_sizes(const Builder *builder, const Py_buffer *arrays) {
     size_t terms = builder->terms.count, blocks = builder->blocks, pairs = builder->pair_count;
-    const size_t wanted[ARRAYS] = {
-        builder->terms.used, 8 * (terms + 1), 8 * (terms + 1), 4 * builder->segments, 8 * (builder->segments + 1),
-        4 * builder->postings, 8 * (blocks + 1), 8 * (blocks + 1), 4 * pairs, 4 * pairs, 4 * builder->rows,
+    const size_t items[ARRAYS] = {
+        builder->terms.used, terms + 1, terms + 1, builder->segments, builder->segments + 1, builder->postings,
+        blocks + 1, blocks + 1, pairs, pairs, builder->rows,
     };
     for (size_t at = 0; at < ARRAYS; at++)
-        if ((size_t)arrays[at].len != wanted[at]) return false;
+        if (!holds_items(&arrays[at], ITEM_BYTES[at]) || (size_t)arrays[at].len / ITEM_BYTES[at] != items[at]) return false;
     return builder->waiting == 0;
 }
 
@@ -221,6 +227,9 @@ static PyObject *py_write(PyObject *module, PyObject *arguments) {
 
 enum { VIEWS = 10 };
 
+/* The bytes of an item of each view. */
+static const size_t VIEW_BYTES[VIEWS] = {1, 8, 8, 4, 8, 4, 8, 8, 4, 8};
+
 /* An index and the buffers that it reads. */
 typedef struct {
     Index index;
@@ -241,8 +250,8 @@ static void free_index_capsule(PyObject *capsule) {
 static bool read_index(OpenIndex *open) {
     Py_buffer *views = open->views;
     Index *index = &open->index;
-    for (size_t at = 1; at < VIEWS; at++)
-        if ((size_t)views[at].len % (at == 3 || at == 5 || at == 8 ? 4 : 8) != 0) return false;
+    for (size_t at = 0; at < VIEWS; at++)
+        if (!holds_items(&views[at], VIEW_BYTES[at])) return false;
     if (views[1].len < 8 || views[2].len != views[1].len || views[4].len < 8) return false;
     if (views[6].len < 8 || views[7].len != views[6].len || views[3].len * 2 + 8 != views[4].len) return false;
     double *factors = index->factors;
@@ -330,9 +339,9 @@ static bool are_bounds(const QueryBatch *batch, size_t terms, size_t *most) {
     *most = 0;
     if (batch->bounds[0] != 0 || batch->bounds[batch->queries] != (int64_t)terms) return false;
     for (size_t query = 0; query < batch->queries; query++) {
-        int64_t count = batch->bounds[query + 1] - batch->bounds[query];
-        if (count < 0 || batch->bounds[query + 1] > (int64_t)terms) return false;
-        if ((size_t)count > *most) *most = (size_t)count;
+        int64_t start = batch->bounds[query], end = batch->bounds[query + 1];
+        if (end < start || end > (int64_t)terms) return false;
+        if ((size_t)(end - start) > *most) *most = (size_t)(end - start);
     }
     return true;
 }
@@ -362,9 +371,11 @@ static PyObject *py_search(PyObject *module, PyObject *arguments) {
         return NULL;
     const OpenIndex *open = PyCapsule_GetPointer(capsule, INDEX);
     size_t queries = bounds.len < 8 ? 0 : (size_t)bounds.len / 8 - 1;
-    bool sound = bounds.len >= 8 && k >= 1 && k <= INT32_MAX && terms.len % 8 == 0 && idfs.len == terms.len &&
-                 (times.len == 0 || times.len == terms.len) && (size_t)counts.len == 8 * queries &&
-                 (size_t)rows.len == 4 * queries * (size_t)k && (size_t)scores.len == 8 * queries * (size_t)k;
+    bool sound = holds_items(&terms, 8) && holds_items(&bounds, 8) && holds_items(&idfs, 8) && holds_items(&times, 8) &&
+                 holds_items(&rows, 4) && holds_items(&scores, 8) && holds_items(&counts, 8) && bounds.len >= 8 && k >= 1 &&
+                 k <= INT32_MAX && idfs.len == terms.len && (times.len == 0 || times.len == terms.len) &&
+                 (size_t)counts.len == 8 * queries && (size_t)rows.len == 4 * queries * (size_t)k &&
+                 (size_t)scores.len == 8 * queries * (size_t)k;
     if (open != NULL && sound) {
         QueryBatch batch = {terms.buf, bounds.buf, idfs.buf, times.len == 0 ? NULL : times.buf, queries, (size_t)k,
                             rows.buf, scores.buf, counts.buf};
@@ -376,32 +387,37 @@ static PyObject *py_search(PyObject *module, PyObject *arguments) {
     return result;
 }
 
-/* count_distinct(vocabularies): the number of distinct terms; a vocabulary is a pair of bytes and offsets. */
+/* Opens a vocabulary, a pair of bytes and offsets; the caller releases both views. */
+static bool open_vocabulary(PyObject *pair, Vocabulary *one, Py_buffer *views) {
+    if (!PyTuple_Check(pair)) return raise_value("a vocabulary is a pair of bytes and offsets"), false;
+    if (!PyArg_ParseTuple(pair, "y*y*", &views[0], &views[1])) return false;
+    if (!holds_items(&views[1], sizeof(int64_t))) return raise_value("the offsets of a vocabulary are out of range"), false;
+    size_t offsets = (size_t)views[1].len / sizeof(int64_t);
+    one->index = (Index){.term_bytes = views[0].buf, .bytes = (size_t)views[0].len, .term_offsets = views[1].buf,
+                         .terms = offsets == 0 ? 0 : offsets - 1};
+    return true;
+}
+
+/* count_distinct(vocabularies): the number of distinct terms of a tuple of vocabularies. */
 static PyObject *py_count_distinct(PyObject *module, PyObject *given) {
     (void)module;
-    Py_ssize_t size = PyTuple_Check(given) ? PyTuple_Size(given) : 0, distinct = 0, opened = 0;
-    Vocabulary *all = calloc((size_t)size + 1, sizeof *all), **heap = calloc((size_t)size + 1, sizeof *heap);
-    Py_buffer *views = calloc(2 * (size_t)size + 1, sizeof *views);
+    if (!PyTuple_Check(given)) return raise_value("the vocabularies are a tuple");
+    size_t size = (size_t)PyTuple_Size(given), count = 0;
+    Py_ssize_t distinct = 0;
+    Vocabulary *all = calloc(size + 1, sizeof *all), **heap = calloc(size + 1, sizeof *heap);
+    Py_buffer *views = calloc(2 * size + 1, sizeof *views);
     bool done = all != NULL && heap != NULL && views != NULL;
     if (!done) PyErr_NoMemory();
-    size_t count = 0;
-    for (; done && opened < size; opened++) {
-        Py_buffer *bytes = &views[2 * opened], *offsets = bytes + 1;
-        PyObject *pair = PyTuple_GetItem(given, opened);
-        if (!PyTuple_Check(pair)) raise_value("a vocabulary is a pair of bytes and offsets");
-        done = PyTuple_Check(pair) && PyArg_ParseTuple(pair, "y*y*", bytes, offsets);
-        if (!done) break;
-        size_t terms = (size_t)offsets->len / 8;
-        all[opened].index = (Index){.term_bytes = bytes->buf, .bytes = (size_t)bytes->len, .term_offsets = offsets->buf,
-                                    .terms = terms == 0 ? 0 : terms - 1};
-        if (read_term(&all[opened])) heap[count++] = &all[opened];
+    for (size_t at = 0; done && at < size; at++) {
+        done = open_vocabulary(PyTuple_GetItem(given, (Py_ssize_t)at), &all[at], &views[2 * at]);
+        if (done && read_term(&all[at])) heap[count++] = &all[at];
     }
     if (done) {
         Py_BEGIN_ALLOW_THREADS;
         distinct = merged_count(heap, count);
         Py_END_ALLOW_THREADS;
     }
-    for (Py_ssize_t at = 0; at < 2 * opened; at++) PyBuffer_Release(&views[at]);
+    for (size_t at = 0; views != NULL && at < 2 * size; at++) PyBuffer_Release(&views[at]);
     free(all);
     free(heap);
     free(views);

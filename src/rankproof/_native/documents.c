@@ -14,6 +14,7 @@
 #include "documents_src/blake2b.h"
 #include "documents_src/buffer.h"
 #include "documents_src/json.h"
+#include "py_buffers.h"
 
 enum { MOST_NAMES = 64, DIGEST = 32, LENGTHS = 32, ID_HASH = 8 };
 
@@ -237,20 +238,13 @@ static PyObject *buffer_bytes(const Buffer *buffer) {
 }
 
 static PyObject *scan_result(const Scan *scan, Py_ssize_t end, long long line) {
-    PyObject *columns = PyTuple_New(2 * COLUMNS);
-    if (columns == NULL) return NULL;
-    for (int at = 0; at < COLUMNS; at++) {
-        PyObject *data = buffer_bytes(&scan->columns[at]), *ends = buffer_bytes(&scan->ends[at]);
-        if (data == NULL || ends == NULL || PyTuple_SetItem(columns, 2 * at, data) < 0 || PyTuple_SetItem(columns, 2 * at + 1, ends) < 0) {
-            Py_DECREF(columns);
-            return NULL;
-        }
-    }
+    const Buffer *data = scan->columns, *ends = scan->ends;
     uint8_t digest[DIGEST];
     for (int at = 0; at < DIGEST / 8; at++) store64(digest + 8 * at, scan->digest[at]);
-    PyObject *lines = buffer_bytes(&scan->lines), *hashes = buffer_bytes(&scan->hashes);
-    PyObject *sum = PyBytes_FromStringAndSize((const char *)digest, DIGEST);
-    return Py_BuildValue("nLNNNN", end, line, columns, lines, hashes, sum);
+    return Py_BuildValue("nL(NNNNNNNN)NNy#", end, line, buffer_bytes(&data[IDS]), buffer_bytes(&ends[IDS]),
+                         buffer_bytes(&data[TITLES]), buffer_bytes(&ends[TITLES]), buffer_bytes(&data[TEXTS]),
+                         buffer_bytes(&ends[TEXTS]), buffer_bytes(&data[FIELDS]), buffer_bytes(&ends[FIELDS]),
+                         buffer_bytes(&scan->lines), buffer_bytes(&scan->hashes), (const char *)digest, (Py_ssize_t)DIGEST);
 }
 
 static PyObject *scan_buffers(Py_buffer *data, Py_buffer *ids, Py_buffer *texts, Py_ssize_t start, Input *input) {
@@ -335,8 +329,8 @@ static void sort_keys(Key *keys, Py_ssize_t rows, const int64_t *offsets, const 
 
 static PyObject *order_rows(const Py_buffer *offsets, const Py_buffer *data) {
     Py_ssize_t rows = offsets->len / (Py_ssize_t)sizeof(int64_t) - 1;
-    bool valid = offsets->len % (Py_ssize_t)sizeof(int64_t) == 0 && rows >= 0 && rows <= INT32_MAX;
-    if (!valid || (uintptr_t)offsets->buf % sizeof(int64_t) != 0 || !is_valid_column(offsets->buf, rows, data->len)) {
+    bool valid = holds_items(offsets, sizeof(int64_t)) && rows >= 0 && rows <= INT32_MAX;
+    if (!valid || !is_valid_column(offsets->buf, rows, data->len)) {
         PyErr_SetString(PyExc_ValueError, "the offsets are wrong");
         return NULL;
     }
@@ -407,11 +401,10 @@ static bool is_id_at(const Index *index, int64_t position, const uint8_t *id, si
             high = middle;
     }
     const IdColumn *column = &index->columns[low];
-    int64_t row = position - column->first;
-    if (row < 0 || row >= column->rows) return false;
-    int64_t start = column->offsets[row], end = column->offsets[row + 1];
-    return start >= 0 && end - start == (int64_t)size && end <= (int64_t)column->buffers[1].len &&
-           memcmp(column->data + start, id, size) == 0;
+    if (position < column->first || position - column->first >= column->rows) return false;
+    int64_t row = position - column->first, start = column->offsets[row], end = column->offsets[row + 1];
+    if (start < 0 || end < start || end > (int64_t)column->buffers[1].len) return false;
+    return end - start == (int64_t)size && memcmp(column->data + start, id, size) == 0;
 }
 
 /* The position of the id, -1 where no document has it. */
@@ -450,8 +443,8 @@ static bool open_columns(Index *index, PyObject *list) {
         column->rows = (int64_t)(column->buffers[0].len / (Py_ssize_t)sizeof(int64_t)) - 1;
         column->offsets = column->buffers[0].buf;
         column->data = column->buffers[1].buf;
-        if ((uintptr_t)column->offsets % sizeof(int64_t) != 0) {
-            PyErr_SetString(PyExc_ValueError, "the offsets are wrong");
+        if (first < 0 || !holds_items(&column->buffers[0], sizeof(int64_t))) {
+            PyErr_SetString(PyExc_ValueError, "the first position or the offsets are wrong");
             return false;
         }
     }
@@ -468,8 +461,14 @@ static PyObject *positions_of(const Index *index, PyObject *ids) {
         Py_ssize_t size = 0;
         const char *text = id != NULL && PyUnicode_Check(id) ? PyUnicode_AsUTF8AndSize(id, &size) : NULL;
         int64_t position = text == NULL ? -1 : position_of(index, (const uint8_t *)text, (size_t)size);
-        /* A lone surrogate is in no id. */
-        PyErr_Clear();
+        if (PyErr_Occurred()) {
+            /* A lone surrogate is in no id. */
+            if (!PyErr_ExceptionMatches(PyExc_UnicodeEncodeError)) {
+                Py_DECREF(result);
+                return NULL;
+            }
+            PyErr_Clear();
+        }
         memcpy(out + at * (Py_ssize_t)sizeof position, &position, sizeof position);
     }
     return result;
@@ -481,7 +480,7 @@ static PyObject *find(PyObject *module, PyObject *arguments) {
     (void)module;
     if (!PyArg_ParseTuple(arguments, "O!y*O!", &PyList_Type, &ids, &entries, &PyList_Type, &columns)) return NULL;
     Index index = {.entries = entries.buf, .count = (size_t)entries.len / (2 * sizeof(uint64_t))};
-    if ((uintptr_t)entries.buf % sizeof(uint64_t) != 0)
+    if (!holds_items(&entries, sizeof(uint64_t)))
         PyErr_SetString(PyExc_ValueError, "the entries are wrong");
     else if (open_columns(&index, columns))
         result = positions_of(&index, ids);

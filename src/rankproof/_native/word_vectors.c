@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "py_buffers.h"
+
 enum { CODES = 0x110000, BYTES = 256, MOST_SYMBOLS = 256, NO_RANK = INT32_MAX };
 
 typedef struct {
@@ -132,7 +134,8 @@ static void add_vectors(const float *table, size_t size, const Word *word, float
 #endif
 
 /* Adds the vectors of a text; the number of its tokens, or -1 if a word is too long. */
-static int64_t add_text(const Vocabulary *vocabulary, const uint8_t *text, size_t size, const float *table, size_t width, float *sums) {
+static int64_t add_text(const Vocabulary *vocabulary, const uint8_t *text, size_t size, const float *table, size_t width,
+                        float *sums) {
     Word word;
     int64_t count = 0;
     for (size_t start = 0, end = 0; start < size; start = end) {
@@ -152,7 +155,8 @@ static bool is_id(int32_t id, int32_t *largest) {
 }
 
 /* Codes and ids of characters, ids of bytes, and merges (left, right, result) by rank; false if a number is out of range. */
-static bool fill_vocabulary(Vocabulary *vocabulary, const int32_t *codes, size_t count, const int32_t *bytes, const int32_t *merges, size_t merged) {
+static bool fill_vocabulary(Vocabulary *vocabulary, const int32_t *codes, size_t count, const int32_t *bytes,
+                            const int32_t *merges, size_t merged) {
     bool sound = true;
     for (size_t at = 0; at < CODES; at++) vocabulary->codes[at] = -1;
     for (size_t at = 0; at < count && sound; at++) {
@@ -162,13 +166,13 @@ static bool fill_vocabulary(Vocabulary *vocabulary, const int32_t *codes, size_t
     for (size_t at = 0; at < BYTES && sound; at++) sound = is_id(vocabulary->bytes[at] = bytes[at], &vocabulary->largest);
     for (size_t at = 0; at < merged && sound; at++) {
         const int32_t *merge = merges + 3 * at;
-        sound = is_id(merge[0], &vocabulary->largest) && is_id(merge[1], &vocabulary->largest) && is_id(merge[2], &vocabulary->largest);
+        for (int part = 0; part < 3; part++) sound = sound && is_id(merge[part], &vocabulary->largest);
         if (sound) add_merge(vocabulary, merge[0], merge[1], (int32_t)at, merge[2]);
     }
     return sound;
 }
 
-/* vocabulary(codes, bytes, merges): int32 pairs of a character and its id, 256 ids, and int32 triples of two ids and the merged one. */
+/* vocabulary(codes, bytes, merges): int32 pairs of a character and its id, 256 ids, and triples of two ids and the merged one. */
 static PyObject *py_vocabulary(PyObject *module, PyObject *arguments) {
     Py_buffer codes, bytes, merges;
     (void)module;
@@ -184,7 +188,9 @@ static PyObject *py_vocabulary(PyObject *module, PyObject *arguments) {
     }
     if (vocabulary == NULL || vocabulary->codes == NULL || vocabulary->merges == NULL)
         PyErr_NoMemory();
-    else if (bytes.len != BYTES * sizeof(int32_t) || merged >= NO_RANK || !fill_vocabulary(vocabulary, codes.buf, count, bytes.buf, merges.buf, merged))
+    else if (!holds_items(&codes, sizeof(int32_t)) || !holds_items(&bytes, sizeof(int32_t)) ||
+             !holds_items(&merges, sizeof(int32_t)) || bytes.len != BYTES * sizeof(int32_t) || merged >= NO_RANK ||
+             !fill_vocabulary(vocabulary, codes.buf, count, bytes.buf, merges.buf, merged))
         PyErr_SetString(PyExc_ValueError, "an id or a character is out of range");
     else
         capsule = PyCapsule_New(vocabulary, NAME, free_capsule);
@@ -201,7 +207,8 @@ static bool are_bounds(const int64_t *bounds, size_t count, Py_ssize_t size) {
     return sound;
 }
 
-static PyObject *summed(const Vocabulary *vocabulary, const uint8_t *text, const int64_t *bounds, size_t texts, const float *table, size_t width) {
+static PyObject *summed(const Vocabulary *vocabulary, const uint8_t *text, const int64_t *bounds, size_t texts,
+                        const float *table, size_t width) {
     PyObject *sums = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)(texts * width * sizeof(float)));
     PyObject *counts = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)(texts * sizeof(int64_t))), *both = NULL;
     if (sums != NULL && counts != NULL) {
@@ -210,7 +217,8 @@ static PyObject *summed(const Vocabulary *vocabulary, const uint8_t *text, const
         Py_BEGIN_ALLOW_THREADS;
         memset(rows, 0, texts * width * sizeof(float));
         for (size_t at = 0; at < texts; at++)
-            found[at] = add_text(vocabulary, text + bounds[at], (size_t)(bounds[at + 1] - bounds[at]), table, width, rows + at * width);
+            found[at] = add_text(vocabulary, text + bounds[at], (size_t)(bounds[at + 1] - bounds[at]), table, width,
+                                 rows + at * width);
         Py_END_ALLOW_THREADS;
         both = PyTuple_Pack(2, sums, counts);
     }
@@ -230,7 +238,9 @@ static PyObject *py_sums(PyObject *module, PyObject *arguments) {
     size_t count = (size_t)bounds.len / sizeof(int64_t);
     if (vocabulary == NULL)
         ;
-    else if (width < 1 || width > INT32_MAX || (size_t)table.len / ((size_t)width * sizeof(float)) <= (size_t)vocabulary->largest ||
+    else if (width < 1 || width > INT32_MAX || count > (size_t)PY_SSIZE_T_MAX / sizeof(float) / (size_t)width ||
+             !holds_items(&table, sizeof(float)) || !holds_items(&bounds, sizeof(int64_t)) ||
+             (size_t)table.len / ((size_t)width * sizeof(float)) <= (size_t)vocabulary->largest ||
              !are_bounds(bounds.buf, count, text.len))
         PyErr_SetString(PyExc_ValueError, "the table has too few rows, or the bounds are not those of the text");
     else
@@ -243,7 +253,8 @@ static PyObject *py_sums(PyObject *module, PyObject *arguments) {
 
 static PyMethodDef functions[] = {
     {"vocabulary", py_vocabulary, METH_VARARGS, "A vocabulary: (codes, bytes, merges)."},
-    {"sums", py_sums, METH_VARARGS, "The sums of the vectors of texts, and the numbers of their tokens: (vocabulary, text, bounds, table, width)."},
+    {"sums", py_sums, METH_VARARGS,
+     "The sums of the vectors of texts, and the numbers of their tokens: (vocabulary, text, bounds, table, width)."},
     {NULL, NULL, 0, NULL},
 };
 

@@ -10,13 +10,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "py_buffers.h"
+
 enum Kind { OTHER, DROPPED, SPACE, ALONE, PART };
 enum { MAX_WORD_BYTES = 1024 };
 
 /* FNV-1a, with another start for pieces that continue a word. */
 static const uint32_t FIRST_SEED = 0x811C9DC5U, NEXT_SEED = 0x1B873593U, FNV_PRIME = 0x01000193U;
 
-static const char NAME[] = "rankproof.wordpiece";
+static const char NAME[] = "rankproof._native.wordpiece.vocabulary";
 
 /* A piece of the vocabulary: its bytes, without the prefix if it continues a word; an empty slot has length 0. */
 typedef struct {
@@ -219,7 +221,7 @@ static void *copy_of(const Py_buffer *from) {
 static bool ascends(const Py_buffer *bounds, Py_ssize_t most) {
     const int32_t *values = bounds->buf;
     size_t count = (size_t)bounds->len / sizeof *values;
-    bool sound = count > 0 && values[0] == 0 && values[count - 1] == most;
+    bool sound = holds_items(bounds, sizeof *values) && count > 0 && values[0] == 0 && values[count - 1] == most;
     for (size_t at = 1; sound && at < count; at++) sound = values[at - 1] <= values[at];
     return sound;
 }
@@ -233,7 +235,8 @@ static bool is_sound(const Parts *parts, Py_ssize_t before) {
     const unsigned char *special = parts->special.buf;
     bool sound = (size_t)parts->starts.len == (points + 1) * sizeof(int32_t) && ascends(&parts->starts, parts->mapped.len) &&
                  (size_t)parts->bounds.len == (pieces + 1) * sizeof(int32_t) && ascends(&parts->bounds, parts->bytes.len) &&
-                 (size_t)parts->ids.len == pieces * sizeof(int32_t) && parts->affixes.len % (Py_ssize_t)sizeof(int32_t) == 0 &&
+                 (size_t)parts->ids.len == pieces * sizeof(int32_t) && holds_items(&parts->ids, sizeof(int32_t)) &&
+                 parts->affixes.len % (Py_ssize_t)sizeof(int32_t) == 0 &&
                  before >= 0 && before <= parts->affixes.len / (Py_ssize_t)sizeof(int32_t) && pieces < (1U << 30) &&
                  (parts->special.len == 0 || special[parts->special.len - 1] == 0);
     const int32_t *bounds = parts->bounds.buf;
@@ -278,8 +281,9 @@ static PyObject *py_prepare(PyObject *module, PyObject *arguments) {
     int unknown;
     PyObject *capsule = NULL;
     (void)module;
-    if (!PyArg_ParseTuple(arguments, "y*y*y*y*y*y*y*y*y*nin", &parts.kinds, &parts.starts, &parts.mapped, &parts.bytes, &parts.bounds,
-                          &parts.ids, &parts.continues, &parts.special, &parts.affixes, &before, &unknown, &most_chars))
+    if (!PyArg_ParseTuple(arguments, "y*y*y*y*y*y*y*y*y*nin", &parts.kinds, &parts.starts, &parts.mapped, &parts.bytes,
+                          &parts.bounds, &parts.ids, &parts.continues, &parts.special, &parts.affixes, &before, &unknown,
+                          &most_chars))
         return NULL;
     if (most_chars < 0 || most_chars > MAX_WORD_BYTES / 4 || !is_sound(&parts, before)) {
         PyErr_SetString(PyExc_ValueError, "the parts of the vocabulary do not fit each other");
@@ -363,7 +367,7 @@ static PyObject *tokenized(const Vocabulary *vocabulary, PyObject *texts, size_t
     return all;
 }
 
-/* tokenize(vocabulary, texts, limit): ids (int32), lengths (int32, -1 for a text left to the caller), and a byte each if it was cut. */
+/* tokenize(vocabulary, texts, limit): ids (int32), lengths (int32, -1 for a text left to the caller), and which texts were cut. */
 static PyObject *py_tokenize(PyObject *module, PyObject *arguments) {
     PyObject *capsule, *texts;
     Py_ssize_t limit;

@@ -102,8 +102,9 @@ static inline bool is_blank(unsigned char byte) {
 static inline bool add_piece(Builder *builder, size_t size) {
     memset(builder->text + size, 0, PADDING);
     uint32_t id = id_of(&builder->pieces, builder->text, size);
+    if (id == NO_ID) return false;
     builder->tokens[builder->token_count++] = id;
-    return id != NO_ID;
+    return true;
 }
 
 static bool add_ascii(Builder *builder, const unsigned char *text, size_t size) {

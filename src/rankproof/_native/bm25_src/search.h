@@ -69,7 +69,9 @@ static bool segments_of(const Index *index, int64_t term, size_t *first, size_t 
 /* How many documents have a term. */
 static int64_t documents_with(const Index *index, int64_t term) {
     size_t first, end;
-    return segments_of(index, term, &first, &end) ? index->segment_starts[end] - index->segment_starts[first] : 0;
+    if (!segments_of(index, term, &first, &end)) return 0;
+    int64_t from = index->segment_starts[first], to = index->segment_starts[end];
+    return from >= 0 && from <= to ? to - from : 0;
 }
 
 /* A document that may be among the best; of equal scores the lower place is better. */
@@ -121,13 +123,13 @@ static void select_hits(Hit *hits, size_t count, size_t k) {
     }
 }
 
-/* Sorts hits, best first. */
+/* Sorts hits, best first; only the smaller part is sorted by a call, so that few calls are nested. */
 static void sort_hits(Hit *hits, size_t count) {
     while (count > 16) {
-        size_t better = split_hits(hits, count);
-        sort_hits(hits, better);
-        hits += better + 1;
-        count -= better + 1;
+        size_t better = split_hits(hits, count), worse = count - better - 1;
+        sort_hits(better < worse ? hits : hits + better + 1, better < worse ? better : worse);
+        if (better < worse) hits += better + 1;
+        count = better < worse ? worse : better;
     }
     for (size_t at = 1; at < count; at++) {
         Hit hit = hits[at];
@@ -300,7 +302,7 @@ static bool open_search(Search *search, const Index *index, size_t k, size_t mos
     search->next = malloc((most_terms + 1) * sizeof *search->next);
     search->end = malloc((most_terms + 1) * sizeof *search->end);
     search->totals = is_wide ? NULL : calloc(MOST_IN_BLOCK + STRIDE, sizeof *search->totals);
-    search->weights = is_wide ? NULL : malloc(MOST_IN_BLOCK * sizeof *search->weights);
+    search->weights = is_wide ? NULL : calloc(MOST_IN_BLOCK, sizeof *search->weights);
     search->wide_totals = is_wide ? calloc(MOST_IN_BLOCK, sizeof *search->wide_totals) : NULL;
     bool has_totals = is_wide ? search->wide_totals != NULL : search->totals != NULL && search->weights != NULL;
     return search->hits != NULL && search->next != NULL && search->end != NULL && has_totals;
