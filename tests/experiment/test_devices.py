@@ -19,6 +19,7 @@ from rankproof.stages._dense import Dense
 from rankproof.stages._fuse import RRF
 from rankproof.stages._rerank import Rerank
 from rankproof.stages._scorers import CrossEncoderScorer
+from rankproof.stages._vectors import encoding_resources
 
 SYSTEMS: dict[str, Stage] = {
     "bm25": BM25(),
@@ -63,3 +64,10 @@ def test_a_gpu_that_is_not_there_is_an_error_before_any_work(tmp_path: Path, no_
     pytest.importorskip("torch")
     with pytest.raises(UsageError, match="torch finds no GPU"):
         used_devices({"dense": Dense(MiniLM(device="cuda"))})
+
+
+def test_a_task_asks_for_a_gpu_only_if_its_model_runs_on_one(gpu: None) -> None:
+    assert encoding_resources(MiniLM()).gpus == 1
+    assert encoding_resources(MiniLM(precision="int8")).gpus == 0
+    assert encoding_resources(MiniLM(device="cpu")).gpus == 0
+    assert encoding_resources(WordLlama()).gpus == 0

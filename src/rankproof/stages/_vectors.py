@@ -25,7 +25,7 @@ from rankproof._io.journal import Block, Journal
 from rankproof._version import __version__
 from rankproof.errors import for_message
 from rankproof.models._base import Encoder, EncoderModel
-from rankproof.models._device import chosen_device
+from rankproof.models._device import chosen_device, place
 from rankproof.stages._base import BuildContext
 from rankproof.stages._fields import BUILT_IN_FIELDS, check_known_fields, passages_of
 from rankproof.stages._partitions import PartitionedSearch, PartitionHits
@@ -352,4 +352,5 @@ def encoding_threads(context: BuildContext) -> int:
 
 def encoding_resources(model: EncoderModel) -> Resources:
     """What encoding a partition needs: a GPU if the model runs on one."""
-    return Resources(gpus=0.0 if chosen_device(getattr(model, "device", "cpu")) == "cpu" else 1.0)
+    placed = place(getattr(model, "device", "cpu"), getattr(model, "precision", "auto"), on_cpu="fp32")
+    return Resources(gpus=float(placed.on_gpu))
