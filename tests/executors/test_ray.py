@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -23,7 +24,7 @@ from rankproof._executors.ray_cluster import ray_address
 from rankproof._version import __version__
 from rankproof.errors import ExternalError, InputError, UsageError
 from support import executor_tasks
-from support.ray_cluster import ENVIRONMENT, RayCluster, changed_environment, ray_cluster
+from support.ray_cluster import ENVIRONMENT, RayCluster, ray_cluster
 from support.search_servers import free_port, skip_or_fail
 
 pytest.importorskip("ray", reason="needs the extra ray")
@@ -164,7 +165,7 @@ def test_an_address_at_which_nothing_listens_is_told_at_once(on: str, tmp_path: 
 def test_a_cluster_that_has_ended_is_told_at_once(tmp_path: Path) -> None:
     gone = f"127.0.0.1:{free_port()}"
     start = time.monotonic()
-    with changed_environment({"RAY_ADDRESS": gone}), pytest.raises(ExternalError, match="address=auto: no connection"):
+    with patch.dict(os.environ, {"RAY_ADDRESS": gone}), pytest.raises(ExternalError, match="address=auto: no connection"):
         RayExecutor("address=auto", tmp_path)
     assert time.monotonic() - start < 10
 

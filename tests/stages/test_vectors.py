@@ -221,7 +221,7 @@ def test_a_vector_that_is_not_finite_is_refused_by_name() -> None:
 
 @pytest.mark.parametrize("fields", [("title", "text"), ("text", "title"), ("text",), ("title", "brand", "text")])
 def test_passages_of_rows_are_those_of_the_documents(fields: tuple[str, ...]) -> None:
-    named = [
+    named: list[tuple[str, str, str, dict[str, object]]] = [
         ("a", " one ", "T", {"brand": "x"}),
         ("b", "", "only", {}),
         ("c", "\u2003two\n", "", {"brand": 3}),

@@ -13,7 +13,7 @@ from rankproof.stores._base import MAX_VECTOR_LENGTH
 from rankproof.stores._memory import Memory
 from rankproof.stores._nearest import VectorRows, nearest
 from support.examples import examples
-from support.vector_stores import like_text, require
+from support.vector_stores import like_text, require, with_ties
 
 SIZES = st.sampled_from([1, 2, 3, 15, 16, 17, 31, 33, 129, 300, 1000])
 WIDTHS = st.sampled_from([1, 2, 7, 15, 16, 17, 31, 64])
@@ -46,13 +46,7 @@ def _assert_one_answer(vectors: Matrix, queries: Matrix, k: int) -> None:
 @given(count=SIZES, width=WIDTHS, queries=st.integers(1, 5), k=DEPTHS, seed=st.integers(0, 999), ties=st.integers(0, 3))
 def test_every_kernel_gives_the_defined_rows_and_bits(count: int, width: int, queries: int, k: int, seed: int, ties: int) -> None:
     numbers = np.random.default_rng(seed)
-    vectors = numbers.standard_normal((count, width)).astype(np.float32)
-    if ties == 1:
-        vectors = np.round(vectors)
-    if ties == 2:
-        vectors = vectors[numbers.integers(0, 1 + count // 10, count)]
-    if ties == 3:
-        vectors = np.zeros_like(vectors)
+    vectors = with_ties(numbers, count, width, ties)
     _assert_one_answer(vectors, np.round(numbers.standard_normal((queries, width)), 1).astype(np.float32), k)
 
 

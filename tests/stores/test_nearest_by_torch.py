@@ -12,7 +12,7 @@ from rankproof.stores import _nearest as module
 from rankproof.stores._nearest import VectorRows, best_kernel, nearest, nearest_by_torch
 from support.examples import examples
 from support.torch_oracle import oracle
-from support.vector_stores import like_text
+from support.vector_stores import like_text, with_ties
 
 pytestmark = pytest.mark.torch
 
@@ -39,13 +39,7 @@ def _assert_same_bits(vectors: Matrix, queries: Matrix, k: int) -> None:
 )
 def test_torch_gives_the_rows_and_bits_of_the_native_kernel(count: int, width: int, k: int, seed: int, ties: int) -> None:
     numbers = np.random.default_rng(seed)
-    vectors = numbers.standard_normal((count, width)).astype(np.float32)
-    if ties == 1:
-        vectors = np.round(vectors)
-    if ties == 2:
-        vectors = vectors[numbers.integers(0, 1 + count // 10, count)]
-    if ties == 3:
-        vectors = np.zeros_like(vectors)
+    vectors = with_ties(numbers, count, width, ties)
     _assert_same_bits(vectors, np.round(numbers.standard_normal((4, width)), 1).astype(np.float32), k)
 
 

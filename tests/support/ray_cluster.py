@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 from support.paths import SOURCE, TESTS
 from support.search_servers import free_port
@@ -109,7 +110,7 @@ def _command(process: int) -> bytes:
 @contextmanager
 def ray_cluster() -> Iterator[RayCluster]:
     """A cluster of a head and two nodes, with one CPU each."""
-    with _short_folder() as folder, changed_environment({**ENVIRONMENT, "RAY_TMPDIR": folder}):
+    with _short_folder() as folder, patch.dict(os.environ, {**ENVIRONMENT, "RAY_TMPDIR": folder}):
         from ray.cluster_utils import Cluster
 
         port = free_port()
@@ -123,21 +124,6 @@ def ray_cluster() -> Iterator[RayCluster]:
             yield RayCluster(cluster, port)
         finally:
             cluster.shutdown()
-
-
-@contextmanager
-def changed_environment(variables: Mapping[str, str]) -> Iterator[None]:
-    """Environment variables for this process and the processes that it starts."""
-    before = {name: os.environ.get(name) for name in variables}
-    os.environ.update(variables)
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value
 
 
 @contextmanager

@@ -109,3 +109,13 @@ def assert_same(found: Ranking, exact: Ranking, all_scores: dict[str, float]) ->
     assert found[1].dtype == np.float64
     np.testing.assert_allclose(found[1], exact[1], atol=1e-6)
     np.testing.assert_allclose(found[1], [all_scores[name] for name in found[0]], atol=1e-6)
+
+
+def with_ties(numbers: np.random.Generator, count: int, width: int, ties: int) -> Matrix:
+    """Random vectors: without ties (0), rounded to whole numbers (1), many of them equal (2), or all zero (3)."""
+    vectors: Matrix = numbers.standard_normal((count, width)).astype(np.float32)
+    if ties == 1:
+        return np.round(vectors)
+    if ties == 2:
+        return vectors[numbers.integers(0, 1 + count // 10, count)]
+    return np.zeros_like(vectors) if ties == 3 else vectors

@@ -211,10 +211,11 @@ def merge_hits(parts: Sequence[Hits]) -> Hits:
 
 
 def _total_counts(parts: Sequence[AlignmentCounts]) -> AlignmentCounts:
-    return AlignmentCounts(
-        **{name: sum(getattr(part, name) for part in parts) for name in _SUMMED_COUNTS},
-        **{name: tuple(dict.fromkeys(one for part in parts for one in getattr(part, name))) for name in _JOINED_COUNTS},
-    )
+    summed: dict[str, Any] = {name: sum(getattr(part, name) for part in parts) for name in _SUMMED_COUNTS}
+    joined: dict[str, Any] = {
+        name: tuple(dict.fromkeys(one for part in parts for one in getattr(part, name))) for name in _JOINED_COUNTS
+    }
+    return AlignmentCounts(**summed, **joined)
 
 
 _JOINED_COUNTS = ("unjudged_queries", "tags")

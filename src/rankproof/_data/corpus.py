@@ -244,19 +244,19 @@ class Corpus(Viewed, Mapping[str, Document]):
         )
         return [asked[at] for at in np.flatnonzero(np.frombuffer(found, dtype=np.int64) < 0)]
 
-    def row_of(self, key: str) -> tuple[int, int]:
-        """The number of the document's partition and its row in it."""
+    def _place(self, key: str) -> tuple[Partition, int]:
         position = self._position(key)
         if position is None:
             raise KeyError(key)
-        partition, row = self.partitions.at(position)
+        return self.partitions.at(position)
+
+    def row_of(self, key: str) -> tuple[int, int]:
+        """The number of the document's partition and its row in it."""
+        partition, row = self._place(key)
         return partition.number, row
 
     def __getitem__(self, key: str) -> Document:
-        position = self._position(key)
-        if position is None:
-            raise KeyError(key)
-        partition, row = self.partitions.at(position)
+        partition, row = self._place(key)
         return partition.document(row)
 
     def __contains__(self, key: object) -> bool:

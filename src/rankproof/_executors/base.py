@@ -55,9 +55,11 @@ class Executor(Protocol):
         """Ends the workers."""
         ...
 
-    def __enter__(self) -> Self: ...
+    def __enter__(self) -> Self:
+        return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None: ...
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
 
 
 class ProgressSum:
@@ -74,7 +76,7 @@ class ProgressSum:
 
 
 @dataclass(frozen=True, slots=True)
-class SerialExecutor:
+class SerialExecutor(Executor):
     """Runs one task after the other in this process."""
 
     @property
@@ -99,9 +101,3 @@ class SerialExecutor:
 
     def close(self) -> None:
         """Does nothing: there are no workers."""
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        self.close()

@@ -12,10 +12,9 @@ import time
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from multiprocessing import connection, get_context, parent_process
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
-from rankproof._executors.base import ONE_CORE, Item, Progress, ProgressSum, Report, Resources, Result, SerialExecutor
+from rankproof._executors.base import ONE_CORE, Executor, Item, Progress, ProgressSum, Report, Resources, Result, SerialExecutor
 from rankproof.errors import ExternalError, RankproofError
 
 if TYPE_CHECKING:
@@ -29,7 +28,7 @@ _ONE_THREAD = dict.fromkeys(
 )
 
 
-class ProcessExecutor:
+class ProcessExecutor(Executor):
     """Runs tasks in worker processes with one BLAS thread each, which start at the first call with several items.
 
     A task that cannot be sent to another process, such as one with a class of a script or notebook, runs in this process.
@@ -100,12 +99,6 @@ class ProcessExecutor:
         for worker in self._workers:
             worker.join()
         self._workers.clear()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        self.close()
 
 
 class _Worker:

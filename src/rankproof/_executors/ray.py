@@ -9,10 +9,9 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
-from rankproof._executors.base import ONE_CORE, Item, Progress, ProgressSum, Report, Resources, Result
+from rankproof._executors.base import ONE_CORE, Executor, Item, Progress, ProgressSum, Report, Resources, Result
 from rankproof._executors.processes import sendable
 from rankproof._executors.ray_cluster import RETRIES, Guard, Nodes, Outcome, Watch, connect, token_file
 from rankproof._io.journal import JournalInUseError
@@ -21,7 +20,7 @@ _POLL_SECONDS = 0.5
 _LOST_SECONDS = 120.0
 
 
-class RayExecutor:
+class RayExecutor(Executor):
     """Runs tasks on the nodes of a Ray cluster; a task whose worker or node is lost runs again.
 
     All nodes need this version of rankproof and see `folder`; both are checked at the start and before every task.
@@ -114,12 +113,6 @@ class RayExecutor:
     def close(self) -> None:
         """Leaves the cluster; one that was started for this executor is ended."""
         self._opened.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        self.close()
 
 
 class _Counts:

@@ -20,7 +20,8 @@ from urllib.parse import urlsplit
 
 from rankproof._executors.base import ONE_CORE, Resources
 from rankproof._extras import extra
-from rankproof._io.folders import remove_stale_files
+from rankproof._io.files import temporary_name
+from rankproof._io.folders import remove_stale_entries
 from rankproof._io.journal import cache_io_error
 from rankproof._io.paths import CACHE_VARIABLE, cache_home
 from rankproof._version import __version__
@@ -155,7 +156,7 @@ class Token:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self._path, self._number = folder / f".rankproof-{secrets.token_hex(8)}.tmp", secrets.token_hex(16)
+        self._path, self._number = folder / temporary_name(), secrets.token_hex(16)
 
     def guard(self, resources: Resources = ONE_CORE) -> Guard:
         """What a worker checks before its task; a task without a GPU sees none, so that it chooses the device of this process."""
@@ -184,7 +185,7 @@ class Token:
 @contextlib.contextmanager
 def token_file(folder: Path) -> Iterator[Token]:
     """A new token in the folder, removed at the end of the block."""
-    remove_stale_files(folder)
+    remove_stale_entries(folder)
     token = Token(folder)
     token.renew()
     try:

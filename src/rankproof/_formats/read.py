@@ -24,7 +24,7 @@ from rankproof._formats.registry import COMPRESSED_SUFFIXES, system_name
 from rankproof._formats.rows import build_qrels, run_without_duplicates
 from rankproof._formats.texts import read_queries, text_blocks
 from rankproof._io.file_errors import file_error
-from rankproof._io.files import write_blocks
+from rankproof._io.files import temporary_name, write_blocks
 from rankproof._io.open import StrPath, open_source, path_text
 from rankproof._sample import sample_files, sample_folder
 from rankproof.errors import ExternalError, InputError, RankproofError, UsageError, escape_invisible, for_message
@@ -253,7 +253,7 @@ def write_folder(dataset: Dataset, folder: str) -> None:
 
     if os.path.exists(folder):
         raise UsageError(f"{folder} exists", fix="specify a folder that does not exist yet")
-    beside = os.path.join(os.path.dirname(os.path.abspath(folder)), f".rankproof-{os.urandom(8).hex()}.tmp")
+    beside = os.path.join(os.path.dirname(os.path.abspath(folder)), temporary_name())
     try:
         os.mkdir(beside)
         write_blocks(os.path.join(beside, "queries.jsonl"), text_blocks(dataset.queries))

@@ -22,7 +22,7 @@ from rankproof._generate.generate import (
     GeneratedQueries,
 )
 from rankproof._generate.generators import QueryGenerator
-from rankproof._io.files import write_blocks
+from rankproof._io.files import temporary_name, write_blocks
 from rankproof._llm.budget import Estimate
 from rankproof._llm.call_counts import estimation_note
 from rankproof._version import __version__
@@ -147,7 +147,7 @@ def check_new_folder(folder: str) -> None:
 def write_generated(found: GeneratedQueries, report: Mapping[str, Any], folder: str, corpus: Corpus | None = None) -> None:
     """Writes the folder atomically; with the documents it is a dataset for `rankproof run`."""
     check_new_folder(folder)
-    beside = os.path.join(os.path.dirname(os.path.abspath(folder)), f".rankproof-{os.urandom(8).hex()}.tmp")
+    beside = os.path.join(os.path.dirname(os.path.abspath(folder)), temporary_name())
     try:
         os.makedirs(beside)
         write_blocks(os.path.join(beside, "queries.jsonl"), _query_lines(found))

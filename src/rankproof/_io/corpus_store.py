@@ -31,13 +31,14 @@ from rankproof._data.corpus import (
 from rankproof._data.partition_builder import PARTITION_BYTES, DocumentChunk, IdCheck, InputFile, PartitionBuilder, rows_by_id
 from rankproof._io.array_file import ArrayBlocks, open_arrays, write_arrays
 from rankproof._io.cache_items import mark_used
+from rankproof._io.files import temporary_name
+from rankproof._io.folders import remove_stale_entries
 from rankproof._io.journal import cache_io_error
 from rankproof._io.paths import cache_home
 from rankproof.errors import RankproofError
 
 _TEXT_COLUMNS = ("ids", "titles", "texts", "fields")
 _INDEX = "index.arrays"
-_STALE_SECONDS = 3600
 _TICK_NANOSECONDS = 50_000_000
 """Two changes of a file within one tick of the clock may leave it with the same times."""
 
@@ -235,20 +236,13 @@ def _new_folder(storage: CorpusStorage, key: str | None) -> Path:
     if key is None:
         return Path(tempfile.mkdtemp(prefix="rankproof-corpus-"))
     final = storage.folder(key)
-    folder = final.with_name(f".{final.name}-{os.urandom(8).hex()}.tmp")
+    folder = final.with_name(temporary_name())
     try:
         folder.mkdir(parents=True)
-        _remove_stale(final.parent)
+        remove_stale_entries(final.parent)
     except OSError as error:
         raise cache_io_error(final, error) from None
     return folder
-
-
-def _remove_stale(folder: Path) -> None:
-    """Removes what killed passes left; one of the last hour may still be under way."""
-    for entry in os.scandir(folder):
-        if entry.name.endswith(".tmp") and time.time() - entry.stat().st_mtime > _STALE_SECONDS:
-            shutil.rmtree(entry.path, ignore_errors=True)
 
 
 def find_corpus(storage: CorpusStorage, paths: Sequence[str], source: str) -> Corpus | None:

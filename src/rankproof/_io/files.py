@@ -43,14 +43,19 @@ def write_blocks(path: str, blocks: Iterable[bytes | memoryview]) -> None:
         raise _write_error(path, error) from None
 
 
+def temporary_name() -> str:
+    """A new name for a file or folder that is being written."""
+    return f"{_TEMPORARY_AFFIXES[0]}{os.urandom(8).hex()}{_TEMPORARY_AFFIXES[1]}"
+
+
 def is_temporary(name: str) -> bool:
-    """Whether a file of this name is left by a killed write."""
+    """Whether a file or folder of this name is being written, or left by a killed write."""
     return name.startswith(_TEMPORARY_AFFIXES[0]) and name.endswith(_TEMPORARY_AFFIXES[1])
 
 
 def _replace(target: str, content: Iterable[bytes | memoryview], old: int | None) -> None:
     folder = os.path.dirname(target)
-    temporary = os.path.join(folder, f"{_TEMPORARY_AFFIXES[0]}{os.urandom(8).hex()}{_TEMPORARY_AFFIXES[1]}")
+    temporary = os.path.join(folder, temporary_name())
     handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
     try:
         with open(handle, "wb", buffering=_BUFFER_BYTES) as file:

@@ -28,8 +28,8 @@ SUM_LANES = 16
 FLOAT32_ROUNDING = 2.0**-24
 GPU_VECTORS = 1 << 28
 """The float32 numbers of a block of vectors on the GPU: 1 GiB."""
-GPU_PRODUCTS = 1 << 28
-GPU_CANDIDATES = 1 << 18
+GPU_PRODUCTS, GPU_CANDIDATES = 1 << 28, 1 << 18
+"""The products that are made at once, and the candidates whose scores are summed at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,9 +61,9 @@ def nearest(rows: VectorRows, queries: Matrix, k: int, kernel: Kernel) -> tuple[
     k = min(k, len(rows.vectors))
     if k == 0 or len(queries) == 0:
         return np.zeros((len(queries), k), np.int64), np.zeros((len(queries), k))
-    narrow, held = (_nearest_native, _capacity(k)) if kernel == "native" else (_nearest_numpy, len(rows.vectors))
+    search, held = (_nearest_native, _capacity(k)) if kernel == "native" else (_nearest_numpy, len(rows.vectors))
     most = max(1, min(QUERIES_PER_BATCH, PRODUCTS_PER_BATCH // held))
-    parts = [narrow(rows, part, k) for part in np.array_split(queries, -(-len(queries) // most))]
+    parts = [search(rows, part, k) for part in np.array_split(queries, -(-len(queries) // most))]
     return np.concatenate([part[0] for part in parts]), np.concatenate([part[1] for part in parts])
 
 
