@@ -32,7 +32,7 @@ def add(home: Path, name: str, size: int, days: float) -> Path:
 def entries(tmp_path: Path) -> dict[str, Path]:
     """One entry of 1000 bytes of each kind, and an older one of each finished kind."""
     found = {kind: add(tmp_path, f"{kind}/new/file", 1000, 2) for kind in KINDS}
-    days = {"corpora": 30, "indexes": 10, "vectors": 40, "stages": 20}
+    days = {"corpora": 30, "chunks": 50, "indexes": 10, "vectors": 40, "stages": 20}
     return found | {f"old-{kind}": add(tmp_path, f"{kind}/old/file", 1000, ago) for kind, ago in days.items()}
 
 
@@ -43,10 +43,11 @@ def left(entries: dict[str, Path]) -> set[str]:
 @pytest.mark.parametrize(
     ("limit", "gone"),
     [
-        (13_000, set()),
-        (12_999, {"old-vectors"}),
-        (11_000, {"old-vectors", "old-corpora"}),
-        (9_500, {"old-vectors", "old-corpora", "old-stages", "old-indexes"}),
+        (15_000, set()),
+        (14_999, {"old-chunks"}),
+        (13_000, {"old-chunks", "old-vectors"}),
+        (12_000, {"old-chunks", "old-vectors", "old-corpora"}),
+        (10_500, {"old-chunks", "old-vectors", "old-corpora", "old-stages", "old-indexes"}),
     ],
 )
 def test_a_limit_removes_what_was_used_longest_ago(tmp_path: Path, entries: dict[str, Path], limit: int, gone: set[str]) -> None:
@@ -70,7 +71,7 @@ def test_nothing_is_removed_while_another_run_uses_the_cache(tmp_path: Path, ent
     with CacheUse(tmp_path, None), CacheUse(tmp_path, 0) as second:
         assert left(entries) == set(entries)
         (note,) = second.trim()
-        assert note == "the cache has 13.0 kB, above its limit of 0 B: another run uses it, so that nothing was removed"
+        assert note == "the cache has 15.0 kB, above its limit of 0 B: another run uses it, so that nothing was removed"
     with CacheUse(tmp_path, 0) as alone:
         alone.trim()
         assert len(left(entries)) == 5

@@ -23,9 +23,9 @@ from rankproof.models import WordLlama
 from rankproof.stages import BM25, Chunked, Dense
 from rankproof.stages._base import QueryTimer
 from rankproof.stages._chunked import collapse_ranking
-from rankproof.stages._chunking import UNITS, Chunking, chunk_corpus, sentences, unit_starts
+from rankproof.stages._chunking import UNITS, Chunking, Unit, document_chunks, sentences, unit_starts
 from support.examples import examples
-from support.stage_building import context_of, corpus_of
+from support.stage_building import PlainBlockCache, context_of, corpus_of
 
 PIECES = st.sampled_from(
     ["word", "Über", "日本。", "Is it?", "e.g. ", "3.5", "U.S.", "😀", " ", "\n\n", "\t", ". ", "!", '"', "а́", "\ud800"]
@@ -35,8 +35,13 @@ SIZES = st.integers(1, 6).flatmap(lambda size: st.tuples(st.just(size), st.integ
 
 
 def _chunks(text: str, unit: str, size: int, overlap: int) -> list[Document]:
-    corpus = Corpus([Document("d", text, fields={"url": "u"})])
-    return list(chunk_corpus(corpus, Chunking(size, overlap, unit, "wordllama")).values())  # type: ignore[arg-type]
+    chunking = Chunking(size, overlap, unit, "wordllama")  # type: ignore[arg-type]
+    return list(document_chunks(Document("d", text, fields={"url": "u"}), chunking, "#c"))
+
+
+def _chunk_corpus(corpus: Corpus, size: int, unit: Unit = "words") -> Corpus:
+    """The chunks of all documents, without overlap."""
+    return Chunked(BM25(), size=size, overlap=0, unit=unit).input_context(context_of(corpus)).corpus
 
 
 @pytest.mark.parametrize("unit", UNITS)
@@ -100,22 +105,38 @@ def test_a_text_that_is_all_marks_or_blanks_is_one_sentence(text: str) -> None:
 
 def test_a_chunk_has_the_title_and_the_fields_of_its_document() -> None:
     corpus = Corpus([Document("d", "one two three", "A title", {"url": "u"}, 7)])
-    first, second = chunk_corpus(corpus, Chunking(2, 0, "words", "wordllama")).values()
+    first, second = _chunk_corpus(corpus, 2).values()
     assert (first.id, first.title, first.text, first.line) == ("d#c1", "A title", "one two ", 7)
     assert dict(second.fields) == {"url": "u", "document": "d", "chunk": 2, "start": 8, "end": 13}
 
 
 def test_a_document_with_a_title_alone_has_one_chunk_and_an_empty_one_has_none() -> None:
     corpus = corpus_of({"empty": " \n", "titled": "", "full": "some words"}, {"titled": "Only a title"})
-    assert list(chunk_corpus(corpus, Chunking(1, 0, "sentences", "wordllama"))) == ["titled#c1", "full#c1"]
+    assert list(_chunk_corpus(corpus, 1, "sentences")) == ["titled#c1", "full#c1"]
     searcher = Chunked(BM25()).build(context_of(corpus))
     assert searcher.notes() == ["1 document has neither title nor text and cannot be found"]
+
+
+def test_chunks_are_files_that_are_written_once_and_do_not_depend_on_the_partitions() -> None:
+    corpus = corpus_of({"a": "one two three", "b": "", "c": "four five", "d": "six"})
+    cache = PlainBlockCache()
+    stage = Chunked(BM25(), size=1, overlap=0)
+    whole = stage.input_context(context_of(corpus, cache)).corpus
+    (file,) = cache.partition_files("*.chunks.arrays")
+    written = file.stat().st_mtime_ns
+    again = stage.input_context(context_of(corpus, cache)).corpus
+    assert file.stat().st_mtime_ns == written
+    split = stage.input_context(context_of(corpus.repartitioned(1))).corpus
+    assert [len(one) for one in split.partitions] == [3, 2, 1]
+    assert list(whole.values()) == list(again.values()) == list(split.values())
+    assert whole.fingerprint() == split.fingerprint()
+    assert split["c#c2"].text == "five"
 
 
 @given(st.lists(st.sampled_from(["a", "a#", "a#c1", "a#c1#c2", "a##c1", "a##c12", "b#cx", "c1"]), unique=True, min_size=1))
 def test_no_chunk_has_the_id_of_a_document_and_each_names_its_own(ids: list[str]) -> None:
     corpus = corpus_of(dict.fromkeys(ids, "one two three"))
-    chunks = chunk_corpus(corpus, Chunking(1, 0, "words", "wordllama"))
+    chunks = _chunk_corpus(corpus, 1)
     mark = chunk_separator(corpus)
     assert len(chunks) == 3 * len(ids)
     assert not set(chunks) & set(ids)

@@ -125,7 +125,7 @@ def test_repeats_that_differ_in_more_than_their_seed_are_an_error(tmp_path: Path
 def test_documents_are_encoded_once_for_all_conditions(tmp_path: Path) -> None:
     plan = ComparisonPlan("small", [encoder_system("wordllama", Memory())], {OWN_LANGUAGE: small_dataset()}, edits=[0, 1, 2])
     compare_tokenizers(plan, RunOptions(cache=tmp_path))
-    assert len(list(tmp_path.glob("partitions/*/vectors.arrays"))) == 1
+    assert len(list(tmp_path.glob("vectors/*/vectors.arrays"))) == 1
 
 
 def test_a_language_without_a_stemmer_uses_words() -> None:

@@ -172,6 +172,11 @@ class Partition:
         """The documents, each made when it is asked for."""
         return map(self.document, range(len(self)))
 
+    def other_fields(self) -> Iterator[Mapping[str, Any]]:
+        """The other fields of the documents that have some."""
+        rows = np.flatnonzero(np.diff(self.fields.offsets))
+        return (_parsed_fields(self.fields.bytes_at(row)) for row in map(int, rows))
+
 
 def _parsed_fields(text: bytes) -> Mapping[str, Any]:
     from json import loads
@@ -283,6 +288,13 @@ class Corpus(Viewed, Mapping[str, Document]):
         """The documents in input order, each made when it is asked for."""
         return (document for partition in self.partitions for document in partition.documents())
 
+    def positions_by_id(self) -> NDArray[np.int64]:
+        """The positions of all documents, larger ids first in the order of bytes."""
+        from heapq import merge
+
+        each = [_ids_in_order(partition) for partition in self.partitions]
+        return np.fromiter((position for _, position in merge(*each, reverse=True)), np.int64, len(self))
+
     def fingerprint(self) -> str:
         """A sha256 of ids, titles, texts and fields, the same for any order of documents and any partitions."""
         total = sum(partition.digest for partition in self.partitions) % DIGESTS
@@ -296,6 +308,11 @@ class Corpus(Viewed, Mapping[str, Document]):
         shown = ((one.id, clip_text(one.title, SHOWN_TITLE), clip_text(one.text, SHOWN_TEXT)) for one in self.documents())
         title = f"{type(self).__name__} {self.source}: {pluralise(len(self), 'text')}"
         return collection_view(title, (Column("id"), Column("title"), Column("text")), shown, len(self))
+
+
+def _ids_in_order(partition: Partition) -> Iterator[tuple[bytes, int]]:
+    bytes_at, first = partition.ids.bytes_at, partition.first
+    return ((bytes_at(row), first + row) for row in map(int, partition.order))
 
 
 def corpus_of_partitions(partitions: Partitions, entries: Entries, source: str) -> Corpus:

@@ -25,6 +25,11 @@ def chunk_separator(ids: Iterable[str]) -> str:
     return "#" * (1 + max((len(found[1]) for found in endings if found), default=0)) + "c"
 
 
+def chunk_id(doc: str, separator: str, number: int) -> str:
+    """The id of a chunk of the document; the first one has number 1."""
+    return f"{doc}{separator}{number}"
+
+
 def document_of_chunk(chunk: str, separator: str) -> str:
     """The id of the chunk's document."""
     return chunk.rpartition(separator)[0]

@@ -20,6 +20,8 @@ from rankproof.errors import InputError, RankproofError, UsageError, for_message
 PARTITION_BYTES = 1 << 28
 """A partition with this many bytes of text is full."""
 _DIGEST_BYTES = 32
+_SINGLE_DOCUMENTS = 4096
+"""So many documents are objects before they are joined to columns."""
 _LENGTHS = struct.Struct("<4Q")
 
 
@@ -84,6 +86,8 @@ class PartitionBuilder:
             what = f"document {for_message(record.id)} cannot be stored ({for_message(str(error))})"
             raise UsageError(what, fix="pass title and text as text, and fields as values of JSON") from None
         self._single.append(((*parts, kept), record.line or 0, id_hash(parts[0])))
+        if len(self._single) == _SINGLE_DOCUMENTS:
+            self._join_single()
         self._count(1, sum(map(len, (*parts, kept))), document_digest((*parts, in_order)))
 
     def add_chunk(self, chunk: DocumentChunk) -> None:

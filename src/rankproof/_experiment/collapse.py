@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
+from itertools import chain
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from rankproof._data.answers import References, references_from_queries
-from rankproof._data.corpus import Corpus, Document
+from rankproof._data.corpus import Corpus, Document, Partition
 from rankproof._data.dataset import Dataset, Queries
+from rankproof._data.id_index import id_hash
 from rankproof._data.identity import identity_key
 from rankproof._data.ordering import Ranking
 from rankproof._data.qrels import Judgement, Qrels
 from rankproof._data.run import Run
 from rankproof._data.text import unspaced_pattern
 from rankproof._data.validation import checked_id
+from rankproof._io.corpus_store import CorpusStorage, writing_corpus
 from rankproof._results.experiment_result import COLLAPSE_KEY
 from rankproof.errors import InputError, UsageError, for_message
 from rankproof.stages._analyzer import split_words
@@ -31,10 +37,10 @@ _COLLAPSE_RULE_BY_VALUE = "every {field} has the score of its best chunk; the ju
 
 @dataclass(frozen=True, eq=False, slots=True)
 class ChunksOfDocument:
-    """The chunks, those of each document in order, and the full text of each document."""
+    """The chunks, the ids of those of a document in order (none of an unknown document), and the full text of a document."""
 
     chunks: Corpus
-    by_document: Mapping[str, Sequence[str]]
+    ids: Callable[[str], Sequence[str]]
     text: Callable[[str], str]
 
 
@@ -51,18 +57,17 @@ def chunk_grades(qrels: Qrels, queries: Queries, document_chunks: ChunksOfDocume
     references = references_from_queries(queries)
     chunk_words = cache(lambda chunk: _spaced_words(document_chunks.chunks[chunk].text))
     document_words = cache(lambda doc: _spaced_words(document_chunks.text(doc)))
+    chunk_ids = cache(document_chunks.ids)
     grades: list[Judgement] = []
     cut = []
     for query in only:
         answers = _answer_words(references, query)
-        held = {
-            doc for doc in qrels[query] if doc in document_chunks.by_document and _contains_answer(document_words(doc), answers)
-        }
+        held = {doc for doc in qrels[query] if chunk_ids(doc) and _contains_answer(document_words(doc), answers)}
         found = []
         for doc, grade in qrels[query].items():
             label = qrels.judge_labels.get((query, doc), "")
             # A document without chunks keeps its own id, which is in no ranking of chunks.
-            for chunk in document_chunks.by_document.get(doc, (doc,)):
+            for chunk in chunk_ids(doc) or (doc,):
                 own = grade if doc not in held or _contains_answer(chunk_words(chunk), answers) else min(grade, 0)
                 found.append(Judgement(query, chunk, own, judge_label=label))
         is_cut = any(qrels[query][doc] >= rel for doc in held) and all(one.grade < rel for one in found)
@@ -100,7 +105,7 @@ class CollapsedCorpus:
     dataset: Dataset
     field: str
     pool: int | None
-    values: Mapping[str, str]
+    values: FieldValues
     qrels: Qrels
     by_value: bool
 
@@ -124,30 +129,80 @@ class CollapsedCorpus:
     def notes(self) -> Iterator[str]:
         """A note with the rule, since every value depends on it."""
         pool = f"; only the top {self.pool} chunks of a ranking count" if self.pool else ""
-        chunks, values = len(self.dataset.corpus), len(set(self.values.values()))
-        yield f"{chunks} documents are chunks with {values} values of {self.field}: {self.rule}{pool}"
+        yield f"{len(self.values)} documents are chunks with {self.values.distinct} values of {self.field}: {self.rule}{pool}"
 
     def judged(self, runs: Iterable[Run]) -> Dataset:
         """A dataset of the values, each with the text of the chunk that comes first in the rankings, else of its first chunk."""
         corpus, best = self.dataset.corpus, dict[str, str]()
-        for doc in (*(doc for run in runs for doc in run.docs), *corpus):
-            if doc in self.values:
+        for doc in dict.fromkeys(doc for run in runs for doc in run.docs):
+            if doc in corpus:
                 best.setdefault(self.values[doc], doc)
-        documents = (Document(value, corpus[doc].text, corpus[doc].title, corpus[doc].fields) for value, doc in best.items())
-        return Dataset(self.dataset.name, Corpus(documents, source=corpus.source), self.dataset.queries, self.qrels)
+        ranked = ((value, corpus[doc]) for value, doc in best.items())
+        first = ((value, document) for value, document in self.values.first_documents() if value not in best)
+        with writing_corpus(CorpusStorage(None), (), corpus.source) as writer:
+            for value, document in chain(ranked, first):
+                writer.add(replace(document, id=value, line=None))
+            collapsed = writer.corpus(corpus.source)
+        return Dataset(self.dataset.name, collapsed, self.dataset.queries, self.qrels)
 
     def document_chunks(self) -> ChunksOfDocument:
         """The documents as chunks of the values."""
-        of: dict[str, list[str]] = {}
-        for doc, value in self.values.items():
-            of.setdefault(value, []).append(doc)
-        corpus = self.dataset.corpus
-        return ChunksOfDocument(corpus, of, lambda value: "\n".join(corpus[doc].text for doc in of[value]))
+        corpus, values = self.dataset.corpus, self.values
+        return ChunksOfDocument(
+            corpus, values.documents, lambda value: "\n".join(corpus[doc].text for doc in values.documents(value))
+        )
+
+
+class FieldValues(Mapping[str, str]):
+    """Document id to the value of a field; a value is read when it is asked for, and each has a hash in memory."""
+
+    def __init__(self, corpus: Corpus, field: str) -> None:
+        self._corpus, self._field = corpus, field
+        values = (id_hash(_field_value(corpus, document, field).encode()) for document in corpus.documents())
+        hashes = np.fromiter(values, np.uint64, len(corpus))
+        self._order = np.argsort(hashes, kind="stable")
+        self._hashes = hashes[self._order]
+
+    def __getitem__(self, doc: str) -> str:
+        return _field_value(self._corpus, self._corpus[doc], self._field)
+
+    def __contains__(self, doc: object) -> bool:
+        return doc in self._corpus
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._corpus)
+
+    def __len__(self) -> int:
+        return len(self._corpus)
+
+    def documents(self, value: str) -> list[str]:
+        """The ids of the documents with the value, in input order."""
+        start, end = (np.searchsorted(self._hashes, np.uint64(id_hash(value.encode())), side) for side in ("left", "right"))
+        found = (partition.document(row) for partition, row in self._places(self._order[start:end]))
+        return [one.id for one in found if _field_value(self._corpus, one, self._field) == value]
+
+    @property
+    def distinct(self) -> int:
+        """The number of different values."""
+        return int(np.count_nonzero(self._is_first))
+
+    def first_documents(self) -> Iterator[tuple[str, Document]]:
+        """Each value with its first document, in input order."""
+        for partition, row in self._places(np.sort(self._order[self._is_first])):
+            document = partition.document(row)
+            yield _field_value(self._corpus, document, self._field), document
+
+    @property
+    def _is_first(self) -> NDArray[np.bool_]:
+        return np.concatenate([np.ones(min(1, len(self)), np.bool_), self._hashes[1:] != self._hashes[:-1]])
+
+    def _places(self, positions: NDArray[np.int64]) -> Iterator[tuple[Partition, int]]:
+        return map(self._corpus.partitions.at, map(int, positions))
 
 
 def collapse_corpus(dataset: Dataset, field: str, pool: int | None) -> CollapsedCorpus:
     """The dataset with the field value of each document."""
-    values = {doc: _field_value(dataset.corpus, document, field) for doc, document in dataset.corpus.items()}
+    values = FieldValues(dataset.corpus, field)
     by_value = _is_judged_by_value(dataset, values, field)
     qrels = dataset.qrels if by_value else _highest_grades(dataset.qrels, values)
     return CollapsedCorpus(dataset, field, pool, values, qrels, by_value)
@@ -157,10 +212,8 @@ def _field_value(corpus: Corpus, document: Document, field: str) -> str:
     value = document.title if field == "title" else document.fields.get(field)
     if isinstance(value, str | int) and not isinstance(value, bool) and str(value).strip():
         return checked_id(value, field, source=corpus.source, line=document.line)
-    if not any(field in each.fields for each in corpus.values()) and field != "title":
-        known = (
-            ", ".join(for_message(name) for name in sorted({name for each in corpus.values() for name in each.fields})) or "title"
-        )
+    if field != "title" and field not in (names := _field_names(corpus)):
+        known = ", ".join(map(for_message, sorted(names))) or "title"
         raise UsageError(f"no document has a field called {for_message(field)} to collapse to", fix=f"choose from {known}")
     what = f"document {for_message(document.id)} has no {for_message(field)} to collapse to"
     raise InputError(
@@ -168,12 +221,15 @@ def _field_value(corpus: Corpus, document: Document, field: str) -> str:
     )
 
 
-def _is_judged_by_value(dataset: Dataset, values: Mapping[str, str], field: str) -> bool:
+def _field_names(corpus: Corpus) -> set[str]:
+    return {name for partition in corpus.partitions for fields in partition.other_fields() for name in fields}
+
+
+def _is_judged_by_value(dataset: Dataset, values: FieldValues, field: str) -> bool:
     """Whether the judgements are of values instead of documents; a mix of both is refused."""
-    known = set(values.values())
     pairs = [(query, doc) for query, docs in dataset.qrels.items() for doc in docs]
     document = next((pair for pair in pairs if pair[1] in values), None)
-    value = next((pair for pair in pairs if pair[1] in known and pair[1] not in values), None)
+    value = next((pair for pair in pairs if pair[1] not in values and values.documents(pair[1])), None)
     if document and value:
         of_documents = f"of documents (query {for_message(document[0])}: {for_message(document[1])})"
         of_values = f"of {for_message(field)} (query {for_message(value[0])}: {for_message(value[1])})"

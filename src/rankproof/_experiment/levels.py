@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
+from itertools import count, takewhile
 from typing import Any
 
-from rankproof._data.dataset import Dataset
+from rankproof._data.corpus import Corpus
+from rankproof._data.dataset import Dataset, chunk_id, chunk_separator
 from rankproof._data.ordering import Ranking, ReadOptions
 from rankproof._data.qrels import Qrels, highest_grade
 from rankproof._data.run import Run
@@ -22,7 +25,6 @@ from rankproof.measures._parse import parse_measures
 from rankproof.measures._registry import default_measures
 from rankproof.stages._base import Stage
 from rankproof.stages._chunked import Chunked
-from rankproof.stages._chunking import DOCUMENT
 
 CHUNKS_JUDGED_NOTE = "the judgements of the dataset grade chunks"
 
@@ -106,13 +108,16 @@ def _chunk_ranks_of(stage_run: StageRun, runner: StageRunner) -> ChunkRanks | No
             return None
         runner, stage_run = runner.inputs(stage_run.stage), stage_run.inputs[0]
     stage, context = stage_run.stage, runner.inputs(stage_run.stage).context
-    of: dict[str, list[str]] = {}
-    for chunk in context.corpus.values():
-        of.setdefault(chunk.fields[DOCUMENT], []).append(chunk.id)
     documents = runner.context.corpus
-    chunks = ChunksOfDocument(context.corpus, of, lambda doc: documents[doc].text)
+    ids = partial(_chunk_ids, context.corpus, chunk_separator(documents))
+    chunks = ChunksOfDocument(context.corpus, ids, lambda doc: documents[doc].text)
     max_chunks = _max_chunks(stage.pool, stage.stage.depth)
     return ChunkRanks(stage_run.inputs[0].output.rankings, chunks, context.corpus_key, max_chunks, stage.depth)
+
+
+def _chunk_ids(chunks: Corpus, separator: str, doc: str) -> list[str]:
+    """The ids of the chunks of a document, which are numbered from 1."""
+    return list(takewhile(chunks.__contains__, (chunk_id(doc, separator, number) for number in count(1))))
 
 
 def _max_chunks(pool: int | None, depth: int) -> int:

@@ -20,6 +20,7 @@ from rankproof.errors import ExternalError, UsageError, escape_invisible, for_me
 KINDS = {
     "models": "model weights",
     "corpora": "documents",
+    "chunks": "chunks of documents",
     "indexes": "indexes of partitions",
     "vectors": "vectors of partitions",
     "stages": "results of stages",
@@ -29,7 +30,7 @@ KINDS = {
     "responses": "responses of language models and search engines",
 }
 PAID_KIND = "responses"
-_FINISHED_KINDS = ("corpora", "indexes", "vectors", "stages")
+_FINISHED_KINDS = ("corpora", "chunks", "indexes", "vectors", "stages")
 _SIZE = re.compile(r"([0-9]{1,15}(?:\.[0-9]{1,9})?) ?([kmgt]?b|[kmgt])", re.ASCII | re.IGNORECASE)
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 _CLOCK_SECONDS = 1.0

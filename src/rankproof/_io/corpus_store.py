@@ -101,7 +101,8 @@ class StoredPartition(Partition):
         return StoredPartition, (self.path, self.number, self.first, len(self), self.digest)
 
 
-def _write_partition(path: Path, builder: PartitionBuilder) -> None:
+def write_partition(path: Path, builder: PartitionBuilder) -> None:
+    """Writes the documents of the builder as a partition."""
     arrays: dict[str, Any] = {}
     for column, name in enumerate(_TEXT_COLUMNS):
         offsets = builder.offsets(column)
@@ -155,7 +156,7 @@ class CorpusWriter:
         folder = self._open_folder()
         for builder in self._kept:
             path = folder / _partition_name(builder.number)
-            _write_partition(path, builder)
+            write_partition(path, builder)
             self._written.append(StoredPartition(path, builder.number, builder.first, len(builder), builder.digest))
         self._kept.clear()
 
@@ -177,7 +178,7 @@ class CorpusWriter:
             partitions = Partitions(builder.partition() for builder in self._kept)
             return corpus_of_partitions(partitions, IdCheck(partitions, source, self._files).entries(), source)
         self._write_kept()
-        self._write_index(self._folder, source)
+        _write_index(self._folder, self._written, source, self._files)
         # A file that is mapped into memory cannot be moved on Windows.
         self._written.clear()
         found = self._in_place(self._folder, source)
@@ -198,19 +199,27 @@ class CorpusWriter:
             shutil.rmtree(folder, ignore_errors=True)
         return open_corpus(final, source)
 
-    def _write_index(self, folder: Path, source: str) -> None:
-        partitions = Partitions(self._written)
-        check = IdCheck(partitions, source, self._files)
-        facts = {"partitions": [[len(one), f"{one.digest:x}", os.stat(one.path).st_size] for one in self._written]}
-        blocks = ArrayBlocks(np.dtype(np.uint64), (partitions.documents, 2), check.blocks())
-        write_arrays(folder / _INDEX, {"entries": blocks}, facts)
-        check.raise_repeat()
-
     def discard(self) -> None:
         """Removes the files of a corpus that is not finished."""
         if self._folder is not None:
             shutil.rmtree(self._folder, ignore_errors=True)
             self._folder = None
+
+
+def _write_index(folder: Path, written: Sequence[StoredPartition], source: str, files: Sequence[InputFile] = ()) -> None:
+    partitions = Partitions(written)
+    check = IdCheck(partitions, source, files)
+    facts = {"partitions": [[len(one), f"{one.digest:x}", os.stat(one.path).st_size] for one in written]}
+    blocks = ArrayBlocks(np.dtype(np.uint64), (partitions.documents, 2), check.blocks())
+    write_arrays(folder / _INDEX, {"entries": blocks}, facts)
+    check.raise_repeat()
+
+
+def indexed_corpus(folder: Path, partitions: Sequence[StoredPartition], source: str) -> Corpus:
+    """The corpus of these partitions; the index of their ids is written into the folder, unless it is there."""
+    if not (folder / _INDEX).exists():
+        _write_index(folder, partitions, source)
+    return corpus_of_partitions(Partitions(partitions), open_arrays(folder / _INDEX).arrays["entries"], source)
 
 
 @contextlib.contextmanager

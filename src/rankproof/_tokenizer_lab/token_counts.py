@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, Protocol
 
 import numpy as np
@@ -21,6 +22,7 @@ from rankproof.stages._fields import passage_texts
 
 _CANINE_DOWNSAMPLING = 4
 """Characters per position of CANINE's deep layers (Clark et al. 2022)."""
+_COUNTED_TEXTS = 10_000
 
 
 class TokenCounter(Protocol):
@@ -192,8 +194,19 @@ def document_counts(stage: Stage, corpus: Corpus) -> DocumentCounts:
     if not isinstance(stage, BM25 | Dense):
         return DocumentCounts(None)
     counter: TokenCounter = TermCounter(stage.index(corpus)) if isinstance(stage, BM25) else model_counter(stage.model)
-    texts = list(passage_texts(corpus, stage.fields).values())
-    return DocumentCounts(counter, _summarize_lengths(counter.tokens(texts)), _summarize_lengths(counter.read(texts)))
+    texts = passage_texts(corpus, stage.fields)
+    lengths = (_summarize_lengths(_counts(count, texts.values())) for count in (counter.tokens, counter.read))
+    return DocumentCounts(counter, *lengths)
+
+
+def _counts(count: Callable[[Sequence[str]], IntArray | None], texts: Iterable[str]) -> IntArray | None:
+    """The counts of the texts, some texts at a time; None if they are unknown."""
+    every, counts = iter(texts), [np.zeros(0, np.int64)]
+    while part := list(islice(every, _COUNTED_TEXTS)):
+        if (found := count(part)) is None:
+            return None
+        counts.append(found)
+    return np.concatenate(counts)
 
 
 def _summarize_lengths(found: IntArray | None) -> TokenLengths | None:

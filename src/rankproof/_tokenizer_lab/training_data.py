@@ -139,8 +139,9 @@ def document_rows(languages: Mapping[str, Dataset], characters: int) -> tuple[tu
     places: dict[str, int] = {}
     rows: dict[tuple[str, str], int] = {}
     for language, dataset in languages.items():
-        for doc, text in sorted(passage_texts(dataset.corpus, DEFAULT_FIELDS).items()):
-            if cut := text[:characters].strip():
+        texts = passage_texts(dataset.corpus, DEFAULT_FIELDS)
+        for doc in sorted(texts):
+            if cut := texts[doc][:characters].strip():
                 rows[language, doc] = places.setdefault(cut, len(places))
     return tuple(places), rows
 

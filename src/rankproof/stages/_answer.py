@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from heapq import nlargest
 from typing import Annotated, Any, ClassVar, Literal
 
 from rankproof._data.answers import ABSTAIN_PHRASE, is_abstention
@@ -154,8 +155,9 @@ class GenerateAnswer(OneInput, CallsModel):
 
     def estimate(self, queries: Sequence[Query], context: BuildContext) -> Estimate:
         """One request per query, with the longest passages of the corpus."""
-        every = sorted((passage_text(document, self.fields) for document in context.corpus.values()), key=len, reverse=True)
-        return sum((estimate_request(answer_request(self, query, every[: self.top])) for query in queries if every), Estimate())
+        texts = (passage_text(document, self.fields) for document in context.corpus.documents())
+        longest = nlargest(self.top, texts, key=len)
+        return sum((estimate_request(answer_request(self, query, longest)) for query in queries if longest), Estimate())
 
     def build(self, context: BuildContext) -> AnswerSearcher:
         """Builds the searcher; nothing is computed in advance."""

@@ -93,7 +93,7 @@ class Cost:
     shared: Mapping[str, tuple[float, int]] = field(default_factory=dict)
 
 
-PartitionKind = Literal["indexes", "vectors"]
+PartitionKind = Literal["chunks", "indexes", "vectors"]
 """What the files of a partition are."""
 
 

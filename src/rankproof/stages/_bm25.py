@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from heapq import merge
 from itertools import accumulate
 from typing import Annotated, Any
 
@@ -34,7 +33,15 @@ from rankproof.stages._bm25_partitions import (
     corpus_statistics,
     document_places,
 )
-from rankproof.stages._fields import DEFAULT_FIELDS, Depth, Fields, check_known_fields, check_settings, passage_text
+from rankproof.stages._fields import (
+    DEFAULT_FIELDS,
+    Depth,
+    Fields,
+    PassageTexts,
+    check_known_fields,
+    check_settings,
+    passage_text,
+)
 from rankproof.stages._partitions import PartitionedSearch, merge_rankings
 
 
@@ -93,7 +100,9 @@ class BM25:
         """The retriever; BPE tokens are learned from the passages, larger ids first."""
         check_known_fields(corpus, self.fields)
         analysis = TermAnalysis(self.tokens, self.language, self.stemming, self.stop_words)
-        return BM25Partitions(analysis.trained(lambda: _passages_by_id(corpus, self.fields)), self.fields, self.k1, self.b)
+        return BM25Partitions(
+            analysis.trained(lambda: PassageTexts(corpus, self.fields).larger_ids_first()[1]), self.fields, self.k1, self.b
+        )
 
     def _index_key(self, partitions: BM25Partitions) -> str:
         """What the files of the index depend on besides the documents; k1, b and the depth do not matter."""
@@ -109,12 +118,6 @@ def index_in_memory(stage: BM25, corpus: Corpus, partitions: BM25Partitions) -> 
     indexes = [partitions.ready(arrays, rows, totals) for arrays, rows in zip(each, places, strict=True)]
     cost = Cost(seconds=time.perf_counter() - start, bytes=sum(array.nbytes for arrays in each for array in arrays))
     return BM25Searcher(stage, corpus, partitions, totals, indexes, cost)
-
-
-def _passages_by_id(corpus: Corpus, fields: Sequence[str]) -> Iterator[str]:
-    """The passages of all documents, larger ids first."""
-    each = [((partition.ids.bytes_at(row), partition.number, row) for row in partition.order) for partition in corpus.partitions]
-    return (passage_text(corpus.partitions[number].document(row), fields) for _, number, row in merge(*each, reverse=True))
 
 
 class BM25Searcher:

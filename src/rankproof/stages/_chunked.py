@@ -2,25 +2,34 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 
+from rankproof._data import format_versions
+from rankproof._data.corpus import PARTITION_SIZE, Corpus, Partition
 from rankproof._data.dataset import Query, chunk_separator, document_of_chunk
 from rankproof._data.identity import identity_key
 from rankproof._data.ordering import Ranking, rank_documents
+from rankproof._data.partition_builder import PartitionBuilder
 from rankproof._data.text import pluralise
+from rankproof._executors.base import Report
+from rankproof._io.array_file import open_arrays, write_arrays
+from rankproof._io.corpus_store import StoredPartition, indexed_corpus, write_partition
 from rankproof._registry import Option
 from rankproof.stages._base import BuildContext, Cost, QueryTimer, Stage
-from rankproof.stages._chunking import Chunking, TokenizerName, Unit, chunk_corpus
+from rankproof.stages._chunking import Chunking, TokenizerName, Unit, document_chunks
 from rankproof.stages._fields import Depth, check_settings
+from rankproof.stages._partitions import PreparedPartitions
 
 CollapseRule = Literal["best"]
 BEST_CHUNK_RULE = "a document has the score of its best chunk"
+_CHUNKS, _COUNTS = "chunks.arrays", "counts.arrays"
+_REPORTED_DOCUMENTS = 1_000
 
 
 def collapse_ranking(
@@ -89,13 +98,87 @@ class Chunked:
     def input_context(self, context: BuildContext) -> BuildContext:
         """The context with the chunks as its corpus; equal chunking gives the same corpus key."""
         key = identity_key(context.corpus_key, "chunks", self.chunking)
-        return replace(context, corpus=chunk_corpus(context.corpus, self.chunking), corpus_key=key)
+        return replace(context, corpus=self._split(context).corpus, corpus_key=key)
 
     def build(self, context: BuildContext) -> ChunkedSearcher:
-        """Counts the chunks of every document."""
-        start = time.perf_counter()
-        counts = [len(self.chunking.spans(document)) for document in context.corpus.values()]
-        return ChunkedSearcher(self, chunk_separator(context.corpus), counts, time.perf_counter() - start)
+        """Splits the documents, unless they are split."""
+        return ChunkedSearcher(self, self._split(context))
+
+    def _split(self, context: BuildContext) -> SplitCorpus:
+        splitter = ChunkSplitter(self.chunking, chunk_separator(context.corpus), context.corpus.source)
+        key = identity_key("chunks", format_versions.CORPUS, splitter.chunking, splitter.separator)
+        chunks = PreparedPartitions(context, splitter, key, label="splitting documents into chunks", kind="chunks")
+        return replace(chunks.prepare_all(), seconds=chunks.seconds)
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkCounts:
+    """The files with the chunks of a partition, each with its number of chunks and their digest, and counts of its documents."""
+
+    files: tuple[tuple[Path, int, int], ...]
+    documents: int
+    without_chunks: int
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class SplitCorpus:
+    """The chunks of all documents, counts of documents, the separator of chunk ids, and the seconds that splitting took."""
+
+    corpus: Corpus
+    documents: int
+    without_chunks: int
+    separator: str
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkSplitter:
+    """Splits the documents of a partition into chunks, which are a partition, or several where there are many chunks."""
+
+    chunking: Chunking
+    separator: str
+    source: str
+
+    def prepare(self, partition: Partition, folder: Path, report: Report) -> ChunkCounts:
+        """Writes the chunks of the partition, unless they are there."""
+        if not (folder / _COUNTS).exists():
+            self._write(partition, folder, report)
+        else:
+            report(len(partition))
+        facts = open_arrays(folder / _COUNTS).facts
+        files = tuple((folder / name, size, int(digest, 16)) for name, size, digest in facts["files"])
+        return ChunkCounts(files, len(partition), facts["without_chunks"])
+
+    def _write(self, partition: Partition, folder: Path, report: Report) -> None:
+        builder, files, without_chunks = PartitionBuilder(), list[tuple[str, int, str]](), 0
+        for done, document in enumerate(partition.documents(), start=1):
+            chunks = list(document_chunks(document, self.chunking, self.separator))
+            without_chunks += not chunks
+            for chunk in chunks:
+                builder.add(chunk)
+            if builder.is_full(PARTITION_SIZE) or done == len(partition):
+                files += [_write_chunks(folder, builder)] if len(builder) else []
+                builder = builder.following()
+            if done % _REPORTED_DOCUMENTS == 0 or done == len(partition):
+                report((done - 1) % _REPORTED_DOCUMENTS + 1)
+        write_arrays(folder / _COUNTS, {}, {"files": files, "without_chunks": without_chunks})
+
+    def combine(self, statistics: Iterable[ChunkCounts], folder: Path) -> SplitCorpus:
+        """The corpus of all chunks; the index of their ids is a file."""
+        counts = list(statistics)
+        partitions, first = list[StoredPartition](), 0
+        for path, size, digest in (file for one in counts for file in one.files):
+            partitions.append(StoredPartition(path, len(partitions), first, size, digest))
+            first += size
+        corpus = indexed_corpus(folder, partitions, self.source)
+        without_chunks = sum(one.without_chunks for one in counts)
+        return SplitCorpus(corpus, sum(one.documents for one in counts), without_chunks, self.separator)
+
+
+def _write_chunks(folder: Path, builder: PartitionBuilder) -> tuple[str, int, str]:
+    name = f"{builder.number}.{_CHUNKS}"
+    write_partition(folder / name, builder)
+    return name, len(builder), f"{builder.digest:x}"
 
 
 def whole_documents_note(stage: Stage) -> tuple[str, ...]:
@@ -110,9 +193,9 @@ def _is_chunked(stage: Stage) -> bool:
 class ChunkedSearcher:
     """Collapses a ranking of chunks to documents."""
 
-    def __init__(self, stage: Chunked, separator: str, counts: Sequence[int], seconds: float) -> None:
-        self._stage, self._counts, self._seconds = stage, counts, seconds
-        self._document_of = partial(document_of_chunk, separator=separator)
+    def __init__(self, stage: Chunked, split: SplitCorpus) -> None:
+        self._stage, self._split = stage, split
+        self._document_of = partial(document_of_chunk, separator=split.separator)
 
     def search(self, query: Query, inputs: Sequence[Ranking], timer: QueryTimer) -> Ranking:
         """The documents of the chunks, ranked by their best chunk."""
@@ -121,24 +204,24 @@ class ChunkedSearcher:
 
     def cost(self) -> Cost:
         """The time of splitting."""
-        return Cost(seconds=self._seconds)
+        return Cost(seconds=self._split.seconds)
 
     def facts(self) -> Mapping[str, Any]:
         """The chunking, the number of chunks and the rule."""
-        stage, chunks = self._stage, sum(self._counts)
+        stage, chunks = self._stage, len(self._split.corpus)
         return {
             "unit": stage.unit,
             "size": stage.size,
             "overlap": stage.overlap,
             "chunks": chunks,
-            "chunks_a_document": chunks / max(len(self._counts), 1),
+            "chunks_a_document": chunks / max(self._split.documents, 1),
             "pool": stage.pool,
             "rule": BEST_CHUNK_RULE,
         }
 
     def notes(self) -> Sequence[str]:
         """A note on documents that cannot be found."""
-        without_chunks = sum(not count for count in self._counts)
+        without_chunks = self._split.without_chunks
         return (
             [f"{pluralise(without_chunks, 'document has', 'documents have')} neither title nor text and cannot be found"]
             if without_chunks

@@ -9,8 +9,8 @@ from itertools import pairwise
 from typing import Literal, get_args
 
 from rankproof._data import validation
-from rankproof._data.corpus import Corpus, Document
-from rankproof._data.dataset import chunk_separator
+from rankproof._data.corpus import Document
+from rankproof._data.dataset import chunk_id
 from rankproof.errors import UsageError
 from rankproof.models._wordllama import token_starts, tokenizer_revision
 
@@ -154,17 +154,9 @@ class Chunking:
         return found or ([(0, len(document.text))] if document.title.strip() else [])
 
 
-def chunk_corpus(corpus: Corpus, chunking: Chunking) -> Corpus:
-    """The chunks of all documents, in order."""
-    mark = chunk_separator(corpus)
-    return Corpus(
-        (chunk for document in corpus.values() for chunk in _document_chunks(document, chunking, mark)), source=corpus.source
-    )
-
-
-def _document_chunks(document: Document, chunking: Chunking, mark: str) -> Iterator[Document]:
-    """Every chunk has the title and the fields of its document, so that stages read it like a document."""
+def document_chunks(document: Document, chunking: Chunking, mark: str) -> Iterator[Document]:
+    """The chunks of a document; each has its title and its fields, so that stages read it like a document."""
     for number, (start, end) in enumerate(chunking.spans(document), start=1):
         own = {DOCUMENT: document.id, CHUNK: number, START: start, END: end}
         fields = {**document.fields, **own}
-        yield Document(f"{document.id}{mark}{number}", document.text[start:end], document.title, fields, document.line)
+        yield Document(chunk_id(document.id, mark, number), document.text[start:end], document.title, fields, document.line)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, ItemsView, Iterable, Iterator, Mapping, Sequence, ValuesView
 from typing import Annotated, Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from rankproof._data.corpus import Corpus, Document, Partition, decoded
 from rankproof._data.validation import check_options
@@ -32,10 +35,76 @@ def passages_of(partition: Partition, rows: Iterable[int], fields: Sequence[str]
     return [" ".join(filter(None, parts)) for parts in each]
 
 
-def passage_texts(corpus: Corpus, fields: Sequence[str]) -> dict[str, str]:
+class PassageTexts(Mapping[str, str]):
+    """Document id to passage, in the order of the corpus; a passage is made when it is asked for."""
+
+    def __init__(self, corpus: Corpus, fields: Sequence[str]) -> None:
+        self._corpus, self._fields = corpus, fields
+
+    def __getitem__(self, key: str) -> str:
+        return passage_text(self._corpus[key], self._fields)
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._corpus
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._corpus)
+
+    def __len__(self) -> int:
+        return len(self._corpus)
+
+    def items(self) -> ItemsView[str, str]:
+        """The ids with their passages, in one pass over the documents."""
+        return _PassageItems(self)
+
+    def values(self) -> ValuesView[str]:
+        """The passages, in one pass over the documents."""
+        return _PassageValues(self)
+
+    def passages(self) -> Iterator[tuple[str, str]]:
+        """Each id with its passage."""
+        return ((document.id, passage_text(document, self._fields)) for document in self._corpus.documents())
+
+    def larger_ids_first(self) -> tuple[Sequence[str], Iterator[str]]:
+        """The ids, larger ones first, and their passages in that order; it does not depend on the partitions."""
+        positions = self._corpus.positions_by_id()
+        places = map(self._corpus.partitions.at, map(int, positions))
+        return _IdsAt(self._corpus, positions), (passage_text(one.document(row), self._fields) for one, row in places)
+
+
+class _PassageItems(ItemsView[str, str]):
+    _mapping: PassageTexts
+
+    def __iter__(self) -> Iterator[tuple[str, str]]:
+        return self._mapping.passages()
+
+
+class _PassageValues(ValuesView[str]):
+    _mapping: PassageTexts
+
+    def __iter__(self) -> Iterator[str]:
+        return (text for _, text in self._mapping.passages())
+
+
+class _IdsAt(Sequence[str]):
+    """The ids of the documents at these positions, each made when it is asked for."""
+
+    def __init__(self, corpus: Corpus, positions: NDArray[np.int64]) -> None:
+        self._corpus, self._positions = corpus, positions
+
+    def __getitem__(self, at: Any) -> Any:
+        if isinstance(at, slice):
+            return _IdsAt(self._corpus, self._positions[at])
+        return decoded(self._corpus.partitions.id_at(int(self._positions[at])))
+
+    def __len__(self) -> int:
+        return len(self._positions)
+
+
+def passage_texts(corpus: Corpus, fields: Sequence[str]) -> PassageTexts:
     """The passage of every document by id; a field that no document has is an error."""
     check_known_fields(corpus, fields)
-    return {doc: passage_text(document, fields) for doc, document in corpus.items()}
+    return PassageTexts(corpus, fields)
 
 
 def check_known_fields(corpus: Corpus, fields: Sequence[str]) -> None:
@@ -43,11 +112,21 @@ def check_known_fields(corpus: Corpus, fields: Sequence[str]) -> None:
     wanted = [field for field in fields if field not in BUILT_IN_FIELDS]
     if not wanted:
         return
-    there = {name for document in corpus.values() for name, value in document.fields.items() if isinstance(value, str)}
+    there = _text_fields(corpus, wanted)
     for field in wanted:
         if field not in there:
             known = ", ".join(for_message(name) for name in (*BUILT_IN_FIELDS, *sorted(there)))
             raise UsageError(f"no document has a text field called {for_message(field)}", fix=f"choose from {known}")
+
+
+def _text_fields(corpus: Corpus, wanted: Sequence[str]) -> set[str]:
+    """The other fields with a text in some document; reading ends where all wanted ones are found."""
+    there: set[str] = set()
+    for fields in (fields for partition in corpus.partitions for fields in partition.other_fields()):
+        there.update(name for name, value in fields.items() if isinstance(value, str))
+        if there.issuperset(wanted):
+            break
+    return there
 
 
 def _field_text(document: Document, field: str) -> str:

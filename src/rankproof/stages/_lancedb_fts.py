@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -18,6 +19,8 @@ from rankproof.stages._fields import DEFAULT_FIELDS, Depth, Fields, check_settin
 from rankproof.stages._lexical import STEMMERS, LexicalStage, check_language
 from rankproof.stores._base import cut_ties_by_id, library_errors
 from rankproof.stores._lancedb import import_lancedb, lance_table
+
+BATCH_ROWS = 8192
 
 
 @dataclass(frozen=True)
@@ -57,9 +60,10 @@ class LanceDBIndex:
             from lancedb.query import MatchQuery
         self._docs, self._query = docs, MatchQuery
         language = stage.language.title() if stage.stemming or stage.stop_words else "English"
-        rows, passages = pyarrow.array(range(len(docs)), pyarrow.int64()), pyarrow.array(texts, pyarrow.string())
+        columns: list[tuple[str, Any]] = [("row", pyarrow.int64()), ("text", pyarrow.string())]
+        schema = pyarrow.schema(columns)
         with library_errors("LanceDB", "indexing"):
-            self._table = lance_table(folder, pyarrow.table({"row": rows, "text": passages}))
+            self._table = _written_table(folder, schema, _Batches(schema, texts))
             words = FTS(language=language, stem=stage.stemming, remove_stop_words=stage.stop_words, num_workers=1)
             self._table.create_index("text", config=words)
 
@@ -83,3 +87,37 @@ class LanceDBIndex:
     def _found(self, text: str, limit: int) -> Ranking:
         found = self._table.search(self._query(text, "text")).select(["row", "_score"]).limit(limit).to_arrow()
         return [self._docs[row] for row in found["row"].to_pylist()], found["_score"].to_numpy().astype(np.float64)
+
+
+class _Batches:
+    """The rows and texts in batches, so that few are in memory; `error` is what ended them, which LanceDB turns into a text."""
+
+    def __init__(self, schema: Any, texts: Iterator[str]) -> None:
+        self._schema, self._rows = schema, enumerate(texts)
+        self.error: BaseException | None = None
+
+    def __iter__(self) -> Iterator[Any]:
+        try:
+            while part := list(islice(self._rows, BATCH_ROWS)):
+                yield _batch(self._schema, part)
+        except BaseException as error:
+            self.error = error
+            raise
+
+
+def _batch(schema: Any, part: Sequence[tuple[int, str]]) -> Any:
+    with extra("lancedb"):
+        import pyarrow
+    columns = [pyarrow.array(column, schema[at].type) for at, column in enumerate(zip(*part, strict=True))]
+    return pyarrow.RecordBatch.from_arrays(columns, schema=schema)
+
+
+def _written_table(folder: Path, schema: Any, batches: _Batches) -> Any:
+    with extra("lancedb"):
+        import pyarrow
+    try:
+        return lance_table(folder, pyarrow.RecordBatchReader.from_batches(schema, batches))
+    except Exception:
+        if batches.error is not None:
+            raise batches.error from None
+        raise

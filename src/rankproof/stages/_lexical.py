@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
@@ -73,19 +73,28 @@ class LexicalStage:
         """Indexes the passages in a new folder of the run; a build that fails leaves no files."""
         self.require_library()
         start = time.perf_counter()
-        texts = passage_texts(context.corpus, self.fields)
-        docs = sorted(texts, reverse=True)
+        docs, passages = passage_texts(context.corpus, self.fields).larger_ids_first()
+        texts = _CountedTexts(passages)
         folder = new_folder(context.block_cache.folder(identity_key(context.corpus_key, self)), "index")
         try:
-            index = self.create_index(
-                folder, docs, _with_progress([encodable(texts[doc]) for doc in docs], "indexing passages", context.progress)
-            )
+            index = self.create_index(folder, docs, _with_progress(texts, len(docs), "indexing passages", context.progress))
             cost = Cost(seconds=time.perf_counter() - start, bytes=folder_size(folder))
-            empty = sum(not text for text in texts.values())
-            return LexicalSearcher(self, index, folder, cost, len(docs), empty, context.progress)
+            return LexicalSearcher(self, index, folder, cost, len(docs), texts.empty, context.progress)
         except BaseException:
             shutil.rmtree(folder, ignore_errors=True)
             raise
+
+
+class _CountedTexts:
+    """The texts, one at a time, as libraries take them; `empty` counts the empty ones."""
+
+    def __init__(self, texts: Iterator[str]) -> None:
+        self._texts, self.empty = texts, 0
+
+    def __iter__(self) -> Iterator[str]:
+        for text in self._texts:
+            self.empty += not text
+            yield encodable(text)
 
 
 class LexicalSearcher:
@@ -111,7 +120,9 @@ class LexicalSearcher:
 
     def search_all(self, queries: Sequence[Query]) -> list[Ranking]:
         """The rankings of all queries, one by one."""
-        return [self.search(query, (), QueryTimer()) for query in _with_progress(queries, "searching", self._progress)]
+        return [
+            self.search(query, (), QueryTimer()) for query in _with_progress(queries, len(queries), "searching", self._progress)
+        ]
 
     def cost(self) -> Cost:
         """The time of indexing, and the bytes of the files."""
@@ -149,9 +160,9 @@ def check_language(language: str, *, stemming: bool, stop_words: bool, stop_list
             )
 
 
-def _with_progress(items: Sequence[_Item], label: str, progress: Progress) -> Iterator[_Item]:
+def _with_progress(items: Iterable[_Item], count: int, label: str, progress: Progress) -> Iterator[_Item]:
     for at, item in enumerate(items):
         if at % _ITEMS_PER_PROGRESS == 0:
-            progress(label, at, len(items))
+            progress(label, at, count)
         yield item
-    progress(label, len(items), len(items))
+    progress(label, count, count)

@@ -76,8 +76,9 @@ class LLMScorer(CallsModel):
 
     def estimate_requests(self, queries: Sequence[Query], context: BuildContext, requests: Mapping[int, int]) -> Estimate:
         """The cost of the requests, given as their number per query by passages per request, with passages of mean length."""
-        lengths = [min(len(passage_text(document, self.fields)), self.passage_characters) for document in context.corpus.values()]
-        mean = "x" * round(sum(lengths) / max(len(lengths), 1))
+        texts = (passage_text(document, self.fields) for document in context.corpus.documents())
+        total = sum(min(len(text), self.passage_characters) for text in texts)
+        mean = "x" * round(total / max(len(context.corpus), 1))
         each = (
             estimate_request(self.request(query, [mean] * size)).times(count)
             for query in queries

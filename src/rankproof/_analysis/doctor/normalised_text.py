@@ -4,6 +4,11 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterable
+
+import numpy as np
+
+from rankproof._data.id_index import id_hash
 
 _WORD = re.compile(r"\w+")
 _ZEROS = re.compile(r"(?<![0-9])0+(?=[0-9])")
@@ -12,6 +17,14 @@ _ZEROS = re.compile(r"(?<![0-9])0+(?=[0-9])")
 def normalised_text(text: str) -> str:
     """The text without differences in case, white space and Unicode form."""
     return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
+
+
+def repeated_positions(texts: Iterable[str], count: int) -> list[int]:
+    """The positions of texts that occur more than once, by their hash, so that no text stays in memory."""
+    hashes = np.fromiter((id_hash(text.encode(errors="surrogatepass")) for text in texts), np.uint64, count)
+    _, which, counts = np.unique(hashes, return_inverse=True, return_counts=True)
+    found: list[int] = np.flatnonzero(counts[which] > 1).tolist()
+    return found
 
 
 def words_of(text: str) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rankproof._analysis.doctor.check import CheckResult, DoctorInput, check_result, count_with_verb, doctor_check
-from rankproof._analysis.doctor.normalised_text import normalised_text, words_of
+from rankproof._analysis.doctor.normalised_text import normalised_text, repeated_positions, words_of
 from rankproof._data.corpus import Document
 
 FEW_WORDS = 3
@@ -35,8 +35,8 @@ def empty(inputs: DoctorInput) -> CheckResult:
 )
 def near_empty(inputs: DoctorInput) -> CheckResult:
     """Documents with fewer than 3 words."""
-    counts = {doc.id: len(words_of(_content(doc))) for doc in inputs.corpus.values() if len(doc.text) < 50}
-    few = [doc for doc, count in counts.items() if count < FEW_WORDS and _content(inputs.corpus[doc]).strip()]
+    short = (doc for doc in inputs.corpus.documents() if len(doc.text) < 50 and _content(doc).strip())
+    few = [doc.id for doc in short if len(words_of(_content(doc))) < FEW_WORDS]
     return _short(inputs, few, f"have fewer than {FEW_WORDS} words")
 
 
@@ -51,8 +51,10 @@ def near_empty(inputs: DoctorInput) -> CheckResult:
 def duplicates(inputs: DoctorInput) -> CheckResult:
     """Documents with the same title and text; an example lists all copies."""
     groups: dict[str, list[str]] = {}
-    for doc in inputs.corpus.values():
-        if text := normalised_text(f"{doc.title}\n{doc.text}"):
+    for position in repeated_positions(map(_normalised, inputs.corpus.documents()), len(inputs.corpus)):
+        partition, row = inputs.corpus.partitions.at(position)
+        doc = partition.document(row)
+        if text := _normalised(doc):
             groups.setdefault(text, []).append(doc.id)
     same = [ids for ids in groups.values() if len(ids) > 1]
     extra = sum(len(ids) - 1 for ids in same)
@@ -80,6 +82,10 @@ def _short(inputs: DoctorInput, ids: Sequence[str], what: str) -> CheckResult:
     relevant = sum(doc in judged for doc in ids)
     sentence = f"{len(ids)} of {len(inputs.corpus)} documents {what}; judged relevant among them: {relevant}"
     return check_result(ids, len(inputs.corpus), sentence)
+
+
+def _normalised(doc: Document) -> str:
+    return normalised_text(f"{doc.title}\n{doc.text}")
 
 
 def _content(doc: Document) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 
 from rankproof._analysis.doctor.check import (
     CheckResult,
@@ -13,7 +13,7 @@ from rankproof._analysis.doctor.check import (
     doctor_check,
     result_of_systems,
 )
-from rankproof._analysis.doctor.normalised_text import normalised_id, normalised_id_or_number
+from rankproof._analysis.doctor.normalised_text import normalised_id, normalised_id_or_number, repeated_positions
 from rankproof.errors import for_message
 
 
@@ -46,7 +46,7 @@ def dangling(inputs: DoctorInput) -> CheckResult:
 def unknown(inputs: DoctorInput) -> CheckResult:
     """Retrieved documents that are not in the corpus, by system."""
     retrieved = {name: set(run.docs) for name, run in inputs.runs.items()}
-    unknown_docs = {name: sorted(docs.difference(inputs.corpus)) for name, docs in retrieved.items()}
+    unknown_docs = {name: sorted(inputs.corpus.missing(docs)) for name, docs in retrieved.items()}
     return result_of_systems(
         "retrieved documents are not in the corpus",
         (
@@ -72,9 +72,11 @@ def mismatched(inputs: DoctorInput) -> CheckResult:
     """Ids that match an id of another file only after normalisation."""
     examples = []
     for source, ids, other, known in _expected_matches(inputs):
-        spellings = _grouped(known, normalised_id_or_number)
-        for name in ids:
-            theirs = [] if name in known else [one for one in spellings.get(normalised_id_or_number(name), ()) if one not in ids]
+        unknown_ids = {name: normalised_id_or_number(name) for name in ids if name not in known}
+        wanted = set(unknown_ids.values())
+        spellings = _grouped((one for one in known if normalised_id_or_number(one) in wanted), normalised_id_or_number)
+        for name, plain in unknown_ids.items():
+            theirs = [one for one in spellings.get(plain, ()) if one not in ids]
             if theirs:
                 examples.append(f"{name!r} ({source}) and {theirs[0]!r} ({other})")
     sentence = (
@@ -96,7 +98,8 @@ def alike(inputs: DoctorInput) -> CheckResult:
     """Ids of one file that differ only by case, white space or Unicode form."""
     groups: dict[tuple[str, ...], str] = {}
     for source, ids in _sources(inputs):
-        for spellings in _grouped(ids, normalised_id).values():
+        repeated = set(repeated_positions(map(normalised_id, ids), len(ids)))
+        for spellings in _grouped((name for at, name in enumerate(ids) if at in repeated), normalised_id).values():
             if len(spellings) > 1:
                 groups.setdefault(tuple(sorted(spellings)), source)
     examples = [" and ".join(map(repr, spellings)) + f" ({source})" for spellings, source in groups.items()]
@@ -132,7 +135,7 @@ def _judged_docs(inputs: DoctorInput) -> set[str]:
     return {doc for docs in inputs.qrels.values() for doc in docs}
 
 
-def _grouped(ids: Collection[str], plain: Callable[[str], str]) -> dict[str, list[str]]:
+def _grouped(ids: Iterable[str], plain: Callable[[str], str]) -> dict[str, list[str]]:
     groups: dict[str, list[str]] = {}
     for name in dict.fromkeys(ids):
         groups.setdefault(plain(name), []).append(name)
