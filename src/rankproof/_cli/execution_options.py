@@ -23,7 +23,7 @@ def add_execution_options(parser: argparse.ArgumentParser) -> None:
         type=positive_int,
         default=1,
         metavar="N",
-        help="threads, or processes for several partitions, that index, encode and search (default: 1)",
+        help="use N threads to index, encode and search, or N processes if the corpus has several partitions (default: 1)",
     )
     how.add_argument(
         "--on", metavar="CLUSTER", help="index, encode and search on Ray: ray (on this machine), ray://HOST:10001 or address=auto"
@@ -46,7 +46,7 @@ def add_execution_options(parser: argparse.ArgumentParser) -> None:
         "--cache-limit",
         type=byte_size,
         metavar="SIZE",
-        help="remove what was used longest ago from a cache above this size, such as 20GB; responses stay (default: no limit)",
+        help="remove what was used longest ago from a cache above this size (20GB); models and responses stay (default: none)",
     )
     how.add_argument(
         "--budget", type=budget_limits, metavar="LIMITS", help="limits on calls to models and search engines (default: none)"

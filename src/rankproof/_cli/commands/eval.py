@@ -22,6 +22,7 @@ examples:
   rankproof eval qrels.txt a.run b.run --name old --name new --format latex
   rankproof eval esci.csv shop.run --grade-map E=3,S=2,C=1,I=0 -m "nDCG(gain='exp')@10"
   rankproof eval qrels.txt 'runs/part-*.parquet'
+      one run in several files, split by query; the quotes are needed
   my-search | rankproof eval qrels.txt - --format json -o result.json
 
 Without -m: nDCG@10, RR@10, R@100, P@10, Success@1/3/5/10,
