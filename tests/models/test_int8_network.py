@@ -21,7 +21,7 @@ from rankproof.models._tokenizer import Encoding
 from support.tiny_bert import TEXTS, bert_tensors, write_bert
 
 bert = pytest.importorskip("rankproof._native.bert", reason="needs the C extension")
-KERNELS = {"any": 0, "avx2": 1, "vnni": 2}
+KERNELS = {"any": 0, "avx2": 1, "avx-vnni": 2, "avx512": 3}
 
 
 def shape(**sizes: Any) -> BertConfig:
@@ -78,14 +78,24 @@ def test_every_kernel_gives_the_bits_of_numpy(kernel: str, sizes: dict[str, Any]
     np.testing.assert_array_equal(native_states(config, parts(config, 1), embedded, KERNELS[kernel]), expected)
 
 
-@settings(max_examples=60, deadline=None)
-@given(st.integers(0, 2**32), st.sampled_from([0.0, 1e-30, 1e-3, 1.0, 30.0, 1e4]), st.integers(1, 20))
-def test_weights_of_any_size_give_the_bits_of_numpy(seed: int, scale: float, tokens: int) -> None:
+@pytest.mark.parametrize("kernel", KERNELS)
+@settings(max_examples=30, deadline=None)
+@given(seed=st.integers(0, 2**32), scale=st.sampled_from([0.0, 1e-30, 1e-3, 1.0, 30.0, 1e4]), tokens=st.integers(1, 20))
+def test_weights_of_any_size_give_the_bits_of_numpy(kernel: str, seed: int, scale: float, tokens: int) -> None:
     config = shape()
     embedded = np.random.default_rng(seed).normal(size=(tokens, config.embedding)).astype(np.float32) * np.float32(scale)
     expected = NumpyNetwork(config, parts(config, seed, scale)).run(embedded)
-    found = NativeNetwork(config, parts(config, seed, scale)).run(embedded)
-    np.testing.assert_array_equal(found, expected)
+    np.testing.assert_array_equal(native_states(config, parts(config, seed, scale), embedded, KERNELS[kernel]), expected)
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_the_largest_products_do_not_overflow(kernel: str) -> None:
+    """Weights of 127 and bytes of 255 side by side: two products of bytes pass 16 bits."""
+    config = shape(hidden_size=64, num_attention_heads=4, intermediate_size=256, num_hidden_layers=1)
+    largest = [(layer, part, np.ones_like(weight), bias) for layer, part, weight, bias in parts(config, 3)]
+    embedded = np.repeat(np.array([[1.0, -1.0]], np.float32), config.embedding // 2, axis=1) * np.ones((7, 1), np.float32)
+    expected = NumpyNetwork(config, iter(largest)).run(embedded)
+    np.testing.assert_array_equal(native_states(config, iter(largest), embedded, KERNELS[kernel]), expected)
 
 
 def test_other_sizes_and_missing_weights_are_refused() -> None:
@@ -101,6 +111,9 @@ def test_other_sizes_and_missing_weights_are_refused() -> None:
     for wrong in (np.zeros((0, config.embedding), np.float32), np.zeros((1, config.embedding + 1), np.float32)):
         with pytest.raises(ValueError, match="wrong size"):
             bert.run(NativeNetwork(config, iter(some))._network, wrong, -1)
+    for unknown in (-2, len(KERNELS)):
+        with pytest.raises(ValueError, match="no such kernel"):
+            bert.run(NativeNetwork(config, iter(some))._network, embedded, unknown)
     with pytest.raises(ValueError, match="heads"):
         bert.network(8, 9, 8, 2, 1, 0, 1e-12)
 

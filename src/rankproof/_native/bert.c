@@ -92,7 +92,7 @@ static PyObject *states_of(const Network *network, const float *embedded, size_t
     if (states == NULL) return NULL;
     float *out = (float *)(void *)PyBytes_AsString(states);
     Py_BEGIN_ALLOW_THREADS;
-    if ((ready = make_scratch(network, tokens, &scratch))) run(kernel, network, embedded, out, &scratch);
+    if ((ready = make_scratch(kernel, network, tokens, &scratch))) run(network, embedded, out, &scratch);
     free(scratch.memory);
     Py_END_ALLOW_THREADS;
     if (ready) return states;
@@ -109,15 +109,15 @@ static PyObject *py_run(PyObject *module, PyObject *arguments) {
     if (!PyArg_ParseTuple(arguments, "Oy*i", &capsule, &embedded, &kernel)) return NULL;
     const Network *network = PyCapsule_GetPointer(capsule, NAME);
     size_t row = network == NULL ? 1 : network->embedding * sizeof(float), tokens = (size_t)embedded.len / row;
-    int best = (int)best_kernel();
+    bool known = kernel == -1 || (kernel >= 0 && kernel < KERNELS && has_kernel((Kernel)kernel));
     if (network == NULL)
         ;
-    else if (tokens < 1 || tokens > MOST_TOKENS || tokens * row != (size_t)embedded.len || kernel < -1 || kernel > best)
+    else if (tokens < 1 || tokens > MOST_TOKENS || tokens * row != (size_t)embedded.len || !known)
         PyErr_SetString(PyExc_ValueError, "the embeddings have the wrong size, or this machine has no such kernel");
     else if (!is_complete(network))
         PyErr_SetString(PyExc_ValueError, "a part of the network has no weights");
     else
-        states = states_of(network, embedded.buf, tokens, (Kernel)(kernel < 0 ? best : kernel));
+        states = states_of(network, embedded.buf, tokens, kernel < 0 ? best_kernel() : (Kernel)kernel);
     PyBuffer_Release(&embedded);
     return states;
 }

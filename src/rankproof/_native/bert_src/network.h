@@ -7,11 +7,14 @@
 
 #include "rows.h"
 
-enum { BLOCK_ROWS = 16 * TILE_ROWS, ALIGNED = 64 };
+enum { BLOCK_ROWS = 22 * TILE_ROWS, ALIGNED = 64 };
 enum { QUERY_KEY_VALUE, ATTENDED, WIDEN, NARROW, LAYER_LINEARS };
 enum { ATTENDED_NORM, OUTPUT_NORM, LAYER_NORMS };
 
 static inline size_t rounded_up(size_t size, size_t unit) { return (size + unit - 1) / unit * unit; }
+
+/* Numbers from one row of a linear layer to the next: an odd number of cache lines, so that rows do not share a set of the cache. */
+static inline size_t row_stride(size_t size) { return (rounded_up(size, ALIGNED) / ALIGNED | 1) * ALIGNED; }
 
 /* A linear layer; `memory` holds the packed weights, `floats` the scales, the scaled sums of the weights and the biases. */
 typedef struct {
@@ -117,16 +120,16 @@ static bool is_complete(const Network *network) {
 
 /* The memory of one run over `rows` tokens; all numbers of rows are rounded up to whole tiles. */
 typedef struct {
+    Kernel kernel;
     size_t tokens, rows, width;
     void *memory;
     float *states, *joined, *context, *wide, *value_scales;
     uint8_t *bytes, *query, *shares;
     int8_t *keys, *values;
+    int16_t *wide_bytes, *wide_query, *wide_shares, *wide_panel, *wide_keys, *wide_values;
     int32_t *key_sums, *scores;
     RowScale *scales;
 } Scratch;
-
-static inline size_t value_panel(size_t head) { return head > 32 ? 64 : head > 16 ? 32 : 16; }
 
 /* Takes the next piece of the memory, or only counts it while there is none. */
 static void *piece(char *memory, size_t *used, size_t count, size_t size) {
@@ -137,55 +140,85 @@ static void *piece(char *memory, size_t *used, size_t count, size_t size) {
 
 static size_t lay_out(const Network *network, Scratch *scratch, char *memory) {
     size_t used = 0, head = network->hidden / network->heads, keys = rounded_up(scratch->rows, PANEL), width = scratch->width;
-    size_t channels = rounded_up(head, value_panel(head)), block = BLOCK_ROWS * (width + PANEL);
+    size_t length = rounded_up(head, STEP), channels = rounded_up(head, PANEL);
     scratch->states = piece(memory, &used, scratch->rows * width, sizeof(float));
     scratch->joined = piece(memory, &used, scratch->rows * 3 * network->hidden, sizeof(float));
     scratch->context = piece(memory, &used, scratch->rows * network->hidden, sizeof(float));
-    scratch->wide = piece(memory, &used, block, sizeof(float));
+    scratch->wide = piece(memory, &used, BLOCK_ROWS * width, sizeof(float));
     scratch->scores = piece(memory, &used, TILE_ROWS * keys, sizeof(int32_t));
     scratch->value_scales = piece(memory, &used, 2 * channels, sizeof(float));
-    scratch->bytes = piece(memory, &used, BLOCK_ROWS * rounded_up(width, STEP), 1);
-    scratch->query = piece(memory, &used, scratch->rows * rounded_up(head, STEP), 1);
+    scratch->bytes = piece(memory, &used, BLOCK_ROWS * row_stride(width), 1);
+    scratch->query = piece(memory, &used, scratch->rows * length, 1);
     scratch->shares = piece(memory, &used, TILE_ROWS * keys, 1);
-    scratch->keys = piece(memory, &used, keys * rounded_up(head, STEP), 1);
+    scratch->keys = piece(memory, &used, keys * length, 1);
     scratch->values = piece(memory, &used, keys * channels, 1);
     scratch->key_sums = piece(memory, &used, keys, sizeof(int32_t));
     scratch->scales = piece(memory, &used, BLOCK_ROWS, sizeof(RowScale));
+    if (scratch->kernel != AVX2_KERNEL) return used;
+    scratch->wide_bytes = piece(memory, &used, BLOCK_ROWS * row_stride(width), sizeof(int16_t));
+    scratch->wide_query = piece(memory, &used, scratch->rows * length, sizeof(int16_t));
+    scratch->wide_shares = piece(memory, &used, TILE_ROWS * keys, sizeof(int16_t));
+    scratch->wide_panel = piece(memory, &used, PANEL * rounded_up(width, STEP), sizeof(int16_t));
+    scratch->wide_keys = piece(memory, &used, keys * length, sizeof(int16_t));
+    scratch->wide_values = piece(memory, &used, keys * channels, sizeof(int16_t));
     return used;
 }
 
-static bool make_scratch(const Network *network, size_t tokens, Scratch *scratch) {
+static bool make_scratch(Kernel kernel, const Network *network, size_t tokens, Scratch *scratch) {
     size_t width = network->intermediate > network->hidden ? network->intermediate : network->hidden;
     width = network->embedding > width ? network->embedding : width;
-    *scratch = (Scratch){.tokens = tokens, .rows = rounded_up(tokens, TILE_ROWS), .width = width};
+    *scratch = (Scratch){.kernel = kernel, .tokens = tokens, .rows = rounded_up(tokens, TILE_ROWS), .width = width};
     scratch->memory = calloc(lay_out(network, scratch, NULL) + ALIGNED, 1);
     if (scratch->memory == NULL) return false;
     lay_out(network, scratch, aligned(scratch->memory));
     return true;
 }
 
-/* One linear layer over rows of bytes (a whole number of tiles) into rows of float32, `stride` apart. */
-static inline void multiply(Kernel kernel, const Linear *linear, const uint8_t *bytes, const RowScale *scales, size_t rows, float *out, size_t stride) {
-    int32_t sums[TILE_ROWS * PANEL];
-    for (size_t panel = 0; panel < linear->panels; panel++) {
-        size_t first = panel * PANEL, width = linear->outputs - first < PANEL ? linear->outputs - first : PANEL;
-        const float *restrict scale = linear->scales + first, *restrict weights = linear->sums + first, *restrict bias = linear->biases + first;
+/* The panels of the next tile, of so many that are left: four, two or one. */
+static inline size_t next_panels(Kernel kernel, size_t left) {
+    size_t panels = tile_panels(kernel);
+    while (panels > left) panels /= 2;
+    return panels;
+}
+
+/* Some outputs of a linear layer. */
+typedef struct {
+    const Linear *linear;
+    size_t first, width;
+} Columns;
+
+/* Sums of whole numbers become rows of float32, `stride` apart. */
+static inline void scale_sums(Columns columns, const int32_t *sums, size_t sums_stride, const RowScale *scales, float *out, size_t stride) {
+    const Linear *linear = columns.linear;
+    const float *restrict scale = linear->scales + columns.first, *restrict weights = linear->sums + columns.first, *restrict bias = linear->biases + columns.first;
+    for (size_t row = 0; row < TILE_ROWS; row++) {
+        RowScale of = scales[row];
+        float *restrict to = out + row * stride + columns.first;
+        const int32_t *restrict sum = sums + row * sums_stride;
+        for (size_t at = 0; at < columns.width; at++) to[at] = (float)sum[at] * (of.scale * scale[at]) + (of.low * weights[at] + bias[at]);
+    }
+}
+
+/* One linear layer over the rows of bytes of the scratch (a whole number of tiles) into rows of float32, `stride` apart. */
+static inline void multiply(Kernel kernel, const Linear *linear, Scratch *scratch, size_t rows, float *out, size_t stride) {
+    int32_t sums[TILE_ROWS * MOST_WIDTH];
+    size_t length = row_stride(linear->inputs), panels;
+    const void *bytes = rows_of(kernel, scratch->bytes, rows * length, scratch->wide_bytes);
+    for (size_t panel = 0; panel < linear->panels; panel += panels) {
+        panels = next_panels(kernel, linear->panels - panel);
+        const void *packed = panels_of(kernel, linear->weights + panel * linear->steps * STEP * PANEL, linear->steps, scratch->wide_panel);
+        size_t first = panel * PANEL, width = panels * PANEL;
+        Columns columns = {linear, first, linear->outputs - first < width ? linear->outputs - first : width};
         for (size_t start = 0; start < rows; start += TILE_ROWS) {
-            size_t length = linear->steps * STEP;
-            tile(kernel, (Operands){bytes + start * length, length, linear->weights + panel * length * PANEL, linear->steps}, PANEL, sums);
-            for (size_t row = 0; row < TILE_ROWS; row++) {
-                RowScale of = scales[start + row];
-                float *restrict to = out + (start + row) * stride + first;
-                const int32_t *restrict sum = sums + row * PANEL;
-                for (size_t at = 0; at < width; at++) to[at] = (float)sum[at] * (of.scale * scale[at]) + (of.low * weights[at] + bias[at]);
-            }
+            tile(kernel, (Operands){number_at(kernel, bytes, start * length), length, packed, linear->steps}, panels, sums);
+            scale_sums(columns, sums, width, scratch->scales + start, out + start * stride, stride);
         }
     }
 }
 
 /* Rounds rows to bytes; what pads a row to whole steps is 0. */
 static inline void quantise_rows(const float *rows, size_t stride, size_t count, size_t size, uint8_t *bytes, RowScale *scales) {
-    size_t length = rounded_up(size, STEP);
+    size_t length = row_stride(size);
     for (size_t row = 0; row < count; row++) {
         scales[row] = quantise_row(rows + row * stride, size, bytes + row * length);
         memset(bytes + row * length + size, 0, length - size);
@@ -197,7 +230,7 @@ static inline void apply(Kernel kernel, const Linear *linear, const float *from,
     for (size_t start = 0; start < rows; start += BLOCK_ROWS) {
         size_t count = rows - start < BLOCK_ROWS ? rows - start : BLOCK_ROWS;
         quantise_rows(from + start * from_stride, from_stride, count, linear->inputs, scratch->bytes, scratch->scales);
-        multiply(kernel, linear, scratch->bytes, scratch->scales, count, to + start * to_stride, to_stride);
+        multiply(kernel, linear, scratch, count, to + start * to_stride, to_stride);
     }
 }
 
@@ -259,7 +292,7 @@ static inline void pack_keys(Head head, float factor, int8_t *keys, int32_t *sum
 
 /* Channels are columns; `most` becomes the scale of each channel, `bytes` has room for four rows. */
 static inline void pack_values(Head head, float *restrict most, int8_t *values, uint8_t *bytes) {
-    size_t width = value_panel(head.size), steps = rounded_up(head.tokens, STEP) / STEP;
+    size_t steps = rounded_up(head.tokens, STEP) / STEP;
     float *restrict factors = most + head.size;
     channel_sizes(head, most);
     for (size_t at = 0; at < head.size; at++) factors[at] = byte_factor(most[at]), most[at] = most[at] / 127.0f;
@@ -270,9 +303,9 @@ static inline void pack_values(Head head, float *restrict most, int8_t *values, 
             uint8_t *restrict to = bytes + token % STEP * head.size;
             for (size_t at = 0; at < head.size; at++) to[at] = to_byte(row[at] * factors[at] + 128.0f);
         }
-        for (size_t first = 0; first < head.size; first += width) {
-            size_t count = head.size - first < width ? head.size - first : width;
-            int8_t *restrict to = values + (first * steps + step * width) * STEP;
+        for (size_t first = 0; first < head.size; first += PANEL) {
+            size_t count = head.size - first < PANEL ? head.size - first : PANEL;
+            int8_t *restrict to = values + (first * steps + step * PANEL) * STEP;
             const uint8_t *restrict from = bytes + first;
             for (size_t at = 0; at < count; at++)
                 for (size_t token = 0; token < STEP; token++) to[at * STEP + token] = (int8_t)(from[token * head.size + at] ^ 0x80u);
@@ -280,42 +313,64 @@ static inline void pack_values(Head head, float *restrict most, int8_t *values, 
     }
 }
 
+/* What the tiles of one head read. */
+typedef struct {
+    const void *queries, *keys, *values;
+    float unit;
+} Packed;
+
 /* The shares of six queries in all tokens as bytes, and their sums; `unit` makes scores exponents of two. */
-static inline void share(Kernel kernel, Scratch *scratch, const uint8_t *queries, size_t length, float unit, int32_t *totals) {
-    size_t keys = rounded_up(scratch->tokens, PANEL);
-    int32_t sums[TILE_ROWS * PANEL];
-    for (size_t first = 0; first < keys; first += PANEL) {
-        tile(kernel, (Operands){queries, length, scratch->keys + first * length, length / STEP}, PANEL, sums);
+static inline const void *share(Kernel kernel, Scratch *scratch, Packed packed, size_t start, size_t length, int32_t *totals) {
+    size_t keys = rounded_up(scratch->tokens, PANEL), panels;
+    int32_t sums[TILE_ROWS * MOST_WIDTH];
+    for (size_t first = 0; first < keys; first += panels * PANEL) {
+        panels = next_panels(kernel, (keys - first) / PANEL);
+        Operands given = {number_at(kernel, packed.queries, start * length), length, number_at(kernel, packed.keys, first * length), length / STEP};
+        tile(kernel, given, panels, sums);
         const int32_t *restrict minus = scratch->key_sums + first;
         for (size_t row = 0; row < TILE_ROWS; row++) {
             int32_t *restrict to = scratch->scores + row * keys + first;
-            for (size_t at = 0; at < PANEL; at++) to[at] = sums[row * PANEL + at] - minus[at];
+            for (size_t at = 0; at < panels * PANEL; at++) to[at] = sums[row * panels * PANEL + at] - minus[at];
         }
     }
     for (size_t row = 0; row < TILE_ROWS; row++)
-        totals[row] = softmax_row(scratch->scores + row * keys, keys, scratch->tokens, unit, scratch->shares + row * keys);
+        totals[row] = softmax_row(scratch->scores + row * keys, keys, scratch->tokens, packed.unit, scratch->shares + row * keys);
+    return rows_of(kernel, scratch->shares, TILE_ROWS * keys, scratch->wide_shares);
+}
+
+/* Rounds queries, keys and values of a head to bytes. */
+static inline Packed pack_head(Kernel kernel, const Network *network, Scratch *scratch, size_t first) {
+    size_t size = network->hidden / network->heads, length = rounded_up(size, STEP), steps = rounded_up(scratch->tokens, STEP) / STEP;
+    Head query = {scratch->joined + first, 3 * network->hidden, scratch->tokens, size}, key = query, value = query;
+    key.first += network->hidden, value.first += 2 * network->hidden;
+    float *most = scratch->value_scales, query_factor = head_factor(query, most), key_factor = head_factor(key, most);
+    pack_queries(query, query_factor, scratch->query);
+    pack_keys(key, key_factor, scratch->keys, scratch->key_sums, scratch->bytes);
+    pack_values(value, most, scratch->values, scratch->bytes);
+    return (Packed){
+        .queries = rows_of(kernel, scratch->query, scratch->rows * length, scratch->wide_query),
+        .keys = panels_of(kernel, scratch->keys, rounded_up(scratch->tokens, PANEL) / PANEL * (length / STEP), scratch->wide_keys),
+        .values = panels_of(kernel, scratch->values, rounded_up(size, PANEL) / PANEL * steps, scratch->wide_values),
+        .unit = query_factor * key_factor > 0.0f ? LOG2_E / (query_factor * key_factor) : 0.0f,
+    };
 }
 
 /* The attention of the head whose channels begin at `first`. */
 static inline void attend(Kernel kernel, const Network *network, Scratch *scratch, size_t first) {
-    size_t size = network->hidden / network->heads, length = rounded_up(size, STEP), width = value_panel(size), keys = rounded_up(scratch->tokens, PANEL);
-    size_t steps = rounded_up(scratch->tokens, STEP) / STEP;
-    Head query = {scratch->joined + first, 3 * network->hidden, scratch->tokens, size}, key = query, value = query;
-    key.first += network->hidden, value.first += 2 * network->hidden;
-    float *most = scratch->value_scales, query_factor = head_factor(query, most), key_factor = head_factor(key, most);
-    float unit = query_factor * key_factor > 0.0f ? LOG2_E / (query_factor * key_factor) : 0.0f;
-    int32_t sums[TILE_ROWS * PANEL], totals[TILE_ROWS];
-    pack_queries(query, query_factor, scratch->query);
-    pack_keys(key, key_factor, scratch->keys, scratch->key_sums, scratch->bytes);
-    pack_values(value, most, scratch->values, scratch->bytes);
+    size_t size = network->hidden / network->heads, length = rounded_up(size, STEP), keys = rounded_up(scratch->tokens, PANEL);
+    size_t steps = rounded_up(scratch->tokens, STEP) / STEP, panels;
+    int32_t sums[TILE_ROWS * MOST_WIDTH], totals[TILE_ROWS];
+    Packed packed = pack_head(kernel, network, scratch, first);
     for (size_t start = 0; start < scratch->rows; start += TILE_ROWS) {
-        share(kernel, scratch, scratch->query + start * length, length, unit, totals);
-        for (size_t channel = 0; channel < size; channel += width) {
-            size_t channels = size - channel < width ? size - channel : width;
-            tile(kernel, (Operands){scratch->shares, keys, scratch->values + channel * steps * STEP, steps}, width, sums);
+        const void *shares = share(kernel, scratch, packed, start, length, totals);
+        for (size_t channel = 0; channel < size; channel += panels * PANEL) {
+            panels = next_panels(kernel, rounded_up(size - channel, PANEL) / PANEL);
+            size_t width = panels * PANEL, channels = size - channel < width ? size - channel : width;
+            const float *restrict most = scratch->value_scales + channel;
+            tile(kernel, (Operands){shares, keys, number_at(kernel, packed.values, channel * steps * STEP), steps}, panels, sums);
             for (size_t row = 0; row < TILE_ROWS; row++) {
                 float part = 1.0f / (float)totals[row], *restrict to = scratch->context + (start + row) * network->hidden + first + channel;
-                for (size_t at = 0; at < channels; at++) to[at] = (float)sums[row * width + at] * (part * most[channel + at]);
+                for (size_t at = 0; at < channels; at++) to[at] = (float)sums[row * width + at] * (part * most[at]);
             }
         }
     }
@@ -368,8 +423,12 @@ static inline void run_any(Kernel kernel, const Network *network, const float *e
 }
 
 #ifdef HAS_X86_KERNELS
-VNNI_TARGET __attribute__((flatten)) static void run_vnni(const Network *network, const float *embedded, float *out, Scratch *scratch) {
-    run_any(VNNI_KERNEL, network, embedded, out, scratch);
+AVX512_TARGET __attribute__((flatten)) static void run_avx512(const Network *network, const float *embedded, float *out, Scratch *scratch) {
+    run_any(AVX512_KERNEL, network, embedded, out, scratch);
+}
+
+AVX_VNNI_TARGET __attribute__((flatten)) static void run_avx_vnni(const Network *network, const float *embedded, float *out, Scratch *scratch) {
+    run_any(AVX_VNNI_KERNEL, network, embedded, out, scratch);
 }
 
 AVX2_TARGET __attribute__((flatten)) static void run_avx2(const Network *network, const float *embedded, float *out, Scratch *scratch) {
@@ -377,18 +436,17 @@ AVX2_TARGET __attribute__((flatten)) static void run_avx2(const Network *network
 }
 #endif
 
-static void run(Kernel kernel, const Network *network, const float *embedded, float *out, Scratch *scratch) {
+static void run(const Network *network, const float *embedded, float *out, Scratch *scratch) {
 #ifdef HAS_X86_KERNELS
-    if (kernel == VNNI_KERNEL) {
-        run_vnni(network, embedded, out, scratch);
-        return;
-    }
-    if (kernel == AVX2_KERNEL) {
+    if (scratch->kernel == AVX512_KERNEL)
+        run_avx512(network, embedded, out, scratch);
+    else if (scratch->kernel == AVX_VNNI_KERNEL)
+        run_avx_vnni(network, embedded, out, scratch);
+    else if (scratch->kernel == AVX2_KERNEL)
         run_avx2(network, embedded, out, scratch);
-        return;
-    }
+    else
 #endif
-    run_any(ANY_KERNEL, network, embedded, out, scratch);
+        run_any(ANY_KERNEL, network, embedded, out, scratch);
 }
 
 #endif
