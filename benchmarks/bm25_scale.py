@@ -2,7 +2,7 @@
 
     python -m benchmarks.bm25_scale 200000 1000000 [--rounds N]
 
-The documents are those of `benchmarks.scale`, with 60 to 200 words. Each tool runs in a fresh process on one thread, in turn;
+The documents are those of `benchmarks.scale`, with 48 to 216 words, 120 on average. Each tool runs in a fresh process on one thread, in turn;
 the best of several rounds counts. Times are CPU seconds, the memory is the largest resident size. Indexing begins with a JSONL
 file: rankproof reads, checks and fingerprints it, tantivy gets what `json.loads` reads. bm25s has the weights of rankproof's
 index and searches only: its own index of a million documents takes over 4 GB.
@@ -51,7 +51,7 @@ def read_queries(folder: Path) -> list[str]:
 
 
 def built(folder: Path, work: str) -> tuple[Callable[[int], BM25Searcher], Callable[[], None]]:
-    """Reads the documents: the searcher of a depth, which finds an index that was built, and what removes hits of a batch."""
+    """Reads the documents; returns what builds the searcher of a depth, with one index for all, and what removes the hits."""
     corpus, _ = read_folder_texts(str(folder), storage=CorpusStorage(Path(work)))
     cache = DiskBlockCache(Path(work), lambda label, done, total: None)
     context = BuildContext(corpus, corpus.fingerprint(), cache)
@@ -126,10 +126,8 @@ def bm25s_figures(folder: Path) -> Figures:
     """Batches of terms over the weights of rankproof's index."""
     stage, (corpus, _) = BM25(), read_folder_texts(str(folder), storage=CorpusStorage(None))
     terms = TermAnalysis().analyzer()
-    index, asked = (
-        _with_weights(stage, corpus.repartitioned(len(corpus))),
-        [terms.tokenize(text) for text in read_queries(folder)],
-    )
+    index = _with_weights(stage, corpus.repartitioned(len(corpus)))
+    asked = [terms.tokenize(text) for text in read_queries(folder)]
     ways = {depth: partial(index.retrieve, k=depth, show_progress=False) for depth in DEPTHS}
     return {f"batch q/s, top {depth}": rate(way, asked) for depth, way in ways.items()}
 

@@ -139,7 +139,7 @@ def probe(arguments: argparse.Namespace, figures: Figures) -> None:
         _encoding(arguments, figures, texts, f"{count} words", arguments.precision)
     _batch_sizes(arguments, figures, words)
     figures.show("rows that other batches change", _changed_rows(arguments, words))
-    figures.show("vectors of the GPU and the CPU, least cosine", _least_cosine(arguments, words))
+    figures.show(f"vectors in {arguments.precision} and fp32, least cosine", _least_cosine(arguments, words))
 
 
 def _free_memory() -> float:
@@ -191,7 +191,7 @@ def _changed_rows(arguments: argparse.Namespace, words: Words) -> int:
 
 
 def _least_cosine(arguments: argparse.Namespace, words: Words) -> float:
-    """The least cosine of a vector on the device to that of the same weights in fp32 there."""
+    """The least cosine between the vectors of a text in the precision and in fp32, both on the device."""
     texts = [text[: 20 + 7 * (at % 200)] for at, text in enumerate(words.texts(arguments.texts // 400, 300, seed=10))]
     near, exact = (_encoder(arguments, precision).encode(texts) for precision in (arguments.precision, "fp32"))
     return float((near * exact).sum(axis=1).min())

@@ -1,6 +1,6 @@
 """Time and memory of whole runs on synthetic corpora of 19,000 to 10 million documents.
 
-    python -m benchmarks.scale make 1000000 FOLDER       write a dataset of that many documents of 60 to 200 words
+    python -m benchmarks.scale make 1000000 FOLDER       write a dataset of that many documents of 48 to 216 words
     python -m benchmarks.scale run FOLDER [--static] [-j N] [--on ray]    run BM25 (and static, RRF) on it, in a fresh process
 
 Times are CPU seconds of the process and its workers; the memory is the largest resident size of one process. The first run

@@ -31,7 +31,6 @@ from rankproof.stages._bm25_partitions import (
     TermAnalysis,
     TermQueries,
     corpus_statistics,
-    document_places,
 )
 from rankproof.stages._fields import (
     DEFAULT_FIELDS,
@@ -42,7 +41,7 @@ from rankproof.stages._fields import (
     check_settings,
     passage_text,
 )
-from rankproof.stages._partitions import PartitionedSearch, merge_rankings
+from rankproof.stages._partitions import PartitionedSearch, document_places, merge_rankings
 
 
 def idf(found: int, size: int) -> float:
@@ -172,7 +171,7 @@ class BM25Searcher:
         places = tuple(numbers.setdefault(term, len(numbers)) for query in queries for term in query)
         idfs = tuple(float(np.float32(idf(found, self.totals.documents))) for found in self.frequencies(list(numbers)))
         bounds = (0, *accumulate(map(len, queries)))
-        return TermQueries(tuple(numbers), idfs, places, bounds, k1=self.stage.k1, b=self.stage.b)
+        return TermQueries(tuple(numbers), idfs, places, bounds)
 
     def frequencies(self, terms: list[str]) -> list[int]:
         """How many documents have each term."""

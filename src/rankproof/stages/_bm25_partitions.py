@@ -28,7 +28,7 @@ from rankproof.stages._bm25_index import (
     pair_factors,
 )
 from rankproof.stages._fields import passage_text
-from rankproof.stages._partitions import PartitionHits
+from rankproof.stages._partitions import PartitionHits, document_places
 
 _POSTINGS, _VOCABULARY = "postings.arrays", "vocabulary.arrays"
 
@@ -95,16 +95,13 @@ class CorpusStatistics:
 class TermQueries:
     """Queries as terms: those of query q are terms[places[bounds[q]:bounds[q + 1]]]; `terms` has each term once.
 
-    `times` is empty, or what the weight of each term of each query is multiplied by. k1 and b are those of the index, so that
-    what is found with other values is kept apart.
+    `times` is empty, or what the weight of each term of each query is multiplied by.
     """
 
     terms: tuple[str, ...]
     idfs: tuple[float, ...]
     places: tuple[int, ...]
     bounds: tuple[int, ...]
-    k1: float
-    b: float
     times: tuple[float, ...] = ()
 
     def __len__(self) -> int:
@@ -144,9 +141,10 @@ class BM25Partitions:
         if path.exists():
             report(len(partition))
         else:
-            # A copy of a partition on file maps the texts anew and lets them go after this.
+            # A copy of a partition on file maps the texts again, and frees them when the copy is gone.
             arrays = self.postings(copy(partition), report)
-            facts = {"empty": PartitionStatistics.of(arrays).empty, "tokens": PartitionStatistics.of(arrays).tokens}
+            counts = PartitionStatistics.of(arrays)
+            facts = {"empty": counts.empty, "tokens": counts.tokens}
             write_arrays(path, {**arrays._asdict(), "places": document_places(partition)}, facts)
         file = open_arrays(path)
         return PartitionStatistics(len(partition), terms=_postings_of(file.arrays).terms, file=path, **file.facts)
@@ -188,13 +186,6 @@ def _count_terms(each: Sequence[PartitionStatistics], path: Path) -> int:
 
 def _postings_of(arrays: Arrays) -> PostingArrays:
     return PostingArrays(**{name: arrays[name] for name in PostingArrays._fields})
-
-
-def document_places(partition: Partition) -> NDArray[np.int32]:
-    """The position of each row among documents of equal score: larger ids first."""
-    places = np.empty(len(partition), np.int32)
-    places[partition.order] = np.arange(len(partition), dtype=np.int32)
-    return places
 
 
 def passage_columns(partition: Partition, fields: Sequence[str]) -> Callable[[int, int], Columns]:

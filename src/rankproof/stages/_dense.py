@@ -22,6 +22,9 @@ from rankproof.stores._base import OpenStore, Store, ann_recall
 from rankproof.stores._memory import Memory, memory_facts
 from rankproof.stores._nearest import best_kernel
 
+INGEST_BATCH = 4096
+"""Vectors that a store gets at once."""
+
 
 class AnnRecall:
     """Records what an approximate store finds, and measures its recall against exact search."""
@@ -42,9 +45,6 @@ class AnnRecall:
 
     def _exact(self) -> list[Ranking]:
         return self._vectors.search_all(np.array([vector for vector, _ in self._found.values()]), self._depth)
-
-
-INGEST_BATCH = 4096
 
 
 @dataclass(frozen=True)

@@ -34,7 +34,7 @@ TotalsT_co = TypeVar("TotalsT_co", covariant=True)
 QueriesT_contra = TypeVar("QueriesT_contra", bound=Sized, contravariant=True)
 _PREPARED, _HITS = "prepared.arrays", "hits.arrays"
 _MERGED_HITS = 1 << 18
-"""So many hits are sorted at once."""
+"""The number of hits that are sorted at once."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -123,6 +123,13 @@ class _Search(Generic[TotalsT, QueriesT]):
         report(len(place.partition))
         place.partition.release()
         return place.hits
+
+
+def document_places(partition: Partition) -> NDArray[np.int32]:
+    """The position of each row among documents of equal score: larger ids first."""
+    places = np.empty(len(partition), np.int32)
+    places[partition.order] = np.arange(len(partition), dtype=np.int32)
+    return places
 
 
 def partition_key(partition: Partition) -> str:

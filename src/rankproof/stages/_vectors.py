@@ -28,13 +28,13 @@ from rankproof.models._base import Encoder, EncoderModel
 from rankproof.models._device import chosen_device, place
 from rankproof.stages._base import BuildContext
 from rankproof.stages._fields import BUILT_IN_FIELDS, check_known_fields, passages_of
-from rankproof.stages._partitions import PartitionedSearch, PartitionHits
+from rankproof.stages._partitions import PartitionedSearch, PartitionHits, document_places
 from rankproof.stores._base import checked_lengths, checked_vectors
 from rankproof.stores._nearest import VectorRows, best_kernel, nearest, nearest_by_torch, rounded_dots
 
 FIRST_BLOCK, LARGEST_BLOCK = 256, 1 << 16
 BLOCK_SECONDS, SAVE_SECONDS = 2.0, 10.0
-"""Blocks grow until one takes so long to encode; a killed run loses no more work than the second."""
+"""Blocks grow until one takes BLOCK_SECONDS; finished blocks are saved every SAVE_SECONDS, so a kill loses no more work."""
 FILE = "vectors.arrays"
 
 
@@ -191,7 +191,7 @@ class VectorRetriever(PassageEncoder):
         journal = folder / "vectors.journal"
         blocks = self.encode(partition, journal, self._block, report, save_seconds=SAVE_SECONDS)
         matrix = np.empty((len(partition), blocks[0][0]["vectors"].shape[1]), np.float32)
-        places = _inverse(partition.order)
+        places = document_places(partition)
         for block, _ in blocks:
             matrix[places[block["rows"]]] = block["vectors"]
         facts = {name: sum(int(block[name][0]) for block, _ in blocks) for name in ("empty", "truncated")}
@@ -209,13 +209,6 @@ class VectorRetriever(PassageEncoder):
             "vectors": text_vectors(self.encoder, texts),
             **{name: np.array([count], dtype=np.int64) for name, count in counts.items()},
         }
-
-
-def _inverse(order: NDArray[np.int32]) -> NDArray[np.int32]:
-    """The position of each row in the order."""
-    places = np.empty(len(order), np.int32)
-    places[order] = np.arange(len(order), dtype=np.int32)
-    return places
 
 
 @dataclass(frozen=True, eq=False)
@@ -260,7 +253,7 @@ class VectorIndex:
 
     @cached_property
     def _places(self) -> NDArray[np.int32]:
-        return _inverse(self.partition.order)
+        return document_places(self.partition)
 
     def _nearest(self, queries: Matrix, k: int) -> tuple[IntArray, FloatArray]:
         # A single query is asked on the CPU, as the vectors do not stay on the device.
