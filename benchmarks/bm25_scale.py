@@ -2,7 +2,7 @@
 
     python -m benchmarks.bm25_scale 200000 1000000 [--rounds N]
 
-The documents are those of `benchmarks.scale`, with 48 to 216 words, 120 on average. Each tool runs in a fresh process on one thread, in turn;
+The documents are those of `benchmarks.scale`, with 48 to 216 words. Each tool runs in a fresh process on one thread, in turn;
 the best of several rounds counts. Times are CPU seconds, the memory is the largest resident size. Indexing begins with a JSONL
 file: rankproof reads, checks and fingerprints it, tantivy gets what `json.loads` reads. bm25s has the weights of rankproof's
 index and searches only: its own index of a million documents takes over 4 GB.
