@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -418,3 +419,18 @@ def test_wrong_arguments_of_the_scanner_are_refused() -> None:
     for offsets in ([0, 9], [-1, 0], [1, 0], []):
         with pytest.raises(ValueError, match="the offsets are wrong"):
             native.order(np.array(offsets, dtype=np.int64), b"abc")
+
+
+def test_progress_is_of_the_megabytes_of_all_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    paths = [aged(tmp_path / f"corpus-{part}.jsonl", document_lines(30_000, part * 30_000)) for part in range(3)]
+    sizes = [os.path.getsize(path) for path in paths]
+    told: list[tuple[str, int, int]] = []
+    storage = CorpusStorage(None, progress=lambda *args: told.append(args))
+    read_corpus_files(paths, storage)
+    assert not told
+    monkeypatch.setattr("rankproof._io.open._LARGE_BYTES", sum(sizes))
+    read_corpus_files(paths, storage)
+    assert {label for label, *_ in told} == {"reading 3 files (MB)"}
+    assert [done for _, done, _ in told] == sorted(done for _, done, _ in told)
+    assert told[-1][1:] == (sum(sizes) // 10**6, sum(sizes) // 10**6)
+    assert told[-1][2] > 2

@@ -93,3 +93,32 @@ def test_queries_are_generated_from_a_table_of_documents(folder: Path, capsys: p
     (folder / "other.csv").write_text("id,foo\n1,2\n")
     assert main(["generate", "other.csv", "-o", "other"]) == 2
     assert "other.csv:1: no column for the text of the document; columns: id, foo" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "argv", [["run", "--dataset", "corpus-*.jsonl"], ["run", "experiment.toml"], ["doctor", "--dataset", "corpus-*.jsonl"]]
+)
+def test_a_pattern_of_files_is_refused_with_the_folder_to_make(
+    folder: Path, argv: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    for part in (1, 2):
+        (folder / f"corpus-{part}.jsonl").write_text(f'{{"_id": "d{part}", "text": "red"}}\n')
+    (folder / "experiment.toml").write_text('dataset = "corpus-*.jsonl"\n[systems.bm25]\nstage = "bm25"\n')
+    assert main(argv) == 2
+    assert "put the files into a folder as corpus-1.jsonl, corpus-2.jsonl and so on" in capsys.readouterr().err
+    (folder / "made").mkdir()
+    for part in (1, 2):
+        (folder / f"corpus-{part}.jsonl").rename(folder / "made" / f"corpus-{part}.jsonl")
+    (folder / "made" / "queries.jsonl").write_text('{"_id": "q", "text": "red"}\n')
+    assert len(rp.read_dataset("made").corpus) == 2
+
+
+@pytest.mark.parametrize("command", ["import", "doctor"])
+def test_a_command_says_which_large_file_it_reads(
+    folder: Path, command: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    argv = [command, *(["--dataset"] if command == "doctor" else []), "shop.csv", *MAP]
+    assert "reading" not in shown(capsys, *argv)[1]
+    monkeypatch.setattr("rankproof._io.open._LARGE_BYTES", 0)
+    assert "reading shop.csv (MB)\n" in shown(capsys, *argv)[1]
+    assert "reading" not in shown(capsys, *argv, "--quiet")[1]

@@ -188,13 +188,17 @@ def read_dataset_or_sample(
 
     How a source was imported is noted: its columns, and what was dropped.
     """
+    from rankproof._cli.progress import RunProgress
     from rankproof._cli.terminal import Terminal
-    from rankproof._importers.registry import read_dataset
+    from rankproof._importers.registry import read_stored_dataset
+    from rankproof._io.corpus_store import CorpusStorage
 
     options = {} if args is None else judgement_options(args)
-    dataset = read_dataset(path, split=split, **options).require(*needs)
+    terminal = Terminal(quiet=args is not None and args.quiet)
+    with RunProgress(terminal) as progress:
+        dataset = read_stored_dataset(path, CorpusStorage(progress=progress), split=split, **options).require(*needs)
     for note in dataset.notes:
-        Terminal(quiet=args is not None and args.quiet).note(note)
+        terminal.note(note)
     return dataset
 
 

@@ -75,19 +75,19 @@ class RunProgress:
 
     def __init__(self, terminal: Terminal) -> None:
         self._wanted = not terminal.quiet and sys.stderr is not None
-        self._bar = _run_bar() if self._wanted and sys.stderr.isatty() else None
+        self._drawn = self._wanted and sys.stderr.isatty()
+        self._bar: Bar | None = None
         self._label: str | None = None
         self._due = 0.0
         self._shown: set[str] = set()
 
     def __enter__(self) -> Self:
-        if self._bar is not None:
-            self._bar.start()
         return self
 
     def __call__(self, label: str, done: int, total: int) -> None:
         """Updates the task; called as it proceeds."""
-        if self._bar is not None:
+        if self._drawn:
+            self._bar = self._bar or _started_run_bar()
             self._draw(self._bar, escape_invisible(label), done, total)
         elif self._wanted and label not in self._shown:
             self._shown.add(label)
@@ -110,7 +110,7 @@ class RunProgress:
             self._due = time.monotonic() + _RUN_REFRESH_SECONDS
 
 
-def _run_bar() -> Bar:
+def _started_run_bar() -> Bar:
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, ProgressColumn, TextColumn, TimeRemainingColumn
     from rich.progress import Progress as Bar
@@ -126,7 +126,9 @@ def _run_bar() -> Bar:
     console = Console(stderr=True, width=stream_width(sys.stderr), height=_RUN_BAR_HEIGHT)
     label = TextColumn("{task.description}", markup=False)
     columns = (label, BarColumn(), MofNCompleteColumn(), Rate(), TimeRemainingColumn())
-    return Bar(*columns, console=console, auto_refresh=False, transient=True)
+    bar = Bar(*columns, console=console, auto_refresh=False, transient=True)
+    bar.start()
+    return bar
 
 
 _TERMINAL_SECONDS, _LOG_SECONDS = 0.2, 10.0

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Protocol, Self, TypeVar
 
+from rankproof._io.open import Progress as Progress
+
 Item = TypeVar("Item")
 Result = TypeVar("Result")
-Progress = Callable[[str, int, int], None]
-"""Called with a label, the number of items done and their total."""
 Report = Callable[[int], None]
 """Called by a task with the number of items done since its last call."""
 

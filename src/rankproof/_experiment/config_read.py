@@ -13,6 +13,7 @@ from rankproof._experiment.config_settings import EVERY, TOP, is_scorer, is_syst
 from rankproof._experiment.experiment import MAX_STAGE_DEPTH, TOO_MANY_STAGES_FIX, Experiment, stage_tree
 from rankproof._formats.read import SAMPLE, is_irds_name
 from rankproof._io.import_object import import_object
+from rankproof._io.paths import DATASET_PATTERN_FIX, is_pattern
 from rankproof._io.toml_file import KeyPath, TomlFile, read_toml, toml_value
 from rankproof._registry import Registry, Setting
 from rankproof._results.document import PYTHON_PREFIX
@@ -244,7 +245,8 @@ def _dataset_path(toml_file: TomlFile, name: str) -> str:
         raise toml_file.error(("dataset",), "the dataset was made in Python and has no path", 'specify a folder, or "sample"')
     path = absolute_path(name, toml_file.folder)
     if not name or "\0" in name or not os.path.exists(path):
-        fix = 'specify a folder (relative to this file), or "sample" for the built-in dataset'
+        pattern = is_pattern(path)
+        fix = DATASET_PATTERN_FIX if pattern else 'specify a folder (relative to this file), or "sample" for the built-in dataset'
         raise toml_file.error(("dataset",), f"dataset not found: {name}", fix)
     return path
 

@@ -174,7 +174,7 @@ def run_experiment(experiment: Experiment, options: RunOptions | None = None) ->
 def _run_with(executor: Executor, experiment: Experiment, options: RunOptions) -> ExperimentResult:
     start = time.monotonic()
     toml = experiment_toml(experiment)
-    loaded = load_judged_dataset(experiment, CorpusStorage(options.home, options.partition_size))
+    loaded = load_judged_dataset(experiment, CorpusStorage(options.home, options.partition_size, progress=options.progress))
     dataset = loaded.dataset
     _check_systems(experiment.systems, dataset, options.budget)
     devices = used_devices(experiment.systems)

@@ -17,7 +17,7 @@ from rankproof._formats.source_table import open_table, table_format
 from rankproof._formats.texts import MAX_TEXT_BYTES, check_not_empty, record_of_item
 from rankproof._io import strict_json
 from rankproof._io.corpus_store import CorpusStorage, CorpusWriter, find_corpus, writing_corpus
-from rankproof._io.open import BOM, UTF16_MARKS, decode_line, open_source
+from rankproof._io.open import BOM, UTF16_MARKS, decode_line, open_source, read_progress
 from rankproof._io.streams import ByteSource, read_blocks
 
 _TABLE_FORMATS = ("csv", "tsv", "parquet")
@@ -40,7 +40,9 @@ def store_documents(records: Iterable[Document], source: str, storage: CorpusSto
 
 def read_corpus_files(paths: Sequence[str], storage: CorpusStorage) -> Corpus:
     """The documents of JSONL files in their order; partitions that an earlier pass has stored are found again."""
-    sources = list(map(open_source, paths))
+    sources = [
+        open_source(path, progress=report) for path, report in zip(paths, read_progress(paths, storage.progress), strict=True)
+    ]
     name = ", ".join(source.name for source in sources)
     return find_corpus(storage, paths, name) or _read_sources(sources, paths, name, storage)
 

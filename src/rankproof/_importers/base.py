@@ -23,7 +23,8 @@ from rankproof._formats.json import JsonContent
 from rankproof._formats.registry import format_of_suffix, system_name
 from rankproof._formats.source_table import SourceTable, open_frame, open_table, table_format
 from rankproof._formats.texts import MAX_TEXT_BYTES
-from rankproof._io.open import STDIN, numbered_text_lines, open_source
+from rankproof._io.corpus_store import CorpusStorage
+from rankproof._io.open import STDIN, numbered_text_lines, open_source, read_progress
 from rankproof._io.streams import ByteSource
 from rankproof.errors import InputError, UsageError, for_message
 
@@ -34,12 +35,13 @@ _TABLE_FORMATS = ("csv", "tsv", "jsonl", "parquet")
 
 @dataclass(frozen=True)
 class ImportSource:
-    """What is imported: files and folders, or a data frame."""
+    """What is imported: files and folders, or a data frame; `storage` keeps the documents."""
 
     paths: tuple[str, ...] = ()
     frame: Any = None
     delimiter: str | None = None
     encoding: str = "utf-8"
+    storage: CorpusStorage = field(default_factory=CorpusStorage)
 
     @property
     def name(self) -> str:
@@ -133,7 +135,8 @@ class ImportSource:
     def _source_of(self, path: str) -> ByteSource:
         """The file at the path, opened once, as standard input cannot be opened again."""
         if path not in self._opened:
-            self._opened[path] = open_source(path, encoding=self.encoding)
+            (report,) = read_progress([path], self.storage.progress)
+            self._opened[path] = open_source(path, encoding=self.encoding, progress=report)
         return self._opened[path]
 
     @cached_property

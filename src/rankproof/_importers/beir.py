@@ -19,7 +19,8 @@ class BeirFolderImporter:
 
     def read(self, source: ImportSource, options: ImportOptions) -> Imported:
         (folder,) = source.paths
-        dataset = read_folder(folder, split=options.split, grade_map=options.grade_map, on_conflict=options.on_conflict)
+        grades, rule = options.grade_map, options.on_conflict
+        dataset = read_folder(folder, split=options.split, grade_map=grades, on_conflict=rule, storage=source.storage)
         return whole_dataset(dataset, "beir", source)
 
 

@@ -20,7 +20,8 @@ class IrDatasetsImporter:
         from importlib.metadata import version
 
         (name,) = source.paths
-        dataset = read_plain_dataset(name, grade_map=options.grade_map, on_conflict=options.on_conflict)
+        grades, rule = options.grade_map, options.on_conflict
+        dataset = read_plain_dataset(name, grade_map=grades, on_conflict=rule, storage=source.storage)
         return whole_dataset(dataset, "irds", source, [f"read by ir_datasets {version('ir_datasets')}"])
 
 

@@ -20,7 +20,7 @@ from rankproof._importers.table import read_table_documents
 from rankproof._io.corpus_store import CorpusStorage
 from rankproof._io.file_errors import file_error
 from rankproof._io.open import STDIN, StrPath, open_source, path_text
-from rankproof._io.paths import is_pattern, matching_files
+from rankproof._io.paths import DATASET_PATTERN_FIX, is_pattern, matching_files
 from rankproof._registry import Component, Registry
 from rankproof.errors import ExternalError, InputError, UsageError, for_message, type_phrase
 
@@ -71,10 +71,11 @@ def import_source(
     importer: str | None = None,
     delimiter: str | None = None,
     encoding: str = "utf-8",
+    storage: CorpusStorage | None = None,
 ) -> Imported:
     """The dataset in files, a folder or a data frame; the importer is detected by content unless it is named."""
     how = options or ImportOptions()
-    opened = _opened_source(source, delimiter, encoding)
+    opened = _opened_source(source, delimiter, encoding, storage)
     name = detect_importer(opened) if importer is None else importer
     chosen = importer_named(name)
     for setting in how.settings:
@@ -123,16 +124,24 @@ def read_stored_dataset(
 ) -> Dataset:
     """The dataset, as `read_dataset` reads it, with its documents in that storage."""
     name = path_text(path)
+    check_no_pattern(name)
     if name == SAMPLE or is_irds_name(name) or not os.path.exists(name) or is_dataset_folder(name):
         return read_plain_dataset(name, split=split, grade_map=grade_map, on_conflict=on_conflict, storage=storage)
     try:
-        imported = import_source(name, ImportOptions(grade_map=grade_map, on_conflict=on_conflict, split=split))
+        options = ImportOptions(grade_map=grade_map, on_conflict=on_conflict, split=split)
+        imported = import_source(name, options, storage=storage)
     except InputError as error:
         if not any(option in error.fix for option in _IMPORT_OPTIONS):
             raise
         fix = f"import it first, with rankproof import or import_dataset; {error.fix}"
         raise InputError(error.what, fix=fix, source=error.source, line=error.line) from None
     return replace(imported.dataset, notes=(*_unused(imported), *imported.report.sentences()))
+
+
+def check_no_pattern(path: str) -> None:
+    """Refuses a pattern of files where a dataset is expected."""
+    if is_pattern(path):
+        raise InputError("a pattern of files is not a dataset", fix=DATASET_PATTERN_FIX, source=path)
 
 
 def _unused(imported: Imported) -> Iterator[str]:
@@ -152,7 +161,7 @@ def read_documents(path: StrPath) -> Corpus:
     if os.path.isfile(name) and table_format(open_source(name)) == "jsonl":
         return read_corpus_files([name], CorpusStorage())
     if os.path.isfile(name):
-        source = _opened_source(name, None, "utf-8")
+        source = _opened_source(name)
         if detect_importer(source) == TABLE:
             return read_table_documents(source)
     return read_dataset(name).require("documents").corpus
@@ -199,8 +208,10 @@ def _recognised(source: ImportSource, unreadable: list[InputError]) -> Iterator[
                 raise
 
 
-def _opened_source(source: Any, delimiter: str | None, encoding: str) -> ImportSource:
-    made = ImportSource(delimiter=delimiter, encoding=encoding)
+def _opened_source(
+    source: Any, delimiter: str | None = None, encoding: str = "utf-8", storage: CorpusStorage | None = None
+) -> ImportSource:
+    made = ImportSource(delimiter=delimiter, encoding=encoding, storage=storage or CorpusStorage())
     if is_frame(source):
         return replace(made, frame=source)
     given = [source] if isinstance(source, str | os.PathLike) else source

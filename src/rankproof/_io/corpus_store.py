@@ -34,6 +34,7 @@ from rankproof._io.cache_items import mark_used
 from rankproof._io.files import temporary_name
 from rankproof._io.folders import remove_stale_entries
 from rankproof._io.journal import cache_io_error
+from rankproof._io.open import Progress
 from rankproof._io.paths import cache_home
 from rankproof.errors import RankproofError
 
@@ -47,12 +48,13 @@ _TICK_NANOSECONDS = 50_000_000
 class CorpusStorage:
     """How documents are kept: those of a large corpus in files below `home`, a cache folder; None: in a temporary folder.
 
-    A corpus with at most `most_in_memory` bytes of text has no files.
+    A corpus with at most `most_in_memory` bytes of text has no files. `progress` is called while large files are read.
     """
 
     home: Path | None = field(default_factory=cache_home)
     partition_size: int = PARTITION_SIZE
     most_in_memory: int = 1 << 25
+    progress: Progress | None = field(default=None, compare=False)
 
     def key(self, paths: Sequence[str]) -> str | None:
         """A key of the input files and their state; None where they cannot be found again."""

@@ -6,13 +6,15 @@ import os
 import stat
 import sys
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from itertools import accumulate
 from typing import Any
 
 from rankproof._data.row_errors import MAX_LINE_BYTES, row_error
 from rankproof._io.file_errors import file_error
 from rankproof._io.streams import (
+    BLOCK_BYTES,
     BlockStream,
     ByteSource,
     ByteStream,
@@ -54,6 +56,29 @@ def open_source(path: StrPath, *, encoding: str = "utf-8", progress: ProgressCal
     if not plain_utf8 and first_bytes(opener, _MAGIC_BYTES) != PARQUET_MAGIC:
         opener = _wrap_opener(opener, lambda stream: transcode(stream, encoding, name))
     return ByteSource(name, opener, path=name if regular and opener is raw else None)
+
+
+Progress = Callable[[str, int, int], None]
+"""Called with a label, the number of items done and their total."""
+_LARGE_BYTES = 1 << 25
+_MEGABYTE = 1_000_000
+
+
+def read_progress(paths: Sequence[str], progress: Progress | None) -> list[ProgressCallback | None]:
+    """For each file a function that reports the megabytes read of all files; None where the files are small."""
+    sizes = [os.path.getsize(path) if os.path.isfile(path) else 0 for path in paths]
+    total = sum(sizes)
+    if progress is None or total < _LARGE_BYTES:
+        return [None] * len(paths)
+    what = os.path.basename(paths[0]) if len(paths) == 1 else f"{len(paths)} files"
+    report = partial(_report_megabytes, progress, f"reading {what} (MB)", total)
+    return [partial(report, before) for before in list(accumulate(sizes, initial=0))[:-1]]
+
+
+def _report_megabytes(progress: Progress, label: str, total: int, before: int, read: int, size: int | None) -> None:
+    # The first blocks of a file are also read to detect its format.
+    if read > 2 * BLOCK_BYTES or read == size:
+        progress(label, (before + read) // _MEGABYTE, total // _MEGABYTE)
 
 
 def path_text(path: StrPath) -> str:

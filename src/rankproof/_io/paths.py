@@ -29,6 +29,9 @@ def _user_cache() -> Path:
 
 
 _PATTERN_CHARACTERS = re.compile(r"[*?[]")
+DATASET_PATTERN_FIX = (
+    "put the files into a folder as corpus-1.jsonl, corpus-2.jsonl and so on, with queries.jsonl; specify the folder"
+)
 
 
 def is_pattern(path: str) -> bool:

@@ -58,15 +58,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace, terminal: Terminal) -> int:
     """Imports the source, writes the folder and shows what was read, kept and dropped."""
+    from rankproof._cli.progress import RunProgress
     from rankproof._importers.folder import check_import_folder, next_commands, write_imported
     from rankproof._importers.registry import import_source
+    from rankproof._io.corpus_store import CorpusStorage
 
     if args.output == "":
         raise UsageError("the folder to write has no name", fix="specify one, or leave out -o")
     if args.output is not None:
         check_import_folder(args.output)
     source = args.source[0] if len(args.source) == 1 else args.source
-    imported = import_source(source, _options(args), importer=args.importer, delimiter=args.delimiter, encoding=args.encoding)
+    with RunProgress(terminal) as progress:
+        imported = import_source(
+            source,
+            _options(args),
+            importer=args.importer,
+            delimiter=args.delimiter,
+            encoding=args.encoding,
+            storage=CorpusStorage(progress=progress),
+        )
     if args.output is not None:
         files = write_imported(imported, args.output)
     show_tables([imported.report.table()], _table_args(args), terminal)

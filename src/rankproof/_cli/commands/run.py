@@ -213,9 +213,11 @@ def _default_experiment(args: argparse.Namespace, terminal: Terminal) -> Experim
 def _dataset(path: str | None) -> str | None:
     """The dataset as an absolute path, so that results folders can be moved."""
     from rankproof._formats.read import SAMPLE, is_irds_name
+    from rankproof._importers.registry import check_no_pattern
 
     if path is None or path == SAMPLE or is_irds_name(path):
         return path
+    check_no_pattern(path)
     if not path or not os.path.exists(path):
         raise UsageError(f"{path} does not exist", fix="specify a dataset: a folder, a table such as products.csv, or irds:NAME")
     return os.path.abspath(path)
