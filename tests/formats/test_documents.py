@@ -6,6 +6,7 @@ import gzip
 import io
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -434,3 +435,49 @@ def test_progress_is_of_the_megabytes_of_all_files(tmp_path: Path, monkeypatch: 
     assert [done for _, done, _ in told] == sorted(done for _, done, _ in told)
     assert told[-1][1:] == (sum(sizes) // 10**6, sum(sizes) // 10**6)
     assert told[-1][2] > 2
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from rankproof._formats import documents
+from rankproof._io import corpus_store
+write = corpus_store.write_partition
+def write_and_die(path, builder):
+    write(path, builder)
+    if builder.number == 1:
+        os.kill(os.getpid(), signal.SIGKILL)
+corpus_store.write_partition = write_and_die
+home = Path(sys.argv[2]) if len(sys.argv) > 2 else None
+documents.read_corpus_files([sys.argv[1]], corpus_store.CorpusStorage(home, 10, 0))
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGKILL")
+@pytest.mark.parametrize("cached", [True, False])
+def test_the_next_read_removes_what_a_killed_read_left(tmp_path: Path, cached: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, temporary, home = aged(tmp_path / "c.jsonl", document_lines(25)), tmp_path / "temporary", tmp_path / "cache"
+    temporary.mkdir()
+    argv = [sys.executable, "-c", KILLED, path, *([str(home)] if cached else [])]
+    done = subprocess.run(argv, env={**os.environ, "TMPDIR": str(temporary)}, timeout=60)
+    assert done.returncode == -signal.SIGKILL
+    place = home / "corpora" if cached else temporary
+    (left,) = place.iterdir()
+    assert sorted(one.name for one in left.iterdir()) == ["000000.arrays", "000001.arrays", "lock"]
+    monkeypatch.setattr("tempfile.tempdir", str(temporary))
+    corpus = read_corpus_files([path], CorpusStorage(home if cached else None, 10, 0))
+    assert not left.exists()
+    (kept,) = place.iterdir()
+    read_corpus_files([aged(tmp_path / "other.jsonl", document_lines(25))], CorpusStorage(home if cached else None, 10, 0))
+    assert kept.exists()
+    assert corpus["d24"].text == "text of 24"
+
+
+def test_a_folder_without_a_lock_is_removed_after_an_hour(tmp_path: Path) -> None:
+    old, new = tmp_path / "cache" / "corpora" / ".reading-1", tmp_path / "cache" / "corpora" / ".reading-2"
+    for folder in (old, new):
+        folder.mkdir(parents=True)
+    os.utime(old, (1, 1))
+    read_corpus_files([aged(tmp_path / "c.jsonl", document_lines(25))], CorpusStorage(tmp_path / "cache", 10, 0))
+    assert not old.exists()
+    assert new.exists()

@@ -16,6 +16,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rankproof as rp
+from rankproof._importers.base import ImportOptions
+from rankproof._importers.registry import import_source
+from rankproof._io.corpus_store import CorpusStorage
 from rankproof.errors import InputError, RankproofError
 from support.examples import examples
 
@@ -367,3 +370,48 @@ def test_any_cells_are_kept_or_counted_and_read_back_alike(
     kept = sum(map(len, found.dataset.qrels.values()))
     assert kept == (counts["judgements"].kept if "judgements" in counts else 0)
     assert json.loads((folder / "out" / "import.json").read_text(encoding="utf-8"))["counts"][0]["read"] == len(rows)
+
+
+def many_rows(documents: int) -> str:
+    """Rows in which each document comes three times, far apart, and every tenth has another text the last time."""
+    rows = [
+        f"q {at % 7},d{at},title {at},text {at}{' changed' if turn == 2 and at % 10 == 0 else ''},{turn % 2}"
+        for turn in range(3)
+        for at in range(documents)
+    ]
+    rows.insert(5, "q 1,empty,,,1")
+    return "query,doc_id,title,text,grade\n" + "\n".join(rows) + "\n"
+
+
+@pytest.mark.parametrize("size", [1, 7, 100])
+@pytest.mark.parametrize("most_in_memory", [0, 500, 1 << 25])
+def test_partitions_on_disk_give_the_same_import(
+    tmp_path: Path, size: int, most_in_memory: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(temporary))
+    (tmp_path / "t.csv").write_text(many_rows(60))
+    options = ImportOptions(on_conflict="max")
+    whole = import_source(tmp_path / "t.csv", options)
+    storage = CorpusStorage(tmp_path / "cache", size, most_in_memory)
+    parts = import_source(tmp_path / "t.csv", options, storage=storage)
+    assert parts.report == whole.report
+    assert "6 documents with more than one text; the first of each is kept" in parts.report.notes
+    assert list(parts.dataset.corpus.values()) == list(whole.dataset.corpus.values())
+    assert [one.line for one in parts.dataset.corpus.values()] == [one.line for one in whole.dataset.corpus.values()]
+    assert parts.dataset.fingerprint() == whole.dataset.fingerprint()
+    assert len(parts.dataset.corpus.partitions) == -(-60 // size)
+    assert len(list(temporary.iterdir())) == (most_in_memory < 1000)
+    del parts
+    assert not list(temporary.iterdir())
+
+
+def test_an_import_that_fails_leaves_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(temporary))
+    (tmp_path / "t.csv").write_text(many_rows(60) + "q,d9,one cell too many,text,1,2\n")
+    with pytest.raises(InputError, match=r"t\.csv:183: 6 columns"):
+        import_source(tmp_path / "t.csv", ImportOptions(on_conflict="max"), storage=CorpusStorage(None, 10, 0))
+    assert not list(temporary.iterdir())

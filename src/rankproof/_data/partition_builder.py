@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rankproof._data.corpus import DIGESTS, Document, DocumentColumns, Partition, Partitions, TextColumn
+from rankproof._data.corpus import DIGESTS, Document, DocumentColumns, Partition, Partitions, TextColumn, decoded
 from rankproof._data.id_index import Entries, equal_hashes, has_native_scanner, id_hash, merged_entries, sorted_entries
 from rankproof._data.row_errors import row_error
 from rankproof._data.validation import checked_id
@@ -89,6 +89,11 @@ class PartitionBuilder:
         if len(self._single) == _SINGLE_DOCUMENTS:
             self._join_single()
         self._count(1, sum(map(len, (*parts, kept))), document_digest((*parts, in_order)))
+
+    def texts_at(self, row: int) -> tuple[str, str]:
+        """Title and text of a document; all documents were added one by one."""
+        _, title, text, _ = self._single[row][0]
+        return decoded(title), decoded(text)
 
     def add_chunk(self, chunk: DocumentChunk) -> None:
         """Adds the documents of the chunk."""

@@ -6,21 +6,24 @@ import datetime
 import decimal
 import hashlib
 import json
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+import weakref
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
-from rankproof._data.corpus import Corpus, Document
+from rankproof._data.corpus import Corpus, Document, Partition, Partitions
 from rankproof._data.dataset import Dataset, Queries, Query
 from rankproof._data.grades import GradeReader, describe_converted
+from rankproof._data.id_index import Entries, IdIndex, merged_entries
 from rankproof._data.qrels import Judgement, Qrels, qrels_of_rows
 from rankproof._data.text import encodable, pluralise
 from rankproof._data.validation import checked_id
 from rankproof._formats.columns import normalised_name
 from rankproof._formats.fields import id_of_value, is_nan
 from rankproof._importers.base import ImportCounts, Imported, ImportOptions, ImportReport, ImportSource, missing_parts
+from rankproof._io.corpus_store import CorpusStorage, CorpusWriter
 from rankproof._io.file_errors import file_error
 from rankproof.errors import for_message
 
@@ -31,6 +34,64 @@ _NO_GRADE = ("nan", "null", "<na>", "\\n")
 """What programs write for a cell without a value."""
 _MADE_FROM = {"query": "a query's text (after q)", "document": "a document's title and text (after d)"}
 _RESERVED = {"_id", "id", "title", "text"}
+
+
+class ImportedDocuments:
+    """The documents of an import, the first of each id; they are in partitions and not kept as Python objects."""
+
+    def __init__(self, storage: CorpusStorage) -> None:
+        self._writer = CorpusWriter(storage, ())
+        weakref.finalize(self, self._writer.discard)
+        self._full: list[Partition] = []
+        self._use_index(np.empty((0, 2), dtype=np.uint64))
+        self._count = 0
+
+    def _use_index(self, entries: Entries) -> None:
+        self._rows: dict[str, int] = {}
+        """The rows of the partition that is not full."""
+        self._partitions = Partitions(self._full)
+        self._index = IdIndex(entries, self._partitions.id_at)
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._rows or (isinstance(key, str) and self._position(key) is not None)
+
+    def _position(self, key: str) -> int | None:
+        return self._index.position(key.encode(errors="surrogatepass")) if self._full else None
+
+    def texts_of(self, key: str) -> tuple[str, str] | None:
+        """Title and text of the document; None where there is none of that id."""
+        if (row := self._rows.get(key)) is not None:
+            return self._writer.open_partition.texts_at(row)
+        if (position := self._position(key)) is None:
+            return None
+        partition, row = self._partitions.at(position)
+        return partition.titles[row], partition.texts[row]
+
+    def add(self, document: Document) -> None:
+        """Adds a document whose id is checked and new."""
+        self._rows[document.id] = len(self._rows)
+        self._count += 1
+        self._writer.add(document)
+        if not len(self._writer.open_partition):
+            self._index_newest()
+
+    def _index_newest(self) -> None:
+        newest = self._writer.newest_partition()
+        self._full.append(newest)
+        parts = [(0, self._index.entries), (newest.first, newest.columns.entries)]
+        self._use_index(np.concatenate(list(merged_entries(parts))))
+        newest.release()
+
+    def corpus(self, source: str) -> Corpus:
+        """The corpus of all documents."""
+        return self._writer.corpus(source)
+
+    def discard(self) -> None:
+        """Removes the files of documents that become no corpus."""
+        self._writer.discard()
 
 
 class DatasetBuilder:
@@ -45,13 +106,13 @@ class DatasetBuilder:
         """The file that is read now, for messages."""
         self.grades = GradeReader(source.name, options.grade_map)
         self.queries: dict[str, Query] = {}
-        self.documents: dict[str, Document] = {}
+        self.documents = ImportedDocuments(source.storage)
         self.notes: list[str] = []
         self._textless: dict[str, int | None] = {}
         self._textless_queries: dict[str, int | None] = {}
         self._changed: dict[str, set[str]] = {"query": set(), "document": set()}
         self._made, self._given = {"query": 0, "document": 0}, {"query": 0, "document": 0}
-        self._trimmed = 0
+        self._trimmed = self._spaced_documents = 0
 
     def query(self, key: object, text: object, fields: Fields = dict, *, line: int | None = None) -> str | None:
         """The id of the query, which is made from its text where the key is empty; None where both are."""
@@ -84,10 +145,11 @@ class DatasetBuilder:
         name, plain = self.text(title, line), self.text(text, line)
         known = self._key(key, "document", [name, plain] if name or plain else [], line)
         if known is not None and (name or plain or may_be_empty):
-            earlier = self.documents.get(known)
+            earlier = self.documents.texts_of(known)
             if earlier is None:
-                self.documents[known] = Document(known, plain, name, MappingProxyType(fields()), line)
-            elif earlier.text != plain or earlier.title != name:
+                self.documents.add(Document(known, plain, name, MappingProxyType(fields()), line))
+                self._spaced_documents += len(known.split()) > 1
+            elif earlier != (name, plain):
                 self._changed["document"].add(known)
         elif known is not None:
             self._textless.setdefault(known, line)
@@ -124,10 +186,14 @@ class DatasetBuilder:
 
     def built(self, judgements: Iterable[Judgement | None], importer: str, columns: Mapping[str, str] | None = None) -> Imported:
         """The dataset; the judgements are read first, as reading them adds queries and documents."""
-        qrels = qrels_of_rows(filter(None, judgements), self.grades, self.options.on_conflict)
+        try:
+            qrels = qrels_of_rows(filter(None, judgements), self.grades, self.options.on_conflict)
+        except BaseException:
+            self.documents.discard()
+            raise
         self._count_texts()
         self._count_dropped_judgements(qrels)
-        corpus = Corpus(self.documents.values(), source=self.source.name)
+        corpus = self.documents.corpus(self.source.name)
         queries = Queries(self.queries.values(), source=self.source.name)
         dataset = Dataset(self.source.stem, corpus, queries, qrels)
         converted = (describe_converted(qrels.converted),) if qrels.converted else ()
@@ -150,7 +216,7 @@ class DatasetBuilder:
         if other:
             self.counts.drop("judgements", f"second grades of a pair (--on-conflict {self.options.on_conflict})", count=other)
 
-    def _drop_textless(self, part: str, textless: Mapping[str, int | None], kept: Collection[str], reason: str) -> None:
+    def _drop_textless(self, part: str, textless: Mapping[str, int | None], kept: Container[str], reason: str) -> None:
         missing = {key: line for key, line in textless.items() if key not in kept}
         if missing:
             self.counts.read(part, len(missing))
@@ -184,9 +250,9 @@ class DatasetBuilder:
             yield f"{rows} no {column} id, others have one: a {column} with and without an id is counted as two"
         if self._trimmed:
             yield f"white space around {pluralise(self._trimmed, 'id')} is removed"
-        spaced = [sum(1 for key in texts if len(key.split()) > 1) for texts in (self.queries, self.documents)]
-        if any(spaced):
-            counts = f"{pluralise(spaced[0], 'query id')}, {pluralise(spaced[1], 'document id')}"
+        spaced = sum(1 for key in self.queries if len(key.split()) > 1)
+        if spaced or self._spaced_documents:
+            counts = f"{pluralise(spaced, 'query id')}, {pluralise(self._spaced_documents, 'document id')}"
             yield f"ids with white space inside ({counts}) are kept; TREC files cannot hold them"
 
 

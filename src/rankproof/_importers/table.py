@@ -139,7 +139,7 @@ def read_table_documents(source: ImportSource) -> Corpus:
     builder = DatasetBuilder(source, ImportOptions())
     for line, row in source.table.rows():
         _document(row, line, roles, builder)
-    return Corpus(builder.documents.values(), source=source.name)
+    return builder.documents.corpus(source.name)
 
 
 def find_roles(table: SourceTable, options: ImportOptions) -> TableRoles:

@@ -31,8 +31,7 @@ from rankproof._data.corpus import (
 from rankproof._data.partition_builder import PARTITION_BYTES, DocumentChunk, IdCheck, InputFile, PartitionBuilder, rows_by_id
 from rankproof._io.array_file import ArrayBlocks, open_arrays, write_arrays
 from rankproof._io.cache_items import mark_used
-from rankproof._io.files import temporary_name
-from rankproof._io.folders import remove_stale_entries
+from rankproof._io.folders import LockedFolder
 from rankproof._io.journal import cache_io_error
 from rankproof._io.open import Progress
 from rankproof._io.paths import cache_home
@@ -122,7 +121,7 @@ class CorpusWriter:
         self._builder, self._bytes, self._files = PartitionBuilder(), 0, list[InputFile]()
         self._kept: list[PartitionBuilder] = []
         self._written: list[StoredPartition] = []
-        self._folder: Path | None = None
+        self._folder: LockedFolder | None = None
 
     def begin_file(self, name: str) -> None:
         """Says that the next documents are of the file of that name."""
@@ -137,6 +136,15 @@ class CorpusWriter:
         """Adds one document, whose id is checked."""
         self._builder.add(document)
         self._close_full()
+
+    @property
+    def open_partition(self) -> PartitionBuilder:
+        """The partition that the next document belongs to."""
+        return self._builder
+
+    def newest_partition(self) -> Partition:
+        """The last of the full partitions."""
+        return self._kept[-1].partition() if self._kept else self._written[-1]
 
     def add_chunk(self, chunk: DocumentChunk) -> None:
         """Adds the documents of a chunk, which fit into the room."""
@@ -155,14 +163,14 @@ class CorpusWriter:
             self._write_kept()
 
     def _write_kept(self) -> None:
-        folder = self._open_folder()
+        folder = self._open_folder().path
         for builder in self._kept:
             path = folder / _partition_name(builder.number)
             write_partition(path, builder)
             self._written.append(StoredPartition(path, builder.number, builder.first, len(builder), builder.digest))
         self._kept.clear()
 
-    def _open_folder(self) -> Path:
+    def _open_folder(self) -> LockedFolder:
         if self._folder is None:
             self._folder = _new_folder(self._storage, self._key)
         return self._folder
@@ -180,31 +188,33 @@ class CorpusWriter:
             partitions = Partitions(builder.partition() for builder in self._kept)
             return corpus_of_partitions(partitions, IdCheck(partitions, source, self._files).entries(), source)
         self._write_kept()
-        _write_index(self._folder, self._written, source, self._files)
+        _write_index(self._folder.path, self._written, source, self._files)
         # A file that is mapped into memory cannot be moved on Windows.
         self._written.clear()
         found = self._in_place(self._folder, source)
         self._folder = None
         return found
 
-    def _in_place(self, folder: Path, source: str) -> Corpus:
+    def _in_place(self, folder: LockedFolder, source: str) -> Corpus:
         """The corpus at its final place, or in a temporary folder where the input changed while it was read."""
         if self._key is None or self._storage.key(self._paths) != self._key:
-            return open_corpus(folder, source, temporary=True)
+            return open_corpus(folder.path, source, temporary=_TemporaryFolder(folder))
         final = self._storage.folder(self._key)
         try:
-            os.rename(folder, final)
+            folder.unlock()
+            os.rename(folder.path, final)
         except OSError as error:
             # Another process may have read the same files meanwhile.
             if not (final / _INDEX).exists():
                 raise cache_io_error(final, error) from None
-            shutil.rmtree(folder, ignore_errors=True)
+            folder.remove()
         return open_corpus(final, source)
 
     def discard(self) -> None:
         """Removes the files of a corpus that is not finished."""
+        self._written.clear()
         if self._folder is not None:
-            shutil.rmtree(self._folder, ignore_errors=True)
+            self._folder.remove()
             self._folder = None
 
 
@@ -242,18 +252,14 @@ def _partition_name(number: int) -> str:
     return f"{number:06d}.arrays"
 
 
-def _new_folder(storage: CorpusStorage, key: str | None) -> Path:
-    """A folder to write into: beside its final place, or a temporary one."""
-    if key is None:
-        return Path(tempfile.mkdtemp(prefix="rankproof-corpus-"))
-    final = storage.folder(key)
-    folder = final.with_name(temporary_name())
+def _new_folder(storage: CorpusStorage, key: str | None) -> LockedFolder:
+    """A folder to write into: beside its final place, or a temporary one; what killed passes left there is removed."""
+    above = Path(tempfile.gettempdir()) if key is None else storage.folder(key).parent
     try:
-        folder.mkdir(parents=True)
-        remove_stale_entries(final.parent)
+        above.mkdir(parents=True, exist_ok=True)
+        return LockedFolder(above, ".reading-", 0o777) if key is not None else LockedFolder(above, "rankproof-documents-", 0o700)
     except OSError as error:
-        raise cache_io_error(final, error) from None
-    return folder
+        raise cache_io_error(above, error) from None
 
 
 def find_corpus(storage: CorpusStorage, paths: Sequence[str], source: str) -> Corpus | None:
@@ -280,17 +286,16 @@ def _facts(folder: Path) -> Mapping[str, Any]:
 class _TemporaryFolder:
     """Removes a folder when it is no longer used."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: LockedFolder) -> None:
         import weakref
 
-        weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
+        weakref.finalize(self, folder.remove)
 
 
-def open_corpus(folder: Path, source: str, *, temporary: bool = False) -> Corpus:
+def open_corpus(folder: Path, source: str, *, temporary: _TemporaryFolder | None = None) -> Corpus:
     """The corpus in the folder; its partitions are opened on first use."""
     index, first, partitions = open_arrays(folder / _INDEX), 0, []
-    keep = _TemporaryFolder(folder) if temporary else None
     for number, (size, digest, _) in enumerate(index.facts["partitions"]):
-        partitions.append(StoredPartition(folder / _partition_name(number), number, first, size, int(digest, 16), keep))
+        partitions.append(StoredPartition(folder / _partition_name(number), number, first, size, int(digest, 16), temporary))
         first += size
     return corpus_of_partitions(Partitions(partitions), index.arrays["entries"], source)

@@ -12,12 +12,13 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from rankproof._io.files import is_temporary, sync_folder, write_blocks
+from rankproof._io.files import is_temporary, sync_folder, try_lock, write_blocks
 from rankproof.errors import ExternalError, RankproofError, UsageError, escape_invisible, for_message
 
 RESULTS_FOLDER_KIND = "results folder"
 _PATH_ERRORS = (errno.ENOENT, errno.ENOTDIR, errno.EEXIST, errno.ENAMETOOLONG, errno.EACCES, errno.EPERM, errno.EROFS)
 _STALE_SECONDS = 3600
+_LOCK, _LOCK_ATTEMPTS = "lock", 3
 
 
 def check_replaceable(path: str, may_replace: Callable[[str], bool], *, kind: str = RESULTS_FOLDER_KIND) -> None:
@@ -82,6 +83,66 @@ def remove_stale_entries(folder: Path) -> None:
                     shutil.rmtree(entry, ignore_errors=True)
                 else:
                     os.unlink(entry)
+
+
+class LockedFolder:
+    """A new folder that no other process removes as long as it is locked; a killed process leaves it unlocked."""
+
+    def __init__(self, above: Path, prefix: str, mode: int) -> None:
+        remove_unlocked_folders(above, prefix)
+        for _ in range(_LOCK_ATTEMPTS):
+            self.path = above / f"{prefix}{os.urandom(8).hex()}"
+            self.path.mkdir(mode)
+            if self._lock():
+                break
+
+    def _lock(self) -> bool:
+        """Whether the folder is locked; another process may remove it before, and some file systems have no locks."""
+        lock = self.path / _LOCK
+        try:
+            self._handle = os.open(lock, os.O_CREAT | os.O_RDWR)
+        except FileNotFoundError:
+            return False
+        return try_lock(self._handle) and lock.exists()
+
+    def unlock(self) -> None:
+        """Removes the lock; a folder without one stays for an hour."""
+        if self._handle >= 0:
+            # Windows removes no open file, and a lock that is closed may be taken.
+            with contextlib.suppress(OSError):
+                os.unlink(self.path / _LOCK)
+            os.close(self._handle)
+            (self.path / _LOCK).unlink(missing_ok=True)
+            self._handle = -1
+
+    def remove(self) -> None:
+        """Removes the folder."""
+        with contextlib.suppress(OSError):
+            self.unlock()
+        shutil.rmtree(self.path, ignore_errors=True)
+
+
+def remove_unlocked_folders(above: Path, prefix: str) -> None:
+    """Removes the locked folders of killed processes, and those without a lock after an hour."""
+    with contextlib.suppress(OSError):
+        for entry in os.scandir(above):
+            if entry.name.startswith(prefix) and entry.is_dir(follow_symlinks=False):
+                _remove_unlocked(Path(entry.path))
+
+
+def _remove_unlocked(folder: Path) -> None:
+    with contextlib.suppress(OSError):
+        try:
+            handle = os.open(folder / _LOCK, os.O_RDWR)
+        except FileNotFoundError:
+            if time.time() - folder.stat().st_mtime > _STALE_SECONDS:
+                shutil.rmtree(folder, ignore_errors=True)
+            return
+        try:
+            if try_lock(handle):
+                shutil.rmtree(folder, ignore_errors=True)
+        finally:
+            os.close(handle)
 
 
 def _move_into_place(beside: str, target: str) -> None:
