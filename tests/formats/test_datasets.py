@@ -79,6 +79,28 @@ def test_the_documents_of_a_folder_may_be_a_table(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("content", "what", "fix"),
+    [
+        (b'{"_id": "d1", "text": "caf\xe9"}\n', "byte 0xe9 at column 27 is not UTF-8", "save it as UTF-8"),
+        ('{"_id": "d1", "text": ""}\n'.encode("utf-16"), "the file is UTF-16", "save it as UTF-8"),
+        (b'{"_id": "d\\u0000", "text": ""}\n', "contains a NUL byte", "fix the program that wrote it"),
+    ],
+)
+@pytest.mark.parametrize("name", ["corpus.jsonl", "queries.jsonl"])
+def test_the_fix_for_texts_in_another_encoding_names_no_option(
+    tmp_path: Path, name: str, content: bytes, what: str, fix: str
+) -> None:
+    folder = make_folder(tmp_path / "set")
+    (folder / "corpus.jsonl.gz").unlink()
+    (folder / "corpus.jsonl").write_bytes(lines(CORPUS))
+    (folder / name).write_bytes(content)
+    with pytest.raises(InputError) as caught:
+        read_dataset(folder)
+    assert what in caught.value.what
+    assert (caught.value.source, caught.value.fix) == (str(folder / name), fix)
+
+
 def test_a_folder_serves_as_qrels(tmp_path: Path) -> None:
     assert dict(read_qrels(make_folder(tmp_path / "set"))["q1"]) == {"d1": 1}
 

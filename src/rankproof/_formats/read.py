@@ -159,6 +159,19 @@ def read_folder(
     return Dataset(os.path.basename(os.path.abspath(folder)), corpus, queries, qrels)
 
 
+@contextmanager
+def _texts_in_utf8() -> Iterator[None]:
+    """Leaves --encoding out of the fix of an error: documents and queries of a folder are always read as UTF-8."""
+    try:
+        yield
+    except InputError as error:
+        if "--encoding" not in error.fix:
+            raise
+        fix = re.split("[,;]", error.fix)[0]
+        raise InputError(error.what, fix=fix, source=error.source, line=error.line) from None
+
+
+@_texts_in_utf8()
 def read_folder_texts(folder: str, *, split: str = DEFAULT_SPLIT, storage: CorpusStorage | None = None) -> tuple[Corpus, Queries]:
     """The documents and queries in the folder; the documents are empty where it has none."""
     _check_is_folder(folder)
@@ -167,6 +180,7 @@ def read_folder_texts(folder: str, *, split: str = DEFAULT_SPLIT, storage: Corpu
     return _read_files(files, storage) if files else Corpus((), source=folder), queries
 
 
+@_texts_in_utf8()
 def read_folder_corpus(folder: str) -> Corpus:
     """The documents in the folder, which needs nothing else."""
     _check_is_folder(folder)
