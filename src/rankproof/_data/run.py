@@ -254,7 +254,9 @@ def join_runs(parts: Sequence[Run], *, name: str, source: str) -> Run:
 def repeated_query_error(query: str, first: str, second: str) -> InputError:
     """A query that is in two parts of a run."""
     what = f"query {for_message(query)} is in {for_message(first)} too"
-    return InputError(what, fix="put all rows of a query into one file", source=second)
+    return InputError(
+        what, fix="put all rows of a query into one file, or name files of several systems one by one", source=second
+    )
 
 
 def known(column: IntArray) -> IntArray | None:
