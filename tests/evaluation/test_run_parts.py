@@ -58,7 +58,9 @@ def test_compare_reads_a_run_in_parts(tmp_path: Path) -> None:
 
 def test_a_query_in_two_parts_is_an_error_that_names_both_files(tmp_path: Path) -> None:
     pattern = write_parts(tmp_path, [["q0", "q1"], ["q1"]])
-    message = r"part-1.run: query q1 is in .*part-0.run too; put all rows of a query into one file, or name files of several systems"
+    message = (
+        r"part-1.run: query q1 is in .*part-0.run too; put all rows of a query into one file, or name files of several systems"
+    )
     with pytest.raises(InputError, match=message):
         rp.evaluate(QRELS, pattern, MEASURES)
 
