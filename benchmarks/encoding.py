@@ -17,6 +17,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import numpy as np
+
 from rankproof._data.arrays import Matrix
 
 SCIFACT = Path(__file__).parents[2] / "shared" / "data" / "scifact" / "corpus.jsonl"
@@ -52,7 +54,7 @@ def passages(count: int) -> list[str]:
 
 
 def minilm_tools() -> dict[str, Encode]:
-    """MiniLM by rankproof and by sentence-transformers, which is the last."""
+    """MiniLM by rankproof, by fastembed where it is installed, and by sentence-transformers, which is the last."""
     from rankproof.models._minilm import MiniLM, download_minilm
 
     download_minilm(lambda text: print(text, file=sys.stderr), lambda done, total: None)
@@ -60,7 +62,30 @@ def minilm_tools() -> dict[str, Encode]:
         f"MiniLM, rankproof {precision}": MiniLM(precision=precision, device="cpu").load().encode
         for precision in ("int8", "fp32")
     }
+    if find_spec("fastembed") is not None:
+        ours[f"MiniLM, fastembed {version('fastembed')} (onnxruntime, the graph of rankproof)"] = by_fastembed()
     return {**ours, f"MiniLM, sentence-transformers {version('sentence-transformers')} (torch {version('torch')})": theirs()}
+
+
+def by_fastembed() -> Encode:
+    """The fp32 graph of rankproof by fastembed, truncated at 256 tokens, one text at a time as the graph needs it."""
+    from rankproof.models._minilm import minilm_folder
+    from rankproof.models._onnx.folder import open_model_folder
+    from rankproof.models._onnx.graph import write_graph
+
+    package: Any = import_module("fastembed")
+    kinds: Any = import_module("fastembed.common.model_description")
+    source = kinds.ModelSource(url="unused")
+    package.TextEmbedding.add_custom_model("local/minilm", kinds.PoolingType.MEAN, True, source, 384, "model.onnx")
+    with TemporaryDirectory() as name:
+        folder, model = Path(name), open_model_folder(minilm_folder())
+        write_graph(model.weights, model.shape, folder / "model.onnx", head=False, typed=False)
+        for copied in ("config.json", "tokenizer.json"):
+            (folder / copied).symlink_to(minilm_folder() / copied)
+        for written, content in {"tokenizer_config": {"model_max_length": 256}, "special_tokens_map": {}}.items():
+            (folder / f"{written}.json").write_text(json.dumps({"pad_token": "[PAD]", **content}), encoding="utf-8")
+        loaded = package.TextEmbedding("local/minilm", specific_model_path=name, threads=1, cuda=False)
+    return lambda given: np.array(list(loaded.embed(list(given), batch_size=1)))
 
 
 def theirs() -> Encode:
