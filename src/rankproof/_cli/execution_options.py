@@ -46,7 +46,7 @@ def add_execution_options(parser: argparse.ArgumentParser) -> None:
         "--cache-limit",
         type=byte_size,
         metavar="SIZE",
-        help="remove what was used longest ago from a cache above this size (20GB); models and responses stay (default: none)",
+        help="after the run, remove what was used longest ago until the cache has at most SIZE, such as 20GB (default: no limit)",
     )
     how.add_argument(
         "--budget", type=budget_limits, metavar="LIMITS", help="limits on calls to models and search engines (default: none)"
