@@ -20,4 +20,5 @@ CC=clang LDSHARED="clang -shared $flags" CFLAGS="$flags -g -O1" "$python" setup.
 PYTHONPATH=src LD_PRELOAD=$(clang -print-file-name=libclang_rt.asan-x86_64.so) ASAN_OPTIONS=detect_leaks=0 \
     "$python" -m pytest -p no:cacheprovider \
     tests/align tests/data/test_arrays_packed_ids.py tests/evaluation/test_evaluate.py tests/data/test_corpus.py tests/formats/test_documents.py tests/formats/test_native_tables.py \
-    tests/fusion tests/stores/test_memory.py tests/stages/test_bm25_index.py tests/stores/test_native_topk.py tests/statistics/test_permutation.py tests/models/test_wordpiece.py tests/models/test_int8_network.py
+    tests/fusion tests/stores/test_memory.py tests/stages/test_bm25_index.py tests/stages/test_native_bm25.py tests/stores/test_native_topk.py tests/statistics/test_permutation.py tests/models/test_wordpiece.py \
+    tests/models/test_wordllama.py tests/models/test_int8_network.py

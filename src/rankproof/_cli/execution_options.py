@@ -1,4 +1,4 @@
-"""The options of `rankproof run` on how it runs: threads, cache, budget and repeats."""
+"""The options of `rankproof run` on how it runs: threads, cluster, latency, partitions, cache, budget and repeats."""
 
 from __future__ import annotations
 

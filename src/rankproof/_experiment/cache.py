@@ -1,4 +1,4 @@
-"""Caches of an experiment: outputs of stages, journals of blocks, and folders for embedded databases."""
+"""Caches of an experiment: outputs of stages, journals of blocks, and folders for partitions and embedded databases."""
 
 from __future__ import annotations
 
