@@ -36,6 +36,10 @@ def ending(capsys: pytest.CaptureFixture[str], *argv: str) -> tuple[int, str]:
             ["eval", "q", "r", "--threads", "0"],
             "argument --threads: '0' is not a whole number of at least 1 and at most 18 digits; see rankproof eval --help",
         ),
+        (
+            ["cache", "--older-than", "-1"],
+            "argument --older-than: '-1' is not a whole number of at least 0 and at most 18 digits; see rankproof cache --help",
+        ),
         (["eval", "--sample", "q"], "--sample has its own files; leave out the files, or leave out --sample"),
         (["eval", "--sample", "-m", "ndgc@10"], "unknown measure ndgc; did you mean nDCG?"),
         (["eval", "--sample", "--rel", "0"], "argument --rel/-l: '0' is not a whole number of at least 1"),

@@ -139,7 +139,9 @@ def name_list(text: str) -> list[str]:
 def nonnegative_int(text: str) -> int:
     """A whole number from 0."""
     if not (text.isascii() and text.isdecimal() and len(text) <= _DIGITS):
-        raise argparse.ArgumentTypeError(f"{for_message(repr(text))} is not a whole number of at most {_DIGITS} digits")
+        raise argparse.ArgumentTypeError(
+            f"{for_message(repr(text))} is not a whole number of at least 0 and at most {_DIGITS} digits"
+        )
     return int(text)
 
 
