@@ -21,7 +21,7 @@ from urllib.parse import urlsplit
 from rankproof._executors.base import ONE_CORE, Resources
 from rankproof._extras import extra
 from rankproof._io.files import temporary_name
-from rankproof._io.folders import remove_stale_entries
+from rankproof._io.folders import remove_stale_files
 from rankproof._io.journal import cache_io_error
 from rankproof._io.paths import CACHE_VARIABLE, cache_home
 from rankproof._version import __version__
@@ -185,7 +185,7 @@ class Token:
 @contextlib.contextmanager
 def token_file(folder: Path) -> Iterator[Token]:
     """A new token in the folder, removed at the end of the block."""
-    remove_stale_entries(folder)
+    remove_stale_files(folder)
     token = Token(folder)
     token.renew()
     try:

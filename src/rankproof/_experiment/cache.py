@@ -20,7 +20,7 @@ from rankproof._executors.base import Progress
 from rankproof._experiment.stage_output import StageOutput, read_stage_output, stage_output_bytes
 from rankproof._io.cache_items import mark_used
 from rankproof._io.files import try_lock, write_blocks
-from rankproof._io.folders import remove_stale_entries
+from rankproof._io.folders import remove_stale_files
 from rankproof._io.journal import (
     CHECKSUM_MISMATCH,
     OTHER_CACHE_FIX,
@@ -198,7 +198,7 @@ class _FolderBlockCache:
         except OSError as error:
             raise cache_io_error(folder, error) from None
         mark_used(folder)
-        remove_stale_entries(folder)
+        remove_stale_files(folder)
         return folder
 
     def _report_progress(self, label: str, done: int, count: int, items: int | None) -> None:

@@ -74,15 +74,12 @@ def _remove_stale(target: str) -> None:
                 shutil.rmtree(place, ignore_errors=True)
 
 
-def remove_stale_entries(folder: Path) -> None:
-    """Removes the files and folders that killed writes left in the folder; a write of the last hour may still be under way."""
+def remove_stale_files(folder: Path) -> None:
+    """Removes the files that killed writes left in the folder; a write of the last hour may still be under way."""
     with contextlib.suppress(OSError):
         for entry in os.scandir(folder):
             if is_temporary(entry.name) and time.time() - entry.stat().st_mtime > _STALE_SECONDS:
-                if entry.is_dir(follow_symlinks=False):
-                    shutil.rmtree(entry, ignore_errors=True)
-                else:
-                    os.unlink(entry)
+                os.unlink(entry)
 
 
 class LockedFolder:
