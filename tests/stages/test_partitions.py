@@ -73,11 +73,16 @@ def merged(texts: dict[str, str], size: int, k: int) -> list[Ranking]:
     return merge_rankings(corpus, (index.search(QUERIES, k) for index in indexes), len(QUERIES), k)
 
 
+@pytest.mark.parametrize("is_native", [True, False])
 @given(CORPORA, st.integers(1, 5), st.integers(1, 6), st.sampled_from([1, 20, 1000]))
-def test_a_merge_has_the_same_bits_for_any_partitions_and_blocks(texts: dict[str, str], size: int, k: int, block: int) -> None:
+def test_a_merge_has_the_same_bits_for_any_partitions_and_blocks(
+    is_native: bool, texts: dict[str, str], size: int, k: int, block: int
+) -> None:
     whole = merged(texts, 100, k)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(_partitions, "_MERGED_HITS", block)
+        if not is_native:
+            patch.setattr(_partitions, "_has_native_merge", lambda: False)
         assert bits(merged(texts, size, k)) == bits(whole)
     for docs, scores in whole:
         assert best_first_order(docs, scores).tolist() == list(range(len(docs)))

@@ -1,14 +1,10 @@
-/* Adds the points of documents in several rankings of one query, and sorts the documents.
+/* Merges rankings: of several systems by points, here, and of the partitions of a corpus by score, in merge_src/hits.h.
+
+   Adds the points of documents in several rankings of one query, and sorts the documents.
 
    Documents are text objects, found again by their hash in a small table. Sums are taken in the order of the rankings. The order is by
    score, sorted by the bits of the number, and among equal scores by id, larger first, as text compares by code point and so by bytes. */
-#define PY_SSIZE_T_CLEAN
-#include <Python.h>
-
-#include <stdbool.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
+#include "merge_src/hits.h"
 
 /* A document: borrowed, its caller holds it. `last` is the ranking that gave it something last. */
 typedef struct {
@@ -236,11 +232,13 @@ static PyObject *py_merge(PyObject *module, PyObject *arguments) {
 
 static PyMethodDef functions[] = {
     {"merge", py_merge, METH_VARARGS, "One ranking of several: ([(documents, start, parts)], times_found)."},
+    {"merge_hits", py_merge_hits, METH_VARARGS, "The best hits of several partitions: (ids, parts, queries, result)."},
+    {"hit_ids", py_hit_ids, METH_VARARGS, "The ids of hits: (ids, hits, queries, is_shared)."},
     {NULL, NULL, 0, NULL},
 };
 
 static struct PyModuleDef definition = {
-    PyModuleDef_HEAD_INIT, "merge", "Merges the rankings of one query.", -1, functions, NULL, NULL, NULL, NULL,
+    PyModuleDef_HEAD_INIT, "merge", "Merges rankings.", -1, functions, NULL, NULL, NULL, NULL,
 };
 
 PyMODINIT_FUNC PyInit_merge(void) {

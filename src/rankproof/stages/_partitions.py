@@ -6,12 +6,13 @@ import hashlib
 import os
 import pickle
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
+from collections.abc import Callable, Iterable, Iterator, Sized
 from dataclasses import dataclass
-from functools import cached_property
-from itertools import pairwise
+from functools import cache, cached_property
+from importlib.util import find_spec
+from itertools import islice
 from pathlib import Path
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,8 +34,11 @@ IndexT = TypeVar("IndexT")
 TotalsT_co = TypeVar("TotalsT_co", covariant=True)
 QueriesT_contra = TypeVar("QueriesT_contra", bound=Sized, contravariant=True)
 _PREPARED, _HITS = "prepared.arrays", "hits.arrays"
-_MERGED_HITS = 1 << 18
-"""The number of hits that are sorted at once."""
+_MERGED_HITS = 1 << 21
+"""The hits of partitions are merged as soon as there are more than this number."""
+_ROW_BITS = 32
+_SHARED_ID_RATIO = 4
+"""Ids are decoded once and shared by the queries if there is at least one hit for so many documents."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -274,96 +278,111 @@ class PartitionedSearch(PreparedPartitions[StatisticsT, TotalsT], Generic[Statis
         return self.opened(self._retriever.open)
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class _Merged:
-    """The best documents so far: partition and row, and the scores, best first, with -inf beyond the last document."""
+class _Hits(NamedTuple):
+    """The hits of each query, best first: partition and row of the documents, their scores, and the number of hits."""
 
-    numbers: NDArray[np.int32]
-    rows: NDArray[np.signedinteger[Any]]
+    places: NDArray[np.int64]
     scores: FloatArray
+    counts: NDArray[np.int64]
 
     @classmethod
-    def of(cls, number: int, hits: PartitionHits) -> _Merged:
+    def of(cls, number: int, hits: PartitionHits) -> _Hits:
         """The hits of one partition."""
-        is_hit = np.arange(hits.scores.shape[1]) < np.asarray(hits.counts)[:, np.newaxis]
-        return cls(np.full(hits.rows.shape, number, np.int32), hits.rows, np.where(is_hit, hits.scores, -np.inf))
+        places = np.ascontiguousarray(hits.rows, np.int64) | number << _ROW_BITS
+        return cls(places, np.ascontiguousarray(hits.scores, np.float64), np.ascontiguousarray(hits.counts, np.int64))
 
-    def of_queries(self, some: slice) -> _Merged:
-        """Those of some queries."""
-        return _Merged(self.numbers[some], self.rows[some], self.scores[some])
+    @classmethod
+    def empty(cls, queries: int, width: int) -> _Hits:
+        """Room for so many hits of each query."""
+        return cls(np.empty((queries, width), np.int64), np.empty((queries, width)), np.zeros(queries, np.int64))
 
 
-def merge_rankings(corpus: Corpus, found: Iterable[PartitionHits], queries: int, k: int) -> list[Ranking]:
+def merge_rankings(
+    corpus: Corpus, found: Iterable[PartitionHits], queries: int, k: int, *, merge: HitMerge | None = None
+) -> list[Ranking]:
     """The k best documents of all partitions for each query, by score and then by id, larger first.
 
     `found` has the hits of each partition, in order. Those of a large batch are merged as they come, so that few are in memory.
     """
-    parts = [_Merged(np.zeros((queries, 0), np.int32), np.zeros((queries, 0), np.int32), np.zeros((queries, 0)))]
+    merge = merge or (NativeMerge(corpus) if _has_native_merge() else ReferenceMerge(corpus))
+    parts: list[_Hits] = []
     for number, hits in enumerate(found):
-        parts.append(_Merged.of(number, hits))
+        parts.append(_Hits.of(number, hits))
         if sum(part.scores.size for part in parts) > _MERGED_HITS:
-            parts = [_merged(parts, corpus, k)]
-    return _rankings(_merged(parts, corpus, k), corpus)
+            parts = [_merged(merge, parts, queries, k)]
+    best = _merged(merge, parts, queries, k)
+    docs = merge.ids(best)
+    return [(ids, scores[: len(ids)].copy()) for ids, scores in zip(docs, best.scores, strict=True)]
 
 
-def _merged(parts: Sequence[_Merged], corpus: Corpus, k: int) -> _Merged:
-    """The k best documents, for some queries at a time."""
-    filled = [part for part in parts if part.scores.shape[1]] or parts[:1]
-    if len(filled) == 1:
-        return filled[0]
-    width = sum(part.scores.shape[1] for part in filled)
-    step = max(1, _MERGED_HITS // width)
-    slices = [slice(start, start + step) for start in range(0, len(filled[0].scores), step)]
-    blocks = [_merged_block([part.of_queries(some) for part in filled], corpus, k) for some in slices]
-    columns = ((getattr(block, name) for block in blocks) for name in ("numbers", "rows", "scores"))
-    return _Merged(*(np.concatenate(list(column)) for column in columns)) if blocks else filled[0]
+def _merged(merge: HitMerge, parts: list[_Hits], queries: int, k: int) -> _Hits:
+    if len(parts) == 1:
+        return parts[0]
+    best = _Hits.empty(queries, min(k, sum(part.scores.shape[1] for part in parts)))
+    merge.merge(parts, best)
+    return best
 
 
-def _merged_block(parts: Sequence[_Merged], corpus: Corpus, k: int) -> _Merged:
-    """The k best documents; each part is in order already, which makes the stable sort linear."""
-    scores = np.concatenate([part.scores for part in parts], axis=1)
-    order = np.argsort(-scores, axis=1, kind="stable")
-    each = [np.concatenate([getattr(part, name) for part in parts], axis=1) for name in ("numbers", "rows")]
-    numbers, rows, scores = (np.take_along_axis(values, order, axis=1) for values in (*each, scores))
-    source = np.repeat(np.arange(len(parts)), [part.scores.shape[1] for part in parts])[order]
-    lowest = np.maximum(scores[:, [min(k, scores.shape[1]) - 1]], np.finfo(np.float64).min)
-    tied = (scores[:, 1:] == scores[:, :-1]) & (source[:, 1:] != source[:, :-1]) & (scores[:, 1:] >= lowest)
-    for query, score in dict.fromkeys((query, scores[query, at]) for query, at in np.argwhere(tied).tolist()):
-        _sort_ties(numbers[query], rows[query], scores[query], score, corpus)
-    return _Merged(numbers[:, :k].copy(), rows[:, :k].copy(), scores[:, :k].copy())
+class HitMerge(Protocol):
+    """Merges the hits of partitions and reads their ids."""
+
+    def merge(self, parts: list[_Hits], best: _Hits) -> None:
+        """Writes the best hits of all parts, as many as there is room for."""
+        ...
+
+    def ids(self, hits: _Hits) -> list[list[str]]:
+        """The ids of the hits of each query."""
+        ...
 
 
-def _sort_ties(
-    numbers: NDArray[np.int32], rows: NDArray[np.signedinteger[Any]], scores: FloatArray, score: float, corpus: Corpus
-) -> None:
-    """Sorts the documents of that score in place, larger id first."""
-    start, end = (int(np.searchsorted(-scores, -score, side)) for side in ("left", "right"))
-    places = zip(numbers[start:end].tolist(), rows[start:end].tolist(), strict=True)
-    by_id = sorted(places, key=lambda place: corpus.partitions[place[0]].ids.bytes_at(place[1]), reverse=True)
-    numbers[start:end], rows[start:end] = zip(*by_id, strict=True)
+@cache
+def _has_native_merge() -> bool:
+    return find_spec("rankproof._native.merge") is not None
 
 
-def _ids(partition: Partition, rows: NDArray[np.signedinteger[Any]]) -> NDArray[Any]:
-    """The ids of the rows; a row that occurs often is decoded once."""
-    bytes_at = partition.ids.bytes_at
-    if len(rows) < len(partition):
-        return np.array([decoded(bytes_at(row)) for row in rows.tolist()], dtype=object)
-    is_wanted = np.zeros(len(partition), dtype=bool)
-    is_wanted[rows] = True
-    ids = np.empty(len(partition), dtype=object)
-    ids[is_wanted] = [decoded(bytes_at(row)) for row in np.flatnonzero(is_wanted).tolist()]
-    found: NDArray[Any] = ids[rows]
-    return found
+class NativeMerge:
+    """Merges in C; ids are compared only where scores are equal, and only those of the best hits are decoded."""
+
+    def __init__(self, corpus: Corpus) -> None:
+        self._corpus = corpus
+
+    def merge(self, parts: list[_Hits], best: _Hits) -> None:
+        """Writes the best hits of all parts, as many as there is room for."""
+        from rankproof._native import merge
+
+        merge.merge_hits(self._id_columns(), list(parts), len(best.counts), best)
+
+    def ids(self, hits: _Hits) -> list[list[str]]:
+        """The ids of the hits of each query; in a large batch an id that occurs often is decoded once."""
+        from rankproof._native import merge
+
+        is_shared = _SHARED_ID_RATIO * int(hits.counts.sum()) >= len(self._corpus)
+        return merge.hit_ids(self._id_columns(), hits, len(hits.counts), is_shared)
+
+    def _id_columns(self) -> list[tuple[NDArray[np.int64], NDArray[np.uint8]]]:
+        return [(one.ids.offsets, one.ids.data) for one in self._corpus.partitions]
 
 
-def _rankings(best: _Merged, corpus: Corpus) -> list[Ranking]:
-    is_hit = best.scores > -np.inf
-    numbers, rows = best.numbers[is_hit], best.rows[is_hit]
-    docs, starts = np.empty(len(rows), dtype=object), [0, *np.cumsum(is_hit.sum(axis=1)).tolist()]
-    for number in np.unique(numbers).tolist():
-        chosen = numbers == number
-        docs[chosen] = _ids(corpus.partitions[number], rows[chosen])
-    return [
-        (docs[start:end].tolist(), scores[: end - start].copy())
-        for (start, end), scores in zip(pairwise(starts), best.scores, strict=True)
-    ]
+class ReferenceMerge:
+    """Merges in Python: the definition of what the C extension computes, and its replacement where it was not built."""
+
+    def __init__(self, corpus: Corpus) -> None:
+        self._corpus = corpus
+
+    def merge(self, parts: list[_Hits], best: _Hits) -> None:
+        """Writes the best hits of all parts, as many as there is room for."""
+        for query, (places, scores) in enumerate(zip(best.places, best.scores, strict=True)):
+            each = (zip(part.scores[query].tolist(), part.places[query].tolist(), strict=True) for part in parts)
+            hits = [hit for part, found in zip(parts, each, strict=True) for hit in islice(found, part.counts[query])]
+            kept = sorted(hits, key=lambda hit: (hit[0], self._id(hit[1])), reverse=True)[: len(scores)]
+            best.counts[query] = len(kept)
+            scores[: len(kept)], places[: len(kept)] = [score for score, _ in kept], [place for _, place in kept]
+
+    def ids(self, hits: _Hits) -> list[list[str]]:
+        """The ids of the hits of each query."""
+        each = zip(hits.places.tolist(), hits.counts.tolist(), strict=True)
+        return [[decoded(self._id(place)) for place in places[:count]] for places, count in each]
+
+    def _id(self, place: int) -> bytes:
+        partition: Partition = self._corpus.partitions[place >> _ROW_BITS]
+        return partition.ids.bytes_at(place & (1 << _ROW_BITS) - 1)
