@@ -3,7 +3,7 @@
     python -m benchmarks.scale make 1000000 FOLDER       write a dataset of that many documents of 48 to 216 words
     python -m benchmarks.scale run FOLDER [--static] [-j N] [--on ray]    run BM25 (and static, RRF) on it, in a fresh process
 
-Times are CPU seconds of the process and its workers; the memory is the largest resident size of one process. The first run
+Times are CPU seconds of the process and its workers; the memory is that of the main process (Linux). The first run
 reads the corpus and builds the indexes, the second finds everything in the cache.
 """
 
@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import resource
 import subprocess
 import sys
 import time
@@ -90,13 +91,33 @@ def _measured(toml: Path, work: Path, options: list[str]) -> dict[str, float]:
         "--quiet",
         *options,
     ]
-    start = time.perf_counter()
-    child = subprocess.Popen(command, stdout=subprocess.DEVNULL, env={**os.environ, "RANKPROOF_CACHE": str(work / "cache")})
-    _, status, used = os.wait4(child.pid, 0)
+    start, peak = time.perf_counter(), Peak()
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, env=environment) as child:
+        while child.poll() is None:
+            peak.sample(child.pid)
+            time.sleep(0.1)
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    if child.returncode:
+        raise SystemExit(f"rankproof run ended with status {child.returncode}")
+    cpu = used.ru_utime + used.ru_stime - before.ru_utime - before.ru_stime
     wall = time.perf_counter() - start
-    if status:
-        raise SystemExit(f"rankproof run ended with status {os.waitstatus_to_exitcode(status)}")
-    return {"cpu_s": round(used.ru_utime + used.ru_stime, 1), "wall_s": round(wall, 1), "peak_mb": round(used.ru_maxrss / 1024)}
+    return {"cpu_s": round(cpu, 1), "wall_s": round(wall, 1), "memory_mb": peak.own, "mapped_mb": peak.mapped}
+
+
+class Peak:
+    """The largest memory of a process: its own, and the pages of mapped files, which the system takes back when it needs them."""
+
+    def __init__(self) -> None:
+        self.own = self.mapped = 0
+
+    def sample(self, process: int) -> None:
+        """Reads the memory of the process now."""
+        try:
+            status = Path(f"/proc/{process}/status").read_text(encoding="ascii")
+        except OSError:
+            return
+        found = {line.split(":")[0]: int(line.split()[1]) // 1024 for line in status.splitlines() if line.startswith("Rss")}
+        self.own, self.mapped = max(self.own, found.get("RssAnon", 0)), max(self.mapped, found.get("RssFile", 0))
 
 
 def _systems(path: Path) -> dict[str, Any]:
