@@ -91,6 +91,7 @@ def _measured(toml: Path, work: Path, options: list[str]) -> dict[str, float]:
         "--quiet",
         *options,
     ]
+    environment, before = {**os.environ, "RANKPROOF_CACHE": str(work / "cache")}, resource.getrusage(resource.RUSAGE_CHILDREN)
     start, peak = time.perf_counter(), Peak()
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, env=environment) as child:
         while child.poll() is None:
