@@ -25,7 +25,7 @@ import numpy as np
 VOCABULARY, PHRASES, QUERIES, SEED = 200_000, 100_000, 1_000, 17
 _SYLLABLES = [consonant + vowel for consonant in "bcdfghjklmnprstvwz" for vowel in "aeiou"]
 _BM25 = '[systems.bm25]\nstage = "bm25"\n'
-_STATIC = '\n[systems.static]\nstage = "dense"\nmodel = "wordllama"\n\n[systems.rrf]\nstage = "rrf"\nof = ["bm25", "static"]\n'
+_STATIC = '\n[systems.static]\nstage = "dense"\nmodel = "wordllama"\n\n[systems.rrf]\nstage = "fuse"\nof = ["bm25", "static"]\n'
 
 
 def make(count: int, folder: Path) -> None:
