@@ -385,7 +385,7 @@ def entry(folder: Path, name: str, *, size: int, days: float = 0) -> Path:
 
 def test_the_cache_is_listed_by_kind(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["cache"]) == 0
-    assert capsys.readouterr().out.count("0 B") == 10
+    assert capsys.readouterr().out.count("0 B") == 11
     entry(folder, "models/minilm/weights", size=2_500_000)
     entry(folder, "stages/one.stage", size=10, days=3)
     used = entry(folder, "stages/two.stage", size=20, days=2).stat().st_mtime

@@ -28,7 +28,7 @@ def _user_cache() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
 
 
-_PATTERN_CHARACTERS = re.compile(r"[*?[]")
+_WILDCARD = re.compile(r"[*?]|\[[^]]+]")
 DATASET_PATTERN_FIX = (
     "put the files into a folder as corpus-1.jsonl, corpus-2.jsonl and so on, with queries.jsonl; specify the folder"
 )
@@ -36,7 +36,7 @@ DATASET_PATTERN_FIX = (
 
 def is_pattern(path: str) -> bool:
     """Whether the path has a wildcard (`*`, `?`, `[…]`), and no file has just that name."""
-    return bool(_PATTERN_CHARACTERS.search(path)) and not os.path.exists(path)
+    return bool(_WILDCARD.search(path)) and not os.path.exists(path)
 
 
 def matching_files(pattern: str) -> list[str]:
@@ -52,8 +52,8 @@ def matching_files(pattern: str) -> list[str]:
 def pattern_name(pattern: str) -> str:
     """The path of the pattern's folder and the part of its name before the wildcard; `runs/part-*.gz` is named `runs`."""
     folder, name = os.path.split(pattern)
-    stem = _PATTERN_CHARACTERS.split(name)[0].rstrip("._-")
-    return folder if folder and stem in _PART_NAMES and not _PATTERN_CHARACTERS.search(folder) else stem or "run"
+    stem = _WILDCARD.split(name)[0].rstrip("._-")
+    return folder if folder and stem in _PART_NAMES and not _WILDCARD.search(folder) else stem or "run"
 
 
 _PART_NAMES = frozenset({"", "part"})
