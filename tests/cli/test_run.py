@@ -394,7 +394,7 @@ def test_the_cache_is_listed_by_kind(folder: Path, capsys: pytest.CaptureFixture
     assert lines[0] == str(folder / "cache")
     assert lines[2].split()[:4] == ["models", "1", "2.5", "MB"]
     day = time.strftime("%Y-%m-%d", time.localtime(used))
-    assert lines[6].split() == ["stages", "2", "30", "B", day, "results", "of", "stages"]
+    assert lines[7].split() == ["stages", "2", "30", "B", day, "results", "of", "stages"]
     assert lines[-1].split()[:4] == ["total", "3", "2.5", "MB"]
 
 
