@@ -61,6 +61,7 @@ if TYPE_CHECKING:
     from rankproof._importers.base import ImportSource as ImportSource
     from rankproof._importers.base import PartCount as PartCount
     from rankproof._importers.builder import DatasetBuilder as DatasetBuilder
+    from rankproof._io.corpus_store import CorpusStorage as CorpusStorage
     from rankproof._llm.budget import Budget as Budget
     from rankproof._llm.budget import Estimate as Estimate
     from rankproof._llm.budget import Usage as Usage
@@ -121,6 +122,7 @@ else:
         Command="rankproof._cli.command",
         CompareOptions="rankproof._analysis.compare.pairs",
         Component="rankproof._registry",
+        CorpusStorage="rankproof._io.corpus_store",
         Cost="rankproof.stages._base",
         CrossEncoderModel="rankproof.models._base",
         DatasetBuilder="rankproof._importers.builder",
