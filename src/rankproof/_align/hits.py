@@ -132,11 +132,15 @@ class Hits:
         """For each hit, the index of its query."""
         return np.repeat(np.arange(len(self.queries)), np.diff(self.offsets))
 
-    @cached_property
+    @property
     def blocks(self) -> tuple[Hits, ...]:
         """The hits of consecutive queries, so that a measure needs memory for few queries at a time."""
+        return self._parts if len(self.queries) > QUERIES_PER_BLOCK else (self,)
+
+    @cached_property
+    def _parts(self) -> tuple[Hits, ...]:
         starts = range(0, len(self.queries), QUERIES_PER_BLOCK)
-        return (self,) if len(starts) < 2 else tuple(self._between(start, start + QUERIES_PER_BLOCK) for start in starts)
+        return tuple(self._between(start, start + QUERIES_PER_BLOCK) for start in starts)
 
     def _between(self, start: int, end: int) -> Hits:
         """The hits of the queries from start to end."""
