@@ -1,4 +1,4 @@
-"""Chunks: laws for every unit, tables of sentences, and the collapse of rankings."""
+"""Chunks: laws for every unit, and the collapse of rankings."""
 
 from __future__ import annotations
 
@@ -22,8 +22,7 @@ from rankproof.errors import UsageError
 from rankproof.models import WordLlama
 from rankproof.stages import BM25, Chunked, Dense
 from rankproof.stages._base import QueryTimer
-from rankproof.stages._chunked import collapse_ranking
-from rankproof.stages._chunking import UNITS, Chunking, Unit, document_chunks, sentences, unit_starts
+from rankproof.stages._chunked import UNITS, Chunking, Unit, collapse_ranking, document_chunks, unit_starts
 from support.examples import examples
 from support.stage_building import PlainBlockCache, context_of, corpus_of
 
@@ -77,30 +76,6 @@ def test_neighbours_share_exactly_the_overlap_and_none_is_too_long(unit: str, te
     assert all(end - start == size for start, end in counted[:-1])
     assert all(0 < end - start <= size for start, end in counted)
     assert not counted or (counted[0][0], counted[-1][1]) == (0, len(starts))
-
-
-@pytest.mark.parametrize(
-    ("text", "wanted"),
-    [
-        ("Dr. Smith paid $3.50. He left.", ["Dr. Smith paid $3.50.", "He left."]),
-        ('"Why?" she asked. "Go!" He went.', ['"Why?" she asked.', '"Go!"', "He went."]),
-        ("The U.S. Army came. J. R. Tolkien saw it.", ["The U.S. Army came.", "J. R. Tolkien saw it."]),
-        ("See No. 5 and Fig. 3. He said no. Then he left.", ["See No. 5 and Fig. 3.", "He said no.", "Then he left."]),
-        ("It grew (a record). Then... nothing. Wait… What?!", ["It grew (a record).", "Then... nothing.", "Wait…", "What?!"]),
-        ("他说：“好！”然后走了。真的吗？是", ["他说：“好！”", "然后走了。", "真的吗？", "是"]),
-        ("यह है। वह था।", ["यह है।", "वह था।"]),
-        ("a heading\n\nand text. more\nlines", ["a heading", "and text. more\nlines"]),
-        ("  \n ", []),
-        ("no mark at all", ["no mark at all"]),
-    ],
-)
-def test_sentences_end_where_expected(text: str, wanted: list[str]) -> None:
-    assert sentences(text) == wanted
-
-
-@pytest.mark.parametrize("text", ["." * 200_000, " " * 200_000 + "x", "\n " * 100_000 + "x", '."' * 100_000, "A." * 100_000])
-def test_a_text_that_is_all_marks_or_blanks_is_one_sentence(text: str) -> None:
-    assert len(sentences(text)) == 1
 
 
 def test_a_chunk_has_the_title_and_the_fields_of_its_document() -> None:

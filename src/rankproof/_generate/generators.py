@@ -12,6 +12,7 @@ from typing import Any, Protocol
 from rankproof._data.corpus import Corpus, Document
 from rankproof._data.identity import identity, identity_key
 from rankproof._data.qrels import make_judge_label
+from rankproof._data.sentences import sentences
 from rankproof._executors.base import Progress
 from rankproof._generate.draft import (
     MAX_PASSAGE_CHARACTERS,
@@ -34,7 +35,6 @@ from rankproof._version import __version__
 from rankproof.errors import for_message
 from rankproof.models._chat.base import ChatModel, ChatReply, ChatRequest, model_label
 from rankproof.stages._analyzer import split_words
-from rankproof.stages._chunking import sentences
 
 _NUMBER = re.compile(r"(?<![\w.,])\d+(?:[.,]\d+)*%?(?![\w])")
 _NAME = re.compile(r"(?<=[a-z,;] )[A-Z][a-z]{3,}(?: [A-Z][a-z]+)*")

@@ -2,29 +2,119 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, get_args
 
 import numpy as np
 
-from rankproof._data import format_versions
-from rankproof._data.corpus import PARTITION_SIZE, Corpus, Partition
-from rankproof._data.dataset import Query, chunk_separator, document_of_chunk
+from rankproof._data import format_versions, validation
+from rankproof._data.corpus import PARTITION_SIZE, Corpus, Document, Partition
+from rankproof._data.dataset import Query, chunk_id, chunk_separator, document_of_chunk
 from rankproof._data.identity import identity_key
 from rankproof._data.ordering import Ranking, rank_documents
 from rankproof._data.partition_builder import PartitionBuilder
+from rankproof._data.sentences import Span, sentence_starts
 from rankproof._data.text import pluralise
 from rankproof._executors.base import Report
 from rankproof._io.array_file import open_arrays, write_arrays
 from rankproof._io.corpus_store import StoredPartition, indexed_corpus, write_partition
 from rankproof._registry import Option
+from rankproof.errors import UsageError
+from rankproof.models._wordllama import token_starts, tokenizer_revision
 from rankproof.stages._base import BuildContext, Cost, QueryTimer, Stage
-from rankproof.stages._chunking import Chunking, TokenizerName, Unit, document_chunks
 from rankproof.stages._fields import Depth, check_settings
 from rankproof.stages._partitions import PreparedPartitions
+
+
+def chunk_spans(starts: Sequence[int], length: int, size: int, overlap: int) -> list[Span]:
+    """The chunks of a text of this length whose units start there.
+
+    A unit ends at the start of the next one, and the first unit starts at 0, so no text is lost. Neighbours share exactly
+    `overlap` units; only the last chunk may be shorter than `size`; no chunk lies inside the one before.
+    """
+    bounds = [0, *starts[1:], length]
+    firsts = range(0, max(len(starts) - overlap, 1), size - overlap) if starts else ()
+    return [(bounds[first], bounds[min(first + size, len(starts))]) for first in firsts]
+
+
+Unit = Literal["words", "sentences", "tokens"]
+TokenizerName = Literal["wordllama"]
+UNITS: tuple[Unit, ...] = get_args(Unit)
+_WORD = re.compile(r"\S+")
+
+
+def unit_starts(text: str, unit: Unit, tokenizer: TokenizerName) -> list[int]:
+    """The position of the first character of each unit; none in a blank text.
+
+    Words are separated by whitespace. Several tokens for one character count as one.
+    """
+    if not text.strip():
+        return []
+    return _tokenizer(tokenizer)(text) if unit == "tokens" else _STARTS[unit](text)
+
+
+def unit_revision(unit: Unit, tokenizer: TokenizerName) -> str:
+    """The version of the tokenizer that determines the chunks, "" for other units."""
+    return TOKENIZERS[tokenizer][1]() if unit == "tokens" else ""
+
+
+def _tokenizer(name: TokenizerName) -> Callable[[str], list[int]]:
+    return TOKENIZERS[name][0]
+
+
+def _word_starts(text: str) -> list[int]:
+    return [found.start() for found in _WORD.finditer(text)]
+
+
+_STARTS: Mapping[str, Callable[[str], list[int]]] = {"words": _word_starts, "sentences": sentence_starts}
+TOKENIZERS: Mapping[TokenizerName, tuple[Callable[[str], list[int]], Callable[[], str]]] = {
+    "wordllama": (token_starts, tokenizer_revision)
+}
+
+
+DOCUMENT, CHUNK, START, END = "document", "chunk", "start", "end"
+
+
+@dataclass(frozen=True, slots=True)
+class Chunking:
+    """Chunks of `size` units; neighbours share `overlap` units."""
+
+    size: int
+    overlap: int
+    unit: Unit
+    tokenizer: TokenizerName
+
+    def __post_init__(self) -> None:
+        validation.checked_integer("size", self.size)
+        validation.checked_integer("overlap", self.overlap, least=0)
+        validation.checked_choice("unit", self.unit, UNITS)
+        validation.checked_choice("tokenizer", self.tokenizer, tuple(TOKENIZERS))
+        if self.overlap >= self.size:
+            what = f"overlap is {self.overlap}, but a chunk has {self.size} {self.unit}"
+            raise UsageError(what, fix="choose an overlap below the size")
+
+    def revision(self) -> str:
+        """The version of the tokenizer that determines the chunks, "" for other units."""
+        return unit_revision(self.unit, self.tokenizer)
+
+    def spans(self, document: Document) -> list[Span]:
+        """The chunks of the text; a document with only a title has one empty chunk, an empty document has none."""
+        starts = unit_starts(document.text, self.unit, self.tokenizer)
+        found = chunk_spans(starts, len(document.text), self.size, self.overlap)
+        return found or ([(0, len(document.text))] if document.title.strip() else [])
+
+
+def document_chunks(document: Document, chunking: Chunking, mark: str) -> Iterator[Document]:
+    """The chunks of a document; each has its title and its fields, so that stages read it like a document."""
+    for number, (start, end) in enumerate(chunking.spans(document), start=1):
+        own = {DOCUMENT: document.id, CHUNK: number, START: start, END: end}
+        fields = {**document.fields, **own}
+        yield Document(chunk_id(document.id, mark, number), document.text[start:end], document.title, fields, document.line)
+
 
 CollapseRule = Literal["best"]
 BEST_CHUNK_RULE = "a document has the score of its best chunk"

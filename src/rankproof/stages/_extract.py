@@ -13,13 +13,13 @@ from rankproof._data.answers import Answer
 from rankproof._data.corpus import Corpus
 from rankproof._data.dataset import Query
 from rankproof._data.ordering import Ranking
+from rankproof._data.sentences import sentences
 from rankproof._registry import Option
 from rankproof.models._base import Encoder, EncoderModel
 from rankproof.stages._analyzer import WordAnalyzer, check_language
 from rankproof.stages._base import BuildContext, Cost, OneInput, QueryTimer, Stage
 from rankproof.stages._bm25 import idf
 from rankproof.stages._chunked import whole_documents_note
-from rankproof.stages._chunking import sentences
 from rankproof.stages._fields import Fields, check_known_fields, check_settings, passage_text
 from rankproof.stages._vectors import text_vectors
 
