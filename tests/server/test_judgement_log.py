@@ -9,8 +9,9 @@ import pytest
 
 from rankproof._cli.main import main
 from rankproof._formats.read import read_qrels
-from rankproof._server import judgement_log as judgement_log
-from rankproof._server.judgement_log import JudgementLog, log_path
+from rankproof._server import logged_file
+from rankproof._server.judgement_log import JudgementLog
+from rankproof._server.logged_file import log_path
 from rankproof.errors import ExternalError, RankproofError, UsageError
 from support.results_server import judged_in
 
@@ -190,7 +191,7 @@ def test_a_judgement_that_cannot_be_written_is_not_saved(path: Path, monkeypatch
             raise ExternalError("the disk is full")
 
         with monkeypatch.context() as patch:
-            patch.setattr(judgement_log, "write_blocks", full)
+            patch.setattr(logged_file, "write_blocks", full)
             with pytest.raises(ExternalError):
                 ledger.judge(("q1", "d2"), 3, DATA)
         assert (ledger.grade(("q1", "d2")), Path(log_path(str(path))).read_bytes()) == (None, log)

@@ -1,0 +1,321 @@
+"""A file that is rewritten from its append-only log after each change, so that no confirmed change is lost."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from threading import Lock
+from typing import Any, Generic, Protocol, TypeVar
+
+from rankproof._io import strict_json
+from rankproof._io.files import try_lock, write_blocks
+from rankproof._io.strict_json import JsonObject
+from rankproof.errors import ExternalError, InputError, UsageError, escape_invisible, for_message
+
+NEW_FILE_FIX = "choose a new file, or one that `rankproof serve` wrote"
+MAX_ASSESSOR_LENGTH = 64
+
+
+class LogRecord(Protocol):
+    """A change or an undo of what is known about its key."""
+
+    @property
+    def key(self) -> Hashable: ...
+    @property
+    def is_undo(self) -> bool: ...
+
+    def line(self) -> bytes:
+        """The line of the log."""
+
+    def written(self) -> bytes:
+        """The lines of the file that is written from the log."""
+
+
+R = TypeVar("R", bound=LogRecord)
+
+
+@dataclass(frozen=True, slots=True)
+class LogFormat(Generic[R]):
+    """The format of a log: its name and version, what a record is called, what all records share, and the parser of a line."""
+
+    name: str
+    schema: int
+    record: str
+    shared: str
+    parse: Callable[[JsonObject], R]
+
+    def header_line(self, fingerprint: str) -> bytes:
+        """The first line of the log: format, schema and fingerprint."""
+        return json_line({"format": self.name, "schema": self.schema, "fingerprint": fingerprint})
+
+    def read(self, content: bytes, source: str) -> tuple[str | None, list[R]]:
+        """The fingerprint, None without a complete line, and the records; raises an error if this is another kind of file.
+
+        An incomplete last line is skipped: its record was never confirmed.
+        """
+        start = f'{{"format": "{self.name}", '.encode()
+        if not content.startswith(start[: len(content)]):
+            raise InputError(f"this is not a {self.record} log", fix="choose a new file", source=source, line=1)
+        lines = list(_parse_lines(content, source))
+        if not lines:
+            return None, []
+        first = lines[0]
+        if first.plain.get("format") != self.name or first.plain.get("schema") != self.schema:
+            raise first.error(f"this {self.record} log has an unknown format", "choose a new file")
+        return first.text("fingerprint"), list(map(self.parse, lines[1:]))
+
+
+def json_line(value: dict[str, Any]) -> bytes:
+    """The object as a line of a log, in ASCII."""
+    return json.dumps(value, ensure_ascii=True, allow_nan=False).encode() + b"\n"
+
+
+def log_path(path: str) -> str:
+    """The path of the log of a file."""
+    return f"{path}.log.jsonl"
+
+
+def check_assessor(name: str) -> str:
+    """The name as one printable word."""
+    plain = "".join(char if char.isprintable() and not char.isspace() else "_" for char in name.strip())
+    if not plain or len(plain) > MAX_ASSESSOR_LENGTH:
+        raise UsageError(f"--assessor must have 1 to {MAX_ASSESSOR_LENGTH} characters", fix="pass the name of the assessor")
+    return plain
+
+
+def check_logged_path(path: str, option: str, example: str, record: str) -> str:
+    """The resolved path; raises an error if a file with a log cannot be written there."""
+    if not path or path == "-" or "\0" in path:
+        raise UsageError(f"{option} needs a file", fix=f"pass a file for the {record}s, such as {example}")
+    if path.lower().endswith((".gz", ".zst")):
+        raise UsageError(f"{for_message(path)} is a compressed file", fix=f"choose an uncompressed file, such as {example}")
+    real = os.path.realpath(path)
+    if not os.path.isdir(os.path.dirname(real)):
+        raise UsageError(
+            f"{for_message(path)} is in a folder that does not exist", fix="create the folder, or choose another file"
+        )
+    if os.path.lexists(real) and not os.path.lexists(log_path(real)):
+        raise UsageError(f"{for_message(path)} exists without a {record} log and is not changed", fix=NEW_FILE_FIX)
+    return real
+
+
+def _parse_lines(content: bytes, source: str) -> Iterator[JsonObject]:
+    for line, each in enumerate(content.split(b"\n")[:-1], start=1):
+        if not each.isascii():
+            raise InputError("this line is not ASCII", fix="choose a new file", source=source, line=line)
+        yield JsonObject(strict_json.parse_strict_json(each.decode(), source=source, line=line), source, line=line)
+
+
+class History(Generic[R]):
+    """The records in order; an undo restores the previous record of the key, or none."""
+
+    def __init__(self, records: Iterable[R] = ()) -> None:
+        self._records: dict[Hashable, list[R]] = {}
+        self._order: list[Hashable] = []
+        for record in records:
+            self.add(record)
+
+    def add(self, record: R) -> None:
+        """Adds a record; an undo without a record raises ValueError."""
+        if not record.is_undo:
+            self._records.setdefault(record.key, []).append(record)
+            self._order.append(record.key)
+            return
+        if record.key not in self._order:
+            raise ValueError(record.key)
+        self._records[record.key].pop()
+        del self._order[len(self._order) - 1 - self._order[::-1].index(record.key)]
+
+    def of(self, key: Hashable) -> R | None:
+        """The record of the key that counts, None if it has none."""
+        made = self._records.get(key)
+        return made[-1] if made else None
+
+    def before(self, key: Hashable) -> R | None:
+        """The record of the key after an undo."""
+        made = self._records.get(key, [])
+        return made[-2] if len(made) > 1 else None
+
+    def newest_first(self) -> Iterator[R]:
+        """The records that count, those of the keys that were changed last first; a key may occur more than once."""
+        return (self._records[key][-1] for key in reversed(self._order))
+
+    def last_of_each(self) -> Iterator[R]:
+        """The record that counts of each key, in the order of their first record."""
+        return (made[-1] for made in self._records.values() if made)
+
+    def written(self) -> Iterator[bytes]:
+        """The lines of the file."""
+        return (record.written() for record in self.last_of_each())
+
+
+_FLAGS = os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)
+"""Binary mode on Windows; elsewhere opening a named pipe does not block."""
+
+
+class LogFile:
+    """The log file, locked until it is closed."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self._handle = _open_regular(path)
+        try:
+            if not try_lock(self._handle):
+                what = f"{for_message(path)} is in use by another rankproof serve"
+                raise UsageError(what, fix="stop the other server, or choose another file")
+        except BaseException:
+            os.close(self._handle)
+            raise
+
+    @property
+    def content(self) -> bytes:
+        """The content of the file."""
+        with open(self.path, "rb") as file:
+            return file.read()
+
+    def append(self, lines: bytes) -> int:
+        """Appends and syncs the lines atomically; returns the previous size, for `truncate`."""
+        size = self._checked_size()
+        try:
+            written = os.write(self._handle, lines)
+            if written < len(lines):
+                raise OSError("the line was written only in part")
+            os.fsync(self._handle)
+        except OSError as error:
+            self.truncate(size)
+            raise ExternalError(
+                escape_invisible(f"{self.path}: cannot be written ({error.strerror or error}); check the disk")
+            ) from None
+        return size
+
+    def truncate(self, size: int) -> None:
+        """Truncates the file to the size."""
+        os.ftruncate(self._handle, size)
+        os.fsync(self._handle)
+
+    def drop_partial_line(self) -> int:
+        """Removes an incomplete last line; returns its length."""
+        content = self.content
+        complete = content.rfind(b"\n") + 1
+        if complete < len(content):
+            self.truncate(complete)
+        return len(content) - complete
+
+    def close(self) -> None:
+        """Closes the file; removes it if it is empty."""
+        with suppress(OSError):
+            if not os.fstat(self._handle).st_size and self._exists():
+                os.unlink(self.path)
+        os.close(self._handle)
+
+    def _checked_size(self) -> int:
+        if not self._exists():
+            raise ExternalError(escape_invisible(f"{self.path} was moved or removed; restore it, or restart with another file"))
+        return os.fstat(self._handle).st_size
+
+    def _exists(self) -> bool:
+        try:
+            return os.path.samestat(os.stat(self.path), os.fstat(self._handle))
+        except OSError:
+            return False
+
+
+def _open_regular(path: str) -> int:
+    try:
+        handle = os.open(path, _FLAGS, 0o666)
+    except OSError as error:
+        raise UsageError(f"{path} cannot be opened ({error.strerror})", fix="choose a file that you can write") from None
+    if not stat.S_ISREG(os.fstat(handle).st_mode):
+        os.close(handle)
+        raise UsageError(f"{path} is not a regular file", fix="choose a new file")
+    return handle
+
+
+class LoggedFile(Generic[R]):
+    """A file and its log, of one writer at a time.
+
+    `cut` is the number of bytes of an incomplete last line that were removed; that record was never confirmed.
+    """
+
+    def __init__(self, path: str, format: LogFormat[R]) -> None:
+        self.path, self._format, self._lock = path, format, Lock()
+        self._log = LogFile(log_path(path))
+        try:
+            self.fingerprint, self._history = self._replay()
+            self.cut = self._log.drop_partial_line()
+        except BaseException:
+            self._log.close()
+            raise
+        self._identity = _file_identity(self.path)
+
+    def check_collection(self, fingerprint: str) -> None:
+        """Raises an error if the records are of other data: equal ids would mean other texts."""
+        if self.fingerprint not in (None, fingerprint):
+            shown = for_message(str(self.fingerprint)[:12])
+            what = f"{for_message(self.path)} has {self._format.record}s of {self._format.shared} (fingerprint {shown})"
+            raise UsageError(what, fix="restart with another file")
+
+    def close(self) -> None:
+        """Waits for a running write and closes the files."""
+        with self._lock:
+            self._log.close()
+
+    def _append(self, record: R, fingerprint: str) -> None:
+        """Saves a record; it is on disk when this returns. The caller holds the lock."""
+        self.check_collection(fingerprint)
+        if _file_identity(self.path) != self._identity:
+            raise UsageError(f"{for_message(self.path)} was changed by another program", fix="restart with another file")
+        first = self._format.header_line(fingerprint) if self.fingerprint is None else b""
+        size = self._log.append(first + record.line())
+        self._history.add(record)
+        try:
+            write_blocks(self.path, self._history.written())
+        except BaseException:
+            self._log.truncate(size)
+            _, self._history = self._read()
+            raise
+        self.fingerprint, self._identity = fingerprint, _file_identity(self.path)
+
+    def _read(self) -> tuple[str | None, History[R]]:
+        fingerprint, records = self._format.read(self._log.content, self._log.path)
+        try:
+            return fingerprint, History(records)
+        except ValueError:
+            what = f"the log undoes a {self._format.record} that does not exist"
+            raise InputError(what, fix=NEW_FILE_FIX, source=self._log.path) from None
+
+    def _replay(self) -> tuple[str | None, History[R]]:
+        """Reads the log and updates the file to match it; raises an error if the file was not written from it."""
+        fingerprint, history = self._read()
+        wanted = b"".join(history.written())
+        found = _read_bytes(self.path)
+        if (found is None and fingerprint is None) or (found == wanted and fingerprint is not None):
+            return fingerprint, history
+        if found is not None and (fingerprint is None or found != self._written_before_last()):
+            raise UsageError(f"{for_message(self.path)} does not match its log {for_message(self._log.path)}", fix=NEW_FILE_FIX)
+        write_blocks(self.path, [wanted])
+        return fingerprint, history
+
+    def _written_before_last(self) -> bytes:
+        """The file before the last record, as left by a kill between the two writes."""
+        _, records = self._format.read(self._log.content, self._log.path)
+        return b"".join(History(records[:-1]).written())
+
+
+def _read_bytes(path: str) -> bytes | None:
+    try:
+        with open(path, "rb") as file:
+            return file.read()
+    except FileNotFoundError:
+        return None
+
+
+def _file_identity(path: str) -> tuple[int, int, int] | None:
+    with suppress(OSError):
+        found = os.stat(path)
+        return found.st_ino, found.st_size, found.st_mtime_ns
+    return None
