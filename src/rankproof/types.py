@@ -31,6 +31,9 @@ if TYPE_CHECKING:
     from rankproof._data.answers import Reference as Reference
     from rankproof._data.answers import References as References
     from rankproof._data.arrays import PackedIds as PackedIds
+    from rankproof._data.claims import Claim as Claim
+    from rankproof._data.claims import ClaimVerdict as ClaimVerdict
+    from rankproof._data.claims import Nugget as Nugget
     from rankproof._data.corpus import Document as Document
     from rankproof._data.dataset import Query as Query
     from rankproof._data.ordering import ReadOptions as ReadOptions
@@ -118,6 +121,8 @@ else:
         ChatModel="rankproof.models._chat.base",
         ChatReply="rankproof.models._chat.base",
         ChatRequest="rankproof.models._chat.base",
+        Claim="rankproof._data.claims",
+        ClaimVerdict="rankproof._data.claims",
         Column="rankproof._data.table",
         Command="rankproof._cli.command",
         CompareOptions="rankproof._analysis.compare.pairs",
@@ -156,6 +161,7 @@ else:
         MeasureResult="rankproof._evaluation.result",
         Message="rankproof.models._chat.base",
         Note="rankproof._evaluation.notes",
+        Nugget="rankproof._data.claims",
         OpenStore="rankproof.stores._base",
         Option="rankproof._registry",
         PackedIds="rankproof._data.arrays",

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
 
 from rankproof._data.answers import Answer, Answers, Reference, References, as_answer, references_from_values
+from rankproof._data.claims import ClaimVerdict, Nugget
 from rankproof._data.qrels import Qrels
+from rankproof._evaluation.claim_judges import JudgeOf
 from rankproof._evaluation.notes import answer_notes
 from rankproof._evaluation.result import MeasureResult, Result, SystemResult
+from rankproof._io.open import Progress
 from rankproof.errors import UsageError, for_message
 from rankproof.measures._answers import AnswerCase, AnswerMeasure, Encode
 from rankproof.measures._base import Measure
 from rankproof.measures._parse import parse_measures
 from rankproof.measures._registry import default_answer_measures
 
+Passage = Callable[[str], str | None]
 Judgements = Qrels | Mapping[str, Mapping[str, int]]
 _CITATIONS = ("CiteP", "CiteR")
 
@@ -29,10 +33,19 @@ def evaluate_answers(
     *,
     rel: int = 1,
     document: Callable[[str], str] = str,
+    questions: Mapping[str, str] | None = None,
+    passage: Passage | None = None,
+    nuggets: Mapping[str, Sequence[Nugget]] | None = None,
+    judge_of: JudgeOf | None = None,
+    known: Iterable[ClaimVerdict] = (),
+    progress: Progress = lambda label, done, total: None,
 ) -> Result:
     """The measures of every system's answers over the queries with a reference.
 
     A missing answer scores 0, a failed one is left out.
+
+    `questions` are the texts of the queries, and `passage` gives the text of a given or cited passage by its id, None where it
+    is not known. `judge_of` gives the judge of a measure by its name. `known` are verdicts that are used instead of asking.
 
     An answer may be a text; an empty one abstains. A reference may be a text or a list of texts; an empty one says that there is
     no answer. `document` maps a cited passage to its judged document.
@@ -95,7 +108,7 @@ def _answer_case(
     answer: Answer | None, reference: Reference, relevant: frozenset[str], document: Callable[[str], str]
 ) -> AnswerCase:
     if answer is None:
-        return AnswerCase("", reference.expected_texts, relevant=relevant, missing=True)
+        return AnswerCase("", reference.expected_texts, relevant=relevant, state="missing")
     text = "" if answer.state == "abstained" else answer.text
     return AnswerCase(text, reference.expected_texts, tuple(map(document, answer.cited)), relevant)
 

@@ -18,18 +18,26 @@ from rankproof.measures._parse import parse_measure
 
 if TYPE_CHECKING:
     from rankproof._analysis.compare.comparison import Comparison
+    from rankproof._data.claims import ClaimVerdict
     from rankproof._evaluation.inputs import EvaluationInput
+    from rankproof._statistics.intervals import Interval
 
 
 @dataclass(frozen=True, eq=False, slots=True, repr=False)
 class MeasureResult(Viewed):
-    """One measure of one system: its value for each query, and the summary of the values (weighted if there are weights)."""
+    """One measure of one system: its value for each query, and the summary of the values (weighted if there are weights).
+
+    `counts` says why queries have no value, such as failed and abstained. `bounds` are the summary with every failed value at
+    its lowest and at its highest; None where nothing failed.
+    """
 
     measure: Measure
     value: float
     query_ids: tuple[str, ...]
     values: FloatArray
     weights: FloatArray | None = None
+    counts: Mapping[str, int] = field(default_factory=dict)
+    bounds: Interval | None = None
 
     @property
     def summary(self) -> SummaryKind:
@@ -74,10 +82,11 @@ MAX_DECIDED = 5_000
 
 @dataclass(frozen=True, eq=False, slots=True, repr=False)
 class Result(ViewedTables):
-    """The result of an evaluation; `queries` are all judged queries."""
+    """The result of an evaluation; `queries` are all judged queries, `claims` the verdicts that values of answers rest on."""
 
     queries: tuple[str, ...]
     systems: tuple[SystemResult, ...]
+    claims: tuple[ClaimVerdict, ...] = ()
     _inputs: EvaluationInput | None = field(init=False, default=None)
 
     @property

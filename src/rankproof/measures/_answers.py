@@ -16,10 +16,12 @@ from typing import Any, ClassVar, Literal, NoReturn
 
 from rankproof._align.hits import Hits
 from rankproof._data.arrays import Matrix
+from rankproof._data.claims import Nugget
 from rankproof._data.text import separate_unspaced
 from rankproof.errors import UsageError
 from rankproof.measures._base import Advice, Measure
 
+CaseState = Literal["answered", "abstained", "missing"]
 Encode = Callable[[str, Sequence[str]], Matrix]
 """From the name of an encoder and texts to their vectors, one row each, of length 1 or 0."""
 
@@ -28,15 +30,31 @@ Encode = Callable[[str, Sequence[str]], Matrix]
 class AnswerCase:
     """One answer and what it is compared with.
 
-    `text` is empty for an answer that abstains, and `references` is ("",) for a question that has no answer. `relevant` are the
-    documents that should be cited, None where they are not known; `missing` says that there is no answer.
+    `text` is empty for an answer that abstains. `references` is ("",) for a question that has no answer, and empty where no
+    reference is known. `relevant` are the documents that should be cited, None where they are not known. `contexts` are the
+    passages that the answer was generated from, best first: None where they are not known, empty where nothing was retrieved.
+    `context_ids` are their ids. `cited_contexts` are the context numbers of the cited passages, 0 for one that is no context.
     """
 
     text: str
     references: tuple[str, ...]
     cited: tuple[str, ...] = ()
     relevant: frozenset[str] | None = None
-    missing: bool = False
+    state: CaseState = "answered"
+    query: str = ""
+    system: str = ""
+    question: str = ""
+    contexts: tuple[str, ...] | None = None
+    context_ids: tuple[str, ...] = ()
+    cited_contexts: tuple[int, ...] = ()
+    nuggets: tuple[Nugget, ...] | None = None
+
+    @property
+    def answerable(self) -> bool | None:
+        """Whether the question has an answer, None where neither references nor nuggets say it."""
+        if self.references:
+            return any(not is_empty_answer(text) for text in self.references)
+        return True if self.nuggets else None
 
 
 class AnswerMeasure(Measure):
@@ -55,7 +73,7 @@ class AnswerMeasure(Measure):
     def answer_values(self, cases: Sequence[AnswerCase], encode: Encode | None = None) -> list[float | None]:
         """A value for each case; 0 for an answer that is missing."""
         found = [self.value(case) for case in cases]
-        return [value if value is None or not case.missing else 0.0 for case, value in zip(cases, found, strict=True)]
+        return [value if value is None or case.state != "missing" else 0.0 for case, value in zip(cases, found, strict=True)]
 
 
 class TextMeasure(AnswerMeasure):
@@ -361,7 +379,7 @@ class AnswerSimilarity(AnswerMeasure):
         for case in cases:
             answer = next(rows)
             nearest = max(float(answer @ next(rows)) for _ in case.references)
-            empty = case.missing or not case.text.strip()
+            empty = case.state == "missing" or not case.text.strip()
             found.append(0.0 if empty else min(max(nearest, -1.0), 1.0))
         return found
 
