@@ -358,9 +358,9 @@ def test_an_id_of_another_partition_is_an_error_with_both_lines(tmp_path: Path, 
 def test_ids_of_equal_hash_are_different_ids(tmp_path: Path) -> None:
     path = aged(tmp_path / "c.jsonl", document_lines(25))
     with reading(native=False), mock.patch.object(partition_builder, "id_hash", lambda key: len(key)):
-        from rankproof._data import id_index
+        from rankproof._data import arrays
 
-        with mock.patch.object(id_index, "id_hash", lambda key: len(key)):
+        with mock.patch.object(arrays, "id_hash", lambda key: len(key)):
             corpus = read_corpus_files([path], CorpusStorage(None, 10, 0))
             assert [corpus[f"d{at}"].text for at in range(25)] == [f"text of {at}" for at in range(25)]
             assert "d99" not in corpus

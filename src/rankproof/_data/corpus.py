@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rankproof._data.id_index import Entries, IdIndex, has_native_scanner
+from rankproof._data.arrays import Entries, IdIndex, has_native_scanner
 from rankproof._data.table import Column
 from rankproof._data.text import clip_text, pluralise
 from rankproof._data.view import View, Viewed, collection_view

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rankproof._data.arrays import Entries, equal_hashes, has_native_scanner, id_hash, merged_entries, sorted_entries
 from rankproof._data.corpus import DIGESTS, Document, DocumentColumns, Partition, Partitions, TextColumn, decoded
-from rankproof._data.id_index import Entries, equal_hashes, has_native_scanner, id_hash, merged_entries, sorted_entries
 from rankproof._data.row_errors import row_error
 from rankproof._data.validation import checked_id
 from rankproof.errors import InputError, RankproofError, UsageError, for_message

@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankproof._data.answers import References, references_from_queries
+from rankproof._data.arrays import id_hash
 from rankproof._data.corpus import Corpus, Document, Partition
 from rankproof._data.dataset import Dataset, Queries
-from rankproof._data.id_index import id_hash
 from rankproof._data.identity import identity_key
 from rankproof._data.ordering import Ranking
 from rankproof._data.qrels import Judgement, Qrels

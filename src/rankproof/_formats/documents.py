@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 
+from rankproof._data.arrays import has_native_scanner
 from rankproof._data.corpus import Corpus, Document
-from rankproof._data.id_index import has_native_scanner
 from rankproof._data.partition_builder import DocumentChunk, with_checked_ids
 from rankproof._data.row_errors import row_error
 from rankproof._formats.columns import TEXT_ID_NAMES, TEXT_NAMES

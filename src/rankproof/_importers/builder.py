@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
+from rankproof._data.arrays import Entries, IdIndex, merged_entries
 from rankproof._data.corpus import Corpus, Document, Partition, Partitions
 from rankproof._data.dataset import Dataset, Queries, Query
 from rankproof._data.grades import GradeReader, describe_converted
-from rankproof._data.id_index import Entries, IdIndex, merged_entries
 from rankproof._data.qrels import Judgement, Qrels, qrels_of_rows
 from rankproof._data.text import encodable, pluralise
 from rankproof._data.validation import checked_id

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from rankproof._data.id_index import id_hash
+from rankproof._data.arrays import id_hash
 
 _WORD = re.compile(r"\w+")
 _ZEROS = re.compile(r"(?<![0-9])0+(?=[0-9])")
