@@ -44,6 +44,7 @@ docs-refresh: $(VENV)/docs.stamp ## write the output of the examples into the pa
 bench: $(VENV)/bench.stamp ## speed and memory beside other tools, about 25 minutes
 	$(BIN)/rankproof models get wordllama minilm
 	$(BIN)/python -m benchmarks.evaluation
+	$(BIN)/python -m benchmarks.first_call
 	$(BIN)/python -m benchmarks.bm25
 	$(BIN)/python -m benchmarks.bm25_scale
 	$(BIN)/python -m benchmarks.encoding

@@ -12,9 +12,21 @@ from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
 from functools import cache, reduce
 from importlib import import_module
 from operator import or_
-from pkgutil import iter_modules
 from types import NoneType, UnionType
-from typing import TYPE_CHECKING, Annotated, Any, Generic, Literal, Protocol, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    Generic,
+    Literal,
+    NamedTuple,
+    Protocol,
+    TypeVar,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 from rankproof._extras import extra
 from rankproof.errors import ExternalError, UsageError, escape_invisible, for_message
@@ -45,8 +57,7 @@ class Component:
             return getattr(import_module(module), attribute)
 
 
-@dataclass(frozen=True, slots=True)
-class Option:
+class Option(NamedTuple):
     """Describes a dataclass field that is a setting: `k1: Annotated[float, Option("term-frequency saturation", least=0)] = 1.5`.
 
     `key` is the setting's name in files where it differs from the field's, `typed` the type that a file holds where it differs
@@ -61,8 +72,7 @@ class Option:
     typed: Any = None
 
 
-@dataclass(frozen=True, slots=True)
-class Setting:
+class Setting(NamedTuple):
     """A setting of a part: its key in files, its field, its type without None, its default (MISSING if required)."""
 
     key: str
@@ -257,6 +267,8 @@ class RecordTable(Mapping[str, R]):
 
     def own_modules(self) -> list[str]:
         """The modules of the table's home, in the order of the table."""
+        from pkgutil import iter_modules
+
         found = {module.name for module in iter_modules(getattr(import_module(self._home), "__path__", ()))}
         return [f"{self._home}.{name}" for name in (*self._first, *sorted(found.difference(self._first)))] or [self._home]
 

@@ -196,7 +196,7 @@ def test_a_ranked_run_read_plainly_has_the_values_of_the_run_read_with_options(h
         for query in range(6)
         for rank, doc in enumerate(draws.permutation(8).tolist(), start=1)
     ]
-    again = [replace(rows[0], score=2.0)] if how.on_duplicate != "error" else []
+    again = [rows[0]._replace(score=2.0)] if how.on_duplicate != "error" else []
     run = Run.from_rows([*rows, *again], name="a")
     qrels = {f"q{query}": {f"d{doc}": int(draws.integers(0, 3)) for doc in range(6)} for query in range(6)}
     measures = ["nDCG@3", "RR", "AP", "NumRet", "Judged@5"]

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from rankproof._engine_choice import is_built
 
 CODE = """
 import sys
@@ -16,6 +19,28 @@ print(*(name for name in sys.modules if name.partition(".")[0] == "rankproof"), 
 sys.exit(code)
 """
 RETRIEVAL = ("stages", "models", "stores", "_llm", "_experiment")
+FIRST_CALL = """
+import sys
+import numpy
+before = set(sys.modules)
+import rankproof
+rankproof.evaluate({"q1": {"d1": 1}}, {"q1": {"d1": 0.9}}, ["nDCG@10"])
+print(*(set(sys.modules) - before))
+"""
+PARTS_OF_FIRST_CALL: dict[str, str] = {
+    "": "errors _engine_choice _extras _registry _version",
+    "_align": "engine hits native",
+    "_data": "arrays grades ordering qrels row_errors run text validation view",
+    "_evaluation": "coerce evaluate inputs notes options result unjudged",
+    "_formats": "columns",
+    "_io": "file_errors",
+    "_native": "align",
+    "_statistics": "deterministic means",
+    "measures": "_base _dcg _own _parse _registry _relevant",
+}
+"""The modules of the first evaluation of values in memory, by package."""
+LATE = {"decimal", "fractions", "hashlib", "ipaddress", "json", "pathlib", "pkgutil", "string", "threading", "urllib.parse"}
+"""Modules of Python that are slow to import and that this evaluation does not need."""
 
 
 @pytest.fixture
@@ -37,6 +62,22 @@ def loaded_modules(*argv: str) -> list[str]:
 @pytest.mark.parametrize(("verb", "most"), [("eval", 90), ("compare", 121)])
 def test_a_command_on_run_files_loads_few_modules(files: list[str], verb: str, most: int) -> None:
     assert len(loaded_modules(verb, *files)) <= most
+
+
+@pytest.mark.skipif(not is_built(), reason="needs the native engine")
+def test_the_first_evaluation_of_values_in_memory_loads_what_it_needs_only() -> None:
+    code = [sys.executable, "-c", FIRST_CALL]
+    environment = {**os.environ, "RANKPROOF_ENGINE": "native"}
+    done = subprocess.run(code, env=environment, capture_output=True, text=True, timeout=60, check=True)
+    loaded = set(done.stdout.split())
+    packages = [f"rankproof.{name}".rstrip(".") for name in PARTS_OF_FIRST_CALL]
+    modules = [
+        f"{package}.{name}"
+        for package, names in zip(packages, PARTS_OF_FIRST_CALL.values(), strict=True)
+        for name in names.split()
+    ]
+    assert {name for name in loaded if name.partition(".")[0] == "rankproof"} <= {*packages, *modules}
+    assert loaded.isdisjoint(LATE)
 
 
 @pytest.mark.parametrize("verb", ["eval", "compare", "audit", "baselines", "diagnose", "segments"])

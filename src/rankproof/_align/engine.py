@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Literal, Protocol, cast
+from typing import TYPE_CHECKING, Any, Literal, Protocol, cast
 
 from rankproof import _engine_choice
 from rankproof._align.hits import Hits, JudgedQueries
@@ -12,7 +12,9 @@ from rankproof._data.ordering import ReadOptions
 from rankproof._data.qrels import Qrels
 from rankproof._data.row_errors import OnConflict
 from rankproof._data.run import Run
-from rankproof._io.streams import ByteSource
+
+if TYPE_CHECKING:
+    from rankproof._io.streams import ByteSource
 
 NAME: Literal["native", "reference"]
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -13,6 +13,8 @@ from rankproof._data.arrays import BoolArray, IntArray
 from rankproof._data.row_errors import OnConflict
 
 QUERIES_PER_BLOCK = 1 << 16
+MAX_EXAMPLE_QUERIES = 5
+MAX_TAGS = 16
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,8 +65,7 @@ class JudgedQueries:
         return self.count(self.grades >= max(rel, 0))
 
 
-@dataclass(frozen=True, slots=True)
-class AlignmentCounts:
+class AlignmentCounts(NamedTuple):
     """Counts of what alignment found, for the notes.
 
     tied: judged documents with the same score as another document.
@@ -87,8 +88,7 @@ class AlignmentCounts:
     tags: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Ties:
+class Ties(NamedTuple):
     """For each hit, the documents of its query with the same score, itself included: the first rank, and how many they are."""
 
     starts: IntArray
@@ -98,10 +98,6 @@ class Ties:
     def none(cls, ranks: IntArray) -> Ties:
         """No ties: each hit alone at its rank."""
         return cls(ranks, np.ones_like(ranks))
-
-    def arrays(self) -> tuple[IntArray, IntArray]:
-        """Both arrays."""
-        return self.starts, self.sizes
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,13 +150,13 @@ class Hits:
             offsets=bounds - bounds[0],
             ranks=self.ranks[span],
             grades=self.grades[span],
-            ties=Ties(*(array[span] for array in self.ties.arrays())),
+            ties=Ties(*(array[span] for array in self.ties)),
         )
 
     def cut(self, depth: int) -> Hits:
         """The hits of the first `depth` documents of each ranking, as trec_eval -M."""
         depth = min(depth, np.iinfo(np.int64).max)
-        starts, sizes = self.ties.arrays()
+        starts, sizes = self.ties
         ties = Ties(starts, np.minimum(sizes, depth - starts + 1))
         return self._keep(self.ranks <= depth, self.ranks, np.minimum(self.retrieved, depth), ties)
 
@@ -189,7 +185,7 @@ class Hits:
     def _keep(self, kept: BoolArray, ranks: IntArray, retrieved: IntArray, ties: Ties) -> Hits:
         counts = np.bincount(self.query_index[kept], minlength=len(self.queries))
         offsets = np.concatenate(([0], np.cumsum(counts)))
-        kept_ties = Ties(*(array[kept] for array in ties.arrays()))
+        kept_ties = Ties(*(array[kept] for array in ties))
         return replace(self, retrieved=retrieved, offsets=offsets, ranks=ranks[kept], grades=self.grades[kept], ties=kept_ties)
 
 
@@ -201,7 +197,7 @@ def merge_hits(parts: Sequence[Hits]) -> Hits:
     for part in parts:
         places = np.arange(len(part.ranks)) + (offsets - part.offsets)[part.query_index]
         ranks[places], grades[places] = part.ranks, part.grades
-        starts[places], sizes[places] = part.ties.arrays()
+        starts[places], sizes[places] = part.ties
     return replace(
         parts[0],
         present=np.any([part.present for part in parts], axis=0),
@@ -223,4 +219,4 @@ def _total_counts(parts: Sequence[AlignmentCounts]) -> AlignmentCounts:
 
 
 _JOINED_COUNTS = ("unjudged_queries", "tags")
-_SUMMED_COUNTS = tuple(part.name for part in fields(AlignmentCounts) if part.name not in _JOINED_COUNTS)
+_SUMMED_COUNTS = tuple(name for name in AlignmentCounts._fields if name not in _JOINED_COUNTS)

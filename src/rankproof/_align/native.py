@@ -6,25 +6,27 @@ import os
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, fields, replace
+from dataclasses import replace
 from itertools import pairwise
-from threading import Event
-from typing import Any, BinaryIO, Final, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, BinaryIO, Final, NamedTuple, NoReturn, TypeVar
 
 import numpy as np
 
-from rankproof._align.hits import AlignmentCounts, Hits, JudgedQueries, Ties
-from rankproof._align.reference import MAX_EXAMPLE_QUERIES, MAX_TAGS, other_unicode_forms
-from rankproof._align.reference import read_run as reference_run
+from rankproof._align.hits import MAX_EXAMPLE_QUERIES, MAX_TAGS, AlignmentCounts, Hits, JudgedQueries, Ties
 from rankproof._data.arrays import IntArray, PackedIds
 from rankproof._data.ordering import ReadOptions, resolve_duplicates
 from rankproof._data.qrels import Qrels
 from rankproof._data.row_errors import OnConflict, row_error
 from rankproof._data.run import NO_RANK, Run
+from rankproof._data.text import other_unicode_forms
 from rankproof._io.file_errors import file_error
-from rankproof._io.streams import ByteSource, ByteStream
 from rankproof._native import align
 from rankproof.errors import InputError
+
+if TYPE_CHECKING:
+    from threading import Event
+
+    from rankproof._io.streams import ByteSource, ByteStream
 
 MIN_SLICE_BYTES = 4 << 20
 _LOOKAHEAD_BYTES = 1 << 20
@@ -76,6 +78,7 @@ def _boundary(file: BinaryIO, near: int) -> int | None:
 def align_slices(path: str, boundaries: list[int], align: Callable[[FileSlice, bool], _Part | None]) -> list[_Part] | None:
     """Each slice aligned in its own thread; None if one cannot be, so that the file must be read sequentially."""
     from concurrent.futures import ThreadPoolExecutor
+    from threading import Event
 
     stop = Event()
     streams = [FileSlice(path, start, end, stop) for start, end in pairwise(boundaries)]
@@ -108,13 +111,13 @@ def merge_hits(hits: list[Hits]) -> Hits:
         offsets=np.concatenate(([0], np.cumsum(counts))),
         ranks=np.concatenate([part.ranks for part in hits])[order],
         grades=np.concatenate([part.grades for part in hits])[order],
-        ties=Ties(*(np.concatenate(parts)[order] for parts in zip(*(part.ties.arrays() for part in hits), strict=True))),
+        ties=Ties(*(np.concatenate(parts)[order] for parts in zip(*(part.ties for part in hits), strict=True))),
         alignment_counts=_merge_counts([part.alignment_counts for part in hits]),
     )
 
 
 def _merge_counts(alignment_counts: list[AlignmentCounts]) -> AlignmentCounts:
-    names = [field.name for field in fields(AlignmentCounts) if isinstance(getattr(alignment_counts[0], field.name), int)]
+    names = [name for name in AlignmentCounts._fields if isinstance(getattr(alignment_counts[0], name), int)]
     counts = {name: sum(getattr(part, name) for part in alignment_counts) for name in names}
     queries = [query for part in alignment_counts for query in part.unjudged_queries]
     tags = dict.fromkeys(tag for part in alignment_counts for tag in part.tags)
@@ -315,11 +318,14 @@ def align_text(
     if read_options.threads > 1 and source.path is not None:
         hits = reader.read_in_slices(source.path, slice_boundaries(source.path, read_options.threads, least))
     hits = reader.read_sequentially(source) if hits is None else hits
-    return align_run(judged, reference_run(source, read_options), read_options) if hits is None else hits
+    if hits is not None:
+        return hits
+    from rankproof._align.reference import read_run
+
+    return align_run(judged, read_run(source, read_options), read_options)
 
 
-@dataclass(frozen=True, slots=True)
-class _Reader:
+class _Reader(NamedTuple):
     """Reads a run and aligns it with judgements."""
 
     judged: JudgedQueries
@@ -373,7 +379,7 @@ def align_run(judged: JudgedQueries, run: Run, read_options: ReadOptions) -> Hit
         grouped = Run.from_rows(run.rows(), name=run.name, source=run.source, queries=run.queries)
         return align_run(judged, grouped.changed(tags=run.tags), read_options)
     hits = hits_from_native(judged, found)
-    return replace(hits, alignment_counts=replace(hits.alignment_counts, tags=run.tags[:MAX_TAGS]))
+    return replace(hits, alignment_counts=hits.alignment_counts._replace(tags=run.tags[:MAX_TAGS]))
 
 
 def _ids(docs: tuple[str, ...] | PackedIds) -> tuple[tuple[str, ...] | bytes, IntArray | None]:

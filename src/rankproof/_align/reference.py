@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
-from rankproof._align.hits import AlignmentCounts, Hits, JudgedQueries, Ties
+from rankproof._align.hits import MAX_EXAMPLE_QUERIES, MAX_TAGS, AlignmentCounts, Hits, JudgedQueries, Ties
 from rankproof._data.ordering import RankScoreAgreement, ReadOptions, order_key, query_agreement, resolve_duplicates
 from rankproof._data.qrels import Qrels
 from rankproof._data.row_errors import OnConflict, row_error
 from rankproof._data.run import NO_RANK, Run, RunRow
+from rankproof._data.text import other_unicode_forms
 from rankproof._io.streams import ByteSource
-
-MAX_EXAMPLE_QUERIES = 5
-MAX_TAGS = 16
 
 
 @dataclass(frozen=True)
@@ -85,12 +82,6 @@ def judge_qrels(qrels: Qrels, only: Collection[str] | None = None) -> JudgedQuer
 def judge_dict(grades: Mapping[str, Mapping[str, int]], name: str, only: Collection[str] | None = None) -> JudgedQueries:
     """Judgements from a dict of dicts."""
     return judge_qrels(Qrels.from_dict(grades, source=name), only)
-
-
-def other_unicode_forms(ids: Collection[str]) -> frozenset[str]:
-    """The composed and decomposed forms of the ids that are not ids themselves."""
-    forms = {unicodedata.normalize(form, one) for one in ids if not one.isascii() for form in ("NFC", "NFD")}
-    return frozenset(forms.difference(ids))
 
 
 def align_text(judged: JudgedQueries, source: ByteSource, read_options: ReadOptions) -> Hits:

@@ -106,5 +106,5 @@ def _run_stages(stages: Mapping[str, Stage], dataset: Dataset, rel: int) -> dict
 def _match_reading(run: Run, read_options: ReadOptions) -> Run:
     """The same ranking with ranks, its scores in the direction of the other runs'."""
     sign = -1.0 if read_options.lower_is_better else 1.0
-    rows = (replace(row, score=sign * row.score) for row in ranked_rows(run))
+    rows = (row._replace(score=sign * row.score) for row in ranked_rows(run))
     return Run.from_rows(rows, name=run.name, queries=run.queries)

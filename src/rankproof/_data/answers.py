@@ -9,7 +9,6 @@ from types import MappingProxyType
 from typing import Any, Literal
 
 from rankproof._data.dataset import Query, Texts
-from rankproof._data.table import Column
 from rankproof._data.text import clip_text, pluralise
 from rankproof._data.validation import checked_id
 from rankproof._data.view import View, Viewed, collection_view
@@ -55,7 +54,7 @@ class Answers(Viewed, Mapping[str, Answer]):
     def _view(self) -> View:
         rows = ((query, one.state, clip_text(one.text)) for query, one in self.items())
         title = f"Answers {self.source}: {pluralise(len(self), 'query', 'queries')}"
-        return collection_view(title, (Column("query"), Column("state"), Column("answer")), rows, len(self))
+        return collection_view(title, {"query": "text", "state": "text", "answer": "text"}, rows, len(self))
 
 
 def as_answer(value: Answer | str) -> Answer:
@@ -115,7 +114,7 @@ class References(Viewed, Mapping[str, Reference]):
     def _view(self) -> View:
         rows = ((query, clip_text(" | ".join(one.expected_texts))) for query, one in self.items())
         title = f"References: {pluralise(len(self), 'query', 'queries')}"
-        return collection_view(title, (Column("query"), Column("references")), rows, len(self))
+        return collection_view(title, {"query": "text", "references": "text"}, rows, len(self))
 
 
 def references_from_values(values: Mapping[str, Reference | str | Sequence[str]]) -> References:

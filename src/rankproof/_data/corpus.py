@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankproof._data.arrays import Entries, IdIndex, has_native_scanner
-from rankproof._data.table import Column
 from rankproof._data.text import clip_text, pluralise
 from rankproof._data.view import View, Viewed, collection_view
 
@@ -307,7 +306,7 @@ class Corpus(Viewed, Mapping[str, Document]):
     def _view(self) -> View:
         shown = ((one.id, clip_text(one.title, SHOWN_TITLE), clip_text(one.text, SHOWN_TEXT)) for one in self.documents())
         title = f"{type(self).__name__} {self.source}: {pluralise(len(self), 'text')}"
-        return collection_view(title, (Column("id"), Column("title"), Column("text")), shown, len(self))
+        return collection_view(title, {"id": "text", "title": "text", "text": "text"}, shown, len(self))
 
 
 def _ids_in_order(partition: Partition) -> Iterator[tuple[bytes, int]]:

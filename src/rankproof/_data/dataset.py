@@ -67,7 +67,7 @@ class Texts(Viewed, Mapping[str, _Record], Generic[_Record]):
     def _view(self) -> View:
         rows = ((key, clip_text(record.title, SHOWN_TITLE), clip_text(record.text, SHOWN_TEXT)) for key, record in self.items())
         title = f"{type(self).__name__} {self.source}: {pluralise(len(self), 'text')}"
-        return collection_view(title, (Column("id"), Column("title"), Column("text")), rows, len(self))
+        return collection_view(title, {"id": "text", "title": "text", "text": "text"}, rows, len(self))
 
     def fingerprint(self) -> str:
         """A sha256 of ids, texts, titles and fields, the same for any order of records."""

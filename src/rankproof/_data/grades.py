@@ -6,7 +6,6 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -150,6 +149,8 @@ def _scaled_decimals(tokens: list[str]) -> dict[str, int] | None:
     """Decimals times the smallest number that makes all of them integers."""
     if not all(_SHORT_DECIMAL.fullmatch(token) for token in tokens):
         return None
+    from fractions import Fraction
+
     values = {token: Fraction(token) for token in tokens}
     factor = math.lcm(*(value.denominator for value in values.values()))
     grades = {token: int(value * factor) for token, value in values.items()}

@@ -6,7 +6,7 @@ import struct
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby, pairwise
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -160,8 +160,7 @@ def ranked_run(run: Run, read_options: ReadOptions) -> Run:
 MIN_QUERIES_WITHOUT_RANKS = 5
 
 
-@dataclass(frozen=True, slots=True)
-class RankScoreAgreement:
+class RankScoreAgreement(NamedTuple):
     """How ranks and scores agree.
 
     `contradictions` are rows that score higher than a row of better rank, `backwards` queries in which better ranks have lower

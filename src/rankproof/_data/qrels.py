@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Set
-from dataclasses import dataclass
 from types import MappingProxyType
-from typing import get_args
+from typing import NamedTuple, get_args
 
 from rankproof._data.grades import GradeMap, GradeReader, describe_conflicts, describe_converted
 from rankproof._data.row_errors import OnConflict, row_error
-from rankproof._data.table import Column
 from rankproof._data.text import pluralise
 from rankproof._data.validation import checked_keys
 from rankproof._data.view import View, Viewed, collection_view
@@ -27,8 +25,7 @@ GRADES: Mapping[int, str] = {
 LOWEST_GRADE, HIGHEST_GRADE = min(GRADES), max(GRADES)
 
 
-@dataclass(frozen=True, slots=True)
-class Judgement:
+class Judgement(NamedTuple):
     """One judgement, with its line number (None if not from a file), and the model or rule that judged it, if any."""
 
     query: str
@@ -123,7 +120,7 @@ class Qrels(Viewed, Mapping[str, Mapping[str, int]]):
         count = sum(map(len, self.values()))
         rows = ((query, doc, grade) for query, docs in self.items() for doc, grade in docs.items())
         title = f"Qrels {self.source}: {pluralise(len(self), 'query', 'queries')}, {pluralise(count, 'judgement')}"
-        return collection_view(title, (Column("query"), Column("document"), Column("grade", "count")), rows, count)
+        return collection_view(title, {"query": "text", "document": "text", "grade": "count"}, rows, count)
 
     def judge_counts(self, only: Collection[str] | None = None) -> dict[str, int]:
         """The number of judgements by label of machine judge; `only` selects queries."""

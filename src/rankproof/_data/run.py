@@ -6,21 +6,22 @@ import math
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from itertools import pairwise, repeat
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
 from rankproof._data.arrays import FloatArray, IntArray, PackedIds, read_only
 from rankproof._data.row_errors import row_error
-from rankproof._data.table import Column
 from rankproof._data.text import pluralise
 from rankproof._data.validation import checked_id, checked_keys
 from rankproof._data.view import View, Viewed, collection_view
 from rankproof.errors import InputError, UsageError, for_message, type_phrase
 
+if TYPE_CHECKING:
+    from rankproof._data.table import ColumnKind
 
-@dataclass(frozen=True, slots=True)
-class TermPart:
+
+class TermPart(NamedTuple):
     """A query term's part of a BM25 score: weight = idf x tf (k1 + 1) / (tf + norm) in 32 bits, 0 if the term is absent."""
 
     term: str
@@ -34,8 +35,7 @@ class TermPart:
 NO_RANK = -(1 << 63)
 
 
-@dataclass(frozen=True, slots=True)
-class RunRow:
+class RunRow(NamedTuple):
     """One retrieved document; rank and line are None if the source has none."""
 
     query: str
@@ -226,7 +226,7 @@ class Run(Viewed):
     def _view(self) -> View:
         queries, rows = pluralise(len(self.queries), "query", "queries"), pluralise(len(self.docs), "row")
         cells = ((row.query, row.doc, row.score) for row in self.rows())
-        columns = (Column("query"), Column("document"), Column("score", "value"))
+        columns: dict[str, ColumnKind] = {"query": "text", "document": "text", "score": "value"}
         return collection_view(f"Run {self.name}: {queries}, {rows}", columns, cells, len(self.docs))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 ColumnKind = Literal[
     "text", "value", "difference", "points", "share", "risk", "p", "count", "number", "interval", "flag", "marks"
@@ -17,8 +17,7 @@ CellValue = str | float | int | bool | tuple[float, float] | None
 """A cell as computed, never rounded; None for an empty one."""
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
+class Column(NamedTuple):
     """A column: its name, the meaning of its cells, and a sentence about it."""
 
     name: str
@@ -26,8 +25,7 @@ class Column:
     about: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class TableSummary:
+class TableSummary(NamedTuple):
     """The parts of a table that are shown without details: columns by name, rows and sentences by index (None: all sentences)."""
 
     columns: tuple[str, ...] = ()

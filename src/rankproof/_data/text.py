@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+import unicodedata
+from collections.abc import Collection, Iterable, Sequence
 from functools import cache
 
 from rankproof.errors import for_message
@@ -12,6 +13,12 @@ from rankproof.errors import for_message
 def pluralise(count: int, one: str, more: str = "") -> str:
     """The number and its noun, as in `1 query` and `2 queries`; the words may include a verb (`1 query has`)."""
     return f"{count:,} {one if count == 1 else more or f'{one}s'}"
+
+
+def other_unicode_forms(ids: Collection[str]) -> frozenset[str]:
+    """The composed and decomposed forms of the ids that are not ids themselves."""
+    forms = {unicodedata.normalize(form, one) for one in ids if not one.isascii() for form in ("NFC", "NFD")}
+    return frozenset(forms.difference(ids))
 
 
 def query_range(counts: Iterable[int]) -> str:

@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
 from importlib import import_module
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from rankproof._data.table import CellValue, Column, Table
 from rankproof._extras import extra
 
 if TYPE_CHECKING:
     import pandas
     import polars
 
+    from rankproof._data.table import CellValue, ColumnKind, Table
+
 MAX_ROWS = 10
 """Rows shown of a collection."""
 
 
-@dataclass(frozen=True, slots=True)
-class View:
+class View(NamedTuple):
     """What a value shows: its title, sentences such as a decision, tables, and notes."""
 
     title: str
@@ -94,11 +93,14 @@ class ViewedTables(Viewed):
         return str(getattr(_renderer("table"), name)(self._tables(), _renderer("grid").RenderOptions()))
 
 
-def collection_view(title: str, columns: tuple[Column, ...], rows: Iterable[tuple[CellValue, ...]], count: int) -> View:
-    """The first rows of a collection of `count` rows."""
+def collection_view(title: str, columns: Mapping[str, ColumnKind], rows: Iterable[tuple[CellValue, ...]], count: int) -> View:
+    """The first rows of a collection of `count` rows; `columns` has the kind of each column by name."""
+    from rankproof._data.table import Column, Table
+
     shown = tuple(islice(rows, MAX_ROWS))
     more = (f"… {count - len(shown)} more rows",) if count > len(shown) else ()
-    return View(title, (Table("rows", "", columns, shown, more),) if shown else ())
+    heads = tuple(Column(name, kind) for name, kind in columns.items())
+    return View(title, (Table("rows", "", heads, shown, more),) if shown else ())
 
 
 def _renderer(module: str) -> Any:

@@ -6,9 +6,8 @@ import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import asdict, is_dataclass
 from numbers import Number
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from rankproof._data.dataset import Dataset
 from rankproof._data.grades import GradeMap
 from rankproof._data.qrels import Qrels
 from rankproof._data.row_errors import OnConflict
@@ -16,6 +15,9 @@ from rankproof._data.run import Run, is_ranked_list
 from rankproof._data.text import pluralise
 from rankproof._formats.columns import ColumnNames, Kind, column_of_role, names_for_message, names_of_roles
 from rankproof.errors import InputError, UsageError, for_message, type_phrase
+
+if TYPE_CHECKING:
+    from rankproof._data.dataset import Dataset
 
 QrelsLike = Any
 """Judgements: Qrels, a Dataset, a path, {query: {doc: grade}}, {query: {relevant docs}}, a table, rows, or Qrels of ranx."""
@@ -42,8 +44,8 @@ class Coercion:
 
             path = os.fspath(qrels)
             return read_qrels(path) if path == SAMPLE else path
-        if isinstance(qrels, Dataset):
-            return qrels.qrels
+        if (dataset := as_dataset(qrels)) is not None:
+            return dataset.qrels
         if isinstance(qrels, Mapping):
             return _checked_grades(qrels)
         from rankproof._formats.frames import is_frame
@@ -121,6 +123,15 @@ class Coercion:
             self._found.update(dict.fromkeys(record))
             usual = names_of_roles(list(record), self._columns, kind)
             yield {usual[name]: value for name, value in record.items() if name in usual}
+
+
+def as_dataset(qrels: QrelsLike) -> Dataset | None:
+    """The judgements if they are a dataset, else None."""
+    if isinstance(qrels, str | os.PathLike | Mapping):
+        return None
+    from rankproof._data.dataset import Dataset
+
+    return qrels if isinstance(qrels, Dataset) else None
 
 
 def name_runs_uniquely(runs: Sequence[RunLike], names: Sequence[str]) -> dict[str, RunLike]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-import string
+import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 
@@ -11,12 +11,11 @@ import numpy as np
 
 from rankproof._align.hits import Hits, JudgedQueries
 from rankproof._data.arrays import FloatArray, read_only
-from rankproof._data.dataset import Dataset
 from rankproof._data.ordering import Order
 from rankproof._data.row_errors import OnConflict, OnDuplicate
 from rankproof._data.run import Run
 from rankproof._data.text import pluralise
-from rankproof._evaluation.coerce import Coercion, QrelsLike, RunLike
+from rankproof._evaluation.coerce import Coercion, QrelsLike, RunLike, as_dataset
 from rankproof._evaluation.inputs import EvaluationInput, align, prepare_judgements
 from rankproof._evaluation.notes import evaluation_notes
 from rankproof._evaluation.options import Compat, EvaluateOptions, WeightsLike, make_evaluate_options
@@ -26,14 +25,10 @@ from rankproof.measures._base import Measure
 from rankproof.measures._parse import MeasureLike, parse_measures
 from rankproof.measures._registry import default_measures
 
-_LETTERS = string.ascii_letters + "_-:"
 _MISMATCH_REASONS: tuple[tuple[str, Callable[[str], str]], ...] = (
     ("leading zeros differ", lambda query: query.lstrip("0")),
     ("upper and lower case differ", str.casefold),
-    (
-        "only one of them has a prefix",
-        lambda query: query.lstrip(_LETTERS),
-    ),
+    ("only one of them has a prefix", lambda query: re.sub("^[A-Za-z_:-]+", "", query)),
 )
 
 
@@ -124,8 +119,8 @@ def evaluate(
 
 def evaluate_forms(qrels: QrelsLike, run: RunLike, measures: MeasuresLike, options: EvaluateOptions) -> Result:
     """The measures of one run or of several, with judgements and runs in any form."""
-    if options.weights is None and isinstance(qrels, Dataset):
-        options = replace(options, weights=qrels.queries.weights)
+    if options.weights is None and (dataset := as_dataset(qrels)) is not None:
+        options = replace(options, weights=dataset.queries.weights)
     named = None if measures is None else parse_measures(measures)
     coercion = Coercion(options.files.columns, options.files.grade_map, options.files.on_conflict)
     source = coercion.qrels(qrels)

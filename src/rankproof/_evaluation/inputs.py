@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,7 +13,6 @@ from rankproof._align.hits import Hits, JudgedQueries, merge_hits
 from rankproof._data.qrels import Qrels
 from rankproof._data.run import Run, join_runs, repeated_query_error
 from rankproof._evaluation.options import EvaluateOptions, FileOptions
-from rankproof._io.paths import is_pattern, matching_files
 
 
 def prepare_judgements(qrels: str | Qrels | Mapping[Any, Any] | Any, options: EvaluateOptions) -> JudgedQueries:
@@ -103,6 +101,8 @@ def _read_file(path: str, name: str, options: EvaluateOptions) -> Run:
 
 def _part_files(path: str) -> list[str]:
     """The file itself, or the files of a pattern such as `runs/part-*.parquet`, each with other queries."""
+    from rankproof._io.paths import is_pattern, matching_files
+
     return matching_files(path) if is_pattern(path) else [path]
 
 
@@ -129,8 +129,7 @@ def read_judgements(source: str | Qrels | Mapping[Any, Any] | Any, options: Eval
     return _qrels_of_frame(source, files)
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class EvaluationInput:
+class EvaluationInput(NamedTuple):
     """The judgements and runs of an evaluation, and its options."""
 
     qrels: str | Qrels | Mapping[Any, Any] | Any

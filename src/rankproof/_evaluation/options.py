@@ -7,7 +7,6 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypedDict, Unpack, get_args
 
-from rankproof._data.dataset import Queries, checked_weight
 from rankproof._data.ordering import Order, ReadOptions
 from rankproof._data.row_errors import OnConflict, OnDuplicate
 from rankproof._data.validation import checked_id
@@ -83,7 +82,8 @@ def make_read_options(
     )
 
 
-WeightsLike = Mapping[str, float] | Queries | str | os.PathLike[str] | None
+WeightsLike = Mapping[str, Any] | str | os.PathLike[str] | None
+"""Weights of queries: {query: weight}, Queries with a field `weight`, or a path."""
 
 
 class ReadArguments(TypedDict, total=False):
@@ -149,6 +149,8 @@ def _checked_weights(weights: WeightsLike) -> Mapping[str, float] | None:
         from rankproof._io.open import open_source
 
         return read_weights(open_source(weights))
+    from rankproof._data.dataset import Queries, checked_weight
+
     if isinstance(weights, Queries):
         found = weights.weights
         if found is None:

@@ -8,7 +8,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from rankproof._data.arrays import FloatArray
-from rankproof._data.table import CellValue, Column, ColumnKind, Table
 from rankproof._data.text import pluralise
 from rankproof._data.view import View, Viewed, ViewedTables, collection_view
 from rankproof._evaluation.notes import Note
@@ -19,6 +18,7 @@ from rankproof.measures._parse import parse_measure
 if TYPE_CHECKING:
     from rankproof._analysis.compare.comparison import Comparison
     from rankproof._data.claims import ClaimVerdict
+    from rankproof._data.table import CellValue, ColumnKind
     from rankproof._evaluation.inputs import EvaluationInput
     from rankproof._statistics.intervals import Interval
 
@@ -57,7 +57,7 @@ class MeasureResult(Viewed):
     def _view(self) -> View:
         rows = zip(self.query_ids, self.values.tolist(), strict=True)
         title = f"{self.measure}: {self.value:.4f} ({self.summary} of {pluralise(self.queries, 'query', 'queries')})"
-        return collection_view(title, (Column("query"), Column("value", "value")), rows, self.queries)
+        return collection_view(title, {"query": "text", "value": "value"}, rows, self.queries)
 
 
 @dataclass(frozen=True, eq=False, slots=True, repr=False)
@@ -70,6 +70,8 @@ class SystemResult(Viewed):
     depth: int | None = None
 
     def _view(self) -> View:
+        from rankproof._data.table import Column, Table
+
         rows: tuple[tuple[CellValue, ...], ...] = tuple((name, one.value, one.queries) for name, one in self.measures.items())
         columns = (Column("measure"), Column("value", "value"), Column("queries", "count"))
         notes = tuple(note.text for note in self.notes)
@@ -128,6 +130,8 @@ class Result(ViewedTables):
         return self._columns()
 
     def _view(self) -> View:
+        from rankproof._data.table import Column, Table
+
         queries = pluralise(len(self.queries), "judged query", "judged queries")
         title = f"{queries}, {pluralise(len(self.systems), 'system')}"
         first = self.systems[0].measures if self.systems else {}

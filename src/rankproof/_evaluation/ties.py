@@ -61,7 +61,7 @@ def value_range(measure: Measure, hits: Hits) -> tuple[FloatArray, FloatArray]:
 
 def _reordered(hits: Hits, gain_values: FloatArray, *, best: bool) -> Hits:
     """The hits with those of each tie at its first ranks, best first, or at its last ranks, best last."""
-    starts, sizes = hits.ties.arrays()
+    starts, sizes = hits.ties
     order = np.lexsort((-gain_values if best else gain_values, starts, hits.query_index))
     starts, sizes, owners = starts[order], sizes[order], hits.query_index[order]
     begins = np.flatnonzero(np.diff(owners, prepend=-1) | np.diff(starts, prepend=-1))

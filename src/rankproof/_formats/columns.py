@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from rankproof._data.ordering import Order
 from rankproof._data.row_errors import row_error
@@ -39,8 +38,7 @@ TEXT_NAMES = ("text", "contents", "content", "body", "query", "question", "docum
 _BEIR = ("query_id", "corpus_id", "score")
 
 
-@dataclass(frozen=True, slots=True)
-class Columns:
+class Columns(NamedTuple):
     """The indexes of a row's columns; `value` is the score of a run or the grade of qrels.
 
     A run that is ordered by rank may have no score: then it is not `scored`, and `value` is its rank. `mark` is who judged.
@@ -67,8 +65,7 @@ class Columns:
         return Columns(at(self.query), at(self.doc), at(self.value), rank, tag, self.scored)
 
 
-@dataclass(frozen=True, slots=True)
-class ColumnNames:
+class ColumnNames(NamedTuple):
     """The columns of tables by role; None for the usual names."""
 
     query: str | None = None

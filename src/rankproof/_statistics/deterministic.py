@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -106,8 +105,7 @@ _SUM_BITS = 58
 _HALF_BITS = 25
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class ExactSum:
+class ExactSum(NamedTuple):
     """Values as integers, a row for each query and a column for each system; a value is its number times the unit."""
 
     numbers: IntArray

@@ -8,7 +8,7 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields, replace
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 
@@ -199,8 +199,7 @@ PipelineStage = Literal["finding", "ordering", "answering", "checking"]
 NO_LIMIT = (1 << 63) - 1
 
 
-@dataclass(frozen=True, slots=True)
-class Advice:
+class Advice(NamedTuple):
     """When to use a measure and when not; `stage` is the step of a pipeline that it measures."""
 
     stage: PipelineStage
@@ -208,8 +207,7 @@ class Advice:
     avoid: str
 
 
-@dataclass(frozen=True, slots=True)
-class RandomRanking:
+class RandomRanking(NamedTuple):
     """A random ranking of all documents of a corpus, cut at `depth`; `grades` are those of the query's judged documents."""
 
     grades: tuple[int, ...]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cache, lru_cache
+from typing import NamedTuple
 
 from rankproof.errors import ExternalError, UsageError, closest_name, escape_invisible, for_message
 from rankproof.measures._base import Measure
@@ -75,8 +75,7 @@ MeasureLike = str | Measure | type[Measure] | GradesFunction
 ParameterValue = float | int | str | tuple[float, ...] | dict[float, float]
 
 
-@dataclass(frozen=True, slots=True)
-class MeasureText:
+class MeasureText(NamedTuple):
     """One measure as written; `more` are the numbers that follow it, as in P@5,10."""
 
     text: str

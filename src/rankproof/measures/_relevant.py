@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import wraps
-from typing import Concatenate, ParamSpec, TypeVar
+from typing import Concatenate, NamedTuple, ParamSpec, TypeVar
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -33,8 +32,7 @@ def cached_on(function: Callable[Concatenate[_Owner, _Rest], _Value]) -> Callabl
     return cached
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class RelevantFound:
+class RelevantFound(NamedTuple):
     """The relevant documents that a run found, by query and rank.
 
     `at` are their indexes among the hits, `query_index` their queries, `nth` their numbers within the query from 1, and `total`
@@ -89,8 +87,7 @@ def ratio(numerator: IntArray | FloatArray, denominator: IntArray | FloatArray) 
     return np.divide(numerator, denominator, out=np.zeros(len(denominator)), where=denominator != 0)
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class NonrelevantAbove:
+class NonrelevantAbove(NamedTuple):
     """For each relevant document found: how many documents above it are judged non-relevant, and how many are in the qrels."""
 
     nonrelevant: IntArray
@@ -107,8 +104,7 @@ def nonrelevant_above(hits: Hits, rel: int) -> NonrelevantAbove:
     return NonrelevantAbove(read_only(so_far[relevant] - so_far[starts]), read_only(relevant - starts))
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class SumParts:
+class SumParts(NamedTuple):
     """The hits that count, by their indexes in `hits`, in the order in which they are added.
 
     A term is gain x discount. A query's value is scale x its sum of terms / its denominator, 0 where the denominator is 0.
@@ -128,8 +124,7 @@ class SumParts:
         return np.asarray(self.scale * ratio(sums, self.denominator))
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Ideal:
+class Ideal(NamedTuple):
     """The ideal ranking: for each entry its query, its rank, and its index `at` among the judged grades."""
 
     judged: JudgedQueries

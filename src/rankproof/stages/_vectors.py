@@ -15,13 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankproof._data import format_versions
-from rankproof._data.arrays import CosineSums, FloatArray, IntArray, Matrix
+from rankproof._data.arrays import FloatArray, IntArray, Matrix
 from rankproof._data.corpus import Partition, decoded
 from rankproof._data.identity import identity_key
 from rankproof._data.ordering import Ranking
 from rankproof._executors.base import Report, Resources
 from rankproof._io.array_file import open_arrays, write_arrays
 from rankproof._io.journal import Block, Journal
+from rankproof._statistics.collapse import CosineSums
 from rankproof._version import __version__
 from rankproof.errors import for_message
 from rankproof.models._base import Encoder, EncoderModel

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from rankproof._analysis.doctor.check import CheckResult, DoctorInput, SystemFault, check_result, doctor_check, result_of_systems
-from rankproof._data.arrays import COLLAPSE_THRESHOLD
+from rankproof._statistics.collapse import COLLAPSE_THRESHOLD
 from rankproof.errors import for_message
 
 

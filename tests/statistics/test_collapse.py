@@ -7,7 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rankproof._data.arrays import COLLAPSE_THRESHOLD, CosineSums, Matrix
+from rankproof._data.arrays import Matrix
+from rankproof._statistics.collapse import COLLAPSE_THRESHOLD, CosineSums
 from rankproof.models._base import EncoderModel
 from rankproof.models._bert import Bert
 from rankproof.models._minilm import MiniLM
