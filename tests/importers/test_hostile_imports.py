@@ -37,7 +37,7 @@ HOSTILE: tuple[Any, ...] = (
     *([], {}, [None], [[]], [["a"], "b"], {"a": None}, {"": ""}, ["a", "a"], [1, 2.5]),
 )
 FILES: dict[str, Any] = {
-    "ragas": [
+    "rag": [
         {
             "user_input": "do cats purr",
             "retrieved_contexts": ["a", "b"],

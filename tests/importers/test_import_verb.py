@@ -122,8 +122,8 @@ def test_settings_and_options_that_the_importer_lacks_are_refused(products: Path
 def test_a_map_of_grades_is_refused_for_a_log_that_has_none(tmp_path: Path) -> None:
     log = tmp_path / "log.jsonl"
     log.write_text('{"user_input": "red pan", "retrieved_contexts": ["A red pan."], "reference_contexts": ["A red pan."]}\n')
-    assert rp.import_dataset(log).report.importer == "ragas"
-    with pytest.raises(UsageError, match=r"the importer ragas has no grades: .*; leave out grade_map="):
+    assert rp.import_dataset(log).report.importer == "rag"
+    with pytest.raises(UsageError, match=r"the importer rag has no grades: .*; leave out grade_map="):
         rp.import_dataset(log, grade_map={"good": 2})
     with pytest.raises(UsageError, match="leave out on_conflict="):
         rp.import_dataset(log, on_conflict="max")

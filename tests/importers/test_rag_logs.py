@@ -1,4 +1,4 @@
-"""RAG logs in the shape of ragas: both schemas, several logs, and what a log cannot give."""
+"""RAG logs in the columns of ragas: both schemas, several logs, and what a log cannot give."""
 
 from __future__ import annotations
 
@@ -274,7 +274,7 @@ def test_an_empty_reference_is_no_reference(tmp_path: Path, reference: Any) -> N
 def test_what_a_log_cannot_give_is_noted_with_the_next_command(tmp_path: Path) -> None:
     bare = import_source(jsonl(tmp_path / "bare.jsonl", sample("do cats purr", [PURR], response="Yes")))
     assert "no reference contexts: the rankings cannot be measured before they are judged" in bare.report.notes
-    assert "no reference answers: the answers cannot be measured" in bare.report.notes
+    assert "no reference answers: answers are measured by their contexts alone" in bare.report.notes
     assert next_commands(bare, "my rag") == ["rankproof run 'my rag'/experiment.toml"]
     answered = import_source(jsonl(tmp_path / "b.jsonl", {"question": "do cats purr", "answer": "Yes", "ground_truth": "Yes"}))
     assert "no retrieved contexts: no rankings" in answered.report.notes

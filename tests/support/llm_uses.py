@@ -167,7 +167,7 @@ def _answered(model: ChatModel, session: LLMSession) -> UseOutcome:
     found = [searcher.answer(Query(f"q{at}", f"pie {at}?"), below, clock) for at in range(5)]
     counts: dict[str, float] = {str(name): count for name, count in clock.counts.items()}
     failed = sum(one.state == "failed" for one in found) == counts["failed"] + counts["given_up"]
-    complete = all(bool(one.text.strip()) != (one.state == "failed") and set(one.cited) <= set(one.given) for one in found)
+    complete = all(bool(one.text.strip()) != (one.state == "failed") and set(one.cited) <= set(one.given or ()) for one in found)
     return UseOutcome(5, failed and complete, flags(counts), counts)
 
 

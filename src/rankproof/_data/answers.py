@@ -14,7 +14,7 @@ from rankproof._data.validation import checked_id
 from rankproof._data.view import View, Viewed, collection_view
 from rankproof.errors import InputError, UsageError, for_message, type_phrase
 
-AnswerState = Literal["answered", "abstained", "failed"]
+AnswerState = Literal["answered", "abstained", "failed", "missing"]
 ABSTAIN_PHRASE = "NO ANSWER"
 """The text of an answer that abstains, unless another phrase is set."""
 
@@ -23,24 +23,30 @@ ABSTAIN_PHRASE = "NO ANSWER"
 class Answer:
     """One answer.
 
-    `given` are the ids of the passages that it was generated from, best first, and `cited` those that it cites. The state is
-    `abstained` if the passages do not contain an answer, and `failed` if generating it failed.
+    `given` are the ids of the passages that it was generated from, best first: None if they are not known, empty if nothing was
+    retrieved. `cited` are those that it cites. The state is `abstained` if the passages do not contain an answer, `failed` if
+    generating it failed, and `missing` if there is none.
     """
 
     text: str
     cited: tuple[str, ...] = ()
-    given: tuple[str, ...] = ()
+    given: tuple[str, ...] | None = None
     state: AnswerState = "answered"
 
 
 class Answers(Viewed, Mapping[str, Answer]):
-    """Query id to answer, in input order; `given_known` says that every answer lists its passages, even if there are none."""
+    """Query id to answer, in input order."""
 
-    __slots__ = ("_answers", "given_known", "source")
+    __slots__ = ("_answers", "source")
 
-    def __init__(self, answers: Mapping[str, Answer], *, source: str = "", given_known: bool = True) -> None:
+    def __init__(self, answers: Mapping[str, Answer], *, source: str = "") -> None:
         self._answers = MappingProxyType({checked_id(query, "query", source=source): one for query, one in answers.items()})
-        self.source, self.given_known = source, given_known
+        self.source = source
+
+    @property
+    def given_known(self) -> bool:
+        """Whether every answer that did not fail lists its passages, even if there are none."""
+        return all(one.given is not None or one.state == "failed" for one in self.values())
 
     def __getitem__(self, query: str) -> Answer:
         return self._answers[query]

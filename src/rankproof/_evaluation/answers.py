@@ -107,7 +107,7 @@ def _relevant(qrels: Judgements | None, query: str, rel: int) -> frozenset[str]:
 def _answer_case(
     answer: Answer | None, reference: Reference, relevant: frozenset[str], document: Callable[[str], str]
 ) -> AnswerCase:
-    if answer is None:
+    if answer is None or answer.state == "missing":
         return AnswerCase("", reference.expected_texts, relevant=relevant, state="missing")
     text = "" if answer.state == "abstained" else answer.text
     return AnswerCase(text, reference.expected_texts, tuple(map(document, answer.cited)), relevant)

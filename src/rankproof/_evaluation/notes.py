@@ -296,7 +296,7 @@ def answer_notes(answers: Mapping[str, Answer], references: References) -> tuple
             "missing-answers",
             "has no answer and scores 0",
             "have no answer and score 0",
-            [each for each in references if each not in answers],
+            [each for each in references if state.get(each, "missing") == "missing"],
         ),
         (
             "failed-answers",

@@ -67,7 +67,7 @@ def evaluate_answering_systems(
     if not answers:
         names = ", ".join(map(str, wanted or ()))
         return MeasuredAnswers(None, (f"no system answers: {names} cannot be measured",) if wanted else ())
-    given = {doc for each in answers.values() for one in each.values() for doc in (*one.given, *one.cited)}
+    given = {doc for each in answers.values() for one in each.values() for doc in (*(one.given or ()), *one.cited)}
     judged_documents = {doc: judged for doc in sorted(given) if (judged := document(doc)) != doc}
     references = references_from_queries(queries)
     if not references:

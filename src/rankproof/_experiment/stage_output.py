@@ -193,7 +193,10 @@ def read_query_blocks(blocks: Sequence[Block]) -> BlockOutput:
 
 def answers_from_json(values: Sequence[Mapping[str, object]]) -> list[Answer]:
     """Answers that were written as JSON."""
-    return [Answer(**{**one, "cited": tuple(one["cited"]), "given": tuple(one["given"])}) for one in values]  # type: ignore[arg-type]
+    return [
+        Answer(**{name: tuple(part) if isinstance(part, list) else part for name, part in one.items()})  # type: ignore[arg-type]
+        for one in values
+    ]
 
 
 def _json_bytes(value: object) -> np.ndarray[tuple[int], np.dtype[np.uint8]]:

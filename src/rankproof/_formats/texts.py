@@ -142,7 +142,6 @@ def read_answers(source: ByteSource, known: Collection[str] | None = None) -> An
     """The answers of a file; a repeated query, or one that is not known, is an error with its line."""
     found: dict[str, Answer] = {}
     lines: dict[str, int] = {}
-    given_known = True
     for line, item in parsed_lines(source, limit=MAX_TEXT_BYTES):
         if not isinstance(item, dict):
             raise file_error("json-shape", source=source.name, line=line, kind=json_type_name(item), expected=_EXAMPLE)
@@ -152,10 +151,9 @@ def read_answers(source: ByteSource, known: Collection[str] | None = None) -> An
         if known is not None and query not in known:
             raise _unknown_query_error(query, known, source.name, line)
         found[query], lines[query] = _answer(item, query, source.name, line), line
-        given_known = given_known and (item.get("given") is not None or found[query].state == "failed")
     if not found:
         raise row_error("no-rows", source=source.name)
-    return Answers(found, source=source.name, given_known=given_known)
+    return Answers(found, source=source.name)
 
 
 def answer_blocks(systems: Iterable[tuple[str, Answers]]) -> Iterator[bytes]:
@@ -164,7 +162,8 @@ def answer_blocks(systems: Iterable[tuple[str, Answers]]) -> Iterator[bytes]:
 
     for system, answers in systems:
         for query, one in answers.items():
-            parts = {"answer": one.text, "cited": list(one.cited), "given": list(one.given), "state": one.state}
+            given = None if one.given is None else list(one.given)
+            parts = {"answer": one.text, "cited": list(one.cited), "given": given, "state": one.state}
             line = json.dumps({"system": system, "query": query, **parts}, ensure_ascii=False)
             yield escape_json(line).encode() + b"\n"
 
@@ -196,16 +195,17 @@ def _answer(item: dict[str, Any], query: str, source: str, line: int) -> Answer:
         raise file_error("text-surrogate", source=source, line=line, role="answer", token=query)
     if state == "answered" and (not value.strip() or ("state" not in item and is_abstention(value))):
         state = "abstained"
-    return Answer(value, _ids(item, "cited", query, source, line), _ids(item, "given", query, source, line), state)
+    cited, given = (_ids(item, name, query, source, line) for name in ("cited", "given"))
+    return Answer(value, tuple(dict.fromkeys(cited or ())), given, state)
 
 
-def _ids(item: dict[str, Any], name: str, query: str, source: str, line: int) -> tuple[str, ...]:
+def _ids(item: dict[str, Any], name: str, query: str, source: str, line: int) -> tuple[str, ...] | None:
     value = item.get(name)
     if value is None:
-        return ()
+        return None
     if not isinstance(value, list):
         raise _field_error(name, query, value, 'write a list of document ids, such as ["d1"]', source, line)
-    return tuple(dict.fromkeys(id_of_value(one, "document", source=source, line=line) for one in value))
+    return tuple(id_of_value(one, "document", source=source, line=line) for one in value)
 
 
 def _field_error(name: str, query: str, value: object, fix: str, source: str, line: int) -> InputError:

@@ -331,12 +331,16 @@ class ImportReport:
 
 @dataclass(frozen=True, eq=False, slots=True, repr=False)
 class Imported(ViewedTables):
-    """A dataset, the rankings and answers that came with it, and what was read, kept and dropped."""
+    """A dataset, the rankings and answers that came with it, and what was read, kept and dropped.
+
+    `contexts` has the text of each passage that an answer was given, by id.
+    """
 
     dataset: Dataset
     report: ImportReport
     runs: Mapping[str, Run] = field(default_factory=dict)
     answers: Mapping[str, Answers] = field(default_factory=dict)
+    contexts: Mapping[str, str] = field(default_factory=dict)
 
     def _view(self) -> View:
         table = self.report.table()

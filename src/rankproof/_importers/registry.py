@@ -45,7 +45,9 @@ IMPORTERS: Registry[Importer] = Registry(
         ),
         Component("irds", f"{_PACKAGE}.irds:IR_DATASETS", "a dataset of ir_datasets: irds:NAME", "datasets"),
         Component(
-            "ragas", f"{_PACKAGE}.ragas:RAGAS", "logs of questions, contexts, answers and references, one file for each system"
+            "rag",
+            f"{_PACKAGE}.rag:RAG",
+            "RAG logs of ragas, DeepEval, TruLens, LlamaIndex, RAGChecker or rankproof, one file for each system",
         ),
         Component("autorag", f"{_PACKAGE}.autorag:AUTORAG", "qa.parquet and corpus.parquet of AutoRAG, or the folder with both"),
         Component("llama-index", f"{_PACKAGE}.llama_index:LLAMA_INDEX", "an EmbeddingQAFinetuneDataset of LlamaIndex in JSON"),

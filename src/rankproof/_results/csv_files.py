@@ -131,7 +131,7 @@ def _answer_rows(results: ExperimentResult, system_run: SystemRun, measures: Seq
     references = references_from_queries(results.texts)
     values = _answer_values(results.answers, system_run.name)
     for at, query in enumerate(results.queries):
-        answer, question = system_run.answers.get(query, Answer("", state="failed")), results.texts[query]
+        answer, question = system_run.answers.get(query, Answer("", state="missing")), results.texts[query]
         groups = [_cell_text(question.fields.get(name)) for name in GROUP_COLUMNS]
         reference = references.get(query)
         texts = (
@@ -156,7 +156,7 @@ def expected_urls(results: ExperimentResult, query: str, reference: Reference | 
 
 def retrieved_urls(results: ExperimentResult, answer: Answer) -> list[str]:
     """The URLs of the passages in the input of the answer, each once; the document's id where it has no URL."""
-    docs = (results.judged_documents.get(passage, passage) for passage in answer.given)
+    docs = (results.judged_documents.get(passage, passage) for passage in answer.given or ())
     return list(dict.fromkeys(results.urls.get(doc, doc) for doc in docs))
 
 

@@ -70,7 +70,8 @@ def read_answers_file(folder: str) -> dict[str, Answers]:
         query = values.text("query")
         if query in own:
             raise values.error(f"query {for_message(query)} is there twice", DAMAGED_FIX)
-        own[query] = Answer(values.text("answer"), tuple(values.texts("cited")), tuple(values.texts("given")), state)
+        given = None if values.plain.get("given", "") is None else tuple(values.texts("given"))
+        own[query] = Answer(values.text("answer"), tuple(values.texts("cited")), given, state)
     return {name: Answers(own, source=path) for name, own in found.items()}
 
 

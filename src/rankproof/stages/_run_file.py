@@ -140,8 +140,8 @@ class AnsweredRunSearcher(RunFileSearcher):
         self._answers = answers
 
     def answer(self, query: Query, ranking: Ranking, timer: QueryTimer) -> Answer:
-        """The answer to the query, generated from the ranking unless the file names its passages; none abstains."""
-        found = self._answers.get(query.id, Answer("", state="abstained"))
+        """The answer to the query, generated from the ranking unless the file names the passages of all answers."""
+        found = self._answers.get(query.id, Answer("", given=tuple(ranking[0]), state="missing"))
         return found if self._answers.given_known else replace(found, given=tuple(ranking[0]))
 
     def _notes(self) -> Iterator[str]:

@@ -32,7 +32,7 @@ def chunk_to_judged_document(answers: Iterable[Answers], qrels: Qrels) -> dict[s
 def cited_documents(answers: Iterable[Answer], known: Set[str]) -> dict[str, str]:
     """Chunk id of given or cited passages to its document, for chunks of the known documents."""
     separator = chunk_separator(known)
-    passages = {doc for one in answers for doc in (*one.given, *one.cited)} - known
+    passages = {doc for one in answers for doc in (*(one.given or ()), *one.cited)} - known
     chunks = [passage for passage in sorted(passages) if passage.rpartition(separator)[2].isdigit()]
     documents = {chunk: document_of_chunk(chunk, separator) for chunk in chunks}
     return {chunk: document for chunk, document in documents.items() if document in known}
@@ -93,7 +93,7 @@ class AnswerInput:
         relevant = {doc for doc, grade in judged.items() if grade >= self.inputs.rel}
         if not relevant or not _has_passages(self.answers[system]):
             return None
-        return one is not None and any(self.judged_documents.get(doc, doc) in relevant for doc in one.given)
+        return one is not None and any(self.judged_documents.get(doc, doc) in relevant for doc in one.given or ())
 
 
 def answer_input_from_results(
@@ -168,7 +168,7 @@ def _has_passages(answers: Answers) -> bool:
 
 def _passage_run(system: str, answers: Answers, judged_documents: Mapping[str, str]) -> Run:
     """The given passages of each answer as a ranking of documents, each at the rank of its first passage."""
-    docs = [list(dict.fromkeys(judged_documents.get(doc, doc) for doc in one.given)) for one in answers.values()]
+    docs = [list(dict.fromkeys(judged_documents.get(doc, doc) for doc in one.given or ())) for one in answers.values()]
     return Run.from_rankings(system, list(answers), [(each, -np.arange(len(each), dtype=np.float64)) for each in docs])
 
 

@@ -89,7 +89,7 @@ def retrieval_table(answer_input: AnswerInput, profile: BandProfile) -> Table:
 def _passage_notes(answer_input: AnswerInput) -> Iterator[str]:
     """A note for each system with given passages for only some answers."""
     for system, answers in answer_input.answers.items():
-        silent = sum(not one.given for one in answers.values())
+        silent = sum(one.given is None for one in answers.values())
         if not answers.given_known and silent < len(answers):
             count = f"{silent} of {pluralise(len(answers), 'answer')}"
             yield f"{for_message(system)}: {count} lack the given passages, so retrieval is not analysed"

@@ -102,7 +102,7 @@ def explain_answer_value(inputs: AnalysisInput, system: str, query: str, measure
 def _explained_answer(inputs: AnalysisInput, system: str, query: str) -> ExplainedAnswer:
     answers = system_run_of(inputs, system).answers
     references = references_from_queries(inputs.texts or Queries([]))
-    if answers is None or query not in answers or query not in references:
+    if answers is None or query not in answers or query not in references or answers[query].state == "missing":
         raise UsageError(f"query {for_message(query)} has no answer or no reference", fix="choose a query that has both")
     if answers[query].state == "failed":
         raise UsageError(f"the answer to query {for_message(query)} failed and has no value", fix="choose another query")

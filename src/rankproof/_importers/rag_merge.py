@@ -1,26 +1,21 @@
-"""RAG logs in the shape of ragas: questions, retrieved and reference contexts, answers and reference answers.
-
-Each log is a system. The questions of all logs are the queries, and the texts of contexts the documents.
-"""
+"""Merges the RAG logs of several systems by the text of the question."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
-from rankproof._data.answers import ANSWER_FIELDS, Answers, as_answer
+from rankproof._data.answers import ANSWER_FIELDS, Answer, Answers, AnswerState, as_answer
 from rankproof._data.corpus import Corpus, Document
-from rankproof._data.dataset import Dataset, Queries, Query
+from rankproof._data.dataset import Dataset, Queries, Query, chunk_id, chunk_separator
 from rankproof._data.qrels import Qrels
 from rankproof._data.run import Run
 from rankproof._data.text import clip_text, pluralise
-from rankproof._formats.columns import COLUMN_NAMES, names_for_message, normalised_name
-from rankproof._formats.source_table import SourceTable
-from rankproof._importers.base import ImportCounts, Imported, ImportOptions, ImportReport, ImportSource
-from rankproof._importers.builder import made_id, plain_fields
-from rankproof._importers.cells import TableCell
+from rankproof._formats.columns import names_for_message
+from rankproof._importers.base import ImportCounts, Imported, ImportReport, ImportSource
+from rankproof._importers.builder import made_id
 from rankproof.errors import InputError, for_message
 
 _RELEVANT = 1
@@ -28,133 +23,6 @@ _DIFFERENT_CHUNKS = (
     "no reference context is among the retrieved contexts, so every ranking scores 0; contexts are compared by their exact text:"
     " cut the reference contexts from the same chunks, or log the ids of contexts"
 )
-
-
-_NAMES: Mapping[str, tuple[str, ...]] = {
-    "question": ("user_input", "question"),
-    "retrieved contexts": ("retrieved_contexts", "contexts"),
-    "ids of retrieved contexts": ("retrieved_context_ids",),
-    "reference contexts": ("reference_contexts",),
-    "ids of reference contexts": ("reference_context_ids",),
-    "answer": ("response", "answer"),
-    "reference answer": ("reference", "ground_truth", "ground_truths"),
-}
-"""What a column holds: its name in ragas from version 0.2, then its name before."""
-
-_GRADES = COLUMN_NAMES["grade"][:-1]
-_QUERY_FIELDS = ("synthesizer_name", "persona_name", "query_style", "query_length", "evolution_type")
-_HOP = re.compile(r"<[0-9]+-hop>\n\n")
-_MESSAGES = re.compile(r"\[\s*(?:\{|HumanMessage\()")
-
-
-class RagasImporter:
-    """Each file is the log of one system, named after the file; the same question in two logs is one query."""
-
-    has_grades = False
-    settings: Mapping[str, str] = {}
-
-    def detect(self, source: ImportSource) -> bool:
-        """Whether every table has a column of questions and one of contexts, answers or references."""
-        try:
-            tables = _tables(source).values()
-            return bool(tables) and all(map(_is_log, tables))
-        except InputError:
-            return False
-
-    def read(self, source: ImportSource, options: ImportOptions) -> Imported:
-        """The logs as one dataset with a run and the answers of each system."""
-        merge = LogMerge("ragas", source)
-        for name, table in _tables(source).items():
-            merge.add(name, _LogReader(table, name, merge).samples())
-        return merge.imported()
-
-
-def _tables(source: ImportSource) -> dict[str, SourceTable]:
-    """The table of each log by the name of its system."""
-    if source.frame is not None and source.table is not None:
-        return {source.stem: source.table}
-    return {name: source.table_of(path) for path, name in source.system_names.items()}
-
-
-def _is_log(table: SourceTable) -> bool:
-    """Whether there is a question and something to measure, and no column of grades, which only pairs have."""
-    roles = _columns(table)
-    has_grades = any(normalised_name(name) in _GRADES for name in table.names)
-    return "question" in roles and len(roles) > 1 and not has_grades
-
-
-def _columns(table: SourceTable) -> dict[str, str]:
-    """What a column holds, and the column's name."""
-    known = {normalised_name(name): name for name in table.names}
-    found = {role: [known[name] for name in names if name in known] for role, names in _NAMES.items()}
-    return {role: names[0] for role, names in found.items() if names}
-
-
-class _LogReader:
-    """Reads the samples of one log."""
-
-    def __init__(self, table: SourceTable, system: str, merge: LogMerge) -> None:
-        self._table, self._system, self._merge = table, system, merge
-        self._columns = _columns(table)
-        # The test sets of ragas 0.1 call the reference contexts `contexts`.
-        if "evolution_type" in table.names and "answer" not in self._columns and "retrieved contexts" in self._columns:
-            self._columns["reference contexts"] = self._columns.pop("retrieved contexts")
-        self._fields = {name: name for name in table.names if name in _QUERY_FIELDS}
-        self._hops = 0
-        for role, name in self._columns.items():
-            merge.columns.setdefault(role, {})[name] = None
-        known = {*self._columns.values(), *self._fields}
-        merge.unused.update({name: None for name in table.names if name not in known})
-
-    def samples(self) -> Iterator[Sample]:
-        """The samples with a question; other rows are counted."""
-        part = _rows_of(self._system)
-        for line, row in self._table.rows():
-            self._merge.counts.read(part)
-            question = self._cell(row, "question", line)
-            if question.is_missing or not str(question.value).strip():
-                self._merge.counts.drop(part, "without a question", line=line)
-            elif isinstance(question.value, list | tuple) or _MESSAGES.match(str(question.value)):
-                self._merge.counts.drop(part, "with a conversation of several messages", line=line)
-            else:
-                yield self._sample(row, line)
-        if self._hops:
-            self._merge.notes.append(
-                f"{self._system}: {pluralise(self._hops, 'mark')} such as <1-hop> removed from reference contexts"
-            )
-
-    def _sample(self, row: Mapping[str, Any], line: int) -> Sample:
-        return Sample(
-            line,
-            (self._cell(row, "question", line).text() or "").strip(),
-            self._contexts(row, "retrieved contexts", line),
-            self._contexts(row, "reference contexts", line),
-            self._cell(row, "answer", line).text(),
-            # An empty list is no reference, not a question without an answer.
-            tuple(filter(str.strip, self._cell(row, "reference answer", line).texts_or_text() or ())) or None,
-            plain_fields(row, self._fields),
-        )
-
-    def _contexts(self, row: Mapping[str, Any], role: str, line: int) -> tuple[Context, ...] | None:
-        """The contexts by text, by id, or by both, which then are as many."""
-        cell, id_cell = self._cell(row, role, line), self._cell(row, f"ids of {role}", line)
-        texts, ids = cell.texts(), id_cell.ids()
-        if texts is not None and role == "reference contexts":
-            self._hops += sum(1 for text in texts if _HOP.match(text))
-            texts = tuple(_HOP.sub("", text, count=1) if _HOP.match(text) else text for text in texts)
-        if texts is None:
-            return None if ids is None else tuple(Context(id=one) for one in ids)
-        texts = tuple(map(str.strip, texts))
-        if ids is None:
-            return tuple(map(Context, texts))
-        if len(ids) != len(texts):
-            what = f"has {pluralise(len(ids), 'id')} and {cell.column} {pluralise(len(texts), 'text')}"
-            raise id_cell.error(what, "give every context one id, or leave the ids out")
-        return tuple(map(Context, texts, ids))
-
-    def _cell(self, row: Mapping[str, Any], role: str, line: int) -> TableCell:
-        name = self._columns.get(role, "")
-        return TableCell(row.get(name), name, self._table.source, line)
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,13 +44,16 @@ class Sample:
     answer: str | None = None
     references: tuple[str, ...] | None = None
     fields: Mapping[str, Any] = field(default_factory=dict)
+    id: str | None = None
+    cited: tuple[str, ...] = ()
+    state: AnswerState | None = None
 
 
 class LogMerge:
     """The logs of several systems, merged by the text of the question.
 
-    The ids of questions, and of contexts without an id, depend only on their text, so that a later import of more logs gives
-    the same ids. The references and reference contexts of all logs count.
+    The ids of questions and contexts are those of the logs if they agree. Other ids depend only on the text, so that a later
+    import of more logs gives the same ids. The references and reference contexts of all logs count.
     """
 
     def __init__(self, importer: str, source: ImportSource) -> None:
@@ -192,25 +63,24 @@ class LogMerge:
         self._logs: dict[str, dict[str, Sample]] = {}
         self._questions, self._documents = dict[str, str](), _Documents()
 
-    def add(self, system: str, samples: Iterable[Sample]) -> None:
-        """Adds the log of a system; of a question that comes twice in it, the first is kept."""
-        log = self._logs[system] = {}
-        for sample in samples:
-            query = made_id("query", [sample.question])
-            self._questions.setdefault(query, sample.question)
-            if query in log:
-                self.counts.drop(_rows_of(system), "with the same question as an earlier row", line=sample.line)
-                continue
-            log[query] = sample
+    def add(self, system: str, log: Mapping[str, Sample], source: str) -> None:
+        """Adds the samples of a system by question."""
+        if system in self._logs:
+            what = f"the system {for_message(system)} is in another file too"
+            raise InputError(what, fix="give the systems different names, or put their rows into one file", source=source)
+        self._logs[system] = dict(log)
+        for sample in log.values():
             for context in (*(sample.retrieved or ()), *(sample.relevant or ())):
                 self._documents.add(context)
 
     def imported(self) -> Imported:
         """The dataset, runs and answers of the logs added so far."""
+        self._name_questions()
         if not self._questions:
             raise InputError("no row has a question", fix="write it as text in the column user_input", source=self._source.name)
         runs = {system: self._run(system, log) for system, log in self._logs.items() if _says(log, "retrieved")}
-        answers = {system: self._answers(system, log) for system, log in self._logs.items() if _says(log, "answer")}
+        answered = [system for system, log in self._logs.items() if _says(log, "answer") or _says(log, "state")]
+        answers = {system: self._answers(system, self._logs[system]) for system in answered}
         qrels = self._qrels(runs)
         dataset = Dataset(self._source.stem, self._documents.corpus(self._source.name), self._queries(), qrels)
         self.counts.read("documents", len(dataset.corpus))
@@ -222,7 +92,24 @@ class LogMerge:
             self.notes.append(f"columns that are not used: {names_for_message(tuple(self.unused))}")
         columns = {role: " or ".join(names) for role, names in self.columns.items()}
         report = ImportReport(self._importer, self._source.name, self.counts.parts(), columns, tuple(self.notes))
-        return Imported(dataset, report, runs, answers)
+        return Imported(dataset, report, runs, answers, self._documents.passages())
+
+    def _name_questions(self) -> None:
+        """Names each question by the id that the logs agree on, else by its text, and keys the logs by these names."""
+        questions = dict.fromkeys(question for log in self._logs.values() for question in log)
+        stated = {question: {one.id for one in self._samples(question) if one.id is not None} for question in questions}
+        own = {question: next(iter(ids)) for question, ids in stated.items() if len(ids) == 1}
+        if len(own) == len(questions) == len({*own.values()}):
+            names = own
+        else:
+            names = {question: made_id("query", [question]) for question in questions}
+            if any(stated.values()):
+                self.notes.append("the ids of questions are not used: a question has several, or none, or one that another has")
+        self._questions = {names[question]: question for question in questions}
+        self._logs = {system: {names[one]: sample for one, sample in log.items()} for system, log in self._logs.items()}
+
+    def _samples(self, question: str) -> Iterator[Sample]:
+        return (log[question] for log in self._logs.values() if question in log)
 
     def _run(self, system: str, log: Mapping[str, Sample]) -> Run:
         part = f"retrieved contexts of {system}"
@@ -245,12 +132,17 @@ class LogMerge:
         found = {}
         for query, sample in log.items():
             self.counts.read(part)
-            if sample.answer is None:
+            if sample.answer is None and sample.state in (None, "answered"):
                 self.counts.drop(part, "null or empty, which score 0", line=sample.line)
-                continue
-            given = tuple(dict.fromkeys(map(self._documents.id_of, sample.retrieved or ())))
-            found[query] = replace(as_answer(sample.answer), given=given)
-        return Answers(found, source=system, given_known=all(sample.retrieved is not None for sample in log.values()))
+            found[query] = self._answer(sample)
+        return Answers(found, source=system)
+
+    def _answer(self, sample: Sample) -> Answer:
+        given = None if sample.retrieved is None else tuple(map(self._documents.passage_id, sample.retrieved))
+        if sample.answer is None:
+            return Answer("", given=given, state="missing" if sample.state in (None, "answered") else sample.state)
+        one = replace(as_answer(sample.answer), given=given, cited=tuple(_cited(sample, given or ())))
+        return one if sample.state is None else replace(one, state=sample.state)
 
     def _qrels(self, runs: Mapping[str, Run]) -> Qrels:
         """Grade 1 for every reference context of any log."""
@@ -322,12 +214,20 @@ def _missing_parts(dataset: Dataset, *, has_runs: bool, has_answers: bool) -> It
     if not has_runs:
         yield "no retrieved contexts: no rankings"
     if has_answers and not any(ANSWER_FIELDS[0] in query.fields for query in dataset.queries.values()):
-        yield "no reference answers: the answers cannot be measured"
+        yield "no reference answers: answers are measured by their contexts alone"
 
 
-def _rows_of(system: str) -> str:
+def rows_of(system: str) -> str:
     """The name under which the rows of a log are counted."""
     return f"rows of {system}"
+
+
+def _cited(sample: Sample, given: tuple[str, ...]) -> Iterator[str]:
+    """The ids of cited contexts; a number that is no id counts the retrieved contexts from 1."""
+    ids = {context.id: key for context, key in zip(sample.retrieved or (), given, strict=True) if context.id is not None}
+    for one in sample.cited:
+        is_place = one not in ids and one.isdecimal() and 1 <= int(one) <= len(given)
+        yield given[int(one) - 1] if is_place else ids.get(one, one)
 
 
 def _quoted(text: str) -> str:
@@ -345,7 +245,7 @@ class _Documents:
     def __init__(self) -> None:
         self._texts: dict[str, str | None] = {}
         self._own_ids: dict[str, str] = {}
-        self._two_texts: dict[str, None] = {}
+        self._other_texts: dict[str, list[str]] = {}
 
     def add(self, context: Context) -> None:
         """Takes note of the id of a context, if it has one, and of the text under that id."""
@@ -356,8 +256,8 @@ class _Documents:
             return
         if known is None:
             self._texts[context.id] = context.text
-        elif known != context.text:
-            self._two_texts[context.id] = None
+        elif known != context.text and context.text not in self._other_texts.setdefault(context.id, []):
+            self._other_texts[context.id].append(context.text)
         self._own_ids.setdefault(context.text, context.id)
 
     def id_of(self, context: Context) -> str:
@@ -370,6 +270,25 @@ class _Documents:
         made = made_id("document", ["", text])
         self._texts[made] = text
         return made
+
+    def passage_id(self, context: Context) -> str:
+        """The id of the text of a context: that of a chunk where its document has another text too."""
+        doc = self.id_of(context)
+        others = self._other_texts.get(doc, [])
+        return chunk_id(doc, self._separator, others.index(context.text) + 2) if context.text in others else doc
+
+    def passages(self) -> dict[str, str]:
+        """The text of every passage that has one."""
+        chunks = {
+            chunk_id(doc, self._separator, number): text
+            for doc, texts in self._other_texts.items()
+            for number, text in enumerate(texts, start=2)
+        }
+        return {**{key: text for key, text in self._texts.items() if text is not None}, **chunks}
+
+    @cached_property
+    def _separator(self) -> str:
+        return chunk_separator(self._texts)
 
     def corpus(self, source: str) -> Corpus:
         """The documents; none where no context has a text."""
@@ -384,9 +303,6 @@ class _Documents:
             yield f"{pluralise(bare, 'context')} with an id and no text: documents without text"
         elif bare:
             yield "contexts have ids and no texts: no documents"
-        if self._two_texts:
-            count, example = len(self._two_texts), next(iter(self._two_texts))
+        if self._other_texts:
+            count, example = len(self._other_texts), next(iter(self._other_texts))
             yield f"{pluralise(count, 'id')} with two texts, such as {for_message(example)}: the first text is kept"
-
-
-RAGAS = RagasImporter()

@@ -1,0 +1,252 @@
+"""RAG logs in the shapes of DeepEval, TruLens, LlamaIndex, RAGChecker and rankproof, told by their fields."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rankproof._importers.base import Imported
+from rankproof._importers.builder import made_id
+from rankproof._importers.registry import import_source
+from rankproof.errors import InputError
+
+PURR, BARK = "Cats purr when content.", "Dogs bark."
+QUESTION, ANSWER, REFERENCE = "do cats purr", "They purr.", "Yes, they do."
+
+OURS = {"question": QUESTION, "contexts": [BARK, PURR], "answer": ANSWER, "answers": [REFERENCE]}
+SHAPES: dict[str, Any] = {
+    "ours": [OURS],
+    "ragas": [{"user_input": QUESTION, "retrieved_contexts": [BARK, PURR], "response": ANSWER, "reference": REFERENCE}],
+    "ragas before 0.2": [{"question": QUESTION, "contexts": [BARK, PURR], "answer": ANSWER, "ground_truth": REFERENCE}],
+    "deepeval": [{"input": QUESTION, "retrieval_context": [BARK, PURR], "actual_output": ANSWER, "expected_output": REFERENCE}],
+    "deepeval test run": {
+        "testCases": [{"input": QUESTION, "retrievalContext": [BARK, PURR], "actualOutput": ANSWER, "expectedOutput": REFERENCE}]
+    },
+    "deepeval with sources": [
+        {
+            "input": QUESTION,
+            "retrieval_context": [{"context": BARK, "source": "dogs.md"}, {"context": PURR, "source": "cats.md"}],
+            "actual_output": ANSWER,
+            "expected_output": REFERENCE,
+        }
+    ],
+    "trulens": [
+        {
+            "record_id": "record_hash_1",
+            "input": QUESTION,
+            "output": ANSWER,
+            "expected_response": REFERENCE,
+            "Context Relevance_calls": [{"args": {"question": QUESTION, "context": text}, "ret": 1.0} for text in (BARK, PURR)],
+        }
+    ],
+    "trulens frame": [{"prompt": QUESTION, "response": ANSWER, "context": [BARK, PURR], "expected_response": REFERENCE}],
+    "ragchecker": {
+        "results": [
+            {
+                "query_id": "000",
+                "query": QUESTION,
+                "gt_answer": REFERENCE,
+                "response": ANSWER,
+                "retrieved_context": [{"doc_id": "d1", "text": BARK}, {"doc_id": "d2", "text": PURR}],
+                "metrics": {},
+            }
+        ],
+        "metrics": {"overall": {}, "retriever": {}, "generator": {}},
+    },
+}
+
+
+def written(path: Path, value: Any) -> str:
+    path.write_text(json.dumps(value, indent=1), encoding="utf-8")
+    return str(path)
+
+
+def rows(imported: Imported, system: str) -> list[tuple[str, list[str] | None, str, Any]]:
+    """Question, texts of contexts, answer and references of each row."""
+    return [
+        (
+            imported.dataset.queries[key].text,
+            None if one.given is None else [imported.contexts[passage] for passage in one.given],
+            one.text,
+            imported.dataset.queries[key].fields.get("answers"),
+        )
+        for key, one in imported.answers[system].items()
+    ]
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_every_shape_gives_the_same_questions_contexts_answers_and_references(tmp_path: Path, shape: str) -> None:
+    imported = import_source(written(tmp_path / "a.json", SHAPES[shape]))
+    assert imported.report.importer == "rag"
+    assert rows(imported, "a") == [(QUESTION, [BARK, PURR], ANSWER, [REFERENCE])]
+
+
+@pytest.mark.parametrize("shape", [name for name, value in SHAPES.items() if isinstance(value, list)])
+def test_every_shape_of_rows_is_read_from_jsonl_parquet_and_frames(tmp_path: Path, shape: str) -> None:
+    pd = pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
+    frame = pd.DataFrame(SHAPES[shape])
+    frame.to_parquet(tmp_path / "a.parquet")
+    (tmp_path / "a.jsonl").write_text("".join(json.dumps(row) + "\n" for row in SHAPES[shape]))
+    expected = [(QUESTION, [BARK, PURR], ANSWER, [REFERENCE])]
+    assert rows(import_source(str(tmp_path / "a.jsonl")), "a") == expected
+    assert rows(import_source(str(tmp_path / "a.parquet")), "a") == expected
+    assert rows(import_source(frame), "table") == expected
+
+
+def test_predictions_of_llama_index_are_joined_with_their_examples_by_place(tmp_path: Path) -> None:
+    examples = {
+        "examples": [
+            {"query": QUESTION, "query_by": {"type": "human"}, "reference_contexts": [PURR], "reference_answer": REFERENCE},
+            {"query": "do dogs bark", "reference_contexts": [BARK], "reference_answer": "Yes"},
+        ]
+    }
+    predictions = [{"response": ANSWER, "contexts": [BARK, PURR]}, {"response": "They bark.", "contexts": [BARK]}]
+    paths = [
+        written(tmp_path / "dataset.json", examples),
+        written(tmp_path / "small.json", {"predictions": predictions}),
+        written(tmp_path / "large.json", {"predictions": predictions[::-1]}),
+    ]
+    imported = import_source(paths)
+    assert list(imported.answers) == ["small", "large"]
+    assert rows(imported, "small") == [
+        (QUESTION, [BARK, PURR], ANSWER, [REFERENCE]),
+        ("do dogs bark", [BARK], "They bark.", ["Yes"]),
+    ]
+    assert rows(imported, "large")[0][2] == "They bark."
+    assert dict(imported.dataset.qrels[made_id("query", [QUESTION])]) == {made_id("document", ["", PURR]): 1}
+
+
+def test_predictions_that_are_fewer_than_their_examples_are_refused(tmp_path: Path) -> None:
+    examples = written(tmp_path / "dataset.json", {"examples": [{"query": "a", "reference_answer": "b"}] * 2})
+    short = written(tmp_path / "p.json", {"predictions": [{"response": "b", "contexts": []}]})
+    with pytest.raises(InputError, match=r"p\.json: 1 prediction for 2 examples of .*dataset\.json; specify the predictions of"):
+        import_source([examples, short], importer="rag")
+
+
+def test_the_context_of_a_deepeval_test_case_is_a_reference_context(tmp_path: Path) -> None:
+    row = {"input": QUESTION, "actual_output": ANSWER, "context": [PURR], "retrieval_context": [BARK]}
+    imported = import_source(written(tmp_path / "a.json", [row]))
+    assert rows(imported, "a") == [(QUESTION, [BARK], ANSWER, None)]
+    assert [dict(docs) for docs in imported.dataset.qrels.values()] == [{made_id("document", ["", PURR]): 1}]
+
+
+def test_expected_chunks_of_trulens_with_score_0_are_not_relevant(tmp_path: Path) -> None:
+    chunks = [{"text": PURR, "title": "cats", "expected_score": 0.9}, {"text": BARK, "expected_score": 0}]
+    row = {"query": QUESTION, "query_id": "q7", "expected_response": REFERENCE, "expected_chunks": chunks}
+    imported = import_source(written(tmp_path / "a.json", [row]))
+    assert {key: dict(docs) for key, docs in imported.dataset.qrels.items()} == {"q7": {made_id("document", ["", PURR]): 1}}
+
+
+def test_the_apps_of_a_trulens_export_are_systems(tmp_path: Path) -> None:
+    found = [
+        {"app_name": "rag", "app_version": version, "input": QUESTION, "output": f"{version} says yes"}
+        for version in ("v1", "v2")
+    ]
+    imported = import_source(written(tmp_path / "a.json", found))
+    assert {name: [one.text for one in each.values()] for name, each in imported.answers.items()} == {
+        "rag v1": ["v1 says yes"],
+        "rag v2": ["v2 says yes"],
+    }
+
+
+def test_a_system_prompt_is_no_name_of_a_system(tmp_path: Path) -> None:
+    imported = import_source(written(tmp_path / "a.json", [{**OURS, "system": "You are\na helpful assistant."}]))
+    assert list(imported.answers) == ["a"]
+    assert "columns that are not used: system" in imported.report.notes
+
+
+def test_the_ids_of_questions_are_used_where_all_logs_agree(tmp_path: Path) -> None:
+    first = written(tmp_path / "a.json", [{**OURS, "_id": "q1"}, {**OURS, "question": "do dogs bark", "_id": 2}])
+    second = written(tmp_path / "b.json", [{**OURS, "_id": "q1"}])
+    assert list(import_source([first, second]).dataset.queries) == ["q1", "2"]
+
+
+@pytest.mark.parametrize("other", [{"_id": "q9"}, {"question": "do dogs bark", "_id": "q1"}, {"question": "do dogs bark"}])
+def test_ids_of_questions_that_contradict_each_other_are_not_used(tmp_path: Path, other: dict[str, str]) -> None:
+    first = written(tmp_path / "a.json", [{**OURS, "_id": "q1"}])
+    second = written(tmp_path / "b.json", [{**OURS, **other}])
+    imported = import_source([first, second])
+    assert made_id("query", [QUESTION]) in imported.dataset.queries
+    assert any(note.startswith("the ids of questions are not used") for note in imported.report.notes)
+
+
+def test_a_document_with_several_chunks_keeps_the_text_of_each_given_passage(tmp_path: Path) -> None:
+    chunks = [{"doc_id": "pets", "text": PURR}, {"doc_id": "pets", "text": BARK}, {"doc_id": "pets", "text": PURR}]
+    imported = import_source(written(tmp_path / "a.json", [{**OURS, "contexts": chunks}]))
+    (answer,) = imported.answers["a"].values()
+    assert answer.given == ("pets", "pets#c2", "pets")
+    assert [imported.contexts[passage] for passage in answer.given] == [PURR, BARK, PURR]
+
+
+def test_contexts_that_are_null_are_unknown_and_an_empty_list_says_that_nothing_was_retrieved(tmp_path: Path) -> None:
+    found = [{**OURS, "question": "one", "contexts": None}, {**OURS, "question": "two", "contexts": []}]
+    answers = import_source(written(tmp_path / "a.json", found)).answers["a"]
+    assert [one.given for one in answers.values()] == [None, ()]
+
+
+def test_a_row_without_an_answer_keeps_its_contexts(tmp_path: Path) -> None:
+    found = [{**OURS, "question": "one", "answer": None}, {**OURS, "question": "two", "answer": None, "state": "abstained"}]
+    answers = list(import_source(written(tmp_path / "a.json", found)).answers["a"].values())
+    assert [one.state for one in answers] == ["missing", "abstained"]
+    assert all(one.given for one in answers)
+
+
+def test_cited_contexts_are_ids_or_places_from_1(tmp_path: Path) -> None:
+    contexts = [{"id": "7", "text": BARK}, {"id": "1", "text": PURR}]
+    (first,) = import_source(written(tmp_path / "a.json", [{**OURS, "cited": [2, 9]}])).answers["a"].values()
+    (second,) = (
+        import_source(written(tmp_path / "b.json", [{**OURS, "contexts": contexts, "cited": ["1"]}])).answers["b"].values()
+    )
+    assert first.cited == (made_id("document", ["", PURR]), "9")
+    assert second.cited == ("1",)
+
+
+def test_our_own_fields_say_what_has_no_answer_and_which_nuggets_there_are(tmp_path: Path) -> None:
+    found = [
+        {**OURS, "question": "one", "answers": []},
+        {**OURS, "question": "two", "answers": None, "answerable": False},
+        {**OURS, "question": "three", "nuggets": ["Cats purr.", {"text": "Dogs do not.", "importance": "okay"}]},
+    ]
+    queries = list(import_source(written(tmp_path / "a.json", found)).dataset.queries.values())
+    assert [dict(one.fields) for one in queries] == [
+        {"answers": []},
+        {"answerable": False},
+        {"answers": [REFERENCE], "nuggets": [{"text": "Cats purr."}, {"text": "Dogs do not.", "importance": "okay"}]},
+    ]
+
+
+def test_contexts_of_a_csv_file_that_are_one_text_each_are_noted(tmp_path: Path) -> None:
+    with (tmp_path / "a.csv").open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerows([["input", "actual_output", "retrieval_context"], [QUESTION, ANSWER, f"{BARK}|{PURR}"]])
+    imported = import_source(str(tmp_path / "a.csv"))
+    assert rows(imported, "a") == [(QUESTION, [f"{BARK}|{PURR}"], ANSWER, None)]
+    note = "a: every retrieval_context is one text and counts as one context; write several as a JSON list"
+    assert note in imported.report.notes
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"contexts": [{"title": "x"}]}, r"a\.json:2: contexts\[0\] has no text; write"),
+        ({"contexts": [{"text": 5.5}]}, r"a\.json:2: contexts\[0\] is a number, not text"),
+        ({"state": "gone"}, r"a\.json:2: state is gone; write answered, abstained or failed"),
+        ({"answerable": "maybe"}, r"a\.json:2: answerable is maybe; write true or false"),
+        ({"nuggets": [{"text": "x", "importance": "high"}]}, r"a\.json:2: nuggets has the importance high; write vital or okay"),
+        ({"nuggets": [5]}, r"a\.json:2: nuggets is no list of nuggets; write"),
+    ],
+)
+def test_a_wrong_value_is_an_error_with_file_and_line(tmp_path: Path, change: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        import_source(written(tmp_path / "a.json", [{**OURS, **change}]))
+
+
+def test_one_system_in_two_files_is_refused(tmp_path: Path) -> None:
+    paths = [written(tmp_path / f"{name}.json", [{**OURS, "system": "rag"}]) for name in ("a", "b")]
+    with pytest.raises(InputError, match=r"b\.json: the system rag is in another file too"):
+        import_source(paths)
