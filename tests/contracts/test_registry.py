@@ -34,6 +34,7 @@ from rankproof._fusion.method import METHODS
 from rankproof._fusion.normalisations import NORMALISATIONS
 from rankproof._importers.registry import IMPORTERS
 from rankproof._io.toml_file import toml_value
+from rankproof._judge.claims.registry import CLAIM_JUDGES
 from rankproof._plots.registry import PLOT_KINDS
 from rankproof._registry import Component, Option, RecordTable, Registry, settings_of
 from rankproof._render.registry import EXPORT_FORMATS, RESULT_FORMATS
@@ -71,7 +72,7 @@ NEEDED_TOGETHER = {"http": {"url": '"https://host/search?q={query}"', "ids": '"h
 """Settings without which a part is refused although each has a default."""
 MODELS = {"chat": '"smollm2"', "encoder": '"minilm"', "cross-encoder": '"acme/cross"'}
 SENTENCE = re.compile(r"(?!.*\. )\S.*[^\s.]")
-WITH_SUMMARY = (*REGISTRIES.values(), FORMATS, IMPORTERS, RESULT_FORMATS, EXPORT_FORMATS, PLOT_KINDS, COMMANDS)
+WITH_SUMMARY = (*REGISTRIES.values(), FORMATS, IMPORTERS, RESULT_FORMATS, EXPORT_FORMATS, PLOT_KINDS, COMMANDS, CLAIM_JUDGES)
 RECORDS: tuple[RecordTable[Any], ...] = (METHODS, NORMALISATIONS, CHECKS)
 MEASURE_REGISTRIES: tuple[Registry[Any], ...] = (MEASURES, ANSWER_MEASURES)
 

@@ -13,7 +13,7 @@ from rankproof._llm.retry import RetryPolicy
 from rankproof._llm.session import LLMSession
 from rankproof.errors import ExternalError
 from rankproof.models._chat.base import ChatReply, ChatRequest, ChatRequestError, ChatUnavailableError, Message
-from support.chat_faults import FAULTS, QUICK, Fault
+from support.chat_faults import FAULTS, QUICK, Fault, well_behaved
 from support.chat_server import NEVER, TOKENS_IN, TOKENS_OUT, ChatServer, Request, Sent, completion
 from support.llm_uses import USES, Use, UseOutcome
 from support.paths import SHARED
@@ -81,13 +81,8 @@ def _await(server: ChatServer, calls: int) -> None:
 
 @pytest.mark.parametrize("use", USES)
 def test_a_healthy_server_raises_no_flags(use: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    def well(request: Request, text: str) -> Sent:
-        top = [{"token": "Yes", "logprob": -0.1}, {"token": "No", "logprob": -2.5}]
-        wanted = {"logprobs": {"content": [{"top_logprobs": top}]}} if "logprobs" in request.body else {}
-        return completion(text, **wanted)
-
-    with ChatServer(lambda request: well(request, USES[use].well(request.body))) as server:
-        outcome, session = _outcome(USES[use], Fault(well, "accepted"), server, monkeypatch)
+    with ChatServer(lambda request: well_behaved(request, USES[use].well(request.body))) as server:
+        outcome, session = _outcome(USES[use], Fault(well_behaved, "accepted"), server, monkeypatch)
     assert isinstance(outcome, UseOutcome)
     assert outcome.whole
     assert outcome.flagged == 0

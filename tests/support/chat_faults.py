@@ -68,8 +68,14 @@ def _no_http(handler: Handler) -> None:
     handler.wfile.write(b"SSH-2.0-OpenSSH_9.6\r\n")
 
 
+def well_behaved(request: Request, well: str) -> Sent:
+    """The text that would have been right, with log-probabilities of Yes and No where they are asked for."""
+    top = [{"token": "Yes", "logprob": -0.1}, {"token": "No", "logprob": -2.5}]
+    return completion(well, **({"logprobs": {"content": [{"top_logprobs": top}]}} if "logprobs" in request.body else {}))
+
+
 def _then_well(*first: Sent) -> Callable[[Request, str], Sent]:
-    return lambda request, well: first[request.number - 1] if request.number <= len(first) else completion(well)
+    return lambda request, well: first[request.number - 1] if request.number <= len(first) else well_behaved(request, well)
 
 
 def _echo_key(request: Request, well: str) -> Sent:

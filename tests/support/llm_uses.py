@@ -18,15 +18,20 @@ import json
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import numpy as np
 
+from rankproof._data.claims import ClaimTable, ClaimVerdict
 from rankproof._data.dataset import Queries, Query
 from rankproof._experiment.stage_output import call_count_notes
 from rankproof._generate.draft import FailedDocument, SourceDocument
 from rankproof._generate.filters import TermStatistics
 from rankproof._generate.generators import LLMGenerator
+from rankproof._judge.claims.llm import LLMClaimJudge, LLMClaimSettings
+from rankproof._judge.claims.logprob import LogprobJudge
+from rankproof._judge.claims.registry import judge_of
 from rankproof._judge.judge import grade_pairs
 from rankproof._judge.judges import JudgeContext, LLMJudge
 from rankproof._judge.rubric import QueryDocPair, sum_counts
@@ -37,6 +42,7 @@ from rankproof.models._chat.base import ChatModel, ChatReply, ChatRequest, Messa
 from rankproof.stages import BM25, GenerateAnswer, Listwise, Pairwise, Pointwise, Rerank, Rewrite
 from rankproof.stages._base import BuildContext, QueryTimer
 from rankproof.stages._llm_base import LLMScorer
+from support.claim_tasks import claim_task, silent
 from support.stage_building import PlainBlockCache, corpus_of, ranking_of
 
 FLAGS = ("unreadable", "failed", "given_up", "by_text", "dropped")
@@ -171,7 +177,61 @@ def _answered(model: ChatModel, session: LLMSession) -> UseOutcome:
     return UseOutcome(5, failed and complete, flags(counts), counts)
 
 
+def _checked(table: ClaimTable, claims: int, judge: str = "mine") -> Callable[[ChatModel, LLMSession], UseOutcome]:
+    """Five tasks, each with the claims of one request; every claim has a verdict, or failed with a reason and without a score."""
+
+    def run(model: ChatModel, session: LLMSession) -> UseOutcome:
+        made = judge_of(judge, session, chat=lambda name: model)
+        assert isinstance(made, LLMClaimJudge | LogprobJudge)
+        tasks = [
+            claim_task(table, [f"Pie {at} is hot.", f"Pie {at} is big."][:claims], [f"Pies, {at} of them."]) for at in range(5)
+        ]
+        found = made.judge(tasks, silent)
+        counts = made.calls.counts.plain()
+        complete = [len(verdicts) for verdicts in found] == [claims] * 5 and all(map(_is_sound, chain.from_iterable(found)))
+        failed = sum(verdict.verdict == "failed" for verdicts in found for verdict in verdicts)
+        return UseOutcome(5, complete and failed == claims * (counts["failed"] + counts["given_up"]), flags(counts), counts)
+
+    return run
+
+
+def _is_sound(verdict: ClaimVerdict) -> bool:
+    """Whether a failed verdict has a reason and neither score nor evidence, and a supported one what it rests on."""
+    if verdict.verdict == "failed":
+        return bool(verdict.reason) and verdict.score is None and not verdict.evidence
+    return not verdict.reason and (verdict.score is not None or bool(verdict.evidence) == (verdict.verdict == "supported"))
+
+
+def _all_supported(name: str) -> Callable[[Mapping[str, Any]], str]:
+    """The verdict on each claim of the request, with the first sentence as evidence."""
+
+    def well(request: Mapping[str, Any]) -> str:
+        text = request_text(request)
+        claims = text.partition("<<<claims>>>\n")[2].partition("\n<<<end of claims>>>")[0].splitlines()
+        each = [{"claim": at, "evidence": ["1.1"], "verdict": name} for at in range(1, len(claims) + 1)]
+        return json.dumps({"verdicts": each})
+
+    return well
+
+
+def _extracted(model: ChatModel, session: LLMSession) -> UseOutcome:
+    """Five texts, each split into claims, or failed."""
+    made = LLMClaimJudge("mine", LLMClaimSettings(model), session)
+    found = made.extract([("Which pie?", f"Pie {at} is hot.") for at in range(5)], silent)
+    counts = made.calls.counts.plain()
+    lost = sum(claims is None for claims in found)
+    whole = (
+        len(found) == 5 and lost == counts["failed"] + counts["given_up"] and all(claims is None or claims for claims in found)
+    )
+    return UseOutcome(5, whole, flags(counts), counts)
+
+
 USES: dict[str, Use] = {
+    "verdicts on an answer": Use(_checked("answer-contexts", 2), _all_supported("supported")),
+    "verdicts on nuggets": Use(_checked("nugget-answer", 2), _all_supported("partial_support")),
+    "relevance of an answer": Use(_checked("answer-question", 1), lambda request: '{"reason": "on pies", "grade": 2}'),
+    "verdicts by log-probability": Use(_checked("answer-contexts", 1, "logprob:mine"), lambda request: "Yes"),
+    "atomic claims": Use(_extracted, lambda request: '{"claims": ["Pie 1 is hot."]}'),
     "answer": Use(_answered, lambda request: '{"answer": "a pie", "sources": [2]}'),
     "rewrite": Use(_rewritten, lambda request: '{"query": "baked fruit cake"}'),
     "generate": Use(_generated, lambda request: '{"query": "how long is a pie baked", "answer": "an hour"}'),

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from rankproof.models._chat.base import ChatModel
 
 
-_SERVER = "openai"
 _SERVER_OPTIONS = ("base_url", "api_key_env", "price_in", "price_out", "concurrency")
 """Options of models behind a server."""
 _TABLE_FIX = 'write a table [model] with name = "openai" and model = "NAME"'
@@ -25,7 +24,7 @@ _TABLE_FIX = 'write a table [model] with name = "openai" and model = "NAME"'
 
 def add_chat_options(group: argparse._ArgumentGroup) -> None:
     """Adds the model, its server and its prices."""
-    group.add_argument("--model", metavar="NAME", help="the name of the model at its server, or smollm2")
+    group.add_argument("--model", metavar="NAME", help="the name of the model at its server, smollm2, or a gguf file")
     group.add_argument("--base-url", metavar="URL", help="an OpenAI-compatible server (default: https://api.openai.com/v1)")
     group.add_argument("--api-key-env", metavar="VAR", help="environment variable with the API key (OPENAI_API_KEY); '' for none")
     group.add_argument("--price-in", type=any_float, metavar="X", help="price of a million input tokens")
@@ -62,15 +61,13 @@ def _model(args: argparse.Namespace) -> ChatModel:
 
 
 def _model_named(name: str, given: dict[str, Any]) -> ChatModel:
-    """A built-in model by its name, else a model of a server."""
-    from rankproof.models._registry import CHATS, chat_model_by_name
+    """A built-in model or a gguf file by its name, else a model of a server."""
+    from rankproof.models._registry import any_chat_by_name, is_local_chat
 
-    if name in CHATS and name != _SERVER:
-        if given:
-            option = next(iter(given)).replace("_", "-")
-            raise UsageError(f"--{option} is for a model behind a server, not for {for_message(name)}", fix="leave it out")
-        return chat_model_by_name(name)
-    return chat_model_by_name(_SERVER, model=name, **given)
+    if given and is_local_chat(name):
+        option = next(iter(given)).replace("_", "-")
+        raise UsageError(f"--{option} is for a model behind a server, not for {for_message(name)}", fix="leave it out")
+    return any_chat_by_name(name, **given)
 
 
 def _from_file(path: str) -> ChatModel:

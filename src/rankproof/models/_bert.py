@@ -120,13 +120,20 @@ class CrossEncoder(BertModel):
                     f"{folder.path}: a classifier with {folder.shape.labels} labels; use a cross-encoder with one or two"
                 )
             )
-        revision, placement, length = folder.revision(), self.placement(), min(self.max_tokens, folder.shape.max_positions)
-        tokenizer = open_bert_tokenizer(folder, length)
-        facts = {"max_tokens": length, "revision": revision, "source": self.source, "labels": folder.shape.labels}
-        if placement.on_gpu:
-            with extra("torch"):
-                from rankproof.models._torch_bert import TorchBertCrossEncoder
+        return load_bert_classifier(folder, self.placement(), self.max_tokens, source=self.source, threads=threads)
 
-            return TorchBertCrossEncoder(folder, tokenizer, placement, max_tokens=length, facts=facts)
-        session = open_session(folder, revision, placement.graph_precision, head=True)
-        return OnnxCrossEncoder(session, tokenizer, threads=threads, facts={**facts, **placement.facts()})
+
+def load_bert_classifier(
+    folder: ModelFolder, placement: Placement, max_tokens: int, *, source: str, threads: int
+) -> OnnxCrossEncoder | TorchBertCrossEncoder:
+    """The classifier of pairs in a model folder; a pair is truncated at `max_tokens`, the longer text first."""
+    revision, length = folder.revision(), min(max_tokens, folder.shape.max_positions)
+    tokenizer = open_bert_tokenizer(folder, length)
+    facts = {"max_tokens": length, "revision": revision, "source": source, "labels": folder.shape.labels}
+    if placement.on_gpu:
+        with extra("torch"):
+            from rankproof.models._torch_bert import TorchBertCrossEncoder
+
+        return TorchBertCrossEncoder(folder, tokenizer, placement, max_tokens=length, facts=facts)
+    session = open_session(folder, revision, placement.graph_precision, head=True)
+    return OnnxCrossEncoder(session, tokenizer, threads=threads, facts={**facts, **placement.facts()})

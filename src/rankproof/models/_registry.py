@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 
 ModelKind = Literal["encoder", "cross-encoder", "chat"]
+SERVER_CHAT, _GGUF = "openai", ".gguf"
 
 ENCODERS: Registry[EncoderModel] = Registry(
     "model",
@@ -86,6 +87,18 @@ def chat_model_by_name(name: str, **settings: Any) -> ChatModel:
     """A language model by its registered name."""
     model: ChatModel = _built("chat", name, settings)
     return model
+
+
+def is_local_chat(name: str) -> bool:
+    """Whether the name is that of a registered model, or of a gguf file, and not of a model on a server."""
+    return (name in CHATS and name != SERVER_CHAT) or name.endswith(_GGUF)
+
+
+def any_chat_by_name(name: str, **server: Any) -> ChatModel:
+    """A registered language model or a gguf file by its name; any other name is that of a model on a server."""
+    if not is_local_chat(name):
+        return chat_model_by_name(SERVER_CHAT, model=name, **server)
+    return chat_model_by_name("llama", path=name) if name.endswith(_GGUF) else chat_model_by_name(name)
 
 
 def written_name(kind: ModelKind, model: object) -> tuple[str, str] | None:

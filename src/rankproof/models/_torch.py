@@ -115,15 +115,20 @@ class LoadedTorchCrossEncoder:
 
     def scores(self, query: str, passages: Sequence[str]) -> FloatArray:
         """One score per passage."""
+        logits = self.logits(query, passages)
+        return read_only(logits if logits.ndim == 1 else logits[:, 1] - logits[:, 0])
+
+    def logits(self, query: str, passages: Sequence[str]) -> FloatArray:
+        """One row per passage, one column per label; a vector where there is one label, or no passage."""
         with extra("torch"):
             from torch.nn import Identity
 
         if not passages:
-            return read_only(np.zeros(0))
+            return np.zeros(0)
         pairs = [(query, passage) for passage in passages]
         found = self._inner.predict(pairs, activation_fn=Identity(), show_progress_bar=False, convert_to_tensor=True)
-        logits = found.float().cpu().numpy().astype(np.float64)
-        return read_only(logits if logits.ndim == 1 else logits[:, 1] - logits[:, 0])
+        logits: FloatArray = found.float().cpu().numpy().astype(np.float64)
+        return logits
 
     def cut(self, query: str, passages: Sequence[str]) -> int:
         """The number of truncated pairs."""
@@ -225,7 +230,12 @@ class TorchCrossEncoder(TorchModel):
 
     def load(self, *, threads: int = 1) -> LoadedTorchCrossEncoder:
         """The loaded model, on its device."""
-        return LoadedTorchCrossEncoder(*_load_torch("CrossEncoder", self, threads))
+        return load_torch_pair_model(self, threads)
+
+
+def load_torch_pair_model(model: TorchModel, threads: int) -> LoadedTorchCrossEncoder:
+    """A model that reads two texts together, on its device."""
+    return LoadedTorchCrossEncoder(*_load_torch("CrossEncoder", model, threads))
 
 
 def _load_torch(kind: TorchClass, model: TorchModel, threads: int) -> tuple[Any, dict[str, Any]]:

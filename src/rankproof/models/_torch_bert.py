@@ -204,9 +204,13 @@ class TorchBertCrossEncoder:
 
     def scores(self, query: str, passages: Sequence[str]) -> FloatArray:
         """One score per passage."""
-        pairs = self._batch_tokenizer.pairs(query, passages)
-        logits = self._network.rows(iter([pairs]), len(passages), self._labels).astype(np.float64)
+        logits = self.logits(query, passages)
         return read_only(logits[:, 0] if self._labels == 1 else logits[:, 1] - logits[:, 0])
+
+    def logits(self, query: str, passages: Sequence[str]) -> FloatArray:
+        """One row per passage, one column per label."""
+        pairs = self._batch_tokenizer.pairs(query, passages)
+        return self._network.rows(iter([pairs]), len(passages), self._labels).astype(np.float64)
 
     def cut(self, query: str, passages: Sequence[str]) -> int:
         """The number of truncated pairs."""

@@ -167,8 +167,11 @@ class OnnxCrossEncoder:
 
     def scores(self, query: str, passages: Sequence[str]) -> FloatArray:
         """One score per passage."""
-        pairs = self._tokens(query, passages)
-        return read_only(np.array(map_threads(self._score, pairs, threads=self._threads), dtype=np.float64))
+        return read_only(np.array([row[0] if len(row) == 1 else row[1] - row[0] for row in self.logits(query, passages)]))
+
+    def logits(self, query: str, passages: Sequence[str]) -> list[FloatArray]:
+        """For each passage one number per label."""
+        return map_threads(self._logits, self._tokens(query, passages), threads=self._threads)
 
     def cut(self, query: str, passages: Sequence[str]) -> int:
         """The number of truncated pairs."""
@@ -181,6 +184,5 @@ class OnnxCrossEncoder:
     def _tokens(self, query: str, passages: Sequence[str]) -> list[Encoding]:
         return [self._tokenizer.of_pair(query, passage) for passage in passages]
 
-    def _score(self, tokens: Encoding) -> float:
-        logits = _checked_output(self._session, tokens).astype(np.float64)
-        return float(logits[0] if len(logits) == 1 else logits[1] - logits[0])
+    def _logits(self, tokens: Encoding) -> FloatArray:
+        return _checked_output(self._session, tokens).astype(np.float64)

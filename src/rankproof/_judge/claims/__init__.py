@@ -1,0 +1,1 @@
+"""Judges of claims that need a model: encoders, entailment models, log-probabilities and language models."""

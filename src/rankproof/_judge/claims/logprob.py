@@ -1,0 +1,113 @@
+"""Scores claims by the log-probabilities of Yes and No."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import NoReturn
+
+from rankproof._data.claims import Claim, ClaimVerdict
+from rankproof._data.identity import identity_key
+from rankproof._data.qrels import make_judge_label
+from rankproof._evaluation.claim_judges import ClaimTask
+from rankproof._io.open import Progress
+from rankproof._judge.claims import prompts
+from rankproof._judge.claims.calls import Ask, FailedAsk, JudgeResources, ModelCalls, estimate_asks, source_characters
+from rankproof._judge.claims.embedding import no_extraction_error
+from rankproof._judge.claims.pieces import THRESHOLD, ClaimFinding, combined, pack, scored, task_pieces, unasked
+from rankproof._llm.budget import Estimate
+from rankproof._llm.parsing import yes_no_score
+from rankproof._llm.session import LLMSession
+from rankproof.models._chat.base import ChatModel, ChatReply, chat_name
+
+_DIGEST_LENGTH = 8
+_NO_LOGPROBS = "the model gives no log-probabilities of Yes and No"
+
+
+@dataclass(frozen=True)
+class LogprobSettings:
+    """What scores depend on besides the prompts; `characters` of sources are in one request."""
+
+    model: ChatModel
+    characters: int = 24_000
+    attempts: int = 3
+    threshold: float = THRESHOLD
+    repeat: int = 0
+    reverse: bool = False
+
+
+class LogprobJudge:
+    """The score of a claim is P(Yes) / (P(Yes) + P(No)) of the first token of the reply.
+
+    A reply without log-probabilities has no score: its claim fails. Of several requests, each with a part of the sources, the
+    highest score counts.
+    """
+
+    has_scores = True
+
+    def __init__(self, name: str, settings: LogprobSettings, session: LLMSession) -> None:
+        self.name, self._settings, self._session = name, settings, session
+        self.calls = ModelCalls(settings.model, session, repeat=settings.repeat, attempts=settings.attempts)
+        self._characters = source_characters(settings.model, settings.characters)
+
+    @classmethod
+    def named(cls, name: str, source: str, resources: JudgeResources) -> LogprobJudge:
+        """The judge of a language model."""
+        return cls(name, LogprobSettings(resources.chat(source)), resources.session)
+
+    @property
+    def label(self) -> str:
+        """logprob:MODEL:THRESHOLD:DIGEST."""
+        questions = {str(table): prompt.question for table, prompt in prompts.TABLE_PROMPTS.items()}
+        texts = (prompts.YES_NO_SYSTEM, prompts.YES_NO_PROMPT, questions)
+        name = f"{chat_name(self._settings.model)}:{self._settings.threshold:g}"
+        return make_judge_label("logprob:", name, identity_key(self._settings, *texts)[:_DIGEST_LENGTH])
+
+    def judge(self, tasks: Sequence[ClaimTask], progress: Progress) -> list[tuple[ClaimVerdict, ...]]:
+        """A score for each claim; a claim without a usable reply fails, with the reason."""
+        asks = [self._asks(task, claim) for task in tasks for claim in task.claims]
+        replies = self.calls.ask([ask for each in asks for ask in each], progress)
+        read = iter(replies)
+        found = iter([[self._finding(next(read)) for _ in each] for each in asks])
+        return [
+            tuple(combined(next(found) or [unasked(task, 0.0)]).for_claim(task, claim, self.label) for claim in task.claims)
+            for task in tasks
+        ]
+
+    def estimate(self, tasks: Sequence[ClaimTask]) -> Estimate:
+        """The cost of the requests, if every first reply is valid and none is cached."""
+        return estimate_asks([ask for task in tasks for claim in task.claims for ask in self._asks(task, claim)])
+
+    def extract(self, texts: Sequence[tuple[str, str]], progress: Progress) -> NoReturn:
+        """A reply of Yes or No has no claims."""
+        raise no_extraction_error(self.name)
+
+    def varied(self, *, repeat: int = 0, reverse: bool = False) -> LogprobJudge:
+        """The judge that asks again, or with contexts in reversed order."""
+        return LogprobJudge(self.name, replace(self._settings, repeat=repeat, reverse=reverse), self._session)
+
+    def _asks(self, task: ClaimTask, claim: Claim) -> list[Ask[tuple[float | None]]]:
+        """One request for each part of the sources; against a question, which every prompt has, one in all."""
+        pieces = task_pieces(task, self._characters, reverse=self._settings.reverse)
+        parts = pack(pieces, lambda piece: len(piece.text), self._characters)
+        if task.against == "question":
+            parts = parts[:1]
+        return [
+            Ask(prompts.yes_no_request(task.table, task.case.question, part, claim.text), parse_probability) for part in parts
+        ]
+
+    def _finding(self, read: tuple[float | None] | FailedAsk) -> ClaimFinding:
+        if isinstance(read, FailedAsk):
+            return ClaimFinding("failed", reason=read.reason)
+        (score,) = read
+        if score is None:
+            self.calls.counts.count("given_up")
+            return ClaimFinding("failed", reason=_NO_LOGPROBS)
+        return scored(score, threshold=self._settings.threshold)
+
+
+def parse_probability(reply: ChatReply) -> tuple[float | None]:
+    """P(Yes) / (P(Yes) + P(No)); None where the reply has no log-probabilities of them, which asking again would not change."""
+    odds, by_text = yes_no_score(reply)
+    return (None if by_text else 0.5 + 0.5 * math.tanh(odds / 2),)

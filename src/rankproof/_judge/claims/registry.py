@@ -1,0 +1,62 @@
+"""Claim judges by name."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from rankproof._evaluation.claim_judges import ClaimJudge, JudgeOf
+from rankproof._judge.claims.calls import ChatOf, JudgeResources
+from rankproof._llm.session import LLMSession
+from rankproof._registry import Component, Registry
+from rankproof.errors import UsageError, for_message
+from rankproof.models._registry import ENCODERS, any_chat_by_name, source_prefix
+
+
+class NamedJudge(Protocol):
+    """The class of a claim judge."""
+
+    def named(self, name: str, source: str, resources: JudgeResources) -> ClaimJudge:
+        """The judge of a name; `source` is its model."""
+        ...
+
+
+_PACKAGE = "rankproof._judge.claims"
+CLAIM_JUDGES: Registry[NamedJudge] = Registry(
+    "claim judge",
+    "",
+    (
+        Component("encoder", f"{_PACKAGE}.embedding:EmbeddingJudge", "the cosine with the nearest sentence, as score"),
+        Component("nli", f"{_PACKAGE}.entailment:EntailmentJudge", "the probability of an entailment model, as score"),
+        Component("logprob", f"{_PACKAGE}.logprob:LogprobJudge", "the log-probabilities of Yes and No, as score"),
+        Component("llm", f"{_PACKAGE}.llm:LLMClaimJudge", "verdicts that a language model writes, with evidence"),
+    ),
+)
+
+
+def claim_judges(session: LLMSession, *, chat: ChatOf = any_chat_by_name, threads: int = 1) -> JudgeOf:
+    """Claim judges by name, each made once; `chat` gives the language models."""
+    made: dict[str, ClaimJudge] = {}
+
+    def found(name: str) -> ClaimJudge:
+        if name not in made:
+            made[name] = judge_of(name, session, chat=chat, threads=threads)
+        return made[name]
+
+    return found
+
+
+def judge_of(name: str, session: LLMSession, *, chat: ChatOf = any_chat_by_name, threads: int = 1) -> ClaimJudge:
+    """The judge of a name: the name of an encoder, KIND:MODEL with a kind of CLAIM_JUDGES, or the name of a language model."""
+    kind, source = _kind_and_source(name)
+    if not source.strip():
+        fix = "write overlap, an encoder such as minilm, nli:FOLDER, logprob:MODEL or the name of a language model"
+        raise UsageError(f"the judge {for_message(name)} names no model", fix=fix)
+    judge: NamedJudge = CLAIM_JUDGES.load(kind)
+    return judge.named(name, source, JudgeResources(session, chat, threads))
+
+
+def _kind_and_source(name: str) -> tuple[str, str]:
+    kind, colon, source = name.partition(":")
+    if colon and kind in CLAIM_JUDGES:
+        return kind, source
+    return ("encoder" if name in ENCODERS or source_prefix("encoder", name) else "llm"), name
