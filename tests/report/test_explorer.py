@@ -14,7 +14,8 @@ from rankproof._data.answers import Answer, Answers
 from rankproof._data.dataset import Queries, Query
 from rankproof._data.qrels import Qrels
 from rankproof._io.escape import json_block
-from rankproof._report.explorer import DocumentList, explorer_blocks, round_column, round_number
+from rankproof._report.cut_values import round_column, round_number
+from rankproof._report.explorer import DocumentList, explorer_blocks
 from rankproof._report.page import SCRIPTS, page_script, render_report, stylesheet
 from rankproof._results.experiment_result import ExperimentResult
 from support.explorer_pages import kitchen_results, many_queries, page_alone, unusual_results

@@ -402,8 +402,8 @@ def test_a_folder_with_a_changed_file_is_refused(saved: Path, name: str) -> None
 UNMEASURED: dict[str, Any] = {"value": None, "summary": "mean", "queries": 0, "per_query": {}}
 DAMAGES: list[tuple[tuple[str | int, ...], Any, str]] = [
     (("format",), "other", "not a result of rankproof"),
-    (("schema",), 6, "format version 6, this version of rankproof reads 7; run the experiment again"),
-    (("schema",), 8, "format version 8, this version of rankproof reads 7; upgrade rankproof"),
+    (("schema",), 7, "format version 7, this version of rankproof reads 8; run the experiment again"),
+    (("schema",), 9, "format version 9, this version of rankproof reads 8; upgrade rankproof"),
     (("schema",), None, "schema is not a whole number"),
     (("systems",), {}, "systems is not an array"),
     (("systems",), [], "there is no system"),

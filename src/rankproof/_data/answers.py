@@ -6,8 +6,9 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
+from rankproof._data.claims import Importance, Nugget
 from rankproof._data.dataset import Query, Texts
 from rankproof._data.text import clip_text, pluralise
 from rankproof._data.validation import checked_id
@@ -81,6 +82,7 @@ def is_abstention(text: str, phrase: str = ABSTAIN_PHRASE) -> bool:
 ANSWER_FIELDS = ("answers", "answer")
 URL_FIELDS = ("expected_urls", "expected_url", "urls")
 ANSWERABLE_FIELD = "answerable"
+NUGGETS_FIELD = "nuggets"
 _MAX_LIST_LENGTH = 100_000
 
 
@@ -151,6 +153,27 @@ def references_from_queries(queries: Texts[Query]) -> References:
             answers = texts if has_texts else urls
             found[key] = Reference(() if answerable is False else _distinct(answers), _distinct(urls))
     return References(found, queries_without=[key for key in queries if key not in found], lists_as_text=tuple(lists))
+
+
+def nuggets_from_queries(queries: Texts[Query]) -> dict[str, tuple[Nugget, ...]]:
+    """The nuggets in the field `nuggets`: a list of texts, or of objects with `text` and `importance` (vital or okay)."""
+    found = {}
+    for key, query in queries.items():
+        value = query.fields.get(NUGGETS_FIELD)
+        if value is not None:
+            items = value if isinstance(value, list | tuple) else [value]
+            found[key] = tuple(_nugget(query, item, queries.source) for item in items)
+    return found
+
+
+def _nugget(query: Query, item: object, source: str) -> Nugget:
+    plain = {"text": item} if isinstance(item, str) else item
+    if isinstance(plain, dict) and isinstance(text := plain.get("text"), str) and text.strip():
+        importance: Importance = plain.get("importance") or "vital"
+        if importance in get_args(Importance):
+            return Nugget(text, importance)
+    fix = 'write a list such as [{"text": "Paris is the capital", "importance": "vital"}]; importance is vital or okay'
+    raise _field_error(query, NUGGETS_FIELD, item, source, fix)
 
 
 def _field_texts(query: Query, name: str, source: str, lists: dict[str, None]) -> Iterator[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-RESULTS = 7
+RESULTS = 8
 """Of result.json in a results folder."""
 SUMMARY = 1
 """Of summary.json in a results folder."""

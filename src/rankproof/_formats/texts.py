@@ -157,7 +157,7 @@ def read_answers(source: ByteSource, known: Collection[str] | None = None) -> An
 
 
 def answer_blocks(systems: Iterable[tuple[str, Answers]]) -> Iterator[bytes]:
-    """The answers of every system, one a line."""
+    """The answers of every system, one a line; `given` is null where the passages of an answer are not known."""
     import json
 
     for system, answers in systems:

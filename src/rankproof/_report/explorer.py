@@ -6,16 +6,26 @@ import json
 import math
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from rankproof._analysis.inputs import input_from_results
 from rankproof._analysis.query_groups import by_length
-from rankproof._data.answers import ANSWER_FIELDS, ANSWERABLE_FIELD, URL_FIELDS, Answer, References, references_from_queries
+from rankproof._data.answers import (
+    ANSWER_FIELDS,
+    ANSWERABLE_FIELD,
+    NUGGETS_FIELD,
+    URL_FIELDS,
+    Answer,
+    References,
+    references_from_queries,
+)
 from rankproof._data.ordering import ranked_documents
 from rankproof._data.qrels import highest_grade
 from rankproof._data.run import Run
 from rankproof._evaluation.result import MeasureResult, Result
+from rankproof._report.claims import ClaimColumns
+from rankproof._report.cut_values import MAX_ANSWER_LENGTH, round_column, text_size, truncate, utf16_length
 from rankproof._results.experiment_result import ExperimentResult, SystemRun
 from rankproof.errors import InputError
 from rankproof.measures._base import Measure
@@ -45,42 +55,29 @@ class DocumentList:
         is in UTF-16 units, as in JavaScript.
         """
         texts = [snippets.get(doc, "") for doc in self._indices]
-        at = bisect_left(SNIPPET_LENGTHS, -MAX_TEXT_SIZE, key=lambda length: -_text_size(texts, length))
+        at = bisect_left(SNIPPET_LENGTHS, -MAX_TEXT_SIZE, key=lambda length: -text_size(texts, length))
         length = SNIPPET_LENGTHS[min(at, len(SNIPPET_LENGTHS) - 1)]
-        title_lengths = [_utf16_length(snippets.get(doc, "")[: titles.get(doc, 0)]) for doc in self._indices]
+        title_lengths = [utf16_length(snippets.get(doc, "")[: titles.get(doc, 0)]) for doc in self._indices]
         return {"ids": list(self._indices), "texts": [truncate(text, length) for text in texts], "titles": title_lengths}
 
 
-def truncate(text: str, length: int) -> str:
-    """The text cut at the length, with an ellipsis."""
-    return text if len(text) <= length + 1 else f"{text[:length]}…"
-
-
-def _utf16_length(text: str) -> int:
-    """The length of the text in UTF-16 units."""
-    return len(text.encode("utf-16-le", "surrogatepass")) // 2
-
-
-def _text_size(texts: Iterable[str], length: int) -> int:
-    return len(json.dumps([truncate(text, length) for text in texts]))
-
-
-MAX_ANSWER_LENGTH = 4_000
-
-
 def answers_by_query(
-    system_run: SystemRun, queries: tuple[str, ...], documents: DocumentList
+    system_run: SystemRun, queries: tuple[str, ...], documents: DocumentList, claims: ClaimColumns
 ) -> list[dict[str, Any] | None] | None:
-    """The answers of a system by query; None for a system that does not answer."""
+    """The answers of a system by query, with the checks of their claims; None for a system that does not answer."""
     answers = system_run.answers
     if answers is None:
         return None
-    return [_answer_json(answers[query], documents) if query in answers else None for query in queries]
+    return [
+        {**_answer_json(answers[query], documents), "checks": claims.of_answer(system_run.name, query, answers[query])}
+        if query in answers
+        else None
+        for query in queries
+    ]
 
 
-def references_by_query(results: ExperimentResult) -> list[list[str] | None]:
+def references_by_query(results: ExperimentResult, references: References) -> list[list[str] | None]:
     """The reference answers by query: empty if the query has no answer, None if there is no reference."""
-    references = _references(results)
     return [
         [truncate(text, MAX_ANSWER_LENGTH) for text in references[query].answers] if query in references else None
         for query in results.queries
@@ -88,7 +85,12 @@ def references_by_query(results: ExperimentResult) -> list[list[str] | None]:
 
 
 def _answer_json(answer: Answer, documents: DocumentList) -> dict[str, Any]:
-    return {"text": truncate(answer.text, MAX_ANSWER_LENGTH), "state": answer.state, "cited": documents.indices_of(answer.cited)}
+    return {
+        "text": truncate(answer.text, MAX_ANSWER_LENGTH),
+        "state": answer.state,
+        "cited": documents.indices_of(answer.cited),
+        "given": documents.indices_of(answer.given or ()),
+    }
 
 
 def _references(results: ExperimentResult) -> References:
@@ -97,22 +99,6 @@ def _references(results: ExperimentResult) -> References:
         return references_from_queries(results.texts)
     except InputError:
         return References({})
-
-
-VALUE_DIGITS = 5
-
-
-def round_number(value: float, digits: int = VALUE_DIGITS) -> float | int | None:
-    """The rounded number, as an integer if it is one; None if it is not finite."""
-    if not math.isfinite(value):
-        return None
-    near = round(value, digits)
-    return int(near) if near == int(near) else near
-
-
-def round_column(values: Iterable[float | None], digits: int = VALUE_DIGITS) -> list[float | int | None]:
-    """The rounded numbers of a column; None stays None."""
-    return [None if value is None else round_number(value, digits) for value in values]
 
 
 ValueColumn = list[float | int | None]
@@ -145,6 +131,8 @@ def measure_facts(measure: Measure) -> dict[str, Any]:
         "rel": max(getattr(measure, "least", 1), 0),
         "gain": gain if gain is None or isinstance(gain, str) else [list(pair) for pair in gain],
         "explained": measure.name in EXPLAINED_MEASURES and not _has_unusable_gains(gain),
+        "tables": list(getattr(measure, "tables", ())),
+        "judge": getattr(measure, "judge", None),
     }
 
 
@@ -219,12 +207,13 @@ def _ranked_documents(results: ExperimentResult, run: Run) -> list[tuple[str, ..
 
 
 MAX_SEGMENT_VALUES = 40
-_NO_SEGMENT_FIELDS = frozenset((*ANSWER_FIELDS, *URL_FIELDS, ANSWERABLE_FIELD, "length"))
+_NO_SEGMENT_FIELDS = frozenset((*ANSWER_FIELDS, *URL_FIELDS, ANSWERABLE_FIELD, NUGGETS_FIELD, "length"))
 
 
 def segment_columns(results: ExperimentResult) -> list[dict[str, Any]]:
     """Each field with its values and the index of the value of every query, -1 for none."""
-    groups = by_length(input_from_results(results)).segments
+    inputs = input_from_results(results, needs_judgements=False)
+    groups = by_length(replace(inputs, result=replace(inputs.result, queries=results.queries))).segments
     columns: dict[str, Mapping[str, str]] = {name: _segment_values(results, name) for name in _segment_fields(results)}
     columns["length"] = {query: name for name, queries in groups.items() for query in queries}
     return [
@@ -277,6 +266,8 @@ def _table(results: ExperimentResult, grades: Grades, ranked: dict[str, RankedSy
     ]
     return {
         "top": TOP_DEPTH,
+        "judged": results.is_judged,
+        "ranked": any(len(system_run.run.docs) for system_run in results.system_runs),
         "rel": results.rel,
         "highest": highest_grade(grades) or 0,
         "systems": [
@@ -309,18 +300,21 @@ def _details(results: ExperimentResult, grades: Grades, ranked: dict[str, Ranked
     tops = {name: [documents.indices_of(top) for top in one.tops] for name, one in ranked.items()}
     judgements = _needed_judgements(results, grades, ranked)
     systems = [_system_json(system_run, ranked, tops[system_run.name], judgements) for system_run in results.system_runs]
+    references = _references(results)
+    claims = ClaimColumns(results, references)
     for system, system_run in zip(systems, results.system_runs, strict=True):
-        system["answers"] = answers_by_query(system_run, results.queries, documents)
+        system["answers"] = answers_by_query(system_run, results.queries, documents, claims)
     judged = {
         "counts": [len(docs) for docs in judgements],
         "docs": [documents.index_of(doc) for docs in judgements for doc in docs],
         "grades": [grade for docs in judgements for grade in docs.values()],
     }
     return {
-        "documents": documents.columns(results.snippets, results.titles),
+        "documents": documents.columns({**results.contexts, **results.snippets}, results.titles),
         "judged": judged,
         "systems": systems,
-        "references": references_by_query(results),
+        "references": references_by_query(results, references),
+        "claims": claims.shared(),
     }
 
 

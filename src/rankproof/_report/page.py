@@ -28,13 +28,13 @@ if TYPE_CHECKING:
 
 STYLES = (
     *("report.css", "tables.css", "widths.css", "charts.css", "explorer.css"),
-    *("explorer-table.css", "explorer-phone.css", "explorer-query.css", "print.css"),
+    *("explorer-table.css", "explorer-phone.css", "explorer-query.css", "explorer-claims.css", "print.css"),
 )
 SCRIPTS = (
     "dom.js",
     "state.js",
     *(f"explorer-{part}.js" for part in ("view", "model", "columns", "head", "grid", "keys", "controls", "words", "details")),
-    *(f"explorer-{part}.js" for part in ("measures", "explain", "rankings", "answers", "panel")),
+    *(f"explorer-{part}.js" for part in ("measures", "explain", "rankings", "claims", "answers", "panel")),
     "explorer.js",
     "page.js",
 )
@@ -141,8 +141,15 @@ def render_report(results: ExperimentResult, links: Sequence[tuple[str, str]] = 
         policy=content_security_policy([page_script()], [stylesheet()]),
         style=Markup(stylesheet()),
         script=Markup(page_script()),
-        blocks={key: json_block(value) for key, value in explorer_blocks(results).items()} if results.is_judged else {},
+        blocks=_explorer_json(results),
     )
+
+
+def _explorer_json(results: ExperimentResult) -> dict[str, Markup]:
+    """The data of the table of queries; none if neither rankings nor answers were measured."""
+    if not results.is_judged and results.answers is None:
+        return {}
+    return {key: json_block(value) for key, value in explorer_blocks(results).items()}
 
 
 def build_sections(builders: Sequence[Callable[[ReportContext], Section | None]], context: ReportContext) -> list[Section]:

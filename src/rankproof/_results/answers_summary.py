@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from rankproof._evaluation.result import Result, SystemResult
+from rankproof._evaluation.result import MeasureResult, Result, SystemResult
 from rankproof._results.csv_files import GROUP_COLUMNS
 from rankproof._results.experiment_result import TIME_COLUMNS, ExperimentResult, SystemRun
 
@@ -42,7 +42,13 @@ def _system_summary(results: ExperimentResult, system_run: SystemRun) -> dict[st
 
 def _mean_values(result: Result, system: str) -> dict[str, Any]:
     measures = _system_result(result, system).measures
-    return {name: {"mean": one.value if one.queries else None, "n": one.queries} for name, one in measures.items()}
+    return {name: _mean_value(one) for name, one in measures.items()}
+
+
+def _mean_value(one: MeasureResult) -> dict[str, Any]:
+    """The mean with n; why questions have no value, and the bounds of the mean, where the measure says so."""
+    more = {"counts": dict(one.counts) or None, "bounds": one.bounds and list(one.bounds)}
+    return {"mean": one.value if one.queries else None, "n": one.queries, **{key: value for key, value in more.items() if value}}
 
 
 def _segment_means(results: ExperimentResult, result: Result, system: str) -> Iterator[tuple[str, Any]]:

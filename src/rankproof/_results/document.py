@@ -24,6 +24,8 @@ SNIPPETS_FILE = "snippets.jsonl"
 ANSWERS_FILE = "answers.jsonl"
 ANSWERS_CSV_FILE = "answers.csv"
 ANSWERS_SUMMARY_FILE = "answers.json"
+CLAIMS_FILE = "claims.jsonl"
+CONTEXTS_FILE = "contexts.jsonl"
 REPORT_FILE = "report.html"
 RUNS_FOLDER = "runs"
 REPLIES_FOLDER = "replies"
@@ -34,12 +36,17 @@ PER_QUERY_KEYS = frozenset({"query_ids", "judged_ids", "judged_documents", "per_
 
 @dataclass(frozen=True, slots=True)
 class MeasureDocument:
-    """One measure of one system; `value` is null where no query has a value."""
+    """One measure of one system; `value` is null where no query has a value.
+
+    `counts` says why questions have no value, and `bounds` is the mean with all failed questions at 0 and at 1.
+    """
 
     value: float | None
     summary: str
     queries: int
     per_query: Mapping[str, float]
+    counts: Mapping[str, int] | None = None
+    bounds: list[float] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +123,7 @@ class SystemDocument:
 
 @dataclass(frozen=True, slots=True)
 class AnswersDocument:
-    """The measures of answers, over the queries that have a reference."""
+    """The measures of answers, over the queries that have a reference, and for claims over all that were answered."""
 
     queries: int
     judged_ids: tuple[str, ...]

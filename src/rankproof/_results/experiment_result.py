@@ -23,6 +23,7 @@ from rankproof.errors import RankproofError, UsageError, for_message
 
 if TYPE_CHECKING:
     from rankproof._analysis.compare.comparison import Comparison
+    from rankproof._data.claims import ClaimVerdict
 
 COLLAPSE_KEY = "collapse"
 """The fact of a system whose ranking of chunks was collapsed to documents."""
@@ -149,8 +150,8 @@ class ExperimentResult(ViewedTables):
     in the judgements or at the top of a ranking, `titles` how many characters of it are the title, `urls` its URL. `rel` is the
     lowest grade that counts as relevant; with `judged_only`, rankings are measured without their unjudged documents. `chunks` has
     the values of systems that rank chunks, before their rankings are collapsed to documents. `answers` has the measures of
-    answers, over the queries that have a reference. `judged_documents` has the judged document of each passage in the input of
-    an answer, where the two differ.
+    answers. `judged_documents` has the judged document of each passage in the input of an answer, where the two differ;
+    `contexts` has the texts of these passages by id, where they are known.
     """
 
     name: str
@@ -171,12 +172,18 @@ class ExperimentResult(ViewedTables):
     urls: Mapping[str, str] = field(default_factory=dict)
     titles: Mapping[str, int] = field(default_factory=dict)
     judged_documents: Mapping[str, str] = field(default_factory=dict)
+    contexts: Mapping[str, str] = field(default_factory=dict)
     decision_settings: DecisionSettings = field(default_factory=DecisionSettings)
 
     @property
     def is_judged(self) -> bool:
         """Whether rankings were measured; without judgements of the queries they were not."""
         return bool(self.result.queries)
+
+    @property
+    def claims(self) -> tuple[ClaimVerdict, ...]:
+        """The verdicts on the claims of answers; the values of measures of claims follow from them."""
+        return () if self.answers is None else self.answers.claims
 
     def compare(self, **options: Any) -> Comparison:
         """Which system to choose, and which differences are real; the options are those of `rankproof.compare`."""

@@ -8,16 +8,15 @@ import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict
-from typing import Any, get_args
+from typing import Any
 
 from rankproof._data import format_versions
-from rankproof._data.answers import Answer, Answers, AnswerState
 from rankproof._data.qrels import Qrels
 from rankproof._data.run import Run
 from rankproof._formats.beir import BEIR
 from rankproof._formats.detect import open_file
 from rankproof._formats.json import parsed_lines
-from rankproof._formats.texts import MAX_TEXT_BYTES, answer_blocks, read_queries, text_blocks
+from rankproof._formats.texts import MAX_TEXT_BYTES, read_queries, text_blocks
 from rankproof._formats.write import write_run
 from rankproof._io import strict_json
 from rankproof._io.escape import escape_json
@@ -32,6 +31,8 @@ from rankproof._results.document import (
     ANSWERS_FILE,
     ANSWERS_SUMMARY_FILE,
     CHUNKS_FILE,
+    CLAIMS_FILE,
+    CONTEXTS_FILE,
     DAMAGED_FIX,
     DECISION_FILE,
     EXPERIMENT_FILE,
@@ -51,30 +52,7 @@ from rankproof._results.document import (
 from rankproof._results.experiment_result import DecisionSettings, ExperimentResult
 from rankproof.errors import InputError, UsageError, for_message, type_phrase
 
-
-def system_answer_blocks(results: ExperimentResult) -> Iterator[bytes]:
-    """The lines of answers.jsonl: one for each answering system and query."""
-    return answer_blocks(
-        (system_run.name, system_run.answers) for system_run in results.system_runs if system_run.answers is not None
-    )
-
-
-def read_answers_file(folder: str) -> dict[str, Answers]:
-    """The answers of each system."""
-    path = os.path.join(folder, ANSWERS_FILE)
-    found: dict[str, dict[str, Answer]] = {}
-    for line, item in parsed_lines(open_source(path), limit=MAX_TEXT_BYTES):
-        values = JsonObject(item, path, line=line)
-        own = found.setdefault(values.text("system"), {})
-        state: AnswerState = values.choice("state", get_args(AnswerState))  # type: ignore[assignment]
-        query = values.text("query")
-        if query in own:
-            raise values.error(f"query {for_message(query)} is there twice", DAMAGED_FIX)
-        given = None if values.plain.get("given", "") is None else tuple(values.texts("given"))
-        own[query] = Answer(values.text("answer"), tuple(values.texts("cited")), given, state)
-    return {name: Answers(own, source=path) for name, own in found.items()}
-
-
+_ANSWERS_FILES = (ANSWERS_FILE, CLAIMS_FILE, CONTEXTS_FILE)
 _READ_FILES = (QUERIES_FILE, SNIPPETS_FILE, EXPERIMENT_FILE)
 """The files that are read again, besides result.json, qrels.tsv, the runs and the answers; their sha256 is in result.json."""
 _OTHER_FILES = (
@@ -84,7 +62,7 @@ _OTHER_FILES = (
     PER_QUERY_FILE,
     CHUNKS_FILE,
     REPORT_FILE,
-    ANSWERS_FILE,
+    *_ANSWERS_FILES,
     ANSWERS_CSV_FILE,
     ANSWERS_SUMMARY_FILE,
 )
@@ -116,7 +94,13 @@ def load_results(path: StrPath) -> ExperimentResult:
     """Loads a results folder; its values are computed again from its files, and a value that differs is an error."""
     from rankproof._results.from_json import DocumentReader
     from rankproof._results.recompute import checked_results
-    from rankproof._results.replies_files import read_replies, replies_files
+    from rankproof._results.system_files import (
+        read_answers_file,
+        read_claims_file,
+        read_contexts_file,
+        read_replies,
+        replies_files,
+    )
 
     folder = path_text(path)
     recover_folder(os.path.realpath(folder))
@@ -124,7 +108,7 @@ def load_results(path: StrPath) -> ExperimentResult:
     document = read_fields(ResultDocument, values)
     reader, digests = DocumentReader(document, folder), values.inside("sha256")
     names = [system.name for system in document.systems]
-    present = {name for name in (QRELS_FILE, ANSWERS_FILE, *replies_files(names).values()) if name in digests.plain}
+    present = {name for name in (QRELS_FILE, *_ANSWERS_FILES, *replies_files(names).values()) if name in digests.plain}
     if document.judged_ids and QRELS_FILE not in present:
         raise reader.error(f"sha256.{QRELS_FILE} is missing")
     check_unchanged(folder, digests, [*_READ_FILES, *sorted(present), *reader.run_files()])
@@ -149,7 +133,8 @@ def load_results(path: StrPath) -> ExperimentResult:
         judged_only=document.judged_only,
         decision_settings=DecisionSettings(**asdict(document.decision)),
         chunks=reader.chunk_values(result),
-        answers=reader.answer_values(system_runs),
+        answers=reader.answer_values(system_runs, read_claims_file(folder, present)),
+        contexts=read_contexts_file(folder, present),
         judged_documents=document.answers.judged_documents if document.answers else {},
         titles=_snippet_titles(snippets),
         urls=_snippet_urls(snippets),
@@ -233,7 +218,7 @@ def save_results(
     """
     if not isinstance(results, ExperimentResult):
         raise UsageError(f"results cannot be {type_phrase(results)}", fix="pass an ExperimentResult, as rankproof.run gives it")
-    from rankproof._results.replies_files import write_replies
+    from rankproof._results.system_files import write_answers_files, write_replies
     from rankproof._results.to_json import document_text, results_document
 
     goal = path_text(path)
@@ -250,10 +235,7 @@ def save_results(
             write_blocks(os.path.join(folder, QRELS_FILE), BEIR.qrels_blocks(results.qrels))
         write_blocks(os.path.join(folder, QUERIES_FILE), text_blocks(results.texts))
         write_blocks(os.path.join(folder, SNIPPETS_FILE), _snippet_lines(results))
-        if _has_answers(results):
-            write_blocks(os.path.join(folder, ANSWERS_FILE), system_answer_blocks(results))
-        optional = {QRELS_FILE: bool(results.qrels), ANSWERS_FILE: _has_answers(results)}
-        present = [name for name, there in optional.items() if there]
+        present = [*([QRELS_FILE] if results.qrels else []), *write_answers_files(results, folder)]
         read_again = (*_READ_FILES, *present, *files.values(), *write_replies(results, folder))
         digests = {name: results_file_sha256(folder, name) for name in read_again}
         result = document_text(results_document(results, per_query=True, files=files, sha256=digests))
@@ -265,20 +247,17 @@ def _json_text(document: Mapping[str, Any]) -> str:
     return escape_json(json.dumps(document, ensure_ascii=False, indent=1, allow_nan=False)) + "\n"
 
 
-def _has_answers(results: ExperimentResult) -> bool:
-    return any(system_run.answers is not None for system_run in results.system_runs)
-
-
 def _text_files(results: ExperimentResult, findings: Sequence[str], summary: Mapping[str, Any] | None) -> dict[str, str]:
     from rankproof._results.answers_summary import answers_summary
     from rankproof._results.csv_files import answers_csv, chunks_csv, per_query_csv, summary_csv
+    from rankproof._results.system_files import has_answers
 
     texts = {SUMMARY_FILE: summary_csv(results), PER_QUERY_FILE: per_query_csv(results), EXPERIMENT_FILE: results.experiment}
     if summary is not None:
         texts[DECISION_FILE] = _json_text(summary)
     if results.chunks:
         texts[CHUNKS_FILE] = chunks_csv(results, results.chunks)
-    if _has_answers(results):
+    if has_answers(results):
         answers = _json_text(answers_summary(results, findings))
         texts |= {ANSWERS_CSV_FILE: answers_csv(results), ANSWERS_SUMMARY_FILE: answers}
     return texts

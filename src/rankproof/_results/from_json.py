@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -28,6 +29,9 @@ from rankproof._results.document import (
 from rankproof._results.experiment_result import TIME_COLUMNS, SystemRun
 from rankproof.errors import InputError, UsageError, for_message
 from rankproof.measures._parse import parse_measure
+
+if TYPE_CHECKING:
+    from rankproof._data.claims import ClaimVerdict
 
 _RUN_FILE = re.compile(rf"{RUNS_FOLDER}/[A-Za-z0-9_][A-Za-z0-9._-]*\.(trec|jsonl|json)\.gz")
 
@@ -66,13 +70,13 @@ class DocumentReader:
         known = {system.name for system in result.systems}
         return Result(result.queries, self._level("chunks", self._document.chunks, known))
 
-    def answer_values(self, system_runs: Sequence[SystemRun]) -> Result | None:
-        """The measures of answers, None where nothing was measured."""
+    def answer_values(self, system_runs: Sequence[SystemRun], claims: tuple[ClaimVerdict, ...]) -> Result | None:
+        """The measures of answers with the verdicts on claims, None where nothing was measured."""
         found = self._document.answers
         if found is None:
             return None
         known = {system_run.name for system_run in system_runs if system_run.answers is not None}
-        return Result(found.judged_ids, self._level("answers.systems", found.systems, known))
+        return Result(found.judged_ids, self._level("answers.systems", found.systems, known), claims=claims)
 
     def check_systems(self, system_runs: Sequence[SystemRun], result: Result) -> None:
         """Refuses systems without names of their own, with different measures, or with an unknown baseline."""

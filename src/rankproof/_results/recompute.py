@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from rankproof._data.answers import references_from_queries
+from rankproof._data.answers import nuggets_from_queries, references_from_queries
 from rankproof._data.ordering import ReadOptions
 from rankproof._data.text import pluralise
 from rankproof._evaluation.evaluate import evaluate_runs
@@ -47,10 +47,9 @@ def _value_text(value: object) -> str:
 
 
 def recomputed(results: ExperimentResult) -> ExperimentResult:
-    """The results with the values that their rankings, judgements and answers give.
+    """The results with the values that their rankings, judgements, answers and verdicts on claims give; no judge is asked.
 
-    Values of chunk rankings and of measures that need an encoder keep their values for each query; their means are computed
-    again.
+    Values of chunk rankings and of `Similarity` keep their values for each query; their means are computed again.
     """
     return replace(
         results,
@@ -100,8 +99,13 @@ def _answer_values(results: ExperimentResult, stored: Result) -> Result:
         measures,
         rel=results.rel,
         document=lambda doc: document.get(doc, doc),
+        questions={query: one.text for query, one in results.texts.items()},
+        passage=results.contexts.get,
+        nuggets=nuggets_from_queries(results.texts),
+        known=stored.claims,
     )
-    return Result(found.queries, tuple(_joined(old, new) for old, new in zip(stored.systems, found.systems, strict=True)))
+    systems = tuple(_joined(old, new) for old, new in zip(stored.systems, found.systems, strict=True))
+    return replace(found, systems=systems, claims=stored.claims)
 
 
 def _joined(stored: SystemResult, new: SystemResult) -> SystemResult:

@@ -126,7 +126,9 @@ def _measures(system: SystemResult) -> dict[str, MeasureDocument]:
 
 
 def _measure(one: MeasureResult) -> MeasureDocument:
-    return MeasureDocument(one.value if one.queries else None, one.summary, one.queries, one.per_query)
+    value = one.value if one.queries else None
+    bounds = None if one.bounds is None else list(one.bounds)
+    return MeasureDocument(value, one.summary, one.queries, one.per_query, dict(one.counts) or None, bounds)
 
 
 def _indented(value: Any, levels: int, indent: str) -> str:

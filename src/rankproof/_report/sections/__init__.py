@@ -42,10 +42,9 @@ FOLDED_SECTIONS: tuple[Callable[[ReportContext], Section | None], ...] = (
     definitions_section,
 )
 """The details: folded, after it."""
-UNJUDGED_SECTIONS: tuple[Callable[[ReportContext], Section | None], ...] = (no_judgements_section,)
+UNJUDGED_SECTIONS: tuple[Callable[[ReportContext], Section | None], ...] = (answers_section, no_judgements_section)
 UNJUDGED_FOLDED: tuple[Callable[[ReportContext], Section | None], ...] = (
     latency_section,
-    answers_section,
     notes_section,
     provenance_section,
 )

@@ -20,8 +20,10 @@ _DEPTH = 10
 """With more rows or many queries, only measures with at most this cutoff are bounded, and only those that need no search."""
 
 
-def no_judgements_section(context: ReportContext) -> Section:
-    """What is known of rankings without judgements, and what to do next."""
+def no_judgements_section(context: ReportContext) -> Section | None:
+    """What is known of rankings without judgements, and what to do next; None if there are only answers."""
+    if context.results.answers is not None and not any(len(one.run.docs) for one in context.results.system_runs):
+        return None
     tables = unjudged_tables(context.results)
     return Section(
         key="rankings",

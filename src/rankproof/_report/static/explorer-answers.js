@@ -1,6 +1,6 @@
 "use strict";
 
-// The answers of the systems, their citations, and the reference answers.
+// The answers of the systems, the claims in them, their citations, and the reference answers.
 (function (rp) {
   const { el, foreign } = rp.dom;
 
@@ -8,13 +8,16 @@
     return el("li", {}, foreign(details.id(doc), "name"), " ", el("span", { class: "snippet", dir: "auto" }, details.text(doc)));
   }
 
-  function answerBlock(name, answer, details) {
+  function answerBlock(name, answer, details, references, measure) {
     const cited = answer.cited.length ? el("ul", { class: "cited" }, answer.cited.map((doc) => citation(details, doc))) : null;
+    const checks = rp.claims.checks(answer, details, references, measure);
+    const isMarked = checks.some((check) => check.open && check.dataset.side === "answer" && check.querySelector(".claims"));
     return el(
       "div",
       { class: "answer" },
       el("h5", {}, foreign(name), " ", el("span", { class: "answer-state " + answer.state }, answer.state)),
-      answer.text ? el("blockquote", { dir: "auto" }, answer.text) : null,
+      answer.text && !isMarked ? el("blockquote", { dir: "auto" }, answer.text) : null,
+      checks,
       cited ? el("p", { class: "under" }, "Citations:") : el("p", { class: "under" }, "No citations."),
       cited
     );
@@ -34,11 +37,13 @@
 
   function answers(model, view, details, query) {
     const given = view.systems.map((at) => [model.data.systems[at].name, details.answer(at, query)]).filter((pair) => pair[1]);
-    const reference = referenceBlock(details.references(query));
+    const references = details.references(query);
+    const reference = referenceBlock(references);
     if (!given.length && !reference) {
       return null;
     }
-    const blocks = given.map(([name, answer]) => answerBlock(name, answer, details));
+    const measure = model.data.measures[view.measure];
+    const blocks = given.map(([name, answer]) => answerBlock(name, answer, details, references, measure));
     return el("div", { class: "answers" }, el("h4", {}, given.length ? "Answers" : "Answer"), reference, blocks);
   }
 

@@ -71,14 +71,22 @@
         cell: (at) => differenceCell(model, view, at),
       });
     }
-    columns.push({
-      key: "first",
-      kind: "first",
-      label: "first relevant",
-      title: "rank of the first relevant document in " + a,
-      cell: (at) => firstCell(model, view, at),
-    });
+    if (model.data.judged) {
+      columns.push({
+        key: "first",
+        kind: "first",
+        label: "first relevant",
+        title: "rank of the first relevant document in " + a,
+        cell: (at) => firstCell(model, view, at),
+      });
+    }
     return columns;
+  }
+
+  const TEXT_WIDTH = 9;
+
+  function rem(width) {
+    return width + "rem";
   }
 
   function between(least, width, most) {
@@ -90,14 +98,16 @@
     return between(4, Math.max(...name.split(/[\s_-]+/).map((word) => word.length)) * 0.48, 7);
   }
 
-  // Widths in rem; those of text, segment, difference and first relevant rank are fixed in the style sheet.
+  // Widths in rem; the text takes the rest of the line.
   function widthsOf(model, view) {
-    const longest = model.data.queries.ids.reduce((most, id) => Math.max(most, id.length), 0);
-    const ids = between(3.25, longest * 0.6, 8);
-    const values = view.systems.map((system) => widthOf(model.data.systems[system].name));
-    const columns = [ids, 9, ...(model.fieldOf(view) ? [5] : []), ...values, ...(model.data.systems.length > 1 ? [4] : []), 3.75];
-    const wide = columns.reduce((sum, width) => sum + width + 0.4, 1.5 - 0.4);
-    return { ids: ids + "rem", values: values.map((width) => width + "rem").join(" "), wide: wide + "rem" };
+    const { queries, systems, judged } = model.data;
+    const longest = queries.ids.reduce((most, id) => Math.max(most, id.length), 0);
+    const values = view.systems.map((system) => widthOf(systems[system].name));
+    const before = [between(3.25, longest * 0.6, 8)];
+    const after = [...(model.fieldOf(view) ? [5] : []), ...values, ...(systems.length > 1 ? [4] : []), ...(judged ? [3.75] : [])];
+    const wide = [...before, TEXT_WIDTH, ...after].reduce((sum, width) => sum + width + 0.4, 1.5 - 0.4);
+    const columns = [...before.map(rem), `minmax(${rem(TEXT_WIDTH)}, 1fr)`, ...after.map(rem)].join(" ");
+    return { columns, wide: rem(wide) };
   }
 
   rp.columns = { columnsOf, widthsOf, tag };

@@ -99,7 +99,7 @@
     fill(
       place,
       el("div", { class: "controls choices" }, choices, data.segments.length ? labelled("Segment", segment) : null),
-      el("div", { class: "controls" }, order, unjudged.node, names.length > 1 ? systems : null)
+      el("div", { class: "controls" }, order, data.judged ? unjudged.node : null, names.length > 1 ? systems : null)
     );
 
     return function show(view) {

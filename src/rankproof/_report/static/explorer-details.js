@@ -46,6 +46,7 @@
       time: (system, query) => block.systems[system].times[query],
       answer: (system, query) => (block.systems[system].answers ? block.systems[system].answers[query] : null),
       references: (query) => block.references[query],
+      claims: block.claims,
     };
   }
 

@@ -26,7 +26,8 @@
 
   function commandHint(measure, system, query) {
     const shown = el("code", {}, foreign(command(measure, system, query)));
-    return el("p", {}, "This page does not explain this measure; run this command: ", shown);
+    const why = measure.tables.length ? "The verdicts are above; this command shows what they add up to: " : "This page does not explain this measure; run this command: ";
+    return el("p", {}, why, shown);
   }
 
   // Shows the terms of the sum if they are few and not all 1.

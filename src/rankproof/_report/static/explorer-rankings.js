@@ -119,6 +119,9 @@
   }
 
   function rankings(model, view, details, query) {
+    if (!model.data.ranked) {
+      return null;
+    }
     const grades = new Map(details.judged(query).map((one) => [one.doc, one.grade]));
     const stems = rp.words.stemsOf(model.data.queries.texts[query]);
     const context = { model, view, details, query, grades, stems, highest: model.data.highest };

@@ -41,8 +41,6 @@
     at.grid.setAttribute("aria-colcount", columns.length);
     const widths = Object.entries(rp.columns.widthsOf(model, view));
     widths.forEach(([name, width]) => at.grid.style.setProperty("--" + name, width));
-    at.grid.classList.toggle("unsegmented", !model.fieldOf(view));
-    at.grid.classList.toggle("alone", model.data.systems.length < 2);
   }
 
   function show(explorer) {

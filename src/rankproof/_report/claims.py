@@ -1,0 +1,112 @@
+"""The claims of answers with their verdicts and evidence, as JSON for the script of the page."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+from rankproof._data.answers import Answer, References
+from rankproof._data.claims import CLAIM_TABLES, VERDICTS, ClaimVerdict
+from rankproof._data.sentences import sentence_spans
+from rankproof._report.cut_values import MAX_ANSWER_LENGTH, round_number, text_size, truncate, utf16_length
+from rankproof._results.experiment_result import ExperimentResult
+
+_TEXT_LENGTHS = (600, 400, 240, 120, 60, 0)
+_MAX_TEXT_SIZE = 8_000_000
+
+
+class TextList:
+    """Distinct texts in the order of their first use, by index."""
+
+    def __init__(self) -> None:
+        self._indices: dict[str, int] = {}
+
+    def index_of(self, text: str) -> int:
+        """The index of the text, new or known."""
+        return self._indices.setdefault(text, len(self._indices))
+
+    def texts(self) -> list[str]:
+        """The texts, all cut at the longest length that keeps the page small."""
+        at = bisect_left(_TEXT_LENGTHS, -_MAX_TEXT_SIZE, key=lambda length: -text_size(self._indices, length))
+        length = _TEXT_LENGTHS[min(at, len(_TEXT_LENGTHS) - 1)]
+        return [truncate(text, length) for text in self._indices]
+
+
+class ClaimColumns:
+    """The verdicts of results by system and query; evidence and claims share one list of texts."""
+
+    def __init__(self, results: ExperimentResult, references: References) -> None:
+        self._results, self._references = results, references
+        self._texts, self._judges = TextList(), TextList()
+        self._found: dict[tuple[str, str], dict[tuple[Any, ...], list[ClaimVerdict]]] = {}
+        for one in results.claims:
+            key = (CLAIM_TABLES.index(one.table), one.judge, one.claim.unit, one.claim.reference)
+            self._found.setdefault((one.system, one.query), {}).setdefault(key, []).append(one)
+
+    def of_answer(self, system: str, query: str, answer: Answer) -> list[dict[str, Any]]:
+        """The checks of one answer: those of each table, judge, unit and reference."""
+        groups = self._found.get((system, query), {})
+        return [self._check(key, groups[key], query, answer) for key in sorted(groups)]
+
+    def shared(self) -> dict[str, Any]:
+        """What all checks refer to by index."""
+        return {
+            "tables": list(CLAIM_TABLES),
+            "verdicts": list(VERDICTS),
+            "judges": self._judges.texts(),
+            "texts": self._texts.texts(),
+        }
+
+    def _check(self, key: tuple[Any, ...], verdicts: Sequence[ClaimVerdict], query: str, answer: Answer) -> dict[str, Any]:
+        table, judge, unit, reference = key
+        sources = self._sources(verdicts[0], query, answer)
+        shown = truncate(self._claimed_text(verdicts[0], query, answer), MAX_ANSWER_LENGTH)
+        return {
+            "table": table,
+            "judge": self._judges.index_of(judge),
+            "unit": unit,
+            "reference": reference,
+            "rows": [self._row(one, shown, sources) for one in verdicts],
+        }
+
+    def _row(self, one: ClaimVerdict, shown: str, sources: Mapping[int, str]) -> list[Any]:
+        """Number, place in the text, text, verdict, score, evidence, reason, contexts that it was checked against, importance."""
+        claim = one.claim
+        placed = claim.start is not None and claim.end is not None and shown[claim.start : claim.end] == claim.text
+        place = [utf16_length(shown[: claim.start]), utf16_length(shown[: claim.end])] if placed else None
+        text = None if placed else self._texts.index_of(claim.text)
+        score = None if one.score is None else round_number(one.score)
+        evidence = [[source, at, self._evidence(sources.get(source, ""), at)] for source, at in one.evidence]
+        shown_contexts = None if one.shown is None else list(one.shown)
+        return [claim.n, place, text, VERDICTS.index(one.verdict), score, evidence, one.reason, shown_contexts, one.importance]
+
+    def _evidence(self, text: str, number: int) -> int | None:
+        """The index of the sentence of that number; None where the text is not known."""
+        spans = _sentences(text)
+        return None if number > len(spans) else self._texts.index_of(text[slice(*spans[number - 1])])
+
+    def _claimed_text(self, one: ClaimVerdict, query: str, answer: Answer) -> str:
+        """The text that the claims are from."""
+        texts = self._references[query].answers if query in self._references else ()
+        if one.claim.side == "answer":
+            return answer.text
+        return texts[one.claim.reference - 1] if one.claim.side == "reference" and one.claim.reference <= len(texts) else ""
+
+    def _sources(self, one: ClaimVerdict, query: str, answer: Answer) -> Mapping[int, str]:
+        """The texts that the claims are checked against, by number."""
+        if one.against in ("contexts", "cited"):
+            return _numbered(self._results.contexts.get(passage, "") for passage in answer.given or ())
+        if one.against == "reference":
+            return _numbered(self._references[query].answers if query in self._references else ())
+        return {1: answer.text} if one.against == "answer" else {1: self._results.texts[query].text}
+
+
+def _numbered(texts: Iterable[str]) -> dict[int, str]:
+    return dict(enumerate(texts, start=1))
+
+
+@lru_cache(maxsize=4096)
+def _sentences(text: str) -> list[tuple[int, int]]:
+    return sentence_spans(text)

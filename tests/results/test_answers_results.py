@@ -1,0 +1,77 @@
+"""Answers that were made elsewhere as results: saved and loaded without rankings, with their contexts and claims."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from rankproof._data.answers import Answer, Answers, references_from_queries
+from rankproof._evaluation.answers import evaluate_answers
+from rankproof._results.answers_results import answers_results
+from rankproof._results.experiment_result import ExperimentResult
+from rankproof._results.folder import load_results, save_results
+from rankproof.errors import InputError
+from support.claim_results import ANSWERS, CONTEXTS, QUERIES, claim_verdicts
+from support.paths import DOCS
+
+
+def results_of(answers: dict[str, Answers] | None = None) -> ExperimentResult:
+    given = answers or ANSWERS
+    evaluated = evaluate_answers(given, references_from_queries(QUERIES), None, ["EM", "Contains"])
+    return answers_results(replace(evaluated, claims=claim_verdicts()), given, QUERIES, CONTEXTS, name="log")
+
+
+@pytest.fixture
+def saved(tmp_path: Path) -> Path:
+    return Path(save_results(results_of(), tmp_path / "out"))
+
+
+def test_answers_claims_and_contexts_are_loaded_as_they_were_saved(saved: Path) -> None:
+    again = load_results(saved)
+    assert again.claims == claim_verdicts()
+    assert again.contexts == CONTEXTS
+    assert [system_run.answers for system_run in again.system_runs] == list(ANSWERS.values())
+    assert not again.is_judged
+    assert again.answers is not None
+    expected = results_of().answers
+    assert expected is not None
+    assert again.answers.means == expected.means
+
+
+def test_saving_what_was_loaded_gives_the_same_bytes(saved: Path, tmp_path: Path) -> None:
+    save_results(load_results(saved), tmp_path / "again")
+    names = sorted(path.name for path in saved.iterdir() if path.is_file())
+    assert {"claims.jsonl", "contexts.jsonl", "answers.jsonl"} <= set(names)
+    assert [name for name in names if (saved / name).read_bytes() != (tmp_path / "again" / name).read_bytes()] == []
+
+
+def test_two_logs_of_the_same_questions_have_the_same_fingerprint() -> None:
+    one = results_of({"open": ANSWERS["open"]})
+    assert one.fingerprint == results_of().fingerprint
+
+
+@pytest.mark.parametrize("name", ["claims.jsonl", "contexts.jsonl"])
+def test_a_changed_file_is_refused(saved: Path, name: str) -> None:
+    (saved / name).write_text((saved / name).read_text().replace("Oslo", "Rome"))
+    with pytest.raises(InputError, match=f"{name}: the file was changed after the results were written"):
+        load_results(saved)
+
+
+def test_contexts_that_are_not_known_stay_unknown(tmp_path: Path) -> None:
+    unknown = Answers({"q1": Answer("Oslo"), "q2": Answer("", state="failed")})
+    empty = Answers({"q1": Answer("Oslo", given=()), "q2": Answer("", given=())})
+    save_results(results_of({"unknown": unknown, "empty": empty}), tmp_path / "out")
+    lines = [json.loads(line) for line in (tmp_path / "out" / "answers.jsonl").read_text().splitlines()]
+    assert [line["given"] for line in lines] == [None, None, [], []]
+    known = {one.name: one.answers and one.answers.given_known for one in load_results(tmp_path / "out").system_runs}
+    assert known == {"unknown": False, "empty": True}
+
+
+def test_the_page_of_the_folder_names_every_key_of_claims_and_contexts(saved: Path) -> None:
+    page = (DOCS / "results-folder.md").read_text(encoding="utf-8")
+    lines = [json.loads(line) for name in ("claims", "contexts") for line in (saved / f"{name}.jsonl").read_text().splitlines()]
+    keys = {key for line in lines for key in line} | {"score", "reference", "shown", "importance"}
+    assert [key for key in keys if f"`{key}`" not in page] == []
