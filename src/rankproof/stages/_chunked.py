@@ -17,7 +17,7 @@ from rankproof._data.dataset import Query, chunk_id, chunk_separator, document_o
 from rankproof._data.identity import identity_key
 from rankproof._data.ordering import Ranking, rank_documents
 from rankproof._data.partition_builder import PartitionBuilder
-from rankproof._data.sentences import Span, sentence_starts
+from rankproof._data.sentences import SENTENCE_RULES, Span, sentence_starts
 from rankproof._data.text import pluralise
 from rankproof._executors.base import Report
 from rankproof._io.array_file import open_arrays, write_arrays
@@ -58,7 +58,9 @@ def unit_starts(text: str, unit: Unit, tokenizer: TokenizerName) -> list[int]:
 
 
 def unit_revision(unit: Unit, tokenizer: TokenizerName) -> str:
-    """The version of the tokenizer that determines the chunks, "" for other units."""
+    """The version of the tokenizer or of the rules for sentences that determines the chunks, "" for words."""
+    if unit == "sentences":
+        return f"sentences {SENTENCE_RULES}"
     return TOKENIZERS[tokenizer][1]() if unit == "tokens" else ""
 
 
@@ -98,7 +100,7 @@ class Chunking:
             raise UsageError(what, fix="choose an overlap below the size")
 
     def revision(self) -> str:
-        """The version of the tokenizer that determines the chunks, "" for other units."""
+        """The version of the tokenizer or of the rules for sentences that determines the chunks, "" for words."""
         return unit_revision(self.unit, self.tokenizer)
 
     def spans(self, document: Document) -> list[Span]:
