@@ -7,9 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from rankproof._data.arrays import BoolArray, FloatArray
 from rankproof._data.dataset import Dataset
-from rankproof._judge.agreement import RatedPair, Statistic, confusion_counts, exact_agreement, kappa, rated_pairs
+from rankproof._judge.agreement import RatedPair, both_graded, confusion_counts, rated_pairs
 from rankproof._judge.judge import grade_pairs
 from rankproof._judge.judges import Judge, JudgeContext
 from rankproof._judge.rubric import QueryDocPair
@@ -18,6 +17,7 @@ from rankproof._llm.client import ReplyParseError
 from rankproof._llm.parsing import yes_no_score
 from rankproof._llm.session import LLMSession
 from rankproof._results.experiment_result import ExperimentResult, SystemRun
+from rankproof._statistics.agreement import Agreement, ScoredItem, auc, kappa, same_grade
 from rankproof.models._chat.base import ChatReply
 from rankproof.stages import Pointwise
 
@@ -92,8 +92,11 @@ def separated(dataset: Dataset, pairs: Sequence[QueryDocPair], value: Pointwise,
         reply = client.request(value.request(dataset.queries[query], texts, labels=["passage"]), CallTotals())
         scores["log-probabilities"].append(_odds(reply))
         scores["text"].append(_odds(replace(reply, first=None)))
-    truth = np.array([dataset.qrels[query].get(doc, 0) > 0 for query, doc in pairs])
-    rows = [[name, len(truth), int(truth.sum()), _area(truth, np.array(values))] for name, values in scores.items()]
+    truth = [dataset.qrels[query].get(doc, 0) > 0 for query, doc in pairs]
+    rows: list[list[object]] = []
+    for name, values in scores.items():
+        scored = [ScoredItem(pair.query, *one) for pair, one in zip(pairs, zip(values, truth, strict=True), strict=True)]
+        rows.append([name, len(truth), sum(truth), auc(scored).value])
     shown(["relevance by", "pairs", "relevant", "area under the ROC curve"], rows)
 
 
@@ -105,20 +108,15 @@ def _odds(reply: ChatReply) -> float:
         return 0.5 if reply.first is None else 0.0
 
 
-def _area(truth: BoolArray, scores: FloatArray) -> float:
-    """The chance that a relevant pair scores higher than another, ties counting half."""
-    apart = scores[truth][:, None] - scores[~truth][None, :]
-    return float(((apart > 0) + (apart == 0) / 2).mean())
-
-
 def _agreement(rated: Sequence[RatedPair]) -> list[object]:
-    graded = [each.judge for each in rated if each.judge is not None]
-    means = [f"{np.mean(grades):.2f}" if grades else "–" for grades in ([each.human for each in rated], graded)]
-    kinds = (exact_agreement(rated, ""), kappa(rated, ""), kappa(rated, "", weighted=True))
+    graded = both_graded(rated)
+    given = [each.second for each in graded]
+    means = [f"{np.mean(grades):.2f}" if grades else "–" for grades in ([each.human for each in rated], given)]
+    kinds = (same_grade(graded), kappa(graded), kappa(graded, weighted=True))
     return [len(rated), len(rated) - len(graded), *means, *map(_with_interval, kinds)]
 
 
-def _with_interval(found: Statistic) -> str:
+def _with_interval(found: Agreement) -> str:
     if found.value is None or found.interval is None:
         return "–" if found.value is None else f"{found.value:.2f}"
     low, high = found.interval

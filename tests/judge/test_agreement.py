@@ -1,42 +1,25 @@
-"""Agreement of a judge with human judgements: kappa by hand and as published, bootstrap over queries, failed pairs."""
+"""Agreement of a judge with human judgements: failed pairs, thresholds, notes."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
 
-import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from rankproof._judge.agreement import (
     RatedPair,
     Thresholds,
     agreement_table,
     binarize,
+    both_graded,
     confusion_counts,
     confusion_table,
-    exact_agreement,
-    kappa,
     rated_pairs,
 )
 from rankproof._judge.rubric import QueryDocPair
+from rankproof._statistics.agreement import kappa, same_grade
 from rankproof.errors import UsageError
-
-COHEN: dict[tuple[int, int | None], int] = {
-    (0, 0): 88,
-    (0, 1): 14,
-    (0, 2): 18,
-    (1, 0): 10,
-    (1, 1): 40,
-    (1, 2): 10,
-    (2, 0): 2,
-    (2, 1): 6,
-    (2, 2): 12,
-}
-"""Two raters of 200 patients, Cohen 1968; kappa is .492 there."""
-GRADES = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3), st.integers(0, 9)), min_size=2, max_size=60)
 
 
 def rated(cells: Mapping[tuple[int, int | None], int], queries: int = 10) -> list[RatedPair]:
@@ -45,71 +28,11 @@ def rated(cells: Mapping[tuple[int, int | None], int], queries: int = 10) -> lis
     return [RatedPair(QueryDocPair(f"q{at % queries}", f"d{at}"), human, judge) for at, (human, judge) in enumerate(each)]
 
 
-def test_kappa_of_the_textbook_table_of_two_raters_is_four_tenths() -> None:
-    found = kappa(rated({(1, 1): 20, (1, 0): 5, (0, 1): 10, (0, 0): 15}), "kappa")
-    assert found.value == pytest.approx(0.4, abs=1e-12)
-    assert found.pairs == 50
-
-
-def test_kappa_of_three_grades_is_as_published_and_as_computed_by_hand() -> None:
-    observed, rows, columns = 140 / 200, (120, 60, 20), (100, 60, 40)
-    expected = sum(row * column for row, column in zip(rows, columns, strict=True)) / 40_000
-    found = kappa(rated(COHEN), "kappa")
-    assert found.value == pytest.approx((observed - expected) / (1 - expected), abs=1e-12)
-    assert found.value == pytest.approx(0.492, abs=5e-4)
-
-
-def test_weighted_kappa_counts_a_disagreement_by_the_square_of_its_distance() -> None:
-    seen = (14 + 10 + 10 + 6) * 1 + (18 + 2) * 4
-    rows, columns = (120, 60, 20), (100, 60, 40)
-    chance = sum((i - j) ** 2 * rows[i] * columns[j] / 200 for i in range(3) for j in range(3))
-    assert kappa(rated(COHEN), "kappa", weighted=True).value == pytest.approx(1 - seen / chance, abs=1e-12)
-
-
-@given(GRADES)
-def test_kappa_is_that_of_scikit_learns_formula_and_within_its_bounds(rows: list[tuple[int, int, int]]) -> None:
-    pairs = [RatedPair(QueryDocPair(f"q{query}", f"d{at}"), human, judge) for at, (human, judge, query) in enumerate(rows)]
-    for weighted in (False, True):
-        found = kappa(pairs, "kappa", weighted=weighted, resamples=100)
-        human, judge = np.array([row[0] for row in rows]), np.array([row[1] for row in rows])
-        apart = (human[:, None] - judge[None, :]) ** 2 if weighted else human[:, None] != judge[None, :]
-        chance = float(np.mean(apart))
-        if not chance:
-            assert found.value is None
-            continue
-        assert found.value == pytest.approx(1 - float(np.mean(np.diagonal(apart))) / chance, abs=1e-9)
-        assert found.value is not None
-        assert found.value <= 1
-        assert found.interval is None or found.interval[0] <= found.interval[1] <= 1 + 1e-12
-
-
-def test_full_agreement_is_one_and_a_judge_of_one_grade_has_no_kappa() -> None:
-    assert kappa(rated({(0, 0): 4, (3, 3): 4}), "kappa").value == 1
-    assert kappa(rated({(2, 2): 8}), "kappa").value is None
-    assert kappa(rated({(0, 2): 4, (3, 2): 4}), "kappa").value == 0
-
-
-def test_an_interval_is_wider_where_the_pairs_of_a_query_agree_with_each_other() -> None:
-    apart = [RatedPair(QueryDocPair(f"q{at}", "d"), at % 2, at % 2 if at % 3 else 1 - at % 2) for at in range(300)]
-    alike = [
-        RatedPair(QueryDocPair(f"q{at // 30}", f"d{at}"), at % 2, at % 2 if at // 30 % 3 else 1 - at % 2) for at in range(300)
-    ]
-    wide = [found.interval for found in (kappa(alike, "kappa"), kappa(apart, "kappa"))]
-    assert wide[0] is not None
-    assert wide[1] is not None
-    assert wide[0][1] - wide[0][0] > 2 * (wide[1][1] - wide[1][0])
-
-
-def test_the_same_seed_gives_the_same_interval_and_another_one_does_not() -> None:
-    first, again, other = (kappa(rated(COHEN, queries=97), "kappa", seed=seed).interval for seed in (1, 1, 2))
-    assert first == again != other
-
-
 def test_failed_pairs_are_counted_apart_from_the_grades() -> None:
     pairs = rated({(0, 0): 6, (3, 3): 5, (3, None): 4, (0, None): 1})
     assert confusion_counts(pairs, [0, 3], [0, 1, 2, 3]).tolist() == [[6, 0, 0, 0, 1], [0, 0, 0, 5, 4]]
-    assert kappa(pairs, "kappa").pairs == 11
-    assert exact_agreement(pairs, "same").value == 1
+    assert kappa(both_graded(pairs)).items == 11
+    assert same_grade(both_graded(pairs)).value == 1
     table = agreement_table(pairs, "llm:m:0", Thresholds())
     assert "Left out, because the judge gave no grade: 5 of 16 pairs (31.2%)." in table.sentences
     *counts, mean = confusion_table(pairs).rows[-1]
@@ -118,8 +41,8 @@ def test_failed_pairs_are_counted_apart_from_the_grades() -> None:
 
 def test_relevant_or_not_takes_a_threshold_for_each_side() -> None:
     pairs = rated({(1, 2): 5, (0, 1): 5, (0, None): 1})
-    assert kappa(binarize(pairs, 1, 2), "kappa").value == 1
-    assert kappa(binarize(pairs, 1, 1), "kappa").value == 0
+    assert kappa(both_graded(binarize(pairs, 1, 2))).value == 1
+    assert kappa(both_graded(binarize(pairs, 1, 1))).value == 0
     assert binarize(pairs, 1, 2)[-1].judge is None
 
 

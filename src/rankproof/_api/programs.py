@@ -110,7 +110,7 @@ def judge(
     results = results_of(dataset) if runs is None and holds_results(dataset) else None
     given = _pooled_dataset(dataset, runs, checked_integer("pool", pool)) if results is None else _pooled_results(results, pool)
     chosen = select_pairs(given.pools, people, given.known, unjudged=unjudged, sample=sample, seed=seed)
-    how = Thresholds(rel, judge_rel or rel, seed, chosen.highest)
+    how = Thresholds(rel, judge_rel or rel, chosen.highest)
     with _session(cache, budget) as session:
         context = JudgeContext(given.queries, given.corpus(chosen.pairs), session)
         output = None if path is None else os.fspath(path)

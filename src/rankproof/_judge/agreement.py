@@ -8,18 +8,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rankproof._data.arrays import FloatArray, IntArray
+from rankproof._data.arrays import IntArray
 from rankproof._data.qrels import GRADES, HIGHEST_GRADE
 from rankproof._data.table import CellValue, Column, Table
 from rankproof._data.text import format_value, pluralise
 from rankproof._judge.rubric import QueryDocPair
-from rankproof._statistics.intervals import Interval, resampled_means
-from rankproof._statistics.kappa import kappas
+from rankproof._statistics.agreement import FEW_QUERIES, Agreement, RatedItem, kappa, same_grade
 from rankproof.errors import UsageError, for_message
 
-RESAMPLES = 10_000
-FEW_QUERIES = 20
-"""With fewer queries a bootstrap interval is too narrow, and a note says so."""
 FEW_PAIRS = 10
 """With fewer pairs of a grade, agreement on that grade cannot be measured."""
 
@@ -33,44 +29,9 @@ class RatedPair:
     judge: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class Statistic:
-    """One measure of agreement; the interval is None where the bootstrap gives none."""
-
-    name: str
-    value: float | None
-    interval: Interval | None
-    pairs: int
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class ConfusionMatrix:
-    """For each query the number of pairs with human grade i and judge grade j."""
-
-    grades: tuple[int, ...]
-    counts: FloatArray
-
-    @property
-    def total(self) -> FloatArray:
-        """The sum over all queries."""
-        return np.asarray(self.counts.sum(axis=0))
-
-
 def rated_pairs(human: Mapping[QueryDocPair, int], judge: Mapping[QueryDocPair, int | None]) -> list[RatedPair]:
     """The pairs that both judged."""
     return [RatedPair(pair, grade, judge[pair]) for pair, grade in human.items() if pair in judge]
-
-
-def confusion_matrix(rated: Sequence[RatedPair]) -> ConfusionMatrix:
-    """The counts of the pairs that both graded."""
-    both = [(each.pair.query, each.human, each.judge) for each in rated if each.judge is not None]
-    grades = tuple(sorted({grade for _, human, judge in both for grade in (human, judge)}))
-    position = {grade: at for at, grade in enumerate(grades)}
-    queries = {query: at for at, query in enumerate(dict.fromkeys(query for query, _, _ in both))}
-    counts = np.zeros((len(queries), len(grades), len(grades)))
-    for query, human, judge in both:
-        counts[queries[query], position[human], position[judge]] += 1
-    return ConfusionMatrix(grades, counts)
 
 
 def binarize(rated: Sequence[RatedPair], rel: int, judge_rel: int) -> list[RatedPair]:
@@ -81,30 +42,9 @@ def binarize(rated: Sequence[RatedPair], rel: int, judge_rel: int) -> list[Rated
     ]
 
 
-def kappa(
-    rated: Sequence[RatedPair], name: str, *, weighted: bool = False, seed: int = 0, resamples: int = RESAMPLES
-) -> Statistic:
-    """Kappa of the graded pairs with its 95% interval; None where it is not defined."""
-    cells = confusion_matrix(rated)
-    size = len(cells.grades)
-    graded = int(cells.counts.sum())
-    value = float(kappas(cells.total, cells.grades, weighted=weighted)) if graded else float("nan")
-    if np.isnan(value):
-        return Statistic(name, None, None, graded)
-    resampled = _bootstrap_sums(cells, resamples, seed).reshape(-1, size, size)
-    return Statistic(name, value, _percentile_interval(kappas(resampled, cells.grades, weighted=weighted)), graded)
-
-
-def exact_agreement(rated: Sequence[RatedPair], name: str, *, seed: int = 0, resamples: int = RESAMPLES) -> Statistic:
-    """The share of graded pairs with the same grade from both."""
-    cells = confusion_matrix(rated)
-    size, graded = len(cells.grades), int(cells.counts.sum())
-    if not graded:
-        return Statistic(name, None, None, 0)
-    same = np.eye(size, dtype=np.bool_)
-    resampled = _bootstrap_sums(cells, resamples, seed).reshape(-1, size, size)
-    interval = _percentile_interval(resampled[:, same].sum(1) / resampled.sum((1, 2)))
-    return Statistic(name, float(cells.total[same].sum() / graded), interval, graded)
+def both_graded(rated: Sequence[RatedPair]) -> list[RatedItem]:
+    """The pairs that both graded."""
+    return [RatedItem(each.pair.query, each.human, each.judge) for each in rated if each.judge is not None]
 
 
 def confusion_counts(rated: Sequence[RatedPair], human: Sequence[int], judge: Sequence[int]) -> IntArray:
@@ -115,31 +55,15 @@ def confusion_counts(rated: Sequence[RatedPair], human: Sequence[int], judge: Se
     return found
 
 
-def _bootstrap_sums(cells: ConfusionMatrix, resamples: int, seed: int) -> FloatArray:
-    """The summed table of each bootstrap resample of queries; the sums are whole numbers."""
-    means = resampled_means(cells.counts.reshape(len(cells.counts), -1), resamples, seed)
-    return np.asarray(np.rint(means * len(cells.counts)))
-
-
-def _percentile_interval(resampled: FloatArray) -> Interval | None:
-    """The 2.5 and 97.5 percentiles of the resamples that have a value; None where they do not vary."""
-    known = resampled[~np.isnan(resampled)]
-    if len(known) < 2 or known.max() == known.min():
-        return None
-    low, high = np.quantile(known, [0.025, 0.975])
-    return float(low), float(high)
-
-
 @dataclass(frozen=True, slots=True)
 class Thresholds:
-    """The lowest grades that count as relevant, human and of the judge, and the seed of the bootstrap.
+    """The lowest grades that count as relevant, human and of the judge.
 
     `highest` is the highest human grade of the whole dataset, None where only the compared pairs are known.
     """
 
     rel: int = 1
     judge_rel: int = 1
-    seed: int = 0
     highest: int | None = None
 
     def __post_init__(self) -> None:
@@ -153,21 +77,20 @@ class Thresholds:
 
 def agreement_table(rated: Sequence[RatedPair], judge_label: str, thresholds: Thresholds) -> Table:
     """Every measure of agreement with its interval."""
-    binary = binarize(rated, thresholds.rel, thresholds.judge_rel)
-    graded, failed = _graded_pairs(rated), len(rated) - len(_graded_pairs(rated))
-    queries = len({each.pair.query for each in graded})
+    graded, binary = both_graded(rated), both_graded(binarize(rated, thresholds.rel, thresholds.judge_rel))
+    failed, queries = len(rated) - len(graded), len({each.query for each in graded})
     bounds = (
         f"{thresholds.rel} or more"
         if thresholds.rel == thresholds.judge_rel
         else f"human {thresholds.rel} or more, judge {thresholds.judge_rel} or more"
     )
-    statistics = (
-        kappa(rated, "kappa, quadratic weights", weighted=True, seed=thresholds.seed),
-        kappa(rated, "kappa", seed=thresholds.seed),
-        kappa(binary, f"kappa, relevant or not (grade {bounds})", seed=thresholds.seed),
-        exact_agreement(rated, "same grade", seed=thresholds.seed),
-        exact_agreement(binary, "both relevant or both not", seed=thresholds.seed),
-    )
+    statistics = {
+        "kappa, quadratic weights": kappa(graded, weighted=True),
+        "kappa": kappa(graded),
+        f"kappa, relevant or not (grade {bounds})": kappa(binary),
+        "same grade": same_grade(graded),
+        "both relevant or both not": same_grade(binary),
+    }
     return Table(
         "judge-agreement",
         f"Agreement of {for_message(judge_label)} with human judgements on {pluralise(len(graded), 'pair')} of "
@@ -175,19 +98,13 @@ def agreement_table(rated: Sequence[RatedPair], judge_label: str, thresholds: Th
         (
             Column("measure"),
             Column("value", "value"),
-            Column("95% interval", "interval", f"bootstrap over queries, percentile, {RESAMPLES:,} resamples"),
+            Column("95% interval", "interval", "Student's t over queries"),
             Column("pairs", "count", "graded by both"),
         ),
-        tuple((one.name, one.value, one.interval, one.pairs) for one in statistics),
-        sentences=tuple(_describe_agreement(statistics[0], rated, failed)),
+        tuple((name, one.value, one.interval, one.items) for name, one in statistics.items()),
+        sentences=tuple(_describe_agreement(next(iter(statistics.values())), rated, failed)),
         notes=tuple(_notes(rated, queries, thresholds)),
-        facts={
-            "rel": thresholds.rel,
-            "judge_rel": thresholds.judge_rel,
-            "seed": thresholds.seed,
-            "resamples": RESAMPLES,
-            "failed": failed,
-        },
+        facts={"rel": thresholds.rel, "judge_rel": thresholds.judge_rel, "failed": failed},
     )
 
 
@@ -218,11 +135,7 @@ def confusion_table(rated: Sequence[RatedPair]) -> Table:
     )
 
 
-def _graded_pairs(rated: Sequence[RatedPair]) -> list[RatedPair]:
-    return [each for each in rated if each.judge is not None]
-
-
-def _describe_agreement(main: Statistic, rated: Sequence[RatedPair], failed: int) -> list[str]:
+def _describe_agreement(main: Agreement, rated: Sequence[RatedPair], failed: int) -> list[str]:
     if main.value is None:
         sentences = ["Kappa is not defined: one side has the same grade for every pair."]
     else:
@@ -240,7 +153,7 @@ def _describe_agreement(main: Statistic, rated: Sequence[RatedPair], failed: int
 def _notes(rated: Sequence[RatedPair], queries: int, thresholds: Thresholds) -> list[str]:
     notes = []
     if queries < FEW_QUERIES:
-        notes.append(f"with only {pluralise(queries, 'query', 'queries')} the bootstrap intervals are too narrow")
+        notes.append(f"with only {pluralise(queries, 'query', 'queries')} the intervals are approximate")
     other = sorted({each.human for each in rated} - set(GRADES))
     if other:
         notes.append(f"human judgements also have the grades {', '.join(map(str, other))}, which the judge cannot give")

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import math
 import threading
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 
-import numpy as np
-
-from rankproof._data.arrays import FloatArray
 from rankproof._data.qrels import GRADES, HIGHEST_GRADE, LOWEST_GRADE
 from rankproof._data.table import CellValue, Column, Table
 from rankproof._data.text import first_ids, pluralise
@@ -23,109 +18,21 @@ from rankproof._judge.rubric import PairGrade, QueryDocPair, sum_counts
 from rankproof._llm.budget import Usage
 from rankproof._llm.call_counts import estimation_note
 from rankproof._llm.session import map_concurrent
-from rankproof._statistics.distributions import student_quantile
-from rankproof._statistics.intervals import UNBOUNDED, Interval
+from rankproof._statistics.intervals import Interval
+from rankproof._statistics.prediction_powered import (
+    FEW_LABELS,
+    FEW_QUERIES,
+    INTERVAL_METHOD,
+    JudgedItem,
+    PredictionPoweredMean,
+    corrected_mean,
+)
 from rankproof.errors import ExternalError, for_message
 
-MIN_PAIRS = 2
-"""Pairs with a human judgement that a corrected mean needs."""
-FEW_QUERIES, FEW_PAIRS = 20, 50
-"""With fewer human judgements the interval may be too narrow, and a note says so."""
 _ASSUMPTION = (
     "The corrected means are valid if the pairs with human judgements are a random sample of all pairs.",
     "The weight is the judge's share in them: 0 for a judge without information, near 1 for one that grades like humans.",
 )
-
-
-@dataclass(frozen=True, slots=True)
-class MeanEstimate:
-    """A mean and its 95% interval, None where it cannot be computed."""
-
-    value: float
-    interval: Interval | None
-
-
-@dataclass(frozen=True, slots=True)
-class PredictionPoweredMean:
-    """One mean: of the judge over all pairs, of human judgements over theirs, and bias-corrected with the judge's weight.
-
-    `seen` and `unseen` count the pairs with and without a human judgement, `queries` the queries with one.
-    """
-
-    judge: MeanEstimate
-    human: MeanEstimate
-    corrected: MeanEstimate
-    weight: float
-    seen: int
-    unseen: int
-    queries: int
-
-    @property
-    def has_few_judgements(self) -> bool:
-        """Whether the interval may be too narrow for lack of human judgements."""
-        return self.queries < FEW_QUERIES or self.seen < FEW_PAIRS
-
-
-def corrected_mean(
-    judge: Mapping[QueryDocPair, float], human: Mapping[QueryDocPair, float], within: Interval = UNBOUNDED
-) -> PredictionPoweredMean | None:
-    """The mean over the pairs of `judge`; None where fewer than two of them have a human judgement.
-
-    Means and intervals are clipped to `within`.
-    """
-    seen = [pair for pair in judge if pair in human]
-    unseen = [pair for pair in judge if pair not in human]
-    if len(seen) < MIN_PAIRS:
-        return None
-    places = {query: at for at, query in enumerate(dict.fromkeys(pair.query for pair in judge))}
-    all_of_it = _query_influences(list(judge), list(judge.values()), places)
-    people = _query_influences(seen, [human[pair] for pair in seen], places)
-    rest, same = (_query_influences(pairs, [judge[pair] for pair in pairs], places) for pairs in (unseen, seen))
-    apart = rest.influences - same.influences
-    weight = _optimal_weight(people.influences, apart) if unseen else 0.0
-    influences = people.influences + weight * apart
-    both = _ClusteredMean(people.mean + weight * (rest.mean - same.mean), influences, people.queries, fitted=2 if weight else 1)
-    by_judge, by_people, by_both = (part.estimate(within) for part in (all_of_it, people, both))
-    return PredictionPoweredMean(by_judge, by_people, by_both, weight, len(seen), len(unseen), people.queries)
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class _ClusteredMean:
-    """A mean, the influence of each query on it, the number of queries, and the number of fitted parameters."""
-
-    mean: float
-    influences: FloatArray
-    queries: int
-    fitted: int = 1
-
-    def estimate(self, within: Interval) -> MeanEstimate:
-        """The mean with its interval by Student's t; no interval for too few queries or values without variance."""
-        mean = clip(self.mean, within)
-        freedom = self.queries - self.fitted
-        if freedom < 1 or not self.influences.any():
-            return MeanEstimate(mean, None)
-        error = math.sqrt(float((self.influences**2).sum()) * self.queries / freedom)
-        half_width = student_quantile(0.975, freedom) * error
-        return MeanEstimate(mean, (clip(self.mean - half_width, within), clip(self.mean + half_width, within)))
-
-
-def _query_influences(pairs: Sequence[QueryDocPair], values: Sequence[float], places: Mapping[str, int]) -> _ClusteredMean:
-    influences: FloatArray = np.zeros(len(places))
-    mean = float(np.mean(values)) if pairs else 0.0
-    for pair, value in zip(pairs, values, strict=True):
-        influences[places[pair.query]] += (value - mean) / len(values)
-    return _ClusteredMean(mean, influences, len({pair.query for pair in pairs}))
-
-
-def _optimal_weight(human: FloatArray, apart: FloatArray) -> float:
-    """The weight with the smallest standard error."""
-    spread = float((apart**2).sum())
-    return clip(-float((human * apart).sum()) / spread, (0.0, 1.0)) if spread else 0.0
-
-
-def clip(value: float, within: Interval) -> float:
-    """The value clipped to the interval; never -0."""
-    return max(within[0], min(value, within[1])) + 0.0
 
 
 def corrected_table(
@@ -142,8 +49,8 @@ def corrected_table(
         share = {pair: float(grade >= thresholds.judge_rel) for pair, grade in grades.items()}
         relevant = {pair: float(grade >= thresholds.rel) for pair, grade in human.items()}
         for what, found in (
-            ("share relevant", corrected_mean(share, relevant, (0.0, 1.0))),
-            ("mean grade", corrected_mean(dict(grades), dict(human), _grade_range(thresholds))),
+            ("share relevant", corrected_mean(_items(share, relevant), (0.0, 1.0))),
+            ("mean grade", corrected_mean(_items(grades, human), _grade_range(thresholds))),
         ):
             if found is not None:
                 rows.append((name, what, *_row_cells(found)))
@@ -156,9 +63,9 @@ def corrected_table(
             Column("mean of"),
             Column("judge", "value", "over all pairs, uncorrected"),
             Column("human", "value", "over the pairs with a human judgement"),
-            Column("human 95%", "interval", "Student's t over the queries with human judgements"),
+            Column("human 95%", "interval", INTERVAL_METHOD),
             Column("corrected", "value", "prediction-powered mean"),
-            Column("corrected 95%", "interval", "Student's t over the queries with human judgements"),
+            Column("corrected 95%", "interval", INTERVAL_METHOD),
             Column("weight", "value", "the judge's share in the corrected mean"),
             Column("by both", "count", "pairs that also have a human judgement"),
             Column("by judge only", "count"),
@@ -167,6 +74,10 @@ def corrected_table(
         sentences=_ASSUMPTION if rows else (),
         notes=(*_unused_judgements(judge, human, pools), *_small_sample_note(every)),
     )
+
+
+def _items(judge: Mapping[QueryDocPair, float], human: Mapping[QueryDocPair, float]) -> list[JudgedItem]:
+    return [JudgedItem(pair.query, value, human.get(pair)) for pair, value in judge.items()]
 
 
 def _grade_range(thresholds: Thresholds) -> Interval:
@@ -188,12 +99,12 @@ def _small_sample_note(found: Sequence[PredictionPoweredMean]) -> list[str]:
     """A note where there are too few human judgements."""
     if not found:
         return ["fewer than two of the pairs have a human judgement: no mean can be corrected"]
-    fewest = min(found, key=lambda one: (not one.has_few_judgements, one.queries, one.seen))
-    if not fewest.has_few_judgements:
+    fewest = min(found, key=lambda one: (not one.has_few_labels, one.queries, one.seen))
+    if not fewest.has_few_labels:
         return []
     judged = f"{pluralise(fewest.seen, 'pair')} of {pluralise(fewest.queries, 'query', 'queries')}"
     return [
-        f"only {judged} have human judgements: with fewer than {FEW_PAIRS} pairs or {FEW_QUERIES} queries "
+        f"only {judged} have human judgements: with fewer than {FEW_LABELS} pairs or {FEW_QUERIES} queries "
         "the intervals of the means may be too narrow"
     ]
 

@@ -22,7 +22,7 @@ from rankproof._evaluation.options import EvaluateOptions
 from rankproof._importers.registry import read_dataset
 from rankproof._results.document import EXPERIMENT_FILE, PYTHON_PREFIX
 from rankproof._results.experiment_result import ExperimentResult
-from rankproof._statistics.kappa import kappas
+from rankproof._statistics.agreement import kappas
 from rankproof.errors import RankproofError, UsageError, for_message
 from rankproof.measures._answers import AnswerMeasure
 from rankproof.measures._base import Measure

@@ -40,6 +40,29 @@ def mean_interval(
     return max(statistics.mean - margin, within[0]), min(statistics.mean + margin, within[1])
 
 
+def effective_share_interval(
+    mean: float, variance: float, freedom: float, within: Interval, least: float, spread_at: float | None = None
+) -> Interval:
+    """Wilson's interval (1927) of a mean in a range, with Student's t and the effective sample size.
+
+    The effective size is m (1 - m) / variance, as for a share m of independent values (Korn and Graubard 1998). `spread_at` is
+    the mean m that the variance belongs to, if it is not `mean`. Where no value varies, the effective size is `least`.
+    """
+    low, width = within[0], within[1] - within[0]
+    share, at = (mean - low) / width, ((mean if spread_at is None else spread_at) - low) / width
+    spread = at * (1 - at)
+    size = spread * width**2 / variance if variance > 0 and spread > 0 else float(least)
+    square = student_quantile(0.975, freedom) ** 2 / size
+    middle = (share + square / 2) / (1 + square)
+    half = math.sqrt(square * (share * (1 - share) + square / 4)) / (1 + square)
+    return clip(low + width * (middle - half), within), clip(low + width * (middle + half), within)
+
+
+def clip(value: float, within: Interval) -> float:
+    """The value clipped to the interval; never -0."""
+    return max(within[0], min(value, within[1])) + 0.0
+
+
 def enough_differ(differences: FloatArray, weights: FloatArray | None = None) -> bool:
     """Whether enough differences are not 0, and not all the same, for an interval of their mean; weighted ones by their worth."""
     differ = differences != 0

@@ -238,7 +238,7 @@ def _tables(args: argparse.Namespace, terminal: Terminal) -> tuple[list[Table], 
     qrels = None if args.qrels is None else _qrels(args)
     chosen = selected_pairs(args, results, qrels, terminal)
     corpus, queries = _texts(args, results, chosen.pairs, terminal)
-    how = Thresholds(args.rel, args.judge_rel or args.rel, args.seed, chosen.highest)
+    how = Thresholds(args.rel, args.judge_rel or args.rel, chosen.highest)
     with llm_session(args) as session:
         context = JudgeContext(queries, corpus, session)
         if args.dry_run:
