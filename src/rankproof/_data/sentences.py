@@ -64,7 +64,7 @@ _AFTER_ORDINALS = (
     "|Auflage|Dünya|Ocak|Şubat|Mart|Nisan|Mayıs|Haziran|Temmuz|Ağustos|Eylül|Ekim|Kasım|Aralık|Yüzyıl"
 )
 _LIST_MARKER = rf"(?:[-*+•‣◦▪●–—·]|{_NUMBER_MARKER.replace('ORDINAL', _AFTER_ORDINALS)})[^\S\n]++(?=\S)"
-_MARKER = re.compile(rf"(?:>[^\S\n]*+)*+(?:{_LIST_MARKER}|#{{1,6}}[^\S\n]++)?+")
+_MARKER = re.compile(rf"(?:>[^\S\n]*+)*+(?:{_LIST_MARKER}|#{{1,6}}[^\S\n]++)?+(?=\S)")
 _LINE = re.compile(r"[^\S\n]*+(?P<text>\S[^\n]*+)?+(?:\n|\Z)")
 _NEW_ITEM = re.compile(rf"(?:>[^\S\n]*+)*+{_LIST_MARKER}")
 _HEADING = re.compile(r"#{1,6}[^\S\n]|(?:\*\*|__)[^*_\n]+(?:\*\*|__):?[^\S\n]*\Z|[^\n]*:[^\S\n]*\Z")
@@ -180,7 +180,7 @@ def _is_sentence_end(text: str, found: re.Match[str], start: int) -> bool:
         return found.lastgroup == "thai" and _ends_thai_clause(text, start, found)
     if mark[-1] in _UNSPACED_MARKS:
         return True
-    if mark == "." and _ITEM_NUMBER.fullmatch(text, start, found.start()):
+    if mark == "." and found.start() - start < _LONGEST_ABBREVIATION and _ITEM_NUMBER.fullmatch(text, start, found.start()):
         return False
     follows = text[found.end() : found.end() + 3].lstrip(_OPENING)[:1]
     if follows.islower() or (mark in _GREEK_QUESTION and not _GREEK_LETTER.match(text, found.start() - 1)):
@@ -216,6 +216,9 @@ _LONGEST_ABBREVIATION = 12
 def _is_abbreviation(text: str, dot: int, after: int, follows: str) -> bool:
     """Whether the full stop at `dot` belongs to an abbreviation, initials (U.S., J.) or an ordinal (3. Oktober)."""
     low = max(dot - _LONGEST_ABBREVIATION, 0)
+    last = text[text.rfind(" ", low, dot) + 1 : dot]
+    if len(last) > 1 and last.isascii() and last.isalpha() and not last.isupper() and last.lower() not in _ABBREVIATIONS:
+        return False  # Nearly all sentences end in a word like this one.
     if _ORDINAL.search(text, low, dot) and (_ORDINAL_NOUN.match(text, after) or _GERMAN_ORDINAL.search(text, low, dot)):
         return True
     found = _LAST_WORD.search(text, low, dot)
@@ -265,6 +268,7 @@ _SELDOM_LAST = {
     *("inc", "co", "corp", "ltd", "llc", "bros", "jr", "ph.d", "m.sc", "b.sc", "plc", "uu", "гг", "вв", "тыс", "млн", "млрд"),
 }
 """Abbreviations that end a sentence only before a word that often starts one."""
+_ABBREVIATIONS = _NEVER_LAST | _BEFORE_NUMBERS | _SELDOM_LAST
 _WORDS_OF_ONE_LETTER = {"I", "a", "e", "o", "y", "u", "à", "я", "Я", "э"}
 _STARTERS = {
     *("the", "a", "an", "it", "he", "she", "they", "we", "you", "i", "this", "that", "these", "those", "there", "in", "on", "at"),
