@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache, lru_cache
 from types import MappingProxyType
 from typing import Any, Literal, get_args
 
-from rankproof._data.claims import Importance, Nugget
+from rankproof._data.claims import Importance, Nugget, without_marks
 from rankproof._data.dataset import Query, Texts
+from rankproof._data.sentences import sentences
 from rankproof._data.text import clip_text, pluralise
 from rankproof._data.validation import checked_id
 from rankproof._data.view import View, Viewed, collection_view
@@ -77,6 +79,76 @@ def is_abstention(text: str, phrase: str = ABSTAIN_PHRASE) -> bool:
     """Whether the text is blank or equals the phrase, apart from case, spaces and punctuation."""
     words, expected = (re.findall(r"\w+", each.casefold()) for each in (text, phrase))
     return not text.strip() or (bool(expected) and words == expected)
+
+
+def _any_of(*alternatives: str) -> str:
+    return f"(?:{'|'.join(alternatives)})"
+
+
+_SOURCE = (
+    rf"(?:{_any_of('the', 'these', 'this', 'those', 'that', 'any of the', 'none of the', 'your', 'my', 'all')}\s+)?"
+    rf"(?:{_any_of('given', 'provided', 'available', 'retrieved', 'supplied', 'above', 'search', 'current')}\s+)*"
+    + _any_of(
+        *("passages?", "contexts?", "documents?", "sources?", "texts?", "information", "results?", "articles?", "excerpts?"),
+        *("materials?", "knowledge base", "data", "references?", "snippets?", "content"),
+    )
+    + rf"(?:\s+{_any_of('provided', 'given', 'available', 'above', 'retrieved', 'supplied', 'i have')})?"
+)
+_NOT = _any_of("do not", "don't", "does not", "doesn't", "did not", "didn't")
+_CANNOT = _any_of("cannot", "can not", "can't", "could not", "couldn't", r"(?:am|'m|was|are|were) (?:unable|not able) to")
+_SORRY = (
+    r"(?:(?:i'?m|i am|we are|we're)\s+)?"
+    + _any_of(r"(?:very\s+)?sorry", "afraid", "unfortunately", "apologies", "i apologi[sz]e")
+    + r"[\s,:]*(?:but\s+|that\s+)?"
+)
+_BASED = rf"(?:(?:based on|according to|from|given|in)\s+{_SOURCE}\s*,?\s*)?"
+_BUT = _any_of("but", "however", "although", "though", "yet", "instead", "nevertheless", "while", "whereas", "except", "only")
+_TAIL = rf"(?:(?!\b{_BUT}\b|[;:]).)*"
+_FINDS = _any_of("find", "answer", "determine", "provide", "tell", "locate", "identify", "say", "help")
+_HOLDS = _any_of(
+    *("contain", "provide", "include", "have", "give", "mention", "specify", "state", "say", "answer", "address", "discuss"),
+    "indicate",
+)
+_STATED = _any_of("found", "answered", "determined", "given", "stated", "mentioned", "specified", "provided")
+_ENDS = r"(?=\s*$)"
+_DECLINES = (
+    rf"i {_NOT} (?:really |actually )?know",
+    rf"i {_NOT} have (?:enough|sufficient|any|the|an|access)\b",
+    "i have no (?:information|answer|idea)",
+    rf"(?:i|we) ?{_CANNOT} {_FINDS}\b",
+    rf"{_SOURCE} {_NOT} (?:\w+ly )?{_HOLDS}\b",
+    r"there(?: is|'s) (?:no|not enough|insufficient|not sufficient) (?:information|answer|context|mention|details?)\b",
+    r"(?:the answer|it|(?:this|the|your) question|this)(?: is not|isn't| (?:cannot|can not|can't|could not) be) "
+    rf"{_STATED}\b(?: (?:in|from|by|with|using|based on) {_SOURCE})?{_ENDS}",
+    r"(?:not enough|insufficient|no) (?:information|context)(?: (?:is )?(?:available|provided|given|found))?"
+    r"(?=\s*$| (?:to|about|on|in) )",
+    rf"no answer{_ENDS}",
+    rf"unanswerable{_ENDS}",
+)
+_OFFERS = _any_of("please", "could you", "can you", "would you", "if you", "let me know", "feel free", "as an ai", "thank you")
+_LONGEST_DECLINE = 400
+
+
+@cache
+def _declining_patterns() -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """A sentence that declines, and one that may stand beside it; compiled on first use, as that takes milliseconds."""
+    declines = rf"(?:{_SORRY})?{_BASED}(?:{_SORRY})?{_any_of(*_DECLINES)}{_TAIL}"
+    return re.compile(declines, re.IGNORECASE), re.compile(rf"(?:{_SORRY}|{_OFFERS}\b{_TAIL})", re.IGNORECASE)
+
+
+@lru_cache(maxsize=4096)
+def declines_to_answer(text: str) -> bool:
+    """Whether every sentence of the text declines to answer, in English: "I don't know", "the passages do not say".
+
+    A text with any other sentence, or with a "but", is an answer.
+    """
+    if len(text) > _LONGEST_DECLINE or not text.strip():
+        return False
+    declining, polite = _declining_patterns()
+    plain = without_marks(text).replace("’", "'")
+    parts = [" ".join(part.split()).rstrip(".!? ") for part in sentences(plain)]
+    declines = [declining.fullmatch(part) is not None for part in parts]
+    return any(declines) and all(one or polite.fullmatch(part) for one, part in zip(declines, parts, strict=True))
 
 
 ANSWER_FIELDS = ("answers", "answer")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -94,12 +96,55 @@ class Nugget:
     importance: Importance = "vital"
 
 
+_MARK = re.compile(r"\[\s*\d{1,3}(?:\s*[,;]\s*\d{1,3}|\s*[-–]\s*\d{1,3})*\s*\]")
+_MARK_PART = re.compile(r"(\d+)(?:\s*[-–]\s*(\d+))?")
+_MAX_RANGE = 100
+
+
 def claims_of(text: str, side: Side, reference: int = 1) -> tuple[Claim, ...]:
-    """The sentences of a text as claims."""
-    spans = enumerate(sentence_spans(text), 1)
+    """The sentences of a text as claims; marks of citations such as [1] neither end a sentence nor are one."""
+    spans = enumerate(sentence_spans(_blanked(text)), 1)
     return tuple(Claim(side, n, text[start:end], start, end, reference) for n, (start, end) in spans)
 
 
 def written_claims(texts: Iterable[str], side: Side, reference: int = 1) -> tuple[Claim, ...]:
     """Claims that a model or a person wrote."""
     return tuple(Claim(side, n, text, reference=reference) for n, text in enumerate(texts, 1))
+
+
+def whole_claim(text: str, side: Side, n: int = 1) -> Claim:
+    """A whole text as one claim."""
+    return Claim(side, n, text, 0, len(text))
+
+
+def without_marks(text: str) -> str:
+    """The text without its marks of citations."""
+    return _MARK.sub(" ", text) if "[" in text else text
+
+
+def _blanked(text: str) -> str:
+    """The text with blanks for its marks, so that every other character keeps its place."""
+    return _MARK.sub(lambda mark: " " * len(mark[0]), text) if "[" in text else text
+
+
+def cites_of_claims(text: str, claims: Sequence[Claim]) -> list[tuple[int, ...]] | None:
+    """The numbers that each sentence of an answer cites by marks; None where the answer has no mark.
+
+    A mark belongs to the sentence that it is in, or that ends before it.
+    """
+    marks = list(_MARK.finditer(text)) if "[" in text else []
+    if not marks or not claims:
+        return None
+    found: list[dict[int, None]] = [{} for _ in claims]
+    starts = [claim.start or 0 for claim in claims]
+    for mark in marks:
+        at = max(bisect_left(starts, mark.start()) - 1, 0)
+        found[at].update(dict.fromkeys(_numbers(mark[0])))
+    return [tuple(each) for each in found]
+
+
+def _numbers(mark: str) -> Iterator[int]:
+    """The numbers of a mark; 1-3 stands for 1, 2 and 3."""
+    for first, last in _MARK_PART.findall(mark):
+        low, high = int(first), int(last or first)
+        yield from range(low, min(high, low + _MAX_RANGE) + 1) if high >= low else (low, high)

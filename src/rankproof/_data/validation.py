@@ -86,7 +86,7 @@ def check_options(value: Any, more: Mapping[Any, Callable[[str, Any], Any]] | No
 
 def checked_setting(setting: Setting, given: Any, more: Mapping[Any, Callable[[str, Any], Any]] | None = None) -> Any:
     """The value of a setting in its plain form; `more` has the checks of further types."""
-    name, kind, option = setting.field, setting.type, setting.option
+    name, kind, option = setting.field.rstrip("_"), setting.type, setting.option
     if more and kind in more:
         return more[kind](name, given)
     if option.role == "fields":

@@ -92,7 +92,7 @@ def _selected_measures(
         return answer_measures(default_answer_measures(cited=cited))
     chosen = answer_measures(named)
     for measure in chosen:
-        if measure.name in _CITATIONS and not judged:
+        if str(measure) in _CITATIONS and not judged:
             raise UsageError(
                 f"{measure} needs judgements, and no query has a relevant document", fix="pass qrels, or a lower rel"
             )
@@ -120,6 +120,8 @@ def _measure_result(
     found = {
         query: value for query, value in zip(queries, measure.answer_values(cases, encode), strict=True) if value is not None
     }
+    if not found and "judge=" in str(measure):
+        raise UsageError(f"{measure} has no value", fix="pass the texts of contexts, questions and references")
     values = np.array(list(found.values()), dtype=np.float64)
     if not np.isfinite(values).all():
         raise UsageError(f"{for_message(str(measure))} gave a value that is not finite", fix="check the encoder")

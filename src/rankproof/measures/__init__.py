@@ -10,8 +10,6 @@ if TYPE_CHECKING:
     from rankproof.measures._answers import AnswerCase as AnswerCase
     from rankproof.measures._answers import AnswerF1 as AnswerF1
     from rankproof.measures._answers import AnswerMeasure as AnswerMeasure
-    from rankproof.measures._answers import CiteP as CiteP
-    from rankproof.measures._answers import CiteR as CiteR
     from rankproof.measures._answers import Contains as Contains
     from rankproof.measures._answers import Encode as Encode
     from rankproof.measures._answers import Similarity as Similarity
@@ -28,6 +26,20 @@ if TYPE_CHECKING:
     from rankproof.measures._base import RandomRanking as RandomRanking
     from rankproof.measures._base import SummaryKind as SummaryKind
     from rankproof.measures._base import SummedMeasure as SummedMeasure
+    from rankproof.measures._citations import CiteP as CiteP
+    from rankproof.measures._citations import CiteR as CiteR
+    from rankproof.measures._claims import AnswerRelevance as AnswerRelevance
+    from rankproof.measures._claims import ClaimF1 as ClaimF1
+    from rankproof.measures._claims import ClaimP as ClaimP
+    from rankproof.measures._claims import ClaimR as ClaimR
+    from rankproof.measures._claims import Faithfulness as Faithfulness
+    from rankproof.measures._claims import Hallucination as Hallucination
+    from rankproof.measures._contexts import ContextAP as ContextAP
+    from rankproof.measures._contexts import ContextP as ContextP
+    from rankproof.measures._contexts import ContextR as ContextR
+    from rankproof.measures._contexts import ContextRelevance as ContextRelevance
+    from rankproof.measures._contexts import Noise as Noise
+    from rankproof.measures._contexts import Utilisation as Utilisation
     from rankproof.measures._counts import NumQ as NumQ
     from rankproof.measures._counts import NumRel as NumRel
     from rankproof.measures._counts import NumRelRet as NumRelRet
@@ -37,6 +49,10 @@ if TYPE_CHECKING:
     from rankproof.measures._judged import Judged as Judged
     from rankproof.measures._judged import Unjudged as Unjudged
     from rankproof.measures._judged import bpref as bpref
+    from rankproof.measures._nuggets import AbstainP as AbstainP
+    from rankproof.measures._nuggets import AbstainR as AbstainR
+    from rankproof.measures._nuggets import AnswerRate as AnswerRate
+    from rankproof.measures._nuggets import NuggetR as NuggetR
     from rankproof.measures._own import FunctionMeasure as FunctionMeasure
     from rankproof.measures._own import GradesFunction as GradesFunction
     from rankproof.measures._own import from_function as from_function

@@ -1,4 +1,4 @@
-"""Measures of answers: exact match, containment, word overlap, ROUGE-L, citations and similarity.
+"""Measures of answers: exact match, containment, word overlap, ROUGE-L and similarity.
 
 In scripts without spaces every character is a word.
 """
@@ -15,6 +15,7 @@ from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Literal, NoReturn
 
 from rankproof._align.hits import Hits
+from rankproof._data.answers import declines_to_answer
 from rankproof._data.arrays import Matrix
 from rankproof._data.claims import Nugget
 from rankproof._data.text import separate_unspaced
@@ -50,6 +51,16 @@ class AnswerCase:
     nuggets: tuple[Nugget, ...] | None = None
 
     @property
+    def declines(self) -> bool:
+        """Whether the answer abstains by its wording alone."""
+        return self.state == "answered" and declines_to_answer(self.text)
+
+    @property
+    def abstains(self) -> bool:
+        """Whether the answer abstains, by its state or its wording."""
+        return self.state == "abstained" or self.declines
+
+    @property
     def answerable(self) -> bool | None:
         """Whether the question has an answer, None where neither references nor nuggets say it."""
         if self.references:
@@ -83,8 +94,8 @@ class TextMeasure(AnswerMeasure):
     def score(self, answer: str, reference: str) -> float:
         """The value for one reference."""
 
-    def value(self, case: AnswerCase) -> float:
-        return max(self._score_or_0(case.text, reference) for reference in case.references)
+    def value(self, case: AnswerCase) -> float | None:
+        return max((self._score_or_0(case.text, reference) for reference in case.references), default=None)
 
     def _score_or_0(self, answer: str, reference: str) -> float:
         """0 where only one of the two is empty, also where normalising would leave nothing of the other ("The")."""
@@ -307,50 +318,6 @@ class WordF1(TextMeasure):
 AnswerF1 = WordF1()
 
 
-_LEFT_OUT = " Questions without a relevant document are left out."
-
-
-class CitationPrecision(AnswerMeasure):
-    """Relevant documents cited, divided by documents cited."""
-
-    name = "CiteP"
-    title = "Citation precision"
-    definition = f"Cited relevant documents, divided by all cited documents; 0 if nothing is cited.{_LEFT_OUT}"
-    source = "after Gao et al. 2023 (ALCE), with judgements instead of entailment"
-    advice = Advice(
-        "answering",
-        "users check sources: every citation should be correct.",
-        "answers cite nothing: the value is then 0 because citations are missing, not because they are wrong.",
-    )
-
-    def value(self, case: AnswerCase) -> float | None:
-        if not case.relevant:
-            return None
-        cited = set(case.cited)
-        return len(cited & case.relevant) / len(cited) if cited else 0.0
-
-
-class CitationRecall(AnswerMeasure):
-    """Relevant documents cited, divided by all relevant documents."""
-
-    name = "CiteR"
-    title = "Citation recall"
-    definition = f"Cited relevant documents, divided by the number of relevant documents.{_LEFT_OUT}"
-    source = "after Gao et al. 2023 (ALCE), with judgements instead of entailment"
-    advice = Advice(
-        "answering",
-        "an answer should cite everything that supports it.",
-        "one good source is enough.",
-    )
-
-    def value(self, case: AnswerCase) -> float | None:
-        return len(set(case.cited) & case.relevant) / len(case.relevant) if case.relevant else None
-
-
-CiteP = CitationPrecision()
-CiteR = CitationRecall()
-
-
 @dataclass(frozen=True, kw_only=True, repr=False)
 class AnswerSimilarity(AnswerMeasure):
     """The cosine similarity by a named encoder; its name always includes the encoder."""
@@ -378,9 +345,9 @@ class AnswerSimilarity(AnswerMeasure):
         found: list[float | None] = []
         for case in cases:
             answer = next(rows)
-            nearest = max(float(answer @ next(rows)) for _ in case.references)
+            nearest = max((float(answer @ next(rows)) for _ in case.references), default=None)
             empty = case.state == "missing" or not case.text.strip()
-            found.append(0.0 if empty else min(max(nearest, -1.0), 1.0))
+            found.append(None if nearest is None else 0.0 if empty else min(max(nearest, -1.0), 1.0))
         return found
 
     def _changed(self) -> dict[str, Any]:

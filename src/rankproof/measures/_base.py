@@ -167,6 +167,13 @@ def _model(value: object) -> str:
     return value
 
 
+def _judge(value: object) -> str:
+    """The name of a judge, without characters that the notation uses."""
+    if not isinstance(value, str) or not _NAME.fullmatch(value):
+        raise UsageError(f"judge {for_message(repr(value))} is not the name of a judge", fix="write it like judge='overlap'")
+    return value
+
+
 PARAMETER_CHECKS: dict[str, Callable[[object], Any]] = {
     "cutoff": _cutoff,
     "rel": _rel,
@@ -179,6 +186,7 @@ PARAMETER_CHECKS: dict[str, Callable[[object], Any]] = {
     "tokens": _one_of("tokens", "bag", "set"),
     "stop_words": _one_of("stop_words", "none", "english"),
     "model": _model,
+    "judge": _judge,
 }
 """The checks of the parameters that several measures have in common."""
 
@@ -319,19 +327,24 @@ class Measure(ABC):
 
     def parameters(self) -> dict[str, Any]:
         """Every parameter with its value, in the order of the notation."""
-        return {one.name: getattr(self, one.name) for one in fields(self)}
+        return {_written(one.name): getattr(self, one.name) for one in fields(self)}
 
     def _changed(self) -> dict[str, Any]:
         shown = [one for one in fields(self) if one.name != self.at]
-        return {one.name: getattr(self, one.name) for one in shown if getattr(self, one.name) != one.default}
+        return {_written(one.name): getattr(self, one.name) for one in shown if getattr(self, one.name) != one.default}
 
     def _known(self, parameters: dict[str, Any]) -> dict[str, Any]:
-        known = self.parameters()
+        known = {_written(one.name): one.name for one in fields(self)}
         for name in parameters:
-            if name not in known:
+            if _written(name) not in known:
                 takes = f"it takes {', '.join(known)}" if known else "it takes none"
                 raise UsageError(f"{self.name} has no parameter {name}", fix=takes)
-        return parameters
+        return {known[_written(name)]: value for name, value in parameters.items()}
+
+
+def _written(field: str) -> str:
+    """The name of a parameter in the notation: `from` for the field `from_`, as `from` is a word of Python."""
+    return field.rstrip("_")
 
 
 class SummedMeasure(Measure):

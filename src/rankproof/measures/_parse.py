@@ -37,6 +37,10 @@ _AMBIGUOUS_NAMES: dict[str, tuple[str, str]] = {
     ),
     "hits": ("hits is a mean count in ranx", "write NumRelRet for the total count, or Success@10 for the hit rate"),
     "accuracy": ("accuracy differs between BEIR and ir_measures", "write Success@10 for that of BEIR"),
+    "context_precision": (
+        "context_precision is average precision in ragas and DeepEval",
+        "write ContextAP for theirs, or ContextP for the share of useful contexts",
+    ),
     "hole": ("hole counts documents that are judged for no query", "write Unjudged@10 for those not judged for this query"),
 }
 
@@ -68,6 +72,7 @@ _SUFFIXED = re.compile(r"(?P<name>.+?)[._](?P<suffix>[0-9.][0-9.eE+-]*|[0-9]+=[^
 _WORD = re.compile(r"(['\"]?)([A-Za-z][A-Za-z0-9-]*)\1")
 _QUOTED = re.compile(r"(['\"])([^'\"()\[\]{}@,=\s]+)\1")
 _MODULE_AND_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*:[A-Za-z_][A-Za-z0-9_]*")
+_FLAGS = {"True": True, "true": True, "False": False, "false": False}
 _OPEN, _CLOSE = "([{", ")]}"
 
 MeasureLike = str | Measure | type[Measure] | GradesFunction
@@ -140,6 +145,8 @@ def parse_parameters(inside: str) -> dict[str, ParameterValue]:
 
 def _value(text: str) -> ParameterValue:
     inner = text[1:-1]
+    if text in _FLAGS:
+        return _FLAGS[text]
     if word := _WORD.fullmatch(text):
         return word[2]
     if quoted := _QUOTED.fullmatch(text):
@@ -148,6 +155,8 @@ def _value(text: str) -> ParameterValue:
         return parse_gain_pairs(list(_split_outside_brackets(inner, ",")))
     if (text[:1], text[-1:]) in {("(", ")"), ("[", "]")}:
         return tuple(parse_number(part, "value") for part in _split_outside_brackets(inner, ","))
+    if text[:1] in ("'", '"'):
+        raise UsageError(f"the value {for_message(text)} cannot be read", fix="use letters, digits and . : / _ - between quotes")
     return parse_number(text, "value")
 
 

@@ -53,8 +53,24 @@ ANSWER_MEASURES: Registry[AnswerMeasure] = Registry(
         Component("Contains", "rankproof.measures._answers:Contains"),
         Component("ROUGE-L", "rankproof.measures._answers:ROUGE_L"),
         Component("Similarity", "rankproof.measures._answers:Similarity"),
-        Component("CiteP", "rankproof.measures._answers:CiteP"),
-        Component("CiteR", "rankproof.measures._answers:CiteR"),
+        Component("Faithfulness", "rankproof.measures._claims:Faithfulness"),
+        Component("Hallucination", "rankproof.measures._claims:Hallucination"),
+        Component("AnswerRelevance", "rankproof.measures._claims:AnswerRelevance"),
+        Component("ClaimP", "rankproof.measures._claims:ClaimP"),
+        Component("ClaimR", "rankproof.measures._claims:ClaimR"),
+        Component("ClaimF1", "rankproof.measures._claims:ClaimF1"),
+        Component("ContextR", "rankproof.measures._contexts:ContextR"),
+        Component("ContextP", "rankproof.measures._contexts:ContextP"),
+        Component("ContextAP", "rankproof.measures._contexts:ContextAP"),
+        Component("ContextRelevance", "rankproof.measures._contexts:ContextRelevance"),
+        Component("Utilisation", "rankproof.measures._contexts:Utilisation"),
+        Component("Noise", "rankproof.measures._contexts:Noise"),
+        Component("CiteP", "rankproof.measures._citations:CiteP"),
+        Component("CiteR", "rankproof.measures._citations:CiteR"),
+        Component("NuggetR", "rankproof.measures._nuggets:NuggetR"),
+        Component("AnswerRate", "rankproof.measures._nuggets:AnswerRate"),
+        Component("AbstainP", "rankproof.measures._nuggets:AbstainP"),
+        Component("AbstainR", "rankproof.measures._nuggets:AbstainR"),
     ),
 )
 """Measures of answers; F1 is in both registries, and has a cutoff where it measures rankings."""
@@ -78,6 +94,7 @@ def default_measures(max_grade: int) -> list[Measure]:
 
 def default_answer_measures(*, cited: bool) -> list[Measure]:
     """The measures of an evaluation of answers that names none; citations only where an answer has one."""
-    from rankproof.measures._answers import EM, ROUGE_L, AnswerF1, CiteP, CiteR, Contains
+    from rankproof.measures._answers import EM, ROUGE_L, AnswerF1, Contains
+    from rankproof.measures._citations import CiteP, CiteR
 
     return [EM, AnswerF1(tokens="bag"), AnswerF1(tokens="set"), Contains, ROUGE_L, *((CiteP, CiteR) if cited else ())]

@@ -1,0 +1,277 @@
+"""Measures of an answer by its claims: what its contexts support, and what it has in common with the references."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from rankproof._data.claims import ClaimTable
+from rankproof.measures._answers import STOP_WORDS, AnswerCase, shared_words
+from rankproof.measures._base import Advice
+from rankproof.measures._claim_base import (
+    ClaimMeasure,
+    Outcome,
+    UnitMeasure,
+    Verdicts,
+    by_reference,
+    checked,
+    mean_credit,
+    sentence_words,
+    without_answer,
+    without_reference,
+)
+from rankproof.measures._overlap import all_words, content_words, word_cosine, word_share
+
+
+def _sentence_shares(case: AnswerCase) -> list[float]:
+    """The share of each sentence's words that the contexts contain."""
+    found = all_words(case.contexts or ())
+    return [len(words & found) / len(words) for words in sentence_words(case.text)]
+
+
+class _AnswerInContexts(UnitMeasure):
+    """A measure of the answer's claims against the contexts."""
+
+    tables: ClassVar[tuple[ClaimTable, ...]] = ("answer-contexts",)
+    without_contexts: ClassVar[float]
+
+    def settled(self, case: AnswerCase) -> Outcome | None:
+        if reason := without_answer(case):
+            return reason
+        if case.contexts is None:
+            return "no_contexts"
+        return None if case.contexts else self.without_contexts
+
+
+_NONE_IF_EMPTY = " No value if the answer abstains or has nothing to check."
+_BY_WORDS = " judge='overlap': "
+
+
+class AnswerFaithfulness(_AnswerInContexts):
+    """Supported claims of the answer, divided by its claims."""
+
+    name = "Faithfulness"
+    title = "Faithfulness to the contexts"
+    definition = (
+        "Claims of the answer that the contexts support, divided by its claims. Contradicted and not stated both count against."
+        f"{_NONE_IF_EMPTY} 0 if nothing was retrieved.{_BY_WORDS}mean share of each sentence's content words in the contexts."
+    )
+    source = "after Es et al. 2023 (ragas); an empty denominator has no value"
+    advice = Advice(
+        "answering",
+        "an answer must say only what the retrieved passages say.",
+        "systems abstain often: read AnswerRate beside it, as abstentions have no value.",
+    )
+    without_contexts = 0.0
+
+    def counted(self, case: AnswerCase, verdicts: Verdicts) -> Outcome:
+        return mean_credit(verdicts.get("answer-contexts", ()))
+
+    def by_words(self, case: AnswerCase) -> Outcome:
+        shares = _sentence_shares(case)
+        return sum(shares) / len(shares) if shares else "no_claim"
+
+
+class AnswerHallucination(_AnswerInContexts):
+    """1 where a claim of the answer is not supported."""
+
+    name = "Hallucination"
+    title = "Answers with an unsupported claim"
+    definition = (
+        "1 if any claim of the answer is not supported by the contexts, else 0; the mean is the share of such answers."
+        f"{_NONE_IF_EMPTY} 1 if nothing was retrieved.{_BY_WORDS}1 minus the lowest share of a sentence's words in the contexts."
+    )
+    source = "as a share of answers: Vectara's leaderboard; here for any claim that is not supported"
+    higher_is_better = False
+    advice = Advice(
+        "answering",
+        "one wrong claim spoils an answer.",
+        "answers have very different lengths: a longer answer has more chances of an unsupported claim.",
+    )
+    without_contexts = 1.0
+
+    def counted(self, case: AnswerCase, verdicts: Verdicts) -> Outcome:
+        credits = [one.credit for one in checked(verdicts.get("answer-contexts", ()))]
+        return 1.0 - min(credits) if credits else "no_claim"
+
+    def by_words(self, case: AnswerCase) -> Outcome:
+        shares = _sentence_shares(case)
+        return 1.0 - min(shares) if shares else "no_claim"
+
+
+class QuestionRelevance(ClaimMeasure):
+    """The grade of how well the answer addresses the question."""
+
+    name = "AnswerRelevance"
+    title = "Relevance of the answer to the question"
+    definition = (
+        "Grade from 0 to 3 of how well the answer addresses the question, divided by 3. No value if the answer abstains."
+        f"{_BY_WORDS}cosine of the content words of question and answer, a weak baseline."
+    )
+    source = "a direct grade, as in TruLens; ragas compares the question with questions generated from the answer"
+    advice = Advice(
+        "answering",
+        "answers may be true and beside the question.",
+        "correctness matters: a wrong answer to the right question scores high.",
+    )
+    tables: ClassVar[tuple[ClaimTable, ...]] = ("answer-question",)
+
+    def settled(self, case: AnswerCase) -> Outcome | None:
+        return without_answer(case) or (None if case.question.strip() else "no_question")
+
+    def counted(self, case: AnswerCase, verdicts: Verdicts) -> Outcome:
+        return mean_credit(verdicts.get("answer-question", ()))
+
+    def by_words(self, case: AnswerCase) -> Outcome:
+        found = word_cosine(content_words(case.question), content_words(case.text))
+        return "no_claim" if found is None else found
+
+
+@dataclass(frozen=True, slots=True)
+class _Agreement:
+    """Precision, recall and F1 of the claims of an answer and one reference."""
+
+    precision: Outcome
+    recall: Outcome
+
+    @property
+    def f1(self) -> Outcome:
+        if isinstance(self.recall, str):
+            return self.recall
+        if isinstance(self.precision, str) or not self.precision + self.recall:
+            return 0.0
+        return 2 * self.precision * self.recall / (self.precision + self.recall)
+
+
+def _best_agreement(found: Sequence[_Agreement]) -> _Agreement:
+    """That of the reference with the highest F1; a reference without claims only where no other is there."""
+
+    def rank(one: _Agreement) -> float:
+        return -1.0 if isinstance(one.f1, str) else one.f1
+
+    return max(found, key=rank)
+
+
+class _AgainstReference(UnitMeasure):
+    """A measure of the claims that answer and reference have in common; one reference counts, that of the highest F1."""
+
+    own_table: ClassVar[ClaimTable]
+
+    def needed(self, case: AnswerCase) -> tuple[ClaimTable, ...]:
+        both: tuple[ClaimTable, ...] = ("answer-reference", "reference-answer")
+        return both if len(case.references) > 1 or len(self.tables) > 1 else (self.own_table,)
+
+    @abstractmethod
+    def part(self, agreement: _Agreement) -> Outcome:
+        """The value of the best reference."""
+
+    def counted(self, case: AnswerCase, verdicts: Verdicts) -> Outcome:
+        ours, theirs = (by_reference(verdicts.get(table, ())) for table in ("answer-reference", "reference-answer"))
+        numbers = range(1, len(case.references) + 1)
+        every = [_Agreement(mean_credit(ours.get(n, ())), mean_credit(theirs.get(n, ()))) for n in numbers]
+        return self.part(_best_agreement(every))
+
+    def by_words(self, case: AnswerCase) -> Outcome:
+        return self.part(_best_agreement([_word_agreement(case.text, each) for each in case.references]))
+
+
+def _word_agreement(answer: str, reference: str) -> _Agreement:
+    """Precision and recall of the distinct words, as in F1(tokens='set',stop_words='english')."""
+    words = shared_words(answer, reference, stop_words=STOP_WORDS["english"])
+    precision, recall = (word_share(side, words.shared) for side in (words.answer, words.reference))
+    return _Agreement("no_claim" if precision is None else precision, "no_claim" if recall is None else recall)
+
+
+_SAME_AS_F1 = "of F1(tokens='set',stop_words='english')."
+
+
+class ClaimPrecision(_AgainstReference):
+    """Claims of the answer that the reference supports, divided by the claims of the answer."""
+
+    name = "ClaimP"
+    title = "Claim precision"
+    definition = (
+        "Claims of the answer that the reference supports, divided by its claims."
+        f"{_NONE_IF_EMPTY} 0 for an answer to a question that has none.{_BY_WORDS}the precision {_SAME_AS_F1}"
+    )
+    source = "Ru et al. 2024 (RAGChecker); an empty denominator has no value"
+    advice = Advice(
+        "answering",
+        "wrong claims cost more than missing ones.",
+        "references are short: true claims that the reference lacks count against the answer.",
+    )
+    tables: ClassVar[tuple[ClaimTable, ...]] = ("answer-reference",)
+    own_table = "answer-reference"
+
+    def settled(self, case: AnswerCase) -> Outcome | None:
+        if reason := without_answer(case):
+            return reason
+        reason = without_reference(case)
+        return 0.0 if reason == "unanswerable" else reason
+
+    def part(self, agreement: _Agreement) -> Outcome:
+        return agreement.precision
+
+
+class ClaimRecall(_AgainstReference):
+    """Claims of the reference that the answer states, divided by the claims of the reference."""
+
+    name = "ClaimR"
+    title = "Claim recall, or completeness"
+    definition = (
+        "Claims of the reference that the answer states, divided by the claims of the reference. 0 if the answer abstains or is"
+        f" missing; no value if the question has no answer.{_BY_WORDS}the recall {_SAME_AS_F1}"
+    )
+    source = "Ru et al. 2024 (RAGChecker); an empty denominator has no value"
+    advice = Advice(
+        "answering",
+        "an answer must be complete.",
+        "references are longer than a good answer.",
+    )
+    tables: ClassVar[tuple[ClaimTable, ...]] = ("reference-answer",)
+    own_table = "reference-answer"
+
+    def settled(self, case: AnswerCase) -> Outcome | None:
+        return without_reference(case) or (0.0 if without_answer(case) else None)
+
+    def part(self, agreement: _Agreement) -> Outcome:
+        return agreement.recall
+
+
+class ClaimFScore(_AgainstReference):
+    """The harmonic mean of claim precision and claim recall."""
+
+    name = "ClaimF1"
+    title = "F1 of claims"
+    definition = (
+        "Harmonic mean of ClaimP and ClaimR, each over its own claims. 0 if the answer is missing, or abstains though there is an"
+        " answer; 1 for abstaining and 0 for answering if the question has no answer."
+        f"{_BY_WORDS}F1(tokens='set',stop_words='english')."
+    )
+    source = "Ru et al. 2024 (RAGChecker)"
+    advice = Advice(
+        "answering",
+        "one number for correctness is needed.",
+        "the balance between wrong and missing claims matters: report ClaimP and ClaimR.",
+    )
+    tables: ClassVar[tuple[ClaimTable, ...]] = ("answer-reference", "reference-answer")
+    own_table = "answer-reference"
+
+    def settled(self, case: AnswerCase) -> Outcome | None:
+        reason = without_reference(case)
+        if reason == "unanswerable":
+            return float(without_answer(case) == "abstained")
+        return reason or (0.0 if without_answer(case) else None)
+
+    def part(self, agreement: _Agreement) -> Outcome:
+        return agreement.f1
+
+
+Faithfulness = AnswerFaithfulness()
+Hallucination = AnswerHallucination()
+AnswerRelevance = QuestionRelevance()
+ClaimP = ClaimPrecision()
+ClaimR = ClaimRecall()
+ClaimF1 = ClaimFScore()
