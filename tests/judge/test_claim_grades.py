@@ -15,6 +15,7 @@ from rankproof._judge.rubric import QueryDocPair
 from rankproof._llm.session import LLMSession
 from rankproof.models._chat.base import ChatRequest, ChatRequestError
 from support.claim_tasks import claim_task, silent
+from support.paths import DOCS
 from support.scripted_chat import ScriptedChat, ScriptedReply, reply
 from support.stage_building import corpus_of
 
@@ -55,6 +56,11 @@ def test_every_context_is_one_request_and_answers_have_their_own_rubric() -> Non
     assert model.log.calls == 4 == judge.estimate([contexts]).calls + 1
     rubric = model.log.requests[-1].messages[0].text
     assert all(f"{grade} = {meaning}" in rubric for grade, meaning in RELEVANCE_GRADES.items())
+
+
+def test_the_page_has_the_rubric_of_answers() -> None:
+    page = (DOCS / "claim-judges.md").read_text()
+    assert all(f"| {grade} | {meaning} |" in page for grade, meaning in RELEVANCE_GRADES.items())
 
 
 @pytest.mark.parametrize("replied", [graded(4), graded("3"), graded(None), graded(2.5), "3", "{}", ""])

@@ -14,7 +14,8 @@ from rankproof._experiment.config_parts import part_by_name, part_table
 from rankproof.errors import ExternalError, UsageError
 from rankproof.models._chat import llama_cpp as value
 from rankproof.models._chat.llama_cpp import SMOLLM2_FILE, SMOLLM2_SHA256, Llama, SmolLM2, download_smollm2, smollm2_folder
-from rankproof.models._registry import chat_model_by_name
+from rankproof.models._chat.openai import OpenAIChat
+from rankproof.models._registry import any_chat_by_name, chat_model_by_name
 
 
 def quiet(done: int, total: int | None) -> None:
@@ -114,7 +115,9 @@ def test_its_identity_has_every_setting_that_changes_a_reply() -> None:
 
 def test_both_local_models_have_names_and_come_back_from_their_settings(tmp_path: Path) -> None:
     assert chat_model_by_name("smollm2", seed=3) == SmolLM2(seed=3)
-    assert chat_model_by_name("llama", path="a.gguf") == Llama("a.gguf")
+    assert chat_model_by_name("llama", path="a.gguf") == any_chat_by_name("a.gguf") == Llama("a.gguf")
+    assert any_chat_by_name("smollm2") == SmolLM2()
+    assert any_chat_by_name("qwen2.5:7b", seed=3) == OpenAIChat("qwen2.5:7b", seed=3)
     with pytest.raises(UsageError, match="the model llama lacks its path"):
         chat_model_by_name("llama")
     for model in (SmolLM2(context=512), Llama(str(tmp_path / "a.gguf"), seed=5)):
