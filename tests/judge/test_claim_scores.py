@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from rankproof._data.claims import ClaimTable
+from rankproof._evaluation.overlap_judge import OverlapJudge
 from rankproof._judge.claims.embedding import EmbeddingJudge, EmbeddingSettings
 from rankproof._judge.claims.entailment import EntailmentJudge, EntailmentSettings
 from rankproof._judge.claims.llm import LLMClaimJudge
@@ -267,6 +268,7 @@ def test_an_entailment_judge_refuses_questions_and_scores_blank_sources_0(tmp_pa
         ("torch:acme/tiny", EmbeddingJudge),
         ("encoder:./mine", EmbeddingJudge),
         ("nli:./mine", EntailmentJudge),
+        ("overlap", OverlapJudge),
         ("nli:torch:acme/tiny", EntailmentJudge),
         ("logprob:smollm2", LogprobJudge),
         ("logprob:gpt-4o-mini", LogprobJudge),

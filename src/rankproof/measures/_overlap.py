@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cache, lru_cache
 
 from rankproof._data.claims import without_marks
@@ -21,6 +21,8 @@ GRADE_SHARES = (0.25, 0.5, 0.75)
 """The least shares of the question's words for the grades 1, 2 and 3, as in `rankproof judge --by keywords`."""
 _PUNCTUATION = re.compile(r"[^\w\s]")
 _CACHED_TEXTS = 4096
+_SEPARATOR = "\x1e"
+"""A control character that is white space, so that it is no part of a word."""
 
 Words = frozenset[str]
 
@@ -38,6 +40,15 @@ def content_words(text: str) -> Words:
         pairs = {run[at : at + 2] for run in runs for at in range(max(1, len(run) - 1))}
         plain = _unspaced_runs().sub(" ", plain)
     return frozenset(pairs.union(_PUNCTUATION.sub("", plain).split()).difference(STOP_WORDS["english"]))
+
+
+def words_of_parts(parts: Sequence[str]) -> list[Words]:
+    """The content words of each part of a text; much faster than part by part."""
+    plain = composed_lowercase(without_marks(_SEPARATOR.join(parts)))
+    cleaned = _PUNCTUATION.sub("", plain).split(_SEPARATOR)
+    if len(cleaned) != len(parts) or not (plain.isascii() or unspaced_pattern().search(plain) is None):
+        return list(map(content_words, parts))
+    return [frozenset(part.split()).difference(STOP_WORDS["english"]) for part in cleaned]
 
 
 @cache

@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Protocol
 
 from rankproof._evaluation.claim_judges import ClaimJudge, JudgeOf
+from rankproof._evaluation.overlap_judge import OverlapJudge
 from rankproof._judge.claims.calls import ChatOf, JudgeResources
 from rankproof._llm.session import LLMSession
 from rankproof._registry import Component, Registry
 from rankproof.errors import UsageError, for_message
+from rankproof.measures._overlap import OVERLAP
 from rankproof.models._registry import ENCODERS, any_chat_by_name, source_prefix
 
 
@@ -46,7 +48,9 @@ def claim_judges(session: LLMSession, *, chat: ChatOf = any_chat_by_name, thread
 
 
 def judge_of(name: str, session: LLMSession, *, chat: ChatOf = any_chat_by_name, threads: int = 1) -> ClaimJudge:
-    """The judge of a name: the name of an encoder, KIND:MODEL with a kind of CLAIM_JUDGES, or the name of a language model."""
+    """The judge of a name: overlap, an encoder, KIND:MODEL with a kind of CLAIM_JUDGES, or a language model."""
+    if name == OVERLAP:
+        return OverlapJudge()
     kind, source = _kind_and_source(name)
     if not source.strip():
         fix = "write overlap, an encoder such as minilm, nli:FOLDER, logprob:MODEL or the name of a language model"
