@@ -370,3 +370,11 @@ def test_progress_counts_requests_and_threads_keep_the_order() -> None:
     found = llm_judge(model).judge(tasks, lambda label, done, total: shown.append((done, total)))
     assert shown == [(at, 20) for at in range(1, 21)]
     assert [verdict.claim.text for (verdict,) in found] == [f"Claim {at}." for at in range(20)]
+
+
+def test_marks_of_citations_are_not_part_of_a_claim() -> None:
+    model = every_claim_said()
+    claim = Claim("answer", 1, "It bakes for an hour [1, 2].", 0, 28)
+    (verdict,) = judged(model, claim_task("answer-contexts", [claim]))
+    assert claims_of(model.log.requests[0]) == ["It bakes for an hour ."]
+    assert verdict.claim == claim

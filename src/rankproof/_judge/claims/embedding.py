@@ -13,12 +13,21 @@ from rankproof._data.arrays import Matrix
 from rankproof._data.claims import Claim, ClaimVerdict
 from rankproof._data.identity import identity_key
 from rankproof._data.qrels import make_judge_label
-from rankproof._data.sentences import sentences
+from rankproof._data.sentences import SENTENCE_RULES, sentences
 from rankproof._data.text import pluralise
 from rankproof._evaluation.claim_judges import ClaimTask
 from rankproof._io.open import Progress
 from rankproof._judge.claims.calls import JudgeResources
-from rankproof._judge.claims.pieces import THRESHOLD, ClaimFinding, Piece, judge_in_blocks, scored, task_pieces, unasked
+from rankproof._judge.claims.pieces import (
+    THRESHOLD,
+    ClaimFinding,
+    Piece,
+    claim_text,
+    judge_in_blocks,
+    scored,
+    task_pieces,
+    unasked,
+)
 from rankproof._llm.budget import Estimate
 from rankproof.errors import UsageError
 from rankproof.models._base import Encoder, EncoderModel
@@ -61,7 +70,7 @@ class EmbeddingJudge:
     def label(self) -> str:
         """embedding:NAME:THRESHOLD:DIGEST."""
         name = f"{self.name}:{self._settings.threshold:g}"
-        return make_judge_label("embedding:", name, identity_key(self._settings)[:_DIGEST_LENGTH])
+        return make_judge_label("embedding:", name, identity_key(self._settings, SENTENCE_RULES)[:_DIGEST_LENGTH])
 
     @cached_property
     def _encoder(self) -> Encoder:
@@ -137,5 +146,5 @@ def _with_pieces(tasks: Sequence[ClaimTask]) -> list[tuple[ClaimTask, list[Piece
 def _compared(task: ClaimTask, claim: Claim, pieces: list[Piece]) -> tuple[list[str], list[Piece]]:
     """The texts of the claim and the pieces that they are compared with."""
     if task.against == "question":
-        return sentences(claim.text), [Piece(1, 1, text) for text in task.sources if text.strip()]
-    return [claim.text], pieces
+        return sentences(claim_text(claim)), [Piece(1, 1, text) for text in task.sources if text.strip()]
+    return [claim_text(claim)], pieces

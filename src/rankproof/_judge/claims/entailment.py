@@ -8,9 +8,10 @@ from functools import cached_property
 from typing import NoReturn
 
 from rankproof._data.arrays import FloatArray
-from rankproof._data.claims import Claim, ClaimVerdict
+from rankproof._data.claims import ClaimVerdict
 from rankproof._data.identity import identity_key
 from rankproof._data.qrels import make_judge_label
+from rankproof._data.sentences import SENTENCE_RULES
 from rankproof._evaluation.claim_judges import ClaimTask
 from rankproof._io.open import Progress
 from rankproof._judge.claims.calls import JudgeResources
@@ -20,6 +21,7 @@ from rankproof._judge.claims.pieces import (
     ClaimFinding,
     Piece,
     by_source,
+    claim_text,
     judge_in_blocks,
     pack,
     scored,
@@ -65,7 +67,7 @@ class EntailmentJudge:
     def label(self) -> str:
         """nli:NAME:THRESHOLD:DIGEST."""
         name = f"{self.name.removeprefix('nli:')}:{self._settings.threshold:g}"
-        return make_judge_label("nli:", name, identity_key(self._settings)[:_DIGEST_LENGTH])
+        return make_judge_label("nli:", name, identity_key(self._settings, SENTENCE_RULES)[:_DIGEST_LENGTH])
 
     @cached_property
     def _model(self) -> LoadedEntailment:
@@ -98,22 +100,22 @@ class EntailmentJudge:
             for window in pack(source, lambda piece: len(piece.text), self._settings.characters)
         ]
         return tuple(
-            (self._finding(claim, windows) if windows else unasked(task, 0.0)).for_claim(task, claim, self.label)
+            (self._finding(claim_text(claim), windows) if windows else unasked(task, 0.0)).for_claim(task, claim, self.label)
             for claim in task.claims
         )
 
-    def _finding(self, claim: Claim, windows: Sequence[list[Piece]]) -> ClaimFinding:
-        fitting = [part for window in windows for part in self._fitting(window, claim.text)]
+    def _finding(self, claim: str, windows: Sequence[list[Piece]]) -> ClaimFinding:
+        fitting = [part for window in windows for part in self._fitting(window, claim)]
         if not all(fitting):
             return ClaimFinding("failed", reason="the claim is longer than the entailment model reads")
-        shares = [self._shares(window, claim.text) for window in fitting]
+        shares = [self._shares(window, claim) for window in fitting]
         entailed, _, contradicted = (max(column) for column in zip(*shares, strict=True))
         threshold = self._settings.threshold
         if entailed >= threshold or contradicted < threshold:
             naming = [window for window, share in zip(fitting, shares, strict=True) if share[0] >= min(entailed, threshold)]
-            return scored(float(entailed), self._evidence(naming, claim.text, 0), threshold=threshold)
+            return scored(float(entailed), self._evidence(naming, claim, 0), threshold=threshold)
         naming = [window for window, share in zip(fitting, shares, strict=True) if share[2] >= threshold]
-        return ClaimFinding("contradicted", self._evidence(naming, claim.text, 2), float(entailed))
+        return ClaimFinding("contradicted", self._evidence(naming, claim, 2), float(entailed))
 
     def _shares(self, window: Sequence[Piece], claim: str) -> FloatArray:
         row: FloatArray = self._model.probabilities(_premise(window), [claim])[0]

@@ -9,16 +9,16 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any
 
-from rankproof._data.claims import ClaimTable, ClaimVerdict, Evidence
+from rankproof._data.claims import ClaimTable, ClaimVerdict, Evidence, without_marks
 from rankproof._data.identity import identity_key
 from rankproof._data.qrels import HIGHEST_GRADE
-from rankproof._data.sentences import sentences
+from rankproof._data.sentences import SENTENCE_RULES, sentences
 from rankproof._data.text import pluralise
 from rankproof._evaluation.claim_judges import ClaimTask
 from rankproof._io.open import Progress
 from rankproof._judge.claims import prompts
 from rankproof._judge.claims.calls import Ask, FailedAsk, JudgeResources, ModelCalls, estimate_asks, source_characters
-from rankproof._judge.claims.pieces import ClaimFinding, Piece, combined, pack, task_pieces, unasked
+from rankproof._judge.claims.pieces import ClaimFinding, Piece, claim_text, combined, pack, task_pieces, unasked
 from rankproof._judge.judges import USE as GRADING
 from rankproof._judge.judges import LLMJudge, parse_grade
 from rankproof._llm.budget import Estimate
@@ -54,7 +54,7 @@ class LLMClaimSettings:
         """The digest of the settings and of all prompts."""
         texts = (prompts.VERDICT_SYSTEM, prompts.VERDICT_PROMPT, prompts.EXTRACTION_SYSTEM, prompts.EXTRACTION_PROMPT)
         tables: Mapping[str, Any] = {str(table): prompt for table, prompt in prompts.TABLE_PROMPTS.items()}
-        return identity_key(self, texts, tables, [self.grader(table) for table in GRADED_TABLES])
+        return identity_key(self, SENTENCE_RULES, texts, tables, [self.grader(table) for table in GRADED_TABLES])
 
     def grader(self, table: ClaimTable) -> LLMJudge:
         """Of contexts the judge of `rankproof judge`, with its rubric; of answers the same with another rubric."""
@@ -166,7 +166,7 @@ class LLMClaimJudge:
     def _grade_asks(self, at: int, task: ClaimTask) -> list[_TaskAsk]:
         grader = self._settings.grader(task.table)
         return [
-            _TaskAsk(at, [place], Ask(grader.request(task.case.question, claim.text), _parse_grade_finding, GRADING))
+            _TaskAsk(at, [place], Ask(grader.request(task.case.question, claim_text(claim)), _parse_grade_finding, GRADING))
             for place, claim in enumerate(task.claims)
         ]
 
@@ -176,12 +176,14 @@ class LLMClaimJudge:
             if task.table in GRADED_TABLES:
                 most = self._settings.grader(task.table).characters
                 self._cut += sum(
-                    is_truncated(claim.text, most) for place, claim in enumerate(task.claims) if (at, place) in found
+                    is_truncated(claim_text(claim), most) for place, claim in enumerate(task.claims) if (at, place) in found
                 )
 
 
 def _verdict_ask(task: ClaimTask, claims: Sequence[int], pieces: Sequence[Piece]) -> Ask[list[ClaimFinding]]:
-    request = prompts.verdict_request(task.table, task.case.question, pieces, [task.claims[place].text for place in claims])
+    request = prompts.verdict_request(
+        task.table, task.case.question, pieces, [claim_text(task.claims[place]) for place in claims]
+    )
     known = frozenset(piece.place for piece in pieces)
     return Ask(request, partial(parse_verdicts, count=len(claims), known=known, scale=prompts.TABLE_PROMPTS[task.table].scale))
 
@@ -238,7 +240,10 @@ def _parse_evidence(value: object, claim: int, known: frozenset[tuple[int, int]]
     matches = [_SENTENCE_LABEL.fullmatch(label.strip()) for label in value]
     places = {(int(match[1]), int(match[2])) if match else (0, 0) for match in matches}
     if not places <= known:
-        raise ReplyParseError(f"the evidence of claim {claim} names a sentence that is not there")
+        example = ".".join(map(str, min(known)))
+        raise ReplyParseError(
+            f"the evidence of claim {claim} names a sentence that is not there; a label is written as {example}"
+        )
     return tuple(sorted(places))
 
 
@@ -249,7 +254,7 @@ def _parse_grade_finding(reply: ChatReply) -> list[ClaimFinding]:
 
 
 def _extraction_asks(question: str, text: str) -> list[Ask[tuple[str, ...]]]:
-    parts = pack(sentences(text), len, _TEXT_CHARACTERS)
+    parts = pack(sentences(without_marks(text)), len, _TEXT_CHARACTERS)
     return [Ask(prompts.extraction_request(question, "\n".join(part)), parse_claims) for part in parts]
 
 

@@ -10,12 +10,13 @@ from typing import NoReturn
 from rankproof._data.claims import Claim, ClaimVerdict
 from rankproof._data.identity import identity_key
 from rankproof._data.qrels import make_judge_label
+from rankproof._data.sentences import SENTENCE_RULES
 from rankproof._evaluation.claim_judges import ClaimTask
 from rankproof._io.open import Progress
 from rankproof._judge.claims import prompts
 from rankproof._judge.claims.calls import Ask, FailedAsk, JudgeResources, ModelCalls, estimate_asks, source_characters
 from rankproof._judge.claims.embedding import no_extraction_error
-from rankproof._judge.claims.pieces import THRESHOLD, ClaimFinding, combined, pack, scored, task_pieces, unasked
+from rankproof._judge.claims.pieces import THRESHOLD, ClaimFinding, claim_text, combined, pack, scored, task_pieces, unasked
 from rankproof._llm.budget import Estimate
 from rankproof._llm.parsing import yes_no_score
 from rankproof._llm.session import LLMSession
@@ -62,7 +63,7 @@ class LogprobJudge:
         questions = {str(table): prompt.question for table, prompt in prompts.TABLE_PROMPTS.items()}
         texts = (prompts.YES_NO_SYSTEM, prompts.YES_NO_PROMPT, questions)
         name = f"{chat_name(self._settings.model)}:{self._settings.threshold:g}"
-        return make_judge_label("logprob:", name, identity_key(self._settings, *texts)[:_DIGEST_LENGTH])
+        return make_judge_label("logprob:", name, identity_key(self._settings, SENTENCE_RULES, *texts)[:_DIGEST_LENGTH])
 
     def judge(self, tasks: Sequence[ClaimTask], progress: Progress) -> list[tuple[ClaimVerdict, ...]]:
         """A score for each claim; a claim without a usable reply fails, with the reason."""
@@ -94,7 +95,8 @@ class LogprobJudge:
         if task.against == "question":
             parts = parts[:1]
         return [
-            Ask(prompts.yes_no_request(task.table, task.case.question, part, claim.text), parse_probability) for part in parts
+            Ask(prompts.yes_no_request(task.table, task.case.question, part, claim_text(claim)), parse_probability)
+            for part in parts
         ]
 
     def _finding(self, read: tuple[float | None] | FailedAsk) -> ClaimFinding:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import TypeVar
 
-from rankproof._data.claims import Claim, ClaimVerdict, Evidence, Verdict
+from rankproof._data.claims import Claim, ClaimVerdict, Evidence, Verdict, without_marks
 from rankproof._data.sentences import sentences
 from rankproof._evaluation.claim_judges import ClaimTask
 from rankproof._io.open import Progress
@@ -30,6 +30,11 @@ class Piece:
     def place(self) -> tuple[int, int]:
         """The source and the sentence."""
         return self.source, self.sentence
+
+
+def claim_text(claim: Claim) -> str:
+    """The claim as judges read it: of an answer without its marks of citations."""
+    return without_marks(claim.text).strip() if claim.side == "answer" else claim.text
 
 
 def task_pieces(task: ClaimTask, characters: int, *, reverse: bool = False) -> list[Piece]:

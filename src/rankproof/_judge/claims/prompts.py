@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from rankproof._data.claims import ClaimTable, Verdict
 from rankproof._judge.claims.pieces import Piece, by_source
@@ -162,8 +163,11 @@ _TOKENS, _TOKENS_PER_CLAIM = 200, 60
 YES_NO_TOKENS, _LOGPROBS = 8, 20
 
 
-def verdict_schema(scale: VerdictScale) -> str:
-    """The JSON schema of the verdicts: evidence before the verdict."""
+@cache
+def _verdict_rules(table: ClaimTable) -> tuple[str, str]:
+    """The system message of a table, and the JSON schema of its verdicts: evidence before the verdict."""
+    scale = TABLE_PROMPTS[table].scale
+    meanings = "\n".join(f"{name} = {meaning}" for name, meaning in scale.meanings.items())
     verdict = {
         "type": "object",
         "properties": {
@@ -175,15 +179,13 @@ def verdict_schema(scale: VerdictScale) -> str:
         "additionalProperties": False,
     }
     verdicts = {"type": "array", "items": verdict}
-    return json.dumps(
-        {"type": "object", "properties": {"verdicts": verdicts}, "required": ["verdicts"], "additionalProperties": False}
-    )
+    schema = {"type": "object", "properties": {"verdicts": verdicts}, "required": ["verdicts"], "additionalProperties": False}
+    return fill_prompt(VERDICT_SYSTEM, verdicts=meanings, rule=_FAIRNESS), json.dumps(schema)
 
 
 def verdict_request(table: ClaimTable, question: str, pieces: Sequence[Piece], claims: Sequence[str]) -> ChatRequest:
     """The request for the verdicts on claims, numbered from 1."""
     prompt = TABLE_PROMPTS[table]
-    meanings = "\n".join(f"{name} = {meaning}" for name, meaning in prompt.scale.meanings.items())
     numbered = "\n".join(f"{at}: {sanitise_line(claim)}" for at, claim in enumerate(claims, start=1))
     parts = {
         "question": _quoted_question(question),
@@ -195,9 +197,8 @@ def verdict_request(table: ClaimTable, question: str, pieces: Sequence[Piece], c
         "example": _label(pieces[0]),
         "first": next(iter(prompt.scale.meanings)),
     }
-    system = fill_prompt(VERDICT_SYSTEM, verdicts=meanings, rule=_FAIRNESS)
-    limit = _TOKENS + _TOKENS_PER_CLAIM * len(claims)
-    return _request(system, fill_prompt(VERDICT_PROMPT, **parts), limit, verdict_schema(prompt.scale))
+    system, schema = _verdict_rules(table)
+    return _request(system, fill_prompt(VERDICT_PROMPT, **parts), _TOKENS + _TOKENS_PER_CLAIM * len(claims), schema)
 
 
 def yes_no_request(table: ClaimTable, question: str, pieces: Sequence[Piece], claim: str) -> ChatRequest:
