@@ -286,6 +286,11 @@ def test_a_judge_is_found_by_its_name(name: str, kind: type) -> None:
     assert found.name == name
 
 
+@pytest.mark.parametrize("name", ["smollm2", "logprob:smollm2", "gpt-4o-mini", "wordllama"])
+def test_the_label_of_a_judge_has_its_name(name: str) -> None:
+    assert f":{name}:" in f":{judge_of(name, LLMSession()).label}"
+
+
 @pytest.mark.parametrize("name", ["", " ", "nli:", "logprob:", "encoder:"])
 def test_a_name_without_a_model_is_an_error(name: str) -> None:
     with pytest.raises(UsageError, match="names no model"):
@@ -303,4 +308,30 @@ def test_a_judge_is_made_once_and_language_models_come_from_the_caller() -> None
     assert judges("mine") is judges("mine")
     judges("logprob:mine")
     assert asked == ["mine", "mine"]
-    assert judges("mine").label.startswith("llm:scripted:")
+    assert judges("mine").label.startswith("llm:mine:")
+
+
+@pytest.mark.parametrize("name", ["mine", "logprob:mine", "encoder"])
+def test_the_revision_of_a_model_is_computed_once(name: str) -> None:
+    asked: list[int] = []
+
+    class Counted(ScriptedChat):
+        def revision(self) -> str:
+            asked.append(1)
+            return "1"
+
+    class CountedWords(HashedWords):
+        def revision(self) -> str:
+            asked.append(1)
+            return "1"
+
+    model = Counted(lambda request: reply("Yes", first=(("Yes", -0.1), ("No", -2.0))))
+    made = (
+        EmbeddingJudge("words", EmbeddingSettings(CountedWords()))
+        if name == "encoder"
+        else judge_of(name, LLMSession(), chat=lambda name: model)
+    )
+    made.judge([claim_task("answer-contexts", ["Pies.", "Tarts."])] * 2, silent)
+    before = len(asked)
+    made.judge([claim_task("answer-contexts", ["Pies.", "Tarts."])] * 2, silent)
+    assert len(asked) == before

@@ -11,6 +11,7 @@ from rankproof._io.open import Progress
 from rankproof._judge.claims.pieces import PROGRESS_LABEL
 from rankproof._llm.budget import Estimate, estimate_request
 from rankproof._llm.call_counts import COUNT_NAMES, CallTotals
+from rankproof._llm.client import CachedClient
 from rankproof._llm.session import LLMSession, map_concurrent
 from rankproof.errors import escape_invisible
 from rankproof.models._chat.base import CHARACTERS_PER_TOKEN, ChatModel, ChatReply, ChatRequest
@@ -54,6 +55,7 @@ class ModelCalls:
     def __init__(self, model: ChatModel, session: LLMSession, *, repeat: int = 0, attempts: int = 3) -> None:
         self._model, self._session, self._repeat, self._attempts = model, session, repeat, attempts
         self._lock = threading.Lock()
+        self._clients: dict[str, CachedClient] = {}
         self.counts = CallTotals()
 
     def ask(self, asks: Sequence[Ask[ReadT]], progress: Progress) -> list[ReadT | FailedAsk]:
@@ -71,9 +73,8 @@ class ModelCalls:
         return map_concurrent(self._session, one, asks, self._model.concurrency)
 
     def _read(self, ask: Ask[ReadT]) -> ReadT | FailedAsk:
-        use = f"{ask.use}, repeat {self._repeat}" if self._repeat else ask.use
         sums, errors = CallTotals(), [""]
-        found = self._session.client(self._model, use).read(
+        found = self._client(ask.use).read(
             ask.request, ask.parse, sums, attempts=self._attempts, on_error=lambda error: errors.append(str(error))
         )
         with self._lock:
@@ -81,6 +82,14 @@ class ModelCalls:
                 self.counts.count(name, sums.counts[name])
             self.counts.add_seconds(sums.seconds)
         return FailedAsk(escape_invisible(errors[-1])[:_MAX_REASON_LENGTH]) if found is None else found
+
+    def _client(self, use: str) -> CachedClient:
+        """The client of a use, made once: its cache key needs the revision of the model."""
+        with self._lock:
+            if use not in self._clients:
+                own = f"{use}, repeat {self._repeat}" if self._repeat else use
+                self._clients[use] = self._session.client(self._model, own)
+            return self._clients[use]
 
 
 def estimate_asks(asks: Sequence[Ask[ReadT]]) -> Estimate:

@@ -19,6 +19,7 @@ from rankproof._evaluation.claim_judges import ClaimTask
 from rankproof._io.open import Progress
 from rankproof._judge.claims.calls import JudgeResources
 from rankproof._judge.claims.pieces import (
+    DIGEST_LENGTH,
     THRESHOLD,
     ClaimFinding,
     Piece,
@@ -33,7 +34,6 @@ from rankproof.errors import UsageError
 from rankproof.models._base import Encoder, EncoderModel
 from rankproof.models._registry import encoder_by_name
 
-_DIGEST_LENGTH = 8
 _TASKS_PER_BLOCK = 200
 _WHOLE = 1 << 30
 """Sentences are not split: the encoder truncates them, which is counted."""
@@ -70,7 +70,7 @@ class EmbeddingJudge:
     def label(self) -> str:
         """embedding:NAME:THRESHOLD:DIGEST."""
         name = f"{self.name}:{self._settings.threshold:g}"
-        return make_judge_label("embedding:", name, identity_key(self._settings, SENTENCE_RULES)[:_DIGEST_LENGTH])
+        return make_judge_label("embedding:", name, identity_key(self._settings, SENTENCE_RULES)[:DIGEST_LENGTH])
 
     @cached_property
     def _encoder(self) -> Encoder:

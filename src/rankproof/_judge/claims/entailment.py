@@ -17,6 +17,7 @@ from rankproof._io.open import Progress
 from rankproof._judge.claims.calls import JudgeResources
 from rankproof._judge.claims.embedding import no_extraction_error
 from rankproof._judge.claims.pieces import (
+    DIGEST_LENGTH,
     THRESHOLD,
     ClaimFinding,
     Piece,
@@ -32,7 +33,6 @@ from rankproof._llm.budget import Estimate
 from rankproof.errors import UsageError
 from rankproof.models._entailment import EntailmentModel, LoadedEntailment, entailment_by_name
 
-_DIGEST_LENGTH = 8
 _SHORTEST = 40
 """Characters of the shortest premise that a long claim leaves room for."""
 
@@ -67,7 +67,7 @@ class EntailmentJudge:
     def label(self) -> str:
         """nli:NAME:THRESHOLD:DIGEST."""
         name = f"{self.name.removeprefix('nli:')}:{self._settings.threshold:g}"
-        return make_judge_label("nli:", name, identity_key(self._settings, SENTENCE_RULES)[:_DIGEST_LENGTH])
+        return make_judge_label("nli:", name, identity_key(self._settings, SENTENCE_RULES)[:DIGEST_LENGTH])
 
     @cached_property
     def _model(self) -> LoadedEntailment:

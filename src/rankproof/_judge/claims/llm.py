@@ -11,14 +11,14 @@ from typing import Any
 
 from rankproof._data.claims import ClaimTable, ClaimVerdict, Evidence, without_marks
 from rankproof._data.identity import identity_key
-from rankproof._data.qrels import HIGHEST_GRADE
+from rankproof._data.qrels import HIGHEST_GRADE, make_judge_label
 from rankproof._data.sentences import SENTENCE_RULES, sentences
 from rankproof._data.text import pluralise
 from rankproof._evaluation.claim_judges import ClaimTask
 from rankproof._io.open import Progress
 from rankproof._judge.claims import prompts
 from rankproof._judge.claims.calls import Ask, FailedAsk, JudgeResources, ModelCalls, estimate_asks, source_characters
-from rankproof._judge.claims.pieces import ClaimFinding, Piece, claim_text, combined, pack, task_pieces, unasked
+from rankproof._judge.claims.pieces import DIGEST_LENGTH, ClaimFinding, Piece, claim_text, combined, pack, task_pieces, unasked
 from rankproof._judge.judges import USE as GRADING
 from rankproof._judge.judges import LLMJudge, parse_grade
 from rankproof._llm.budget import Estimate
@@ -27,7 +27,7 @@ from rankproof._llm.parsing import parse_int, parse_json, reply_text
 from rankproof._llm.prompts import is_truncated
 from rankproof._llm.session import LLMSession
 from rankproof.errors import is_hidden
-from rankproof.models._chat.base import ChatModel, ChatReply, model_label
+from rankproof.models._chat.base import ChatModel, ChatReply
 
 _CLAIM_CHARACTERS = 6000
 """Characters of the claims in one request."""
@@ -92,10 +92,10 @@ class LLMClaimJudge:
         """The judge of a language model."""
         return cls(name, LLMClaimSettings(resources.chat(source)), resources.session)
 
-    @property
+    @cached_property
     def label(self) -> str:
-        """llm:MODEL:DIGEST."""
-        return model_label(self._settings.model, self._settings.digest)
+        """llm:NAME:DIGEST."""
+        return make_judge_label("llm:", self.name.removeprefix("llm:"), self._settings.digest[:DIGEST_LENGTH])
 
     def judge(self, tasks: Sequence[ClaimTask], progress: Progress) -> list[tuple[ClaimVerdict, ...]]:
         """A verdict on each claim; those of a request without a valid reply fail, with the reason."""

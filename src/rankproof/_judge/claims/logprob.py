@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import NoReturn
 
 from rankproof._data.claims import Claim, ClaimVerdict
@@ -16,13 +17,22 @@ from rankproof._io.open import Progress
 from rankproof._judge.claims import prompts
 from rankproof._judge.claims.calls import Ask, FailedAsk, JudgeResources, ModelCalls, estimate_asks, source_characters
 from rankproof._judge.claims.embedding import no_extraction_error
-from rankproof._judge.claims.pieces import THRESHOLD, ClaimFinding, claim_text, combined, pack, scored, task_pieces, unasked
+from rankproof._judge.claims.pieces import (
+    DIGEST_LENGTH,
+    THRESHOLD,
+    ClaimFinding,
+    claim_text,
+    combined,
+    pack,
+    scored,
+    task_pieces,
+    unasked,
+)
 from rankproof._llm.budget import Estimate
 from rankproof._llm.parsing import yes_no_score
 from rankproof._llm.session import LLMSession
-from rankproof.models._chat.base import ChatModel, ChatReply, chat_name
+from rankproof.models._chat.base import ChatModel, ChatReply
 
-_DIGEST_LENGTH = 8
 _NO_LOGPROBS = "the model gives no log-probabilities of Yes and No"
 
 
@@ -57,13 +67,13 @@ class LogprobJudge:
         """The judge of a language model."""
         return cls(name, LogprobSettings(resources.chat(source)), resources.session)
 
-    @property
+    @cached_property
     def label(self) -> str:
-        """logprob:MODEL:THRESHOLD:DIGEST."""
+        """logprob:NAME:THRESHOLD:DIGEST."""
         questions = {str(table): prompt.question for table, prompt in prompts.TABLE_PROMPTS.items()}
         texts = (prompts.YES_NO_SYSTEM, prompts.YES_NO_PROMPT, questions)
-        name = f"{chat_name(self._settings.model)}:{self._settings.threshold:g}"
-        return make_judge_label("logprob:", name, identity_key(self._settings, SENTENCE_RULES, *texts)[:_DIGEST_LENGTH])
+        name = f"{self.name.removeprefix('logprob:')}:{self._settings.threshold:g}"
+        return make_judge_label("logprob:", name, identity_key(self._settings, SENTENCE_RULES, *texts)[:DIGEST_LENGTH])
 
     def judge(self, tasks: Sequence[ClaimTask], progress: Progress) -> list[tuple[ClaimVerdict, ...]]:
         """A score for each claim; a claim without a usable reply fails, with the reason."""

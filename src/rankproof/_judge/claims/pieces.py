@@ -15,6 +15,8 @@ from rankproof._io.open import Progress
 PROGRESS_LABEL = "judging claims"
 THRESHOLD = 0.5
 """The lowest score of a supported claim, of judges that give scores; no mean uses it."""
+DIGEST_LENGTH = 8
+"""Characters of the digest in the label of a judge."""
 ItemT = TypeVar("ItemT")
 
 
