@@ -22,6 +22,7 @@ from rankproof._data.dataset import Dataset
 from rankproof._data.qrels import Qrels
 from rankproof._formats.read import read_qrels, write_folder
 from rankproof._results.folder import load_results
+from support.claims_to_label import claim_results
 from support.results_server import Visitor, data_of, judged_in, many_pairs, saved, serving
 from support.small_datasets import small_dataset
 from support.small_results import small_results
@@ -147,7 +148,12 @@ def test_an_incomplete_line_after_a_kill_is_noted(tmp_path: Path) -> None:
         (["nowhere\x1b[31m"], r"nowhere\x1b[31m is not a results folder"),
         (["results", "--port", "70000"], "is not a port"),
         (["results", "--port", "-1"], "is not a port"),
-        (["results", "--assessor", "ann"], "add --judge, or leave out --assessor"),
+        (["results", "--assessor", "ann"], "--assessor needs results with claims or --judge; make them with"),
+        (["results", "--label-claims", "9"], "--label-claims needs results with claims; make them with"),
+        (["results", "--label-claims", "0"], "is not a whole number of at least 1"),
+        (["results", "--labels", "my.jsonl"], "or leave out --labels"),
+        (["results", "--labels", "no/my.jsonl"], "my.jsonl is in a folder that does not exist"),
+        (["results", "--nuggets", "none.jsonl"], "none.jsonl cannot be read (No such file or directory); pass a file of nuggets"),
         (["results", "--judge", "my.qrels", "--assessor", " "], "--assessor must have 1 to 64 characters"),
         (["results", "--judge", "mine\x1b[31m.qrels"], r"mine\x1b[31m.qrels exists without a judgement log and is not changed"),
         (["results", "--host", "0.0.0.0"], "unknown option"),
@@ -231,3 +237,56 @@ def test_several_folders_need_a_named_file(tmp_path: Path, capsys: pytest.Captur
     assert "--judge needs a file here; name it: --judge my.qrels" in capsys.readouterr().err
     assert main(["serve", folders[0], "--pool", "3"]) == 2
     assert "--pool needs --judge; add --judge, or leave out --pool" in capsys.readouterr().err
+
+
+def test_claims_are_labelled_into_a_file_beside_the_results_and_the_next_command_uses_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    saved(tmp_path / "results", claim_results())
+    for person in ("ann", "bob"):
+        with started("results", "--assessor", person, "--label-claims", "3") as (process, visitor):
+            found = data_of(visitor.enter(), "/r/1/label")
+            assert (len(found["claims"]), found["labels"]) == (3, {})
+            assert visitor.post("/r/1/label", {"claim": found["claims"][0], "label": "supported"}).status == 200
+            code, said = ended(process, signal.SIGINT)
+        assert (code, said.splitlines()[-1]) == (0, "  rankproof answers results --labels results.people.jsonl")
+    assert 'person": "bob' in Path("results.people.jsonl").read_text()
+    with started("results", "--labels", "mine.jsonl", "--seed", "1") as (process, visitor):
+        first = data_of(visitor.enter(), "/r/1/label")["claims"][0]
+        assert visitor.post("/r/1/label", {"claim": first, "label": "supported"}).status == 200
+        assert "--labels mine.jsonl" in ended(process, signal.SIGTERM)[1]
+
+
+@pytest.mark.slow
+def test_kills_in_the_middle_of_labelling_lose_no_label_that_was_confirmed(tmp_path: Path) -> None:
+    folder = saved(tmp_path / "results", claim_results([f"q{at}" for at in range(20)]))
+    confirmed: dict[str, str] = {}
+    for kill in range(KILLS):
+        with started(folder, "--assessor", "ann", "--quiet") as (process, visitor):
+            found = data_of(visitor.enter(), "/r/1/label")
+            assert confirmed.items() <= found["labels"].items()
+            # The last kill may leave one label that the page did not confirm.
+            assert len(found["labels"]) - len(confirmed) <= 1
+            confirmed = found["labels"]
+            open_claims = [id for id in found["claims"] if id not in confirmed]
+            labelled_until_killed(process, visitor, open_claims, 1 + kill % 3, confirmed)
+    assert len(confirmed) >= KILLS
+
+
+def labelled_until_killed(
+    process: subprocess.Popen[str], visitor: Visitor, claims: Sequence[str], first: int, confirmed: dict[str, str]
+) -> None:
+    """Labels as fast as it can; after some replies the process is killed, whatever it is doing."""
+    killer = Thread(target=process.kill)
+    for at, claim in enumerate(claims):
+        if at == first:
+            killer.start()
+        label = ("supported", "not_stated")[at % 2]
+        try:
+            assert visitor.post("/r/1/label", {"claim": claim, "label": label}).status == 200
+        except (OSError, HTTPException):
+            break
+        confirmed[claim] = label
+    killer.join()
+    assert process.wait(timeout=60) == -signal.SIGKILL

@@ -20,7 +20,9 @@ from rankproof._results.experiment_result import ExperimentResult
 from rankproof._results.folder import save_results
 from rankproof._server.judgement_log import JudgementLog
 from rankproof._server.judging_queue import DocumentTexts, JudgingPage
+from rankproof._server.labelling import LabellingPages, LabelOptions
 from rankproof._server.library import ResultsLibrary
+from rankproof._server.nuggets_page import NuggetsFile, NuggetsPage
 from rankproof._server.pages import Router
 from rankproof._server.server import Server
 from support.small_results import small_results
@@ -102,11 +104,15 @@ def serving(
     judge: Path | None = None,
     dataset: Dataset | None = None,
     given: Mapping[str, ExperimentResult] | None = None,
+    labels: LabelOptions | None = None,
+    nuggets: Path | None = None,
 ) -> Iterator[Visitor]:
     """A server in a thread, and a visitor who has the address; an error inside fails the test."""
     log = None if judge is None else JudgementLog(str(judge), "ann")
     library = ResultsLibrary([str(path) for path in paths], given)
-    router = Router(library, None if log is None else JudgingPage(log), DocumentTexts(dataset))
+    labelling = LabellingPages(library, labels or LabelOptions("ann"))
+    nuggets_page = None if nuggets is None else NuggetsPage(library, NuggetsFile(str(nuggets)))
+    router = Router(library, None if log is None else JudgingPage(log), DocumentTexts(dataset), labelling, nuggets_page)
     inside: list[Exception] = []
     with Server(0, router.answer, inside.append) as service:
         thread = threading.Thread(target=service.serve_forever, kwargs={"poll_interval": 0.01})
@@ -116,6 +122,7 @@ def serving(
         finally:
             service.shutdown()
             thread.join()
+            labelling.close()
             if log is not None:
                 log.close()
     assert not inside

@@ -28,6 +28,8 @@ BASELINE = 2
 """Of a baseline file that `rankproof gate` compares with."""
 JUDGEMENT_LOG = 2
 """Of the log of a person's judgements."""
+LABEL_LOG = 1
+"""Of the log of people's labels of claims."""
 JUDGE_REPORT = 2
 """Of the report of an LLM judge, FILE.json."""
 GENERATE_REPORT = 2

@@ -11,7 +11,7 @@ from rankproof._data import format_versions
 from rankproof._data.qrels import HUMAN_PREFIX, Judgement, Qrels
 from rankproof._io.strict_json import JsonObject
 from rankproof._results.provenance import utc_now
-from rankproof._server.logged_file import LogFormat, LoggedFile, check_assessor, check_logged_path, json_line
+from rankproof._server.logged_file import LogFormat, LoggedFile, check_assessor, check_logged_path, log_line
 from rankproof.errors import UsageError
 
 QueryAndDoc = tuple[str, str]
@@ -43,7 +43,7 @@ class LoggedJudgement:
 
     def line(self) -> bytes:
         """The line of the log."""
-        return json_line({name: getattr(self, name) for name in self.__slots__})
+        return log_line({name: getattr(self, name) for name in self.__slots__})
 
     def written(self) -> bytes:
         """The line of TREC qrels, with assessor and time in the second column."""

@@ -23,7 +23,7 @@ from rankproof._io.escape import json_block
 from rankproof._results.experiment_result import ExperimentResult
 from rankproof._results.judgements import with_judgements
 from rankproof._server.judgement_log import JudgementLog, QueryAndDoc
-from rankproof._server.responses import HttpError, PageResponse, html_page, json_response, judge_script
+from rankproof._server.responses import HttpError, PageResponse, html_page, json_response, page_script
 from rankproof.errors import InputError, RankproofError, UsageError, escape_invisible, for_message
 from rankproof.measures._base import Measure
 
@@ -225,7 +225,7 @@ class JudgingPage:
             "judge.html.j2",
             title=f"Judge {name}",
             id=id,
-            script=judge_script(),
+            script=page_script("changes.js", "judge.js"),
             data=json_block(data),
             queue=queue,
             rubric=GRADES,

@@ -12,6 +12,7 @@ from threading import Lock
 from typing import Any, Generic, Protocol, TypeVar
 
 from rankproof._io import strict_json
+from rankproof._io.escape import escape_json
 from rankproof._io.files import try_lock, write_blocks
 from rankproof._io.strict_json import JsonObject
 from rankproof.errors import ExternalError, InputError, UsageError, escape_invisible, for_message
@@ -50,7 +51,7 @@ class LogFormat(Generic[R]):
 
     def header_line(self, fingerprint: str) -> bytes:
         """The first line of the log: format, schema and fingerprint."""
-        return json_line({"format": self.name, "schema": self.schema, "fingerprint": fingerprint})
+        return log_line({"format": self.name, "schema": self.schema, "fingerprint": fingerprint})
 
     def read(self, content: bytes, source: str) -> tuple[str | None, list[R]]:
         """The fingerprint, None without a complete line, and the records; raises an error if this is another kind of file.
@@ -69,9 +70,14 @@ class LogFormat(Generic[R]):
         return first.text("fingerprint"), list(map(self.parse, lines[1:]))
 
 
-def json_line(value: dict[str, Any]) -> bytes:
+def log_line(value: dict[str, Any]) -> bytes:
     """The object as a line of a log, in ASCII."""
     return json.dumps(value, ensure_ascii=True, allow_nan=False).encode() + b"\n"
+
+
+def visible_line(value: dict[str, Any]) -> bytes:
+    """The object as a line of a file that people read, with invisible characters escaped."""
+    return escape_json(json.dumps(value, ensure_ascii=False, allow_nan=False)).encode() + b"\n"
 
 
 def log_path(path: str) -> str:

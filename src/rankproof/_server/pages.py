@@ -19,6 +19,7 @@ from rankproof._report.sections.systems import comparison_systems
 from rankproof._report.sections.warnings import comparison_warnings
 from rankproof._results.experiment_result import ExperimentResult
 from rankproof._server.judging_queue import DocumentTexts, JudgingPage, JudgingQueue, PoolOptions, build_queue
+from rankproof._server.labelling import LabellingPages
 from rankproof._server.library import (
     LibraryEntry,
     LruCache,
@@ -28,6 +29,7 @@ from rankproof._server.library import (
     library_rows,
     results_stamp,
 )
+from rankproof._server.nuggets_page import NuggetsPage
 from rankproof._server.responses import HTML, HttpError, PageResponse, html_page, text_response
 from rankproof.errors import RankproofError
 
@@ -69,6 +71,7 @@ _MAX_REPORTS = 4
 _MAX_COMPARISONS = 32
 _MAX_QUEUES = 8
 _ID_PATTERN = "([0-9]{1,9})"
+_CLAIM_PATTERN = "(?P<claim>[0-9a-f]{1,64})"
 _REPORT_POLICY = "base-uri 'none'; form-action 'none'"
 """A report contains its own policy with the hashes of its script and style; this one adds to it."""
 
@@ -78,13 +81,21 @@ View = Callable[..., PageResponse]
 class Router:
     """Responds to requests for all pages; `judging` is None if judging is off, `texts` has the documents to judge.
 
-    `pool` says when the pool of all systems is judged, and in which order.
+    `pool` says when the pool of all systems is judged, and in which order; `labelling` has the pages for claims,
+    `nuggets` is None without a file of nuggets.
     """
 
     def __init__(
-        self, library: ResultsLibrary, judging: JudgingPage | None, texts: DocumentTexts, pool: PoolOptions | None = None
+        self,
+        library: ResultsLibrary,
+        judging: JudgingPage | None,
+        texts: DocumentTexts,
+        labelling: LabellingPages,
+        nuggets: NuggetsPage | None = None,
+        pool: PoolOptions | None = None,
     ) -> None:
         self._library, self._judging_page, self._texts, self._pool = library, judging, texts, pool
+        self._labelling, self._nuggets_page = labelling, nuggets
         self._reports: LruCache[bytes] = LruCache(_MAX_REPORTS)
         self._comparisons: LruCache[PageResponse] = LruCache(_MAX_COMPARISONS)
         self._queues: LruCache[JudgingQueue] = LruCache(_MAX_QUEUES)
@@ -96,6 +107,10 @@ class Router:
             (re.compile(f"/r/{_ID_PATTERN}/judge"), {"GET": self._judging, "POST": self._judge}),
             (re.compile(f"/r/{_ID_PATTERN}/undo"), {"POST": self._undo}),
             (re.compile(f"/r/{_ID_PATTERN}/decision"), {"GET": self._decision}),
+            (re.compile(f"/r/{_ID_PATTERN}/label"), {"GET": labelling.page, "POST": labelling.label}),
+            (re.compile(f"/r/{_ID_PATTERN}/unlabel"), {"POST": labelling.undo}),
+            (re.compile(f"/r/{_ID_PATTERN}/claim/{_CLAIM_PATTERN}"), {"GET": labelling.claim}),
+            (re.compile(f"/r/{_ID_PATTERN}/nuggets"), {"GET": self._nuggets, "POST": self._save_nuggets}),
         )
 
     def answer(self, target: str, body: dict[str, Any] | None) -> PageResponse:
@@ -106,22 +121,28 @@ class Router:
                 view = views.get("GET" if body is None else "POST")
                 if view is None:
                     return PageResponse(405, "text/plain", b"", headers={"Allow": ", ".join(views)})
-                return self._call_view(view, found.groups(), body)
+                return self._call_view(view, found, body)
         return self._error_page(404, "Page not found", "The list of results links to all pages.")
 
-    def _call_view(self, view: View, ids: tuple[str, ...], body: dict[str, Any] | None) -> PageResponse:
-        entries = [self._library.entry(each) for each in ids]
+    def _call_view(self, view: View, found: re.Match[str], body: dict[str, Any] | None) -> PageResponse:
+        named = tuple(found.groupdict().values())
+        entries = [self._library.entry(each) for each in found.groups()[: len(found.groups()) - len(named)]]
         if None in entries:
             return self._error_page(404, "Results not found", "The list of results shows all folders.")
         try:
-            return view(*entries) if body is None else view(*entries, body)
+            return view(*entries, *named) if body is None else view(*entries, body)
         except RankproofError as error:
             return (
                 self._error_page(422, "This page cannot be shown", str(error)) if body is None else text_response(422, str(error))
             )
 
     def _list(self) -> PageResponse:
-        return html_page("list.html.j2", title="Results", rows=library_rows(self._library), judge=self._judging_page is not None)
+        rows = library_rows(self._library)
+        readable = {row.id for row in rows if row.summary}
+        labels = {entry.id: self._labelling.counts(entry) for entry in self._library.entries() if entry.id in readable}
+        nuggets = None if self._nuggets_page is None else self._nuggets_page.counts()
+        judge = self._judging_page is not None
+        return html_page("list.html.j2", title="Results", rows=rows, labels=labels, judge=judge, nuggets=nuggets)
 
     def _report(self, entry: LibraryEntry) -> PageResponse:
         body = self._reports.get_or_create((entry.id, results_stamp(entry)), lambda: self._render_report(entry))
@@ -131,6 +152,8 @@ class Router:
         links = [("/", "All results"), (f"/r/{entry.id}/compare", "Compare")]
         if self._judging_page is not None:
             links.append((f"/r/{entry.id}/judge", "Judge"))
+        if self._labelling.has_claims(entry):
+            links.append((f"/r/{entry.id}/label", "Label claims"))
         return render_report(self._library.results(entry), links).encode(errors="backslashreplace")
 
     def _comparison_choices(self, entry: LibraryEntry) -> PageResponse:
@@ -167,6 +190,16 @@ class Router:
 
     def _judging_off(self) -> PageResponse:
         return self._error_page(404, "Judging is off", "Start `rankproof serve` with --judge.")
+
+    def _nuggets(self, entry: LibraryEntry) -> PageResponse:
+        if self._nuggets_page is None:
+            return self._error_page(404, "There is no file of nuggets", "Start `rankproof serve` with --nuggets FILE.")
+        return self._nuggets_page.page(entry)
+
+    def _save_nuggets(self, entry: LibraryEntry, body: dict[str, Any]) -> PageResponse:
+        if self._nuggets_page is None:
+            raise HttpError(404, "there is no file of nuggets")
+        return self._nuggets_page.save(entry, body)
 
     def _judge(self, entry: LibraryEntry, body: dict[str, Any]) -> PageResponse:
         return self._require_judging().judge(self._queue(entry), body)

@@ -56,9 +56,9 @@ def server_stylesheet() -> str:
 
 
 @cache
-def judge_script() -> str:
-    """The script of the judging page."""
-    return _text("static", "judge.js")
+def page_script(*names: str) -> str:
+    """The scripts of a page, joined in this order."""
+    return "".join(_text("static", name) for name in names)
 
 
 def html_page(template: str, *, status: int = 200, script: str = "", **values: Any) -> PageResponse:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from rankproof._cli.arg_types import nonnegative_int, positive_int
@@ -17,6 +18,7 @@ from rankproof.errors import UsageError, escape_invisible, for_message
 if TYPE_CHECKING:
     from rankproof._server.judgement_log import JudgementLog
     from rankproof._server.judging_queue import DocumentTexts
+    from rankproof._server.labelling import LabellingPages
     from rankproof._server.library import ResultsLibrary
 
 
@@ -27,12 +29,14 @@ examples:
   rankproof serve old-results/ new-results/                 two experiments to compare
   rankproof serve results/ --judge                          judge documents, and see the decision
   rankproof serve results/ --judge my.qrels --assessor ann  the same, into another file
+  rankproof serve results/ --assessor ann                   label claims of answers, if there are any
   rankproof serve qrels.txt prod.run new.run --dataset data/shop
 
 Open the address that it prints. It contains a secret token and works only on this machine. Ctrl-C
 stops the server. With --judge, systems and ranks are hidden until a document has its grade.
 The file of --judge is new or written by serve; rankproof eval reads it, and run --qrels measures
-with it. Run files are read once, at the start"""
+with it. Results of rankproof answers have a page to label their claims, without system, judge and
+verdict; the labels go to RESULTS.people.jsonl. Run files are read once, at the start"""
 _MAX_PORT = 65535
 _INPUTS = "results folders, a folder of them, or the judgements and then one or more runs"
 
@@ -49,8 +53,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--pool", type=positive_int, metavar="N", help="judge the top N of all systems, in random order (without judgements: 10)"
     )
-    parser.add_argument("--seed", type=nonnegative_int, default=0, metavar="N", help="seed of that order (default: 0)")
+    parser.add_argument(
+        "--seed", type=nonnegative_int, default=0, metavar="N", help="seed of that order and of the sample of claims (default: 0)"
+    )
     parser.add_argument("--assessor", metavar="NAME", help="name of the assessor (default: the login name)")
+    parser.add_argument("--label-claims", type=positive_int, metavar="N", help="label a random sample of N claims (default: 150)")
+    parser.add_argument("--labels", metavar="FILE", help="file of the labels (default: RESULTS.people.jsonl)")
+    parser.add_argument("--nuggets", metavar="FILE", help="file of nuggets to edit and confirm, of questions of the results")
     parser.set_defaults(output=None)
 
 
@@ -60,14 +69,18 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
 
     from rankproof._cli.exit_codes import handle_sigterm
     from rankproof._server.judging_queue import JudgingPage, PoolOptions
+    from rankproof._server.nuggets_page import NuggetsFile, NuggetsPage
     from rankproof._server.pages import Router
     from rankproof._server.server import Server
 
     gc.enable()
     library, texts = _open_run_files(args) if _are_run_files(args.files) else _open_folders(args)
+    labelling = _labelling(args, library)
+    nuggets = None if args.nuggets is None else NuggetsPage(library, NuggetsFile(args.nuggets))
     log = _judgement_log(args)
     try:
-        site = Router(library, None if log is None else JudgingPage(log), texts, PoolOptions(args.pool, args.seed))
+        judging = None if log is None else JudgingPage(log)
+        site = Router(library, judging, texts, labelling, nuggets, PoolOptions(args.pool, args.seed))
         with handle_sigterm(), Server(args.port, site.answer, _error_reporter(terminal)) as service:
             _print_address(service.auth.url, library, log, terminal)
             service.serve_forever()
@@ -75,19 +88,47 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
         terminal.note("stopped")
         if log is not None:
             _say_next(args, library, log, terminal)
+        _say_label_commands(labelling, terminal)
     finally:
+        labelling.close()
         if log is not None:
             log.close()
     return 0
+
+
+def _labelling(args: argparse.Namespace, library: ResultsLibrary) -> LabellingPages:
+    """The pages for labelling claims; options on people need something to judge or label."""
+    from rankproof._server.claim_queue import DEFAULT_SAMPLE
+    from rankproof._server.labelling import LabellingPages, LabelOptions
+
+    person = args.assessor
+    if person is None:
+        with suppress(UsageError):
+            person = _login_name()
+    labelling = LabellingPages(library, LabelOptions(person or "", args.label_claims or DEFAULT_SAMPLE, args.seed, args.labels))
+    if not any(map(labelling.has_claims, library.entries())):
+        for name in ("label_claims", "labels", *(["assessor"] if args.judge is None else [])):
+            if getattr(args, name) is not None:
+                option = f"--{name.replace('_', '-')}"
+                what = f"{option} needs results with claims" + (" or --judge" if name == "assessor" else "")
+                raise UsageError(what, fix=f"make them with `rankproof answers … -o RESULTS`, or leave out {option}")
+    return labelling
+
+
+def _say_label_commands(labelling: LabellingPages, terminal: Terminal) -> None:
+    commands = labelling.commands()
+    if commands and not terminal.quiet:
+        terminal.say("next, how far the judges agree with the labels:")
+        for command in commands:
+            terminal.say(escape_invisible(f"  {command}"))
 
 
 def _judgement_log(args: argparse.Namespace) -> JudgementLog | None:
     from rankproof._server.judgement_log import JudgementLog
 
     if args.judge is None:
-        for name in ("assessor", "pool"):
-            if getattr(args, name) is not None:
-                raise UsageError(f"--{name} needs --judge", fix=f"add --judge, or leave out --{name}")
+        if args.pool is not None:
+            raise UsageError("--pool needs --judge", fix="add --judge, or leave out --pool")
         return None
     return JudgementLog(args.judge or _default_file(args), _login_name() if args.assessor is None else args.assessor)
 

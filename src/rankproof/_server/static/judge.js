@@ -1,18 +1,15 @@
-"use strict";
 
-const data = JSON.parse(document.getElementById("data").textContent);
-const parts = Object.fromEntries(
-  ["bar", "count", "status", "error", "pair", "query", "query-id", "doc-id", "passage", "beginning", "grades", "moves", "skip", "undo", "keys", "done", "decision"]
-    .map((id) => [id, document.getElementById(id)])
-);
 const beginnings = new Set(data.beginnings);
 const state = {
-  grades: new Map(Object.entries(data.grades).map(([at, grade]) => [Number(at), grade])),
+  grades: gradesByIndex(data.grades),
   skipped: new Set(),
   judged: data.last === null ? [] : [data.last],
   at: null,
-  busy: false,
 };
+
+function gradesByIndex(grades) {
+  return new Map(Object.entries(grades).map(([at, grade]) => [Number(at), grade]));
+}
 
 /** The next pair without a grade, skipped pairs last; null if all have one. */
 function next() {
@@ -51,50 +48,9 @@ function count() {
   parts.count.textContent = `${done} of ${data.pairs.length} judged`;
 }
 
-/** Moves the focus, so that a screen reader reads the pair from its beginning. */
-function focusPair() {
-  (state.at === null ? parts.done : parts.pair).focus({ preventScroll: true });
-  window.scrollTo(0, 0);
-}
-
-function showStatus(words) {
-  parts.status.textContent = words;
-  parts.error.hidden = true;
-}
-
-function showError(words) {
-  parts.error.textContent = words;
-  parts.error.hidden = false;
-}
-
-/** Sends one change at a time: a key pressed twice never grades the next pair. */
-async function change(url, body) {
-  if (state.busy) return null;
-  busy(true);
-  try {
-    const reply = await fetch(url, {
-      method: "POST",
-      headers: { "Content-Type": "application/json" },
-      body: JSON.stringify(body),
-    });
-    if (!reply.ok) throw new Error((await reply.text()).trim());
-    const saved = await reply.json();
-    state.grades = new Map(Object.entries(saved.grades).map(([at, grade]) => [Number(at), grade]));
-    return saved;
-  } catch (error) {
-    showError(`Not saved: ${error instanceof TypeError ? "the server does not respond" : error.message}`);
-    return null;
-  } finally {
-    busy(false);
-  }
-}
-
-function busy(on) {
-  state.busy = on;
-  for (const button of parts.grades.querySelectorAll("button")) {
-    if (on) button.setAttribute("aria-disabled", "true");
-    else button.removeAttribute("aria-disabled");
-  }
+function showNext(at) {
+  show(at);
+  focusOn(state.at === null ? parts.done : parts.pair);
 }
 
 async function judge(grade) {
@@ -103,11 +59,11 @@ async function judge(grade) {
   const [query, doc, queryName, name] = data.pairs[at];
   const saved = await change(data.judge, { query, doc, grade });
   if (saved === null) return;
+  state.grades = gradesByIndex(saved.grades);
   state.judged.push(at);
   const ranks = saved.system_ranks ? ` Ranks: ${saved.system_ranks}.` : "";
   showStatus(`Saved: grade ${grade} for ${name}, query ${queryName}.${ranks}`);
-  show(next());
-  focusPair();
+  showNext(next());
 }
 
 async function undo() {
@@ -116,23 +72,22 @@ async function undo() {
   const [query, doc, , name] = data.pairs[at];
   const saved = await change(data.undo, { query, doc });
   if (saved === null) return;
+  state.grades = gradesByIndex(saved.grades);
   state.judged.pop();
   showStatus(saved.grade === null ? `Undone: ${name} has no grade.` : `Undone: ${name} has grade ${saved.grade} again.`);
-  show(at);
-  focusPair();
+  showNext(at);
 }
 
 function skip() {
-  if (state.at === null || state.busy) return;
+  if (state.at === null || isBusy) return;
   const name = data.pairs[state.at][3];
   state.skipped.add(state.at);
   showStatus(`Skipped: ${name} comes last.`);
-  show(next());
-  focusPair();
+  showNext(next());
 }
 
 function onKey(event) {
-  if (!parts.keys.checked || event.repeat || event.ctrlKey || event.metaKey || event.altKey) return;
+  if (!isShortcut(event)) return;
   const key = event.key.toLowerCase();
   const action = /^[0-3]$/.test(key) ? () => judge(Number(key)) : { s: skip, u: undo, d: () => parts.decision.click() }[key];
   if (action === undefined) return;

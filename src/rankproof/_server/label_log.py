@@ -1,0 +1,200 @@
+"""Labels that people give to claims: a file of labels and its log."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+from rankproof._data import format_versions
+from rankproof._data.claims import AGAINST, SIDES, Against, Evidence, Side
+from rankproof._data.text import pluralise
+from rankproof._io.strict_json import JsonObject
+from rankproof._results.provenance import utc_now
+from rankproof._server.claim_queue import ClaimItem, ClaimQueue
+from rankproof._server.logged_file import (
+    History,
+    LogFormat,
+    LoggedFile,
+    check_assessor,
+    check_logged_path,
+    log_line,
+    log_path,
+    visible_line,
+)
+from rankproof.errors import UsageError, for_message
+
+LabelAction = Literal["labelled", "undone"]
+ClaimLabel = Literal["supported", "contradicted", "not_stated", "nothing_to_check"]
+LABELS: tuple[ClaimLabel, ...] = get_args(ClaimLabel)
+LABELS_WITH_EVIDENCE: tuple[ClaimLabel, ...] = ("supported", "contradicted")
+
+
+@dataclass(frozen=True, slots=True)
+class LoggedLabel:
+    """A label or an undo; `label` and `previous` are None if the claim has no label of the person after or before it.
+
+    `item` identifies the claim with its texts; `systems` are those that it is a claim of.
+    """
+
+    what: LabelAction
+    item: str
+    query: str
+    systems: tuple[str, ...]
+    side: Side
+    n: int
+    reference: int
+    against: Against
+    text: str
+    label: ClaimLabel | None
+    previous: ClaimLabel | None
+    evidence: Evidence
+    person: str
+    when: str
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """The person and the claim."""
+        return self.person, self.item
+
+    @property
+    def is_undo(self) -> bool:
+        """Whether it takes a label back."""
+        return self.what == "undone"
+
+    def line(self) -> bytes:
+        """The line of the log."""
+        return log_line({name: getattr(self, name) for name in self.__slots__})
+
+    def written(self) -> bytes:
+        """A line of the file of labels for each system."""
+        fields = {"side": self.side, "n": self.n, "against": self.against, "text": self.text, "label": self.label}
+        more = {"person": self.person, "when": self.when, **self._rarely_set()}
+        lines = ({"query": self.query, "system": system, **fields, **more} for system in self.systems)
+        return b"".join(map(visible_line, lines))
+
+    def _rarely_set(self) -> dict[str, Any]:
+        reference = {} if self.reference == 1 else {"reference": self.reference}
+        return {**reference, **({"evidence": self.evidence} if self.evidence else {})}
+
+
+def _parse_label(values: JsonObject) -> LoggedLabel:
+    label, previous = (None if values.plain.get(key) is None else values.choice(key, LABELS) for key in ("label", "previous"))
+    pairs = values.plain.get("evidence")
+    if not is_evidence(pairs):
+        raise values.error("evidence is not a list of pairs of numbers")
+    return LoggedLabel(
+        what=values.choice("what", get_args(LabelAction)),  # type: ignore[arg-type]
+        item=values.text("item"),
+        query=values.text("query"),
+        systems=tuple(values.texts("systems")),
+        side=values.choice("side", SIDES),  # type: ignore[arg-type]
+        n=values.count("n"),
+        reference=values.count("reference"),
+        against=values.choice("against", AGAINST),  # type: ignore[arg-type]
+        text=values.text("text"),
+        label=label,  # type: ignore[arg-type]
+        previous=previous,  # type: ignore[arg-type]
+        evidence=tuple((number, sentence) for number, sentence in pairs or ()),
+        person=values.text("person"),
+        when=values.text("when"),
+    )
+
+
+def is_evidence(value: Any) -> bool:
+    """Whether the value is a list of pairs of whole numbers."""
+    return isinstance(value, list) and all(
+        isinstance(pair, list) and len(pair) == 2 and all(type(number) is int for number in pair) for pair in value
+    )
+
+
+_FORMAT = LogFormat("rankproof-labels", format_versions.LABEL_LOG, "label", "other questions", _parse_label)
+
+
+def labels_file(folder: str) -> str:
+    """The file beside a results folder that holds the labels of its claims."""
+    return f"{os.path.normpath(folder)}.people.jsonl"
+
+
+def check_labels_path(path: str) -> str:
+    """The resolved path; raises an error if labels cannot be written there."""
+    return check_logged_path(path, "--labels", "people.jsonl", _FORMAT.record)
+
+
+def labels_by_person(path: str) -> Counter[str]:
+    """How many claims each person has labelled, in the log of a file of labels; none without a log."""
+    log = log_path(os.path.realpath(path))
+    try:
+        with open(log, "rb") as file:
+            content = file.read()
+    except FileNotFoundError:
+        return Counter()
+    _, records = _FORMAT.read(content, log)
+    return Counter(record.person for record in History(records).last_of_each())
+
+
+class LabelLog(LoggedFile[LoggedLabel]):
+    """Labels of the claims of one results folder, by several people, one at a time."""
+
+    def __init__(self, path: str, person: str, clock: Callable[[], str] = utc_now) -> None:
+        self.person, self._clock = check_assessor(person), clock
+        super().__init__(check_labels_path(path), _FORMAT)
+
+    def check_claims(self, queue: ClaimQueue) -> None:
+        """Raises an error if a label is of a claim that the results do not have: its text, or what it was checked against."""
+        self.check_collection(queue.fingerprint)
+        with self._lock:
+            other = sum(record.item not in queue.every for record in self._history.last_of_each())
+        if other:
+            what = f"{for_message(self.path)} has {pluralise(other, 'label')} of other answers, contexts or references"
+            raise UsageError(what, fix="restart with another file: --labels FILE")
+
+    def last(self, queue: ClaimQueue) -> str | None:
+        """The claim of the queue that this person labelled last."""
+        with self._lock:
+            own = (record.item for record in self._history.newest_first() if record.person == self.person)
+            return next((item for item in own if item in queue.items), None)
+
+    def label(self, item: str) -> LoggedLabel | None:
+        """The label that this person gave to a claim, None if there is none."""
+        return self._history.of((self.person, item))
+
+    def save(self, item: ClaimItem, label: ClaimLabel, evidence: Evidence, fingerprint: str) -> None:
+        """Saves a label of this person; it is on disk when this returns."""
+        with self._lock:
+            self._append(self._record("labelled", item, label, _label_of(self.label(item.id)), evidence), fingerprint)
+
+    def undo(self, item: ClaimItem, fingerprint: str) -> None:
+        """Removes this person's last label of the claim, which restores the previous one or none."""
+        with self._lock:
+            found, before = self.label(item.id), self._history.before((self.person, item.id))
+            if found is None:
+                raise UsageError("this claim has no label", fix="label it first")
+            evidence = () if before is None else before.evidence
+            self._append(self._record("undone", item, _label_of(before), found.label, evidence), fingerprint)
+
+    def _record(
+        self, what: LabelAction, item: ClaimItem, label: ClaimLabel | None, previous: ClaimLabel | None, evidence: Evidence
+    ) -> LoggedLabel:
+        return LoggedLabel(
+            what=what,
+            item=item.id,
+            query=item.query,
+            systems=item.systems,
+            side=item.claim.side,
+            n=item.claim.n,
+            reference=item.claim.reference,
+            against=item.against,
+            text=item.claim.text,
+            label=label,
+            previous=previous,
+            evidence=evidence,
+            person=self.person,
+            when=self._clock(),
+        )
+
+
+def _label_of(record: LoggedLabel | None) -> ClaimLabel | None:
+    return None if record is None else record.label

@@ -1,0 +1,248 @@
+"""The page on which people label claims, and its requests."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from threading import Lock
+from typing import Any
+
+from rankproof._data.claims import Against, Evidence, Side
+from rankproof._io.escape import json_block
+from rankproof._results.document import CLAIMS_FILE
+from rankproof._server.claim_queue import DEFAULT_SAMPLE, ClaimItem, ClaimQueue, build_claim_queue
+from rankproof._server.label_log import (
+    LABELS,
+    LABELS_WITH_EVIDENCE,
+    LabelLog,
+    check_labels_path,
+    is_evidence,
+    labels_by_person,
+    labels_file,
+)
+from rankproof._server.library import LibraryEntry, LruCache, ResultsLibrary, results_stamp
+from rankproof._server.responses import HttpError, PageResponse, html_page, json_response, page_script
+from rankproof.errors import RankproofError, UsageError, escape_invisible
+
+_MAX_QUEUES = 8
+_MAX_SIZES = 10_000
+_SOURCE_NAMES: Mapping[Against, tuple[str, str]] = {
+    "contexts": ("Do the contexts", "Context"),
+    "cited": ("Do the cited contexts", "Context"),
+    "reference": ("Does the reference", "Reference"),
+    "answer": ("Does the answer", "Answer"),
+}
+"""The beginning of the question to the person, and the name of one text."""
+_SIDE_NAMES: Mapping[Side, str] = {"answer": "Answer", "reference": "Reference", "nugget": "Nugget"}
+LABEL_NAMES = {
+    "supported": ("Supported", "the texts say it"),
+    "contradicted": ("Contradicted", "the texts say otherwise"),
+    "not_stated": ("Not stated", "the texts say neither"),
+    "nothing_to_check": ("Nothing to check", "it states no fact"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class LabelOptions:
+    """The person, and which claims are labelled: how many, and the seed of the sample. `file` is None for the default file."""
+
+    person: str
+    most: int = DEFAULT_SAMPLE
+    seed: int = 0
+    file: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LabelCounts:
+    """How many claims there are to label, how many each person has labelled, and the command that uses the labels.
+
+    `why` is the reason if the labels cannot be read.
+    """
+
+    claims: int
+    people: Mapping[str, int]
+    command: str
+    why: str = ""
+
+
+class LabellingPages:
+    """The labelling page of each results folder; its log is opened with the page, and locked until `close`."""
+
+    def __init__(self, library: ResultsLibrary, options: LabelOptions) -> None:
+        self._library, self._options, self._lock = library, options, Lock()
+        if options.file is not None:
+            check_labels_path(options.file)
+        self._logs: dict[str, tuple[LabelLog, str]] = {}
+        self._queues: LruCache[ClaimQueue] = LruCache(_MAX_QUEUES)
+        self._sizes: LruCache[int] = LruCache(_MAX_SIZES)
+
+    def close(self) -> None:
+        """Closes the logs."""
+        with self._lock:
+            for log, _ in self._logs.values():
+                log.close()
+            self._logs.clear()
+
+    def commands(self) -> list[str]:
+        """The commands that use the labels of the opened pages."""
+        with self._lock:
+            return [command for log, command in self._logs.values() if labels_by_person(log.path)]
+
+    def has_claims(self, entry: LibraryEntry) -> bool:
+        """Whether the results have claims."""
+        if entry.is_folder:
+            return os.path.exists(os.path.join(entry.path, CLAIMS_FILE))
+        return bool(self._library.results(entry).claims)
+
+    def counts(self, entry: LibraryEntry) -> LabelCounts | None:
+        """What is labelled, and by whom; None for results without claims."""
+        if not self.has_claims(entry):
+            return None
+        command = self._command(entry)
+        try:
+            size = self._sizes.get_or_create((entry.id, results_stamp(entry)), lambda: len(self._queue(entry).items))
+            return LabelCounts(size, labels_by_person(self._file(entry)), command)
+        except RankproofError as error:
+            return LabelCounts(0, {}, command, str(error))
+
+    def page(self, entry: LibraryEntry) -> PageResponse:
+        """The page with the claims of the sample that have no label of this person."""
+        queue, log = self._queue(entry), self._log(entry)
+        log.check_claims(queue)
+        data = {
+            "claim": f"/r/{entry.id}/claim",
+            "label": f"/r/{entry.id}/label",
+            "undo": f"/r/{entry.id}/unlabel",
+            "claims": list(queue.items),
+            "last": log.last(queue),
+            "names": {label: name for label, (name, _) in LABEL_NAMES.items()},
+            "marked": LABELS_WITH_EVIDENCE,
+            **_labels_so_far(queue, log),
+        }
+        return html_page(
+            "label.html.j2",
+            title="Label claims",
+            script=page_script("changes.js", "label.js"),
+            data=json_block(data),
+            queue=queue,
+            labels=LABEL_NAMES,
+            counts=self.counts(entry),
+            person=log.person,
+            file=os.path.basename(log.path),
+            cut=log.cut,
+        )
+
+    def claim(self, entry: LibraryEntry, id: str) -> PageResponse:
+        """A claim with its texts, and this person's label."""
+        item, own = _item(self._queue(entry), id), self._log(entry).label(id)
+        label, evidence = (None, ()) if own is None else (own.label, own.evidence)
+        return json_response(200, {**_shown_texts(item), "label": label, "evidence": evidence})
+
+    def label(self, entry: LibraryEntry, body: dict[str, Any]) -> PageResponse:
+        """Saves a label."""
+        queue, log = self._queue(entry), self._log(entry)
+        item, label = _item(queue, body.get("claim")), body.get("label")
+        if label not in LABELS:
+            raise HttpError(400, f"the label must be one of {', '.join(LABELS)}")
+        evidence = _evidence(item, body.get("evidence", []))
+        if evidence and label not in LABELS_WITH_EVIDENCE:
+            raise HttpError(400, f"the label {label} has no evidence")
+        return _record_change(queue, log, lambda: log.save(item, label, evidence, queue.fingerprint))
+
+    def undo(self, entry: LibraryEntry, body: dict[str, Any]) -> PageResponse:
+        """Removes the last label of a claim."""
+        queue, log = self._queue(entry), self._log(entry)
+        item = _item(queue, body.get("claim"))
+        return _record_change(queue, log, lambda: log.undo(item, queue.fingerprint))
+
+    def _queue(self, entry: LibraryEntry) -> ClaimQueue:
+        return self._queues.get_or_create(
+            (entry.id, results_stamp(entry)),
+            lambda: build_claim_queue(self._library.results(entry), self._options.most, self._options.seed),
+        )
+
+    def _log(self, entry: LibraryEntry) -> LabelLog:
+        file = self._file(entry)
+        with self._lock:
+            if file not in self._logs:
+                self._logs[file] = LabelLog(file, self._options.person), self._command(entry)
+            return self._logs[file][0]
+
+    def _command(self, entry: LibraryEntry) -> str:
+        words = ["rankproof", "answers", shown_path(entry.path), "--labels", shown_path(self._file(entry))]
+        return shlex.join(words)
+
+    def _file(self, entry: LibraryEntry) -> str:
+        return self._options.file or labels_file(entry.path)
+
+
+def shown_path(path: str) -> str:
+    """The path from the current folder, or the whole path if it is elsewhere."""
+    relative = os.path.relpath(path)
+    return path if relative.startswith(os.pardir) else relative
+
+
+def _record_change(queue: ClaimQueue, log: LabelLog, change: Callable[[], None]) -> PageResponse:
+    try:
+        change()
+    except RankproofError as error:
+        raise HttpError(409 if isinstance(error, UsageError) else 500, str(error)) from None
+    return json_response(200, _labels_so_far(queue, log))
+
+
+def _labels_so_far(queue: ClaimQueue, log: LabelLog) -> dict[str, Any]:
+    """This person's label of each claim of the queue that has one."""
+    found = ((id, log.label(id)) for id in queue.items)
+    return {"labels": {id: record.label for id, record in found if record is not None}}
+
+
+def _item(queue: ClaimQueue, id: object) -> ClaimItem:
+    item = queue.items.get(id) if isinstance(id, str) else None
+    if item is None:
+        raise HttpError(400, "this claim is not in the list; reload the page")
+    return item
+
+
+def _evidence(item: ClaimItem, value: Any) -> Evidence:
+    if not is_evidence(value):
+        raise HttpError(400, "evidence must be a list of pairs of a text and a sentence")
+    evidence = tuple(sorted({(number, sentence) for number, sentence in value}))
+    if not item.has_evidence(evidence):
+        raise HttpError(400, "evidence names a sentence that the texts do not have")
+    return evidence
+
+
+def _shown_texts(item: ClaimItem) -> dict[str, Any]:
+    """The texts of the page; none says which system or judge the claim has."""
+    (asked, name), side = _SOURCE_NAMES[item.against], _SIDE_NAMES[item.claim.side]
+    item_name = side if item.claim.side == "nugget" else "Claim"
+    start, end = item.span or (0, 0)
+    parts = (item.side_text[:start], item.side_text[start:end], item.side_text[end:])
+    return {
+        "question": _visible(item.question),
+        "asked": f"{asked} support the {'highlighted text' if item.span else item_name.lower()}?",
+        "side": side,
+        "claim_name": item_name,
+        "claim": None if item.span else _visible(item.claim.text),
+        "text": [_visible(part) for part in parts],
+        "sources": [
+            {
+                "number": source.number,
+                "name": name if item.against == "answer" else f"{name} {source.number}",
+                "sentences": [_visible(source.text[start:end]) for start, end in source.spans],
+            }
+            for source in item.sources()
+        ],
+    }
+
+
+_KEPT = "\n\u200c\u200d"
+"""Line breaks, and the joiners that several scripts are written with."""
+
+
+def _visible(text: str) -> str:
+    """The text with other invisible characters as escapes."""
+    plain = text.replace("\r\n", "\n").replace("\t", "    ")
+    return plain if plain.isprintable() else "".join(char if char in _KEPT else escape_invisible(char) for char in plain)

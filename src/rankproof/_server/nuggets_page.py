@@ -1,0 +1,189 @@
+"""The page on which people edit and confirm nuggets, and the file that holds them."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from threading import Lock
+from typing import Any, get_args
+
+from rankproof._data.answers import References, references_from_queries
+from rankproof._data.claims import Importance
+from rankproof._data.dataset import Queries
+from rankproof._io import strict_json
+from rankproof._io.escape import json_block
+from rankproof._io.files import try_lock, write_blocks
+from rankproof._io.strict_json import JsonObject
+from rankproof._server.library import LibraryEntry, ResultsLibrary
+from rankproof._server.logged_file import visible_line
+from rankproof._server.responses import HttpError, PageResponse, html_page, json_response, page_script
+from rankproof.errors import InputError, RankproofError, UsageError, escape_invisible, for_message
+
+IMPORTANCES: tuple[Importance, ...] = get_args(Importance)
+MAX_NUGGET_LENGTH = 2000
+_LINE_FIX = 'write a line such as {"query": "q1", "nuggets": [{"text": "a fact", "importance": "vital"}]}'
+
+
+@dataclass(frozen=True, slots=True)
+class NuggetLine:
+    """A line of the file: its bytes, and what it says; a blank line or a comment has no question."""
+
+    raw: bytes
+    query: str = ""
+    nuggets: tuple[dict[str, Any], ...] = ()
+    is_confirmed: bool = True
+    plain: dict[str, Any] | None = None
+
+    @property
+    def version(self) -> str:
+        """A text that changes with the line."""
+        return hashlib.sha256(self.raw).hexdigest()[:16]
+
+
+class NuggetsFile:
+    """A file of nuggets; a change replaces the line of one question and keeps the bytes of all others."""
+
+    def __init__(self, path: str) -> None:
+        self.path, self._lock = os.path.realpath(path), Lock()
+        self.lines()
+
+    def lines(self) -> dict[str, NuggetLine]:
+        """The nuggets by question, as the file has them now."""
+        try:
+            with open(self.path, "rb") as file:
+                return {line.query: line for line in self._parsed(file.read()) if line.plain is not None}
+        except OSError as error:
+            what = f"{for_message(self.path)} cannot be read ({error.strerror})"
+            raise UsageError(what, fix="pass a file of nuggets with --nuggets") from None
+
+    def change(self, query: str, version: str, nuggets: Sequence[dict[str, Any]], *, confirmed: bool) -> None:
+        """Replaces the nuggets of a question atomically; they are on disk when this returns."""
+        with self._lock, open(self.path, "rb") as file:
+            if not try_lock(file.fileno()) or not os.path.samestat(os.stat(self.path), os.fstat(file.fileno())):
+                raise UsageError(f"{for_message(self.path)} is being changed by another program", fix="try again")
+            lines = list(self._parsed(file.read()))
+            old = next((line for line in lines if line.query == query and line.plain is not None), None)
+            if old is None or old.version != version:
+                raise UsageError("the nuggets of this question were changed elsewhere", fix="reload the page")
+            new = visible_line({**(old.plain or {}), "nuggets": list(nuggets), "confirmed": confirmed})
+            write_blocks(self.path, [new if line is old else line.raw for line in lines])
+
+    def _parsed(self, content: bytes) -> Iterator[NuggetLine]:
+        seen: dict[str, int] = {}
+        for number, raw in enumerate(content.splitlines(keepends=True), start=1):
+            whole = raw if raw.endswith(b"\n") else raw + b"\n"
+            found = self._parsed_line(whole, number)
+            if found.plain is not None and (first := seen.setdefault(found.query, number)) != number:
+                what = f"query {for_message(found.query)} is there twice, first on line {first}"
+                raise InputError(what, fix="join the two lines", source=self.path, line=number)
+            yield found
+
+    def _parsed_line(self, raw: bytes, number: int) -> NuggetLine:
+        try:
+            text = raw.decode()
+        except UnicodeDecodeError:
+            raise InputError("this line is not UTF-8", fix="save the file as UTF-8", source=self.path, line=number) from None
+        if not text.strip() or text.startswith("#"):
+            return NuggetLine(raw)
+        plain = strict_json.parse_strict_json(text.rstrip("\r\n"), source=self.path, line=number)
+        values = JsonObject(plain, self.path, line=number, damaged_fix=_LINE_FIX)
+        for one in values.each("nuggets"):
+            one.text("text")
+            if "importance" in one.plain:
+                one.choice("importance", IMPORTANCES)
+        is_confirmed = values.flag("confirmed") if "confirmed" in values.plain else True
+        return NuggetLine(raw, values.text("query"), tuple(values.plain["nuggets"]), is_confirmed, values.plain)
+
+
+@dataclass(frozen=True, slots=True)
+class NuggetCounts:
+    """How many questions of a file are confirmed; `why` is the reason if it cannot be read."""
+
+    confirmed: int
+    questions: int
+    why: str = ""
+
+
+class NuggetsPage:
+    """The page for the nuggets of one file, and its requests."""
+
+    def __init__(self, library: ResultsLibrary, file: NuggetsFile) -> None:
+        self._library, self._file = library, file
+
+    def counts(self) -> NuggetCounts:
+        """How many questions there are, and how many are confirmed."""
+        try:
+            lines = self._file.lines().values()
+        except RankproofError as error:
+            return NuggetCounts(0, 0, str(error))
+        return NuggetCounts(sum(line.is_confirmed for line in lines), len(lines))
+
+    def page(self, entry: LibraryEntry) -> PageResponse:
+        """The page with the questions of the file; their texts are those of the results."""
+        lines, queries = self._file.lines(), self._library.results(entry).texts
+        references = references_from_queries(queries)
+        data = {
+            "url": f"/r/{entry.id}/nuggets",
+            "questions": [_shown_question(line, queries, references) for line in lines.values()],
+            "longest": MAX_NUGGET_LENGTH,
+        }
+        return html_page(
+            "nuggets.html.j2",
+            title="Confirm nuggets",
+            script=page_script("changes.js", "nuggets.js"),
+            data=json_block(data),
+            questions=len(lines),
+            file=os.path.basename(self._file.path),
+        )
+
+    def save(self, entry: LibraryEntry, body: dict[str, Any]) -> PageResponse:
+        """Saves the nuggets of a question, confirmed or as a draft."""
+        query, version, confirmed = body.get("query"), body.get("version"), body.get("confirmed")
+        if not isinstance(query, str) or not isinstance(version, str) or not isinstance(confirmed, bool):
+            raise HttpError(400, "query and version must be strings, confirmed true or false")
+        old = self._file.lines().get(query)
+        if old is None:
+            raise HttpError(400, "this question is not in the file; reload the page")
+        nuggets = _checked_nuggets(body.get("nuggets"), old.nuggets)
+        try:
+            self._file.change(query, version, nuggets, confirmed=confirmed)
+        except RankproofError as error:
+            raise HttpError(409 if isinstance(error, UsageError) else 500, str(error)) from None
+        queries = self._library.results(entry).texts
+        return json_response(200, _shown_question(self._file.lines()[query], queries, references_from_queries(queries)))
+
+
+def _shown_question(line: NuggetLine, queries: Queries, references: References) -> dict[str, Any]:
+    """A question with its nuggets, invisible characters escaped."""
+    known = references.get(line.query)
+    text = queries[line.query].text if line.query in queries else ""
+    return {
+        "query": line.query,
+        "name": escape_invisible(line.query),
+        "question": escape_invisible(" ".join(text.split())),
+        "references": [escape_invisible(" ".join(one.split())) for one in (known.answers if known else ())],
+        "nuggets": [[escape_invisible(one["text"]), one.get("importance", IMPORTANCES[0])] for one in line.nuggets],
+        "confirmed": line.is_confirmed,
+        "version": line.version,
+    }
+
+
+def _checked_nuggets(given: Any, old: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The nuggets of a request; one that was in the file keeps its other fields."""
+    if not isinstance(given, list) or not all(isinstance(one, dict) for one in given):
+        raise HttpError(400, "nuggets must be a list of objects")
+    return [_checked_nugget(one, old) for one in given]
+
+
+def _checked_nugget(given: dict[str, Any], old: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    text, importance, place = given.get("text"), given.get("importance"), given.get("from")
+    if not isinstance(text, str) or not 0 < len(" ".join(text.split())) <= MAX_NUGGET_LENGTH:
+        raise HttpError(400, f"a nugget must have 1 to {MAX_NUGGET_LENGTH} characters")
+    if importance not in IMPORTANCES:
+        raise HttpError(400, f"the importance must be one of {', '.join(IMPORTANCES)}")
+    before = old[place] if isinstance(place, int) and not isinstance(place, bool) and 0 <= place < len(old) else {}
+    words = " ".join(text.split())
+    is_unchanged = before and words == escape_invisible(before["text"])
+    return {**before, "text": before["text"] if is_unchanged else words, "importance": importance}
