@@ -230,6 +230,7 @@ USES: dict[str, Use] = {
     "verdicts on an answer": Use(_checked("answer-contexts", 2), _all_supported("supported")),
     "verdicts on nuggets": Use(_checked("nugget-answer", 2), _all_supported("partial_support")),
     "relevance of an answer": Use(_checked("answer-question", 1), lambda request: '{"reason": "on pies", "grade": 2}'),
+    "relevance of a context": Use(_checked("context-question", 1), lambda request: '{"reason": "on pies", "grade": 1}'),
     "verdicts by log-probability": Use(_checked("answer-contexts", 1, "logprob:mine"), lambda request: "Yes"),
     "atomic claims": Use(_extracted, lambda request: '{"claims": ["Pie 1 is hot."]}'),
     "answer": Use(_answered, lambda request: '{"answer": "a pie", "sources": [2]}'),

@@ -73,8 +73,8 @@ def named_contexts(verdicts: Iterable[ClaimVerdict]) -> frozenset[int]:
 
 
 def lacks_evidence(verdicts: Iterable[ClaimVerdict]) -> bool:
-    """Whether a claim is supported and no context is named."""
-    return any(one.verdict == "supported" and not one.evidence for one in verdicts)
+    """Whether the judge names no context: a claim is supported, or has a score, without evidence."""
+    return any((one.verdict == "supported" or one.score is not None) and not one.evidence for one in verdicts)
 
 
 def useful_contexts(case: AnswerCase) -> frozenset[int] | None:
