@@ -180,19 +180,19 @@ def cases() -> list[Case]:
     real = expertqa()
     rows = [Case("ExpertQA", drawn_questions(real), real, judge) for judge in ("overlap", "5% errors", "random", "always yes")]
     rows += [Case("ExpertQA, the same answers", lambda random: real, real, judge, False) for judge in ("overlap", "5% errors")]
-    for questions, each, share, alike, checked in (
-        (150, 6, 0.5, 0.15, True),
-        (150, 6, 0.8, 0.15, True),
-        (150, 6, 0.95, 0.15, True),
-        (30, 20, 0.7, 0.2, True),
-        (20, 25, 0.7, 0.2, True),
-        (20, 25, 0.9, 0.2, False),
-        (8, 60, 0.7, 0.2, False),
+    for questions, each, share, alike in (
+        (150, 6, 0.5, 0.15),
+        (150, 6, 0.8, 0.15),
+        (150, 6, 0.95, 0.15),
+        (30, 20, 0.7, 0.2),
+        (20, 25, 0.7, 0.2),
+        (20, 25, 0.9, 0.2),
+        (8, 60, 0.7, 0.2),
     ):
         make = partial(simulated, questions, each, share, alike)
         whole = simulated(TRUTH_CLAIMS // each, each, share, alike, np.random.default_rng(questions))
         name = f"{questions} questions, {each} claims each, {share:.0%} supported"
-        rows += [Case(name, make, whole, judge, checked) for judge in ("noisy score", "5% errors")]
+        rows += [Case(name, make, whole, judge) for judge in ("noisy score", "5% errors")]
     return rows
 
 

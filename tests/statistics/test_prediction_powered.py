@@ -177,6 +177,14 @@ def test_labels_that_are_all_equal_have_the_interval_of_so_many_queries() -> Non
     assert found.corrected.interval == pytest.approx((30 / (30 + t * t), 1.0))
 
 
+@pytest.mark.parametrize("value", [0.0, 0.7, 1.0])
+def test_equal_labels_with_unequal_weights_have_no_smaller_interval(value: float) -> None:
+    found = corrected_mean([JudgedItem(f"q{at}", 0.5, value, weight=1 / (1 + at % 7)) for at in range(30)], SHARES)
+    assert found is not None
+    assert found.human.value == pytest.approx(value, abs=1e-15)
+    assert width(found.human.interval) > 0.1
+
+
 def test_a_mean_of_grades_has_the_interval_of_the_scaled_mean() -> None:
     shares = [replace(item, judge=item.judge / 3, human=None if item.human is None else item.human / 3) for item in ITEMS]
     one, other = corrected_mean(ITEMS, (0.0, 3.0)), corrected_mean(shares, SHARES)

@@ -23,6 +23,7 @@ SMALL_SAMPLE = 20
 MIN_DIFFERENT = 10
 """The interval of a difference needs so many queries on which two systems differ (`python -m benchmarks.interval_coverage`)."""
 RESAMPLES = 10_000
+_NO_VARIANCE = 1e-24
 _CELLS = 1 << 21
 
 
@@ -51,7 +52,7 @@ def effective_share_interval(
     low, width = within[0], within[1] - within[0]
     share, at = (mean - low) / width, ((mean if spread_at is None else spread_at) - low) / width
     spread = at * (1 - at)
-    size = spread * width**2 / variance if variance > 0 and spread > 0 else float(least)
+    size = spread * width**2 / variance if variance > _NO_VARIANCE * width**2 and spread > 0 else float(least)
     square = student_quantile(0.975, freedom) ** 2 / size
     middle = (share + square / 2) / (1 + square)
     half = math.sqrt(square * (share * (1 - share) + square / 4)) / (1 + square)

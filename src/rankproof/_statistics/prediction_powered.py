@@ -9,7 +9,7 @@ import numpy as np
 
 from rankproof._data.arrays import FloatArray
 from rankproof._statistics.intervals import Interval, clip, effective_share_interval
-from rankproof._statistics.means import effective_size
+from rankproof._statistics.means import effective_size, weighted_mean
 
 MIN_LABELS = 2
 """Items with a human value that a corrected mean needs."""
@@ -132,9 +132,9 @@ class _Frame:
         """The weighted mean of some items (Hájek 1971), linearised as a ratio of sums."""
         if not items:
             return _WeightedMean(0.0, np.zeros(len(self.places)))
-        weights = _weights(items) / _weights(items).sum()
-        mean = float((weights * np.array(values)).sum())
-        return _WeightedMean(mean, self._by_query(items, weights * (np.array(values) - mean)))
+        weights, given = _weights(items), np.array(values, dtype=np.float64)
+        mean = weighted_mean(given, weights)
+        return _WeightedMean(mean, self._by_query(items, weights / weights.sum() * (given - mean)))
 
     def _by_query(self, items: Sequence[JudgedItem], amounts: FloatArray) -> FloatArray:
         found = np.zeros(len(self.places))

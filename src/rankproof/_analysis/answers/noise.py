@@ -1,0 +1,161 @@
+"""How much the values of a judge vary when it is asked again, or with contexts and claims in reversed order."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import combinations
+
+import numpy as np
+
+from rankproof._data.calibration import JudgeNoise
+from rankproof._data.table import Column, Table
+from rankproof._data.text import pluralise
+from rankproof._evaluation.claim_judges import ClaimJudge, JudgeOf
+from rankproof._evaluation.result import Result
+from rankproof._formats.labels import claim_key
+from rankproof.errors import for_message
+from rankproof.measures._claim_base import ClaimMeasure
+from rankproof.measures._overlap import OVERLAP
+
+SAMPLE, REPEATS = 30, 3
+"""The questions that are asked again, and how often each is asked in all."""
+Evaluate = Callable[[JudgeOf], Result]
+"""Evaluates the sampled questions with given judges."""
+
+
+def judge_noise(evaluate: Evaluate, judge_of: JudgeOf, repeats: int = REPEATS) -> tuple[JudgeNoise, ...]:
+    """The noise of each measure that a judge gives: the questions are judged `repeats` times, and once in reversed order."""
+
+    def varied(repeat: int, *, reverse: bool = False) -> JudgeOf:
+        def judge(name: str) -> ClaimJudge:
+            return judge_of(name).varied(repeat=repeat, reverse=reverse)
+
+        return judge
+
+    again = [evaluate(judge_of if repeat == 0 else varied(repeat)) for repeat in range(repeats)]
+    backward = evaluate(varied(0, reverse=True))
+    found = []
+    for measure in repeated_measures(again[0]):
+        labels = [_label(measure, repeat, judge_of) for repeat in range(repeats)]
+        tables = [_credits(one, measure, label) for one, label in zip(again, labels, strict=True)]
+        reversed_label = judge_of(measure.judge).varied(reverse=True).label
+        found.append(
+            JudgeNoise(
+                labels[0],
+                str(measure),
+                len(again[0].queries),
+                repeats,
+                _deviation(str(measure), again),
+                _mean_flips(combinations(tables, 2)),
+                _mean_flips([(tables[0], _credits(backward, measure, reversed_label))]),
+            )
+        )
+    return tuple(found)
+
+
+def repeated_measures(result: Result) -> list[ClaimMeasure]:
+    """The measures whose values may change when the judge is asked again: shared words never do."""
+    every = [one.measure for one in result.systems[0].measures.values()]
+    return [measure for measure in every if isinstance(measure, ClaimMeasure) and measure.judge != OVERLAP]
+
+
+def _label(measure: ClaimMeasure, repeat: int, judge_of: JudgeOf) -> str:
+    judge = judge_of(measure.judge)
+    return judge.varied(repeat=repeat).label if repeat else judge.label
+
+
+Credits = Mapping[tuple[object, ...], bool]
+"""Whether each claim is supported."""
+
+
+def _credits(result: Result, measure: ClaimMeasure, label: str) -> Credits:
+    return {
+        (*claim_key(one), one.claim.text, one.shown): one.verdict == "supported"
+        for one in result.claims
+        if one.judge == label and one.table in measure.tables and one.verdict != "failed"
+    }
+
+
+def _mean_flips(pairs: Iterable[tuple[Credits, Credits]]) -> float | None:
+    """The mean share of claims with another verdict, over pairs of repeats; None where no claim is in both."""
+    shares = []
+    for one, other in pairs:
+        both = one.keys() & other.keys()
+        if both:
+            shares.append(sum(one[key] != other[key] for key in both) / len(both))
+    return sum(shares) / len(shares) if shares else None
+
+
+def _deviation(measure: str, again: Sequence[Result]) -> float | None:
+    """The standard deviation of a question's value over the repeats, pooled over the questions and systems that have all."""
+    variances = []
+    for name in (system.name for system in again[0].systems):
+        values = [result.per_query(name)[measure] for result in again]
+        common = set(values[0]).intersection(*values[1:])
+        variances += [float(np.var([one[query] for one in values], ddof=1)) for query in sorted(common)]
+    return math.sqrt(math.fsum(variances) / len(variances)) if variances and len(again) > 1 else None
+
+
+def noise_tables(noises: Sequence[JudgeNoise]) -> tuple[Table, ...]:
+    """The noise of each measure; nothing where no judge was asked again."""
+    if not noises:
+        return ()
+    queries, repeats = noises[0].queries, noises[0].repeats
+    return (
+        Table(
+            "judge-noise",
+            f"The same judge asked {repeats} times about {pluralise(queries, 'query', 'queries')}",
+            (
+                Column("measure"),
+                Column("deviation", "value", "standard deviation of the value of one question over the repeats"),
+                Column("of the mean", "value", f"the same for the mean of {pluralise(queries, 'query', 'queries')}"),
+                Column("flips", "share", "claims with another verdict when asked again"),
+                Column("flips reversed", "share", "claims with another verdict if contexts and claims are in reversed order"),
+            ),
+            tuple(
+                (one.measure, one.deviation, mean_deviation(one, one.queries), one.flips, one.reversed_flips) for one in noises
+            ),
+            sentences=tuple(_flip_sentences(noises)),
+        ),
+    )
+
+
+MANY_FLIPS = 0.1
+"""A judge that changes more of its verdicts than this is called unstable."""
+
+
+def _flip_sentences(noises: Sequence[JudgeNoise]) -> list[str]:
+    unstable = [one.measure for one in noises if max(one.flips or 0.0, one.reversed_flips or 0.0) > MANY_FLIPS]
+    if not unstable:
+        return []
+    return [f"More than {MANY_FLIPS:.0%} of the verdicts change, so single answers cannot be compared: {', '.join(unstable)}."]
+
+
+def mean_deviation(noise: JudgeNoise, queries: int) -> float | None:
+    """The standard deviation of the mean of so many questions when the judge is asked again."""
+    return None if noise.deviation is None else noise.deviation / math.sqrt(queries)
+
+
+def noise_warning(noises: Iterable[JudgeNoise], measure: str, difference: float, queries: int) -> str | None:
+    """A warning where asking again changes a difference of two means by more than half of it (one standard deviation)."""
+    noise = next((one for one in noises if one.measure == measure), None)
+    found = None if noise is None else mean_deviation(noise, queries)
+    if found is None or math.sqrt(2) * found <= abs(difference) / 2:
+        return None
+    return (
+        f"Asking the judge of {for_message(measure)} again changes this difference by {100 * math.sqrt(2) * found:.1f} pp "
+        f"(one standard deviation), which is more than half of it"
+    )
+
+
+def same_model_notes(answered_by: Mapping[str, str], judges: Iterable[str]) -> list[str]:
+    """A note for each system whose answers are from the model that judges them; `answered_by` has the model of each system."""
+    notes = []
+    for judge in dict.fromkeys(judges):
+        model = judge.partition(":")[2] or judge
+        same = [system for system, name in answered_by.items() if name.casefold() == model.casefold()]
+        if same:
+            systems = ", ".join(map(for_message, same))
+            notes.append(f"{for_message(model)} judges its own answers ({systems}): such judges favour them; use another model")
+    return notes

@@ -1,0 +1,72 @@
+"""nuggets.jsonl: the facts that a good answer to a query states."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from rankproof._data.claims import Nugget
+from rankproof._data.text import pluralise
+from rankproof._formats.json import json_line, parsed_lines
+from rankproof._formats.texts import MAX_TEXT_BYTES
+from rankproof._io.json_fields import read_fields
+from rankproof._io.streams import ByteSource
+from rankproof._io.strict_json import JsonObject
+from rankproof.errors import InputError, for_message
+
+_FIX = 'write {"query": "q1", "nuggets": [{"text": "…", "importance": "vital"}]}, with vital or okay'
+
+
+@dataclass(frozen=True, slots=True)
+class QueryNuggets:
+    """The nuggets of one query; `confirmed` says that a person has checked them, `drafted_by` names the model that wrote them."""
+
+    query: str
+    nuggets: tuple[Nugget, ...]
+    confirmed: bool = True
+    drafted_by: str = ""
+
+    def plain(self) -> dict[str, Any]:
+        """The line of the file."""
+        drafted = {"drafted_by": self.drafted_by} if self.drafted_by else {}
+        return {"query": self.query, "nuggets": [asdict(one) for one in self.nuggets], "confirmed": self.confirmed, **drafted}
+
+
+def read_nuggets(source: ByteSource) -> dict[str, tuple[Nugget, ...]]:
+    """The nuggets of each query; a draft that no person has confirmed is an error."""
+    lines = list(_lines(source))
+    drafts = [line for line, one in lines if not one.confirmed]
+    if drafts:
+        others = f", as are those of {pluralise(len(drafts) - 1, 'other query', 'other queries')}" if drafts[1:] else ""
+        query = next(one.query for line, one in lines if line == drafts[0])
+        raise InputError(
+            f"the nuggets of query {for_message(query)} are a draft that no person has confirmed{others}",
+            fix=f'confirm them with: rankproof serve RESULTS --nuggets {source.name}, or read them and write "confirmed": true',
+            source=source.name,
+            line=drafts[0],
+        )
+    return {one.query: one.nuggets for _, one in lines}
+
+
+def read_nugget_drafts(source: ByteSource) -> dict[str, QueryNuggets]:
+    """The nuggets of each query, confirmed or not."""
+    return {one.query: one for _, one in _lines(source)}
+
+
+def nugget_blocks(found: Iterable[QueryNuggets]) -> Iterator[bytes]:
+    """The nuggets, one query a line."""
+    return (json_line(one.plain()) for one in found)
+
+
+def _lines(source: ByteSource) -> Iterator[tuple[int, QueryNuggets]]:
+    first: dict[str, int] = {}
+    for line, item in parsed_lines(source, limit=MAX_TEXT_BYTES):
+        values = JsonObject(item, source.name, line=line, damaged_fix=_FIX)
+        read = read_fields(QueryNuggets, values)
+        if (before := first.setdefault(read.query, line)) != line:
+            what = f"query {for_message(read.query)} is there twice, first on line {before}"
+            raise values.error(what, "join the two lines")
+        if any(not one.text.strip() for one in read.nuggets):
+            raise values.error("a nugget has no text", "write its text, or remove it")
+        yield line, read

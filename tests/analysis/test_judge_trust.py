@@ -1,0 +1,198 @@
+"""A judge of claims against labels of people: agreement, corrected means, and labels that do not fit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+import pytest
+
+from rankproof._analysis.answers.trust import calibration_words, judge_label, trust_report, trust_tables
+from rankproof._data.claims import Claim, ClaimVerdict, Verdict
+from rankproof._evaluation.result import MeasureResult, Result, SystemResult
+from rankproof._formats.labels import ClaimLabel, ClaimLabels, PersonLabel, claim_key
+from rankproof.errors import InputError, UsageError
+from rankproof.measures import ClaimR, Faithfulness, Hallucination
+from rankproof.measures._claim_base import ClaimMeasure
+
+JUDGE = "llm:mine:12345678"
+MINE = type(Faithfulness)(judge="mine")
+
+
+def verdict(query: str, n: int, said: Verdict = "supported", *, judge: str = JUDGE, system: str = "a") -> ClaimVerdict:
+    return ClaimVerdict(query, system, Claim("answer", n, f"{query} claim {n}", 0, 9), "contexts", said, judge)
+
+
+def label(of: ClaimVerdict, said: ClaimLabel = "supported", person: str = "ann", line: int = 1) -> PersonLabel:
+    return PersonLabel(claim_key(of), of.claim.text, said, person, "", line)
+
+
+def result_of(verdicts: Iterable[ClaimVerdict], *, known: dict[str, float] | None = None, measure: ClaimMeasure = MINE) -> Result:
+    """The result of Faithfulness, with the values that follow from the verdicts, and further known ones."""
+    claims = tuple(verdicts)
+    systems = []
+    for system in dict.fromkeys(one.system for one in claims):
+        credits: dict[str, list[float]] = {}
+        for one in claims:
+            if one.system == system and one.verdict != "nothing_to_check":
+                credits.setdefault(one.query, []).append(one.credit)
+        values = {query: sum(each) / len(each) for query, each in credits.items()} | (known or {})
+        numbers = np.array(list(values.values()))
+        found = {str(one): MeasureResult(one, float(numbers.mean()), tuple(values), numbers) for one in (measure, Hallucination)}
+        systems.append(SystemResult(system, found, ()))
+    return Result(tuple(values), tuple(systems), claims)
+
+
+def labels_of(*labels: PersonLabel) -> ClaimLabels:
+    return ClaimLabels("people.jsonl", labels)
+
+
+def some_claims(queries: int = 12, each: int = 3) -> list[ClaimVerdict]:
+    """Every third claim is not stated by the judge."""
+    return [
+        verdict(f"q{query}", n, "not_stated" if (query + n) % 3 == 0 else "supported")
+        for query in range(queries)
+        for n in range(1, each + 1)
+    ]
+
+
+def test_agreement_with_people_is_that_of_the_labelled_claims() -> None:
+    claims = some_claims()
+    people = [label(one, "supported" if one.verdict == "supported" else "contradicted") for one in claims[:20]]
+    people[0] = label(claims[0], "not_stated" if claims[0].verdict == "supported" else "supported")
+    (found,) = trust_report(result_of(claims), labels_of(*people)).calibrations
+    assert (found.judge, found.table, found.labels, found.queries) == (JUDGE, "answer-contexts", 20, 7)
+    assert found.auc is not None
+    assert found.kappa is not None
+    assert 0.8 < found.kappa < 1
+    assert 0.9 < found.auc < 1
+    assert (found.people_kappa, found.people_kappa_interval) == (None, None)
+
+
+def test_people_are_compared_with_each_other_on_the_claims_that_both_labelled() -> None:
+    claims = some_claims(20)
+    first = [label(one, "supported" if at % 2 else "not_stated", "ann") for at, one in enumerate(claims)]
+    second = [label(one, "supported" if at % 2 or at == 4 else "not_stated", "bob") for at, one in enumerate(claims[:20])]
+    (found,) = trust_report(result_of(claims), labels_of(*first, *second)).calibrations
+    assert found.labels == 80
+    assert found.people_kappa == pytest.approx(0.9)
+
+
+def test_a_label_of_a_claim_that_two_systems_share_counts_once_in_the_agreement() -> None:
+    both = [verdict(f"q{at}", 1, "supported" if at % 2 else "not_stated", system=system) for at in range(9) for system in "ab"]
+    given = [PersonLabel(claim_key(one), one.claim.text, "supported", "ann", f"t{one.query}", 1) for one in both]
+    (found,) = trust_report(result_of(both), labels_of(*given)).calibrations
+    assert (found.labels, found.queries) == (9, 9)
+
+
+def test_a_label_of_another_text_is_an_error_with_its_line() -> None:
+    claims = some_claims()
+    wrong = PersonLabel(claim_key(claims[3]), "another text", "supported", "ann", "", 7)
+    with pytest.raises(
+        InputError, match=r"people\.jsonl:7: the label is of another text than answer claim 1 of system a"
+    ) as error:
+        trust_tables(result_of(claims), labels_of(label(claims[0]), wrong))
+    assert "label the claims of these results" in str(error.value)
+
+
+def test_labels_of_other_results_are_counted_and_if_all_are_it_is_an_error() -> None:
+    claims = some_claims()
+    other = [label(verdict("z", n)) for n in (1, 2)]
+    agreement, _ = trust_tables(result_of(claims), labels_of(label(claims[0]), *other))
+    assert "2 labels left out: these results have no such claim" in agreement.notes
+    with pytest.raises(UsageError, match="no label is of a claim that a judge of these results checked"):
+        trust_tables(result_of(claims), labels_of(*other))
+
+
+def test_failed_verdicts_and_claims_without_anything_to_check_are_left_out_and_counted() -> None:
+    claims = [*some_claims(), verdict("f", 1, "failed"), verdict("n", 1, "nothing_to_check"), verdict("n", 2)]
+    given = [label(one, "supported" if at % 2 else "not_stated") for at, one in enumerate(claims)]
+    given[0] = label(claims[0], "nothing_to_check")
+    agreement, _ = trust_tables(result_of([one for one in claims if one.query != "f"]), labels_of(*given))
+    assert "1 label left out: these results have no such claim" in agreement.notes
+    agreement, _ = trust_tables(result_of(claims), labels_of(*given))
+    assert agreement.rows[0][2] == 36
+    assert "1 labelled claim left out: the judge failed on them" in agreement.notes
+    assert "2 claims where judge and people differ on whether there is anything to check" in agreement.notes
+
+
+def test_a_judge_that_is_not_better_than_chance_gets_a_sentence() -> None:
+    claims = some_claims(30)
+    agreement, _ = trust_tables(
+        result_of(claims), labels_of(*(label(one, "supported" if at % 5 else "not_stated") for at, one in enumerate(claims)))
+    )
+    assert agreement.sentences == (
+        f"{JUDGE}, answer in contexts: not shown to tell supported claims from others (AUC may be .5).",
+    )
+    agreement, _ = trust_tables(result_of(claims), labels_of(*map(label, claims)))
+    assert agreement.sentences == (
+        f"{JUDGE}, answer in contexts: people gave every claim the same label, so agreement is not known.",
+    )
+
+
+def test_with_all_claims_labelled_the_corrected_mean_is_that_of_people_over_answers() -> None:
+    claims = [verdict("q1", 1), verdict("q2", 1), verdict("q2", 2), verdict("q3", 1)]
+    given = [label(claims[0]), label(claims[1]), label(claims[2], "contradicted"), label(claims[3], "not_stated")]
+    _, means = trust_tables(result_of(claims, known={"empty": 0.0}), labels_of(*given))
+    (row,) = means.rows
+    assert row[:3] == ("a", "Faithfulness(judge='mine')", 0.75)
+    assert row[3] == row[5] == pytest.approx((1 + 0.5 + 0 + 0) / 4)
+    assert (
+        "not corrected, because labels of single claims do not give their values: Hallucination(judge='overlap')" in means.notes
+    )
+
+
+def test_corrected_means_of_answers_are_unbiased_and_cover_where_answers_differ_in_length() -> None:
+    """Long answers are worse, so the mean over claims is far from the mean over answers; the judge calls too much supported."""
+    random = np.random.default_rng(3)
+    covered, means, truths = [], [], []
+    for _ in range(60):
+        lengths = random.choice([1, 10], 80)
+        claims, people, shares = list[ClaimVerdict](), list[PersonLabel](), list[float]()
+        for query, length in enumerate(lengths):
+            truth = random.random(length) < (0.9 if length == 1 else 0.4)
+            shares.append(float(truth.mean()))
+            for n, is_true in enumerate(truth, 1):
+                claims.append(verdict(f"q{query}", n, "supported" if is_true or random.random() < 0.4 else "not_stated"))
+                people.append(label(claims[-1], "supported" if is_true else "not_stated"))
+        chosen = random.permutation(len(claims))[:120]
+        _, table = trust_tables(result_of(claims), labels_of(*(people[at] for at in chosen)))
+        value, interval = table.rows[0][5], table.rows[0][6]
+        assert isinstance(value, float)
+        assert isinstance(interval, tuple)
+        covered.append(interval[0] <= 0.65 <= interval[1])
+        means.append(value)
+        truths.append(np.mean(shares))
+    assert np.mean(means) == pytest.approx(0.65, abs=0.025)
+    assert np.mean(covered) >= 0.88
+
+
+def test_of_several_references_the_one_that_the_value_is_of_counts() -> None:
+    def of_reference(number: int, n: int, said: Verdict) -> ClaimVerdict:
+        return ClaimVerdict(f"q{n}", "a", Claim("reference", 1, f"text {number}", 0, 5, number), "answer", said, JUDGE)
+
+    claims = [of_reference(number, n, "supported" if number == 2 else "not_stated") for n in range(6) for number in (1, 2)]
+    measure = type(ClaimR)(judge="mine")
+    values = {f"q{n}": 1.0 for n in range(6)}
+    found = MeasureResult(measure, 1.0, tuple(values), np.ones(6))
+    result = Result(tuple(values), (SystemResult("a", {str(measure): found}, ()),), tuple(claims))
+    given = [label(one, "supported" if one.claim.reference == 2 else "contradicted") for one in claims]
+    _, means = trust_tables(result, labels_of(*given))
+    assert (means.rows[0][3], means.rows[0][8]) == (1.0, 6)
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [("mine", JUDGE), ("overlap", "overlap:0.5:aaaa"), ("minilm", "embedding:minilm:0.5:bbbb"), ("other", None)],
+)
+def test_the_label_of_a_judge_is_found_by_its_name(name: str, expected: str | None) -> None:
+    assert judge_label(name, [JUDGE, "overlap:0.5:aaaa", "embedding:minilm:0.5:bbbb"]) == expected
+
+
+def test_values_are_called_calibrated_only_where_people_labelled_claims_of_their_judge() -> None:
+    claims = some_claims()
+    report = trust_report(result_of(claims), labels_of(*map(label, claims[:9])))
+    calibrations = report.calibrations
+    assert calibration_words(MINE, calibrations) == "calibrated on 9 labels"
+    assert calibration_words(Faithfulness, calibrations) == "not calibrated"
+    assert calibration_words(type(ClaimR)(judge="mine"), calibrations) == "not calibrated"
