@@ -187,7 +187,7 @@ def test_one_writer_at_a_time_and_no_file_of_somebody_else(path: Path) -> None:
         ('"rankproof-labels"', '"rankproof-judgements"', "this is not a label log"),
         ('"schema": 1', '"schema": 99', "this label log has an unknown format"),
         ('"label": "supported"', '"label": "true"', r"log\.jsonl:2: label is not one of supported"),
-        ('"evidence": [[1, 2]]', '"evidence": [[1, "2"]]', r"log\.jsonl:2: evidence is not a list of pairs of numbers"),
+        ('"evidence": [[1, 2]]', '"evidence": [[1, "2"]]', r"log\.jsonl:2: evidence\[0\]\[1\] is not a whole number"),
         ('"labelled"', '"undone"', "the log undoes a label that does not exist"),
     ],
 )

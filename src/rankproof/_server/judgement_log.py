@@ -9,7 +9,6 @@ from typing import Literal
 
 from rankproof._data import format_versions
 from rankproof._data.qrels import HUMAN_PREFIX, Judgement, Qrels
-from rankproof._io.strict_json import JsonObject
 from rankproof._results.provenance import utc_now
 from rankproof._server.logged_file import LogFormat, LoggedFile, check_assessor, check_logged_path, log_line
 from rankproof.errors import UsageError
@@ -50,15 +49,7 @@ class LoggedJudgement:
         return f"{self.query} {HUMAN_PREFIX}{self.assessor}@{self.when} {self.doc} {self.grade}\n".encode()
 
 
-def _parse_judgement(values: JsonObject) -> LoggedJudgement:
-    what: JudgementAction = values.choice("what", ("judged", "undone"))  # type: ignore[assignment]
-    grade, previous = (None if values.plain.get(key) is None else values.count(key) for key in ("grade", "previous"))
-    return LoggedJudgement(
-        what, values.text("query"), values.text("doc"), grade, previous, values.text("assessor"), values.text("when")
-    )
-
-
-_FORMAT = LogFormat("rankproof-judgements", format_versions.JUDGEMENT_LOG, "judgement", "another dataset", _parse_judgement)
+_FORMAT = LogFormat("rankproof-judgements", format_versions.JUDGEMENT_LOG, "judgement", "another dataset", LoggedJudgement)
 
 
 class JudgementLog(LoggedFile[LoggedJudgement]):

@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 from rankproof._data import format_versions
-from rankproof._data.claims import AGAINST, SIDES, Against, Evidence, Side
+from rankproof._data.claims import Against, Evidence, Side
 from rankproof._data.text import pluralise
-from rankproof._io.strict_json import JsonObject
 from rankproof._results.provenance import utc_now
 from rankproof._server.claim_queue import ClaimItem, ClaimQueue
 from rankproof._server.logged_file import (
@@ -80,29 +79,6 @@ class LoggedLabel:
         return {**reference, **({"evidence": self.evidence} if self.evidence else {})}
 
 
-def _parse_label(values: JsonObject) -> LoggedLabel:
-    label, previous = (None if values.plain.get(key) is None else values.choice(key, LABELS) for key in ("label", "previous"))
-    pairs = values.plain.get("evidence")
-    if not is_evidence(pairs):
-        raise values.error("evidence is not a list of pairs of numbers")
-    return LoggedLabel(
-        what=values.choice("what", get_args(LabelAction)),  # type: ignore[arg-type]
-        item=values.text("item"),
-        query=values.text("query"),
-        systems=tuple(values.texts("systems")),
-        side=values.choice("side", SIDES),  # type: ignore[arg-type]
-        n=values.count("n"),
-        reference=values.count("reference"),
-        against=values.choice("against", AGAINST),  # type: ignore[arg-type]
-        text=values.text("text"),
-        label=label,  # type: ignore[arg-type]
-        previous=previous,  # type: ignore[arg-type]
-        evidence=tuple((number, sentence) for number, sentence in pairs or ()),
-        person=values.text("person"),
-        when=values.text("when"),
-    )
-
-
 def is_evidence(value: Any) -> bool:
     """Whether the value is a list of pairs of whole numbers."""
     return isinstance(value, list) and all(
@@ -110,7 +86,7 @@ def is_evidence(value: Any) -> bool:
     )
 
 
-_FORMAT = LogFormat("rankproof-labels", format_versions.LABEL_LOG, "label", "other questions", _parse_label)
+_FORMAT = LogFormat("rankproof-labels", format_versions.LABEL_LOG, "label", "other questions", LoggedLabel)
 
 
 def labels_file(folder: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import stat
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from threading import Lock
@@ -14,6 +14,7 @@ from typing import Any, Generic, Protocol, TypeVar
 from rankproof._io import strict_json
 from rankproof._io.escape import escape_json
 from rankproof._io.files import try_lock, write_blocks
+from rankproof._io.json_fields import read_fields
 from rankproof._io.strict_json import JsonObject
 from rankproof.errors import ExternalError, InputError, UsageError, escape_invisible, for_message
 
@@ -41,13 +42,13 @@ R = TypeVar("R", bound=LogRecord)
 
 @dataclass(frozen=True, slots=True)
 class LogFormat(Generic[R]):
-    """The format of a log: its name and version, what a record is called, what all records share, and the parser of a line."""
+    """The format of a log: its name and version, what a record is called, what all records share, and their dataclass."""
 
     name: str
     schema: int
     record: str
     shared: str
-    parse: Callable[[JsonObject], R]
+    kind: type[R]
 
     def header_line(self, fingerprint: str) -> bytes:
         """The first line of the log: format, schema and fingerprint."""
@@ -67,7 +68,7 @@ class LogFormat(Generic[R]):
         first = lines[0]
         if first.plain.get("format") != self.name or first.plain.get("schema") != self.schema:
             raise first.error(f"this {self.record} log has an unknown format", "choose a new file")
-        return first.text("fingerprint"), list(map(self.parse, lines[1:]))
+        return first.text("fingerprint"), [read_fields(self.kind, line) for line in lines[1:]]
 
 
 def log_line(value: dict[str, Any]) -> bytes:
