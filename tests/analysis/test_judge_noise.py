@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 from rankproof._analysis.answers.noise import judge_noise, noise_tables, noise_warning, same_model_notes
-from rankproof._data.calibration import JudgeNoise
-from rankproof._data.claims import Claim, ClaimVerdict
+from rankproof._data.claims import Claim, ClaimVerdict, JudgeNoise
 from rankproof._evaluation.claim_judges import ClaimJudge, ClaimTask, JudgeOf
 from rankproof._evaluation.overlap_judge import NoCalls
 from rankproof._evaluation.result import MeasureResult, Result, SystemResult

@@ -6,11 +6,12 @@ import os
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 from rankproof._data import format_versions
 from rankproof._data.claims import Against, Evidence, Side
 from rankproof._data.text import pluralise
+from rankproof._formats.labels import ClaimLabel
 from rankproof._results.provenance import utc_now
 from rankproof._server.claim_queue import ClaimItem, ClaimQueue
 from rankproof._server.logged_file import (
@@ -26,8 +27,6 @@ from rankproof._server.logged_file import (
 from rankproof.errors import UsageError, for_message
 
 LabelAction = Literal["labelled", "undone"]
-ClaimLabel = Literal["supported", "contradicted", "not_stated", "nothing_to_check"]
-LABELS: tuple[ClaimLabel, ...] = get_args(ClaimLabel)
 LABELS_WITH_EVIDENCE: tuple[ClaimLabel, ...] = ("supported", "contradicted")
 
 

@@ -10,11 +10,11 @@ from threading import Lock
 from typing import Any
 
 from rankproof._data.claims import Against, Evidence, Side
+from rankproof._formats.labels import CLAIM_LABELS
 from rankproof._io.escape import json_block
 from rankproof._results.document import CLAIMS_FILE
 from rankproof._server.claim_queue import DEFAULT_SAMPLE, ClaimItem, ClaimQueue, build_claim_queue
 from rankproof._server.label_log import (
-    LABELS,
     LABELS_WITH_EVIDENCE,
     LabelLog,
     check_labels_path,
@@ -144,8 +144,8 @@ class LabellingPages:
         """Saves a label."""
         queue, log = self._queue(entry), self._log(entry)
         item, label = _item(queue, body.get("claim")), body.get("label")
-        if label not in LABELS:
-            raise HttpError(400, f"the label must be one of {', '.join(LABELS)}")
+        if label not in CLAIM_LABELS:
+            raise HttpError(400, f"the label must be one of {', '.join(CLAIM_LABELS)}")
         evidence = _evidence(item, body.get("evidence", []))
         if evidence and label not in LABELS_WITH_EVIDENCE:
             raise HttpError(400, f"the label {label} has no evidence")

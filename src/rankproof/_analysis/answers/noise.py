@@ -8,7 +8,7 @@ from itertools import combinations
 
 import numpy as np
 
-from rankproof._data.calibration import JudgeNoise
+from rankproof._data.claims import JudgeNoise
 from rankproof._data.table import Column, Table
 from rankproof._data.text import pluralise
 from rankproof._evaluation.claim_judges import ClaimJudge, JudgeOf

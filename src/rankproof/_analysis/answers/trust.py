@@ -7,8 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-from rankproof._data.calibration import Calibration
-from rankproof._data.claims import CLAIM_TABLES, ClaimTable, ClaimVerdict
+from rankproof._data.claims import CLAIM_TABLES, Calibration, ClaimTable, ClaimVerdict
 from rankproof._data.table import CellValue, Column, Table
 from rankproof._data.text import pluralise
 from rankproof._evaluation.result import MeasureResult, Result
