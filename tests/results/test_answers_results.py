@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from rankproof._data.answers import Answer, Answers, references_from_queries
+from rankproof._data.claims import Calibration, JudgeNoise
 from rankproof._evaluation.answers import evaluate_answers
 from rankproof._results.answers_results import answers_results
 from rankproof._results.experiment_result import ExperimentResult
@@ -39,6 +40,17 @@ def test_answers_claims_and_contexts_are_loaded_as_they_were_saved(saved: Path) 
     expected = results_of().answers
     assert expected is not None
     assert again.answers.means == expected.means
+
+
+def test_the_agreement_with_people_and_the_noise_of_a_judge_are_kept(tmp_path: Path) -> None:
+    results = results_of()
+    assert results.answers is not None
+    calibrations = (Calibration("llm:tiny:1", "answer-contexts", 9, 4, 0.75, (0.5, 0.9), None, None, 0.5, (0.25, 0.75)),)
+    noise = (JudgeNoise("llm:tiny:1", "Faithfulness(judge='tiny')", 30, 3, 0.125, 0.25, None),)
+    known = replace(results, answers=replace(results.answers, calibrations=calibrations, noise=noise))
+    again = load_results(save_results(known, tmp_path / "known")).answers
+    assert again is not None
+    assert (again.calibrations, again.noise) == (calibrations, noise)
 
 
 def test_saving_what_was_loaded_gives_the_same_bytes(saved: Path, tmp_path: Path) -> None:

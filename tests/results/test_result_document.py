@@ -16,6 +16,7 @@ import pytest
 
 from rankproof import evaluate
 from rankproof._data import format_versions
+from rankproof._data.claims import Calibration, JudgeNoise
 from rankproof._data.run import PARTS
 from rankproof._evaluation.notes import Note
 from rankproof._evaluation.result import Result
@@ -34,7 +35,11 @@ CAN_BE_NULL = {"systems[0].gain_over", "systems[0].throughput", "chunks", "answe
 CAN_BE_NULL |= {"systems[0].index.seconds", "systems[0].index.bytes"}
 CAN_BE_NULL |= {"decision.primary", "decision.margin", "decision.baseline"}
 CAN_BE_NULL |= {f"systems[0].times_ms.{PARTS[0]}.per_query[0]"}
-CAN_BE_MISSING = {"chunks", "answers"}
+CALIBRATION = Calibration("llm:m:1", "answer-contexts", 9, 4, 0.75, (0.5, 0.9), 0.5, (0.25, 0.7), 0.6, (0.3, 0.8))
+NOISE = JudgeNoise("llm:m:1", "Faithfulness(judge='m')", 30, 3, 0.125, 0.25, 0.5)
+_NOT_DEFINED = {f"answers.calibrations[0].{one.name}" for one in fields(Calibration)[4:]} | {"answers.noise[0].reversed_flips"}
+CAN_BE_NULL |= {"answers.calibrations", "answers.noise", *_NOT_DEFINED, "answers.noise[0].deviation", "answers.noise[0].flips"}
+CAN_BE_MISSING = {"chunks", "answers", "answers.calibrations", "answers.noise", *_NOT_DEFINED}
 OTHER_ERRORS = {"format", "schema"}
 Step = str | int
 
@@ -88,7 +93,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     first = replace(first, run=first.run.restricted_to(QUERIES[1:]), baseline=second.name, counts=second.counts, notes=("slow",))
     systems = (replace(first, throughput=3.5), second)
     result = with_note(evaluate(results.qrels, {system.name: system.run for system in systems}, MEASURES))
-    answers = with_note(results.answers)
+    answers = replace(with_note(results.answers), calibrations=(CALIBRATION,), noise=(NOISE,))
     results = replace(results, system_runs=systems, result=result, chunks=result, answers=answers, notes=("a note",))
     settings = DecisionSettings("nDCG@10", 0.02, first.name, {first.name: 1.5})
     results = replace(results, decision_settings=settings)

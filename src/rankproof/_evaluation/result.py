@@ -17,7 +17,7 @@ from rankproof.measures._parse import parse_measure
 
 if TYPE_CHECKING:
     from rankproof._analysis.compare.comparison import Comparison
-    from rankproof._data.claims import ClaimVerdict
+    from rankproof._data.claims import Calibration, ClaimVerdict, JudgeNoise
     from rankproof._data.table import CellValue, ColumnKind
     from rankproof._evaluation.inputs import EvaluationInput
     from rankproof._statistics.intervals import Interval
@@ -84,11 +84,16 @@ MAX_DECIDED = 5_000
 
 @dataclass(frozen=True, eq=False, slots=True, repr=False)
 class Result(ViewedTables):
-    """The result of an evaluation; `queries` are all judged queries, `claims` the verdicts that values of answers rest on."""
+    """The result of an evaluation; `queries` are all judged queries, `claims` the verdicts that values of answers rest on.
+
+    `calibrations` say how far the judges of claims agree with people, `noise` how much their values change when asked again.
+    """
 
     queries: tuple[str, ...]
     systems: tuple[SystemResult, ...]
     claims: tuple[ClaimVerdict, ...] = ()
+    calibrations: tuple[Calibration, ...] = ()
+    noise: tuple[JudgeNoise, ...] = ()
     _inputs: EvaluationInput | None = field(init=False, default=None)
 
     @property

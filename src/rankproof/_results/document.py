@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from rankproof._data.claims import Calibration, JudgeNoise
 from rankproof._evaluation.notes import Note
 from rankproof._results.experiment_result import SystemKind
 
@@ -129,6 +130,8 @@ class AnswersDocument:
     judged_ids: tuple[str, ...]
     systems: tuple[ValuesDocument, ...]
     judged_documents: Mapping[str, str]
+    calibrations: tuple[Calibration, ...] | None = None
+    noise: tuple[JudgeNoise, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -76,7 +76,8 @@ class DocumentReader:
         if found is None:
             return None
         known = {system_run.name for system_run in system_runs if system_run.answers is not None}
-        return Result(found.judged_ids, self._level("answers.systems", found.systems, known), claims=claims)
+        systems = self._level("answers.systems", found.systems, known)
+        return Result(found.judged_ids, systems, claims, found.calibrations or (), found.noise or ())
 
     def check_systems(self, system_runs: Sequence[SystemRun], result: Result) -> None:
         """Refuses systems without names of their own, with different measures, or with an unknown baseline."""

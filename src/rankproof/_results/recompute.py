@@ -105,7 +105,7 @@ def _answer_values(results: ExperimentResult, stored: Result) -> Result:
         known=stored.claims,
     )
     systems = tuple(_joined(old, new) for old, new in zip(stored.systems, found.systems, strict=True))
-    return replace(found, systems=systems, claims=stored.claims)
+    return replace(found, systems=systems, claims=stored.claims, calibrations=stored.calibrations, noise=stored.noise)
 
 
 def _joined(stored: SystemResult, new: SystemResult) -> SystemResult:

@@ -114,7 +114,14 @@ def _run(results: ExperimentResult, system_run: SystemRun, file: str) -> RunDocu
 
 
 def _answers(results: ExperimentResult, answers: Result) -> AnswersDocument:
-    return AnswersDocument(len(answers.queries), answers.queries, _values(answers), dict(results.judged_documents))
+    return AnswersDocument(
+        len(answers.queries),
+        answers.queries,
+        _values(answers),
+        dict(results.judged_documents),
+        answers.calibrations or None,
+        answers.noise or None,
+    )
 
 
 def _values(result: Result) -> tuple[ValuesDocument, ...]:
