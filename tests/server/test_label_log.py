@@ -8,7 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from rankproof._data.claims import Claim
 from rankproof._data.dataset import Queries
+from rankproof._formats.labels import claim_key, read_labels
+from rankproof._io.open import open_source
 from rankproof._server import logged_file
 from rankproof._server.claim_queue import ClaimItem, build_claim_queue
 from rankproof._server.label_log import LabelLog, labels_by_person
@@ -207,3 +210,17 @@ def test_invisible_characters_and_lone_surrogates_are_escaped_in_the_file(path: 
         log.save(replace(ONE, claim=replace(ONE.claim, text=text)), "supported", (), DATA)
     assert rb'"text": "a\u202eb\udc80c\u2028' + "é".encode() in path.read_bytes()
     assert labels_in(path)[0]["text"] == text
+
+
+def test_the_file_is_read_as_labels_also_of_sentences_and_written_claims_with_the_same_number(path: Path) -> None:
+    results = claim_results(["q1"])
+    sentence = next(one for one in results.claims if one.against == "contexts")
+    written = replace(sentence, claim=Claim("answer", sentence.claim.n, "It lasts for 14 hours"), judge="llm:tiny:0123")
+    queue = build_claim_queue(with_claims(results, [sentence, written]))
+    assert len(queue.items) == 2
+    with opened(path) as log:
+        for one in queue.items.values():
+            log.save(one, "supported", ((1, 2),), queue.fingerprint)
+    found = read_labels(open_source(path))
+    assert {label.text for label in found.labels} == {sentence.claim.text, "It lasts for 14 hours"}
+    assert {(label.key, label.person, label.when) for label in found.labels} == {(claim_key(sentence), "ann", NOON)}

@@ -1,7 +1,6 @@
 """Nuggets that a person edits and confirms: one line at a time, atomically, and nothing else of the file changes."""
 
 import json
-import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,9 +8,8 @@ from typing import Any
 
 import pytest
 
-from rankproof._io.files import try_lock
 from rankproof._server.nuggets_page import MAX_NUGGET_LENGTH, NuggetsFile
-from rankproof.errors import RankproofError
+from rankproof.errors import RankproofError, UsageError
 from support.claims_to_label import QUESTION, REFERENCE, claim_results
 from support.hostile_strings import STRINGS
 from support.results_server import Visitor, data_of, serving
@@ -94,15 +92,15 @@ def test_a_page_that_is_out_of_date_changes_nothing(guest: Visitor, path: Path) 
     assert guest.post(PAGE, {**body, "version": questions(guest)["q1"]["version"]}).status == 200
 
 
-def test_another_program_that_holds_the_file_is_told(guest: Visitor, path: Path) -> None:
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        assert try_lock(handle)
-        reply = guest.post(PAGE, change(guest, "q1", {"text": "Mine.", "importance": "vital"}))
-        assert (reply.status, "is being changed by another program" in reply.text) == (409, True)
-    finally:
-        os.close(handle)
-    assert path.read_text() == "\n".join(LINES)
+def test_one_server_at_a_time_uses_the_file(guest: Visitor, path: Path) -> None:
+    with pytest.raises(UsageError, match=r"nuggets\.jsonl\.lock is in use by another rankproof serve"):
+        NuggetsFile(str(path))
+
+
+def test_a_server_leaves_nothing_but_the_file(path: Path) -> None:
+    with serving([], given={str(path.with_name("results")): claim_results()}, nuggets=path):
+        assert path.with_name("nuggets.jsonl.lock").exists()
+    assert [one.name for one in path.parent.iterdir()] == ["nuggets.jsonl"]
 
 
 @pytest.mark.parametrize(
@@ -151,7 +149,7 @@ def test_without_a_file_there_is_no_page(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        (b'{"query": "q1"}\n', r"nuggets\.jsonl:1: nuggets is missing; write a line such as"),
+        (b'{"query": "q1"}\n', r"nuggets\.jsonl:1: nuggets is missing; write \{"),
         (b'\n{"query": 1, "nuggets": []}\n', r"nuggets\.jsonl:2: query is not text"),
         (b'{"query": "q", "nuggets": [{"text": 1}]}\n', r"nuggets\[0\]\.text is not text"),
         (b'{"query": "q", "nuggets": [{"text": "a", "importance": "high"}]}\n', "importance is not one of vital, okay"),
@@ -159,6 +157,7 @@ def test_without_a_file_there_is_no_page(tmp_path: Path) -> None:
         (b'{"query": "q", "nuggets": []}\n' * 2, r"nuggets\.jsonl:2: query q is there twice, first on line 1"),
         (b"\xff\n", r"nuggets\.jsonl:1: this line is not UTF-8"),
         (b"[]\n", "is not an object"),
+        (b'{"query": "q", "nuggets": [{"text": " "}]}\n', r"nuggets\.jsonl:1: a nugget has no text"),
     ],
 )
 def test_a_wrong_file_is_an_error_with_its_line(tmp_path: Path, content: bytes, words: str) -> None:
@@ -171,7 +170,7 @@ def test_a_wrong_file_is_an_error_with_its_line(tmp_path: Path, content: bytes, 
 def test_a_file_that_becomes_wrong_does_not_hide_the_list(guest: Visitor, path: Path) -> None:
     path.write_text("{}\n")
     page = guest.get("/")
-    assert (page.status, "nuggets is missing" in page.text, "secret-one" in page.text) == (200, True, True)
+    assert (page.status, "nuggets.jsonl:1: query is missing" in page.text, "secret-one" in page.text) == (200, True, True)
     path.unlink()
     assert "cannot be read (No such file or directory)" in guest.get("/").text
 

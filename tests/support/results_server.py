@@ -22,7 +22,7 @@ from rankproof._server.judgement_log import JudgementLog
 from rankproof._server.judging_queue import DocumentTexts, JudgingPage
 from rankproof._server.labelling import LabellingPages, LabelOptions
 from rankproof._server.library import ResultsLibrary
-from rankproof._server.nuggets_page import NuggetsFile, NuggetsPage
+from rankproof._server.nuggets_page import NuggetsPage
 from rankproof._server.pages import Router
 from rankproof._server.server import Server
 from support.small_results import small_results
@@ -111,7 +111,7 @@ def serving(
     log = None if judge is None else JudgementLog(str(judge), "ann")
     library = ResultsLibrary([str(path) for path in paths], given)
     labelling = LabellingPages(library, labels or LabelOptions("ann"))
-    nuggets_page = None if nuggets is None else NuggetsPage(library, NuggetsFile(str(nuggets)))
+    nuggets_page = None if nuggets is None else NuggetsPage(library, str(nuggets))
     router = Router(library, None if log is None else JudgingPage(log), DocumentTexts(dataset), labelling, nuggets_page)
     inside: list[Exception] = []
     with Server(0, router.answer, inside.append) as service:
@@ -123,6 +123,8 @@ def serving(
             service.shutdown()
             thread.join()
             labelling.close()
+            if nuggets_page is not None:
+                nuggets_page.close()
             if log is not None:
                 log.close()
     assert not inside

@@ -73,7 +73,7 @@ def claim_key(verdict: ClaimVerdict) -> ClaimKey:
 
 def read_labels(source: ByteSource) -> ClaimLabels:
     """The labels of people.jsonl; a person who labels a claim twice, or a file without a label, is an error."""
-    first: dict[tuple[ClaimKey, str], int] = {}
+    first: dict[tuple[ClaimKey, str, str], int] = {}
     found = []
     for line, item in parsed_lines(source, limit=MAX_TEXT_BYTES):
         values = JsonObject(item, source.name, line=line, damaged_fix=_FIX)
@@ -81,7 +81,7 @@ def read_labels(source: ByteSource) -> ClaimLabels:
         if not read.person.strip():
             raise values.error("person is empty", "write who gave the label, so that people can be compared")
         key = read.query, read.system, read.side, read.against, read.reference, read.n
-        if (before := first.setdefault((key, read.person), line)) != line:
+        if (before := first.setdefault((key, read.text, read.person), line)) != line:
             what = f"{for_message(read.person)} labelled this claim twice, first on line {before}"
             raise values.error(what, "keep one of the two lines")
         found.append(PersonLabel(key, read.text, read.label, read.person, read.when, line))

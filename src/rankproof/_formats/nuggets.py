@@ -62,11 +62,16 @@ def nugget_blocks(found: Iterable[QueryNuggets]) -> Iterator[bytes]:
 def _lines(source: ByteSource) -> Iterator[tuple[int, QueryNuggets]]:
     first: dict[str, int] = {}
     for line, item in parsed_lines(source, limit=MAX_TEXT_BYTES):
-        values = JsonObject(item, source.name, line=line, damaged_fix=_FIX)
-        read = read_fields(QueryNuggets, values)
-        if (before := first.setdefault(read.query, line)) != line:
-            what = f"query {for_message(read.query)} is there twice, first on line {before}"
-            raise values.error(what, "join the two lines")
-        if any(not one.text.strip() for one in read.nuggets):
-            raise values.error("a nugget has no text", "write its text, or remove it")
-        yield line, read
+        yield line, nuggets_of_line(item, first, source=source.name, line=line)
+
+
+def nuggets_of_line(item: Any, first: dict[str, int], *, source: str, line: int) -> QueryNuggets:
+    """The nuggets of the value of a line; `first` has the line of each query so far, and gets that of this query."""
+    values = JsonObject(item, source, line=line, damaged_fix=_FIX)
+    read = read_fields(QueryNuggets, values)
+    if (before := first.setdefault(read.query, line)) != line:
+        what = f"query {for_message(read.query)} is there twice, first on line {before}"
+        raise values.error(what, "join the two lines")
+    if any(not one.text.strip() for one in read.nuggets):
+        raise values.error("a nugget has no text", "write its text, or remove it")
+    return read

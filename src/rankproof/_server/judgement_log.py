@@ -10,7 +10,7 @@ from typing import Literal
 from rankproof._data import format_versions
 from rankproof._data.qrels import HUMAN_PREFIX, Judgement, Qrels
 from rankproof._results.provenance import utc_now
-from rankproof._server.logged_file import LogFormat, LoggedFile, check_assessor, check_logged_path, log_line
+from rankproof._server.logged_file import LogFormat, LoggedFile, check_assessor, log_line
 from rankproof.errors import UsageError
 
 QueryAndDoc = tuple[str, str]
@@ -49,7 +49,15 @@ class LoggedJudgement:
         return f"{self.query} {HUMAN_PREFIX}{self.assessor}@{self.when} {self.doc} {self.grade}\n".encode()
 
 
-_FORMAT = LogFormat("rankproof-judgements", format_versions.JUDGEMENT_LOG, "judgement", "another dataset", LoggedJudgement)
+_FORMAT = LogFormat(
+    name="rankproof-judgements",
+    schema=format_versions.JUDGEMENT_LOG,
+    kind=LoggedJudgement,
+    record="judgement",
+    others="another dataset",
+    option="--judge",
+    example="my.qrels",
+)
 
 
 class JudgementLog(LoggedFile[LoggedJudgement]):
@@ -57,7 +65,7 @@ class JudgementLog(LoggedFile[LoggedJudgement]):
 
     def __init__(self, path: str, assessor: str, clock: Callable[[], str] = utc_now) -> None:
         self.assessor, self._clock = check_assessor(assessor), clock
-        super().__init__(check_logged_path(path, "--judge", "my.qrels", _FORMAT.record), _FORMAT)
+        super().__init__(path, _FORMAT)
 
     @property
     def last(self) -> QueryAndDoc | None:

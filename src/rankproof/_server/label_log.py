@@ -19,7 +19,6 @@ from rankproof._server.logged_file import (
     LogFormat,
     LoggedFile,
     check_assessor,
-    check_logged_path,
     log_line,
     log_path,
     visible_line,
@@ -85,7 +84,15 @@ def is_evidence(value: Any) -> bool:
     )
 
 
-_FORMAT = LogFormat("rankproof-labels", format_versions.LABEL_LOG, "label", "other questions", LoggedLabel)
+_FORMAT = LogFormat(
+    name="rankproof-labels",
+    schema=format_versions.LABEL_LOG,
+    kind=LoggedLabel,
+    record="label",
+    others="other questions",
+    option="--labels",
+    example="people.jsonl",
+)
 
 
 def labels_file(folder: str) -> str:
@@ -95,7 +102,7 @@ def labels_file(folder: str) -> str:
 
 def check_labels_path(path: str) -> str:
     """The resolved path; raises an error if labels cannot be written there."""
-    return check_logged_path(path, "--labels", "people.jsonl", _FORMAT.record)
+    return _FORMAT.check_path(path)
 
 
 def labels_by_person(path: str) -> Counter[str]:
@@ -115,7 +122,7 @@ class LabelLog(LoggedFile[LoggedLabel]):
 
     def __init__(self, path: str, person: str, clock: Callable[[], str] = utc_now) -> None:
         self.person, self._clock = check_assessor(person), clock
-        super().__init__(check_labels_path(path), _FORMAT)
+        super().__init__(path, _FORMAT)
 
     def check_claims(self, queue: ClaimQueue) -> None:
         """Raises an error if a label is of a claim that the results do not have: its text, or what it was checked against."""
@@ -124,7 +131,7 @@ class LabelLog(LoggedFile[LoggedLabel]):
             other = sum(record.item not in queue.every for record in self._history.last_of_each())
         if other:
             what = f"{for_message(self.path)} has {pluralise(other, 'label')} of other answers, contexts or references"
-            raise UsageError(what, fix="restart with another file: --labels FILE")
+            raise UsageError(what, fix=_FORMAT.restart_fix)
 
     def last(self, queue: ClaimQueue) -> str | None:
         """The claim of the queue that this person labelled last."""

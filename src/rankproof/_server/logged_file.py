@@ -18,7 +18,6 @@ from rankproof._io.json_fields import read_fields
 from rankproof._io.strict_json import JsonObject
 from rankproof.errors import ExternalError, InputError, UsageError, escape_invisible, for_message
 
-NEW_FILE_FIX = "choose a new file, or one that `rankproof serve` wrote"
 MAX_ASSESSOR_LENGTH = 64
 
 
@@ -42,17 +41,48 @@ R = TypeVar("R", bound=LogRecord)
 
 @dataclass(frozen=True, slots=True)
 class LogFormat(Generic[R]):
-    """The format of a log: its name and version, what a record is called, what all records share, and their dataclass."""
+    """A kind of log: its name and version, the dataclass of its records, what one is called, and whose records it has.
+
+    `option` is the command-line option that chooses the file, `example` a name for it.
+    """
 
     name: str
     schema: int
-    record: str
-    shared: str
     kind: type[R]
+    record: str
+    others: str
+    option: str
+    example: str
+
+    @property
+    def new_file_fix(self) -> str:
+        """What to do about a file that is not used."""
+        return f"choose a new file with {self.option}, or one that `rankproof serve` wrote"
+
+    @property
+    def restart_fix(self) -> str:
+        """What to do about a file that cannot be continued."""
+        return f"restart with another file: {self.option} FILE"
 
     def header_line(self, fingerprint: str) -> bytes:
         """The first line of the log: format, schema and fingerprint."""
         return log_line({"format": self.name, "schema": self.schema, "fingerprint": fingerprint})
+
+    def check_path(self, path: str) -> str:
+        """The resolved path; raises an error if a file with a log cannot be written there."""
+        if not path or path == "-" or "\0" in path:
+            raise UsageError(f"{self.option} needs a file", fix=f"pass a file for the {self.record}s, such as {self.example}")
+        if path.lower().endswith((".gz", ".zst")):
+            what = f"{for_message(path)} is a compressed file"
+            raise UsageError(what, fix=f"choose an uncompressed file, such as {self.example}")
+        real = os.path.realpath(path)
+        if not os.path.isdir(os.path.dirname(real)):
+            what = f"{for_message(path)} is in a folder that does not exist"
+            raise UsageError(what, fix="create the folder, or choose another file")
+        if os.path.lexists(real) and not os.path.lexists(log_path(real)):
+            what = f"{for_message(path)} exists without a {self.record} log and is not changed"
+            raise UsageError(what, fix=self.new_file_fix)
+        return real
 
     def read(self, content: bytes, source: str) -> tuple[str | None, list[R]]:
         """The fingerprint, None without a complete line, and the records; raises an error if this is another kind of file.
@@ -61,13 +91,13 @@ class LogFormat(Generic[R]):
         """
         start = f'{{"format": "{self.name}", '.encode()
         if not content.startswith(start[: len(content)]):
-            raise InputError(f"this is not a {self.record} log", fix="choose a new file", source=source, line=1)
+            raise InputError(f"this is not a {self.record} log", fix=self.new_file_fix, source=source, line=1)
         lines = list(_parse_lines(content, source))
         if not lines:
             return None, []
         first = lines[0]
         if first.plain.get("format") != self.name or first.plain.get("schema") != self.schema:
-            raise first.error(f"this {self.record} log has an unknown format", "choose a new file")
+            raise first.error(f"this {self.record} log has an unknown format", self.new_file_fix)
         return first.text("fingerprint"), [read_fields(self.kind, line) for line in lines[1:]]
 
 
@@ -94,26 +124,10 @@ def check_assessor(name: str) -> str:
     return plain
 
 
-def check_logged_path(path: str, option: str, example: str, record: str) -> str:
-    """The resolved path; raises an error if a file with a log cannot be written there."""
-    if not path or path == "-" or "\0" in path:
-        raise UsageError(f"{option} needs a file", fix=f"pass a file for the {record}s, such as {example}")
-    if path.lower().endswith((".gz", ".zst")):
-        raise UsageError(f"{for_message(path)} is a compressed file", fix=f"choose an uncompressed file, such as {example}")
-    real = os.path.realpath(path)
-    if not os.path.isdir(os.path.dirname(real)):
-        raise UsageError(
-            f"{for_message(path)} is in a folder that does not exist", fix="create the folder, or choose another file"
-        )
-    if os.path.lexists(real) and not os.path.lexists(log_path(real)):
-        raise UsageError(f"{for_message(path)} exists without a {record} log and is not changed", fix=NEW_FILE_FIX)
-    return real
-
-
 def _parse_lines(content: bytes, source: str) -> Iterator[JsonObject]:
     for line, each in enumerate(content.split(b"\n")[:-1], start=1):
         if not each.isascii():
-            raise InputError("this line is not ASCII", fix="choose a new file", source=source, line=line)
+            raise InputError("this line is not ASCII", fix="restore the file that serve wrote", source=source, line=line)
         yield JsonObject(strict_json.parse_strict_json(each.decode(), source=source, line=line), source, line=line)
 
 
@@ -164,8 +178,8 @@ _FLAGS = os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0) | get
 """Binary mode on Windows; elsewhere opening a named pipe does not block."""
 
 
-class LogFile:
-    """The log file, locked until it is closed."""
+class LockedFile:
+    """A file that is locked until it is closed, so that only one server writes."""
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -177,6 +191,23 @@ class LogFile:
         except BaseException:
             os.close(self._handle)
             raise
+
+    def close(self) -> None:
+        """Closes the file; removes it if it is empty."""
+        with suppress(OSError):
+            if not os.fstat(self._handle).st_size and self._exists():
+                os.unlink(self.path)
+        os.close(self._handle)
+
+    def _exists(self) -> bool:
+        try:
+            return os.path.samestat(os.stat(self.path), os.fstat(self._handle))
+        except OSError:
+            return False
+
+
+class LogFile(LockedFile):
+    """A log file."""
 
     @property
     def content(self) -> bytes:
@@ -212,23 +243,10 @@ class LogFile:
             self.truncate(complete)
         return len(content) - complete
 
-    def close(self) -> None:
-        """Closes the file; removes it if it is empty."""
-        with suppress(OSError):
-            if not os.fstat(self._handle).st_size and self._exists():
-                os.unlink(self.path)
-        os.close(self._handle)
-
     def _checked_size(self) -> int:
         if not self._exists():
             raise ExternalError(escape_invisible(f"{self.path} was moved or removed; restore it, or restart with another file"))
         return os.fstat(self._handle).st_size
-
-    def _exists(self) -> bool:
-        try:
-            return os.path.samestat(os.stat(self.path), os.fstat(self._handle))
-        except OSError:
-            return False
 
 
 def _open_regular(path: str) -> int:
@@ -249,8 +267,8 @@ class LoggedFile(Generic[R]):
     """
 
     def __init__(self, path: str, format: LogFormat[R]) -> None:
-        self.path, self._format, self._lock = path, format, Lock()
-        self._log = LogFile(log_path(path))
+        self.path, self._format, self._lock = format.check_path(path), format, Lock()
+        self._log = LogFile(log_path(self.path))
         try:
             self.fingerprint, self._history = self._replay()
             self.cut = self._log.drop_partial_line()
@@ -263,8 +281,8 @@ class LoggedFile(Generic[R]):
         """Raises an error if the records are of other data: equal ids would mean other texts."""
         if self.fingerprint not in (None, fingerprint):
             shown = for_message(str(self.fingerprint)[:12])
-            what = f"{for_message(self.path)} has {self._format.record}s of {self._format.shared} (fingerprint {shown})"
-            raise UsageError(what, fix="restart with another file")
+            what = f"{for_message(self.path)} has {self._format.record}s of {self._format.others} (fingerprint {shown})"
+            raise UsageError(what, fix=self._format.restart_fix)
 
     def close(self) -> None:
         """Waits for a running write and closes the files."""
@@ -275,7 +293,7 @@ class LoggedFile(Generic[R]):
         """Saves a record; it is on disk when this returns. The caller holds the lock."""
         self.check_collection(fingerprint)
         if _file_identity(self.path) != self._identity:
-            raise UsageError(f"{for_message(self.path)} was changed by another program", fix="restart with another file")
+            raise UsageError(f"{for_message(self.path)} was changed by another program", fix=self._format.restart_fix)
         first = self._format.header_line(fingerprint) if self.fingerprint is None else b""
         size = self._log.append(first + record.line())
         self._history.add(record)
@@ -293,7 +311,7 @@ class LoggedFile(Generic[R]):
             return fingerprint, History(records)
         except ValueError:
             what = f"the log undoes a {self._format.record} that does not exist"
-            raise InputError(what, fix=NEW_FILE_FIX, source=self._log.path) from None
+            raise InputError(what, fix=self._format.new_file_fix, source=self._log.path) from None
 
     def _replay(self) -> tuple[str | None, History[R]]:
         """Reads the log and updates the file to match it; raises an error if the file was not written from it."""
@@ -303,7 +321,9 @@ class LoggedFile(Generic[R]):
         if (found is None and fingerprint is None) or (found == wanted and fingerprint is not None):
             return fingerprint, history
         if found is not None and (fingerprint is None or found != self._written_before_last()):
-            raise UsageError(f"{for_message(self.path)} does not match its log {for_message(self._log.path)}", fix=NEW_FILE_FIX)
+            raise UsageError(
+                f"{for_message(self.path)} does not match its log {for_message(self._log.path)}", fix=self._format.new_file_fix
+            )
         write_blocks(self.path, [wanted])
         return fingerprint, history
 

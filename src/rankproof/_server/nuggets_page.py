@@ -5,36 +5,33 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from threading import Lock
 from typing import Any, get_args
 
 from rankproof._data.answers import References, references_from_queries
 from rankproof._data.claims import Importance
 from rankproof._data.dataset import Queries
+from rankproof._formats.nuggets import QueryNuggets, nuggets_of_line
 from rankproof._io import strict_json
 from rankproof._io.escape import json_block
-from rankproof._io.files import try_lock, write_blocks
-from rankproof._io.strict_json import JsonObject
+from rankproof._io.files import write_blocks
 from rankproof._server.library import LibraryEntry, ResultsLibrary
-from rankproof._server.logged_file import visible_line
+from rankproof._server.logged_file import LockedFile, visible_line
 from rankproof._server.responses import HttpError, PageResponse, html_page, json_response, page_script
 from rankproof.errors import InputError, RankproofError, UsageError, escape_invisible, for_message
 
 IMPORTANCES: tuple[Importance, ...] = get_args(Importance)
 MAX_NUGGET_LENGTH = 2000
-_LINE_FIX = 'write a line such as {"query": "q1", "nuggets": [{"text": "a fact", "importance": "vital"}]}'
 
 
 @dataclass(frozen=True, slots=True)
 class NuggetLine:
-    """A line of the file: its bytes, and what it says; a blank line or a comment has no question."""
+    """A line of the file: its bytes, its values and its nuggets; a blank line or a comment has none."""
 
     raw: bytes
-    query: str = ""
-    nuggets: tuple[dict[str, Any], ...] = ()
-    is_confirmed: bool = True
-    plain: dict[str, Any] | None = None
+    plain: dict[str, Any] = field(default_factory=dict)
+    found: QueryNuggets | None = None
 
     @property
     def version(self) -> str:
@@ -43,58 +40,53 @@ class NuggetLine:
 
 
 class NuggetsFile:
-    """A file of nuggets; a change replaces the line of one question and keeps the bytes of all others."""
+    """A file of nuggets of one writer; a change replaces the line of one question and keeps the bytes of all others."""
 
     def __init__(self, path: str) -> None:
         self.path, self._lock = os.path.realpath(path), Lock()
         self.lines()
+        self._locked = LockedFile(f"{self.path}.lock")
+
+    def close(self) -> None:
+        """Waits for a running write and unlocks the file."""
+        with self._lock:
+            self._locked.close()
 
     def lines(self) -> dict[str, NuggetLine]:
         """The nuggets by question, as the file has them now."""
+        return {line.found.query: line for line in self._read() if line.found is not None}
+
+    def change(self, query: str, version: str, nuggets: Sequence[dict[str, Any]], *, confirmed: bool) -> None:
+        """Replaces the nuggets of a question atomically; they are on disk when this returns."""
+        with self._lock:
+            lines = self._read()
+            old = next((line for line in lines if line.found is not None and line.found.query == query), None)
+            if old is None or old.version != version:
+                raise UsageError("the nuggets of this question were changed elsewhere", fix="reload the page")
+            new = visible_line({**old.plain, "nuggets": list(nuggets), "confirmed": confirmed})
+            write_blocks(self.path, [new if line is old else line.raw for line in lines])
+
+    def _read(self) -> list[NuggetLine]:
         try:
             with open(self.path, "rb") as file:
-                return {line.query: line for line in self._parsed(file.read()) if line.plain is not None}
+                return list(self._parsed(file.read()))
         except OSError as error:
             what = f"{for_message(self.path)} cannot be read ({error.strerror})"
             raise UsageError(what, fix="pass a file of nuggets with --nuggets") from None
 
-    def change(self, query: str, version: str, nuggets: Sequence[dict[str, Any]], *, confirmed: bool) -> None:
-        """Replaces the nuggets of a question atomically; they are on disk when this returns."""
-        with self._lock, open(self.path, "rb") as file:
-            if not try_lock(file.fileno()) or not os.path.samestat(os.stat(self.path), os.fstat(file.fileno())):
-                raise UsageError(f"{for_message(self.path)} is being changed by another program", fix="try again")
-            lines = list(self._parsed(file.read()))
-            old = next((line for line in lines if line.query == query and line.plain is not None), None)
-            if old is None or old.version != version:
-                raise UsageError("the nuggets of this question were changed elsewhere", fix="reload the page")
-            new = visible_line({**(old.plain or {}), "nuggets": list(nuggets), "confirmed": confirmed})
-            write_blocks(self.path, [new if line is old else line.raw for line in lines])
-
     def _parsed(self, content: bytes) -> Iterator[NuggetLine]:
-        seen: dict[str, int] = {}
+        first: dict[str, int] = {}
         for number, raw in enumerate(content.splitlines(keepends=True), start=1):
             whole = raw if raw.endswith(b"\n") else raw + b"\n"
-            found = self._parsed_line(whole, number)
-            if found.plain is not None and (first := seen.setdefault(found.query, number)) != number:
-                what = f"query {for_message(found.query)} is there twice, first on line {first}"
-                raise InputError(what, fix="join the two lines", source=self.path, line=number)
-            yield found
-
-    def _parsed_line(self, raw: bytes, number: int) -> NuggetLine:
-        try:
-            text = raw.decode()
-        except UnicodeDecodeError:
-            raise InputError("this line is not UTF-8", fix="save the file as UTF-8", source=self.path, line=number) from None
-        if not text.strip() or text.startswith("#"):
-            return NuggetLine(raw)
-        plain = strict_json.parse_strict_json(text.rstrip("\r\n"), source=self.path, line=number)
-        values = JsonObject(plain, self.path, line=number, damaged_fix=_LINE_FIX)
-        for one in values.each("nuggets"):
-            one.text("text")
-            if "importance" in one.plain:
-                one.choice("importance", IMPORTANCES)
-        is_confirmed = values.flag("confirmed") if "confirmed" in values.plain else True
-        return NuggetLine(raw, values.text("query"), tuple(values.plain["nuggets"]), is_confirmed, values.plain)
+            try:
+                text = whole.decode()
+            except UnicodeDecodeError:
+                raise InputError("this line is not UTF-8", fix="save the file as UTF-8", source=self.path, line=number) from None
+            if not text.strip() or text.startswith("#"):
+                yield NuggetLine(whole)
+                continue
+            plain = strict_json.parse_strict_json(text.rstrip("\r\n"), source=self.path, line=number)
+            yield NuggetLine(whole, plain, nuggets_of_line(plain, first, source=self.path, line=number))
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,8 +101,12 @@ class NuggetCounts:
 class NuggetsPage:
     """The page for the nuggets of one file, and its requests."""
 
-    def __init__(self, library: ResultsLibrary, file: NuggetsFile) -> None:
-        self._library, self._file = library, file
+    def __init__(self, library: ResultsLibrary, path: str) -> None:
+        self._library, self._file = library, NuggetsFile(path)
+
+    def close(self) -> None:
+        """Closes the file."""
+        self._file.close()
 
     def counts(self) -> NuggetCounts:
         """How many questions there are, and how many are confirmed."""
@@ -118,7 +114,7 @@ class NuggetsPage:
             lines = self._file.lines().values()
         except RankproofError as error:
             return NuggetCounts(0, 0, str(error))
-        return NuggetCounts(sum(line.is_confirmed for line in lines), len(lines))
+        return NuggetCounts(sum(line.found.confirmed for line in lines if line.found), len(lines))
 
     def page(self, entry: LibraryEntry) -> PageResponse:
         """The page with the questions of the file; their texts are those of the results."""
@@ -146,7 +142,7 @@ class NuggetsPage:
         old = self._file.lines().get(query)
         if old is None:
             raise HttpError(400, "this question is not in the file; reload the page")
-        nuggets = _checked_nuggets(body.get("nuggets"), old.nuggets)
+        nuggets = _checked_nuggets(body.get("nuggets"), old.plain["nuggets"])
         try:
             self._file.change(query, version, nuggets, confirmed=confirmed)
         except RankproofError as error:
@@ -157,15 +153,16 @@ class NuggetsPage:
 
 def _shown_question(line: NuggetLine, queries: Queries, references: References) -> dict[str, Any]:
     """A question with its nuggets, invisible characters escaped."""
-    known = references.get(line.query)
-    text = queries[line.query].text if line.query in queries else ""
+    assert line.found is not None, "a blank line is no question"
+    query = line.found.query
+    known, text = references.get(query), queries[query].text if query in queries else ""
     return {
-        "query": line.query,
-        "name": escape_invisible(line.query),
+        "query": query,
+        "name": escape_invisible(query),
         "question": escape_invisible(" ".join(text.split())),
         "references": [escape_invisible(" ".join(one.split())) for one in (known.answers if known else ())],
-        "nuggets": [[escape_invisible(one["text"]), one.get("importance", IMPORTANCES[0])] for one in line.nuggets],
-        "confirmed": line.is_confirmed,
+        "nuggets": [[escape_invisible(one.text), one.importance] for one in line.found.nuggets],
+        "confirmed": line.found.confirmed,
         "version": line.version,
     }
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, closing, suppress
 from typing import TYPE_CHECKING
 
 from rankproof._cli.arg_types import nonnegative_int, positive_int
@@ -69,30 +69,29 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
 
     from rankproof._cli.exit_codes import handle_sigterm
     from rankproof._server.judging_queue import JudgingPage, PoolOptions
-    from rankproof._server.nuggets_page import NuggetsFile, NuggetsPage
+    from rankproof._server.nuggets_page import NuggetsPage
     from rankproof._server.pages import Router
     from rankproof._server.server import Server
 
     gc.enable()
     library, texts = _open_run_files(args) if _are_run_files(args.files) else _open_folders(args)
-    labelling = _labelling(args, library)
-    nuggets = None if args.nuggets is None else NuggetsPage(library, NuggetsFile(args.nuggets))
-    log = _judgement_log(args)
-    try:
+    if args.judge is None and args.pool is not None:
+        raise UsageError("--pool needs --judge", fix="add --judge, or leave out --pool")
+    with ExitStack() as files:
+        labelling = files.enter_context(closing(_labelling(args, library)))
+        log = None if args.judge is None else files.enter_context(closing(_judgement_log(args)))
+        nuggets = None if args.nuggets is None else files.enter_context(closing(NuggetsPage(library, args.nuggets)))
         judging = None if log is None else JudgingPage(log)
         site = Router(library, judging, texts, labelling, nuggets, PoolOptions(args.pool, args.seed))
-        with handle_sigterm(), Server(args.port, site.answer, _error_reporter(terminal)) as service:
-            _print_address(service.auth.url, library, log, terminal)
-            service.serve_forever()
-    except KeyboardInterrupt:
-        terminal.note("stopped")
-        if log is not None:
-            _say_next(args, library, log, terminal)
-        _say_label_commands(labelling, terminal)
-    finally:
-        labelling.close()
-        if log is not None:
-            log.close()
+        try:
+            with handle_sigterm(), Server(args.port, site.answer, _error_reporter(terminal)) as service:
+                _print_address(service.auth.url, library, log, terminal)
+                service.serve_forever()
+        except KeyboardInterrupt:
+            terminal.note("stopped")
+            if log is not None:
+                _say_next(args, library, log, terminal)
+            _say_label_commands(labelling, terminal)
     return 0
 
 
@@ -123,13 +122,9 @@ def _say_label_commands(labelling: LabellingPages, terminal: Terminal) -> None:
             terminal.say(escape_invisible(f"  {command}"))
 
 
-def _judgement_log(args: argparse.Namespace) -> JudgementLog | None:
+def _judgement_log(args: argparse.Namespace) -> JudgementLog:
     from rankproof._server.judgement_log import JudgementLog
 
-    if args.judge is None:
-        if args.pool is not None:
-            raise UsageError("--pool needs --judge", fix="add --judge, or leave out --pool")
-        return None
     return JudgementLog(args.judge or _default_file(args), _login_name() if args.assessor is None else args.assessor)
 
 
