@@ -105,8 +105,9 @@ VERDICT_PROMPT = """\
 
 {claims}
 
-The claims are {what}. Check each of them against {against}. Name first the labels of the sentences that the verdict rests on, \
-then the verdict. Reply with one JSON object and nothing else, with each of the {count} claims once, in this form:
+The claims are {what}. Check each of them against {against}. Name first the labels of the sentences that the verdict \
+rests on, the best three at most, then the verdict. Reply with one JSON object and nothing else, with each of the {count} \
+claims once, in this form:
 {"verdicts": [{"claim": 1, "evidence": ["{example}"], "verdict": "{first}"}]}"""
 YES_NO_SYSTEM = f"""\
 You check a claim against texts. Judge only by the texts, and add nothing that you know from elsewhere.
@@ -159,7 +160,7 @@ RELEVANCE_PROMPT = """\
 
 Grade the answer. Reply with one JSON object and nothing else, the reason in at most 20 words:
 {"reason": "<why>", "grade": <0, 1, 2 or 3>}"""
-_TOKENS, _TOKENS_PER_CLAIM = 200, 60
+_TOKENS, _TOKENS_PER_CLAIM = 200, 80
 YES_NO_TOKENS, _LOGPROBS = 8, 20
 
 
