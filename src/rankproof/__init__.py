@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from rankproof._api.analyses import compare as compare
     from rankproof._api.analyses import diagnose as diagnose
     from rankproof._api.analyses import segments as segments
+    from rankproof._api.answers import evaluate_answers as evaluate_answers
     from rankproof._api.baselines import baselines as baselines
     from rankproof._api.checks import doctor as doctor
     from rankproof._api.checks import gate as gate
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
     from rankproof._api.output import fuse as fuse
     from rankproof._api.output import plot as plot
     from rankproof._api.output import report as report
-    from rankproof._api.programs import evaluate_answers as evaluate_answers
     from rankproof._api.programs import generate as generate
     from rankproof._api.programs import judge as judge
     from rankproof._api.programs import run as run
@@ -79,7 +79,7 @@ _TARGETS = {
     "diagnose": "rankproof._api.analyses:diagnose",
     "doctor": "rankproof._api.checks:doctor",
     "evaluate": "rankproof._evaluation.evaluate:evaluate",
-    "evaluate_answers": "rankproof._api.programs:evaluate_answers",
+    "evaluate_answers": "rankproof._api.answers:evaluate_answers",
     "explain": "rankproof._api.explain:explain",
     "fuse": "rankproof._api.output:fuse",
     "gate": "rankproof._api.checks:gate",

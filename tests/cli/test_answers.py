@@ -90,13 +90,15 @@ def test_findings_use_the_numbers_of_the_folder(results: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["table", "json", "csv", "markdown", "latex"])
-def test_every_format_is_there_and_goes_to_a_file(
+def test_every_format_is_there_and_the_results_go_to_a_folder(
     results: Path, kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     printed = shown("answers", results, "--format", kind, "-m", "EM,F1", capsys=capsys)
     assert "F1(tokens" in printed
-    shown("answers", results, "--format", kind, "-m", "EM,F1", "-o", tmp_path / "out.txt", capsys=capsys)
-    assert (tmp_path / "out.txt").read_text(encoding="utf-8") == printed
+    assert shown("answers", results, "--format", kind, "-m", "EM,F1", "-o", tmp_path / "out", capsys=capsys) == printed
+    saved = load_results(tmp_path / "out").answers
+    assert saved is not None
+    assert list(saved.systems[0].measures) == ["EM", "F1(tokens='bag')"]
 
 
 def test_answers_from_files_are_measured_like_those_of_an_experiment(
@@ -185,11 +187,11 @@ def test_wrong_files_are_refused_in_one_line(results: Path, tmp_path: Path, caps
     queries = results / "queries.jsonl"
     (tmp_path / "bad.jsonl").write_text('{"query": "q001", "answer": "x"}\n{"query": "q01", "answer": "x"}\n')
     assert "no input files" in shown("answers", capsys=capsys, code=2)
-    assert "no file of answers" in shown("answers", queries, capsys=capsys, code=2)
+    assert "no file of answers after it" in shown("answers", queries, capsys=capsys, code=2)
     assert "bad.jsonl:2: no query has the id q01; did you mean" in shown(
         "answers", queries, tmp_path / "bad.jsonl", capsys=capsys, code=2
     )
-    assert "would overwrite" in shown("answers", results, "-o", results / "answers.jsonl", capsys=capsys, code=2)
+    assert "would overwrite" in shown("answers", results, "-o", results, capsys=capsys, code=2)
 
 
 def test_a_folder_without_answers_says_what_to_do(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -140,6 +140,7 @@ def _are_of_answers(measures: MeasuresLike) -> bool:
 
 
 def _answers_input(results: ExperimentResult, measures: MeasuresLike, options: EvaluateArguments) -> AnalysisInput:
+    from rankproof._analysis.answers.given import AnswerJudges
     from rankproof._analysis.answers.inputs import answer_input_from_results
     from rankproof._experiment.answers import Encoders
     from rankproof.measures._parse import parse_measures
@@ -147,4 +148,4 @@ def _answers_input(results: ExperimentResult, measures: MeasuresLike, options: E
     if options:
         raise UsageError(f"{next(iter(options))}= is for rankings, not for answers", fix="leave it out")
     names = [str(measure) for measure in parse_measures(measures or ())]
-    return answer_input_from_results(results, names, encode=Encoders()).inputs
+    return answer_input_from_results(results, names, how=AnswerJudges(Encoders())).inputs

@@ -1,4 +1,4 @@
-"""`run`, `judge`, `generate` and `evaluate_answers` as functions."""
+"""`run`, `judge` and `generate` as functions."""
 
 from __future__ import annotations
 
@@ -11,21 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 from rankproof._api.inputs import dataset_of, holds_results, results_of
 from rankproof._api.values import Generated, Judging
-from rankproof._data.answers import Answer, Answers, Reference, References, references_from_queries
 from rankproof._data.corpus import Corpus, Document
 from rankproof._data.dataset import Dataset, Queries
 from rankproof._data.qrels import Qrels
 from rankproof._data.validation import checked_integer
-from rankproof._evaluation.answers import evaluate_answers as evaluate_given_answers
 from rankproof._evaluation.coerce import Coercion, QrelsLike, RunLike
-from rankproof._evaluation.evaluate import MeasuresLike
 from rankproof._evaluation.inputs import read_judgements, read_source
 from rankproof._evaluation.options import EvaluateOptions
-from rankproof._evaluation.result import Result
 from rankproof._results.experiment_result import ExperimentResult
 from rankproof.errors import UsageError, type_phrase
-from rankproof.measures._answers import Encode
-from rankproof.measures._parse import parse_measures
 
 if TYPE_CHECKING:
     from rankproof._experiment.experiment import Experiment
@@ -38,8 +32,6 @@ if TYPE_CHECKING:
     from rankproof.stages._base import Stage
 
 KEYWORDS = "keywords"
-AnswersLike = Answers | Mapping[str, Answer | str] | str | os.PathLike[str]
-ReferencesLike = References | Mapping[str, Reference | str | Sequence[str]] | Queries | Dataset | str | os.PathLike[str]
 
 
 def run(
@@ -105,13 +97,13 @@ def judge(
     from rankproof._judge.selection import human_grades, select_pairs
     from rankproof._results.judgements import with_judgements
 
-    given_qrels = () if qrels is None else (_qrels(qrels),)
+    given_qrels = () if qrels is None else (qrels_of(qrels),)
     people = human_grades(*given_qrels) if given_qrels else None
     results = results_of(dataset) if runs is None and holds_results(dataset) else None
     given = _pooled_dataset(dataset, runs, checked_integer("pool", pool)) if results is None else _pooled_results(results, pool)
     chosen = select_pairs(given.pools, people, given.known, unjudged=unjudged, sample=sample, seed=seed)
     how = Thresholds(rel, judge_rel or rel, chosen.highest)
-    with _session(cache, budget) as session:
+    with open_session(cache, budget) as session:
         context = JudgeContext(given.queries, given.corpus(chosen.pairs), session)
         output = None if path is None else os.fspath(path)
         found = judge_pairs(_judge(model), chosen.pairs, context, output, lambda label, done, total: None)
@@ -159,7 +151,7 @@ def _chat_model(model: ChatModel | str) -> ChatModel:
 
 
 @contextmanager
-def _session(cache: str | os.PathLike[str] | None, budget: Budget | None) -> Iterator[LLMSession]:
+def open_session(cache: str | os.PathLike[str] | None, budget: Budget | None) -> Iterator[LLMSession]:
     from rankproof._llm.cache import ResponseCaches
     from rankproof._llm.session import LLMSession
 
@@ -168,7 +160,7 @@ def _session(cache: str | os.PathLike[str] | None, budget: Budget | None) -> Ite
         yield session
 
 
-def _qrels(qrels: QrelsLike) -> Qrels:
+def qrels_of(qrels: QrelsLike) -> Qrels:
     return read_judgements(Coercion().qrels(qrels), EvaluateOptions())
 
 
@@ -197,8 +189,8 @@ def generate(
     from rankproof._generate.output import example_table, generated_table
     from rankproof._generate.pipeline import GenerationPipeline
 
-    corpus = _corpus(documents)
-    with _session(cache, budget) as session:
+    corpus = corpus_of(documents)
+    with open_session(cache, budget) as session:
         chat = None if model is None else _chat_model(model)
         pipeline = GenerationPipeline(corpus, checked_integer("count", count), categories, tuple(fields), seed, chat, session)
         found = pipeline.generate()
@@ -207,7 +199,7 @@ def generate(
     return Generated(tables, queries, qrels, Dataset("generated", corpus, queries, qrels))
 
 
-def _corpus(documents: Any) -> Corpus:
+def corpus_of(documents: Any) -> Corpus:
     from rankproof._importers.registry import read_documents
 
     if isinstance(documents, Corpus):
@@ -219,74 +211,6 @@ def _corpus(documents: Any) -> Corpus:
     if not isinstance(documents, str | os.PathLike):
         raise UsageError(f"documents cannot be {type_phrase(documents)}", fix="pass a Corpus, a Dataset, {id: text}, or a path")
     return read_documents(documents)
-
-
-def evaluate_answers(
-    answers: Mapping[str, AnswersLike] | str | os.PathLike[str] | Any,
-    references: ReferencesLike | None = None,
-    qrels: QrelsLike | None = None,
-    measures: MeasuresLike = None,
-    encode: Encode | None = None,
-    *,
-    rel: int = 1,
-    document: Callable[[str], str] = str,
-) -> Result:
-    """The measures of every system's answers over the queries with a reference.
-
-    `answers` has the answers of each system as {query: answer} or the path of a JSONL file; or it is an ExperimentResult or a
-    results folder, which has its own references. `references` are {query: text or texts}, or queries with the field answers: a
-    Dataset, Queries, or the path of a JSONL file. A missing answer scores 0, a failed one is left out. An empty answer abstains;
-    an empty reference says that there is no answer. `document` maps a cited passage to its judged document.
-    """
-    if references is None and isinstance(answers, Mapping):
-        raise UsageError("references is missing", fix="pass {query: text or texts}, or queries with the field answers")
-    if references is None:
-        from rankproof._analysis.answers.inputs import answer_input_from_results
-
-        names = None if measures is None else [str(measure) for measure in parse_measures(measures)]
-        return answer_input_from_results(results_of(answers), names, rel=rel, encode=encode).inputs.result
-    expected, queries = _references(references)
-    if not isinstance(answers, Mapping):
-        raise UsageError(f"answers cannot be {type_phrase(answers)}", fix="pass {name: answers}, or results without references")
-    _check_order(answers, expected)
-    given = {str(name): _answers(one, queries) for name, one in answers.items()}
-    judged = None if qrels is None else _qrels(qrels)
-    chosen = None if measures is None else parse_measures(measures)
-    return evaluate_given_answers(given, expected, judged, chosen, encode, rel=rel, document=document)
-
-
-def _references(references: Any) -> tuple[Any, Queries | None]:
-    from rankproof._formats.texts import read_queries
-    from rankproof._io.open import open_source
-
-    if isinstance(references, str | os.PathLike):
-        references = read_queries(open_source(os.fspath(references)))
-    if isinstance(references, Dataset):
-        references = references.queries
-    if isinstance(references, Queries):
-        return references_from_queries(references), references
-    if not isinstance(references, Mapping):
-        fix = "pass {query: text}, queries with answers, or the path of a JSONL file"
-        raise UsageError(f"references cannot be {type_phrase(references)}", fix=fix)
-    return references, None
-
-
-def _check_order(answers: Mapping[Any, Any], references: Mapping[Any, Any]) -> None:
-    """Raises an error for references in place of answers, and for answers without the name of their system."""
-    call = "evaluate_answers({name: {query: answer}}, references)"
-    if isinstance(answers, Queries) or any(isinstance(one, Mapping) for one in references.values()):
-        raise UsageError("the references come before the answers", fix=f"write {call}")
-    if wrong := [one for one in answers.values() if not isinstance(one, Mapping | str | os.PathLike)]:
-        raise UsageError(f"the answers of a system cannot be {type_phrase(wrong[0])}", fix=f"write {call}")
-    if any(isinstance(one, str) and name in references for name, one in answers.items()):
-        raise UsageError("answers has the ids of queries in place of names of systems", fix=f"write {call}")
-
-
-def _answers(answers: Any, queries: Queries | None) -> Any:
-    from rankproof._formats.texts import read_answers
-    from rankproof._io.open import open_source
-
-    return read_answers(open_source(os.fspath(answers)), queries) if isinstance(answers, str | os.PathLike) else answers
 
 
 def save_results(

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import argparse
 import os
+import shlex
 from collections.abc import Collection, Sequence
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from rankproof._cli.output import check_output, write_or_show
 from rankproof._cli.terminal import STDOUT, Terminal
@@ -55,10 +56,34 @@ def input_from_answers(results: ExperimentResult, measures: Sequence[str], queri
     """The answers of an experiment as input, on a subset of the queries if one is given."""
     from dataclasses import replace
 
+    from rankproof._analysis.answers.given import AnswerJudges
     from rankproof._analysis.answers.inputs import answer_input_from_results
 
-    inputs = answer_input_from_results(results, measures, encode=encode_texts).inputs
+    inputs = answer_input_from_results(results, measures, how=AnswerJudges(encode_texts, refuse_to_ask)).inputs
     return inputs if queries is None else replace(inputs, result=subset_result(inputs.result, set(queries)))
+
+
+def input_from_logs(paths: Sequence[str], args: argparse.Namespace) -> AnalysisInput:
+    """The answers of RAG logs as input, on a subset of the queries if one is given."""
+    from dataclasses import replace
+
+    from rankproof._analysis.answers.given import AnswerJudges
+    from rankproof._analysis.answers.inputs import answer_input_from_files
+    from rankproof._cli.answer_inputs import read_logs
+
+    given = read_logs(paths, args.name)
+    how = AnswerJudges(encode_texts, refuse_to_ask)
+    inputs = answer_input_from_files(given, args.measures, rel=args.rel or 1, how=how).inputs
+    queries = _subset(args)
+    return inputs if queries is None else replace(inputs, result=subset_result(inputs.result, set(queries)))
+
+
+def refuse_to_ask(name: str) -> NoReturn:
+    """Refuses a judge whose verdicts are not known."""
+    raise UsageError(
+        f"the verdicts of the judge {for_message(name)} are not known",
+        fix=f"get them with `rankproof answers … --judge {shlex.quote(name)} -o RESULTS`, and use RESULTS here",
+    )
 
 
 def subset_result(result: Result, queries: Collection[str]) -> Result:
@@ -174,7 +199,16 @@ def read_input(args: argparse.Namespace, *, also: Sequence[str] = (), usual: boo
         for path in args.files:
             check_result_document(path)
         raise UsageError("results folders and run files cannot be mixed", fix=f"specify {INPUTS_HELP}")
+    if are_answer_measures(args.measures or also) and _are_logs(args.files):
+        args.measures = args.measures or list(also)
+        return input_from_logs(args.files, args)
     return _from_files(args, also, usual=usual)
+
+
+def _are_logs(paths: Sequence[str]) -> bool:
+    from rankproof._cli.answer_inputs import are_rag_logs
+
+    return are_rag_logs(paths)
 
 
 def check_results_folder(path: str) -> None:

@@ -25,6 +25,11 @@ _TABLE_FIX = 'write a table [model] with name = "openai" and model = "NAME"'
 def add_chat_options(group: argparse._ArgumentGroup) -> None:
     """Adds the model, its server and its prices."""
     group.add_argument("--model", metavar="NAME", help="the name of the model at its server, smollm2, or a gguf file")
+    add_server_options(group)
+
+
+def add_server_options(group: argparse._ArgumentGroup) -> None:
+    """Adds the server of a model, its prices and the file with all settings."""
     group.add_argument("--base-url", metavar="URL", help="an OpenAI-compatible server (default: https://api.openai.com/v1)")
     group.add_argument("--api-key-env", metavar="VAR", help="environment variable with the API key (OPENAI_API_KEY); '' for none")
     group.add_argument("--price-in", type=any_float, metavar="X", help="price of a million input tokens")
@@ -39,9 +44,9 @@ def add_budget_options(group: argparse._ArgumentGroup) -> None:
     group.add_argument("--dry-run", action="store_true", help="estimate the cost and call no model")
 
 
-def chat_model(args: argparse.Namespace) -> ChatModel:
-    """The model named by the options."""
-    model = _model(args)
+def chat_model(args: argparse.Namespace, name: str | None = None) -> ChatModel:
+    """The model of that name, by default the one of --model, with the other options."""
+    model = _model(args, args.model if name is None else name, is_named=name is None)
     if args.budget is not None:
         from rankproof._llm.budget import check_model_has_price
 
@@ -49,15 +54,20 @@ def chat_model(args: argparse.Namespace) -> ChatModel:
     return model
 
 
-def _model(args: argparse.Namespace) -> ChatModel:
-    given = {name: value for name in _SERVER_OPTIONS if (value := getattr(args, name)) is not None}
+def server_options(args: argparse.Namespace) -> dict[str, Any]:
+    """The options of a model behind a server that were given."""
+    return {name: value for name in _SERVER_OPTIONS if (value := getattr(args, name)) is not None}
+
+
+def _model(args: argparse.Namespace, name: str | None, *, is_named: bool) -> ChatModel:
+    given = server_options(args)
     if args.model_file is not None:
-        if args.model is not None or given.keys() - {"concurrency"}:
+        if (is_named and name is not None) or given.keys() - {"concurrency"}:
             raise UsageError("--model-file holds all settings of the model", fix="leave out --model and its options")
         return _with_options(_from_file(args.model_file), given)
-    if not args.model:
+    if not name:
         raise UsageError("no model", fix="pass --model or --model-file")
-    return _model_named(args.model, given)
+    return _model_named(name, given)
 
 
 def _model_named(name: str, given: dict[str, Any]) -> ChatModel:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from rankproof._data.answers import Answers, references_from_queries
+from rankproof._data.answers import Answers, nuggets_from_queries, references_from_queries
 from rankproof._data.arrays import Matrix
 from rankproof._data.corpus import Corpus
 from rankproof._data.dataset import Queries, chunk_separator, document_of_chunk
@@ -14,9 +14,11 @@ from rankproof._data.text import pluralise
 from rankproof._evaluation.answers import evaluate_answers
 from rankproof._evaluation.result import Result
 from rankproof._results.experiment_result import SystemRun
-from rankproof.errors import for_message
+from rankproof.errors import UsageError, for_message
 from rankproof.measures._answers import AnswerMeasure
 from rankproof.measures._base import Measure
+from rankproof.measures._claim_base import ClaimMeasure
+from rankproof.measures._overlap import OVERLAP
 from rankproof.measures._parse import parse_measures
 from rankproof.models._base import Encoder
 from rankproof.models._registry import encoder_by_name
@@ -58,8 +60,9 @@ def evaluate_answering_systems(
     rel: int = 1,
     threads: int = 1,
     document: Callable[[str], str] = str,
+    contexts: Mapping[str, str] | None = None,
 ) -> MeasuredAnswers:
-    """The measures of every answering system, over the queries that have a reference answer."""
+    """The measures of every answering system; `contexts` has the texts of the passages that answers were given."""
     answers: dict[str, Answers] = {
         system_run.name: system_run.answers for system_run in system_runs if system_run.answers is not None
     }
@@ -70,12 +73,32 @@ def evaluate_answering_systems(
     given = {doc for each in answers.values() for one in each.values() for doc in (*(one.given or ()), *one.cited)}
     judged_documents = {doc: judged for doc in sorted(given) if (judged := document(doc)) != doc}
     references = references_from_queries(queries)
-    if not references:
+    nuggets = nuggets_from_queries(queries)
+    if not references and not nuggets and not any(isinstance(one, ClaimMeasure) for one in wanted or ()):
         note = "no query has a reference answer (field answers): answers are saved, but not measured"
         return MeasuredAnswers(None, (note,), judged_documents)
     encode = Encoders(threads)
-    result = evaluate_answers(answers, references, qrels, wanted, encode, rel=rel, document=document)
+    result = evaluate_answers(
+        answers,
+        references,
+        qrels,
+        wanted,
+        encode,
+        rel=rel,
+        document=document,
+        questions={key: query.text for key, query in queries.items()},
+        passage=(contexts or {}).get,
+        nuggets=nuggets,
+    )
     return MeasuredAnswers(result, encode.notes(), judged_documents)
+
+
+def check_judges(measures: MeasureChoice) -> None:
+    """Refuses a measure by a judge that a run does not ask."""
+    for measure in answer_measures(measures) or ():
+        if isinstance(measure, ClaimMeasure) and measure.judge != OVERLAP:
+            command = f"rankproof answers RESULTS -m {measure.name} --judge {measure.judge}"
+            raise UsageError(f"{measure}: a run measures claims by overlap alone", fix=f"ask the judge after the run: {command}")
 
 
 def document_resolver(corpus: Corpus, values: Mapping[str, str] | None = None) -> Callable[[str], str]:

@@ -20,7 +20,7 @@ from rankproof._data.identity import identity, kind_name
 from rankproof._data.validation import checked_integer
 from rankproof._executors.base import Executor, Progress, SerialExecutor
 from rankproof._executors.ray_cluster import ray_address
-from rankproof._experiment.answers import MeasuredAnswers, document_resolver, evaluate_answering_systems
+from rankproof._experiment.answers import MeasuredAnswers, check_judges, document_resolver, evaluate_answering_systems
 from rankproof._experiment.cache import DiskBlockCache, MemoryBlockCache, StageCache
 from rankproof._experiment.checks import (
     check_documents,
@@ -31,6 +31,7 @@ from rankproof._experiment.checks import (
 )
 from rankproof._experiment.collapse import collapse_corpus
 from rankproof._experiment.config_write import experiment_toml
+from rankproof._experiment.contexts import passage_contexts
 from rankproof._experiment.experiment import Experiment, baselines_of, system_kind
 from rankproof._experiment.judgements import load_judged_dataset
 from rankproof._experiment.levels import Levels, evaluate_levels
@@ -174,6 +175,7 @@ def run_experiment(experiment: Experiment, options: RunOptions | None = None) ->
 def _run_with(executor: Executor, experiment: Experiment, options: RunOptions) -> ExperimentResult:
     start = time.monotonic()
     toml = experiment_toml(experiment)
+    check_judges(experiment.measures)
     loaded = load_judged_dataset(experiment, CorpusStorage(options.home, options.partition_size, progress=options.progress))
     dataset = loaded.dataset
     _check_systems(experiment.systems, dataset, options.budget)
@@ -192,7 +194,9 @@ def _run_with(executor: Executor, experiment: Experiment, options: RunOptions) -
     texts = Queries(queries, source=dataset.queries.source)
     snippets = build_snippets(levels.dataset, levels.runs.values(), _texts_in_replies(stage_runs.values()))
     document = document_resolver(dataset.corpus, collapse.values if collapse else None)
-    answers = _evaluate_answers(experiment, system_runs, texts, levels, options.threads, document)
+    replies = _texts_in_replies(stage_runs.values())
+    contexts, context_notes = passage_contexts(experiment.systems, system_runs, dataset.corpus, replies)
+    answers = _evaluate_answers(experiment, system_runs, texts, levels, options.threads, document, contexts)
     return ExperimentResult(
         name=experiment.name,
         fingerprint=levels.fingerprint,
@@ -206,13 +210,23 @@ def _run_with(executor: Executor, experiment: Experiment, options: RunOptions) -
         urls=document_urls(levels.dataset, snippets),
         experiment=toml,
         provenance={**_provenance(experiment, levels, options, time.monotonic() - start, loaded.facts), **devices.facts()},
-        notes=(*dataset.notes, *loaded.notes, *selection.notes(), *levels.notes, *answers.notes, *session_notes, *devices.notes),
+        notes=(
+            *dataset.notes,
+            *loaded.notes,
+            *selection.notes(),
+            *levels.notes,
+            *answers.notes,
+            *context_notes,
+            *session_notes,
+            *devices.notes,
+        ),
         rel=experiment.rel,
         judged_only=experiment.judged_only,
         decision_settings=experiment.decision_settings,
         chunks=levels.chunks.result,
         answers=answers.result,
         judged_documents=answers.judged_documents,
+        contexts=contexts,
     )
 
 
@@ -235,9 +249,18 @@ def _evaluate_answers(
     levels: Levels,
     threads: int,
     document: Callable[[str], str],
+    contexts: Mapping[str, str],
 ) -> MeasuredAnswers:
-    qrels, measures = levels.dataset.qrels, experiment.measures
-    return evaluate_answering_systems(system_runs, texts, qrels, measures, rel=experiment.rel, threads=threads, document=document)
+    return evaluate_answering_systems(
+        system_runs,
+        texts,
+        levels.dataset.qrels,
+        experiment.measures,
+        rel=experiment.rel,
+        threads=threads,
+        document=document,
+        contexts=contexts,
+    )
 
 
 def _provenance(

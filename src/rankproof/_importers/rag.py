@@ -48,6 +48,7 @@ _CONTENTS = (
     *("retrieved contexts", "ids of retrieved contexts", "reference contexts", "ids of reference contexts"),
     *("answer", "reference answer"),
 )
+_RETRIEVED = ("retrieved contexts", "ids of retrieved contexts")
 _LISTS = ("results", "examples", "predictions", "testcases", "test_cases")
 """The key of the rows in a JSON object: of RAGChecker, LlamaIndex and DeepEval."""
 _GRADES = COLUMN_NAMES["grade"][:-1]
@@ -76,26 +77,28 @@ class RagImporter:
 
     def read(self, source: ImportSource, options: ImportOptions) -> Imported:
         """The logs as one dataset with a run and the answers of each system."""
-        merge = LogMerge(IMPORTER, source)
-        for name, table in _tables(source).items():
-            _LogReader(table, name, merge).read()
-        return merge.imported()
+        return merged_logs(_tables(source), source)
+
+
+def merged_logs(tables: Mapping[str, SourceTable], source: ImportSource) -> Imported:
+    """The tables of logs, by the names of their systems, as one dataset."""
+    merge = LogMerge(IMPORTER, source)
+    for name, table in tables.items():
+        _LogReader(table, name, merge).read()
+    return merge.imported()
 
 
 def is_rag_log(source: ImportSource) -> bool:
-    """Whether every file or frame is a RAG log with answers or retrieved contexts."""
-    try:
-        found = [_columns(table) for table in _tables(source).values() if _is_log(table)]
-        return len(found) == len(_tables(source)) > 0 and all("answer" in one or "retrieved contexts" in one for one in found)
-    except InputError:
-        return False
+    """Whether every file is a RAG log with answers or retrieved contexts; a file that is no table is an error."""
+    tables = _tables(source).values()
+    return bool(tables) and all(_is_log(table) and not {"answer", *_RETRIEVED}.isdisjoint(_columns(table)) for table in tables)
 
 
 def _tables(source: ImportSource) -> dict[str, SourceTable]:
     """The table of each log by the name of its system; predictions of LlamaIndex are joined with their examples."""
     if source.frame is not None and source.table is not None:
         return {source.stem: source.table}
-    tables = {name: _table(source, path) for path, name in source.system_names.items()}
+    tables = {name: log_table(source, path) for path, name in source.system_names.items()}
     predictions = {name: table for name, table in tables.items() if _are_predictions(table)}
     examples = [table for name, table in tables.items() if name not in predictions]
     if not predictions or len(examples) != 1:
@@ -103,7 +106,7 @@ def _tables(source: ImportSource) -> dict[str, SourceTable]:
     return {name: _joined(examples[0], table) for name, table in predictions.items()}
 
 
-def _table(source: ImportSource, path: str) -> SourceTable:
+def log_table(source: ImportSource, path: str) -> SourceTable:
     """The rows of the file, also where a JSON object has them under a key of a known tool."""
     if source.format_of(path) != "json" or not isinstance(source.json_of(path).value, dict):
         return source.table_of(path)

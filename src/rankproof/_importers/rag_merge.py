@@ -19,9 +19,12 @@ from rankproof._importers.builder import made_id
 from rankproof.errors import InputError, for_message
 
 _RELEVANT = 1
-_DIFFERENT_CHUNKS = (
+_LEFT_OUT = "without reference contexts: left out of measures of rankings"
+_RANKING_NOTES = (
+    "no reference contexts: the rankings cannot be measured before they are judged",
+    "no retrieved contexts: no rankings",
     "no reference context is among the retrieved contexts, so every ranking scores 0; contexts are compared by their exact text:"
-    " cut the reference contexts from the same chunks, or log the ids of contexts"
+    " cut the reference contexts from the same chunks, or log the ids of contexts",
 )
 
 
@@ -156,11 +159,9 @@ class LogMerge:
             self.counts.read("reference contexts, grade 1", sum(map(len, grades.values())))
             self._note_different("reference contexts", stated)
             if unjudged := len(self._questions) - len(grades):
-                self.notes.append(
-                    f"{pluralise(unjudged, 'question')} without reference contexts: left out of measures of rankings"
-                )
+                self.notes.append(f"{pluralise(unjudged, 'question')} {_LEFT_OUT}")
             if runs and not any(row.doc in grades.get(row.query, ()) for run in runs.values() for row in run.rows()):
-                self.notes.append(_DIFFERENT_CHUNKS)
+                self.notes.append(_RANKING_NOTES[-1])
         return Qrels(grades, source=self._source.name)
 
     def _queries(self) -> Queries:
@@ -207,12 +208,18 @@ class LogMerge:
             self.notes.append(f"{count} with other {what} in another log, such as {_quoted(example)}: those of all logs count")
 
 
+def is_ranking_note(note: str) -> bool:
+    """Whether a note of an import is about rankings alone."""
+    return note in _RANKING_NOTES or note.endswith(_LEFT_OUT)
+
+
 def _missing_parts(dataset: Dataset, *, has_runs: bool, has_answers: bool) -> Iterator[str]:
     """Says what cannot be measured."""
+    unjudged, without, _ = _RANKING_NOTES
     if has_runs and not dataset.is_judged:
-        yield "no reference contexts: the rankings cannot be measured before they are judged"
+        yield unjudged
     if not has_runs:
-        yield "no retrieved contexts: no rankings"
+        yield without
     if has_answers and not any(ANSWER_FIELDS[0] in query.fields for query in dataset.queries.values()):
         yield "no reference answers: answers are measured by their contexts alone"
 

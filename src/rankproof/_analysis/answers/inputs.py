@@ -8,18 +8,19 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from rankproof._analysis.answers.causes import AnswerRecord
+from rankproof._analysis.answers.given import AnswerJudges, GivenAnswers
 from rankproof._analysis.inputs import AnalysisInput, input_from_results
 from rankproof._analysis.values import MeasureResults, measure_results
 from rankproof._data.answers import Answer, Answers, References, references_from_queries
-from rankproof._data.dataset import Queries, chunk_separator, document_of_chunk
+from rankproof._data.dataset import chunk_separator, document_of_chunk
 from rankproof._data.qrels import Qrels
 from rankproof._data.run import Run
 from rankproof._data.text import first_ids, pluralise
-from rankproof._evaluation.answers import answer_measures, evaluate_answers
+from rankproof._evaluation.answers import answer_measures
 from rankproof._evaluation.notes import Note
+from rankproof._evaluation.result import Result
 from rankproof._results.experiment_result import ExperimentResult
 from rankproof.errors import UsageError
-from rankproof.measures._answers import Encode
 
 UNJUDGED_CITATIONS = "unjudged-citations"
 
@@ -97,9 +98,12 @@ class AnswerInput:
 
 
 def answer_input_from_results(
-    results: ExperimentResult, measures: Sequence[str] | None = None, *, rel: int | None = None, encode: Encode | None = None
+    results: ExperimentResult, measures: Sequence[str] | None = None, *, rel: int | None = None, how: AnswerJudges | None = None
 ) -> AnswerInput:
-    """The answers of an experiment under its own measures and relevance threshold, or under given ones."""
+    """The answers of an experiment under its own measures and relevance threshold, or under given ones.
+
+    Verdicts on claims that the results have are used; a judge is asked only for others.
+    """
     answers = {system_run.name: system_run.answers for system_run in results.system_runs if system_run.answers is not None}
     if not answers:
         raise UsageError(
@@ -113,16 +117,7 @@ def answer_input_from_results(
         names = names or (None if result is None else list(result.systems[0].measures))
         results, result = replace(results, rel=rel), None
     if result is None or any(name not in result.systems[0].measures for name in names or ()):
-        judged_documents = results.judged_documents
-        result = evaluate_answers(
-            answers,
-            references,
-            results.qrels,
-            names,
-            encode,
-            rel=results.rel,
-            document=lambda doc: judged_documents.get(doc, doc),
-        )
+        result = _evaluated_results(results, answers, names, how or AnswerJudges())
     chosen = names or list(result.systems[0].measures)
     systems = tuple(replace(one, measures={name: one.measures[name] for name in chosen}) for one in result.systems)
     everything = input_from_results(results, needs_judgements=False)
@@ -132,23 +127,23 @@ def answer_input_from_results(
     return AnswerInput(inputs, _retrieval_values(inputs, references), answers, references, results.judged_documents)
 
 
+def _evaluated_results(
+    results: ExperimentResult, answers: Mapping[str, Answers], measures: Sequence[str] | None, how: AnswerJudges
+) -> Result:
+    document = results.judged_documents
+    given = GivenAnswers(results.name, results.texts, answers, results.qrels, results.contexts)
+    return given.evaluated(measures, how, rel=results.rel, document=lambda doc: document.get(doc, doc), known=results.claims)
+
+
 def answer_input_from_files(
-    queries: Queries,
-    answers: Mapping[str, Answers],
-    qrels: Qrels | None,
-    measures: Sequence[str] | None,
-    *,
-    name: str,
-    rel: int = 1,
-    encode: Encode | None = None,
+    given: GivenAnswers, measures: Sequence[str] | None, *, rel: int = 1, how: AnswerJudges | None = None
 ) -> AnswerInput:
     """Answers from files; the passages that each was given are its ranking if all are known and judged."""
-    references = references_from_queries(queries)
+    answers, qrels = given.answers, given.qrels
+    references = references_from_queries(given.queries)
     judged = qrels or Qrels.from_dict({})
     judged_documents = chunk_to_judged_document(answers.values(), judged)
-    result = evaluate_answers(
-        answers, references, qrels, measures, encode, rel=rel, document=lambda doc: judged_documents.get(doc, doc)
-    )
+    result = given.evaluated(measures, how or AnswerJudges(), rel=rel, document=lambda doc: judged_documents.get(doc, doc))
     if qrels is not None:
         noted = (
             replace(one, notes=(*one.notes, *unjudged_citations(answers[one.name], qrels, judged_documents)))
@@ -156,7 +151,7 @@ def answer_input_from_files(
         )
         result = replace(result, systems=tuple(noted))
     runs = {system: _passage_run(system, each, judged_documents) for system, each in answers.items() if _has_passages(each)}
-    inputs = AnalysisInput(name, "", judged, runs, result, rel=rel, texts=queries)
+    inputs = AnalysisInput(given.name, "", judged, runs, result, rel=rel, texts=given.queries)
     retrieval = _retrieval_values(inputs, references) if len(runs) == len(answers) else None
     return AnswerInput(inputs, retrieval, answers, references, judged_documents)
 
@@ -174,7 +169,8 @@ def _passage_run(system: str, answers: Answers, judged_documents: Mapping[str, s
 
 def _retrieval_values(inputs: AnalysisInput, references: References) -> MeasureResults | None:
     """The values of the rankings over the queries with a reference answer and a relevant document."""
-    able = tuple(query for query in inputs.result.queries if references[query].answers and _has_relevant(inputs, query))
+    answerable = [query for query, one in references.items() if one.answers and query in inputs.result.queries]
+    able = tuple(query for query in answerable if _has_relevant(inputs, query))
     if not able or not inputs.runs:
         return None
     return measure_results(replace(inputs, result=replace(inputs.result, queries=able)), RETRIEVAL_MEASURES)

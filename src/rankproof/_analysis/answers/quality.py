@@ -229,12 +229,12 @@ def means_table(inputs: AnalysisInput, *, level: float = 0.95) -> Table:
             Column(f"{level:.0%} interval", "interval", describe_interval_method()),
         ),
         rows=tuple(rows),
-        notes=_notes(inputs),
+        notes=evaluation_notes(inputs),
         facts={"n": len(inputs.result.queries), "level": level},
     )
 
 
-def _notes(inputs: AnalysisInput) -> tuple[str, ...]:
+def evaluation_notes(inputs: AnalysisInput) -> tuple[str, ...]:
     """Each note once, after the names of its systems."""
     owners: dict[str, list[str]] = {}
     for system in inputs.result.systems:

@@ -19,6 +19,7 @@ from rankproof._analysis.compare.decision_data import (
     systems_with_rankings,
     systems_without_documents,
     unknown_cost_notes,
+    with_failed_bounds,
     with_pairs_to_judge,
 )
 from rankproof._analysis.compare.pairs import (
@@ -56,6 +57,9 @@ from rankproof._statistics.intervals import Interval, enough_differ, mean_interv
 from rankproof.errors import UsageError, for_message
 from rankproof.measures._base import Measure
 from rankproof.measures._parse import parse_measure, parse_measures
+
+ComparedPart = tuple[JoinedValues, Sequence[PairComparison]]
+"""Values on common queries, and their tested pairs."""
 
 
 @dataclass(frozen=True, eq=False, slots=True, repr=False)
@@ -148,10 +152,12 @@ def compare_inputs(
     costs_of = system_costs(inputs, _known_costs(inputs) if costs is None else costs)
     if not kept.systems:
         return _nothing_retrieved(inputs, primary, margin)
-    joined = _primary_first(common_values(kept.result, measures), primary)
+    joined, *others = _joined_values(kept.result, measures, primary)
     check_fraction_margin(margin, joined.measures[0])
     shown_baseline = given if given in kept.systems else default_baseline(kept)
-    found = _tested(joined, None if given is None else shown_baseline, pairs, options)
+    against = None if given is None else shown_baseline
+    found = _tested(joined, against, pairs, options)
+    exploratory = [(one, _tested(one, against, pairs, options)) for one in others]
     name = str(joined.measures[0])
     data = DecisionData(
         measure=joined.measures[0],
@@ -163,6 +169,7 @@ def compare_inputs(
         judged_only=judged_only_values(kept, kept.result, name, joined.queries),
     )
     decision = decide(data, margin=margin, baseline=shown_baseline, interval=_interval_of(joined), seed=options.seed)
+    decision = with_failed_bounds(kept, decision)
     if not decision.decided:
         decision = with_pairs_to_judge(kept, decision)
     notes = (
@@ -170,9 +177,31 @@ def compare_inputs(
         *answering_notes(answering),
         *unknown_cost_notes(costs_of, kept.systems),
         *joined.notes,
+        *_other_sizes(joined, others),
         *_power_notes(found, joined, options),
     )
-    return _comparison(joined, decision, found, given is not None, empty, notes, options)
+    return _comparison([(joined, found), *exploratory], decision, given is not None, empty, notes, options)
+
+
+def _joined_values(result: Result, measures: MeasuresLike, primary: str | Measure | None) -> list[JoinedValues]:
+    """The values on common queries, the primary measure first.
+
+    Measures of answers have values for other questions each, so each has its own common questions.
+    """
+    every = _primary_first(common_values(result, measures), primary)
+    if every.measures[0].kind != "answer":
+        return [every]
+    first, *others = (common_values(result, [measure]) for measure in every.measures)
+    if all(len(one.queries) == len(every.queries) for one in (first, *others)):
+        return [every]
+    return [first, *(one for one in others if len(one.queries))]
+
+
+def _other_sizes(joined: JoinedValues, others: Sequence[JoinedValues]) -> Iterator[str]:
+    """The number of common queries of measures that have another number than the primary one."""
+    sizes = [f"{one.measures[0]} {len(one.queries):,}" for one in others if len(one.queries) != len(joined.queries)]
+    if sizes:
+        yield f"other measures have other common questions: n = {', '.join(sizes)}"
 
 
 def primary_measure(inputs: AnalysisInput) -> str:
@@ -275,19 +304,21 @@ def _power_notes(found: Sequence[PairComparison], joined: JoinedValues, options:
 
 
 def _comparison(
-    joined: JoinedValues,
+    parts: Sequence[ComparedPart],
     decision: Decision,
-    found: Sequence[PairComparison],
     named: bool,
     empty: tuple[str, ...],
     notes: tuple[str, ...],
     options: CompareOptions,
 ) -> Comparison:
-    names, primary = tuple(map(str, joined.measures)), str(joined.measures[0])
+    """The comparison of values on common queries, with their tested pairs; the first part has the primary measure."""
+    joined, found = parts[0]
+    names, primary = tuple(str(measure) for one, _ in parts for measure in one.measures), str(joined.measures[0])
     tests = sum(one.observed.measure == joined.measures[0] for one in found)
-    pairs = tuple(pair_record(one, primary) for one in found)
+    pairs = tuple(pair_record(one, primary) for _, tested in parts for one in tested)
     values = {
-        system: {name: _mean(joined, at, place) for place, name in enumerate(names)} for at, system in enumerate(joined.systems)
+        system: {str(measure): _mean(one, at, place) for one, _ in parts for place, measure in enumerate(one.measures)}
+        for at, system in enumerate(joined.systems)
     }
     method = options.describe(len(joined.queries), tests) if found else ""
     return Comparison(
@@ -302,7 +333,7 @@ def _comparison(
         method=method,
         options=options,
         table=systems_table(decision, pairs, values, options),
-        tables=tuple(_details(joined, decision.baseline if named else None, found, notes, options)) if found else (),
+        tables=tuple(_details(parts, decision.baseline if named else None, notes, options)) if found else (),
     )
 
 
@@ -311,20 +342,24 @@ def _mean(joined: JoinedValues, system: int, measure: int) -> float:
 
 
 def _details(
-    joined: JoinedValues,
-    baseline: str | None,
-    found: Sequence[PairComparison],
-    notes: tuple[str, ...],
-    options: CompareOptions,
+    parts: Sequence[ComparedPart], baseline: str | None, notes: tuple[str, ...], options: CompareOptions
 ) -> Iterator[Table]:
     """Verdicts on the pairs of each measure, significance letters, and all numbers."""
+    joined, found = parts[0]
+    primary = joined.measures[0]
+    for one, tested in parts:
+        facts = _facts(one, tested, primary, options)
+        for measure in one.measures:
+            of_measure = [pair for pair in tested if pair.observed.measure == measure]
+            yield verdict_table(measure, baseline, of_measure, options, facts)
+    facts = _facts(joined, found, primary, options)
     tests = len(found) // len(joined.measures)
-    facts = {**comparison_facts(joined, options, tests), "primary": str(joined.measures[0])}
-    for measure in joined.measures:
-        of_measure = [one for one in found if one.observed.measure == measure]
-        yield verdict_table(measure, baseline, of_measure, options, facts)
     yield letters_table(joined, found, options.describe(len(joined.queries), tests), notes, facts)
-    yield details_table(found, joined.measures[0], notes, facts)
+    yield details_table([pair for _, tested in parts for pair in tested], primary, notes, facts)
+
+
+def _facts(joined: JoinedValues, found: Sequence[PairComparison], primary: Measure, options: CompareOptions) -> dict[str, Any]:
+    return {**comparison_facts(joined, options, len(found) // len(joined.measures)), "primary": str(primary)}
 
 
 def _nothing_retrieved(inputs: AnalysisInput, primary: str | Measure | None, margin: float) -> Comparison:
@@ -332,6 +367,5 @@ def _nothing_retrieved(inputs: AnalysisInput, primary: str | Measure | None, mar
     joined = _primary_first(common_values(inputs.result, None), primary)
     decision = decide(DecisionData(joined.measures[0], (), np.zeros((len(joined.queries), 0))), margin=margin)
     empty = replace(joined, systems=(), values=joined.values[:, :, :0])
-    return _comparison(
-        empty, decision, [], False, inputs.systems, tuple(left_out_notes(inputs.systems, None, None)), CompareOptions()
-    )
+    notes = tuple(left_out_notes(inputs.systems, None, None))
+    return _comparison([(empty, [])], decision, False, inputs.systems, notes, CompareOptions())

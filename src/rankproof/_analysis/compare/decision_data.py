@@ -144,6 +144,25 @@ def _has_non_relevant(inputs: AnalysisInput, queries: Sequence[str]) -> bool:
     return counted >= _MIN_SHARE_WITH_NON_RELEVANT * len(queries)
 
 
+def with_failed_bounds(inputs: AnalysisInput, decision: Decision) -> Decision:
+    """The decision, open where failed questions, all at 0 or at 1, could make another system better than the chosen one."""
+    if not decision.decided or decision.system is None:
+        return decision
+    sign = -1.0 if decision.measure.higher_is_better is False else 1.0
+    ends = {}
+    for system in inputs.result.systems:
+        one = system.measures[str(decision.measure)]
+        ends[system.name] = sorted(sign * end for end in (one.bounds or (one.value, one.value)))
+    worst = ends[decision.system][0]
+    failed = any(system.measures[str(decision.measure)].bounds for system in inputs.result.systems)
+    others = [name for name, (_, best) in ends.items() if name != decision.system and best > worst + decision.margin]
+    if not failed or not others:
+        return decision
+    better = "lower" if sign < 0 else "higher"
+    reason = f"verdicts failed: with them at 0 or 1, {for_message(others[0])} could be {better} by more than the margin"
+    return replace(decision, decided=False, reasons=(*decision.reasons, reason), changes=())
+
+
 def with_pairs_to_judge(inputs: AnalysisInput, decision: Decision) -> Decision:
     """The open decision with the unjudged pairs that could change the difference of its two best systems most."""
     if decision.system is None or decision.alternative is None or inputs.read_options.judged_only:

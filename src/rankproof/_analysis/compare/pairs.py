@@ -136,7 +136,9 @@ def _missing(result: Result, n: int) -> list[str]:
     if not absent:
         notes = [(system.name, note) for system in result.systems for note in system.notes]
         return [f"{for_message(name)}: {note.text}" for name, note in notes if note.code == "missing-queries"]
-    return [f"{absent:,} of {len(result.queries):,} judged queries are left out because a system lacks them: n = {n:,}"]
+    of_answers = any(one.measure.kind == "answer" for one in result.systems[0].measures.values())
+    what, lacks = ("questions", "has no value for them") if of_answers else ("judged queries", "lacks them")
+    return [f"{absent:,} of {len(result.queries):,} {what} are left out because a system {lacks}: n = {n:,}"]
 
 
 def check_margin(name: str, value: Any) -> float:

@@ -1,66 +1,66 @@
-"""`rankproof answers`: evaluates generated answers against reference answers."""
+"""`rankproof answers`: evaluates generated answers against references and contexts."""
 
 from __future__ import annotations
 
 import argparse
 import os
+import shlex
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from rankproof._cli.arg_types import add_judgement_options, judgement_options, positive_int
+from rankproof._cli.answer_inputs import AnswerSource, add_answer_inputs, chosen_measures, read_answer_source
+from rankproof._cli.claim_judging import add_judge_options, answer_judges, check_judge_options, estimated_cost
 from rankproof._cli.command import Command
-from rankproof._cli.inputs import FORMATS, encode_texts, show_tables
+from rankproof._cli.exit_codes import signal_exit_code
+from rankproof._cli.inputs import FORMATS, show_tables
 from rankproof._cli.options import add_correction_option, add_sampling_options
-from rankproof._cli.output import check_output, show_value_notes
+from rankproof._cli.output import show_value_notes
 from rankproof._cli.terminal import Terminal
-from rankproof.errors import UsageError
+from rankproof.errors import UsageError, escape_invisible
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
+    from rankproof._analysis.answers.given import AnswerJudges
     from rankproof._analysis.answers.inputs import AnswerInput
+    from rankproof._analysis.compare.comparison import Comparison
+    from rankproof._data.claims import Calibration, JudgeNoise
     from rankproof._data.dataset import Query
     from rankproof._data.table import Table
+    from rankproof._evaluation.claim_judges import JudgeOf
     from rankproof._evaluation.result import Result
+    from rankproof.measures._base import Measure
 
 
-USAGE = "RESULTS | QUERIES ANSWERS… [--qrels FILE] [-m MEASURES] [options]"
+USAGE = "LOG… | RESULTS | QUERIES ANSWERS… [-m MEASURES] [--judge NAME] [-o FOLDER] [options]"
 EXAMPLES = """\
 examples:
-  rankproof answers results
-  rankproof answers queries.jsonl gpt.jsonl local.jsonl --qrels qrels.tsv
+  rankproof answers rag.jsonl                                words only, no model: a baseline
+  rankproof answers rag.jsonl -m Faithfulness,ContextR --judge gpt-4o-mini --dry-run
+  rankproof answers old.jsonl new.jsonl --judge minilm -o results
+  rankproof answers results --labels people.jsonl
   rankproof answers results -m EM,F1,ROUGE-L --by type --format markdown
-  rankproof answers results -m "Similarity(model='minilm')"
+  rankproof answers queries.jsonl gpt.jsonl local.jsonl --qrels qrels.tsv
 
-A line of ANSWERS: {"query": "q1", "answer": "Paris", "cited": ["d1"]}, with "state": "abstained" if
-the system gave no answer. The queries hold the references: "answers": ["Paris"]. Systems are
-compared by the measures of -m, by default only by F1(tokens='bag')"""
+A LOG has the question, contexts, answer and references of each row, in the fields of ragas, DeepEval,
+TruLens, LlamaIndex, RAGChecker or rankproof; each log is a system. A line of ANSWERS:
+{"query": "q1", "answer": "Paris", "cited": ["d1"]}; the QUERIES then have the references. The first
+measure decides between systems. -o writes a results folder with every verdict (claims.jsonl)"""
 COMPARED_MEASURE = "F1(tokens='bag')"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the files, the measures and the statistics."""
-    parser.set_defaults(parser=parser)
-    parser.add_argument(
-        "files", nargs="*", metavar="FILE", help="a results folder, or a file of queries and then files of answers"
-    )
+    """Adds the files, the measures, the judge and the statistics."""
+    parser.set_defaults(parser=parser, model=None)
+    add_answer_inputs(parser)
     what = parser.add_argument_group("output")
-    what.add_argument("-m", "--measures", action="append", metavar="MEASURES", help="comma separated, repeatable: EM,F1,ROUGE-L")
     what.add_argument("--by", action="append", metavar="FIELD", help="segments by a field of the queries (category, type…)")
-    what.add_argument(
-        "--name", action="append", default=[], metavar="NAME", help="the name of a system, once for each file of answers"
-    )
     what.add_argument("--format", choices=FORMATS, default="table", help="output format (default: table)")
-    what.add_argument("-o", "--output", metavar="FILE", help="write to a file instead of standard output")
-    counts = parser.add_argument_group("relevance")
-    counts.add_argument("--qrels", metavar="FILE", help="judgements, for citations; a results folder has its own")
-    counts.add_argument(
-        "--rel",
-        "-l",
-        type=positive_int,
-        metavar="N",
-        help="the lowest grade that counts as relevant (default: 1, or that of the results)",
-    )
-    add_judgement_options(counts)
+    what.add_argument("-o", "--output", metavar="FOLDER", help="write a results folder; an older one is replaced")
+    add_judge_options(parser)
+    trust = parser.add_argument_group("trust")
+    trust.add_argument("--labels", metavar="FILE", help="labels of people on claims: agreement, and corrected means")
+    trust.add_argument("--noise", action="store_true", help="ask about 30 questions 3 times, and in reversed order")
     how = parser.add_argument_group("statistics")
     how.add_argument("--baseline", metavar="NAME", help="compare each system with this one, not every pair")
     add_correction_option(how)
@@ -69,11 +69,158 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace, terminal: Terminal) -> int:
     """Evaluates the answers and compares the systems."""
-    answer_input = _answer_input(args)
-    show_tables(list(_tables(answer_input, args)), args, terminal)
-    if answer_input.retrieval is not None:
-        show_value_notes(_retrieval_result(answer_input), terminal)
+    import gc
+
+    from rankproof._cli.exit_codes import handle_sigterm
+
+    # The command starts without the garbage collector; long work needs it.
+    gc.enable()
+    try:
+        with handle_sigterm():
+            _run(args, terminal)
+    except KeyboardInterrupt as stop:
+        terminal.say("stopped; replies so far are cached: run the same command again to continue")
+        return signal_exit_code(stop)
     return 0
+
+
+def _run(args: argparse.Namespace, terminal: Terminal) -> None:
+    _check_output(args)
+    source = read_answer_source(args)
+    measures = chosen_measures(source, args)
+    check_judge_options(args, measures or ())
+    names = None if measures is None else list(map(str, measures))
+    if args.dry_run:
+        table = estimated_cost(lambda how: source.answer_input(names, args.rel, how).inputs.result, args)
+        _show([table], args, terminal)
+        return
+    with answer_judges(args, terminal) as how:
+        answer_input = source.answer_input(names, args.rel, how)
+        trust = _trust(source, answer_input, names or (), how, args)
+    if args.output is not None:
+        _save(source, answer_input, args)
+    _show_answers(answer_input, measures, trust, args, terminal)
+    terminal.notes(source.notes, every=True)
+    if args.output is not None:
+        folder = escape_invisible(shlex.quote(args.output))
+        terminal.note(f"results saved in {folder}; rankproof explain {folder} shows the claims of an answer")
+
+
+def _check_output(args: argparse.Namespace) -> None:
+    from rankproof._results.folder import check_results_folder
+
+    if args.output is None:
+        return
+    if args.output in ("", "-"):
+        raise UsageError("answers writes a folder and cannot write to standard output", fix="specify a folder with -o")
+    if any(os.path.exists(path) and os.path.abspath(path) == os.path.abspath(args.output) for path in args.files):
+        raise UsageError(f"{args.output} would overwrite an input file", fix="specify another folder with -o")
+    check_results_folder(args.output)
+
+
+@dataclass(frozen=True, slots=True)
+class _Trust:
+    """What is known about the judges: tables, agreement with people, and noise."""
+
+    tables: tuple[Table, ...] = ()
+    calibrations: tuple[Calibration, ...] = ()
+    noises: tuple[JudgeNoise, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def _trust(
+    source: AnswerSource, answer_input: AnswerInput, measures: Sequence[str], how: AnswerJudges, args: argparse.Namespace
+) -> _Trust:
+    """The agreement of the judges with the labels, and how much their verdicts vary."""
+    from rankproof._analysis.answers.noise import SAMPLE, judge_noise, noise_tables, repeated_measures, same_model_notes
+    from rankproof._analysis.answers.trust import TrustReport, trust_report
+    from rankproof._formats.labels import read_labels
+    from rankproof._io.open import open_source
+
+    result = answer_input.inputs.result
+    report = TrustReport((), ())
+    if args.labels is not None:
+        report = trust_report(result, read_labels(open_source(args.labels)))
+    asked = repeated_measures(result)
+    noises: tuple[JudgeNoise, ...] = ()
+    if args.noise and asked and how.judge_of is not None:
+        sample = source.questions().sample(SAMPLE, args.seed)
+
+        def evaluate(judge_of: JudgeOf) -> Result:
+            return sample.evaluated(list(asked), replace(how, judge_of=judge_of), rel=answer_input.inputs.rel)
+
+        noises = judge_noise(evaluate, how.judge_of)
+    notes = same_model_notes(source.models(), (measure.judge for measure in asked))
+    return _Trust((*report.tables, *noise_tables(noises)), report.calibrations, noises, tuple(notes))
+
+
+def _save(source: AnswerSource, answer_input: AnswerInput, args: argparse.Namespace) -> None:
+    from rankproof._analysis.answers.quality import answer_findings
+    from rankproof._cli.options import known_profiles
+    from rankproof._results.folder import save_results
+
+    results = source.results(answer_input, rel=args.rel)
+    findings = list(answer_findings(answer_input, known_profiles()["rag"]))
+    save_results(results, args.output, findings=findings, overwrite=True)
+
+
+def _show_answers(
+    answer_input: AnswerInput,
+    measures: Sequence[Measure] | None,
+    trust: _Trust,
+    args: argparse.Namespace,
+    terminal: Terminal,
+) -> None:
+    """The decision first, then the means, then what the labels say and the details."""
+    from rankproof._analysis.answers.claim_means import differences_table
+    from rankproof._analysis.answers.given import judge_of_measure
+    from rankproof._render.comparison import render_comparison
+
+    names = list(answer_input.inputs.result.systems[0].measures.values())
+    of_claims = any(judge_of_measure(one.measure) is not None for one in names)
+    if not of_claims:
+        _show(list(_tables(answer_input, args)), args, terminal)
+        if answer_input.retrieval is not None:
+            show_value_notes(_retrieval_result(answer_input), terminal)
+        return
+    comparison = _comparison(answer_input, args)
+    tables = [*_claim_tables(answer_input, trust, args), *trust.tables]
+    if comparison is None:
+        _show(tables, args, terminal)
+        terminal.notes(trust.notes, every=True)
+        return
+    if len(comparison.measures) > 1:
+        tables = [tables[0], differences_table(comparison), *tables[1:]]
+    if args.format == "table":
+        primary = replace(comparison, measures=(comparison.primary,))
+        terminal.show(render_comparison(primary, terminal.render_options()) + "\n")
+    else:
+        tables = [replace(comparison.table, sentences=comparison.decision.sentences), *comparison.tables, *tables]
+    _show(tables, args, terminal)
+    terminal.notes((*_noise_warnings(comparison, trust), *trust.notes, *comparison.notes), every=True)
+
+
+def _noise_warnings(comparison: Comparison, trust: _Trust) -> Iterator[str]:
+    """A warning where the difference of the two best systems is within the noise of the judge."""
+    from rankproof._analysis.answers.noise import noise_warning
+
+    best = comparison.decision.alternative
+    warning = None if best is None else noise_warning(trust.noises, comparison.primary, best.difference, comparison.n)
+    if warning is not None:
+        yield warning
+
+
+def _show(tables: Sequence[Table], args: argparse.Namespace, terminal: Terminal) -> None:
+    """Shows the tables and their notes."""
+    show_tables(tables, argparse.Namespace(**{**vars(args), "output": None}), terminal)
+
+
+def _claim_tables(answer_input: AnswerInput, trust: _Trust, args: argparse.Namespace) -> Iterator[Table]:
+    from rankproof._analysis.answers.claim_means import claim_means_table
+
+    yield claim_means_table(answer_input.inputs, trust.calibrations, level=1 - args.alpha)
+    if args.by:
+        yield from _segment_tables(answer_input, args)
 
 
 def _retrieval_result(answer_input: AnswerInput) -> Result:
@@ -85,73 +232,40 @@ def _retrieval_result(answer_input: AnswerInput) -> Result:
     return evaluate_runs(inputs.qrels, inputs.runs, list(RETRIEVAL_MEASURES), inputs.options)
 
 
-def _answer_input(args: argparse.Namespace) -> AnswerInput:
-    from rankproof._results.folder import is_results_folder
-
-    if not args.files:
-        raise UsageError("no input files", fix="specify a results folder, or queries.jsonl and one or more files of answers")
-    check_output(args.output, [*args.files, args.qrels])
-    if any(map(is_results_folder, args.files)):
-        return _input_from_folder(args)
-    return _input_from_files(args)
-
-
-def _input_from_folder(args: argparse.Namespace) -> AnswerInput:
-    from rankproof._analysis.answers.inputs import answer_input_from_results
-    from rankproof._results.folder import load_results
-
-    if len(args.files) > 1 or args.qrels or args.name:
-        raise UsageError(
-            "a results folder cannot be mixed with other inputs", fix="specify one folder; it has its own judgements and names"
-        )
-    return answer_input_from_results(load_results(args.files[0]), args.measures, rel=args.rel, encode=encode_texts)
-
-
-def _input_from_files(args: argparse.Namespace) -> AnswerInput:
-    from rankproof._analysis.answers.inputs import answer_input_from_files
-    from rankproof._evaluation.coerce import name_runs_uniquely
-    from rankproof._formats.read import read_qrels
-    from rankproof._formats.texts import read_answers, read_queries
-    from rankproof._io.open import open_source
-
-    path, *paths = args.files
-    if not paths:
-        raise UsageError("no file of answers", fix="specify the queries and then one or more files of answers")
-    queries = read_queries(open_source(path))
-    answers = {name: read_answers(open_source(each), queries) for name, each in name_runs_uniquely(paths, args.name).items()}
-    qrels = None if args.qrels is None else read_qrels(args.qrels, **judgement_options(args))
-    name = os.path.basename(path)
-    return answer_input_from_files(queries, answers, qrels, args.measures, name=name, rel=args.rel or 1, encode=encode_texts)
-
-
 def _tables(answer_input: AnswerInput, args: argparse.Namespace) -> Iterator[Table]:
     from rankproof._analysis.answers.causes import reasons_tables
     from rankproof._analysis.answers.quality import means_table, retrieval_table
     from rankproof._cli.options import known_profiles
 
     yield means_table(answer_input.inputs, level=1 - args.alpha)
-    if len(answer_input.answers) > 1:
-        yield from _comparison_tables(answer_input, args)
+    comparison = _comparison(answer_input, args)
+    if comparison is not None:
+        wanted = ("verdicts", "details") if args.format in ("csv", "json") else ("verdicts",)
+        yield from (table for table in comparison.tables if table.name in wanted)
     yield reasons_tables({system: list(answer_input.records(system)) for system in answer_input.answers})
     yield retrieval_table(answer_input, known_profiles()["rag"])
     yield from _segment_tables(answer_input, args)
 
 
-def _comparison_tables(answer_input: AnswerInput, args: argparse.Namespace) -> Iterator[Table]:
+def _compared(answer_input: AnswerInput, args: argparse.Namespace) -> list[str]:
+    """The measures that systems are compared by: those of -m, else F1 if it is among them."""
+    names = list(answer_input.inputs.result.systems[0].measures)
+    return names if args.measures or COMPARED_MEASURE not in names else [COMPARED_MEASURE]
+
+
+def _comparison(answer_input: AnswerInput, args: argparse.Namespace) -> Comparison | None:
+    """The comparison of the systems that have values; None with fewer than two."""
     from rankproof._analysis.compare.comparison import compare_inputs
     from rankproof._analysis.compare.decision_data import only_systems
     from rankproof._analysis.compare.pairs import CompareOptions
 
-    inputs = answer_input.inputs
-    names = list(inputs.result.systems[0].measures)
-    chosen = names if args.measures or COMPARED_MEASURE not in names else [COMPARED_MEASURE]
-    able = [system.name for system in inputs.result.systems if all(system.measures[name].queries > 1 for name in chosen)]
+    inputs, chosen = answer_input.inputs, _compared(answer_input, args)
+    first = chosen[0]
+    able = [system.name for system in inputs.result.systems if system.measures[first].queries > 1]
     if len(able) < 2:
-        return
+        return None
     options = CompareOptions(correction=args.correction, alpha=args.alpha, samples=args.samples, seed=args.seed)
-    found = compare_inputs(only_systems(inputs, able), baseline=args.baseline, measures=chosen, options=options)
-    wanted = ("verdicts", "details") if args.format in ("csv", "json") else ("verdicts",)
-    yield from (table for table in found.tables if table.name in wanted)
+    return compare_inputs(only_systems(inputs, able), baseline=args.baseline, measures=chosen, primary=first, options=options)
 
 
 def _segment_tables(answer_input: AnswerInput, args: argparse.Namespace) -> Iterator[Table]:
@@ -164,10 +278,8 @@ def _segment_tables(answer_input: AnswerInput, args: argparse.Namespace) -> Iter
     texts: Mapping[str, Query] = inputs.texts or {}
     there = {name for query in inputs.result.queries if query in texts for name in texts[query].fields}
     settings = SegmentOptions(correction=args.correction, alpha=args.alpha, samples=args.samples, seed=args.seed)
-    names = list(inputs.result.systems[0].measures)
-    measures = names if args.measures or COMPARED_MEASURE not in names else [COMPARED_MEASURE]
     for by in dict.fromkeys(args.by or [name for name in GROUP_COLUMNS if name in there]):
-        for measure in measures:
+        for measure in _compared(answer_input, args):
             tables = segments(inputs, group_queries(inputs, by), measure, settings)
             yield from tables if args.by or args.format in ("csv", "json") else tables[:1]
 

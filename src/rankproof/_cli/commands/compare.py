@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from rankproof._cli.arg_types import any_float, positive_int
 from rankproof._cli.command import Command
-from rankproof._cli.inputs import add_analysis_options, read_input
+from rankproof._cli.inputs import add_analysis_options, are_answer_measures, read_input
 from rankproof._cli.options import add_correction_option, add_decision_options, add_sampling_options, decision_options
 from rankproof._cli.output import machine_judgement_notes, write_or_show
 from rankproof._cli.terminal import STDOUT, Terminal
@@ -76,7 +76,7 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
 
 
 def _compare(inputs: AnalysisInput, args: argparse.Namespace) -> Comparison:
-    from rankproof._analysis.compare.comparison import compare_inputs
+    from rankproof._analysis.compare.comparison import compare_inputs, primary_measure
     from rankproof._analysis.compare.pairs import CompareOptions, join_systems
 
     options = CompareOptions(
@@ -89,7 +89,10 @@ def _compare(inputs: AnalysisInput, args: argparse.Namespace) -> Comparison:
         equivalence=args.equivalence,
         resamples=args.resamples,
     )
-    join_systems(inputs.result)
+    join_systems(
+        inputs.result,
+        [args.primary or primary_measure(inputs)] if are_answer_measures(list(inputs.result.systems[0].measures)) else None,
+    )
     return compare_inputs(inputs, options=options, **decision_options(args))
 
 

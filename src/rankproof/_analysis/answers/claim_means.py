@@ -1,0 +1,113 @@
+"""Tables of measures of claims: means with their counts, and differences between systems."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from rankproof._analysis.answers.given import judge_of_measure
+from rankproof._analysis.answers.quality import evaluation_notes
+from rankproof._analysis.answers.trust import calibration_words
+from rankproof._analysis.compare.comparison import Comparison
+from rankproof._analysis.inputs import AnalysisInput
+from rankproof._data.claims import Calibration
+from rankproof._data.table import CellValue, Column, Table
+from rankproof._data.text import format_value, pluralise
+from rankproof._evaluation.result import MeasureResult
+from rankproof._statistics.intervals import describe_interval_method, mean_interval
+from rankproof.errors import for_message
+from rankproof.measures._base import Measure
+from rankproof.measures._claim_base import ClaimMeasure
+from rankproof.measures._overlap import OVERLAP
+from rankproof.measures._parse import parse_measure
+
+BASELINE = "baseline"
+_JUDGE_PARAMETER = re.compile(r",?judge='[^']*'")
+
+
+def claim_means_table(inputs: AnalysisInput, calibrations: Sequence[Calibration] = (), *, level: float = 0.95) -> Table:
+    """The mean, interval and questions without a value of each system and measure; a judge that all share is in the title."""
+    judges = dict.fromkeys(
+        judge for one in inputs.result.systems[0].measures.values() if (judge := judge_of_measure(one.measure))
+    )
+    several = len(judges) > 1
+    rows = [
+        _claim_row(system.name, one, level, several=several)
+        for system in inputs.result.systems
+        for one in system.measures.values()
+    ]
+    by = "several judges" if several else f"the judge {', '.join(map(_judge_text, judges))}"
+    trust = dict.fromkeys(
+        calibration_words(one.measure, calibrations)
+        for one in inputs.result.systems[0].measures.values()
+        if isinstance(one.measure, ClaimMeasure) and judge_of_measure(one.measure)
+    )
+    n = pluralise(len(inputs.result.queries), "question")
+    return Table(
+        name="answer measures",
+        title=f"Answers by {by}, {' or '.join(trust)}: n = {n}",
+        columns=(
+            Column("system"),
+            Column("measure"),
+            *((Column("judge"),) if several else ()),
+            Column("n", "count", "questions with a value"),
+            Column("value", "value", "mean"),
+            Column(f"{level:.0%} interval", "interval", describe_interval_method()),
+            Column("no value", about="questions without a value, and why"),
+        ),
+        rows=tuple(rows),
+        sentences=tuple(_bounds(inputs)),
+        notes=evaluation_notes(inputs),
+        facts={"n": len(inputs.result.queries), "level": level},
+    )
+
+
+def differences_table(comparison: Comparison) -> Table:
+    """The difference of each system from the baseline under each measure."""
+    baseline, alpha = comparison.baseline, comparison.options.alpha
+    rows: list[tuple[CellValue, ...]] = []
+    for name in comparison.measures:
+        short = measure_without_judge(parse_measure(name))
+        found = comparison.against_baseline(name)
+        rows += [(short, pair.system, pair.n, pair.difference, pair.ci, pair.p) for pair in found.values()]
+    return Table(
+        name="answer differences",
+        title=f"Differences from {for_message(str(baseline))}, each over the common questions",
+        columns=(
+            Column("measure"),
+            Column("system"),
+            Column("n", "count", "questions with a value for every system"),
+            Column("difference", "difference"),
+            Column(f"{1 - alpha:.0%} interval", "interval", describe_interval_method()),
+            Column("p", "p", "not corrected for the number of measures"),
+        ),
+        rows=tuple(rows),
+    )
+
+
+def _claim_row(system: str, one: MeasureResult, level: float, *, several: bool) -> tuple[CellValue, ...]:
+    interval = mean_interval(one.values, level=level, within=one.measure.range)
+    judge = judge_of_measure(one.measure)
+    reasons = ", ".join(f"{count} {reason.replace('_', ' ')}" for reason, count in one.counts.items() if count)
+    own = (_judge_text(judge) if judge else "",) if several else ()
+    return (system, measure_without_judge(one.measure), *own, one.queries, one.value if one.queries else None, interval, reasons)
+
+
+def _judge_text(judge: str) -> str:
+    return f"{for_message(judge)} ({BASELINE})" if judge == OVERLAP else for_message(judge)
+
+
+def measure_without_judge(measure: Measure) -> str:
+    """The name of a measure without its judge."""
+    return _JUDGE_PARAMETER.sub("", str(measure)).replace("(,", "(").replace("()", "")
+
+
+def _bounds(inputs: AnalysisInput) -> Iterator[str]:
+    """A sentence for each mean with failed questions: its bounds with all of them at 0 and at 1."""
+    for system in inputs.result.systems:
+        for one in system.measures.values():
+            if one.bounds is not None:
+                low, high = (format_value(end) for end in one.bounds)
+                count = pluralise(one.counts.get("failed", 0), "failed question")
+                name = measure_without_judge(one.measure)
+                yield f"{for_message(system.name)}: {name} is between {low} and {high}, with {count} at 0 or at 1."

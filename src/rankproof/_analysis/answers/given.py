@@ -1,0 +1,214 @@
+"""Answers that were made elsewhere, with their questions, references and contexts, as RAG logs have them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from random import Random
+from typing import TYPE_CHECKING, Any
+
+from rankproof._data.answers import (
+    NUGGETS_FIELD,
+    Answer,
+    Answers,
+    is_abstention,
+    nuggets_from_queries,
+    references_from_queries,
+)
+from rankproof._data.claims import ClaimVerdict, Nugget
+from rankproof._data.corpus import Corpus
+from rankproof._data.dataset import Queries
+from rankproof._data.qrels import Qrels
+from rankproof._data.run import Run
+from rankproof._data.text import pluralise
+from rankproof._evaluation.answers import evaluate_answers
+from rankproof._evaluation.claim_judges import JudgeOf
+from rankproof._evaluation.evaluate import MeasuresLike
+from rankproof._evaluation.result import Result
+from rankproof._importers.rag_merge import is_ranking_note
+from rankproof._io.open import Progress
+from rankproof.errors import UsageError, for_message
+from rankproof.measures._answers import Encode
+from rankproof.measures._base import Measure
+from rankproof.measures._parse import parse_measures, parse_parameters, split_measures
+
+if TYPE_CHECKING:
+    from rankproof._importers.base import Imported
+
+
+JUDGE = "judge"
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerJudges:
+    """What measures of answers need besides texts: encoders and judges of claims by name."""
+
+    encode: Encode | None = None
+    judge_of: JudgeOf | None = None
+    progress: Progress = field(default=lambda label, done, total: None)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class GivenAnswers:
+    """The answers of each system, and the questions with their references and nuggets in the fields.
+
+    `contexts` has the text of each given or cited passage by its id, where it is known.
+    """
+
+    name: str
+    queries: Queries
+    answers: Mapping[str, Answers]
+    qrels: Qrels | None = None
+    contexts: Mapping[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    def evaluated(
+        self,
+        measures: str | Measure | Sequence[str | Measure] | None,
+        how: AnswerJudges,
+        *,
+        rel: int = 1,
+        document: Callable[[str], str] = str,
+        known: Sequence[ClaimVerdict] = (),
+    ) -> Result:
+        """The measures of the answers."""
+        return evaluate_answers(
+            self.answers,
+            references_from_queries(self.queries),
+            self.qrels,
+            measures,
+            how.encode,
+            rel=rel,
+            document=document,
+            questions={key: query.text for key, query in self.queries.items()},
+            passage=self.contexts.get,
+            nuggets=nuggets_from_queries(self.queries),
+            judge_of=how.judge_of,
+            known=known,
+            progress=how.progress,
+        )
+
+    def sample(self, count: int, seed: int) -> GivenAnswers:
+        """The answers to a random sample of the questions."""
+        chosen = set(Random(seed).sample(list(self.queries), min(count, len(self.queries))))
+        answers = {
+            name: Answers({query: one for query, one in each.items() if query in chosen}, source=each.source)
+            for name, each in self.answers.items()
+        }
+        queries = Queries((query for key, query in self.queries.items() if key in chosen), source=self.queries.source)
+        return replace(self, queries=queries, answers=answers)
+
+    def passages(self) -> list[str]:
+        """The ids of all given and cited passages."""
+        found = (one for each in self.answers.values() for one in each.values())
+        return list(dict.fromkeys(passage for one in found for passage in (*(one.given or ()), *one.cited)))
+
+
+def answers_of_logs(imported: Imported) -> GivenAnswers:
+    """The answers of RAG logs; a log without answers has only its contexts."""
+    answers = {
+        name: imported.answers.get(name) or _unanswered(imported.runs[name]) for name in (*imported.answers, *imported.runs)
+    }
+    dropped = (f"{one.part}: {', '.join(map(str, one.dropped))}" for one in imported.report.counts if one.dropped)
+    notes = (note for note in imported.report.notes if not is_ranking_note(note))
+    dataset = imported.dataset
+    return GivenAnswers(dataset.name, dataset.queries, answers, dataset.qrels or None, imported.contexts, (*dropped, *notes))
+
+
+def _unanswered(run: Run) -> Answers:
+    """The contexts of a log without answers."""
+    given: dict[str, list[str]] = {query: [] for query in run.queries}
+    for row in sorted(run.rows(), key=lambda row: -row.score):
+        given[row.query].append(row.doc)
+    return Answers({query: Answer("", given=tuple(docs), state="missing") for query, docs in given.items()}, source=run.source)
+
+
+def with_corpus(given: GivenAnswers, corpus: Corpus) -> GivenAnswers:
+    """The answers with contexts that are ids of documents; a context that is neither a text nor such an id is an error."""
+    texts = dict(given.contexts)
+    for passage in given.passages():
+        doc = texts.get(passage, passage)
+        if doc in corpus:
+            found = corpus[doc]
+            texts[passage] = f"{found.title}\n{found.text}" if found.title else found.text
+    missing = [passage for passage in given.passages() if passage not in texts]
+    if missing:
+        count = pluralise(len(missing), "context")
+        what = f"{count} with an id that the corpus does not have, such as {for_message(missing[0])}"
+        raise UsageError(what, fix="specify the corpus of the contexts (--corpus), or log their texts")
+    return replace(given, contexts=texts)
+
+
+def with_nuggets(given: GivenAnswers, nuggets: Mapping[str, Sequence[Nugget]]) -> GivenAnswers:
+    """The answers with these nuggets in place of those of the log; nuggets of an unknown question are an error."""
+    if unknown := [query for query in nuggets if query not in given.queries]:
+        what = f"nuggets of {pluralise(len(unknown), 'unknown question')}, such as {for_message(unknown[0])}"
+        raise UsageError(what, fix="use the ids of the questions, as in queries.jsonl of `rankproof import`")
+    queries = (
+        replace(query, fields={**query.fields, NUGGETS_FIELD: [_plain(one) for one in nuggets[key]]}) if key in nuggets else query
+        for key, query in given.queries.items()
+    )
+    return replace(given, queries=Queries(queries, source=given.queries.source))
+
+
+def _plain(nugget: Nugget) -> dict[str, str]:
+    return {"text": nugget.text, "importance": nugget.importance}
+
+
+def usual_log_measures(given: GivenAnswers, judge: str) -> list[str]:
+    """The measures that the fields of the logs allow; the first one decides."""
+    references = references_from_queries(given.queries)
+    every = [one for each in given.answers.values() for one in each.values()]
+    answered = any(one.state != "missing" for one in every)
+    with_contexts = any(one.given is not None and all(doc in given.contexts for doc in one.given) for one in every)
+    with_references = any(one.answers for one in references.values())
+    names = [
+        *(("ClaimF1", "ClaimP", "ClaimR") if answered and with_references else ()),
+        *(("Faithfulness",) if answered and with_contexts else ()),
+        *(("ContextR", "ContextP") if with_contexts and with_references else ()),
+        *(("ContextRelevance",) if with_contexts and not with_references else ()),
+        *(("NuggetR",) if answered and nuggets_from_queries(given.queries) else ()),
+    ]
+    abstains = any(one.state == "abstained" or is_abstention(one.text) for one in every if one.state != "missing")
+    unanswerable = any(not one.answers for one in references.values())
+    states = [
+        *(("AnswerRate",) if answered else ()),
+        *(("AbstainP",) if abstains and unanswerable else ()),
+        *(("AbstainR",) if answered and unanswerable else ()),
+    ]
+    if not names:
+        raise UsageError(
+            f"{for_message(given.name)} has neither contexts nor reference answers",
+            fix="add them to the log, or specify the queries first: rankproof answers queries.jsonl answers.jsonl",
+        )
+    return [*(f"{name}(judge='{judge}')" for name in names), *states]
+
+
+def judged_measures(measures: MeasuresLike, judge: str) -> list[Measure]:
+    """The measures; a measure of claims that names no judge gets this one."""
+    every: Iterable[object] = measures if isinstance(measures, Iterable) and not isinstance(measures, str) else [measures]
+    found: list[Measure] = []
+    for one in every:
+        for part, names_judge in _parts(one):
+            found += [each if names_judge else with_judge(each, judge) for each in parse_measures(part)]
+    return list(dict.fromkeys(found))
+
+
+def _parts(measure: object) -> Iterator[tuple[Any, bool]]:
+    """Each measure as it is written, and whether it names its judge."""
+    if not isinstance(measure, str):
+        yield measure, False
+        return
+    for part in split_measures(measure):
+        yield ",".join((part.text, *part.more)), part.inside is not None and JUDGE in parse_parameters(part.inside)
+
+
+def judge_of_measure(measure: Measure) -> str | None:
+    """The name of the judge that is a part of the measure's name; None where it has none."""
+    judge = measure.parameters().get(JUDGE)
+    return judge if judge is not None and f"{JUDGE}=" in str(measure) else None
+
+
+def with_judge(measure: Measure, judge: str) -> Measure:
+    """A measure of claims with another judge; any other measure as it is."""
+    return measure if judge_of_measure(measure) is None else measure(judge=judge)

@@ -1,0 +1,217 @@
+"""`evaluate_answers` as a function of RAG logs, results, or answers with references."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Any
+
+from rankproof._analysis.answers.given import (
+    AnswerJudges,
+    GivenAnswers,
+    answers_of_logs,
+    judged_measures,
+    usual_log_measures,
+    with_corpus,
+    with_nuggets,
+)
+from rankproof._analysis.answers.inputs import answer_input_from_files, answer_input_from_results
+from rankproof._api.inputs import holds_results, results_of
+from rankproof._api.programs import corpus_of, open_session, qrels_of
+from rankproof._data.answers import Answer, Answers, Reference, References, nuggets_from_queries, references_from_queries
+from rankproof._data.claims import Nugget
+from rankproof._data.dataset import Dataset, Queries
+from rankproof._evaluation.answers import evaluate_answers as evaluate_given_answers
+from rankproof._evaluation.claim_judges import ClaimJudge
+from rankproof._evaluation.coerce import QrelsLike
+from rankproof._evaluation.evaluate import MeasuresLike
+from rankproof._evaluation.result import Result
+from rankproof._formats.frames import is_frame
+from rankproof.errors import UsageError, type_phrase
+from rankproof.measures._answers import Encode
+from rankproof.measures._overlap import OVERLAP
+
+if TYPE_CHECKING:
+    from rankproof._formats.source_table import SourceTable
+    from rankproof._llm.budget import Budget
+    from rankproof.models._chat.base import ChatModel
+
+AnswersLike = Answers | Mapping[str, Answer | str] | str | os.PathLike[str]
+ReferencesLike = References | Mapping[str, Reference | str | Sequence[str]] | Queries | Dataset | str | os.PathLike[str]
+NuggetsLike = Mapping[str, Sequence[Nugget | str]] | str | os.PathLike[str]
+
+
+def evaluate_answers(
+    answers: Mapping[str, AnswersLike] | str | os.PathLike[str] | Any,
+    references: ReferencesLike | None = None,
+    qrels: QrelsLike | None = None,
+    measures: MeasuresLike = None,
+    encode: Encode | None = None,
+    *,
+    judge: str = OVERLAP,
+    model: ChatModel | None = None,
+    contexts: Mapping[str, str] | None = None,
+    corpus: Any = None,
+    nuggets: NuggetsLike | None = None,
+    rel: int | None = None,
+    document: Callable[[str], str] = str,
+    budget: Budget | None = None,
+    cache: str | os.PathLike[str] | None = None,
+) -> Result:
+    """The measures of every system's answers.
+
+    `answers` are RAG logs: a path, a data frame, a list of rows as dicts, or {name: one of these} for several systems. Or they
+    are an ExperimentResult or a results folder. Or, with `references`, they are the answers of each system as {query: answer} or
+    the path of a JSONL file; `references` are then {query: text or texts}, or queries with the field answers: a Dataset, Queries,
+    or the path of a JSONL file. A missing answer scores 0, a failed one is left out. An empty answer abstains; an empty reference
+    says that there is no answer. `document` maps a cited passage to its judged document.
+
+    `judge` is the judge of measures of claims that name none: overlap, an encoder, nli:FOLDER, logprob:MODEL, or a language
+    model, whose settings `model` gives; a measure as an object has its judge if that is not overlap. `contexts` has the texts of
+    passages by id, `corpus` the documents of contexts that are logged by their ids. `nuggets` replace those of the questions.
+    `cache` is the folder of replies, None for none.
+    """
+    with ExitStack() as stack:
+        how = AnswerJudges(encode, _judge_of(stack, model, budget, cache))
+        chosen = None if measures is None else judged_measures(measures, judge)
+        if references is None and holds_results(answers):
+            names = None if chosen is None else list(map(str, chosen))
+            return answer_input_from_results(results_of(answers), names, rel=rel, how=how).inputs.result
+        if references is None:
+            given = _of_logs(answers, qrels, contexts, corpus, nuggets)
+            wanted = chosen or judged_measures(usual_log_measures(given, judge), judge)
+            return answer_input_from_files(given, list(map(str, wanted)), rel=rel or 1, how=how).inputs.result
+        expected, queries = _references(references)
+        if not isinstance(answers, Mapping):
+            raise UsageError(
+                f"answers cannot be {type_phrase(answers)}", fix="pass {name: answers}, or results without references"
+            )
+        _check_order(answers, expected)
+        systems = {str(name): _answers(one, queries) for name, one in answers.items()}
+        texts = {**({} if corpus is None else _texts(corpus)), **(contexts or {})}
+        return evaluate_given_answers(
+            systems,
+            expected,
+            None if qrels is None else qrels_of(qrels),
+            chosen,
+            encode,
+            rel=rel or 1,
+            document=document,
+            questions=None if queries is None else {key: query.text for key, query in queries.items()},
+            passage=texts.get,
+            nuggets=_nuggets(nuggets, queries),
+            judge_of=how.judge_of,
+        )
+
+
+def _judge_of(
+    stack: ExitStack, model: ChatModel | None, budget: Budget | None, cache: str | os.PathLike[str] | None
+) -> Callable[[str], ClaimJudge]:
+    """Judges by name; the session of a language model is opened with the first."""
+    made: list[Callable[[str], ClaimJudge]] = []
+
+    def judge_of(name: str) -> ClaimJudge:
+        from rankproof._judge.claims.registry import claim_judges
+
+        if not made:
+            session = stack.enter_context(open_session(cache, budget))
+            made.append(claim_judges(session) if model is None else claim_judges(session, chat=lambda _: model))
+        return made[0](name)
+
+    return judge_of
+
+
+def _of_logs(
+    logs: Any, qrels: QrelsLike | None, contexts: Mapping[str, str] | None, corpus: Any, nuggets: NuggetsLike | None
+) -> GivenAnswers:
+    from dataclasses import replace
+
+    from rankproof._importers.base import ImportSource
+    from rankproof._importers.rag import IMPORTER, merged_logs
+    from rankproof._importers.registry import import_source
+
+    if isinstance(logs, str | os.PathLike) or (isinstance(logs, list | tuple) and _are_paths(logs)):
+        imported = import_source(logs, importer=IMPORTER)
+    else:
+        named = logs if isinstance(logs, Mapping) else {"table": logs}
+        imported = merged_logs({str(name): _table(one, str(name)) for name, one in named.items()}, ImportSource())
+    given = answers_of_logs(imported)
+    if qrels is not None:
+        given = replace(given, qrels=qrels_of(qrels))
+    if contexts:
+        given = replace(given, contexts={**given.contexts, **contexts})
+    if corpus is not None:
+        given = with_corpus(given, corpus_of(corpus))
+    return given if nuggets is None else with_nuggets(given, _nuggets(nuggets, given.queries) or {})
+
+
+def _are_paths(values: Sequence[Any]) -> bool:
+    return bool(values) and all(isinstance(one, str | os.PathLike) for one in values)
+
+
+def _table(log: Any, name: str) -> SourceTable:
+    """The rows of a log: a path, a data frame, or a list of dicts."""
+    from rankproof._formats.source_table import SourceTable, open_frame
+    from rankproof._importers.base import ImportSource
+    from rankproof._importers.rag import log_table
+
+    if isinstance(log, str | os.PathLike):
+        path = os.fspath(log)
+        return log_table(ImportSource((path,)), path)
+    if is_frame(log):
+        return open_frame(log, name)
+    if isinstance(log, Sequence) and log and all(isinstance(row, Mapping) for row in log):
+        rows = [dict(row) for row in log]
+        return SourceTable(name, tuple(dict.fromkeys(str(key) for row in rows for key in row)), lambda: enumerate(rows, start=1))
+    fix = "pass RAG logs (a path, a data frame, or a list of dicts), a results folder, or answers with references"
+    raise UsageError(f"answers cannot be {type_phrase(log)}", fix=fix)
+
+
+def _texts(corpus: Any) -> dict[str, str]:
+    return {doc: f"{one.title}\n{one.text}" if one.title else one.text for doc, one in corpus_of(corpus).items()}
+
+
+def _nuggets(nuggets: NuggetsLike | None, queries: Queries | None) -> Mapping[str, Sequence[Nugget]] | None:
+    if nuggets is None:
+        return None if queries is None else nuggets_from_queries(queries)
+    if isinstance(nuggets, str | os.PathLike):
+        from rankproof._formats.nuggets import read_nuggets
+        from rankproof._io.open import open_source
+
+        return read_nuggets(open_source(os.fspath(nuggets)))
+    return {query: tuple(Nugget(one) if isinstance(one, str) else one for one in each) for query, each in nuggets.items()}
+
+
+def _references(references: Any) -> tuple[Any, Queries | None]:
+    from rankproof._formats.texts import read_queries
+    from rankproof._io.open import open_source
+
+    if isinstance(references, str | os.PathLike):
+        references = read_queries(open_source(os.fspath(references)))
+    if isinstance(references, Dataset):
+        references = references.queries
+    if isinstance(references, Queries):
+        return references_from_queries(references), references
+    if not isinstance(references, Mapping):
+        fix = "pass {query: text}, queries with answers, or the path of a JSONL file"
+        raise UsageError(f"references cannot be {type_phrase(references)}", fix=fix)
+    return references, None
+
+
+def _check_order(answers: Mapping[Any, Any], references: Mapping[Any, Any]) -> None:
+    """Raises an error for references in place of answers, and for answers without the name of their system."""
+    call = "evaluate_answers({name: {query: answer}}, references)"
+    if isinstance(answers, Queries) or any(isinstance(one, Mapping) for one in references.values()):
+        raise UsageError("the references come before the answers", fix=f"write {call}")
+    if wrong := [one for one in answers.values() if not isinstance(one, Mapping | str | os.PathLike)]:
+        raise UsageError(f"the answers of a system cannot be {type_phrase(wrong[0])}", fix=f"write {call}")
+    if any(isinstance(one, str) and name in references for name, one in answers.items()):
+        raise UsageError("answers has the ids of queries in place of names of systems", fix=f"write {call}")
+
+
+def _answers(answers: Any, queries: Queries | None) -> Any:
+    from rankproof._formats.texts import read_answers
+    from rankproof._io.open import open_source
+
+    return read_answers(open_source(os.fspath(answers)), queries) if isinstance(answers, str | os.PathLike) else answers

@@ -1,0 +1,227 @@
+"""The answers that a command evaluates: of RAG logs, of a results folder, or of files of queries and answers."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from rankproof._cli.arg_types import add_judgement_options, judgement_options, positive_int
+from rankproof.errors import InputError, UsageError, for_message
+
+if TYPE_CHECKING:
+    from rankproof._analysis.answers.given import AnswerJudges, GivenAnswers
+    from rankproof._analysis.answers.inputs import AnswerInput
+    from rankproof._data.claims import Nugget
+    from rankproof._results.experiment_result import ExperimentResult
+    from rankproof.measures._base import Measure
+
+_INPUTS = "specify RAG logs, a results folder, or queries.jsonl and one or more files of answers"
+
+
+def add_answer_inputs(parser: argparse.ArgumentParser) -> None:
+    """Adds the files, the measures, and what the files may lack."""
+    parser.add_argument(
+        "files", nargs="*", metavar="FILE", help="RAG logs, a results folder, or a file of queries and then files of answers"
+    )
+    what = parser.add_argument_group("measures")
+    what.add_argument(
+        "-m", "--measures", action="append", metavar="MEASURES", help="comma separated, repeatable: Faithfulness,ContextR,ClaimF1"
+    )
+    what.add_argument("--name", action="append", default=[], metavar="NAME", help="the name of a system, once for each file")
+    texts = parser.add_argument_group("further input")
+    texts.add_argument("--corpus", metavar="SOURCE", help="documents, for contexts that are logged by their ids")
+    texts.add_argument("--nuggets", metavar="FILE", help="nuggets of the questions, in place of those of the log")
+    texts.add_argument("--qrels", metavar="FILE", help="judgements, for citations; a results folder has its own")
+    texts.add_argument(
+        "--rel",
+        "-l",
+        type=positive_int,
+        metavar="N",
+        help="the lowest grade that counts as relevant (default: 1, or that of the results)",
+    )
+    add_judgement_options(texts)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class AnswerSource:
+    """Answers of files, or of the results of an experiment."""
+
+    given: GivenAnswers | None = None
+    stored: ExperimentResult | None = None
+    is_log: bool = False
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was dropped and noted when the files were read."""
+        return () if self.given is None else self.given.notes
+
+    def questions(self) -> GivenAnswers:
+        """The questions with their answers."""
+        from rankproof._analysis.answers.given import GivenAnswers
+
+        if self.given is not None:
+            return self.given
+        assert self.stored is not None
+        answers = {one.name: one.answers for one in self.stored.system_runs if one.answers is not None}
+        return GivenAnswers(self.stored.name, self.stored.texts, answers, self.stored.qrels, self.stored.contexts)
+
+    def models(self) -> dict[str, str]:
+        """The language model that answered for each system, as its stage says; else the name of the system."""
+        runs = () if self.stored is None else self.stored.system_runs
+        known = {one.name: _model_of(one.stage) for one in runs}
+        return {name: known.get(name) or name for name in self.questions().answers}
+
+    def answer_input(self, measures: Sequence[str] | None, rel: int | None, how: AnswerJudges) -> AnswerInput:
+        """The answers evaluated."""
+        from rankproof._analysis.answers.inputs import answer_input_from_files, answer_input_from_results
+
+        if self.stored is not None:
+            return answer_input_from_results(self.stored, measures, rel=rel, how=how)
+        assert self.given is not None
+        return answer_input_from_files(self.given, measures, rel=rel or 1, how=how)
+
+    def results(self, answer_input: AnswerInput, rel: int | None) -> ExperimentResult:
+        """The evaluated answers as results that can be saved."""
+        from rankproof._results.answers_results import answers_results
+
+        evaluated = answer_input.inputs.result
+        if self.stored is not None:
+            return replace(self.stored, answers=evaluated, rel=rel or self.stored.rel)
+        assert self.given is not None
+        given, used = self.given, set(self.given.passages())
+        return answers_results(
+            evaluated,
+            given.answers,
+            given.queries,
+            {passage: text for passage, text in given.contexts.items() if passage in used},
+            name=given.name,
+            qrels=given.qrels,
+            rel=rel or 1,
+            judged_documents=answer_input.judged_documents,
+            notes=given.notes,
+        )
+
+
+def _model_of(stage: Any) -> str | None:
+    """The name of the first language model in a stage."""
+    if not isinstance(stage, Mapping):
+        return None
+    model = stage.get("model")
+    if isinstance(model, Mapping) and isinstance(model.get("model"), str):
+        return str(model["model"])
+    return next((found for part in stage.values() if (found := _model_of(part))), None)
+
+
+def read_answer_source(args: argparse.Namespace) -> AnswerSource:
+    """The answers in the files, with the texts and nuggets of the options."""
+    from rankproof._results.folder import is_results_folder
+
+    if not args.files:
+        raise UsageError("no input files", fix=_INPUTS)
+    if any(map(is_results_folder, args.files)):
+        return _from_folder(args)
+    if are_rag_logs(args.files):
+        return AnswerSource(_with_options(read_logs(args.files, args.name), args), is_log=True)
+    return AnswerSource(_with_options(_from_files(args), args))
+
+
+def chosen_measures(source: AnswerSource, args: argparse.Namespace) -> list[Measure] | None:
+    """The measures of -m with the judge of --judge; of a log, by default those that its fields allow."""
+    from rankproof._analysis.answers.given import judged_measures, usual_log_measures, with_judge
+    from rankproof.measures._overlap import OVERLAP
+
+    judge = args.judge or OVERLAP
+    if args.measures:
+        return judged_measures(args.measures, judge)
+    if source.is_log and source.given is not None:
+        return judged_measures(usual_log_measures(source.given, judge), judge)
+    stored = None if source.stored is None else source.stored.answers
+    if stored is None or args.judge is None:
+        return None
+    return [with_judge(one.measure, judge) for one in stored.systems[0].measures.values()]
+
+
+def are_rag_logs(paths: Sequence[str]) -> bool:
+    """Whether all files are RAG logs, and not queries with files of answers to them."""
+    from rankproof._importers.base import ImportSource
+    from rankproof._importers.rag import is_rag_log
+
+    if not all(map(os.path.isfile, paths)):
+        return False
+    try:
+        return is_rag_log(ImportSource(tuple(paths)))
+    except InputError:
+        if len(paths) == 1:
+            raise
+        return False
+
+
+def read_logs(paths: Sequence[str], names: Sequence[str]) -> GivenAnswers:
+    """The answers of RAG logs, with these names of systems if there are any."""
+    from rankproof._analysis.answers.given import answers_of_logs
+    from rankproof._importers.rag import IMPORTER
+    from rankproof._importers.registry import import_source
+
+    given = answers_of_logs(import_source(list(paths), importer=IMPORTER))
+    if not names:
+        return given
+    if len(names) != len(given.answers) or len(set(names)) < len(names):
+        systems = ", ".join(map(for_message, given.answers))
+        raise UsageError(f"{len(names)} names for {len(given.answers)} systems", fix=f"give each its own name: {systems}")
+    return replace(given, answers=dict(zip(names, given.answers.values(), strict=True)))
+
+
+def _with_options(given: GivenAnswers, args: argparse.Namespace) -> GivenAnswers:
+    """The answers with the judgements, documents and nuggets of the options."""
+    from rankproof._analysis.answers.given import with_corpus, with_nuggets
+    from rankproof._formats.read import read_qrels
+    from rankproof._importers.registry import read_documents
+
+    if args.qrels is not None:
+        given = replace(given, qrels=read_qrels(args.qrels, **judgement_options(args)))
+    if args.corpus is not None:
+        given = with_corpus(given, read_documents(args.corpus))
+    if args.nuggets is not None:
+        given = with_nuggets(given, _nuggets(args.nuggets))
+    return given
+
+
+def _nuggets(path: str) -> dict[str, tuple[Nugget, ...]]:
+    from rankproof._formats.nuggets import read_nuggets
+    from rankproof._io.open import open_source
+
+    return dict(read_nuggets(open_source(path)))
+
+
+def _from_folder(args: argparse.Namespace) -> AnswerSource:
+    from rankproof._analysis.answers.given import GivenAnswers, with_nuggets
+    from rankproof._results.folder import load_results
+
+    if len(args.files) > 1 or args.qrels or args.name or args.corpus:
+        raise UsageError(
+            "a results folder cannot be mixed with other inputs",
+            fix="specify one folder; it has its own judgements, names and texts",
+        )
+    results = load_results(args.files[0])
+    if args.nuggets is not None:
+        texts = with_nuggets(GivenAnswers(results.name, results.texts, {}), _nuggets(args.nuggets)).queries
+        results = replace(results, texts=texts)
+    return AnswerSource(stored=results)
+
+
+def _from_files(args: argparse.Namespace) -> GivenAnswers:
+    from rankproof._analysis.answers.given import GivenAnswers
+    from rankproof._evaluation.coerce import name_runs_uniquely
+    from rankproof._formats.texts import read_answers, read_queries
+    from rankproof._io.open import open_source
+
+    path, *paths = args.files
+    if not paths and os.path.isfile(path):
+        what = f"{for_message(path)} is no RAG log, and there is no file of answers after it"
+        raise UsageError(what, fix="give each row a question, and an answer or contexts; or specify files of answers as well")
+    queries = read_queries(open_source(path))
+    answers = {name: read_answers(open_source(each), queries) for name, each in name_runs_uniquely(paths, args.name).items()}
+    return GivenAnswers(os.path.basename(path), queries, answers)

@@ -1,0 +1,159 @@
+"""The options of commands that ask judges of claims, the judges that they name, and what asking them would cost."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING
+
+from rankproof._cli.inputs import encode_texts
+from rankproof._cli.llm_options import add_budget_options, add_server_options, chat_model, llm_session, server_options
+from rankproof._cli.terminal import Terminal
+from rankproof.errors import UsageError
+
+if TYPE_CHECKING:
+    from rankproof._analysis.answers.given import AnswerJudges
+    from rankproof._data.table import Table
+    from rankproof._evaluation.claim_judges import ClaimJudge, ClaimTask
+    from rankproof._evaluation.result import Result
+    from rankproof._io.open import Progress
+    from rankproof._llm.budget import Estimate
+    from rankproof.measures._base import Measure
+    from rankproof.models._chat.base import ChatModel
+
+
+_NOTE = "an estimate: invalid replies are requested again and cost more; replies cached by an earlier run cost nothing"
+
+
+def add_judge_options(parser: argparse.ArgumentParser) -> None:
+    """Adds the judge of claims, its server, the budget and the cache."""
+    who = parser.add_argument_group("judge of claims")
+    who.add_argument(
+        "--judge",
+        metavar="NAME",
+        help="of measures that name none: overlap (default), an encoder, nli:FOLDER, logprob:MODEL, or a language model",
+    )
+    add_server_options(who)
+    how = parser.add_argument_group("budget")
+    add_budget_options(how)
+    how.add_argument("--cache", metavar="FOLDER", help="cache folder (see rankproof cache)")
+
+
+def check_judge_options(args: argparse.Namespace, measures: Sequence[Measure]) -> None:
+    """Refuses options of a language model where no measure has one as its judge."""
+    from rankproof._analysis.answers.given import judge_of_measure
+    from rankproof.measures._overlap import OVERLAP
+
+    judges = {judge_of_measure(measure) for measure in measures} - {None, OVERLAP}
+    given = [*server_options(args), *(name for name in ("model_file", "budget") if getattr(args, name) is not None)]
+    if given and not judges:
+        option = given[0].replace("_", "-")
+        raise UsageError(f"--{option} is for a judge that calls a model", fix=f"name one with --judge, or leave out --{option}")
+
+
+@contextmanager
+def answer_judges(args: argparse.Namespace, terminal: Terminal) -> Iterator[AnswerJudges]:
+    """Encoders and judges by name; the session of a language model is opened when a measure first needs a judge."""
+    from rankproof._analysis.answers.given import AnswerJudges
+    from rankproof._cli.progress import RunProgress
+    from rankproof._judge.claims.registry import claim_judges
+
+    with ExitStack() as stack:
+        made: list[Callable[[str], ClaimJudge]] = []
+
+        def judge_of(name: str) -> ClaimJudge:
+            if not made:
+                session = stack.enter_context(llm_session(args))
+                made.append(claim_judges(session, chat=lambda model: chat_model(args, model)))
+            return made[0](name)
+
+        yield AnswerJudges(encode_texts, judge_of, stack.enter_context(RunProgress(terminal)))
+
+
+class EstimatingJudge:
+    """Adds up what a judge would be asked, and asks nothing."""
+
+    has_scores = False
+
+    def __init__(self, judge: ClaimJudge) -> None:
+        from rankproof._llm.budget import Estimate
+
+        self._judge, self.total = judge, Estimate()
+        self.name, self.label = judge.name, judge.label
+
+    def judge(self, tasks: Sequence[ClaimTask], progress: Progress) -> list[tuple[object, ...]]:
+        """Failed verdicts, which no value rests on."""
+        self._add(self._judge.estimate(tasks))
+        return [tuple(task.verdict(claim, "failed", self.label, reason="dry run") for claim in task.claims) for task in tasks]
+
+    def extract(self, texts: Sequence[tuple[str, str]], progress: Progress) -> list[tuple[str, ...] | None]:
+        """The sentences of each text, which stand for the claims that a model would write."""
+        from rankproof._data.sentences import sentences
+
+        estimate = getattr(self._judge, "estimate_extraction", None)
+        if estimate is not None:
+            self._add(estimate(texts))
+        return [tuple(sentences(text)) for _, text in texts]
+
+    def varied(self, *, repeat: int = 0, reverse: bool = False) -> EstimatingJudge:
+        """The same judge: another order costs the same."""
+        return self
+
+    def estimate(self, tasks: Sequence[ClaimTask]) -> Estimate:
+        """The estimate of the judge."""
+        return self._judge.estimate(tasks)  # type: ignore[return-value]
+
+    def _add(self, more: object) -> None:
+        from rankproof._llm.budget import Estimate
+
+        self.total += Estimate(more.calls, more.tokens_in, more.tokens_out)  # type: ignore[attr-defined]
+
+
+def estimated_cost(evaluate: Callable[[AnswerJudges], Result], args: argparse.Namespace) -> Table:
+    """What the judges of an evaluation would be asked; the evaluation itself asks nothing."""
+    from rankproof._analysis.answers.given import AnswerJudges
+    from rankproof._judge.claims.registry import judge_of
+
+    made: dict[str, tuple[EstimatingJudge, list[ChatModel]]] = {}
+    with llm_session(args) as session:
+
+        def estimating(name: str) -> ClaimJudge:
+            if name not in made:
+                models: list[ChatModel] = []
+
+                def chat(model: str) -> ChatModel:
+                    models.append(chat_model(args, model))
+                    return models[-1]
+
+                made[name] = (EstimatingJudge(judge_of(name, session, chat=chat)), models)
+            return made[name][0]  # type: ignore[return-value]
+
+        evaluate(AnswerJudges(encode_texts, estimating))
+    return _cost_table({name: (judge.total, models) for name, (judge, models) in made.items()})
+
+
+def _cost_table(judges: dict[str, tuple[Estimate, list[ChatModel]]]) -> Table:
+    from rankproof._data.table import Column, Table
+
+    columns = (
+        Column("judge"),
+        Column("calls", "count", "requests to the model"),
+        Column("tokens in", "count", "input tokens, about four characters each"),
+        Column("tokens out", "count", "the most output tokens that the replies may have"),
+        Column("money", about="at the prices of the options"),
+    )
+    rows = [(name, one.calls, one.tokens_in, one.tokens_out, _money(one, models)) for name, (one, models) in judges.items()]
+    asks = any(one.calls for one, _ in judges.values())
+    sentences = () if asks else ("No judge calls a language model.",)
+    title = "Estimated calls of the judges of claims (dry run)"
+    return Table("judge cost", title, columns, tuple(rows), sentences, (_NOTE,) if asks else ())
+
+
+def _money(estimate: Estimate, models: Sequence[ChatModel]) -> str | None:
+    if not estimate.calls or not models:
+        return None
+    model = models[0]
+    if not (model.price_in or model.price_out):
+        return "no price given"
+    return f"{estimate.usage(model.price_in, model.price_out).money:.4f}"
