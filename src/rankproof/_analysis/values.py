@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -68,13 +69,15 @@ TIE_TOLERANCE = 1e-12
 
 
 def oriented_value(one: MeasureResult) -> float:
-    """The value with its sign such that higher is better."""
+    """The value with its sign such that higher is better; the lowest of all where there is none."""
+    if math.isnan(one.value):
+        return -math.inf
     return -one.value if one.measure.higher_is_better is False else one.value
 
 
 def best_systems(values: Mapping[str, float]) -> list[str]:
     """The systems with the highest value, more than one if they tie."""
-    highest = max(values.values())
+    highest = max((value for value in values.values() if not math.isnan(value)), default=math.inf)
     return [name for name, value in values.items() if value >= highest - TIE_TOLERANCE]
 
 

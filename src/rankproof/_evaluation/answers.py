@@ -1,21 +1,28 @@
-"""Evaluation of answers by their references."""
+"""Evaluation of answers by their references, contexts and nuggets."""
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 
 from rankproof._data.answers import Answer, Answers, Reference, References, as_answer, references_from_values
-from rankproof._data.claims import ClaimVerdict, Nugget
+from rankproof._data.arrays import FloatArray
+from rankproof._data.claims import ClaimUnit, ClaimVerdict, Nugget
 from rankproof._data.qrels import Qrels
 from rankproof._evaluation.claim_judges import JudgeOf
-from rankproof._evaluation.notes import answer_notes
+from rankproof._evaluation.claim_verdicts import VerdictSource, known_verdicts, label_of, unit_of
+from rankproof._evaluation.notes import answer_notes, claim_notes
 from rankproof._evaluation.result import MeasureResult, Result, SystemResult
 from rankproof._io.open import Progress
 from rankproof.errors import UsageError, for_message
-from rankproof.measures._answers import AnswerCase, AnswerMeasure, Encode
+from rankproof.measures._answers import AnswerCase, AnswerMeasure, CaseState, Encode
 from rankproof.measures._base import Measure
+from rankproof.measures._claim_base import ClaimMeasure
 from rankproof.measures._parse import parse_measures
 from rankproof.measures._registry import default_answer_measures
 
@@ -40,9 +47,9 @@ def evaluate_answers(
     known: Iterable[ClaimVerdict] = (),
     progress: Progress = lambda label, done, total: None,
 ) -> Result:
-    """The measures of every system's answers over the queries with a reference.
+    """The measures of every system's answers over the queries with a reference; those that need no reference over all queries.
 
-    A missing answer scores 0, a failed one is left out.
+    A missing answer scores 0, a failed one is left out. Where there is nothing to count there is no value, and it is counted.
 
     `questions` are the texts of the queries, and `passage` gives the text of a given or cited passage by its id, None where it
     is not known. `judge_of` gives the judge of a measure by its name. `known` are verdicts that are used instead of asking.
@@ -52,21 +59,77 @@ def evaluate_answers(
     """
     if not answers:
         raise UsageError("there are no answers", fix="pass the answers of at least one system")
-    systems_given = {name: {query: as_answer(one) for query, one in given.items()} for name, given in answers.items()}
+    given = {name: {query: as_answer(one) for query, one in each.items()} for name, each in answers.items()}
     expected = references if isinstance(references, References) else references_from_values(references)
-    queries = tuple(expected)
-    if not queries:
-        raise UsageError(
-            "no query has a reference", fix="add reference answers to the queries, as the field answers in queries.jsonl"
-        )
-    chosen = _selected_measures(measures, systems_given, queries, qrels, rel)
+    texts = AnswerTexts(expected, qrels, rel, document, questions or {}, passage, nuggets or {})
+    chosen = _selected_measures(measures, given, texts)
+    queries = _evaluated_queries(chosen, given, texts)
+    cases = {name: texts.cases(name, each, queries) for name, each in given.items()}
+    for measure in chosen:
+        _check_inputs(measure, [case for each in cases.values() for case in each])
+    sources = _verdict_sources(chosen, cases, judge_of, tuple(known), progress)
     systems = []
-    for name, given in systems_given.items():
-        included = [query for query in queries if query not in given or given[query].state != "failed"]
-        cases = [_answer_case(given.get(query), expected[query], _relevant(qrels, query, rel), document) for query in included]
-        values = {str(measure): _measure_result(measure, included, cases, encode) for measure in chosen}
-        systems.append(SystemResult(name, values, answer_notes(given, expected)))
-    return Result(queries, tuple(systems))
+    for name, each in cases.items():
+        values = _measure_results(chosen, each, encode, sources)
+        notes = (*answer_notes(given[name], expected, queries), *claim_notes(each, values))
+        systems.append(SystemResult(name, values, notes))
+    every = [case for each in cases.values() for case in each]
+    return Result(queries, tuple(systems), tuple(chain.from_iterable(source.all(every) for source in sources.values())))
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class AnswerTexts:
+    """What answers are compared with: references, judgements, questions, passages and nuggets."""
+
+    references: References
+    qrels: Judgements | None
+    rel: int
+    document: Callable[[str], str]
+    questions: Mapping[str, str]
+    passage: Passage | None
+    nuggets: Mapping[str, Sequence[Nugget]]
+
+    def relevant(self, query: str) -> frozenset[str]:
+        """The relevant documents of a query."""
+        judged = {} if self.qrels is None else self.qrels.get(query, {})
+        return frozenset(doc for doc, grade in judged.items() if grade >= self.rel)
+
+    def cases(self, system: str, answers: Mapping[str, Answer], queries: Sequence[str]) -> list[AnswerCase]:
+        """The case of each query, without those whose answer failed."""
+        included = [query for query in queries if query not in answers or answers[query].state != "failed"]
+        return [self._case(system, query, answers.get(query, Answer("", state="missing"))) for query in included]
+
+    def _case(self, system: str, query: str, answer: Answer) -> AnswerCase:
+        state = _case_state(answer)
+        given = answer.given or ()
+        numbers = {passage: n for n, passage in reversed(list(enumerate(given, 1)))}
+        return AnswerCase(
+            answer.text if state == "answered" else "",
+            self.references[query].expected_texts if query in self.references else (),
+            tuple(map(self.document, answer.cited)),
+            self.relevant(query),
+            state,
+            query,
+            system,
+            self.questions.get(query, ""),
+            self._contexts(answer),
+            given,
+            tuple(numbers.get(passage, 0) for passage in answer.cited),
+            tuple(self.nuggets[query]) if query in self.nuggets else None,
+        )
+
+    def _contexts(self, answer: Answer) -> tuple[str, ...] | None:
+        """The texts of the given passages, None where one is not known."""
+        if self.passage is None or answer.given is None:
+            return None
+        texts = [text for text in map(self.passage, answer.given) if text is not None]
+        return tuple(texts) if len(texts) == len(answer.given) else None
+
+
+def _case_state(answer: Answer) -> CaseState:
+    if answer.state == "missing":
+        return "missing"
+    return "abstained" if answer.state == "abstained" or not answer.text.strip() else "answered"
 
 
 def answer_measures(measures: str | Measure | Sequence[str | Measure]) -> list[AnswerMeasure]:
@@ -80,16 +143,14 @@ def answer_measures(measures: str | Measure | Sequence[str | Measure]) -> list[A
 
 
 def _selected_measures(
-    named: str | Measure | Sequence[str | Measure] | None,
-    answers: Mapping[str, Mapping[str, Answer]],
-    queries: Sequence[str],
-    qrels: Judgements | None,
-    rel: int,
+    named: str | Measure | Sequence[str | Measure] | None, answers: Mapping[str, Mapping[str, Answer]], texts: AnswerTexts
 ) -> list[AnswerMeasure]:
-    judged = any(_relevant(qrels, query, rel) for query in queries)
+    judged = any(texts.relevant(query) for query in texts.references)
     if named is None:
-        cited = judged and any(one.cited for given in answers.values() for one in given.values())
-        return answer_measures(default_answer_measures(cited=cited))
+        every = [one for given in answers.values() for one in given.values()]
+        contexts = texts.passage is not None and any(one.given is not None for one in every)
+        referenced = bool(texts.references) or not contexts
+        return answer_measures(default_answer_measures(cited=judged and any(one.cited for one in every), referenced=referenced))
     chosen = answer_measures(named)
     for measure in chosen:
         if str(measure) in _CITATIONS and not judged:
@@ -99,30 +160,97 @@ def _selected_measures(
     return chosen
 
 
-def _relevant(qrels: Judgements | None, query: str, rel: int) -> frozenset[str]:
-    judged = {} if qrels is None else qrels.get(query, {})
-    return frozenset(doc for doc, grade in judged.items() if grade >= rel)
+def _evaluated_queries(
+    measures: Sequence[AnswerMeasure], answers: Mapping[str, Mapping[str, Answer]], texts: AnswerTexts
+) -> tuple[str, ...]:
+    """The queries with a reference, and all others where a measure needs none."""
+    referenced = tuple(texts.references)
+    if all(measure.needs_reference for measure in measures):
+        if not referenced:
+            raise UsageError(
+                "no query has a reference", fix="add reference answers to the queries, as the field answers in queries.jsonl"
+            )
+        return referenced
+    others = texts.questions or dict.fromkeys(chain.from_iterable(answers.values()))
+    return tuple(dict.fromkeys((*referenced, *texts.references.queries_without, *others)))
 
 
-def _answer_case(
-    answer: Answer | None, reference: Reference, relevant: frozenset[str], document: Callable[[str], str]
-) -> AnswerCase:
-    if answer is None or answer.state == "missing":
-        return AnswerCase("", reference.expected_texts, relevant=relevant, state="missing")
-    text = "" if answer.state == "abstained" else answer.text
-    return AnswerCase(text, reference.expected_texts, tuple(map(document, answer.cited)), relevant)
+_NEEDS = {
+    "contexts": ("the texts of the passages that answers were generated from", "add contexts to the answers, or pass the corpus"),
+    "question": ("the texts of the questions", "pass the questions"),
+    "nuggets": ("nuggets", "pass nuggets, as rankproof answers --nuggets FILE does"),
+}
 
 
-def _measure_result(
-    measure: AnswerMeasure, queries: Sequence[str], cases: Sequence[AnswerCase], encode: Encode | None
-) -> MeasureResult:
-    """The mean over the queries with a value."""
-    found = {
-        query: value for query, value in zip(queries, measure.answer_values(cases, encode), strict=True) if value is not None
-    }
-    if not found and "judge=" in str(measure):
-        raise UsageError(f"{measure} has no value", fix="pass the texts of contexts, questions and references")
+def _check_inputs(measure: AnswerMeasure, cases: Sequence[AnswerCase]) -> None:
+    """Raises a UsageError if no case has what the measure needs."""
+    for name in measure.inputs:
+        if cases and all(getattr(case, name) in (None, "") for case in cases):
+            what, fix = _NEEDS[name]
+            raise UsageError(f"{measure} needs {what}", fix=fix)
+
+
+Sources = Mapping[tuple[str, ClaimUnit], VerdictSource]
+
+
+def _verdict_sources(
+    measures: Sequence[AnswerMeasure],
+    cases: Mapping[str, Sequence[AnswerCase]],
+    judge_of: JudgeOf | None,
+    known: Sequence[ClaimVerdict],
+    progress: Progress,
+) -> Sources:
+    """Gets the verdicts of each judge that a measure names."""
+    groups: dict[tuple[str, ClaimUnit], list[ClaimMeasure]] = {}
+    for measure in measures:
+        if isinstance(measure, ClaimMeasure) and measure.asks:
+            groups.setdefault((measure.judge, unit_of(measure)), []).append(measure)
+    found = {}
+    for (name, unit), asking in groups.items():
+        judge = None if judge_of is None else judge_of(name)
+        if judge is None and not known:
+            raise UsageError(f"{asking[0]} needs the judge {for_message(name)}", fix="pass judge_of, or use judge='overlap'")
+        label = label_of(name, known) if judge is None else judge.label
+        source = VerdictSource(name, judge, unit, known_verdicts(known, unit, label), progress)
+        source.ask([case for each in cases.values() for case in each], asking)
+        found[name, unit] = source
+    return found
+
+
+def _measure_results(
+    measures: Sequence[AnswerMeasure], cases: Sequence[AnswerCase], encode: Encode | None, sources: Sources
+) -> dict[str, MeasureResult]:
+    """The measures of one system by name."""
+    by_claims = [measure for measure in measures if isinstance(measure, ClaimMeasure)]
+    # Case by case, so that the words of a text are found once for all measures.
+    rows = [[_claim_outcome(measure, case, sources) for measure in by_claims] for case in cases]
+    found: dict[AnswerMeasure, list[float | str | None]] = {one: [row[at] for row in rows] for at, one in enumerate(by_claims)}
+    results = {}
+    for measure in measures:
+        outcomes = found[measure] if measure in found else measure.outcomes(cases, encode)
+        pairs = [pair for pair in zip(cases, outcomes, strict=True) if pair[0].references or not measure.needs_reference]
+        results[str(measure)] = _measure_result(measure, pairs)
+    return results
+
+
+def _claim_outcome(measure: ClaimMeasure, case: AnswerCase, sources: Sources) -> float | str:
+    source = sources.get((measure.judge, unit_of(measure)))
+    return measure.outcome(case, {} if source is None else source.of(case))
+
+
+def _measure_result(measure: AnswerMeasure, outcomes: Sequence[tuple[AnswerCase, float | str | None]]) -> MeasureResult:
+    """The mean over the queries with a value, and why the others have none."""
+    found = {case.query: one for case, one in outcomes if one is not None and not isinstance(one, str)}
     values = np.array(list(found.values()), dtype=np.float64)
     if not np.isfinite(values).all():
         raise UsageError(f"{for_message(str(measure))} gave a value that is not finite", fix="check the encoder")
-    return MeasureResult(measure, measure.summarise(values), tuple(found), values)
+    counts = Counter(one for _, one in outcomes if isinstance(one, str))
+    mean = measure.summarise(values) if len(values) else math.nan
+    bounds = _bounds(measure, values, counts["failed"]) if counts["failed"] else None
+    return MeasureResult(measure, mean, tuple(found), values, counts=dict(counts), bounds=bounds)
+
+
+def _bounds(measure: AnswerMeasure, values: FloatArray, failed: int) -> tuple[float, float]:
+    """The mean with every failed value at its lowest and at its highest."""
+    low, high = (measure.summarise(np.append(values, [end] * failed)) for end in measure.range)
+    return low, high

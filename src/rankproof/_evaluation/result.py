@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from importlib import import_module
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, eq=False, slots=True, repr=False)
 class MeasureResult(Viewed):
     """One measure of one system: its value for each query, and the summary of the values (weighted if there are weights).
+
+    The summary of no values is NaN for measures of answers.
 
     `counts` says why queries have no value, such as failed and abstained. `bounds` are the summary with every failed value at
     its lowest and at its highest; None where nothing failed.
@@ -56,7 +59,8 @@ class MeasureResult(Viewed):
 
     def _view(self) -> View:
         rows = zip(self.query_ids, self.values.tolist(), strict=True)
-        title = f"{self.measure}: {self.value:.4f} ({self.summary} of {pluralise(self.queries, 'query', 'queries')})"
+        value = "no value" if math.isnan(self.value) else f"{self.value:.4f}"
+        title = f"{self.measure}: {value} ({self.summary} of {pluralise(self.queries, 'query', 'queries')})"
         return collection_view(title, {"query": "text", "value": "value"}, rows, self.queries)
 
 

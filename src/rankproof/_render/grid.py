@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -56,7 +57,9 @@ class Grid:
 
 
 def format_value(value: float, one: MeasureResult) -> str:
-    """A value with four decimals, or a sum as an integer."""
+    """A value with four decimals, or a sum as an integer; a summary of no values is missing."""
+    if math.isnan(value):
+        return MISSING
     return f"{value:.0f}" if one.summary == "sum" else f"{value:.4f}"
 
 
@@ -108,8 +111,9 @@ def _summary_cells(ones: Sequence[MeasureResult]) -> tuple[Cell, ...]:
     """The summaries of one measure; the best are marked unless all are equal or the measure has no direction."""
     texts = [format_value(one.value, one) for one in ones]
     measure = ones[0].measure
-    top = min(texts, key=float) if measure.higher_is_better is False else max(texts, key=float)
-    has_best = len(set(texts)) > 1 and measure.kind != "count" and measure.higher_is_better is not None
+    known = [text for text in texts if text != MISSING]
+    top = (min if measure.higher_is_better is False else max)(known, key=float, default=MISSING)
+    has_best = len(set(known)) > 1 and measure.kind != "count" and measure.higher_is_better is not None
     return tuple(Cell(text, has_best and text == top) for text in texts)
 
 

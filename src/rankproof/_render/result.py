@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -109,7 +110,7 @@ def _csv_lines(system: SystemResult, options: RenderOptions) -> Iterator[str]:
         if options.per_query:
             for query, value in one.per_query.items():
                 yield f"{name},{escape_csv(query)},{cell},query,1,{value!r}"
-        yield f"{name},,{cell},{one.summary},{one.queries},{one.value!r}"
+        yield f"{name},,{cell},{one.summary},{one.queries},{'' if math.isnan(one.value) else repr(one.value)}"
 
 
 def render_json(result: Result, options: RenderOptions) -> str:
@@ -126,7 +127,7 @@ def _system_json(system: SystemResult, options: RenderOptions) -> str:
 
 
 def _measure_json(one: MeasureResult, options: RenderOptions) -> Mapping[str, Any]:
-    shown = {"value": one.value, "summary": one.summary, "queries": one.queries}
+    shown = {"value": None if math.isnan(one.value) else one.value, "summary": one.summary, "queries": one.queries}
     return shown | {"per_query": one.per_query} if options.per_query else shown
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -30,7 +31,7 @@ def format_item(item: CellValue, kind: ColumnKind) -> str:
         return "yes" if item else "no"
     if isinstance(item, str):
         return item
-    return _number(item, kind)
+    return MISSING if math.isnan(item) else _number(item, kind)
 
 
 def _number(item: float, kind: ColumnKind) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 
 from rankproof._evaluation.result import Result, SystemResult
@@ -75,7 +76,8 @@ def _lines(system: SystemResult, result: Result, options: RenderOptions, *, seve
     if options.per_query:
         yield from _query_lines(system, names, result.queries)
     for key, one in system.measures.items():
-        yield _line(names[key], "all", format_value(one.value, one))
+        if not math.isnan(one.value):
+            yield _line(names[key], "all", format_value(one.value, one))
 
 
 def _query_lines(system: SystemResult, names: dict[str, str], queries: tuple[str, ...]) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 from collections.abc import Mapping, Sequence
@@ -117,8 +118,8 @@ class DocumentReader:
             bare = for_message(name.partition("@")[0].partition("(")[0])
             fix = f"if it is a function of your own, pass -m MODULE:{bare} with its module; {error.fix}"
             raise self.error(f"{for_message(path)}: {error.what}", fix) from None
-        # A summary over no query is written as null, and is 0 in memory.
-        value = 0.0 if one.value is None else one.value
+        # A summary over no query is written as null, and is NaN in memory.
+        value = math.nan if one.value is None else one.value
         return MeasureResult(measure, value, tuple(one.per_query), read_only(np.fromiter(one.per_query.values(), np.float64)))
 
     def _system_run(self, one: SystemDocument, path: str) -> SystemRun:

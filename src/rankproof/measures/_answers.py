@@ -72,6 +72,13 @@ class AnswerMeasure(Measure):
     """A measure of answers; for a ranking it raises a UsageError."""
 
     kind: ClassVar[Literal["binary", "graded", "count", "answer"]] = "answer"
+    inputs: ClassVar[tuple[Literal["contexts", "question", "nuggets"], ...]] = ()
+    """What a case must have, besides an answer and references."""
+
+    @property
+    def needs_reference(self) -> bool:
+        """Whether only queries with a reference are evaluated."""
+        return True
 
     def values(self, hits: Hits) -> NoReturn:
         fix = "write F1@10 for rankings" if self.name == "F1" else "use it with rankproof answers"
@@ -85,6 +92,10 @@ class AnswerMeasure(Measure):
         """A value for each case; 0 for an answer that is missing."""
         found = [self.value(case) for case in cases]
         return [value if value is None or case.state != "missing" else 0.0 for case, value in zip(cases, found, strict=True)]
+
+    def outcomes(self, cases: Sequence[AnswerCase], encode: Encode | None = None) -> Sequence[float | str | None]:
+        """A value for each case, or why there is none where that is known."""
+        return self.answer_values(cases, encode)
 
 
 class TextMeasure(AnswerMeasure):

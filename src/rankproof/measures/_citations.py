@@ -54,6 +54,14 @@ class _CitationMeasure(ClaimMeasure):
                 f"{self.name} by judgements has no judge", fix=f"write {self.name}(by='support',judge='{self.judge}')"
             )
 
+    @property
+    def asks(self) -> bool:
+        return self.by == "support" and super().asks
+
+    @property
+    def needs_reference(self) -> bool:
+        return self.by == "judgements"
+
     def settled(self, case: AnswerCase) -> Outcome | None:
         if self.by == "judgements":
             return self.by_judgements(case)
@@ -69,7 +77,7 @@ class _CitationMeasure(ClaimMeasure):
     def by_judgements(self, case: AnswerCase) -> Outcome:
         """The value by the relevant documents."""
         if not case.relevant:
-            return "no_reference"
+            return "no_relevant"
         return 0.0 if case.state == "missing" else self.of_documents(frozenset(case.cited), case.relevant)
 
     @abstractmethod

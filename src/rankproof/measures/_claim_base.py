@@ -25,6 +25,7 @@ NoValue = Literal[
     "nothing_found",
     "no_question",
     "no_nugget",
+    "no_relevant",
     "not_abstained",
     "answerable",
 ]
@@ -43,6 +44,11 @@ class ClaimMeasure(AnswerMeasure):
 
     judge: str = OVERLAP
     tables: ClassVar[tuple[ClaimTable, ...]] = ()
+
+    @property
+    def asks(self) -> bool:
+        """Whether the value depends on verdicts."""
+        return self.judge != OVERLAP
 
     def settled(self, case: AnswerCase) -> Outcome | None:
         """The value, or why there is none, where no judge is needed to know it; else None."""

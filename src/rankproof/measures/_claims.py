@@ -35,7 +35,13 @@ class _AnswerInContexts(UnitMeasure):
     """A measure of the answer's claims against the contexts."""
 
     tables: ClassVar[tuple[ClaimTable, ...]] = ("answer-contexts",)
+    inputs = ("contexts",)
     without_contexts: ClassVar[float]
+
+    @property
+    def needs_reference(self) -> bool:
+        """It needs none."""
+        return False
 
     def settled(self, case: AnswerCase) -> Outcome | None:
         if reason := without_answer(case):
@@ -117,6 +123,12 @@ class QuestionRelevance(ClaimMeasure):
         "correctness matters: a wrong answer to the right question scores high.",
     )
     tables: ClassVar[tuple[ClaimTable, ...]] = ("answer-question",)
+    inputs = ("question",)
+
+    @property
+    def needs_reference(self) -> bool:
+        """It needs none."""
+        return False
 
     def settled(self, case: AnswerCase) -> Outcome | None:
         return without_answer(case) or (None if case.question.strip() else "no_question")

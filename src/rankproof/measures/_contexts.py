@@ -34,6 +34,7 @@ class _AgainstContexts(UnitMeasure):
     """A measure of the reference's claims against the contexts; the answer does not matter."""
 
     tables: ClassVar[tuple[ClaimTable, ...]] = ("reference-contexts",)
+    inputs = ("contexts",)
 
     def settled(self, case: AnswerCase) -> Outcome | None:
         if reason := without_reference(case):
@@ -176,6 +177,12 @@ class QuestionContexts(ClaimMeasure):
         "the order of contexts matters: use nDCG on the grades of rankproof judge.",
     )
     tables: ClassVar[tuple[ClaimTable, ...]] = ("context-question",)
+    inputs = ("contexts", "question")
+
+    @property
+    def needs_reference(self) -> bool:
+        """It needs none."""
+        return False
 
     def settled(self, case: AnswerCase) -> Outcome | None:
         if case.contexts is None:
@@ -210,6 +217,7 @@ class ContextUtilisation(UnitMeasure):
         "contexts rarely contain the answer: few questions then have a value.",
     )
     tables: ClassVar[tuple[ClaimTable, ...]] = ("reference-contexts", "reference-answer")
+    inputs = ("contexts",)
 
     def settled(self, case: AnswerCase) -> Outcome | None:
         if reason := without_reference(case):
@@ -260,6 +268,7 @@ class NoiseSensitivity(UnitMeasure):
         "references are short: true claims that they lack count as noise.",
     )
     tables: ClassVar[tuple[ClaimTable, ...]] = ("answer-contexts", "answer-reference", "reference-contexts")
+    inputs = ("contexts",)
 
     def settled(self, case: AnswerCase) -> Outcome | None:
         if reason := without_answer(case):

@@ -37,6 +37,12 @@ class NuggetRecall(ClaimMeasure):
         "single answers are compared: nuggets rank systems, they are unreliable for one question.",
     )
     tables: ClassVar[tuple[ClaimTable, ...]] = ("nugget-answer",)
+    inputs = ("nuggets",)
+
+    @property
+    def needs_reference(self) -> bool:
+        """It needs none."""
+        return False
 
     def settled(self, case: AnswerCase) -> Outcome | None:
         if not self._chosen(case) or case.answerable is False:
@@ -69,6 +75,11 @@ NuggetR = NuggetRecall()
 class AnswerStateMeasure(AnswerMeasure):
     """A measure of whether a system answers; it reads no text but the wording of an abstention."""
 
+    @property
+    def needs_reference(self) -> bool:
+        """It needs none."""
+        return False
+
     @abstractmethod
     def outcome(self, case: AnswerCase) -> Outcome:
         """The value, or why there is none."""
@@ -79,6 +90,9 @@ class AnswerStateMeasure(AnswerMeasure):
 
     def answer_values(self, cases: Sequence[AnswerCase], encode: Encode | None = None) -> list[float | None]:
         return [self.value(case) for case in cases]
+
+    def outcomes(self, cases: Sequence[AnswerCase], encode: Encode | None = None) -> Sequence[float | str | None]:
+        return [self.outcome(case) for case in cases]
 
 
 _ABSTAINS = (

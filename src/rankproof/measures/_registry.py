@@ -92,9 +92,17 @@ def default_measures(max_grade: int) -> list[Measure]:
     return [nDCG @ 10, *graded, RR @ 10, R @ 100, P @ 10, *(Success @ cutoff for cutoff in (1, 3, 5, 10))]
 
 
-def default_answer_measures(*, cited: bool) -> list[Measure]:
-    """The measures of an evaluation of answers that names none; citations only where an answer has one."""
+def default_answer_measures(*, cited: bool, referenced: bool = True) -> list[Measure]:
+    """The measures of an evaluation of answers that names none; citations only where an answer has one.
+
+    Without references they are those of contexts, by shared words.
+    """
     from rankproof.measures._answers import EM, ROUGE_L, AnswerF1, Contains
     from rankproof.measures._citations import CiteP, CiteR
 
+    if not referenced:
+        from rankproof.measures._claims import Faithfulness, Hallucination
+        from rankproof.measures._nuggets import AnswerRate
+
+        return [Faithfulness, Hallucination, AnswerRate]
     return [EM, AnswerF1(tokens="bag"), AnswerF1(tokens="set"), Contains, ROUGE_L, *((CiteP, CiteR) if cited else ())]

@@ -1,0 +1,238 @@
+"""Collects the verdicts that measures of claims need: each text is judged once, and known verdicts are not asked again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from rankproof._data.claims import (
+    CLAIM_TABLES,
+    Claim,
+    ClaimTable,
+    ClaimUnit,
+    ClaimVerdict,
+    Side,
+    claims_of,
+    whole_claim,
+    written_claims,
+)
+from rankproof._data.text import example_ids
+from rankproof._evaluation.claim_judges import ClaimJudge, ClaimTask
+from rankproof._io.open import Progress
+from rankproof.errors import UsageError, for_message
+from rankproof.measures._answers import AnswerCase
+from rankproof.measures._citations import CitationPrecision, CitedSentence, cited_sentences, other_cites
+from rankproof.measures._claim_base import ClaimMeasure, UnitMeasure, Verdicts
+
+Place = tuple[str, str, ClaimTable, int, int, tuple[int, ...] | None]
+"""Query, system, table, reference, number and shown contexts of a claim."""
+CaseKey = tuple[str, str]
+
+
+def unit_of(measure: ClaimMeasure) -> ClaimUnit:
+    """The unit that a measure counts."""
+    return measure.unit if isinstance(measure, UnitMeasure) else "sentence"
+
+
+def _case_key(case: AnswerCase) -> CaseKey:
+    return case.query, case.system
+
+
+@dataclass(eq=False)
+class VerdictSource:
+    """The verdicts of one judge on the sentences, or on the atomic claims, of any case.
+
+    `judge` is None where only known verdicts are used; a verdict that is not known is then an error.
+    """
+
+    name: str
+    judge: ClaimJudge | None
+    unit: ClaimUnit
+    known: Mapping[Place, ClaimVerdict]
+    progress: Progress
+    _written: dict[tuple[str, str], tuple[str, ...] | None] = field(default_factory=dict)
+    _found: dict[CaseKey, dict[ClaimTable, list[ClaimVerdict]]] = field(default_factory=dict)
+
+    def ask(self, cases: Sequence[AnswerCase], measures: Sequence[ClaimMeasure]) -> None:
+        """Gets every verdict that the measures need on the cases."""
+        wanted = {
+            (_case_key(case), table): (case, table)
+            for case in cases
+            for measure in measures
+            if measure.settled(case) is None
+            for table in measure.needed(case)
+        }
+        plain = [pair for pair in wanted.values() if pair[1] != "answer-cited"]
+        if self.unit == "claim":
+            self._extract(plain)
+        self._judge([task for case, table in plain for task in self._tasks(case, table)])
+        self._ask_cites(
+            [case for case, table in wanted.values() if table == "answer-cited"],
+            each=any(isinstance(one, CitationPrecision) for one in measures),
+        )
+
+    def of(self, case: AnswerCase) -> Verdicts:
+        """The verdicts of a case, by table."""
+        return self._found.get(_case_key(case), {})
+
+    def all(self, cases: Sequence[AnswerCase]) -> list[ClaimVerdict]:
+        """Every verdict in the order of the cases and tables."""
+        each = [self._found[key] for key in map(_case_key, cases) if key in self._found]
+        return [one for tables in each for table in CLAIM_TABLES for one in tables.get(table, ())]
+
+    def _tasks(self, case: AnswerCase, table: ClaimTable) -> list[ClaimTask]:
+        """The tasks of a table; one for each reference where the table has references."""
+        if table == "answer-question":
+            return [ClaimTask(case, table, (whole_claim(case.text, "answer"),), (case.question,))]
+        contexts = case.contexts or ()
+        if table == "context-question":
+            claims = tuple(whole_claim(text, "context", n) for n, text in enumerate(contexts, 1))
+            return [ClaimTask(case, table, claims, (case.question,))]
+        if table == "nugget-answer":
+            nuggets = case.nuggets or ()
+            claims = written_claims((one.text for one in nuggets), "nugget")
+            return [ClaimTask(case, table, claims, (case.text,), importances=tuple(one.importance for one in nuggets))]
+        if table == "answer-contexts":
+            return self._task(case, table, case.text, "answer", 1, contexts)
+        found = []
+        for n, reference in enumerate(case.references, 1):
+            text = case.text if table == "answer-reference" else reference
+            sources = {"answer-reference": (reference,), "reference-answer": (case.text,)}.get(table, contexts)
+            found += self._task(case, table, text, "answer" if table == "answer-reference" else "reference", n, sources)
+        return found
+
+    def _task(
+        self, case: AnswerCase, table: ClaimTable, text: str, side: Side, reference: int, sources: tuple[str, ...]
+    ) -> list[ClaimTask]:
+        claims = claims_of(text, side, reference) if self.unit == "sentence" else self._atomic(case, table, text, side, reference)
+        return [ClaimTask(case, table, claims, sources)] if claims else []
+
+    def _atomic(self, case: AnswerCase, table: ClaimTable, text: str, side: Side, reference: int) -> tuple[Claim, ...]:
+        """The claims that the judge wrote; where there are none, or writing them failed, a verdict on the whole text says so."""
+        if self.judge is None:
+            return self._known_claims(case, table, reference)
+        written = self._written[case.question, text]
+        if written:
+            return written_claims(written, side, reference)
+        claim = Claim(side, 1, text, reference=reference)
+        verdict = ClaimTask(case, table, (claim,), ()).verdict(
+            claim,
+            "failed" if written is None else "nothing_to_check",
+            self.judge.label,
+            reason="its claims could not be written" if written is None else "",
+        )
+        self._keep([verdict])
+        return ()
+
+    def _known_claims(self, case: AnswerCase, table: ClaimTable, reference: int) -> tuple[Claim, ...]:
+        """The claims of known verdicts, in their order."""
+        found: list[Claim] = []
+        while (place := (case.query, case.system, table, reference, len(found) + 1, None)) in self.known:
+            found.append(self.known[place].claim)
+        return tuple(found)
+
+    def _extract(self, wanted: Sequence[tuple[AnswerCase, ClaimTable]]) -> None:
+        """Has the judge write the claims of every text once."""
+        texts: dict[tuple[str, str], None] = {}
+        for case, table in wanted:
+            own = (case.text,) if table.startswith("answer") else case.references if table.startswith("reference") else ()
+            texts.update(dict.fromkeys((case.question, text) for text in own))
+        if self.judge is not None:
+            asked = [one for one in texts if one not in self._written]
+            self._written.update(zip(asked, self.judge.extract(asked, self.progress), strict=True))
+
+    def _ask_cites(self, cases: Sequence[AnswerCase], *, each: bool) -> None:
+        """Asks whether the cites of each sentence support it: together, then each alone, then all but one where it matters."""
+        cited = [(case, one) for case in cases for one in cited_sentences(case) if one.cites]
+        self._judge([_cite_task(case, one, one.cites) for case, one in cited])
+        if not each:
+            return
+        several = [(case, one) for case, one in cited if len(one.cites) > 1 and self._each_matters(case, one)]
+        self._judge([_cite_task(case, one, (cite,)) for case, one in several for cite in one.cites])
+        rest = [
+            _cite_task(case, one, other_cites(one, cite))
+            for case, one in several
+            for cite in one.cites
+            if self._verdict(case, one, (cite,)).score is None and self._verdict(case, one, (cite,)).verdict != "supported"
+        ]
+        # Of two cites, all but one is the other, which is asked already.
+        self._judge([task for task in rest if len(task.sources) > 1])
+
+    def _each_matters(self, case: AnswerCase, sentence: CitedSentence) -> bool:
+        joint = self._verdict(case, sentence, sentence.cites)
+        return joint.verdict == "supported" or (joint.score is not None and joint.verdict != "nothing_to_check")
+
+    def _verdict(self, case: AnswerCase, sentence: CitedSentence, shown: tuple[int, ...]) -> ClaimVerdict:
+        found = self._found[_case_key(case)]["answer-cited"]
+        return next(one for one in found if one.claim.n == sentence.claim.n and one.shown == shown)
+
+    def _judge(self, tasks: Sequence[ClaimTask]) -> None:
+        """Keeps the verdicts of the tasks; equal ones are asked once."""
+        groups: dict[tuple[object, ...], list[ClaimTask]] = {}
+        for task in tasks:
+            known = self._known(task)
+            if known is not None:
+                self._keep(known)
+            else:
+                texts = tuple(claim.text for claim in task.claims)
+                groups.setdefault((task.table, task.case.question, texts, task.sources, task.shown), []).append(task)
+        if not groups:
+            return
+        if self.judge is None:
+            raise self._unknown_error([each[0].case.query for each in groups.values()])
+        answers = self.judge.judge([same[0] for same in groups.values()], self.progress)
+        for same, verdicts in zip(groups.values(), answers, strict=True):
+            for task in same:
+                self._keep([_for_task(task, claim, one) for claim, one in zip(task.claims, verdicts, strict=True)])
+
+    def _known(self, task: ClaimTask) -> list[ClaimVerdict] | None:
+        """The known verdicts of a task, None where one is not known; one that failed is asked again where that is possible."""
+        case, found = task.case, []
+        for claim in task.claims:
+            one = self.known.get((case.query, case.system, task.table, claim.reference, claim.n, task.shown))
+            if one is None or one.claim.text != claim.text or (one.verdict == "failed" and self.judge is not None):
+                return None
+            found.append(one)
+        return found
+
+    def _keep(self, verdicts: Iterable[ClaimVerdict]) -> None:
+        for one in verdicts:
+            self._found.setdefault((one.query, one.system), {}).setdefault(one.table, []).append(one)
+
+    def _unknown_error(self, queries: Sequence[str]) -> UsageError:
+        what = f"there is no verdict of the judge {for_message(self.name)} on query {example_ids(queries)}"
+        return UsageError(what, fix="evaluate the answers again with this judge, or use judge='overlap'")
+
+
+def _for_task(task: ClaimTask, claim: Claim, verdict: ClaimVerdict) -> ClaimVerdict:
+    """The verdict on an equal claim, as that on a claim of this task."""
+    evidence = verdict.evidence
+    if task.against == "reference":
+        evidence = tuple((claim.reference, sentence) for _, sentence in evidence)
+    return replace(verdict, query=task.case.query, system=task.case.system, claim=claim, evidence=evidence)
+
+
+def _cite_task(case: AnswerCase, sentence: CitedSentence, shown: tuple[int, ...]) -> ClaimTask:
+    contexts = case.contexts or ()
+    return ClaimTask(case, "answer-cited", (sentence.claim,), tuple(contexts[n - 1] for n in shown), shown)
+
+
+def known_verdicts(verdicts: Iterable[ClaimVerdict], unit: ClaimUnit, label: str) -> dict[Place, ClaimVerdict]:
+    """The verdicts of one judge by their place."""
+    return {
+        (one.query, one.system, one.table, one.claim.reference, one.claim.n, one.shown): one
+        for one in verdicts
+        if one.judge == label and (one.claim.unit == unit or one.claim.side in ("nugget", "context"))
+    }
+
+
+def label_of(name: str, verdicts: Iterable[ClaimVerdict]) -> str:
+    """The label of the judge of that name among the verdicts, where the judge itself is not there."""
+    labels = dict.fromkeys(one.judge for one in verdicts)
+    named = [label for label in labels if f":{name}:" in f":{label}:"]
+    kind = name.partition(":")[0]
+    of_kind = [label for label in labels if label.partition(":")[0] == kind]
+    for found in (named, of_kind):
+        if len(found) == 1:
+            return found[0]
+    raise UsageError(f"there are no verdicts of the judge {for_message(name)}", fix="evaluate the answers again with this judge")
