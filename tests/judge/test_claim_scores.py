@@ -58,6 +58,12 @@ def test_a_reply_without_log_probabilities_is_never_read_as_a_score() -> None:
     assert judge.calls.counts.counts["calls"] == 2, "asking again would not change it"
 
 
+def test_a_server_that_rejects_every_request_is_noted() -> None:
+    judge = logprob_judge(lambda request: ChatRequestError("status 400: too long"))
+    judge.judge([claim_task("answer-contexts", ["One.", "Two."])], silent)
+    assert [note for note in judge.notes() if "logprob:scripted: the server rejected every request (2)" in note]
+
+
 def test_a_failed_request_fails_its_claim_only() -> None:
     def answer(request: ChatRequest) -> ScriptedReply:
         return ChatRequestError("status 400") if "Two." in request.messages[1].text else odds(0.9, 0.1)

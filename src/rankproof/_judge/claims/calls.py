@@ -10,7 +10,7 @@ from typing import Generic, TypeVar
 from rankproof._io.open import Progress
 from rankproof._judge.claims.pieces import PROGRESS_LABEL
 from rankproof._llm.budget import Estimate, estimate_request
-from rankproof._llm.call_counts import COUNT_NAMES, CallTotals
+from rankproof._llm.call_counts import COUNT_NAMES, CallTotals, estimation_note
 from rankproof._llm.client import CachedClient
 from rankproof._llm.session import LLMSession, map_concurrent
 from rankproof.errors import escape_invisible
@@ -71,6 +71,11 @@ class ModelCalls:
             return found
 
         return map_concurrent(self._session, one, asks, self._model.concurrency)
+
+    def notes(self) -> tuple[str, ...]:
+        """Notes on a server that rejected every request, and on estimated tokens."""
+        refused = (client.refusal_note() for client in self._clients.values())
+        return tuple(filter(None, (*refused, estimation_note(self.counts.counts["estimated"]))))
 
     def _read(self, ask: Ask[ReadT]) -> ReadT | FailedAsk:
         sums, errors = CallTotals(), [""]

@@ -140,12 +140,17 @@ class LLMClaimJudge:
         return LLMClaimJudge(self.name, replace(self._settings, repeat=repeat, reverse=reverse), self._session)
 
     def notes(self) -> tuple[str, ...]:
-        """Notes on sources that did not fit in one request, and on truncated texts."""
-        checked = pluralise(self._split, "claim was checked", "claims were checked")
-        split = f"{self.name}: {checked} in several requests, each with at most {self._characters:,} characters of the sources"
-        texts = pluralise(self._cut, "text was truncated", "texts were truncated")
-        cut = f"{self.name}: {texts} before grading, at {self._settings.grader('context-question').characters:,} characters"
-        return (*([split] if self._split else ()), *([cut] if self._cut else ()))
+        """Notes on sources that did not fit in one request, on truncated texts, and on the requests."""
+        found = list(self.calls.notes())
+        if self._split:
+            checked = pluralise(self._split, "claim was checked", "claims were checked")
+            found.append(f"{checked} in several requests, each with at most {self._characters:,} characters of the sources")
+        if self._cut:
+            most = self._settings.grader("context-question").characters
+            found.append(
+                f"{pluralise(self._cut, 'text was truncated', 'texts were truncated')} at {most:,} characters before grading"
+            )
+        return tuple(f"{self.name}: {note}" for note in found)
 
     def _asks(self, at: int, task: ClaimTask) -> list[_TaskAsk]:
         if task.table in GRADED_TABLES:

@@ -98,6 +98,10 @@ class LogprobJudge:
         """The judge that asks again, or with contexts in reversed order."""
         return LogprobJudge(self.name, replace(self._settings, repeat=repeat, reverse=reverse), self._session)
 
+    def notes(self) -> tuple[str, ...]:
+        """Notes on the requests."""
+        return tuple(f"{self.name}: {note}" for note in self.calls.notes())
+
     def _asks(self, task: ClaimTask, claim: Claim) -> list[Ask[tuple[float | None]]]:
         """One request for each part of the sources; against a question, which every prompt has, one in all."""
         pieces = task_pieces(task, self._characters, reverse=self._settings.reverse)
