@@ -31,6 +31,7 @@ from rankproof._generate.filters import TermStatistics
 from rankproof._generate.generators import LLMGenerator
 from rankproof._judge.claims.llm import LLMClaimJudge, LLMClaimSettings
 from rankproof._judge.claims.logprob import LogprobJudge
+from rankproof._judge.claims.nuggets import NuggetDrafter, NuggetSettings, NuggetSource
 from rankproof._judge.claims.registry import judge_of
 from rankproof._judge.judge import grade_pairs
 from rankproof._judge.judges import JudgeContext, LLMJudge
@@ -226,7 +227,18 @@ def _extracted(model: ChatModel, session: LLMSession) -> UseOutcome:
     return UseOutcome(5, whole, flags(counts), counts)
 
 
+def _nuggets_drafted(model: ChatModel, session: LLMSession) -> UseOutcome:
+    """Five questions, each with a draft of its nuggets, or failed with a reason."""
+    drafter = NuggetDrafter(NuggetSettings(model), session)
+    sources = [NuggetSource(f"q{at}", f"Which pie {at}?", (f"Pie {at} is hot.",)) for at in range(5)]
+    found, counts = drafter.draft(sources, silent), drafter.calls.counts.plain()
+    whole = len(found.drafts) + len(found.failed) == 5 and not found.empty and all(found.failed.values())
+    honest = len(found.failed) == counts["failed"] + counts["given_up"] and not any(one.confirmed for one in found.drafts)
+    return UseOutcome(5, whole and honest and all(one.nuggets for one in found.drafts), flags(counts), counts)
+
+
 USES: dict[str, Use] = {
+    "nuggets": Use(_nuggets_drafted, lambda request: '{"nuggets": [{"text": "Pie is hot.", "importance": "vital"}]}'),
     "verdicts on an answer": Use(_checked("answer-contexts", 2), _all_supported("supported")),
     "verdicts on nuggets": Use(_checked("nugget-answer", 2), _all_supported("partial_support")),
     "relevance of an answer": Use(_checked("answer-question", 1), lambda request: '{"reason": "on pies", "grade": 2}'),
