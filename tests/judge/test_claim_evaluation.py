@@ -14,7 +14,7 @@ from rankproof._evaluation.answers import evaluate_answers
 from rankproof._evaluation.result import MeasureResult, Result
 from rankproof._judge.claims.registry import claim_judges
 from rankproof._llm.session import LLMSession
-from rankproof.models._chat.base import ChatRequest
+from rankproof.models._chat.base import ChatRequest, ChatRequestError
 from support.scripted_chat import ScriptedChat
 
 PASSAGES = {"p1": "A pie bakes for an hour. The oven is hot.", "p2": "Tea is a drink."}
@@ -103,7 +103,17 @@ def test_a_failed_request_has_no_value_and_is_counted_with_bounds() -> None:
     faithful = values["Faithfulness"]
     assert (faithful.per_query, faithful.counts["failed"], faithful.bounds) == ({"q2": 1.0}, 1, (0.5, 1.0))
     assert all(one.reason for one in found.claims if one.verdict == "failed")
+    noted = {note.code: (note.count, note.text) for note in found.systems[0].notes}
+    assert noted["failed-reasons"] == (8, "8 verdicts of mine failed: no JSON object (8)")
     assert values["ContextR"].per_query == EXPECTED["ContextR"]
+
+
+def test_what_the_judge_notes_is_noted() -> None:
+    model = ScriptedChat(lambda request: ChatRequestError("status 400: too long"))
+    found, _ = evaluated(model, ["Faithfulness(judge='mine')"])
+    texts = [note.text for note in found.systems[0].notes]
+    assert any(text.startswith("mine: the server rejected every request (2)") for text in texts)
+    assert any("verdicts of mine failed: status 400: too long (3)" in text for text in texts)
 
 
 def test_where_every_request_fails_there_is_no_mean() -> None:

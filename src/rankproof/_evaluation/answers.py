@@ -68,10 +68,11 @@ def evaluate_answers(
     for measure in chosen:
         _check_inputs(measure, [case for each in cases.values() for case in each])
     sources = _verdict_sources(chosen, cases, judge_of, tuple(known), progress)
+    of_judges = tuple(chain.from_iterable(source.notes() for source in sources.values()))
     systems = []
     for name, each in cases.items():
         values = _measure_results(chosen, each, encode, sources)
-        notes = (*answer_notes(given[name], expected, queries), *claim_notes(each, values))
+        notes = (*answer_notes(given[name], expected, queries), *claim_notes(each, values), *of_judges)
         systems.append(SystemResult(name, values, notes))
     every = [case for each in cases.values() for case in each]
     return Result(queries, tuple(systems), tuple(chain.from_iterable(source.all(every) for source in sources.values())))

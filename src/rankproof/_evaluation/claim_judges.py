@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from rankproof._data.claims import Against, Claim, ClaimTable, ClaimVerdict, Evidence, Importance, Verdict
 from rankproof._io.open import Progress
@@ -94,6 +94,15 @@ class ClaimJudge(Protocol):
 
     def estimate(self, tasks: Sequence[ClaimTask]) -> CallEstimate:
         """The calls and tokens that the tasks would take."""
+
+
+@runtime_checkable
+class JudgeWithNotes(Protocol):
+    """A judge that notes what went on while it judged."""
+
+    def notes(self) -> tuple[str, ...]:
+        """Sentences on truncated texts, several requests on one claim, and rejected requests."""
+        ...
 
 
 JudgeOf = Callable[[str], ClaimJudge]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -16,8 +17,9 @@ from rankproof._data.claims import (
     whole_claim,
     written_claims,
 )
-from rankproof._data.text import example_ids
-from rankproof._evaluation.claim_judges import ClaimJudge, ClaimTask
+from rankproof._data.text import example_ids, pluralise
+from rankproof._evaluation.claim_judges import ClaimJudge, ClaimTask, JudgeWithNotes
+from rankproof._evaluation.notes import Note
 from rankproof._io.open import Progress
 from rankproof.errors import UsageError, for_message
 from rankproof.measures._answers import AnswerCase
@@ -27,6 +29,7 @@ from rankproof.measures._claim_base import ClaimMeasure, UnitMeasure, Verdicts
 Place = tuple[str, str, ClaimTable, int, int, tuple[int, ...] | None]
 """Query, system, table, reference, number and shown contexts of a claim."""
 CaseKey = tuple[str, str]
+_SHOWN_REASONS = 3
 
 
 def unit_of(measure: ClaimMeasure) -> ClaimUnit:
@@ -79,6 +82,16 @@ class VerdictSource:
         """Every verdict in the order of the cases and tables."""
         each = [self._found[key] for key in map(_case_key, cases) if key in self._found]
         return [one for tables in each for table in CLAIM_TABLES for one in tables.get(table, ())]
+
+    def notes(self) -> tuple[Note, ...]:
+        """The most frequent reasons of failed verdicts, and what the judge notes."""
+        verdicts = (one for tables in self._found.values() for each in tables.values() for one in each)
+        reasons = Counter(one.reason for one in verdicts if one.verdict == "failed")
+        listed = "; ".join(f"{for_message(reason)} ({count})" for reason, count in reasons.most_common(_SHOWN_REASONS))
+        text = f"{pluralise(reasons.total(), 'verdict')} of {for_message(self.name)} failed: {listed}"
+        own: tuple[str, ...] = self.judge.notes() if isinstance(self.judge, JudgeWithNotes) else ()
+        failed = (Note("failed-reasons", reasons.total(), text),) if reasons else ()
+        return (*failed, *(Note("judge", 1, note) for note in own))
 
     def _tasks(self, case: AnswerCase, table: ClaimTable) -> list[ClaimTask]:
         """The tasks of a table; one for each reference where the table has references."""
