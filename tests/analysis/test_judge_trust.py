@@ -7,8 +7,9 @@ from collections.abc import Iterable
 import numpy as np
 import pytest
 
-from rankproof._analysis.answers.trust import calibration_words, judge_label, trust_report, trust_tables
+from rankproof._analysis.answers.trust import calibration_words, trust_report, trust_tables
 from rankproof._data.claims import Claim, ClaimVerdict, Verdict
+from rankproof._evaluation.claim_verdicts import matching_label
 from rankproof._evaluation.result import MeasureResult, Result, SystemResult
 from rankproof._formats.labels import ClaimLabel, ClaimLabels, PersonLabel, claim_key
 from rankproof.errors import InputError, UsageError
@@ -186,7 +187,7 @@ def test_of_several_references_the_one_that_the_value_is_of_counts() -> None:
     [("mine", JUDGE), ("overlap", "overlap:0.5:aaaa"), ("minilm", "embedding:minilm:0.5:bbbb"), ("other", None)],
 )
 def test_the_label_of_a_judge_is_found_by_its_name(name: str, expected: str | None) -> None:
-    assert judge_label(name, [JUDGE, "overlap:0.5:aaaa", "embedding:minilm:0.5:bbbb"]) == expected
+    assert matching_label(name, [JUDGE, "overlap:0.5:aaaa", "embedding:minilm:0.5:bbbb"]) == expected
 
 
 def test_values_are_called_calibrated_only_where_people_labelled_claims_of_their_judge() -> None:

@@ -37,6 +37,11 @@ def unit_of(measure: ClaimMeasure) -> ClaimUnit:
     return measure.unit if isinstance(measure, UnitMeasure) else "sentence"
 
 
+def has_unit(claim: Claim, unit: ClaimUnit) -> bool:
+    """Whether a measure of that unit counts the claim; nuggets and contexts have no unit."""
+    return claim.unit == unit or claim.side in ("nugget", "context")
+
+
 def _case_key(case: AnswerCase) -> CaseKey:
     return case.query, case.system
 
@@ -235,17 +240,24 @@ def known_verdicts(verdicts: Iterable[ClaimVerdict], unit: ClaimUnit, label: str
     return {
         (one.query, one.system, one.table, one.claim.reference, one.claim.n, one.shown): one
         for one in verdicts
-        if one.judge == label and (one.claim.unit == unit or one.claim.side in ("nugget", "context"))
+        if one.judge == label and has_unit(one.claim, unit)
     }
 
 
 def label_of(name: str, verdicts: Iterable[ClaimVerdict]) -> str:
     """The label of the judge of that name among the verdicts, where the judge itself is not there."""
-    labels = dict.fromkeys(one.judge for one in verdicts)
-    named = [label for label in labels if f":{name}:" in f":{label}:"]
+    found = matching_label(name, dict.fromkeys(one.judge for one in verdicts))
+    if found is None:
+        raise UsageError(
+            f"there are no verdicts of the judge {for_message(name)}", fix="evaluate the answers again with this judge"
+        )
+    return found
+
+
+def matching_label(name: str, labels: Iterable[str]) -> str | None:
+    """The label of the judge of that name, such as llm:gpt-4o:3f2a1b0c for gpt-4o; None where none or several fit."""
+    known = list(labels)
+    named = [label for label in known if f":{name}:" in f":{label}:"]
     kind = name.partition(":")[0]
-    of_kind = [label for label in labels if label.partition(":")[0] == kind]
-    for found in (named, of_kind):
-        if len(found) == 1:
-            return found[0]
-    raise UsageError(f"there are no verdicts of the judge {for_message(name)}", fix="evaluate the answers again with this judge")
+    of_kind = [label for label in known if label.partition(":")[0] == kind]
+    return next((found[0] for found in (named, of_kind) if len(found) == 1), None)

@@ -10,6 +10,7 @@ from itertools import combinations
 from rankproof._data.claims import CLAIM_TABLES, Calibration, ClaimTable, ClaimVerdict
 from rankproof._data.table import CellValue, Column, Table
 from rankproof._data.text import pluralise
+from rankproof._evaluation.claim_verdicts import has_unit, matching_label, unit_of
 from rankproof._evaluation.result import MeasureResult, Result
 from rankproof._formats.labels import ClaimKey, ClaimLabels, PersonLabel, claim_key
 from rankproof._statistics.agreement import FEW_QUERIES, RatedItem, ScoredItem, auc, kappa
@@ -302,15 +303,10 @@ def _verdicts_of(measure: ClaimMeasure, matched: _Matched) -> Sequence[ClaimVerd
     """The verdicts of the judge that the measure names, on the claims that it counts."""
     table = CORRECTED_TABLES[measure.name]
     labels = [judge for judge, of in matched.verdicts if of == table]
-    label = judge_label(measure.judge, labels)
-    return () if label is None else measure.relevant(matched.verdicts[label, table])
-
-
-def judge_label(name: str, labels: Sequence[str]) -> str | None:
-    """The label of the judge that a measure names, such as llm:gpt-4o:3f2a for gpt-4o; None if there is none."""
-    model = name.rpartition("/")[2] if name.startswith("nli:") else name
-    of_name = [label for label in labels if model in label]
-    return of_name[0] if of_name else None
+    label = matching_label(measure.judge, labels)
+    if label is None:
+        return ()
+    return [one for one in measure.relevant(matched.verdicts[label, table]) if has_unit(one.claim, unit_of(measure))]
 
 
 def _corrected(
@@ -347,7 +343,7 @@ def _item(verdict: ClaimVerdict, labelled: _LabelledClaim | None, weight: float)
 
 def calibration_words(measure: ClaimMeasure, calibrations: Iterable[Calibration]) -> str:
     """How many labels of people the judge of a measure was compared with, to be shown beside its values."""
-    wanted = [one for one in calibrations if one.table in measure.tables and judge_label(measure.judge, [one.judge])]
+    wanted = [one for one in calibrations if one.table in measure.tables and matching_label(measure.judge, [one.judge])]
     if not wanted:
         return "not calibrated"
     return f"calibrated on {pluralise(min(one.labels for one in wanted), 'label')}"
