@@ -10,7 +10,7 @@ import pytest
 
 from rankproof._server.nuggets_page import MAX_NUGGET_LENGTH, NuggetsFile
 from rankproof.errors import RankproofError, UsageError
-from support.claims_to_label import QUESTION, REFERENCE, claim_results
+from support.claims_to_label import CONTEXTS, QUESTION, REFERENCE, claim_results
 from support.hostile_strings import STRINGS
 from support.results_server import Visitor, data_of, serving
 
@@ -53,7 +53,8 @@ def test_the_page_has_every_question_with_its_text_references_and_nuggets(guest:
     assert (found["q1"]["question"], found["q1"]["references"]) == (QUESTION, [REFERENCE])
     assert (found["q1"]["nuggets"], found["q1"]["confirmed"]) == ([["It lasts 14 hours.", "okay"]], False)
     assert (found["q2"]["nuggets"], found["q2"]["confirmed"]) == ([["3 kg", "vital"]], True)
-    assert (found["other"]["question"], found["other"]["references"]) == ("", [])
+    assert found["q1"]["passages"] == [" ".join(text.split()) for text in CONTEXTS.values()]
+    assert [found["other"][key] for key in ("question", "references", "passages")] == ["", [], []]
     assert "nuggets of 1 of 3 questions confirmed" in guest.get("/").text
 
 

@@ -6,16 +6,18 @@ import hashlib
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from threading import Lock
 from typing import Any, get_args
 
-from rankproof._data.answers import References, references_from_queries
+from rankproof._data.answers import references_from_queries
 from rankproof._data.claims import Importance
-from rankproof._data.dataset import Queries
+from rankproof._data.text import clip_text
 from rankproof._formats.nuggets import QueryNuggets, nuggets_of_line
 from rankproof._io import strict_json
 from rankproof._io.escape import json_block
 from rankproof._io.files import write_blocks
+from rankproof._results.experiment_result import ExperimentResult
 from rankproof._server.library import LibraryEntry, ResultsLibrary
 from rankproof._server.logged_file import LockedFile, visible_line
 from rankproof._server.responses import HttpError, PageResponse, html_page, json_response, page_script
@@ -23,6 +25,9 @@ from rankproof.errors import InputError, RankproofError, UsageError, escape_invi
 
 IMPORTANCES: tuple[Importance, ...] = get_args(Importance)
 MAX_NUGGET_LENGTH = 2000
+MAX_PASSAGES = 20
+MAX_PASSAGE_LENGTH = 2000
+"""Characters of a passage; keeps a page with a thousand questions small enough to load."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,11 +123,10 @@ class NuggetsPage:
 
     def page(self, entry: LibraryEntry) -> PageResponse:
         """The page with the questions of the file; their texts are those of the results."""
-        lines, queries = self._file.lines(), self._library.results(entry).texts
-        references = references_from_queries(queries)
+        lines, known = self._file.lines(), _KnownTexts(self._library.results(entry))
         data = {
             "url": f"/r/{entry.id}/nuggets",
-            "questions": [_shown_question(line, queries, references) for line in lines.values()],
+            "questions": [_shown_question(line, known) for line in lines.values()],
             "longest": MAX_NUGGET_LENGTH,
         }
         return html_page(
@@ -147,20 +151,46 @@ class NuggetsPage:
             self._file.change(query, version, nuggets, confirmed=confirmed)
         except RankproofError as error:
             raise HttpError(409 if isinstance(error, UsageError) else 500, str(error)) from None
-        queries = self._library.results(entry).texts
-        return json_response(200, _shown_question(self._file.lines()[query], queries, references_from_queries(queries)))
+        return json_response(200, _shown_question(self._file.lines()[query], _KnownTexts(self._library.results(entry))))
 
 
-def _shown_question(line: NuggetLine, queries: Queries, references: References) -> dict[str, Any]:
-    """A question with its nuggets, invisible characters escaped."""
+class _KnownTexts:
+    """What the results know of a question, with invisible characters escaped."""
+
+    def __init__(self, results: ExperimentResult) -> None:
+        self._queries, self._contexts = results.texts, results.contexts
+        self._references = references_from_queries(results.texts)
+        self._answers = [one.answers for one in results.system_runs if one.answers is not None]
+
+    def question(self, query: str) -> str:
+        """The text of the question."""
+        return _one_line(self._queries[query].text) if query in self._queries else ""
+
+    def references(self, query: str) -> list[str]:
+        """The reference answers."""
+        return [_one_line(text) for text in (self._references[query].answers if query in self._references else ())]
+
+    def passages(self, query: str) -> list[str]:
+        """The beginnings of the passages that the systems were given, those of the first system first."""
+        given = (id for answers in self._answers if query in answers for id in answers[query].given or ())
+        texts = (self._contexts[id] for id in dict.fromkeys(given) if id in self._contexts)
+        return [_one_line(clip_text(text, MAX_PASSAGE_LENGTH)) for text in islice(texts, MAX_PASSAGES)]
+
+
+def _one_line(text: str) -> str:
+    return escape_invisible(" ".join(text.split()))
+
+
+def _shown_question(line: NuggetLine, known: _KnownTexts) -> dict[str, Any]:
+    """A question with its nuggets."""
     assert line.found is not None, "a blank line is no question"
     query = line.found.query
-    known, text = references.get(query), queries[query].text if query in queries else ""
     return {
         "query": query,
         "name": escape_invisible(query),
-        "question": escape_invisible(" ".join(text.split())),
-        "references": [escape_invisible(" ".join(one.split())) for one in (known.answers if known else ())],
+        "question": known.question(query),
+        "references": known.references(query),
+        "passages": known.passages(query),
         "nuggets": [[escape_invisible(one.text), one.importance] for one in line.found.nuggets],
         "confirmed": line.found.confirmed,
         "version": line.version,

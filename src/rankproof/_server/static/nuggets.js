@@ -15,11 +15,13 @@ function show(at) {
   parts.back.disabled = at === 0 || data.questions.length === 0;
   count();
   if (at === null) return;
-  const { name, question, references, nuggets, confirmed } = data.questions[at];
+  const { name, question, references, passages, nuggets, confirmed } = data.questions[at];
   parts.name.textContent = name;
   parts.question.textContent = question || name;
   parts.references.replaceChildren(...references.map((text) => element("li", text)));
   parts["references-part"].hidden = references.length === 0;
+  parts.passages.replaceChildren(...passages.map((text) => element("li", text)));
+  parts["passages-part"].hidden = passages.length === 0;
   parts.state.textContent = confirmed ? "confirmed" : "draft";
   const rows = state.edits.get(at) ?? nuggets.map(([text, importance], from) => ({ text, importance, from, dropped: false }));
   parts.nuggets.replaceChildren(...rows.map(nuggetRow));
