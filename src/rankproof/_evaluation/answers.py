@@ -17,12 +17,14 @@ from rankproof._data.qrels import Qrels
 from rankproof._evaluation.claim_judges import JudgeOf
 from rankproof._evaluation.claim_verdicts import VerdictSource, known_verdicts, label_of, unit_of
 from rankproof._evaluation.notes import answer_notes, claim_notes
+from rankproof._evaluation.overlap_judge import OverlapJudge
 from rankproof._evaluation.result import MeasureResult, Result, SystemResult
 from rankproof._io.open import Progress
 from rankproof.errors import UsageError, for_message
 from rankproof.measures._answers import AnswerCase, AnswerMeasure, CaseState, Encode
 from rankproof.measures._base import Measure
 from rankproof.measures._claim_base import ClaimMeasure
+from rankproof.measures._overlap import OVERLAP
 from rankproof.measures._parse import parse_measures
 from rankproof.measures._registry import default_answer_measures
 
@@ -208,7 +210,7 @@ def _verdict_sources(
             groups.setdefault((measure.judge, unit_of(measure)), []).append(measure)
     found = {}
     for (name, unit), asking in groups.items():
-        judge = None if judge_of is None else judge_of(name)
+        judge = OverlapJudge() if name == OVERLAP else None if judge_of is None else judge_of(name)
         if judge is None and not known:
             raise UsageError(f"{asking[0]} needs the judge {for_message(name)}", fix="pass judge_of, or use judge='overlap'")
         label = label_of(name, known) if judge is None else judge.label

@@ -56,7 +56,7 @@ class _CitationMeasure(ClaimMeasure):
 
     @property
     def asks(self) -> bool:
-        return self.by == "support" and super().asks
+        return self.by == "support"
 
     @property
     def needs_reference(self) -> bool:

@@ -47,8 +47,8 @@ class ClaimMeasure(AnswerMeasure):
 
     @property
     def asks(self) -> bool:
-        """Whether the value depends on verdicts."""
-        return self.judge != OVERLAP
+        """Whether a judge is asked for verdicts; those of overlap only show what its value rests on."""
+        return True
 
     def settled(self, case: AnswerCase) -> Outcome | None:
         """The value, or why there is none, where no judge is needed to know it; else None."""
