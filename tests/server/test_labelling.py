@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Iterator
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -154,10 +155,23 @@ def test_a_file_in_use_or_of_other_answers_is_told_on_the_page(folder: Path, peo
         assert (page.status, "of other answers, contexts or references" in page.text) == (422, True)
 
 
-def test_a_damaged_log_is_told_in_the_list(folder: Path, people: Path) -> None:
-    people.with_name(f"{people.name}.log.jsonl").write_text("hello\n")
+def test_a_log_that_cannot_be_read_is_told_in_the_list_and_on_the_page(folder: Path, people: Path) -> None:
     with serving([folder]) as visitor:
-        assert "this is not a label log" in visitor.enter().get("/").text
+        visitor.enter().post(LABEL, {"claim": data_of(visitor, LABEL)["claims"][0], "label": "supported"})
+    log = people.with_name(f"{people.name}.log.jsonl")
+    broken = {
+        "hello\n": "this is not a label log",
+        log.read_text().replace('"labelled"', '"undone"'): "the log undoes a label that does not exist",
+        None: "Is a directory",
+    }
+    with serving([folder]) as visitor:
+        visitor.enter()
+        for content, words in broken.items():
+            log.unlink()
+            log.mkdir() if content is None else log.write_text(content)
+            pages = visitor.get("/"), visitor.get(LABEL)
+            assert [page.status for page in pages] == [200, 422]
+            assert all(words in unescape(page.text) for page in pages)
 
 
 def test_an_incomplete_line_of_the_log_is_removed_and_noted(folder: Path, people: Path) -> None:

@@ -6,16 +6,17 @@ import os
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal
 
 from rankproof._data import format_versions
 from rankproof._data.claims import Against, Evidence, Side
 from rankproof._data.text import pluralise
 from rankproof._formats.labels import ClaimLabel
+from rankproof._io.files import unreadable_file_error
 from rankproof._results.provenance import utc_now
 from rankproof._server.claim_queue import ClaimItem, ClaimQueue
 from rankproof._server.logged_file import (
-    History,
     LogFormat,
     LoggedFile,
     check_assessor,
@@ -113,8 +114,10 @@ def labels_by_person(path: str) -> Counter[str]:
             content = file.read()
     except FileNotFoundError:
         return Counter()
+    except OSError as error:
+        raise unreadable_file_error(Path(log), error) from None
     _, records = _FORMAT.read(content, log)
-    return Counter(record.person for record in History(records).last_of_each())
+    return Counter(record.person for record in _FORMAT.history(records, log).last_of_each())
 
 
 class LabelLog(LoggedFile[LoggedLabel]):

@@ -100,6 +100,14 @@ class LogFormat(Generic[R]):
             raise first.error(f"this {self.record} log has an unknown format", self.new_file_fix)
         return first.text("fingerprint"), [read_fields(self.kind, line) for line in lines[1:]]
 
+    def history(self, records: Iterable[R], source: str) -> History[R]:
+        """The history of the records; raises an error if one undoes a record that does not exist."""
+        try:
+            return History(records)
+        except ValueError:
+            what = f"the log undoes a {self.record} that does not exist"
+            raise InputError(what, fix=self.new_file_fix, source=source) from None
+
 
 def log_line(value: dict[str, Any]) -> bytes:
     """The object as a line of a log, in ASCII."""
@@ -307,11 +315,7 @@ class LoggedFile(Generic[R]):
 
     def _read(self) -> tuple[str | None, History[R]]:
         fingerprint, records = self._format.read(self._log.content, self._log.path)
-        try:
-            return fingerprint, History(records)
-        except ValueError:
-            what = f"the log undoes a {self._format.record} that does not exist"
-            raise InputError(what, fix=self._format.new_file_fix, source=self._log.path) from None
+        return fingerprint, self._format.history(records, self._log.path)
 
     def _replay(self) -> tuple[str | None, History[R]]:
         """Reads the log and updates the file to match it; raises an error if the file was not written from it."""
