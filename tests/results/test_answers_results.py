@@ -8,26 +8,17 @@ from pathlib import Path
 
 import pytest
 
-from rankproof._data.answers import Answer, Answers, references_from_queries
+from rankproof._data.answers import Answer, Answers
 from rankproof._data.claims import Calibration, JudgeNoise
-from rankproof._evaluation.answers import evaluate_answers
-from rankproof._results.answers_results import answers_results
-from rankproof._results.experiment_result import ExperimentResult
 from rankproof._results.folder import load_results, save_results
 from rankproof.errors import InputError
-from support.claim_results import ANSWERS, CONTEXTS, QUERIES, claim_verdicts
+from support.claim_results import ANSWERS, CONTEXTS, claim_results, claim_verdicts
 from support.paths import DOCS
-
-
-def results_of(answers: dict[str, Answers] | None = None) -> ExperimentResult:
-    given = answers or ANSWERS
-    evaluated = evaluate_answers(given, references_from_queries(QUERIES), None, ["EM", "Contains"])
-    return answers_results(replace(evaluated, claims=claim_verdicts()), given, QUERIES, CONTEXTS, name="log")
 
 
 @pytest.fixture
 def saved(tmp_path: Path) -> Path:
-    return Path(save_results(results_of(), tmp_path / "out"))
+    return Path(save_results(claim_results(), tmp_path / "out"))
 
 
 def test_answers_claims_and_contexts_are_loaded_as_they_were_saved(saved: Path) -> None:
@@ -37,13 +28,13 @@ def test_answers_claims_and_contexts_are_loaded_as_they_were_saved(saved: Path) 
     assert [system_run.answers for system_run in again.system_runs] == list(ANSWERS.values())
     assert not again.is_judged
     assert again.answers is not None
-    expected = results_of().answers
+    expected = claim_results().answers
     assert expected is not None
     assert again.answers.means == expected.means
 
 
 def test_the_agreement_with_people_and_the_noise_of_a_judge_are_kept(tmp_path: Path) -> None:
-    results = results_of()
+    results = claim_results()
     assert results.answers is not None
     calibrations = (Calibration("llm:tiny:1", "answer-contexts", 9, 4, 0.75, (0.5, 0.9), None, None, 0.5, (0.25, 0.75)),)
     noise = (JudgeNoise("llm:tiny:1", "Faithfulness(judge='tiny')", 30, 3, 0.125, 0.25, None),)
@@ -61,8 +52,8 @@ def test_saving_what_was_loaded_gives_the_same_bytes(saved: Path, tmp_path: Path
 
 
 def test_two_logs_of_the_same_questions_have_the_same_fingerprint() -> None:
-    one = results_of({"open": ANSWERS["open"]})
-    assert one.fingerprint == results_of().fingerprint
+    one = claim_results({"open": ANSWERS["open"]})
+    assert one.fingerprint == claim_results().fingerprint
 
 
 @pytest.mark.parametrize("name", ["claims.jsonl", "contexts.jsonl"])
@@ -75,7 +66,7 @@ def test_a_changed_file_is_refused(saved: Path, name: str) -> None:
 def test_contexts_that_are_not_known_stay_unknown(tmp_path: Path) -> None:
     unknown = Answers({"q1": Answer("Oslo"), "q2": Answer("", state="failed")})
     empty = Answers({"q1": Answer("Oslo", given=()), "q2": Answer("", given=())})
-    save_results(results_of({"unknown": unknown, "empty": empty}), tmp_path / "out")
+    save_results(claim_results({"unknown": unknown, "empty": empty}), tmp_path / "out")
     lines = [json.loads(line) for line in (tmp_path / "out" / "answers.jsonl").read_text().splitlines()]
     assert [line["given"] for line in lines] == [None, None, [], []]
     known = {one.name: one.answers and one.answers.given_known for one in load_results(tmp_path / "out").system_runs}

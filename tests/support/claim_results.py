@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
-from rankproof._data.answers import Answer, Answers
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from types import MappingProxyType
+
+from rankproof._data.answers import Answer, Answers, references_from_queries
 from rankproof._data.claims import Against, Claim, ClaimVerdict, Side, Verdict
 from rankproof._data.dataset import Queries, Query
 from rankproof._data.sentences import sentence_spans
+from rankproof._evaluation.answers import evaluate_answers
+from rankproof._results.answers_results import answers_results
+from rankproof._results.experiment_result import ExperimentResult
 
 JUDGE = "llm:tiny:0123abcd"
 CONTEXTS = {
@@ -39,6 +46,30 @@ ANSWERS = {
         }
     ),
 }
+
+
+def claim_results(
+    answers: Mapping[str, Answers] | None = None,
+    *,
+    measures: Sequence[str] = ("EM", "Contains"),
+    claims: tuple[ClaimVerdict, ...] | None = None,
+    contexts: Mapping[str, str] = MappingProxyType(CONTEXTS),
+) -> ExperimentResult:
+    """The answers as results, by default with the verdicts of a language model on their claims."""
+    given = answers or ANSWERS
+    evaluated = evaluate_answers(
+        given,
+        references_from_queries(QUERIES),
+        None,
+        list(measures),
+        questions={query: one.text for query, one in QUERIES.items()},
+        passage=contexts.get,
+        known=claim_verdicts() if claims is None else claims,
+    )
+    evaluated = replace(evaluated, claims=claim_verdicts() if claims is None else claims)
+    return answers_results(evaluated, given, QUERIES, contexts, name="log")
+
+
 _ANSWER_VERDICTS: dict[tuple[str, str], list[tuple[Verdict, tuple[tuple[int, int], ...]]]] = {
     ("open", "q1"): [
         ("nothing_to_check", ()),

@@ -28,8 +28,9 @@ MAIN_MEASURES = ("nDCG@10", "RR@10", "R@100")
 class AnalysisInput:
     """Values, rankings and judgements of systems that were run on the same queries.
 
-    Run files alone leave `fingerprint`, `dataset`, `texts`, `snippets` and `system_runs` empty. `runs` may read its files on
-    first access. `documents` is the corpus size, None if unknown. With `skip_missing`, means run over the queries that a run has.
+    Run files alone leave `fingerprint`, `dataset`, `texts`, `snippets`, `contexts` and `system_runs` empty. `runs` may read its
+    files on first access. `documents` is the corpus size, None if unknown. With `skip_missing`, means run over the queries that a
+    run has.
     """
 
     name: str
@@ -41,6 +42,7 @@ class AnalysisInput:
     read_options: ReadOptions = field(default_factory=ReadOptions)
     texts: Queries | None = None
     snippets: Mapping[str, str] = field(default_factory=dict)
+    contexts: Mapping[str, str] = field(default_factory=dict)
     system_runs: tuple[SystemRun, ...] = ()
     documents: int | None = None
     skip_missing: bool = False
@@ -167,6 +169,7 @@ def input_from_results(results: ExperimentResult, *, needs_judgements: bool = Tr
         read_options=ReadOptions(judged_only=results.judged_only),
         texts=results.texts,
         snippets=results.snippets,
+        contexts=results.contexts,
         system_runs=results.system_runs,
         documents=_count(results.provenance.get("documents")),
         dataset=str(results.provenance.get("dataset") or ""),

@@ -89,7 +89,7 @@ def _tables(inputs: AnalysisInput, system: str, measures: list[str], asked: Expl
     if asked.query is not None and asked.doc is not None:
         return [_score(inputs, system, asked.query, asked.doc, asked.dataset)]
     if asked.query is not None and inputs.result.systems[0].measures[measures[0]].measure.kind == "answer":
-        return [explain_answer_value(inputs, system, asked.query, one) for one in measures]
+        return [table for one in measures for table in explain_answer_value(inputs, system, asked.query, one)]
     if asked.query is not None:
         each = [explain_query(inputs, system, one, asked.query, rows=asked.top or ROWS) for one in measures]
         return [table for tables in each for table in tables]

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from rankproof._analysis.answers.given import judge_of_measure
 from rankproof._analysis.inputs import input_from_results
 from rankproof._analysis.query_groups import by_length
 from rankproof._data.answers import (
@@ -131,8 +132,8 @@ def measure_facts(measure: Measure) -> dict[str, Any]:
         "rel": max(getattr(measure, "least", 1), 0),
         "gain": gain if gain is None or isinstance(gain, str) else [list(pair) for pair in gain],
         "explained": measure.name in EXPLAINED_MEASURES and not _has_unusable_gains(gain),
-        "tables": list(getattr(measure, "tables", ())),
-        "judge": getattr(measure, "judge", None),
+        "tables": list(getattr(measure, "tables", ())) if judge_of_measure(measure) else [],
+        "judge": judge_of_measure(measure),
     }
 
 

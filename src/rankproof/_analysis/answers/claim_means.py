@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from rankproof._analysis.answers.given import judge_of_measure
 from rankproof._analysis.answers.quality import evaluation_notes
@@ -36,7 +36,7 @@ def claim_means_table(inputs: AnalysisInput, calibrations: Sequence[Calibration]
         for system in inputs.result.systems
         for one in system.measures.values()
     ]
-    by = "several judges" if several else f"the judge {', '.join(map(_judge_text, judges))}"
+    by = "several judges" if several else f"the judge {', '.join(map(judge_words, judges))}"
     trust = dict.fromkeys(
         calibration_words(one.measure, calibrations)
         for one in inputs.result.systems[0].measures.values()
@@ -88,12 +88,18 @@ def differences_table(comparison: Comparison) -> Table:
 def _claim_row(system: str, one: MeasureResult, level: float, *, several: bool) -> tuple[CellValue, ...]:
     interval = mean_interval(one.values, level=level, within=one.measure.range)
     judge = judge_of_measure(one.measure)
-    reasons = ", ".join(f"{count} {reason.replace('_', ' ')}" for reason, count in one.counts.items() if count)
-    own = (_judge_text(judge) if judge else "",) if several else ()
-    return (system, measure_without_judge(one.measure), *own, one.queries, one.value if one.queries else None, interval, reasons)
+    own = (judge_words(judge) if judge else "",) if several else ()
+    mean = one.value if one.queries else None
+    return (system, measure_without_judge(one.measure), *own, one.queries, mean, interval, count_words(one.counts))
 
 
-def _judge_text(judge: str) -> str:
+def count_words(counts: Mapping[str, int]) -> str:
+    """The questions without a value and why, as in "2 abstained, 1 failed"."""
+    return ", ".join(f"{count} {reason.replace('_', ' ')}" for reason, count in counts.items() if count)
+
+
+def judge_words(judge: str) -> str:
+    """The judge; comparing words is marked as a baseline."""
     return f"{for_message(judge)} ({BASELINE})" if judge == OVERLAP else for_message(judge)
 
 

@@ -73,7 +73,9 @@ def trust_report(result: Result, labels: ClaimLabels) -> TrustReport:
         raise UsageError(
             f"{for_message(labels.source)}: {what}", fix="label the claims of these results: rankproof serve RESULTS"
         )
-    return TrustReport((_agreement_table(calibrations, matched), _means_table(result, matched)), calibrations)
+    title = f"Agreement of judges with {pluralise(len(labels.labels), 'label')} of people"
+    agreement = agreement_table(calibrations, title, tuple(_agreement_notes(calibrations, matched)))
+    return TrustReport((agreement, _means_table(result, matched)), calibrations)
 
 
 def trust_tables(result: Result, labels: ClaimLabels) -> tuple[Table, ...]:
@@ -174,10 +176,13 @@ def _calibration(
     )
 
 
-def _agreement_table(calibrations: Sequence[Calibration], matched: _Matched) -> Table:
+def agreement_table(
+    calibrations: Sequence[Calibration], title: str = "Agreement of judges with people", notes: tuple[str, ...] = ()
+) -> Table:
+    """The agreement of each judge with people on each table of claims."""
     return Table(
         "judge-trust",
-        f"Agreement of judges with {pluralise(len(matched.labels.labels), 'label')} of people",
+        title,
         (
             Column("judge"),
             Column("claims"),
@@ -192,7 +197,7 @@ def _agreement_table(calibrations: Sequence[Calibration], matched: _Matched) -> 
         ),
         tuple(_agreement_row(one) for one in calibrations),
         sentences=tuple(filter(None, map(_agreement_sentence, calibrations))),
-        notes=tuple(_agreement_notes(calibrations, matched)),
+        notes=notes,
     )
 
 

@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from rankproof._analysis.answers.given import judge_of_measure
 from rankproof._analysis.answers.inputs import cited_documents
+from rankproof._analysis.explain.claims import ExplainedClaims, case_verdicts, explain_claims
 from rankproof._analysis.explain.score import system_run_of
 from rankproof._analysis.inputs import AnalysisInput
-from rankproof._data.answers import Answer, Reference, references_from_queries
+from rankproof._analysis.values import measure_result
+from rankproof._data.answers import Answer, Answers, Reference, nuggets_from_queries, references_from_queries
 from rankproof._data.dataset import Queries
 from rankproof._data.table import Column, Table
-from rankproof._data.text import clip_text
+from rankproof._data.text import clip_text, example_ids
+from rankproof._evaluation.answers import AnswerTexts
 from rankproof.errors import UsageError, escape_invisible, for_message
 from rankproof.measures._answers import (
     AnswerCase,
@@ -22,6 +26,8 @@ from rankproof.measures._answers import (
     token_bag_f1,
     word_bag,
 )
+from rankproof.measures._base import Measure
+from rankproof.measures._nuggets import AnswerStateMeasure
 from rankproof.measures._parse import parse_measure
 
 
@@ -80,9 +86,11 @@ class ExplainedAnswer:
         return max(self.reference.expected_texts, key=lambda each: measure.value(AnswerCase(self.text, (each,))) or 0.0)
 
 
-def explain_answer_value(inputs: AnalysisInput, system: str, query: str, measure: str) -> Table:
-    """The value of a system's answer to one query, with question, answer, reference and parts."""
+def explain_answer_value(inputs: AnalysisInput, system: str, query: str, measure: str) -> list[Table]:
+    """The value of a system's answer to one query, with question, answer, reference and parts, or with its claims."""
     parsed = parse_measure(measure)
+    if judge_of_measure(parsed) or isinstance(parsed, AnswerStateMeasure):
+        return explain_claims(_explained_claims(inputs, system, query, parsed))
     if not isinstance(parsed, AnswerMeasure) or measure not in EXPLAINERS:
         raise UsageError(f"{measure} of one answer cannot be explained by parts", fix=f"choose from: {', '.join(EXPLAINERS)}")
     explained = _explained_answer(inputs, system, query)
@@ -94,9 +102,33 @@ def explain_answer_value(inputs: AnalysisInput, system: str, query: str, measure
         f"Reference: {_quote(explained.best(parsed)) or 'none (unanswerable)'}",
     )
     title = found.title.replace(" of an answer", f" of {whose}")
-    return replace(
-        found, title=title, sentences=(*texts, *found.sentences), facts={**found.facts, "query": query, "system": system}
+    facts = {**found.facts, "query": query, "system": system}
+    return [replace(found, title=title, sentences=(*texts, *found.sentences), facts=facts)]
+
+
+def _explained_claims(inputs: AnalysisInput, system: str, query: str, measure: Measure) -> ExplainedClaims:
+    """The case of an answer, and the verdicts on its claims; words are compared again where no verdicts are stored."""
+    answers = system_run_of(inputs, system).answers or Answers({})
+    texts = inputs.texts or Queries([])
+    if query not in inputs.result.queries or query not in texts:
+        known = example_ids(inputs.result.queries)
+        raise UsageError(f"no evaluated query is called {for_message(query)}", fix=f"there is, for example, {known}")
+    references, questions = references_from_queries(texts), {query: texts[query].text}
+    judged_documents = cited_documents(answers.values(), {doc for docs in inputs.qrels.values() for doc in docs})
+    sources = AnswerTexts(
+        references,
+        inputs.qrels,
+        inputs.rel,
+        lambda doc: judged_documents.get(doc, doc),
+        questions,
+        inputs.contexts.get,
+        nuggets_from_queries(texts),
     )
+    case = next(iter(sources.cases(system, answers, [query])), None)
+    if case is None:
+        raise UsageError(f"the answer to query {for_message(query)} failed and has no value", fix="choose another query")
+    one = measure_result(inputs, system, str(measure))
+    return ExplainedClaims(one, case, case_verdicts(case, measure, inputs.result.claims))
 
 
 def _explained_answer(inputs: AnalysisInput, system: str, query: str) -> ExplainedAnswer:

@@ -47,5 +47,6 @@ UNJUDGED_FOLDED: tuple[Callable[[ReportContext], Section | None], ...] = (
     latency_section,
     notes_section,
     provenance_section,
+    definitions_section,
 )
 """The open and the folded sections of results without judgements."""

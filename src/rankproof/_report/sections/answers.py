@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator
 
 from rankproof._analysis.answers.causes import reasons_tables
-from rankproof._analysis.answers.inputs import answer_input_from_results
+from rankproof._analysis.answers.claim_means import claim_means_table
+from rankproof._analysis.answers.given import judge_of_measure
+from rankproof._analysis.answers.inputs import AnswerInput, answer_input_from_results
+from rankproof._analysis.answers.noise import noise_tables
 from rankproof._analysis.answers.quality import answer_findings, means_table, retrieval_table
-from rankproof._analysis.bands import builtin_profiles
+from rankproof._analysis.answers.trust import agreement_table
+from rankproof._analysis.bands import BandProfile, builtin_profiles
+from rankproof._analysis.inputs import AnalysisInput
 from rankproof._charts.model import Medium
 from rankproof._charts.rows import ValueRow, dot_chart
 from rankproof._charts.svg import svg_of
 from rankproof._data.table import Table
-from rankproof._evaluation.result import Result
+from rankproof._evaluation.result import MeasureResult, Result
 from rankproof._render.grid import format_value
 from rankproof._report.context import ReportContext
 from rankproof._report.elements import PANEL_CHART_WIDTH, Section, SvgChart, html_table
-from rankproof._statistics.intervals import Interval
-
-IntervalsBySystem = Mapping[tuple[str, str], Interval]
+from rankproof._statistics.intervals import Interval, mean_interval
 
 
 def answers_section(context: ReportContext) -> Section | None:
@@ -26,32 +29,47 @@ def answers_section(context: ReportContext) -> Section | None:
     if context.results.answers is None:
         return None
     inputs, profile = answer_input_from_results(context.results), builtin_profiles()["rag"]
-    reasons = reasons_tables({name: tuple(inputs.records(name)) for name in inputs.answers})
-    means = means_table(inputs.inputs)
     return Section(
         key="answers",
         title="Answers",
         question="How good are the answers, and what lowers their quality?",
-        points=tuple(answer_findings(inputs, profile)),
-        charts=tuple(_answer_charts(context.results.answers, _intervals(means))),
+        points=tuple(answer_findings(inputs, profile)) if _has_references(inputs) else (),
+        charts=tuple(_answer_charts(context.results.answers)),
         tables=(
-            html_table(means),
-            html_table(reasons),
-            html_table(retrieval_table(inputs, profile)),
+            *(html_table(table, sentences=True) for table in _means_tables(inputs.inputs)),
+            *map(html_table, _reference_tables(inputs, profile)),
         ),
     )
 
 
-def _intervals(means: Table) -> IntervalsBySystem:
-    """The interval of each system and measure, from the table of means."""
-    return {(str(system), str(measure)): span for system, measure, *_, span in means.rows if isinstance(span, tuple)}
+def _has_references(inputs: AnswerInput) -> bool:
+    return any(reference.answers for reference in inputs.references.values())
 
 
-def _answer_charts(result: Result, spans: IntervalsBySystem) -> list[SvgChart]:
+def _means_tables(inputs: AnalysisInput) -> Iterator[Table]:
+    """The means, and for judges of claims how far they agree with people and with themselves."""
+    result = inputs.result
+    if not any(judge_of_measure(one.measure) for one in result.systems[0].measures.values()):
+        yield means_table(inputs)
+        return
+    yield claim_means_table(inputs, result.calibrations)
+    if result.calibrations:
+        yield agreement_table(result.calibrations)
+    yield from noise_tables(result.noise)
+
+
+def _reference_tables(inputs: AnswerInput, profile: BandProfile) -> Iterator[Table]:
+    """Why answers differ from their references, and whether retrieval is the cause; nothing without references."""
+    if _has_references(inputs):
+        yield reasons_tables({name: tuple(inputs.records(name)) for name in inputs.answers})
+        yield retrieval_table(inputs, profile)
+
+
+def _answer_charts(result: Result) -> list[SvgChart]:
     found = []
     for name, first in result.systems[0].measures.items():
         rows = [
-            ValueRow(system.name, one.value, format_value(one.value, one), spans.get((system.name, name)))
+            ValueRow(system.name, one.value, format_value(one.value, one), _interval(one))
             for system in result.systems
             if (one := system.measures[name]).queries
         ]
@@ -60,3 +78,7 @@ def _answer_charts(result: Result, spans: IntervalsBySystem) -> list[SvgChart]:
             svg = svg_of(dot_chart(Medium(PANEL_CHART_WIDTH), rows, name, about, step=2, within=first.measure.range))
             found.append(SvgChart(name, svg, first.measure.title, small=True))
     return found
+
+
+def _interval(one: MeasureResult) -> Interval | None:
+    return mean_interval(one.values, within=one.measure.range)

@@ -100,13 +100,15 @@ def _intervals(context: ReportContext, names: list[str]) -> tuple[HtmlTable, ...
 _GAINS = {"linear": "the grade", "exp": "2^grade - 1"}
 
 
-def definitions_section(context: ReportContext) -> Section:
-    """The definitions in the order of the page, those for answers last."""
+def definitions_section(context: ReportContext) -> Section | None:
+    """The definitions in the order of the page, those for answers last; None if nothing was measured."""
     results = context.results
     found: dict[str, Measure] = {}
     for result in (results.result, results.chunks, results.answers):
         for system in result.systems if result is not None else ():
             found |= {name: one.measure for name, one in system.measures.items() if name not in found}
+    if not found:
+        return None
     return Section(
         key="definitions",
         title="Definitions",

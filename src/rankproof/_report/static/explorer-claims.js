@@ -22,6 +22,8 @@
   };
   const SOURCES = { contexts: "context", cited: "context", reference: "reference", answer: "answer", question: "question" };
 
+  const LONGEST_WORD = 24;
+
   function readRow(row, shared) {
     const [n, place, text, verdict, score, evidence, reason, shown, importance] = row;
     return { n, place, text: text === null ? null : shared.texts[text], verdict: shared.verdicts[verdict], score, evidence, reason, shown, importance };
@@ -38,6 +40,13 @@
     return el("span", { class: "sign " + verdict, "aria-hidden": "true" }, VERDICTS[verdict][0]);
   }
 
+  // The number stays on the line of the last word.
+  function withNumber(text, number) {
+    const last = text.lastIndexOf(" ") + 1;
+    const fits = text.length - last <= LONGEST_WORD;
+    return fits ? [text.slice(0, last), el("span", { class: "last" }, text.slice(last), number)] : [text, number];
+  }
+
   // The text with a mark around each claim that has a place in it.
   function markedText(check, text, rows) {
     const nodes = [];
@@ -50,7 +59,7 @@
       const number = el("sup", { "aria-hidden": "true" }, VERDICTS[row.verdict][0] + row.n);
       const words = spoken(" (claim " + row.n + ": " + VERDICTS[row.verdict][1] + ") ");
       const about = { class: "claim " + row.verdict, "data-claim": at, tabindex: nodes.length > 1 ? "-1" : "0" };
-      nodes.push(el("mark", about, text.slice(row.place[0], row.place[1]), number, words));
+      nodes.push(el("mark", about, withNumber(text.slice(row.place[0], row.place[1]), number), words));
       end = row.place[1];
     });
     return end ? el("blockquote", { class: "claims", dir: "auto" }, nodes, text.slice(end)) : null;
@@ -92,7 +101,11 @@
 
   // What the verdicts say together: a mean where the judge gives scores, else how many claims are supported.
   function outcome(rows) {
-    const counted = rows.filter((row) => row.verdict !== "nothing_to_check" && row.verdict !== "failed");
+    const failed = rows.filter((row) => row.verdict === "failed").length;
+    const counted = rows.filter((row) => row.verdict !== "nothing_to_check");
+    if (failed || !counted.length) {
+      return failed ? plural(failed, "verdict", "verdicts") + " failed" : "nothing to check";
+    }
     const scores = counted.map((row) => row.score).filter((score) => score !== null);
     if (scores.length && scores.length === counted.length) {
       const mean = scores.reduce((sum, score) => sum + score, 0) / scores.length;
@@ -135,7 +148,7 @@
     connect(body);
     const baseline = check.judge.startsWith("overlap:") ? " (baseline)" : null;
     const judge = el("span", { class: "under" }, " by ", foreign(check.judge), baseline);
-    return el("details", { class: "check", "data-side": check.side, open }, el("summary", {}, titleOf(check, references), ": ", outcome(rows), judge), legend(rows), body);
+    return el("details", { class: "claim-check", "data-side": check.side, open }, el("summary", {}, titleOf(check, references), ": ", outcome(rows), ",", judge), legend(rows), body);
   }
 
   function textOf(check, answer, references) {
