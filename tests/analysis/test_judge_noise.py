@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import pytest
 
-from rankproof._analysis.answers.noise import judge_noise, noise_tables, noise_warning, same_model_notes
+from rankproof._analysis.answers.noise import judge_noise, noise_tables, same_model_notes
+from rankproof._analysis.compare.comparison import compare_inputs
+from rankproof._analysis.inputs import AnalysisInput
+from rankproof._data.arrays import FloatArray
 from rankproof._data.claims import Claim, ClaimVerdict, JudgeNoise
+from rankproof._data.qrels import Qrels
 from rankproof._evaluation.claim_judges import ClaimJudge, ClaimTask, JudgeOf
 from rankproof._evaluation.overlap_judge import NoCalls
 from rankproof._evaluation.result import MeasureResult, Result, SystemResult
@@ -92,18 +96,38 @@ def test_the_table_shows_the_noise_of_one_question_and_of_the_mean() -> None:
     assert noise_tables([]) == ()
 
 
-@pytest.mark.parametrize(("difference", "warned"), [(0.05, True), (-0.05, True), (0.057, False), (-0.2, False), (0.0, True)])
-def test_a_difference_below_twice_the_noise_is_warned_of(difference: float, warned: bool) -> None:
+@pytest.mark.parametrize(("difference", "noisy"), [(0.05, True), (-0.05, True), (0.057, False), (-0.2, False)])
+def test_a_decision_on_a_difference_below_twice_the_noise_says_so(difference: float, noisy: bool) -> None:
     """The deviation of a difference of two means of 100 questions is sqrt(2) x 0.2 / 10 = 0.0283."""
-    found = noise_warning([JudgeNoise("llm:mine:1", "M", 30, 3, 0.2, 0.1)], "M", difference, 100)
-    assert (found is not None) == warned
-    if found:
-        assert "changes this difference by 2.8 pp" in found
+    random = np.random.default_rng(1)
+    values = np.array([0.45, 0.55])[random.permutation(100) % 2]
+    inputs = inputs_of({"a": values, "b": values + difference + 0.02 * (np.arange(100) % 2 - 0.5)}, deviation=0.2)
+    decision = compare_inputs(inputs).decision
+    assert decision.alternative is not None
+    assert decision.alternative.difference == pytest.approx(-abs(difference))
+    assert (decision.judge_noise is not None) == noisy
+    said = "The judge is too noisy: asked again, the difference from "
+    assert any(one.startswith(said) and "changes by 2.8 pp, more than half of it." in one for one in decision.sentences) == noisy
 
 
 def test_without_repeats_or_for_another_measure_nothing_is_said() -> None:
-    assert noise_warning([JudgeNoise("llm:mine:1", "M", 30, 1, None, None)], "M", 0.01, 10) is None
-    assert noise_warning([JudgeNoise("llm:mine:1", "M", 30, 3, 0.5, 0.1)], "N", 0.01, 10) is None
+    values = {"a": np.linspace(0.2, 0.8, 40), "b": np.linspace(0.21, 0.8, 40)}
+    assert compare_inputs(inputs_of(values, deviation=None)).decision.judge_noise is None
+    assert compare_inputs(inputs_of(values, deviation=0.5, measure="other")).decision.judge_noise is None
+    assert compare_inputs(inputs_of(values, deviation=0.5)).decision.judge_noise is not None
+
+
+def inputs_of(
+    values: Mapping[str, FloatArray], *, deviation: float | None, measure: str = "Faithfulness(judge='mine')"
+) -> AnalysisInput:
+    """Two systems with these values of the measure, and the noise of a judge."""
+    queries = tuple(f"q{at}" for at in range(len(next(iter(values.values())))))
+    systems = tuple(
+        SystemResult(name, {str(MEASURE): MeasureResult(MEASURE, float(each.mean()), queries, each)}, ())
+        for name, each in values.items()
+    )
+    result = Result(queries, systems, noise=(JudgeNoise("llm:mine:1", measure, 30, 3, deviation, 0.1),))
+    return AnalysisInput("log", "", Qrels([]), {}, result)
 
 
 def test_a_judge_of_its_own_answers_is_noted_by_the_name_of_the_model() -> None:

@@ -97,7 +97,8 @@ class Decision(Viewed):
     say why nothing is decided. `queries_needed` is how many queries would be enough for a decision if the means stay the same.
     `judge_next` are the unjudged (query, document) pairs that could change the difference between `system` and its closest rival
     most; `unjudged` is the number of all such pairs. `optimistic` marks a system that was chosen from many: its value is probably
-    too high.
+    too high. `judge_noise` is how much the difference from the alternative changes when a judge of claims is asked again, as a
+    standard deviation; None unless it is more than half of the difference.
     """
 
     decided: bool
@@ -115,6 +116,7 @@ class Decision(Viewed):
     judge_next: tuple[tuple[str, str], ...] = ()
     unjudged: int = 0
     optimistic: bool = False
+    judge_noise: float | None = None
 
     @property
     def sentences(self) -> tuple[str, ...]:

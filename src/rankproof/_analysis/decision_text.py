@@ -74,7 +74,13 @@ def cost_text(cost: float, unit: CostUnit | None) -> str:
 
 def decision_sentences(decision: Decision) -> tuple[str, ...]:
     """The decision in two to five sentences, the answer first."""
-    return tuple(_decided(decision) if decision.decided else _undecided(decision))
+    return (*(_decided(decision) if decision.decided else _undecided(decision)), *_judge_noise(decision))
+
+
+def _judge_noise(decision: Decision) -> Iterator[str]:
+    if decision.judge_noise is not None and decision.alternative is not None:
+        noise, other = points(decision.judge_noise, decision.measure), for_message(decision.alternative.system)
+        yield f"The judge is too noisy: asked again, the difference from {other} changes by {noise}, more than half of it."
 
 
 def _decided(decision: Decision) -> Iterator[str]:

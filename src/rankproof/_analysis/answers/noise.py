@@ -137,18 +137,6 @@ def mean_deviation(noise: JudgeNoise, queries: int) -> float | None:
     return None if noise.deviation is None else noise.deviation / math.sqrt(queries)
 
 
-def noise_warning(noises: Iterable[JudgeNoise], measure: str, difference: float, queries: int) -> str | None:
-    """A warning where asking again changes a difference of two means by more than half of it (one standard deviation)."""
-    noise = next((one for one in noises if one.measure == measure), None)
-    found = None if noise is None else mean_deviation(noise, queries)
-    if found is None or math.sqrt(2) * found <= abs(difference) / 2:
-        return None
-    return (
-        f"Asking the judge of {for_message(measure)} again changes this difference by {100 * math.sqrt(2) * found:.1f} pp "
-        f"(one standard deviation), which is more than half of it"
-    )
-
-
 def same_model_notes(answered_by: Mapping[str, str], judges: Iterable[str]) -> list[str]:
     """A note for each system whose answers are from the model that judges them; `answered_by` has the model of each system."""
     notes = []

@@ -20,6 +20,7 @@ from rankproof._analysis.compare.decision_data import (
     systems_without_documents,
     unknown_cost_notes,
     with_failed_bounds,
+    with_judge_noise,
     with_pairs_to_judge,
 )
 from rankproof._analysis.compare.pairs import (
@@ -169,7 +170,7 @@ def compare_inputs(
         judged_only=judged_only_values(kept, kept.result, name, joined.queries),
     )
     decision = decide(data, margin=margin, baseline=shown_baseline, interval=_interval_of(joined), seed=options.seed)
-    decision = with_failed_bounds(kept, decision)
+    decision = with_judge_noise(kept, with_failed_bounds(kept, decision))
     if not decision.decided:
         decision = with_pairs_to_judge(kept, decision)
     notes = (

@@ -163,6 +163,15 @@ def with_failed_bounds(inputs: AnalysisInput, decision: Decision) -> Decision:
     return replace(decision, decided=False, reasons=(*decision.reasons, reason), changes=())
 
 
+def with_judge_noise(inputs: AnalysisInput, decision: Decision) -> Decision:
+    """The decision with the noise of its judge, where asking again changes the difference by more than half of it."""
+    noise = next((one for one in inputs.result.noise if one.measure == str(decision.measure)), None)
+    if noise is None or noise.deviation is None or decision.alternative is None or not decision.n:
+        return decision
+    found = noise.deviation * math.sqrt(2 / decision.n)
+    return replace(decision, judge_noise=found) if found > abs(decision.alternative.difference) / 2 else decision
+
+
 def with_pairs_to_judge(inputs: AnalysisInput, decision: Decision) -> Decision:
     """The open decision with the unjudged pairs that could change the difference of its two best systems most."""
     if decision.system is None or decision.alternative is None or inputs.read_options.judged_only:

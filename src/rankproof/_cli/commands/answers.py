@@ -197,17 +197,7 @@ def _show_answers(
     else:
         tables = [replace(comparison.table, sentences=comparison.decision.sentences), *comparison.tables, *tables]
     _show(tables, args, terminal)
-    terminal.notes((*_noise_warnings(comparison, trust), *trust.notes, *comparison.notes), every=True)
-
-
-def _noise_warnings(comparison: Comparison, trust: _Trust) -> Iterator[str]:
-    """A warning where the difference of the two best systems is within the noise of the judge."""
-    from rankproof._analysis.answers.noise import noise_warning
-
-    best = comparison.decision.alternative
-    warning = None if best is None else noise_warning(trust.noises, comparison.primary, best.difference, comparison.n)
-    if warning is not None:
-        yield warning
+    terminal.notes((*trust.notes, *comparison.notes), every=True)
 
 
 def _show(tables: Sequence[Table], args: argparse.Namespace, terminal: Terminal) -> None:
