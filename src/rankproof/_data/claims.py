@@ -6,6 +6,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal, get_args
 
 from rankproof._data.sentences import sentence_spans
@@ -99,8 +100,10 @@ class Nugget:
 _MARK = re.compile(r"\[\s*\d{1,3}(?:\s*[,;]\s*\d{1,3}|\s*[-–]\s*\d{1,3})*\s*\]")
 _MARK_PART = re.compile(r"(\d+)(?:\s*[-–]\s*(\d+))?")
 _MAX_RANGE = 100
+_CACHED_TEXTS = 1024
 
 
+@lru_cache(maxsize=_CACHED_TEXTS)
 def claims_of(text: str, side: Side, reference: int = 1) -> tuple[Claim, ...]:
     """The sentences of a text as claims; marks of citations such as [1] neither end a sentence nor are one."""
     spans = enumerate(sentence_spans(_blanked(text)), 1)

@@ -200,7 +200,8 @@ class VerdictSource:
             raise self._unknown_error([each[0].case.query for each in groups.values()])
         answers = self.judge.judge([same[0] for same in groups.values()], self.progress)
         for same, verdicts in zip(groups.values(), answers, strict=True):
-            for task in same:
+            self._keep(verdicts)
+            for task in same[1:]:
                 self._keep([_for_task(task, claim, one) for claim, one in zip(task.claims, verdicts, strict=True)])
 
     def _known(self, task: ClaimTask) -> list[ClaimVerdict] | None:
