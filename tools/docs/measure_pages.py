@@ -6,6 +6,8 @@ from rankproof._io.escape import for_markdown
 from rankproof._render.grid import RenderOptions
 from rankproof._render.measure_list import KINDS, STAGES, as_markdown, notation, value_range
 from rankproof.measures import ANSWER_MEASURES, MEASURES, Measure
+from rankproof.measures._claim_base import ClaimMeasure
+from rankproof.measures._nuggets import AnswerStateMeasure
 
 from .worked_rows import answer_rows, ranking_rows
 
@@ -80,8 +82,21 @@ def _facts(measure: Measure) -> str:
 def _kind(measure: Measure) -> str:
     if measure.kind != "answer":
         return KINDS[measure.kind]
-    cites = measure.name in ("CiteP", "CiteR")
-    return "binary judgements of the cited documents" if cites else "reference answers instead of judgements"
+    if isinstance(measure, AnswerStateMeasure):
+        return "states and wording of answers; AbstainP and AbstainR need references"
+    if not isinstance(measure, ClaimMeasure):
+        return "reference answers instead of judgements"
+    if measure.name in ("CiteP", "CiteR"):
+        return "binary judgements of the cited documents, or a judge of claims"
+    return f"a judge of claims, and {_needed_texts(measure)}"
+
+
+_INPUT_NAMES = {"contexts": "the texts of contexts", "question": "questions", "nuggets": "nuggets"}
+
+
+def _needed_texts(measure: ClaimMeasure) -> str:
+    inputs = [_INPUT_NAMES[name] for name in measure.inputs]
+    return " and ".join([*inputs, *(["reference answers"] if measure.needs_reference else [])])
 
 
 def _advice(measure: Measure) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from rankproof._data.claims import Nugget
 from rankproof.measures import Measure
 
 GRADES = {"a": 3, "b": 1, "c": 2, "d": 0, "e": 0}
@@ -51,7 +52,19 @@ ANSWERS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("It was opened in 1937 by John Smith.", ("page-7",)),
     ("I do not know.", ()),
 )
+CONTEXTS = {
+    "page-1": "The bridge was opened in 1932 by Jack Lang, the premier.",
+    "page-2": "The bridge is a steel arch.",
+}
+"""The passages that each answer was generated from; page-7 is not among them."""
+NUGGETS = (Nugget("opened in 1932"), Nugget("opened by Jack Lang"), Nugget("a steel arch", "okay"))
+_SUPPORT = "(by='support',judge='overlap')"
 ANSWER_VARIANTS = {
+    "CiteP": ("CiteP", f"CiteP{_SUPPORT}"),
+    "CiteR": ("CiteR", f"CiteR{_SUPPORT}"),
+    "ContextP": ("ContextP(judge='overlap')", "ContextP(judge='overlap')@1"),
+    "Noise": ("Noise(from='relevant',judge='overlap')", "Noise(from='irrelevant',judge='overlap')"),
+    "NuggetR": ("NuggetR(judge='overlap')", "NuggetR(strict=False,of='all',judge='overlap')"),
     "F1": ("F1(tokens='bag')", "F1(tokens='set')"),
     "Similarity": ("Similarity(model='wordllama')",),
 }

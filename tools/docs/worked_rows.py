@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
 from functools import cache
 
 import rankproof as rp
 from rankproof._data.answers import Answer
 from rankproof._data.arrays import Matrix
+from rankproof._evaluation.answers import evaluate_answers
 from rankproof.measures import Measure
+from rankproof.measures._claim_base import ClaimMeasure
+from rankproof.measures._nuggets import AnswerStateMeasure
 from rankproof.models._base import Encoder
 from rankproof.models._registry import encoder_by_name
 
 from .measure_rows import (
     ANSWER_VARIANTS,
     ANSWERS,
+    CONTEXTS,
     EXPLAINED,
     GRADES,
+    NUGGETS,
     QUESTION,
     RANKINGS,
     REFERENCE,
@@ -63,20 +69,42 @@ def _explained(measure: Measure, name: str) -> str:
 def answer_rows(measure: Measure) -> str:
     """Answers to one question and their values."""
     names = ANSWER_VARIANTS.get(measure.name, (str(measure),))
-    references, qrels = {"q1": [REFERENCE]}, {"q1": dict.fromkeys(RELEVANT, 1)}
     rows = [("answer", "cites", *(f"`{name}`" for name in names)), (":---", ":---", *("---:",) * len(names))]
     for text, cited in ANSWERS:
-        answers = {"mine": {"q1": Answer(text, cited=cited)}}
-        means = rp.evaluate_answers(answers, references, qrels, names, encode=_by_word_vectors).means["mine"]
-        rows.append((text, ", ".join(cited) or "nothing", *(f"{means[name]:.4f}" for name in names)))
+        values = _answer_values(Answer(text, cited=cited, given=tuple(CONTEXTS)), names)
+        rows.append((text, ", ".join(cited) or "nothing", *(f"{values[name]:.4f}".replace("nan", "–") for name in names)))
+    of_claims = isinstance(measure, ClaimMeasure | AnswerStateMeasure)
+    call = "" if measure.name.startswith(("Cite", "Abstain")) else _answer_call(names[0], of_claims=of_claims)
     return (
         f"## Worked examples\n\nQuestion: *{QUESTION}* Reference answer: *{REFERENCE}*."
-        f" Relevant documents: {' and '.join(RELEVANT)}.\n\n{_table(rows)}\n"
-    ) + ("" if measure.name.startswith("Cite") else f"In Python:\n\n{_answer_call(names[0])}")
+        f" Relevant documents: {' and '.join(RELEVANT)}.{_contexts_text() if of_claims else ''}\n\n{_table(rows)}\n"
+    ) + (f"In Python:\n\n{call}" if call else "")
 
 
-def _answer_call(name: str) -> str:
+def _answer_values(answer: Answer, names: Sequence[str]) -> Mapping[str, float]:
+    """The values of one answer, NaN where there is none."""
+    return evaluate_answers(
+        {"mine": {"q1": answer}},
+        {"q1": [REFERENCE]},
+        {"q1": dict.fromkeys(RELEVANT, 1)},
+        names,
+        _by_word_vectors,
+        questions={"q1": QUESTION},
+        passage=CONTEXTS.get,
+        nuggets={"q1": NUGGETS},
+    ).means["mine"]
+
+
+def _contexts_text() -> str:
+    contexts = " ".join(f"{name}: *{text}*" for name, text in CONTEXTS.items())
+    nuggets = ", ".join(f"*{one.text}* ({one.importance})" for one in NUGGETS)
+    return f" Contexts of every answer: {contexts} Nuggets: {nuggets}. A dash is no value."
+
+
+def _answer_call(name: str, *, of_claims: bool) -> str:
     """The Python call for one value; the user passes the encoder."""
+    if of_claims:
+        return _python(f'{_log_row(nuggets=name.startswith("Nugget"))}\nrp.evaluate_answers([row], measures=["{name}"]).means')
     encodes = name.startswith("Similarity")
     before = (
         "model = rp.models.WordLlama().load()\n\n\ndef encode(name, texts):\n    return model.encode(texts)\n\n\n"
@@ -86,6 +114,14 @@ def _answer_call(name: str) -> str:
     encode = ", encode=encode" if encodes else ""
     given = f'answers = {{"mine": {{"q1": "{ANSWERS[1][0]}"}}}}\nreferences = {{"q1": ["{REFERENCE}"]}}\n'
     return _python(f'{before}{given}rp.evaluate_answers(answers, references, measures=["{name}"]{encode}).means')
+
+
+def _log_row(*, nuggets: bool) -> str:
+    """One row of a RAG log as Python."""
+    fields = {"question": QUESTION, "answer": ANSWERS[1][0], "contexts": list(CONTEXTS.values()), "answers": [REFERENCE]}
+    given = {"nuggets": [{"text": one.text, "importance": one.importance} for one in NUGGETS]} if nuggets else {}
+    lines = [f"    {json.dumps(name)}: {json.dumps(value)},\n" for name, value in {**fields, **given}.items()]
+    return f"row = {{\n{''.join(lines)}}}"
 
 
 def _by_word_vectors(name: str, texts: Sequence[str]) -> Matrix:

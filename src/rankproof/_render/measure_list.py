@@ -43,7 +43,7 @@ KINDS = {
     "binary": "binary judgements: a document is relevant if its grade is at least rel",
     "graded": "graded judgements",
     "count": "describes the data; not a measure of quality",
-    "answer": "reference answers instead of judgements; CiteP and CiteR need binary judgements",
+    "answer": "reference answers, contexts or nuggets instead of judgements; CiteP and CiteR by judgements need binary ones",
 }
 
 
