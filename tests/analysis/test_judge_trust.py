@@ -18,6 +18,7 @@ from rankproof.measures._claim_base import ClaimMeasure
 
 JUDGE = "llm:mine:12345678"
 MINE = type(Faithfulness)(judge="mine")
+HALLUCINATION = type(Hallucination)(judge="mine")
 
 
 def verdict(query: str, n: int, said: Verdict = "supported", *, judge: str = JUDGE, system: str = "a") -> ClaimVerdict:
@@ -39,7 +40,7 @@ def result_of(verdicts: Iterable[ClaimVerdict], *, known: dict[str, float] | Non
                 credits.setdefault(one.query, []).append(one.credit)
         values = {query: sum(each) / len(each) for query, each in credits.items()} | (known or {})
         numbers = np.array(list(values.values()))
-        found = {str(one): MeasureResult(one, float(numbers.mean()), tuple(values), numbers) for one in (measure, Hallucination)}
+        found = {str(one): MeasureResult(one, float(numbers.mean()), tuple(values), numbers) for one in (measure, HALLUCINATION)}
         systems.append(SystemResult(system, found, ()))
     return Result(tuple(values), tuple(systems), claims)
 
@@ -112,7 +113,7 @@ def test_failed_verdicts_and_claims_without_anything_to_check_are_left_out_and_c
     agreement, _ = trust_tables(result_of([one for one in claims if one.query != "f"]), labels_of(*given))
     assert "1 label left out: these results have no such claim" in agreement.notes
     agreement, _ = trust_tables(result_of(claims), labels_of(*given))
-    assert agreement.rows[0][2] == 36
+    assert agreement.rows[0][4] == 36
     assert "1 labelled claim left out: the judge failed on them" in agreement.notes
     assert "2 claims where judge and people differ on whether there is anything to check" in agreement.notes
 
@@ -122,25 +123,19 @@ def test_a_judge_that_is_not_better_than_chance_gets_a_sentence() -> None:
     agreement, _ = trust_tables(
         result_of(claims), labels_of(*(label(one, "supported" if at % 5 else "not_stated") for at, one in enumerate(claims)))
     )
-    assert agreement.sentences == (
-        f"{JUDGE}, answer in contexts: not shown to tell supported claims from others (AUC may be .5).",
-    )
+    assert agreement.sentences == ("answer in contexts: not shown to tell supported claims from others (AUC may be .5).",)
     agreement, _ = trust_tables(result_of(claims), labels_of(*map(label, claims)))
-    assert agreement.sentences == (
-        f"{JUDGE}, answer in contexts: people gave every claim the same label, so agreement is not known.",
-    )
+    assert agreement.sentences == ("answer in contexts: people gave every claim the same label, so agreement is not known.",)
 
 
 def test_with_all_claims_labelled_the_corrected_mean_is_that_of_people_over_answers() -> None:
     claims = [verdict("q1", 1), verdict("q2", 1), verdict("q2", 2), verdict("q3", 1)]
     given = [label(claims[0]), label(claims[1]), label(claims[2], "contradicted"), label(claims[3], "not_stated")]
     _, means = trust_tables(result_of(claims, known={"empty": 0.0}), labels_of(*given))
-    (row,) = means.rows
-    assert row[:3] == ("a", "Faithfulness(judge='mine')", 0.75)
-    assert row[3] == row[5] == pytest.approx((1 + 0.5 + 0 + 0) / 4)
-    assert (
-        "not corrected, because labels of single claims do not give their values: Hallucination(judge='overlap')" in means.notes
-    )
+    judge, people, corrected = means.rows
+    assert judge == ("a", "Faithfulness", "judge", 0.75, None, 4, None)
+    assert people[3] == corrected[3] == pytest.approx((1 + 0.5 + 0 + 0) / 4)
+    assert "not corrected, because labels of single claims do not give their values: Hallucination" in means.notes
 
 
 def test_corrected_means_of_answers_are_unbiased_and_cover_where_answers_differ_in_length() -> None:
@@ -158,7 +153,7 @@ def test_corrected_means_of_answers_are_unbiased_and_cover_where_answers_differ_
                 people.append(label(claims[-1], "supported" if is_true else "not_stated"))
         chosen = random.permutation(len(claims))[:120]
         _, table = trust_tables(result_of(claims), labels_of(*(people[at] for at in chosen)))
-        value, interval = table.rows[0][5], table.rows[0][6]
+        value, interval = table.rows[2][3:5]
         assert isinstance(value, float)
         assert isinstance(interval, tuple)
         covered.append(interval[0] <= 0.65 <= interval[1])
@@ -179,7 +174,8 @@ def test_of_several_references_the_one_that_the_value_is_of_counts() -> None:
     result = Result(tuple(values), (SystemResult("a", {str(measure): found}, ()),), tuple(claims))
     given = [label(one, "supported" if one.claim.reference == 2 else "contradicted") for one in claims]
     _, means = trust_tables(result, labels_of(*given))
-    assert (means.rows[0][3], means.rows[0][8]) == (1.0, 6)
+    assert means.rows[1][3] == 1.0
+    assert means.rows[1][5] == 6
 
 
 @pytest.mark.parametrize(

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from rankproof._analysis.answers.given import judge_of_measure
+from rankproof._analysis.answers.given import judge_of_measure, measure_without_judge
 from rankproof._analysis.answers.quality import evaluation_notes
 from rankproof._analysis.answers.trust import calibration_words
 from rankproof._analysis.compare.comparison import Comparison
@@ -16,13 +15,11 @@ from rankproof._data.text import format_value, pluralise
 from rankproof._evaluation.result import MeasureResult
 from rankproof._statistics.intervals import describe_interval_method, mean_interval
 from rankproof.errors import for_message
-from rankproof.measures._base import Measure
 from rankproof.measures._claim_base import ClaimMeasure
 from rankproof.measures._overlap import OVERLAP
 from rankproof.measures._parse import parse_measure
 
 BASELINE = "baseline"
-_JUDGE_PARAMETER = re.compile(r",?judge='[^']*'")
 
 
 def claim_means_table(inputs: AnalysisInput, calibrations: Sequence[Calibration] = (), *, level: float = 0.95) -> Table:
@@ -101,11 +98,6 @@ def count_words(counts: Mapping[str, int]) -> str:
 def judge_words(judge: str) -> str:
     """The judge; comparing words is marked as a baseline."""
     return f"{for_message(judge)} ({BASELINE})" if judge == OVERLAP else for_message(judge)
-
-
-def measure_without_judge(measure: Measure) -> str:
-    """The name of a measure without its judge."""
-    return _JUDGE_PARAMETER.sub("", str(measure)).replace("(,", "(").replace("()", "")
 
 
 def _bounds(inputs: AnalysisInput) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from random import Random
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 
 
 JUDGE = "judge"
+_JUDGE_PARAMETER = re.compile(r",?judge='[^']*'")
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,6 +209,11 @@ def judge_of_measure(measure: Measure) -> str | None:
     """The name of the judge that is a part of the measure's name; None where it has none."""
     judge = measure.parameters().get(JUDGE)
     return judge if judge is not None and f"{JUDGE}=" in str(measure) else None
+
+
+def measure_without_judge(measure: Measure) -> str:
+    """The name of a measure without its judge."""
+    return _JUDGE_PARAMETER.sub("", str(measure)).replace("(,", "(").replace("()", "")
 
 
 def with_judge(measure: Measure, judge: str) -> Measure:

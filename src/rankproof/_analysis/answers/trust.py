@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
+from rankproof._analysis.answers.given import measure_without_judge
 from rankproof._data.claims import CLAIM_TABLES, Calibration, ClaimTable, ClaimVerdict
 from rankproof._data.table import CellValue, Column, Table
 from rankproof._data.text import pluralise
@@ -73,9 +74,17 @@ def trust_report(result: Result, labels: ClaimLabels) -> TrustReport:
         raise UsageError(
             f"{for_message(labels.source)}: {what}", fix="label the claims of these results: rankproof serve RESULTS"
         )
-    title = f"Agreement of judges with {pluralise(len(labels.labels), 'label')} of people"
-    agreement = agreement_table(calibrations, title, tuple(_agreement_notes(calibrations, matched)))
-    return TrustReport((agreement, _means_table(result, matched)), calibrations)
+    tables = [
+        table
+        for judge in dict.fromkeys(one.judge for one in calibrations)
+        for table in _judge_tables(judge, result, matched, [one for one in calibrations if one.judge == judge])
+    ]
+    return TrustReport(tuple(tables), calibrations)
+
+
+def _judge_tables(judge: str, result: Result, matched: _Matched, calibrations: Sequence[Calibration]) -> tuple[Table, Table]:
+    notes = tuple(_agreement_notes(judge, calibrations, matched))
+    return agreement_table(calibrations, notes), _means_table(judge, result, matched)
 
 
 def trust_tables(result: Result, labels: ClaimLabels) -> tuple[Table, ...]:
@@ -176,52 +185,53 @@ def _calibration(
     )
 
 
-def agreement_table(
-    calibrations: Sequence[Calibration], title: str = "Agreement of judges with people", notes: tuple[str, ...] = ()
-) -> Table:
-    """The agreement of each judge with people on each table of claims."""
+def agreement_table(calibrations: Sequence[Calibration], notes: tuple[str, ...] = ()) -> Table:
+    """The agreement of each judge with people on each table of claims; a judge that is alone is in the title."""
+    judges = list(dict.fromkeys(one.judge for one in calibrations))
+    several = len(judges) > 1
     return Table(
         "judge-trust",
-        title,
+        f"Agreement of {'judges' if several else for_message(judges[0])} with people",
         (
-            Column("judge"),
+            *([Column("judge")] if several else []),
             Column("claims"),
+            Column("agreement"),
+            Column("value", "value", "AUC: .5 is chance; kappa: 1 is full agreement, 0 is chance"),
+            Column("95% interval", "interval", "Student's t over queries"),
             Column("labels", "count", "labels that say whether a claim is supported"),
-            Column("queries", "count"),
-            Column("AUC", "value", "chance that a supported claim has more credit than another; .5 is chance"),
-            Column("AUC 95%", "interval"),
-            Column("kappa", "value", "supported or not; 1 is full agreement, 0 is chance"),
-            Column("kappa 95%", "interval"),
-            Column("people's kappa", "value", "of two people with each other: what a judge can reach"),
-            Column("people's 95%", "interval"),
         ),
-        tuple(_agreement_row(one) for one in calibrations),
-        sentences=tuple(filter(None, map(_agreement_sentence, calibrations))),
+        tuple((*([one.judge] if several else []), *row) for one in calibrations for row in _agreement_rows(one)),
+        sentences=tuple(filter(None, (_agreement_sentence(one, several=several) for one in calibrations))),
         notes=notes,
     )
 
 
-def _agreement_row(one: Calibration) -> tuple[CellValue, ...]:
-    intervals = (one.auc_interval, one.kappa_interval, one.people_kappa_interval)
-    pairs = [None if found is None else (found[0], found[1]) for found in intervals]
-    values = (one.auc, pairs[0], one.kappa, pairs[1], one.people_kappa, pairs[2])
-    return (one.judge, _TABLE_WORDS[one.table], one.labels, one.queries, *values)
+def _agreement_rows(one: Calibration) -> Iterator[tuple[CellValue, ...]]:
+    """AUC and kappa of the judge, and the kappa of people, which is what a judge can reach."""
+    named = {
+        "AUC": (one.auc, one.auc_interval),
+        "kappa": (one.kappa, one.kappa_interval),
+        "people's kappa": (one.people_kappa, one.people_kappa_interval),
+    }
+    for name, (value, interval) in named.items():
+        pair = None if interval is None else (interval[0], interval[1])
+        yield _TABLE_WORDS[one.table], name, value, pair, one.labels
 
 
-def _agreement_sentence(one: Calibration) -> str:
+def _agreement_sentence(one: Calibration, *, several: bool) -> str:
     """A warning where the judge is not shown to tell supported claims from others."""
-    judge, claims = for_message(one.judge), _TABLE_WORDS[one.table]
+    claims = f"{for_message(one.judge)}, {_TABLE_WORDS[one.table]}" if several else _TABLE_WORDS[one.table]
     if one.auc is None:
-        return f"{judge}, {claims}: people gave every claim the same label, so agreement is not known."
+        return f"{claims}: people gave every claim the same label, so agreement is not known."
     if one.auc_interval is None or one.auc_interval[0] <= 0.5:
-        return f"{judge}, {claims}: not shown to tell supported claims from others (AUC may be .5)."
+        return f"{claims}: not shown to tell supported claims from others (AUC may be .5)."
     return ""
 
 
-def _agreement_notes(calibrations: Sequence[Calibration], matched: _Matched) -> Iterator[str]:
+def _agreement_notes(judge: str, calibrations: Sequence[Calibration], matched: _Matched) -> Iterator[str]:
     if matched.unknown:
         yield f"{pluralise(matched.unknown, 'label')} left out: these results have no such claim"
-    every = [one for verdicts in matched.verdicts.values() for one in matched.labelled(verdicts)]
+    every = [one for (by, _), verdicts in matched.verdicts.items() if by == judge for one in matched.labelled(verdicts)]
     failed = sum(one.verdict.verdict == "failed" for one in every)
     if failed:
         yield f"{pluralise(failed, 'labelled claim')} left out: the judge failed on them"
@@ -245,27 +255,24 @@ class _CorrectedMean:
     found: PredictionPoweredMean | None
 
 
-def _means_table(result: Result, matched: _Matched) -> Table:
-    every = list(_corrected_means(result, matched))
+def _means_table(judge: str, result: Result, matched: _Matched) -> Table:
+    every = list(_corrected_means(judge, result, matched))
     shown = [one for one in every if one.found is not None]
     return Table(
         "judge-means",
-        "Means of the judge, corrected by the labels of people",
+        f"Means of {for_message(judge)}, corrected by the labels of people",
         (
             Column("system"),
             Column("measure"),
-            Column("judge", "value", "the mean of the measure, uncorrected"),
-            Column("people", "value", "by the labels alone"),
-            Column("people 95%", "interval", INTERVAL_METHOD),
-            Column("corrected", "value", "prediction-powered mean"),
-            Column("corrected 95%", "interval", INTERVAL_METHOD),
+            Column("mean of", "text", "the judge, the labels alone, or both"),
+            Column("value", "value"),
+            Column("95% interval", "interval", INTERVAL_METHOD),
+            Column("claims", "count", "all claims, or those with a label"),
             Column("weight", "value", "the judge's share in the corrected mean"),
-            Column("labelled", "count", "claims with a label"),
-            Column("not labelled", "count"),
         ),
-        tuple(_mean_row(one.system, one.measure, one.found) for one in shown if one.found is not None),
+        tuple(row for one in shown if one.found is not None for row in _mean_rows(one.system, one.measure, one.found)),
         sentences=_ASSUMPTION if shown else (),
-        notes=tuple(_mean_notes(result, every)),
+        notes=tuple(_mean_notes(judge, result, every)),
     )
 
 
@@ -275,48 +282,48 @@ _ASSUMPTION = (
 )
 
 
-def _mean_row(system: str, measure: MeasureResult, found: PredictionPoweredMean) -> tuple[CellValue, ...]:
-    people, both = found.human, found.corrected
-    means = (measure.value, people.value, people.interval, both.value, both.interval, found.weight)
-    return (system, str(measure.measure), *means, found.seen, found.unseen)
+def _mean_rows(system: str, measure: MeasureResult, found: PredictionPoweredMean) -> Iterator[tuple[CellValue, ...]]:
+    name, every = measure_without_judge(measure.measure), found.seen + found.unseen
+    yield system, name, "judge", measure.value, None, every, None
+    yield system, name, "labels", found.human.value, found.human.interval, found.seen, None
+    yield system, name, "corrected", found.corrected.value, found.corrected.interval, every, found.weight
 
 
-def _mean_notes(result: Result, every: Sequence[_CorrectedMean]) -> Iterator[str]:
-    lacking = [f"{one.measure.measure} of {one.system}" for one in every if one.found is None]
+def _mean_notes(judge: str, result: Result, every: Sequence[_CorrectedMean]) -> Iterator[str]:
+    lacking = [f"{measure_without_judge(one.measure.measure)} of {one.system}" for one in every if one.found is None]
     if lacking:
         yield f"fewer than two labels, so no corrected mean: {for_message(', '.join(lacking))}"
+    others = [
+        measure_without_judge(measure)
+        for measure in _claim_measures(result)
+        if not _is_corrected(measure) and matching_label(measure.judge, [judge])
+    ]
+    if others:
+        yield f"not corrected, because labels of single claims do not give their values: {', '.join(others)}"
+
+
+def _claim_measures(result: Result) -> list[ClaimMeasure]:
     first = result.systems[0].measures.values() if result.systems else ()
-    other = [str(one.measure) for one in first if isinstance(one.measure, ClaimMeasure) and not _is_corrected(one.measure)]
-    if other:
-        yield f"not corrected, because labels of single claims do not give their values: {', '.join(other)}"
+    return [one.measure for one in first if isinstance(one.measure, ClaimMeasure)]
 
 
 def _is_corrected(measure: ClaimMeasure) -> bool:
     return measure.name in CORRECTED_TABLES and getattr(measure, "strict", True) is True
 
 
-def _corrected_means(result: Result, matched: _Matched) -> Iterator[_CorrectedMean]:
+def _corrected_means(judge: str, result: Result, matched: _Matched) -> Iterator[_CorrectedMean]:
+    """The means of the measures that name the judge."""
+    labels = list(dict.fromkeys(by for by, _ in matched.verdicts))
+    chosen = [one for one in _claim_measures(result) if _is_corrected(one) and matching_label(one.judge, labels) == judge]
     for system in result.systems:
-        for one in system.measures.values():
-            if isinstance(one.measure, ClaimMeasure) and _is_corrected(one.measure):
-                verdicts = _verdicts_of(one.measure, matched)
-                own = [verdict for verdict in verdicts if verdict.system == system.name]
-                yield _CorrectedMean(system.name, one, _corrected(one, one.measure, own, matched))
+        for measure in chosen:
+            own = [one for one in matched.verdicts[judge, CORRECTED_TABLES[measure.name]] if one.system == system.name]
+            counted = [one for one in measure.relevant(own) if has_unit(one.claim, unit_of(measure))]
+            values = system.measures[str(measure)]
+            yield _CorrectedMean(system.name, values, _corrected(values, counted, matched))
 
 
-def _verdicts_of(measure: ClaimMeasure, matched: _Matched) -> Sequence[ClaimVerdict]:
-    """The verdicts of the judge that the measure names, on the claims that it counts."""
-    table = CORRECTED_TABLES[measure.name]
-    labels = [judge for judge, of in matched.verdicts if of == table]
-    label = matching_label(measure.judge, labels)
-    if label is None:
-        return ()
-    return [one for one in measure.relevant(matched.verdicts[label, table]) if has_unit(one.claim, unit_of(measure))]
-
-
-def _corrected(
-    values: MeasureResult, measure: ClaimMeasure, verdicts: Iterable[ClaimVerdict], matched: _Matched
-) -> PredictionPoweredMean | None:
+def _corrected(values: MeasureResult, verdicts: Iterable[ClaimVerdict], matched: _Matched) -> PredictionPoweredMean | None:
     """The corrected mean over the answers that have a value; one without claims counts with its value."""
     claims: dict[str, list[ClaimVerdict]] = defaultdict(list)
     for verdict in checked(verdicts):
