@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from rankproof._analysis.answers.given import (
@@ -22,6 +23,7 @@ from rankproof._api.programs import corpus_of, open_session, qrels_of
 from rankproof._data.answers import Answer, Answers, Reference, References, nuggets_from_queries, references_from_queries
 from rankproof._data.claims import Nugget
 from rankproof._data.dataset import Dataset, Queries
+from rankproof._data.qrels import Qrels
 from rankproof._evaluation.answers import evaluate_answers as evaluate_given_answers
 from rankproof._evaluation.claim_judges import ClaimJudge
 from rankproof._evaluation.coerce import QrelsLike
@@ -30,6 +32,7 @@ from rankproof._evaluation.result import Result
 from rankproof._formats.frames import is_frame
 from rankproof.errors import UsageError, type_phrase
 from rankproof.measures._answers import Encode
+from rankproof.measures._base import Measure
 from rankproof.measures._overlap import OVERLAP
 
 if TYPE_CHECKING:
@@ -54,6 +57,7 @@ def evaluate_answers(
     contexts: Mapping[str, str] | None = None,
     corpus: Any = None,
     nuggets: NuggetsLike | None = None,
+    labels: str | os.PathLike[str] | None = None,
     rel: int | None = None,
     document: Callable[[str], str] = str,
     budget: Budget | None = None,
@@ -70,37 +74,66 @@ def evaluate_answers(
     `judge` is the judge of measures of claims that name none: overlap, an encoder, nli:FOLDER, logprob:MODEL, or a language
     model, whose settings `model` gives; a measure as an object has its judge if that is not overlap. `contexts` has the texts of
     passages by id, `corpus` the documents of contexts that are logged by their ids. `nuggets` replace those of the questions.
+    `labels` is a file of labels of people on claims: `calibrations` of the result then has the agreement of the judges with them.
     `cache` is the folder of replies, None for none.
     """
+    judged = None if qrels is None else qrels_of(qrels)
+    chosen = None if measures is None else judged_measures(measures, judge)
     with ExitStack() as stack:
         how = AnswerJudges(encode, _judge_of(stack, model, budget, cache))
-        chosen = None if measures is None else judged_measures(measures, judge)
-        if references is None and holds_results(answers):
+        if references is not None:
+            texts = {**({} if corpus is None else _texts(corpus)), **(contexts or {})}
+            given = _Referenced(answers, references, judged, texts, nuggets)
+            result = given.evaluated(chosen, how, rel or 1, document)
+        elif holds_results(answers):
             names = None if chosen is None else list(map(str, chosen))
-            return answer_input_from_results(results_of(answers), names, rel=rel, how=how).inputs.result
-        if references is None:
-            given = _of_logs(answers, qrels, contexts, corpus, nuggets)
-            wanted = chosen or judged_measures(usual_log_measures(given, judge), judge)
-            return answer_input_from_files(given, list(map(str, wanted)), rel=rel or 1, how=how).inputs.result
-        expected, queries = _references(references)
-        if not isinstance(answers, Mapping):
-            raise UsageError(
-                f"answers cannot be {type_phrase(answers)}", fix="pass {name: answers}, or results without references"
-            )
-        _check_order(answers, expected)
-        systems = {str(name): _answers(one, queries) for name, one in answers.items()}
-        texts = {**({} if corpus is None else _texts(corpus)), **(contexts or {})}
+            result = answer_input_from_results(results_of(answers), names, rel=rel, how=how).inputs.result
+        else:
+            logs = _of_logs(answers, judged, contexts, corpus, nuggets)
+            wanted = chosen or judged_measures(usual_log_measures(logs, judge), judge)
+            result = answer_input_from_files(logs, list(map(str, wanted)), rel=rel or 1, how=how).inputs.result
+    return result if labels is None else _calibrated(result, labels)
+
+
+def _calibrated(result: Result, labels: str | os.PathLike[str]) -> Result:
+    from rankproof._analysis.answers.trust import trust_report
+    from rankproof._formats.labels import read_labels
+    from rankproof._io.open import open_source
+
+    report = trust_report(result, read_labels(open_source(os.fspath(labels))))
+    return replace(result, calibrations=report.calibrations)
+
+
+@dataclass(frozen=True, slots=True)
+class _Referenced:
+    """Answers and references as they were passed."""
+
+    answers: Any
+    references: ReferencesLike
+    qrels: Qrels | None
+    texts: Mapping[str, str]
+    nuggets: NuggetsLike | None
+
+    def evaluated(
+        self, measures: Sequence[Measure] | None, how: AnswerJudges, rel: int, document: Callable[[str], str]
+    ) -> Result:
+        """The measures of the answers."""
+        expected, queries = _references(self.references)
+        if not isinstance(self.answers, Mapping):
+            fix = "pass {name: answers}, or RAG logs or results without references"
+            raise UsageError(f"answers cannot be {type_phrase(self.answers)}", fix=fix)
+        _check_order(self.answers, expected)
         return evaluate_given_answers(
-            systems,
+            {str(name): _answers(one, queries) for name, one in self.answers.items()},
             expected,
-            None if qrels is None else qrels_of(qrels),
-            chosen,
-            encode,
-            rel=rel or 1,
+            self.qrels,
+            measures,
+            how.encode,
+            rel=rel,
             document=document,
             questions=None if queries is None else {key: query.text for key, query in queries.items()},
-            passage=texts.get,
-            nuggets=_nuggets(nuggets, queries),
+            passage=self.texts.get,
+            nuggets=_nuggets(self.nuggets, queries),
             judge_of=how.judge_of,
         )
 
@@ -123,10 +156,8 @@ def _judge_of(
 
 
 def _of_logs(
-    logs: Any, qrels: QrelsLike | None, contexts: Mapping[str, str] | None, corpus: Any, nuggets: NuggetsLike | None
+    logs: Any, qrels: Qrels | None, contexts: Mapping[str, str] | None, corpus: Any, nuggets: NuggetsLike | None
 ) -> GivenAnswers:
-    from dataclasses import replace
-
     from rankproof._importers.base import ImportSource
     from rankproof._importers.rag import IMPORTER, merged_logs
     from rankproof._importers.registry import import_source
@@ -138,7 +169,7 @@ def _of_logs(
         imported = merged_logs({str(name): _table(one, str(name)) for name, one in named.items()}, ImportSource())
     given = answers_of_logs(imported)
     if qrels is not None:
-        given = replace(given, qrels=qrels_of(qrels))
+        given = replace(given, qrels=qrels)
     if contexts:
         given = replace(given, contexts={**given.contexts, **contexts})
     if corpus is not None:

@@ -12,6 +12,7 @@ from rankproof._analysis.answers.given import AnswerJudges, GivenAnswers
 from rankproof._analysis.inputs import AnalysisInput, input_from_results
 from rankproof._analysis.values import MeasureResults, measure_results
 from rankproof._data.answers import Answer, Answers, References, references_from_queries
+from rankproof._data.claims import Calibration, JudgeNoise
 from rankproof._data.dataset import chunk_separator, document_of_chunk
 from rankproof._data.qrels import Qrels
 from rankproof._data.run import Run
@@ -77,6 +78,11 @@ class AnswerInput:
     references: References
     judged_documents: Mapping[str, str]
 
+    def with_trust(self, calibrations: tuple[Calibration, ...], noise: tuple[JudgeNoise, ...]) -> AnswerInput:
+        """The input with what is known about its judges."""
+        result = replace(self.inputs.result, calibrations=calibrations, noise=noise)
+        return replace(self, inputs=replace(self.inputs, result=result))
+
     def records(self, system: str) -> Iterator[AnswerRecord]:
         """The answer of the system to every query that has a reference answer."""
         given = self.answers[system]
@@ -117,7 +123,10 @@ def answer_input_from_results(
         names = names or (None if result is None else list(result.systems[0].measures))
         results, result = replace(results, rel=rel), None
     if result is None or any(name not in result.systems[0].measures for name in names or ()):
+        stored = result
         result = _evaluated_results(results, answers, names, how or AnswerJudges())
+        if stored is not None:
+            result = replace(result, calibrations=stored.calibrations, noise=stored.noise)
     chosen = names or list(result.systems[0].measures)
     systems = tuple(replace(one, measures={name: one.measures[name] for name in chosen}) for one in result.systems)
     everything = input_from_results(results, needs_judgements=False)

@@ -96,7 +96,8 @@ def _run(args: argparse.Namespace, terminal: Terminal) -> None:
         return
     with answer_judges(args, terminal) as how:
         answer_input = source.answer_input(names, args.rel, how)
-        trust = _trust(source, answer_input, names or (), how, args)
+        trust = _trust(source, answer_input, how, args)
+    answer_input = answer_input.with_trust(trust.calibrations, trust.noises)
     if args.output is not None:
         _save(source, answer_input, args)
     _show_answers(answer_input, measures, trust, args, terminal)
@@ -128,9 +129,7 @@ class _Trust:
     notes: tuple[str, ...] = ()
 
 
-def _trust(
-    source: AnswerSource, answer_input: AnswerInput, measures: Sequence[str], how: AnswerJudges, args: argparse.Namespace
-) -> _Trust:
+def _trust(source: AnswerSource, answer_input: AnswerInput, how: AnswerJudges, args: argparse.Namespace) -> _Trust:
     """The agreement of the judges with the labels, and how much their verdicts vary."""
     from rankproof._analysis.answers.noise import SAMPLE, judge_noise, noise_tables, repeated_measures, same_model_notes
     from rankproof._analysis.answers.trust import TrustReport, trust_report
@@ -138,11 +137,11 @@ def _trust(
     from rankproof._io.open import open_source
 
     result = answer_input.inputs.result
-    report = TrustReport((), ())
+    report = TrustReport((), result.calibrations)
     if args.labels is not None:
         report = trust_report(result, read_labels(open_source(args.labels)))
     asked = repeated_measures(result)
-    noises: tuple[JudgeNoise, ...] = ()
+    noises = result.noise
     if args.noise and asked and how.judge_of is not None:
         sample = source.questions().sample(SAMPLE, args.seed)
 
