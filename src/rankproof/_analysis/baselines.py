@@ -203,7 +203,7 @@ def check_documents(inputs: AnalysisInput) -> None:
     """Checks that the corpus is at least as large as the relevant or retrieved documents of any query."""
     if inputs.documents is None:
         return
-    judged = max(sum(grade > 0 for grade in inputs.qrels[query].values()) for query in inputs.result.queries)
+    judged = max(sum(grade > 0 for grade in inputs.qrels.get(query, {}).values()) for query in inputs.result.queries)
     longest = max(int(np.diff(run.offsets).max(initial=0)) for run in inputs.runs.values())
     if max(judged, longest) > inputs.documents:
         what = (

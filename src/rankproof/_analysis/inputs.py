@@ -154,11 +154,21 @@ def usual_measures(inputs: AnalysisInput) -> list[str]:
     return evaluated
 
 
+def _unjudged_error(name: str) -> UsageError:
+    fix = "grade the rankings: `rankproof judge RESULTS --model NAME`, or `rankproof serve RESULTS --judge` in the browser"
+    return UsageError(f"the results of {for_message(name)} have no judgements", fix=fix)
+
+
+def check_judged(inputs: AnalysisInput) -> None:
+    """Refuses an input of answers whose rankings have no judgements."""
+    if not inputs.qrels:
+        raise _unjudged_error(inputs.name)
+
+
 def input_from_results(results: ExperimentResult, *, needs_judgements: bool = True) -> AnalysisInput:
     """An input from the results of an experiment; results without judgements are refused if the analysis needs them."""
     if needs_judgements and not results.is_judged:
-        fix = "grade the rankings: `rankproof judge RESULTS --model NAME`, or `rankproof serve RESULTS --judge` in the browser"
-        raise UsageError(f"the results of {for_message(results.name)} have no judgements", fix=fix)
+        raise _unjudged_error(results.name)
     return AnalysisInput(
         name=results.name,
         fingerprint=results.fingerprint,

@@ -254,16 +254,26 @@ def _from_folders(args: argparse.Namespace, also: Sequence[str], *, usual: bool)
     if args.name and len(args.name) != len(args.files):
         what = f"{pluralise(len(args.name), 'name')} for {pluralise(len(args.files), 'results folder')}"
         raise UsageError(what, fix="give each folder a name, or none")
+    results = [load_results(path) for path in args.files]
+    if not args.measures and not also and usual and not any(one.is_judged for one in results):
+        # Results of answers alone have no rankings to compare.
+        args.measures = _measures_of_answers(results)
     if are_answer_measures(args.measures or also):
-        found = [input_from_answers(load_results(path), args.measures or also, _subset(args)) for path in args.files]
+        found = [input_from_answers(one, args.measures or also, _subset(args)) for one in results]
     else:
-        found = [input_from_results(load_results(path)) for path in args.files]
+        found = [input_from_results(one) for one in results]
         if usual and not args.measures:
             each = [usual_measures(one) for one in found]
             args.measures = [*(each[0] if all(one == each[0] for one in each) else MAIN_MEASURES), *also]
         found = [reevaluate(one, args) for one in found]
     names = args.name or _experiment_names([one.name for one in found], args.files)
     return join_inputs([replace(one, name=name) for one, name in zip(found, names, strict=True)])
+
+
+def _measures_of_answers(results: Sequence[ExperimentResult]) -> list[str] | None:
+    """The measures of answers that all results have, None where there are none."""
+    each = [[] if one.answers is None else list(one.answers.systems[0].measures) for one in results]
+    return [name for name in each[0] if all(name in names for names in each)] or None
 
 
 def _subset(args: argparse.Namespace) -> Collection[str] | None:

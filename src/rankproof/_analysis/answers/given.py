@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
 JUDGE = "judge"
 _JUDGE_PARAMETER = re.compile(r",?judge='[^']*'")
+_NAMED_SYSTEMS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,8 +114,9 @@ def answers_of_logs(imported: Imported) -> GivenAnswers:
     }
     dropped = (f"{one.part}: {', '.join(map(str, one.dropped))}" for one in imported.report.counts if one.dropped)
     notes = (note for note in imported.report.notes if not is_ranking_note(note))
-    dataset = imported.dataset
-    return GivenAnswers(dataset.name, dataset.queries, answers, dataset.qrels or None, imported.contexts, (*dropped, *notes))
+    dataset, names = imported.dataset, list(answers)
+    name = ", ".join(names) if len(names) <= _NAMED_SYSTEMS else f"{names[0]} and {len(names) - 1} other systems"
+    return GivenAnswers(name, dataset.queries, answers, dataset.qrels or None, imported.contexts, (*dropped, *notes))
 
 
 def _unanswered(run: Run) -> Answers:

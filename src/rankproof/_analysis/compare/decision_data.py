@@ -27,7 +27,9 @@ _JUDGE_NEXT = 10
 
 
 def systems_without_documents(inputs: AnalysisInput) -> tuple[str, ...]:
-    """The systems that retrieved nothing for any query."""
+    """The systems that retrieved nothing for any query; none where answers are compared, which may have no rankings."""
+    if _by_answers(inputs):
+        return ()
     return tuple(name for name in inputs.systems if _retrieved_nothing(inputs, name))
 
 
@@ -40,9 +42,13 @@ def _retrieved_nothing(inputs: AnalysisInput, name: str) -> bool:
     return may_be_empty and not len(inputs.runs[name].docs)
 
 
+def _by_answers(inputs: AnalysisInput) -> bool:
+    return any(one.measure.kind == "answer" for one in inputs.result.systems[0].measures.values())
+
+
 def systems_with_rankings(inputs: AnalysisInput) -> list[str]:
     """The systems with a ranking of their own; an answering system has that of another system, and only its answers differ."""
-    by_answers = any(one.measure.kind == "answer" for one in inputs.result.systems[0].measures.values())
+    by_answers = _by_answers(inputs)
     known = {run.name for run in inputs.system_runs}
     ranking = ranking_systems(inputs.system_runs)
     return [name for name in inputs.systems if by_answers or not ranking or name in ranking or name not in known]

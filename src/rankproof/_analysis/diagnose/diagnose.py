@@ -12,7 +12,7 @@ from rankproof._analysis.baselines import check_documents, upper_bounds
 from rankproof._analysis.chance import ChanceValues, below_chance_verdict, chance_notes, chance_values, describe_below_chance
 from rankproof._analysis.diagnose.failed_queries import failed_table, failures, failures_table
 from rankproof._analysis.diagnose.steps import Step, gains_table, moves_table, stage_measures_table
-from rankproof._analysis.inputs import AnalysisInput
+from rankproof._analysis.inputs import AnalysisInput, check_judged
 from rankproof._analysis.query_groups import Grouping
 from rankproof._analysis.segments import MIN_QUERIES
 from rankproof._analysis.values import best_system, deepest_recall, main_measure, measure_results, query_counts
@@ -343,6 +343,7 @@ def diagnose(
     By default that is the best system. `rules` adds a table of the rules with the systems to which each applies.
     """
     check_documents(inputs)
+    check_judged(inputs)
     measure = main_measure(inputs)
     chosen = system or best_system({name: each[measure] for name, each in measure_results(inputs, [measure]).items()})
     failed = {name: failures(inputs, name, cutoff) for name in inputs.systems}

@@ -44,7 +44,7 @@ def failures(inputs: AnalysisInput, system: str, cutoff: int) -> Failures:
     ranked, queries = ranked_lists(inputs, system), query_counts(inputs).queries[system]
     found, without_relevant = [], 0
     for query in queries:
-        relevant = relevant_docs(inputs.qrels[query], inputs.rel)
+        relevant = relevant_docs(inputs.qrels.get(query, {}), inputs.rel)
         without_relevant += not relevant
         failure = _failure(query, relevant, ranked.get(query, EMPTY_LIST), cutoff) if relevant else None
         found += [failure] if failure else []

@@ -162,6 +162,10 @@ def _load_results(args: argparse.Namespace) -> ExperimentResult:
     if folder is None:
         return results_from_runs(read_input(args))
     results = load_results(folder)
+    if not results.is_judged and results.answers is not None and not args.measures:
+        # The values of answers alone: there is no ranking to evaluate again.
+        kept = results if args.queries is None else subset_results(results, query_ids(args.queries, args.encoding))
+        return replace(kept, name=(args.name or [results.name])[0])
     inputs = input_from_results(results)
     if args.queries is not None:
         queries = query_ids(args.queries, args.encoding)

@@ -1,0 +1,275 @@
+"""`rankproof answers` on RAG logs, and the other verbs on what it writes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import rankproof as rp
+from rankproof._cli.main import main
+from rankproof._results.folder import load_results
+from rankproof.errors import InputError, UsageError
+
+ANIMALS = (("cats", "purr"), ("dogs", "bark"), ("fish", "swim"), ("birds", "sing"))
+ROWS = 40
+
+
+def row(at: int, *, answer: str | None) -> dict[str, Any]:
+    animal, verb = ANIMALS[at % len(ANIMALS)]
+    return {
+        "question": f"what do {animal} number {at} do?",
+        "contexts": [f"Text {at}: {animal} number {at} {verb} when content.", "Stones are hard."],
+        "answer": answer,
+        "answers": [f"The {animal} number {at} {verb} when content."],
+    }
+
+
+def good(at: int) -> dict[str, Any]:
+    return row(at, answer="NO ANSWER" if at % 10 == 0 else f"They {ANIMALS[at % 4][1]} when content.")
+
+
+def poor(at: int) -> dict[str, Any]:
+    return row(at, answer=f"They {ANIMALS[(at + at % 3) % 4][1]}. It is said in the sky.")
+
+
+def written(path: Path, rows: list[dict[str, Any]]) -> Path:
+    path.write_text("".join(json.dumps(one) + "\n" for one in rows), encoding="utf-8")
+    return path
+
+
+@pytest.fixture(scope="module")
+def logs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    folder = tmp_path_factory.mktemp("logs")
+    return written(folder / "good.jsonl", [good(at) for at in range(ROWS)]), written(
+        folder / "poor.jsonl", [poor(at) for at in range(ROWS)]
+    )
+
+
+@pytest.fixture(scope="module")
+def results(logs: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("rag") / "out"
+    assert main(["answers", *map(str, logs), "-o", str(folder), "--quiet"]) == 0
+    return folder
+
+
+def shown(*arguments: object, capsys: pytest.CaptureFixture[str], code: int = 0) -> tuple[str, str]:
+    capsys.readouterr()
+    assert main(list(map(str, arguments))) == code
+    found = capsys.readouterr()
+    return found.out, found.err
+
+
+def tables(text: str) -> dict[str, dict[str, Any]]:
+    return {table["name"]: table for table in json.loads(text)["tables"]}
+
+
+def means(text: str) -> dict[tuple[str, str], float]:
+    return {(one["system"], one["measure"]): one["value"] for one in tables(text)["answer measures"]["rows"]}
+
+
+def test_the_decision_comes_first_and_the_table_fits_80_columns(
+    logs: tuple[Path, Path], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    out, _ = shown("answers", *logs, capsys=capsys)
+    lines = out.splitlines()
+    assert lines[0].startswith("Ship good: ")
+    assert max(map(len, lines)) <= 80
+    assert "Answers by the judge overlap (baseline), not calibrated: n = 40 questions" in lines
+    assert any(line.split()[:3] == ["good", "Faithfulness", "36"] and line.endswith("4 abstained") for line in lines)
+
+
+def test_a_log_that_names_no_measures_gets_those_that_its_fields_allow(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def names(**changes: Any) -> set[str]:
+        rows = [{**good(at), **changes} for at in range(3)]
+        return {
+            name for _, name in means(shown("answers", written(tmp_path / "a.jsonl", rows), "--format", "json", capsys=capsys)[0])
+        }
+
+    assert names() == {"ClaimF1", "ClaimP", "ClaimR", "Faithfulness", "ContextR", "ContextP", "AnswerRate"}
+    assert names(contexts=None) == {"ClaimF1", "ClaimP", "ClaimR", "AnswerRate"}
+    assert names(answers=None) == {"Faithfulness", "ContextRelevance", "AnswerRate"}
+    assert names(answer=None) == {"ContextR", "ContextP"}
+    assert "NuggetR" in names(nuggets=["They purr."])
+
+
+def test_a_log_with_neither_contexts_nor_references_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    log = written(tmp_path / "a.jsonl", [{"query": "q1", "answer": "Paris"}])
+    _, error = shown("answers", log, capsys=capsys, code=2)
+    assert "a has neither contexts nor reference answers; add them to the log, or specify the queries first" in error
+
+
+def test_the_function_gives_the_values_of_the_command(logs: tuple[Path, Path], capsys: pytest.CaptureFixture[str]) -> None:
+    pd = pytest.importorskip("pandas")
+    names = ["Faithfulness", "ContextR", "ClaimF1"]
+    out, _ = shown("answers", *logs, "-m", ",".join(names), "--format", "json", capsys=capsys)
+    rows = [[json.loads(line) for line in path.read_text().splitlines()] for path in logs]
+    for forms in (
+        list(map(str, logs)),
+        {"good": rows[0], "poor": rows[1]},
+        {"good": pd.DataFrame(rows[0]), "poor": logs[1]},
+    ):
+        found = rp.evaluate_answers(forms, measures=names).means
+        assert {
+            (system, name.partition("(")[0]): value for system, each in found.items() for name, value in each.items()
+        } == means(out)
+
+
+def test_measures_that_name_a_judge_keep_it_and_the_judge_is_a_column(
+    logs: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("wordllama")
+    measures = "Faithfulness,ContextR(judge='overlap')"
+    out, _ = shown("answers", logs[0], "-m", measures, "--judge", "wordllama", "--format", "json", capsys=capsys)
+    found = {(one["measure"], one["judge"]) for one in tables(out)["answer measures"]["rows"]}
+    assert found == {("Faithfulness", "wordllama"), ("ContextR", "overlap (baseline)")}
+
+
+def test_a_dry_run_estimates_the_calls_and_asks_nothing(logs: tuple[Path, Path], capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["answers", logs[0], "-m", "Faithfulness,ContextR", "--dry-run", "--format", "json"]
+    out, _ = shown(*command, "--judge", "no-such-model", "--base-url", "http://127.0.0.1:9/v1", "--price-in", "1", capsys=capsys)
+    (found,) = tables(out)["judge cost"]["rows"]
+    assert found["judge"] == "no-such-model"
+    assert found["calls"] == 36 + 40
+    assert found["tokens in"] > 0
+    assert float(found["money"]) > 0
+    out, _ = shown(*command, capsys=capsys)
+    assert tables(out)["judge cost"]["rows"] == []
+    assert tables(out)["judge cost"]["sentences"] == ["No judge calls a language model."]
+
+
+def test_options_of_a_model_without_a_judge_are_refused(logs: tuple[Path, Path], capsys: pytest.CaptureFixture[str]) -> None:
+    _, error = shown("answers", logs[0], "--budget", "calls=5", capsys=capsys, code=2)
+    assert "--budget is for a judge that calls a model; name one with --judge, or leave out --budget" in error
+
+
+def test_the_results_folder_has_the_values_claims_and_contexts(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    loaded = load_results(results)
+    assert loaded.answers is not None
+    assert next(iter(loaded.answers.systems[0].measures)) == "ClaimF1(judge='overlap')"
+    assert {one.name for one in loaded.system_runs} == {"good", "poor"}
+    assert "Stones are hard." in loaded.contexts.values()
+    again, _ = shown("answers", results, "--format", "json", capsys=capsys)
+    assert means(again)["poor", "Faithfulness"] == loaded.answers.means["poor"]["Faithfulness(judge='overlap')"]
+
+
+def test_verbs_take_the_measures_of_such_a_folder(results: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert shown("compare", results, capsys=capsys)[0].startswith("Ship good: ")
+    assert shown("compare", results, "-m", "Faithfulness", capsys=capsys)[0].startswith("Ship good: ")
+    assert "passed" in shown("gate", results, "--threshold", "Faithfulness>=0.1", capsys=capsys)[0]
+    shown("gate", results, "--threshold", "Faithfulness>=0.99", capsys=capsys, code=3)
+    assert "Faithfulness" in shown("segments", results, "-m", "Faithfulness", capsys=capsys)[0]
+    shown("export", results, "-o", tmp_path / "out.csv", capsys=capsys)
+    shown("report", results, "-o", tmp_path / "report.html", capsys=capsys)
+    _, error = shown("diagnose", results, "-m", "Faithfulness", capsys=capsys, code=2)
+    assert "have no judgements" in error
+
+
+def test_logs_are_compared_over_the_common_questions_of_each_measure(
+    logs: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    out, _error = shown("compare", *logs, "-m", "Faithfulness,ContextR", "--format", "json", capsys=capsys)
+    found = {pair["measure"]: pair["n"] for pair in json.loads(out)["pairs"]}
+    assert found == {"Faithfulness(judge='overlap')": 36, "ContextR(judge='overlap')": 40}
+    alone = json.loads(shown("compare", *logs, "-m", "ContextR", "--format", "json", capsys=capsys)[0])
+    assert alone["pairs"][0]["n"] == 40
+
+
+def test_compare_asks_no_judge(logs: tuple[Path, Path], capsys: pytest.CaptureFixture[str]) -> None:
+    _, error = shown("compare", *logs, "-m", "Faithfulness(judge='gpt-x')", capsys=capsys, code=2)
+    assert "the verdicts of the judge gpt-x are not known; get them with `rankproof answers … --judge gpt-x -o RESULTS`" in error
+
+
+def test_contexts_that_are_ids_are_looked_up_in_the_corpus(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    written(tmp_path / "corpus.jsonl", [{"_id": "d1", "text": "Cats purr when content."}, {"_id": "d2", "text": "Dogs bark."}])
+    by_id = {
+        "question": "do cats purr?",
+        "retrieved_context_ids": ["d2", "d1"],
+        "answer": "Cats purr.",
+        "answers": ["Cats purr."],
+    }
+    in_place = {"question": "do dogs bark?", "contexts": ["d2"], "answer": "Dogs bark.", "answers": ["Dogs bark."]}
+    log = written(tmp_path / "a.jsonl", [by_id, in_place])
+    command = ["answers", log, "-m", "Faithfulness", "--format", "json"]
+    out, _ = shown(*command, "--corpus", tmp_path / "corpus.jsonl", capsys=capsys)
+    assert means(out) == {("a", "Faithfulness"): 1.0}
+    written(tmp_path / "small.jsonl", [{"_id": "d1", "text": "Cats purr when content."}])
+    _, error = shown(*command, "--corpus", tmp_path / "small.jsonl", capsys=capsys, code=2)
+    assert "1 context with an id that the corpus does not have, such as d2; specify the corpus" in error
+
+
+def test_nuggets_of_a_file_replace_those_of_the_log(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    log = written(tmp_path / "a.jsonl", [{**good(at), "_id": f"q{at}", "nuggets": ["Stones are soft."]} for at in range(1, 4)])
+    nuggets = [{"query": f"q{at}", "nuggets": [{"text": ANIMALS[at][1], "importance": "vital"}]} for at in range(1, 4)]
+    command = ["answers", log, "-m", "NuggetR", "--format", "json"]
+    assert means(shown(*command, capsys=capsys)[0]) == {("a", "NuggetR"): 0.0}
+    path = written(tmp_path / "nuggets.jsonl", nuggets)
+    assert means(shown(*command, "--nuggets", path, capsys=capsys)[0]) == {("a", "NuggetR"): 1.0}
+    written(path, [{"query": "q9", "nuggets": [{"text": "x"}]}])
+    _, error = shown(*command, "--nuggets", path, capsys=capsys, code=2)
+    assert "nuggets of 1 unknown question, such as q9" in error
+
+
+def test_a_broken_log_is_refused_with_file_and_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text(json.dumps(good(1)) + "\n{broken\n")
+    _, error = shown("answers", path, capsys=capsys, code=2)
+    assert "a.jsonl:2:2: not JSON" in error
+    with pytest.raises(InputError, match=r"a\.jsonl:2:2: not JSON"):
+        rp.evaluate_answers(path)
+
+
+def test_systems_of_logs_are_renamed(logs: tuple[Path, Path], capsys: pytest.CaptureFixture[str]) -> None:
+    out, _ = shown("answers", *logs, "--name", "new", "--name", "old", "-m", "Faithfulness", "--format", "json", capsys=capsys)
+    assert {system for system, _ in means(out)} == {"new", "old"}
+    _, error = shown("answers", *logs, "--name", "new", capsys=capsys, code=2)
+    assert "1 names for 2 systems" in error
+
+
+def test_a_run_measures_claims_by_overlap_from_the_texts_of_the_corpus(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    toml = tmp_path / "e.toml"
+    toml.write_text(
+        'measures = ["nDCG@10", "Faithfulness", "ContextR"]\n[systems.bm25]\nstage = "bm25"\n'
+        '[systems.extract]\nstage = "extract"\nof = "bm25"\ntop = 2\n'
+    )
+    assert main(["run", str(toml), "-o", str(tmp_path / "out"), "--no-cache", "--quiet", "--no-report"]) == 0
+    loaded = load_results(tmp_path / "out")
+    assert loaded.answers is not None
+    assert loaded.answers.means["extract"]["Faithfulness(judge='overlap')"] == 1.0
+    out, _ = shown("answers", tmp_path / "out", "-m", "ContextRelevance", "--format", "json", capsys=capsys)
+    assert 0 < means(out)["extract", "ContextRelevance"] < 1
+
+
+def test_a_run_refuses_a_judge_that_it_does_not_ask(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    systems = '[systems.bm25]\nstage = "bm25"\n[systems.extract]\nstage = "extract"\nof = "bm25"\n'
+    (tmp_path / "e.toml").write_text(f"measures = [\"Faithfulness(judge='gpt-x')\"]\n{systems}")
+    _, error = shown("run", tmp_path / "e.toml", "-o", tmp_path / "out", "--no-cache", capsys=capsys, code=2)
+    assert "a run measures claims by overlap alone; ask the judge after the run: rankproof answers RESULTS" in error
+
+
+def test_chunks_of_two_sizes_with_one_id_have_no_text(tmp_path: Path) -> None:
+    stages = rp.stages
+    systems = {
+        f"chunks-{size}": stages.Chunked(stages.ExtractAnswer(stages.BM25(), top=2), size=size, overlap=0) for size in (15, 40)
+    }
+    found = rp.run(rp.Experiment(systems, dataset="sample", measures=["Faithfulness"]), rp.types.RunOptions(cache=None))
+    assert any("other texts in two systems" in note for note in found.notes)
+    alone = rp.run(
+        rp.Experiment({"chunks": systems["chunks-15"]}, dataset="sample", measures=["Faithfulness"]),
+        rp.types.RunOptions(cache=None),
+    )
+    assert alone.answers is not None
+    assert alone.answers.means["chunks"]["Faithfulness(judge='overlap')"] == 1.0
+    assert all(len(text.split()) <= 40 for text in alone.contexts.values())
+
+
+def test_what_is_no_log_is_refused_in_python() -> None:
+    with pytest.raises(UsageError, match="answers cannot be an int; pass RAG logs"):
+        rp.evaluate_answers(5)
