@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import rankproof as rp
 from rankproof._cli.main import main
 from rankproof._results.folder import load_results
 from rankproof.errors import InputError, UsageError
+from support.chat_server import ChatServer, Request, Sent, completion
 
 ANIMALS = (("cats", "purr"), ("dogs", "bark"), ("fish", "swim"), ("birds", "sing"))
 ROWS = 40
@@ -273,3 +275,52 @@ def test_chunks_of_two_sizes_with_one_id_have_no_text(tmp_path: Path) -> None:
 def test_what_is_no_log_is_refused_in_python() -> None:
     with pytest.raises(UsageError, match="answers cannot be an int; pass RAG logs"):
         rp.evaluate_answers(5)
+
+
+def verdicts(request: Request) -> Sent:
+    """Supports every claim by the first sentence of the first source."""
+    text = request.body["messages"][-1]["content"]
+    claims = len(set(re.findall(r"^\[claim (\d+)", text, re.MULTILINE))) or 1
+    found = [{"claim": n, "evidence": ["1.1"], "verdict": "supported"} for n in range(1, claims + 1)]
+    return completion(json.dumps({"verdicts": found}))
+
+
+def test_a_language_model_is_asked_once_within_its_budget_and_its_verdicts_are_kept(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("httpx")
+    monkeypatch.setenv("RANKPROOF_CACHE", str(tmp_path / "cache"))
+    log = written(tmp_path / "a.jsonl", [good(at) for at in range(1, 4)])
+    out = tmp_path / "out"
+    with ChatServer(verdicts) as server:
+        model = ["--judge", "loopback", "--base-url", server.address, "--api-key-env", "", "--format", "json"]
+        command = ["answers", log, "-m", "Faithfulness", *model]
+        shown(*command, "--budget", "calls=1", "--concurrency", "1", capsys=capsys, code=1)
+        found, _ = shown(*command, "-o", out, capsys=capsys)
+        assert means(found) == {("a", "Faithfulness"): 1.0}
+        assert len(server.requests) == 3
+    labels = {one.judge for one in load_results(out).claims}
+    assert len(labels) == 1
+    assert labels.pop().startswith("llm:loopback:")
+    again, _ = shown("answers", out, "--format", "json", capsys=capsys)
+    assert means(again) == {("a", "Faithfulness"): 1.0}
+
+
+def test_failed_verdicts_have_no_value_and_are_counted(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("httpx")
+    monkeypatch.setenv("RANKPROOF_CACHE", str(tmp_path / "cache"))
+    log = written(tmp_path / "a.jsonl", [good(at) for at in range(1, 5)])
+
+    def reply(request: Request) -> Sent:
+        return completion("no") if "number 2 " in request.body["messages"][-1]["content"] else verdicts(request)
+
+    with ChatServer(reply) as server:
+        model = ["--judge", "loopback", "--base-url", server.address, "--api-key-env", ""]
+        out, _ = shown("answers", log, "-m", "Faithfulness", *model, "--format", "json", capsys=capsys)
+    (found,) = tables(out)["answer measures"]["rows"]
+    assert (found["n"], found["value"], found["no value"]) == (3, 1.0, "1 failed")
+    assert tables(out)["answer measures"]["sentences"] == [
+        "a: Faithfulness is between .750 and 1.000, with 1 failed question at 0 or at 1."
+    ]
