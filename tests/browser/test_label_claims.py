@@ -232,6 +232,15 @@ def test_a_claim_of_a_long_answer_is_in_sight(new_page: NewPage, tmp_path: Path)
         assert faults_of(page) == []
 
 
+def test_a_text_from_right_to_left_is_written_so(new_page: NewPage, tmp_path: Path) -> None:
+    text = "تدوم البطاريات 14 ساعة."
+    results = claim_results(["q1"], question=text, answers=(text, text), reference=text, contexts={"c1": text})
+    with serving([saved(tmp_path / "results", results)]) as visitor:
+        page = opened(new_page(), visitor)
+        direction = "all => all.map(one => getComputedStyle(one).direction)"
+        assert set(page.eval_on_selector_all("#question, #text, .words", direction)) == {"rtl"}
+
+
 def test_nothing_hostile_runs_and_hostile_texts_stay_texts(new_page: NewPage, tmp_path: Path) -> None:
     text = " ".join(STRINGS).replace("\0", "")
     results = claim_results(["q1"], question=text, answers=(text, text), reference=text, contexts={"c": text})

@@ -132,6 +132,9 @@ def test_the_list_says_who_labelled_how_many_and_the_command(folder: Path, peopl
     assert "10 to label; 3 labelled by ann; 1 labelled by bob" in page
     assert f"rankproof answers {folder} --labels {people}" in page
     assert f"Label claims of log, folder {folder.name}" in page
+    assert "EM: secret-one .000, secret-two .000." in page
+    with serving([folder]) as visitor:
+        assert 'href="/r/1/label"' in visitor.enter().get("/r/1").text
 
 
 def test_results_without_claims_have_no_link_and_an_empty_page(tmp_path: Path) -> None:

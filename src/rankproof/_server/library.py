@@ -6,13 +6,17 @@ import os
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from math import isnan
 from threading import Lock
 from typing import Generic, TypeVar
 
 from rankproof._analysis.compare.comparison import compare_inputs
 from rankproof._analysis.inputs import different_data, input_from_results
 from rankproof._data.qrels import highest_grade
+from rankproof._data.text import format_value
 from rankproof._evaluation.notes import value_notes
+from rankproof._evaluation.result import Result
+from rankproof._render.grid import MISSING
 from rankproof._results.document import QRELS_FILE, RESULT_FILE, RUNS_FOLDER
 from rankproof._results.experiment_result import ExperimentResult
 from rankproof._results.folder import load_results
@@ -97,13 +101,19 @@ NO_JUDGEMENTS = "There are no judgements: grade the rankings."
 
 
 def _decision(results: ExperimentResult) -> str:
-    """The first sentence of the decision."""
+    """The first sentence of the decision; for answers without judged rankings, the means of their first measure."""
     if not results.is_judged:
-        return NO_JUDGEMENTS
+        return NO_JUDGEMENTS if results.answers is None else _answer_means(results.answers)
     try:
         return compare_inputs(input_from_results(results)).decision.sentences[0]
     except UsageError:
         return ""
+
+
+def _answer_means(answers: Result) -> str:
+    measure = next(iter(answers.systems[0].measures))
+    means = ((name, values[measure]) for name, values in answers.means.items())
+    return f"{measure}: {', '.join(f'{name} {MISSING if isnan(mean) else format_value(mean)}' for name, mean in means)}."
 
 
 FileStamp = tuple[int, int, int]

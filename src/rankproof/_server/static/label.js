@@ -53,17 +53,26 @@ function showClaim(claim) {
   }
 }
 
-/** Shows the claim in the middle of a long text, which scrolls by itself. */
+/** Shows the claim in the middle of a long text, which scrolls by itself; of a long claim the beginning. */
 function scrollToClaim() {
-  const made = parts.text.querySelector("mark");
-  parts.text.scrollTop = made === null ? 0 : made.offsetTop - parts.text.offsetTop - parts.text.clientHeight / 3;
-  if (parts.text.scrollHeight > parts.text.clientHeight) parts.text.tabIndex = 0;
-  else parts.text.removeAttribute("tabindex");
+  const { text } = parts;
+  const made = text.querySelector("mark");
+  const above = made === null ? 0 : Math.max((text.clientHeight - made.getBoundingClientRect().height) / 2, 8);
+  text.scrollTop = made === null ? 0 : made.offsetTop - text.offsetTop - above;
+  if (text.scrollHeight > text.clientHeight) text.tabIndex = 0;
+  else text.removeAttribute("tabindex");
 }
 
 function highlighted(text) {
   const made = document.createElement("mark");
-  made.append(element("span", "unseen", "Claim: "), text, element("span", "unseen", " End of the claim."));
+  made.append(unseen("Claim: "), text, unseen(" End of the claim."));
+  return made;
+}
+
+/** Words for screen readers; with a direction of their own they do not decide that of the text. */
+function unseen(text) {
+  const made = element("span", "unseen", text);
+  made.dir = "ltr";
   return made;
 }
 
