@@ -8,6 +8,7 @@ from rankproof._data.claims import ClaimVerdict, claims_of
 from rankproof._evaluation.claim_judges import ClaimTask
 from rankproof._judge.claims.logprob import LogprobJudge, LogprobSettings
 from rankproof._llm.session import LLMSession
+from rankproof.errors import UsageError
 from rankproof.measures._answers import AnswerCase
 from rankproof.measures._claim_base import ClaimMeasure
 from rankproof.measures._parse import parse_measures
@@ -37,3 +38,10 @@ def test_the_scores_of_a_judge_are_averaged_and_not_its_verdicts() -> None:
     verdicts = by_logprob(-2.0)
     assert [one.verdict for one in verdicts] == ["not_stated"]
     assert measure.claim_value(CASE, {"reference-contexts": verdicts}) == pytest.approx(0.2689, abs=1e-4)
+
+
+def test_words_alone_write_no_claims() -> None:
+    (measure,) = parse_measures("Faithfulness(unit='claim')")
+    assert isinstance(measure, ClaimMeasure)
+    with pytest.raises(UsageError, match="overlap cannot write claims"):
+        measure.value(CASE)

@@ -104,10 +104,11 @@ class UnitMeasure(ClaimMeasure):
 
     unit: ClaimUnit = "sentence"
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def outcome(self, case: AnswerCase, verdicts: Verdicts) -> Outcome:
+        # Not when the measure is made: a command may replace the judge of a measure that names none.
         if self.unit == "claim" and self.judge == OVERLAP:
-            raise UsageError("judge='overlap' cannot write claims", fix="use unit='sentence', or the name of a language model")
+            raise UsageError(f"{self}: overlap cannot write claims", fix="use unit='sentence', or a language model as the judge")
+        return super().outcome(case, verdicts)
 
 
 def checked(verdicts: Iterable[ClaimVerdict]) -> list[ClaimVerdict]:
