@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -9,13 +10,18 @@ from typing import Any
 
 import pytest
 
+from rankproof._analysis.compare.comparison import compare_inputs
+from rankproof._analysis.inputs import AnalysisInput
 from rankproof._data.answers import Answer, Answers, declines_to_answer
 from rankproof._data.claims import Claim, ClaimVerdict, Nugget, Verdict
+from rankproof._data.qrels import Qrels
 from rankproof._evaluation.answers import evaluate_answers
 from rankproof._evaluation.claim_judges import ClaimJudge, ClaimTask
 from rankproof._evaluation.overlap_judge import NoCalls
 from rankproof._evaluation.result import Result
 from rankproof._io.open import Progress
+from rankproof._render.grid import RenderOptions
+from rankproof._render.registry import RESULT_FORMATS
 from rankproof.errors import UsageError
 
 
@@ -287,3 +293,27 @@ def test_a_text_that_only_declines_abstains(text: str) -> None:
 @pytest.mark.parametrize("text", ANSWERS)
 def test_a_text_that_says_anything_else_is_an_answer(text: str) -> None:
     assert not declines_to_answer(text)
+
+
+def test_a_missing_mean_is_null_empty_and_left_out_of_machine_formats() -> None:
+    answers = {"a": {"q1": Answer("Lang.", given=("p1",))}, "b": {"q1": Answer("", state="abstained", given=("p1",))}}
+    result = evaluated(answers, "Faithfulness", questions={"q1": "?"}, references={"q1": ["Lang"]})
+    rendered = {name: RESULT_FORMATS[name](result, RenderOptions()) for name in RESULT_FORMATS}
+    name = "Faithfulness(judge='overlap')"
+    assert [system["measures"][name]["value"] for system in json.loads(rendered["json"])["systems"]] == [1.0, None]
+    assert rendered["csv"].splitlines()[-1] == f'b,,"{name}",mean,0,'
+    assert rendered["trec"].count(name) == 1
+    assert all("nan" not in text for text in rendered.values())
+
+
+@pytest.mark.parametrize(("failing", "decided"), [(0, True), (10, True), (60, False)])
+def test_a_difference_that_failed_verdicts_could_reverse_is_not_decided(failing: int, decided: bool) -> None:
+    queries = [f"q{at}" for at in range(120)]
+    texts = ["Lang boom." if at < failing else "Lang did." for at in range(120)]
+    good = Answers({query: Answer(text, given=("p1",)) for query, text in zip(queries, texts, strict=True)})
+    bad = Answers({query: Answer("Lang did." if at % 3 else "Smith did.", given=("p1",)) for at, query in enumerate(queries)})
+    name = "Faithfulness(judge='words')"
+    result = evaluated({"good": good, "bad": bad}, name, WordJudge(), questions=dict.fromkeys(queries, "?"), references={})
+    decision = compare_inputs(AnalysisInput("answers", "", Qrels.from_dict({}), {}, result), measures=[name]).decision
+    assert (decision.decided, decision.system) == (decided, "good")
+    assert any("verdicts failed" in reason for reason in decision.reasons) != decided

@@ -366,3 +366,46 @@ def test_scripts_without_spaces_are_compared_by_pairs_of_characters() -> None:
 def test_a_measure_with_another_judge_needs_verdicts() -> None:
     with pytest.raises(UsageError, match=r"Faithfulness\(judge='gpt-4o-mini'\) needs verdicts"):
         measure_of("Faithfulness", "gpt-4o-mini").value(BRIDGE)
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("faithfulness", "Faithfulness(judge='overlap')"),
+        ("Faithfulness(judge=gpt-4o-mini)", "Faithfulness(judge='gpt-4o-mini')"),
+        ("Faithfulness(unit='claim',judge='openai/gpt-4.1')", "Faithfulness(judge='openai/gpt-4.1',unit='claim')"),
+        ("ContextAP(judge='logprob:smollm2')@3", "ContextAP(judge='logprob:smollm2')@3"),
+        ("ClaimF1(judge='nli:my-model')", "ClaimF1(judge='nli:my-model')"),
+        ("context_recall", "ContextR(judge='overlap')"),
+        ("ContextP@5", "ContextP(judge='overlap')@5"),
+        ("Noise", "Noise(from='relevant',judge='overlap')"),
+        ("Noise(from='irrelevant')", "Noise(from='irrelevant',judge='overlap')"),
+        ("CiteR(by='support')", "CiteR(by='support',judge='overlap')"),
+        ("CiteP(by='judgements')", "CiteP"),
+        ("NuggetR(strict=True,of='vital')", "NuggetR(judge='overlap')"),
+        ("NuggetR(strict=False,of='all')", "NuggetR(strict=False,of='all',judge='overlap')"),
+        ("AnswerRate", "AnswerRate"),
+    ],
+)
+def test_the_name_has_the_judge_and_parses_back(text: str, name: str) -> None:
+    assert str(parse_measure(text)) == name
+    assert parse_measure(name) == parse_measure(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("Faithfulness(judge='a b')", "the value 'a b' cannot be read"),
+        ("Faithfulness(judge=3)", "judge 3 is not the name of a judge"),
+        ("Faithfulness(unit='claim')", "judge='overlap' cannot write claims"),
+        ("Faithfulness(unit='word',judge='x')", "unit is word; choose one of sentence, claim"),
+        ("Faithfulness@5", "Faithfulness takes no cutoff"),
+        ("Noise(from='x')", "from is x; choose one of relevant, irrelevant"),
+        ("NuggetR(strict=maybe)", "strict is maybe"),
+        ("CiteP(judge='gpt-4o-mini')", r"write CiteP\(by='support',judge='gpt-4o-mini'\)"),
+        ("context_precision", "write ContextAP for theirs, or ContextP"),
+    ],
+)
+def test_a_wrong_parameter_is_named_with_what_to_write(text: str, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        parse_measure(text)
