@@ -13,6 +13,7 @@ from rankproof._cli.claim_judging import add_judge_options, answer_judges, check
 from rankproof._cli.command import Command
 from rankproof._cli.exit_codes import signal_exit_code
 from rankproof._cli.inputs import FORMATS, show_tables
+from rankproof._cli.nugget_drafts import check_draft_options, draft_nuggets
 from rankproof._cli.options import add_correction_option, add_sampling_options
 from rankproof._cli.output import show_value_notes
 from rankproof._cli.terminal import Terminal
@@ -61,6 +62,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     trust = parser.add_argument_group("trust")
     trust.add_argument("--labels", metavar="FILE", help="labels of people on claims: agreement, and corrected means")
     trust.add_argument("--noise", action="store_true", help="ask about 30 questions 3 times, and in reversed order")
+    trust.add_argument(
+        "--draft-nuggets", metavar="FILE", help="only let the language model of --judge draft nuggets, for people to confirm"
+    )
     how = parser.add_argument_group("statistics")
     how.add_argument("--baseline", metavar="NAME", help="compare each system with this one, not every pair")
     add_correction_option(how)
@@ -87,6 +91,10 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
 def _run(args: argparse.Namespace, terminal: Terminal) -> None:
     _check_output(args)
     source = read_answer_source(args)
+    if args.draft_nuggets is not None:
+        check_draft_options(args)
+        draft_nuggets(source.questions(), args, terminal)
+        return
     measures = chosen_measures(source, args)
     check_judge_options(args, measures or ())
     names = None if measures is None else list(map(str, measures))

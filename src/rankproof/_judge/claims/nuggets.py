@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, get_args
 
+from rankproof._analysis.answers.given import GivenAnswers
+from rankproof._data.answers import references_from_queries
 from rankproof._data.claims import Importance, Nugget
 from rankproof._data.identity import identity_key
 from rankproof._data.text import pluralise
@@ -74,6 +76,18 @@ class NuggetSource:
     query: str
     question: str
     texts: tuple[str, ...]
+
+
+def nugget_sources(given: GivenAnswers) -> list[NuggetSource]:
+    """The questions with their references; one without a reference has the contexts of all systems instead."""
+    references = references_from_queries(given.queries)
+    found = []
+    for key, query in given.queries.items():
+        answers = references[key].answers if key in references else ()
+        passages = dict.fromkeys(passage for each in given.answers.values() if key in each for passage in each[key].given or ())
+        contexts = tuple(given.contexts[passage] for passage in passages if passage in given.contexts)
+        found.append(NuggetSource(key, query.text, tuple(answers) or contexts))
+    return found
 
 
 @dataclass(frozen=True, eq=False, slots=True)

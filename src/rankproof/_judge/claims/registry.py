@@ -59,6 +59,11 @@ def judge_of(name: str, session: LLMSession, *, chat: ChatOf = any_chat_by_name,
     return judge.named(name, source, JudgeResources(session, chat, threads))
 
 
+def is_language_model(name: str) -> bool:
+    """Whether the judge of that name is a language model that writes verdicts."""
+    return name != OVERLAP and _kind_and_source(name)[0] == "llm"
+
+
 def _kind_and_source(name: str) -> tuple[str, str]:
     kind, colon, source = name.partition(":")
     if colon and kind in CLAIM_JUDGES:
