@@ -106,6 +106,21 @@ def test_a_judge_that_is_asked_again_shows_its_noise(
     assert (flips > 0.5, deviation > 0.5) == (shaky, shaky)
 
 
+def test_the_dry_run_counts_what_is_asked_again(log: str, capsys: pytest.CaptureFixture[str]) -> None:
+    calls = []
+    for options in ([], ["--noise"]):
+        assert main(["answers", log, "-m", "Faithfulness", "--judge", "loop", "--dry-run", "--format", "json", *options]) == 0
+        (table,) = json.loads(capsys.readouterr().out)["tables"]
+        calls.append(table["rows"][0]["calls"] if isinstance(table["rows"][0], dict) else table["rows"][0][1])
+    # The sample's own replies are in the cache when it is asked again, and are counted once more here.
+    assert calls == [QUESTIONS, QUESTIONS + 4 * 30]
+
+
+def test_words_are_not_asked_again(log: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["answers", log, "-m", "Faithfulness", "--noise"]) == 2
+    assert "--noise asks a judge again, and shared words never change; name a judge with --judge" in capsys.readouterr().err
+
+
 def nuggets(request: Request) -> Sent:
     text = request.body["messages"][-1]["content"]
     fact = re.search(r"<<<text 1>>>\n(.*)\n", text)

@@ -99,8 +99,7 @@ def _run(args: argparse.Namespace, terminal: Terminal) -> None:
     check_judge_options(args, measures or ())
     names = None if measures is None else list(map(str, measures))
     if args.dry_run:
-        table = estimated_cost(lambda how: source.answer_input(names, args.rel, how).inputs.result, args)
-        _show([table], args, terminal)
+        _show([estimated_cost(lambda how: _asked(source, names, how, args), args)], args, terminal)
         return
     with answer_judges(args, terminal) as how:
         answer_input = source.answer_input(names, args.rel, how)
@@ -139,7 +138,7 @@ class _Trust:
 
 def _trust(source: AnswerSource, answer_input: AnswerInput, how: AnswerJudges, args: argparse.Namespace) -> _Trust:
     """The agreement of the judges with the labels, and how much their verdicts vary."""
-    from rankproof._analysis.answers.noise import SAMPLE, judge_noise, noise_tables, repeated_measures, same_model_notes
+    from rankproof._analysis.answers.noise import noise_tables, repeated_measures, same_model_notes
     from rankproof._analysis.answers.trust import TrustReport, trust_report
     from rankproof._formats.labels import read_labels
     from rankproof._io.open import open_source
@@ -148,17 +147,34 @@ def _trust(source: AnswerSource, answer_input: AnswerInput, how: AnswerJudges, a
     report = TrustReport((), result.calibrations)
     if args.labels is not None:
         report = trust_report(result, read_labels(open_source(args.labels)))
-    asked = repeated_measures(result)
-    noises = result.noise
-    if args.noise and asked and how.judge_of is not None:
-        sample = source.questions().sample(SAMPLE, args.seed)
-
-        def evaluate(judge_of: JudgeOf) -> Result:
-            return sample.evaluated(list(asked), replace(how, judge_of=judge_of), rel=answer_input.inputs.rel)
-
-        noises = judge_noise(evaluate, how.judge_of)
-    notes = same_model_notes(source.models(), (measure.judge for measure in asked))
+    noises = _noises(source, answer_input, how, args) if args.noise else result.noise
+    notes = same_model_notes(source.models(), (measure.judge for measure in repeated_measures(result)))
     return _Trust((*report.tables, *noise_tables(noises)), report.calibrations, noises, tuple(notes))
+
+
+def _noises(
+    source: AnswerSource, answer_input: AnswerInput, how: AnswerJudges, args: argparse.Namespace
+) -> tuple[JudgeNoise, ...]:
+    """How much the values change if the judges are asked again about a sample of the questions."""
+    from rankproof._analysis.answers.noise import SAMPLE, judge_noise, repeated_measures
+
+    asked = repeated_measures(answer_input.inputs.result)
+    if not asked or how.judge_of is None:
+        raise UsageError("--noise asks a judge again, and shared words never change", fix="name a judge with --judge")
+    sample = source.questions().sample(SAMPLE, args.seed)
+
+    def evaluate(judge_of: JudgeOf) -> Result:
+        return sample.evaluated(list(asked), replace(how, judge_of=judge_of), rel=answer_input.inputs.rel)
+
+    return judge_noise(evaluate, how.judge_of)
+
+
+def _asked(source: AnswerSource, names: Sequence[str] | None, how: AnswerJudges, args: argparse.Namespace) -> Result:
+    """The evaluation with all that its judges are asked."""
+    answer_input = source.answer_input(names, args.rel, how)
+    if args.noise:
+        _noises(source, answer_input, how, args)
+    return answer_input.inputs.result
 
 
 def _save(source: AnswerSource, answer_input: AnswerInput, args: argparse.Namespace) -> None:
