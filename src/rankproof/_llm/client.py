@@ -192,9 +192,9 @@ class CachedClient:
         counter.add_seconds(reply.seconds)
         return reply
 
-    def refusal_note(self) -> str:
+    def rejection_note(self) -> str:
         """A note if the server rejected every request, else ""."""
-        return self._retrying_client.breaker.refusal_note()
+        return self._retrying_client.breaker.rejection_note()
 
     def facts(self) -> Mapping[str, Any]:
         """The model, and whether its server rejected optional parameters; the model is not loaded."""

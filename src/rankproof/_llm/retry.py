@@ -75,7 +75,7 @@ class CircuitBreaker:
                 f"{replies_saved_note(self._is_persistent)}: run the same command again when the server is up"
             ) from None
 
-    def refusal_note(self) -> str:
+    def rejection_note(self) -> str:
         """A note if the server rejected every request, else ""."""
         with self._lock:
             if self._has_replied or self._failures or not self._rejected:

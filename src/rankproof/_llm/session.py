@@ -89,7 +89,7 @@ class LLMSession:
 
     def notes(self) -> tuple[str, ...]:
         """A note for each use in which the server rejected every request."""
-        return tuple(f"{use}: {note}" for client, use in self._uses.items() if (note := client.refusal_note()))
+        return tuple(f"{use}: {note}" for client, use in self._uses.items() if (note := client.rejection_note()))
 
     def _chat(self, model: ChatModel) -> Chat:
         with self._lock:

@@ -74,8 +74,8 @@ class ModelCalls:
 
     def notes(self) -> tuple[str, ...]:
         """Notes on a server that rejected every request, and on estimated tokens."""
-        refused = (client.refusal_note() for client in self._clients.values())
-        return tuple(filter(None, (*refused, estimation_note(self.counts.counts["estimated"]))))
+        rejected = (client.rejection_note() for client in self._clients.values())
+        return tuple(filter(None, (*rejected, estimation_note(self.counts.counts["estimated"]))))
 
     def _read(self, ask: Ask[ReadT]) -> ReadT | FailedAsk:
         sums, errors = CallTotals(), [""]
