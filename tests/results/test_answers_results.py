@@ -8,8 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from rankproof._cli.main import main
 from rankproof._data.answers import Answer, Answers
 from rankproof._data.claims import Calibration, JudgeNoise
+from rankproof._render.mlflow import mlflow_runs
 from rankproof._results.folder import load_results, save_results
 from rankproof.errors import InputError
 from support.claim_results import ANSWERS, CONTEXTS, claim_results, claim_verdicts
@@ -78,3 +80,44 @@ def test_the_page_of_the_folder_names_every_key_of_claims_and_contexts(saved: Pa
     lines = [json.loads(line) for name in ("claims", "contexts") for line in (saved / f"{name}.jsonl").read_text().splitlines()]
     keys = {key for line in lines for key in line} | {"score", "reference", "shown", "importance"}
     assert [key for key in keys if f"`{key}`" not in page] == []
+
+
+@pytest.mark.parametrize("verb", ["compare", "answers"])
+def test_saved_answers_are_compared_although_no_system_has_a_ranking(
+    tmp_path: Path, verb: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = save_results(claim_results(measures=["Faithfulness"]), tmp_path / "out")
+    assert main([verb, folder, "-m", "Faithfulness"]) == 0
+    shown = capsys.readouterr()
+    assert "retrieved" not in shown.out + shown.err
+    assert "open" in shown.out
+
+
+def test_exports_have_the_values_and_why_questions_have_none(tmp_path: Path) -> None:
+    folder = save_results(claim_results(measures=["Faithfulness(judge='tiny')", "AbstainP"]), tmp_path / "out")
+    assert main(["export", folder, "-o", str(tmp_path / "values.csv")]) == 0
+    lines = (tmp_path / "values.csv").read_text(encoding="utf-8").splitlines()
+    name = "\"Faithfulness(judge='tiny')"
+    assert f'system,answers,short,,{name}",{2 / 3!r}' in lines
+    assert f'system,count,short,,{name} n",3.0' in lines
+    assert f'system,count,short,,{name} failed",1.0' in lines
+    assert not [line for line in lines if line.startswith("system,answers,short,,AbstainP")]
+    assert not [line for line in lines if "nan" in line]
+    (metrics,) = [run.metrics for run in mlflow_runs(load_results(folder)) if run.system == "short"]
+    known = {key: value for key, value in metrics.items() if "failed" in key or key.endswith(" n")}
+    assert sorted(known.values()) == [0.0, 1.0, 3.0]
+    summary = json.loads((tmp_path / "out" / "answers.json").read_text(encoding="utf-8"))["systems"][1]["answers"]
+    assert summary["Faithfulness(judge='tiny')"] == {"mean": 2 / 3, "n": 3, "counts": {"failed": 1}, "bounds": [0.5, 0.75]}
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [("value", 0.9), ("queries", 4), ("counts", {"failed": 0}), ("bounds", [0.0, 1.0]), ("per_query", {"q1": 0.5})],
+)
+def test_an_edited_value_of_claims_is_noticed_without_asking_a_judge(tmp_path: Path, key: str, value: object) -> None:
+    folder = Path(save_results(claim_results(measures=["Faithfulness(judge='tiny')"]), tmp_path / "out"))
+    document = json.loads((folder / "result.json").read_text(encoding="utf-8"))
+    document["answers"]["systems"][1]["measures"]["Faithfulness(judge='tiny')"][key] = value
+    (folder / "result.json").write_text(json.dumps(document), encoding="utf-8")
+    with pytest.raises(InputError, match=rf"answers.systems\[1\].measures.*{key}.*but the files of the folder give"):
+        load_results(folder)

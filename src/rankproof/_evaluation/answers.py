@@ -203,14 +203,11 @@ def _verdict_sources(
     known: Sequence[ClaimVerdict],
     progress: Progress,
 ) -> Sources:
-    """Gets the verdicts of each judge that a measure names.
-
-    Values by words need no verdicts; theirs are given too, for those who read or label claims, unless only known ones are used.
-    """
+    """Gets the verdicts of each judge that a measure names; those by words are left out if only known verdicts are used."""
     groups: dict[tuple[str, ClaimUnit], list[ClaimMeasure]] = {}
     only_known = judge_of is None and bool(known)
     for measure in measures:
-        if isinstance(measure, ClaimMeasure) and (measure.asks or not only_known):
+        if isinstance(measure, ClaimMeasure) and measure.asks and not (only_known and measure.judge == OVERLAP):
             groups.setdefault((measure.judge, unit_of(measure)), []).append(measure)
     found = {}
     for (name, unit), asking in groups.items():

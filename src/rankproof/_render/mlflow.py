@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 
 from rankproof._evaluation.result import Result
 from rankproof._extras import extra
-from rankproof._render.paper import system_costs
+from rankproof._render.paper import system_costs, value_counts
 from rankproof._results.csv_files import per_query_csv
 from rankproof._results.experiment_result import ExperimentResult, SystemRun
 from rankproof._results.to_json import document_text, results_document
@@ -136,7 +136,7 @@ def _mlflow_run(results: ExperimentResult, system_run: SystemRun, digest: str) -
         **_means(results.chunks, system_run.name, "chunks "),
         **_costs(system_run),
     }
-    metrics |= _means(results.answers, system_run.name, "answers ")
+    metrics |= _means(results.answers, system_run.name, "answers ") | _answer_counts(results.answers, system_run.name)
     params = flatten(
         {
             "kind": system_run.kind,
@@ -161,6 +161,13 @@ def _means(result: Result | None, system: str, before: str = "") -> dict[str, fl
         return {}
     (own,) = (one.measures for one in result.systems if one.name == system)
     return {f"{before}{name}": float(one.value) for name, one in own.items() if one.queries}
+
+
+def _answer_counts(answers: Result | None, system: str) -> dict[str, float]:
+    """How many questions have a value of each measure of answers, and why the others have none."""
+    systems = () if answers is None else answers.systems
+    measures = [(name, one) for own in systems if own.name == system for name, one in own.measures.items()]
+    return {f"answers {name} {why}": float(count) for name, one in measures for why, count in value_counts(one).items()}
 
 
 def _costs(system_run: SystemRun) -> dict[str, float]:

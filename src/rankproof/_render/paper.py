@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from rankproof._data.table import Table
 from rankproof._data.text import pluralise, shown_time
-from rankproof._evaluation.result import Result
+from rankproof._evaluation.result import MeasureResult, Result
 from rankproof._extras import extra
 from rankproof._formats.arrow import load_pyarrow
 from rankproof._io.escape import escape_csv, for_latex
@@ -111,6 +111,7 @@ def long_rows(experiment_result: ExperimentResult) -> Iterator[LongRow]:
     known = {kind: result for kind, result in results.items() if result is not None}
     for kind, result in known.items():
         yield from _summaries(kind, result)
+    yield from _value_counts(experiment_result.answers)
     for system_run in experiment_result.system_runs:
         yield from _costs(system_run)
     for kind, result in known.items():
@@ -159,6 +160,19 @@ def _summaries(kind: str, result: Result) -> Iterator[LongRow]:
     for system in result.systems:
         for name, one in ((name, one) for name, one in system.measures.items() if one.queries):
             yield LongRow("system", kind, system.name, None, name, float(one.value))
+
+
+def _value_counts(answers: Result | None) -> Iterator[LongRow]:
+    """How many questions have a value of each measure of answers, and why the others have none."""
+    for system in () if answers is None else answers.systems:
+        for name, one in system.measures.items():
+            for reason, count in value_counts(one).items():
+                yield LongRow("system", "count", system.name, None, f"{name} {reason}", float(count))
+
+
+def value_counts(one: MeasureResult) -> dict[str, int]:
+    """The number of questions with a value, and of those without one by reason; nothing where every question has one."""
+    return {"n": one.queries, **one.counts} if one.counts else {}
 
 
 def _query_values(kind: str, result: Result) -> Iterator[LongRow]:

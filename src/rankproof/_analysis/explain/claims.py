@@ -281,8 +281,8 @@ def _used_share(explained: ExplainedClaims, measure: ClaimMeasure) -> str:
         return f"Claims of the reference that contexts and answer support / claims that the contexts support{best}"
     case = _best_reference(explained, measure)
     found = content_words(case.references[0]) & all_words(case.contexts or ())
-    said = len(found & content_words(case.text)) if case.state == "answered" else 0
-    return f"{said} words in contexts and answer / {len(found)} words of the reference in the contexts"
+    stated = len(found & content_words(case.text)) if case.state == "answered" else 0
+    return f"{stated} words in contexts and answer / {len(found)} words of the reference in the contexts"
 
 
 def _misled(explained: ExplainedClaims, measure: ClaimMeasure) -> str:

@@ -33,6 +33,7 @@ examples:
   rankproof explain results --system bm25 --query 12 --doc 184 --dataset data/cranfield
   rankproof explain qrels.txt bm25.run -m nDCG@10 --query 12 --format json
   rankproof explain results -m F1 --query 12                  words shared with the reference
+  rankproof explain results -m Faithfulness --query 12        claims, verdicts and evidence
   rankproof explain --answer "Paris, of course" --reference "It is Paris"
 
 The parts add up to the value: contributions of queries to a mean, of ranks to the value of a query,

@@ -12,6 +12,8 @@ from rankproof._analysis.answers.noise import noise_tables
 from rankproof._analysis.answers.quality import answer_findings, means_table, retrieval_table
 from rankproof._analysis.answers.trust import agreement_table
 from rankproof._analysis.bands import BandProfile, builtin_profiles
+from rankproof._analysis.compare.comparison import compare_inputs
+from rankproof._analysis.compare.decision_data import only_systems
 from rankproof._analysis.inputs import AnalysisInput
 from rankproof._charts.model import Medium
 from rankproof._charts.rows import ValueRow, dot_chart
@@ -33,6 +35,7 @@ def answers_section(context: ReportContext) -> Section | None:
         key="answers",
         title="Answers",
         question="How good are the answers, and what lowers their quality?",
+        sentences=_decision(inputs.inputs),
         points=tuple(answer_findings(inputs, profile)) if _has_references(inputs) else (),
         charts=tuple(_answer_charts(context.results.answers)),
         tables=(
@@ -40,6 +43,15 @@ def answers_section(context: ReportContext) -> Section | None:
             *map(html_table, _reference_tables(inputs, profile)),
         ),
     )
+
+
+def _decision(inputs: AnalysisInput) -> tuple[str, ...]:
+    """The decision by the first measure, where it is a measure of claims and two systems have values."""
+    first = next(iter(inputs.result.systems[0].measures.values())).measure
+    able = [system.name for system in inputs.result.systems if system.measures[str(first)].queries > 1]
+    if judge_of_measure(first) is None or len(able) < 2:
+        return ()
+    return compare_inputs(only_systems(inputs, able), measures=[str(first)], primary=str(first)).decision.sentences
 
 
 def _has_references(inputs: AnswerInput) -> bool:
