@@ -40,12 +40,17 @@ def add_judge_options(parser: argparse.ArgumentParser) -> None:
     how.add_argument("--cache", metavar="FOLDER", help="cache folder (see rankproof cache)")
 
 
-def check_judge_options(args: argparse.Namespace, measures: Sequence[Measure]) -> None:
-    """Refuses options of a language model where no measure has one as its judge."""
+def asked_judges(measures: Sequence[Measure]) -> set[str]:
+    """The judges that need a model."""
     from rankproof._analysis.answers.given import judge_of_measure
     from rankproof.measures._overlap import OVERLAP
 
-    judges = {judge_of_measure(measure) for measure in measures} - {None, OVERLAP}
+    return {judge for measure in measures if (judge := judge_of_measure(measure)) not in (None, OVERLAP)}
+
+
+def check_judge_options(args: argparse.Namespace, measures: Sequence[Measure]) -> None:
+    """Refuses options of a language model where no measure has one as its judge."""
+    judges = asked_judges(measures)
     given = [*server_options(args), *(name for name in ("model_file", "budget") if getattr(args, name) is not None)]
     if given and not judges:
         option = given[0].replace("_", "-")
@@ -53,8 +58,11 @@ def check_judge_options(args: argparse.Namespace, measures: Sequence[Measure]) -
 
 
 @contextmanager
-def answer_judges(args: argparse.Namespace, terminal: Terminal) -> Iterator[AnswerJudges]:
-    """Encoders and judges by name; the session of a language model is opened when a measure first needs a judge."""
+def answer_judges(args: argparse.Namespace, terminal: Terminal, measures: Sequence[Measure]) -> Iterator[AnswerJudges]:
+    """Encoders and judges by name; the session of a language model is opened when a measure first needs a judge.
+
+    Progress is shown if a measure has a judge that needs a model; words are compared at once.
+    """
     from rankproof._analysis.answers.given import AnswerJudges
     from rankproof._cli.progress import RunProgress
     from rankproof._judge.claims.registry import claim_judges
@@ -68,7 +76,10 @@ def answer_judges(args: argparse.Namespace, terminal: Terminal) -> Iterator[Answ
                 made.append(claim_judges(session, chat=lambda model: chat_model(args, model)))
             return made[0](name)
 
-        yield AnswerJudges(encode_texts, judge_of, stack.enter_context(RunProgress(terminal)))
+        if asked_judges(measures):
+            yield AnswerJudges(encode_texts, judge_of, stack.enter_context(RunProgress(terminal)))
+        else:
+            yield AnswerJudges(encode_texts, judge_of)
 
 
 class EstimatingJudge:

@@ -101,7 +101,7 @@ def _run(args: argparse.Namespace, terminal: Terminal) -> None:
     if args.dry_run:
         _show([estimated_cost(lambda how: _asked(source, names, how, args), args)], args, terminal)
         return
-    with answer_judges(args, terminal) as how:
+    with answer_judges(args, terminal, measures or ()) as how:
         answer_input = source.answer_input(names, args.rel, how)
         trust = _trust(source, answer_input, how, args)
     answer_input = answer_input.with_trust(trust.calibrations, trust.noises)
