@@ -237,8 +237,11 @@ def test_what_a_measure_lacks_is_named(measure: str, more: dict[str, Any], messa
 
 def test_verdicts_of_another_judge_are_not_used() -> None:
     known = evaluated(TWO_SYSTEMS, "Faithfulness(judge='words')", WordJudge()).claims
+    with pytest.raises(UsageError, match="no verdicts of the judge nli:other"):
+        evaluated(TWO_SYSTEMS, "Faithfulness(judge='nli:other')", None, known=known)
+    two = [*known, *(replace(one, judge="llm:more:87654321") for one in known)]
     with pytest.raises(UsageError, match="no verdicts of the judge other"):
-        evaluated(TWO_SYSTEMS, "Faithfulness(judge='other')", None, known=known)
+        evaluated(TWO_SYSTEMS, "Faithfulness(judge='other')", None, known=two)
     with pytest.raises(UsageError, match="no verdict of the judge words on query q1"):
         evaluated(TWO_SYSTEMS, "Faithfulness(judge='words')", None, known=known[2:])
 

@@ -246,8 +246,12 @@ def known_verdicts(verdicts: Iterable[ClaimVerdict], unit: ClaimUnit, label: str
 
 
 def label_of(name: str, verdicts: Iterable[ClaimVerdict]) -> str:
-    """The label of the judge of that name among the verdicts, where the judge itself is not there."""
-    found = matching_label(name, dict.fromkeys(one.judge for one in verdicts))
+    """The label of the judge of that name among the verdicts, where the judge itself is not there.
+
+    The label of a language model has the model's name, which may differ from that of the judge; the only such label is meant.
+    """
+    labels = dict.fromkeys(one.judge for one in verdicts)
+    found = matching_label(name, labels) or (None if ":" in name else matching_label("llm", labels))
     if found is None:
         raise UsageError(
             f"there are no verdicts of the judge {for_message(name)}", fix="evaluate the answers again with this judge"

@@ -381,7 +381,7 @@ def claim_notes(cases: Sequence[AnswerCase], measures: Mapping[str, MeasureResul
 
 def _wording_text(queries: Sequence[str]) -> str:
     counted = pluralise(len(queries), "answer abstains by its wording", "answers abstain by their wording")
-    return f"{counted}; measures of claims count it so, other measures read the text: {_examples(queries, len(queries))}"
+    return f"{counted}: {_examples(queries, len(queries))}; only measures of claims take this as an abstention"
 
 
 def _no_value_note(reason: str, count: int, results: Sequence[MeasureResult]) -> Note:
