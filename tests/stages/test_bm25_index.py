@@ -211,6 +211,28 @@ def test_many_documents_in_several_blocks_are_searched_like_the_reference() -> N
             assert one.counts.tolist() == other.counts.tolist()
 
 
+@native
+@pytest.mark.parametrize("where", ["first", "last", "spread", "in every block"])
+def test_documents_sorted_by_subject_are_searched_like_the_reference(where: str) -> None:
+    """The search guesses from its first rows which scores are among the best."""
+    random = np.random.default_rng(5)
+    others = [" ".join(random.choice(list("abcdefgh"), 6)) for _ in range(11_000)]
+    about = [" ".join(["cat"] * int(count) + ["a"]) for count in random.integers(1, 9, 1_000)]
+    documents = {
+        "first": [*about, *others],
+        "last": [*others, *about],
+        "spread": random.permutation([*about, *others]).tolist(),
+        "in every block": [*about[:300], *others[:4_000], *about[300:600], *others[4_000:], *about[600:]],
+    }[where]
+    arrays = index_of(documents, WORDS.analyzer(), "native", (4096, 65_536))
+    factors, places = pair_factors(arrays, 0.9, 0.4, mean_of(arrays)), places_of(arrays)
+    for k in (1, 30, 400, 1_200):
+        batch = batch_of(arrays, ["cat a", "cat", "b cat a", "h", "a b", "cat x"] * 5, "native")
+        one, other = (open_postings(arrays, places, factors, kernel=kernel).search(batch, k) for kernel in KERNELS)
+        assert one.counts.tolist() == other.counts.tolist()
+        assert [part.tolist() for part in (one.rows, one.scores)] == [part.tolist() for part in (other.rows, other.scores)]
+
+
 @examples(60)
 @given(documents=bags, query=st.lists(st.sampled_from("abcdex"), max_size=6), k1=st.floats(0, 5), b=st.floats(0, 1))
 def test_scores_have_the_bits_of_bm25s(documents: list[str], query: list[str], k1: float, b: float) -> None:

@@ -7,12 +7,15 @@ import json
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from functools import cache
+from types import NoneType
 from typing import Any
 
 from rankproof.errors import UsageError, for_message
 
 NOT_IN_IDENTITY = {"identity": False}
 """The metadata of a dataclass field that is not part of the identity, such as a path or an address."""
+
+_PLAIN = frozenset({str, int, float, bool, NoneType})
 
 
 def identity(value: Any) -> Any:
@@ -22,7 +25,7 @@ def identity(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {str(key): identity(part) for key, part in value.items()}
     if isinstance(value, list | tuple):
-        return [identity(part) for part in value]
+        return [part if type(part) in _PLAIN else identity(part) for part in value]
     if not is_dataclass(value):
         kind = for_message(kind_name(type(value)))
         raise UsageError(f"{kind} has no identity for cache keys", fix="make it a frozen dataclass")

@@ -300,10 +300,11 @@ static PyObject *py_find(PyObject *module, PyObject *arguments) {
     if (!PyArg_ParseTuple(arguments, "OO!", &capsule, &PyList_Type, &terms)) return NULL;
     const OpenIndex *open = PyCapsule_GetPointer(capsule, INDEX);
     PyObject *found = open == NULL ? NULL : PyList_New(PyList_Size(terms));
+    size_t near = 0;
     for (Py_ssize_t at = 0; found != NULL && at < PyList_Size(terms); at++) {
         Py_ssize_t size;
         const char *term = PyUnicode_AsUTF8AndSize(PyList_GetItem(terms, at), &size);
-        int64_t id = term == NULL ? -1 : find_term(&open->index, term, (size_t)size);
+        int64_t id = term == NULL ? -1 : find_term(&open->index, term, (size_t)size, &near);
         PyObject *pair = term == NULL ? NULL : Py_BuildValue("LL", (long long)id, (long long)documents_with(&open->index, id));
         if (pair == NULL || PyList_SetItem(found, at, pair) < 0) Py_CLEAR(found);
     }
@@ -327,7 +328,7 @@ static bool search_batch(Search *search, const QueryBatch *batch) {
         if (!search_query(search, &terms)) return false;
         batch->counts[query] = (int64_t)search->count;
         for (size_t at = 0; at < search->count; at++) {
-            batch->rows[query * batch->k + at] = search->hits[at].row;
+            batch->rows[query * batch->k + at] = (int32_t)search->hits[at].row;
             batch->scores[query * batch->k + at] = search->hits[at].score;
         }
     }

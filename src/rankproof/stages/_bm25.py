@@ -167,11 +167,12 @@ class BM25Searcher:
 
     def term_queries(self, queries: Sequence[Sequence[str]]) -> TermQueries:
         """The queries, with the idf of each term in the whole corpus."""
-        numbers: dict[str, int] = {}
-        places = tuple(numbers.setdefault(term, len(numbers)) for query in queries for term in query)
-        idfs = tuple(float(np.float32(idf(found, self.totals.documents))) for found in self.frequencies(list(numbers)))
+        terms = sorted({term for query in queries for term in query})
+        numbers = {term: number for number, term in enumerate(terms)}
+        places = tuple(numbers[term] for query in queries for term in query)
+        idfs = tuple(float(np.float32(idf(found, self.totals.documents))) for found in self.frequencies(terms))
         bounds = (0, *accumulate(map(len, queries)))
-        return TermQueries(tuple(numbers), idfs, places, bounds)
+        return TermQueries(tuple(terms), idfs, places, bounds)
 
     def frequencies(self, terms: list[str]) -> list[int]:
         """How many documents have each term."""

@@ -93,7 +93,7 @@ class CorpusStatistics:
 
 @dataclass(frozen=True, slots=True)
 class TermQueries:
-    """Queries as terms: those of query q are terms[places[bounds[q]:bounds[q + 1]]]; `terms` has each term once.
+    """Queries as terms: those of query q are terms[places[bounds[q]:bounds[q + 1]]]; `terms` has each term once, in order.
 
     `times` is empty, or what the weight of each term of each query is multiplied by.
     """

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../prefetch.h"
 #include "../py_buffers.h"
 
 /* The ids of a partition; `texts` has those that are decoded, or is NULL. */
@@ -223,43 +224,71 @@ static PyObject *py_merge_hits(PyObject *module, PyObject *arguments) {
     return done;
 }
 
-/* The id of a place as text; a lone surrogate is kept. */
-static PyObject *decoded_id(const Corpus *corpus, int64_t place) {
-    size_t row;
+static const int64_t *places_of(const Part *part, size_t query) {
+    return (const int64_t *)part->places.buf + query * part->width;
+}
+
+static size_t count_of(const Part *part, size_t query) {
+    return (size_t)((const int64_t *)part->counts.buf)[query];
+}
+
+static void *no_such_row(void) {
+    PyErr_SetString(PyExc_ValueError, "a hit is no row of its partition");
+    return NULL;
+}
+
+/* The id of a row as text; a lone surrogate is kept. */
+static PyObject *decoded_id(const Ids *ids, size_t row) {
     Id id;
-    Ids *ids = partition_of(corpus, place, &row);
-    if (ids == NULL || !id_at(ids, row, &id)) {
-        PyErr_SetString(PyExc_ValueError, "a hit is no row of its partition");
-        return NULL;
-    }
-    PyObject *known = ids->texts == NULL ? NULL : ids->texts[row];
-    if (known == NULL) known = PyUnicode_DecodeUTF8(id.bytes, (Py_ssize_t)id.size, "surrogatepass");
-    if (known == NULL || ids->texts == NULL) return known;
-    ids->texts[row] = known;
-    Py_INCREF(known);
-    return known;
+    return id_at(ids, row, &id) ? PyUnicode_DecodeUTF8(id.bytes, (Py_ssize_t)id.size, "surrogatepass") : no_such_row();
 }
 
-static PyObject *decoded_ids(const Corpus *corpus, const Part *part, size_t query) {
-    Py_ssize_t count = (Py_ssize_t)((const int64_t *)part->counts.buf)[query];
-    PyObject *list = PyList_New(count);
-    for (Py_ssize_t at = 0; list != NULL && at < count; at++) {
-        PyObject *id = decoded_id(corpus, ((const int64_t *)part->places.buf)[query * part->width + (size_t)at]);
-        if (id == NULL || PyList_SetItem(list, at, id) < 0) Py_CLEAR(list);
-    }
-    return list;
-}
-
-/* Room for the texts of all ids, so that an id of many queries is decoded once; false with an error set. */
-static bool keep_texts(Corpus *corpus) {
+/* Marks the rows of all hits by None; false with an error set. */
+static bool mark_rows(Corpus *corpus, const Part *part, size_t queries) {
     for (size_t at = 0; at < corpus->count; at++) {
         corpus->each[at].texts = calloc(corpus->each[at].rows + 1, sizeof(PyObject *));
-        if (corpus->each[at].texts == NULL) {
-            PyErr_NoMemory();
-            return false;
+        if (corpus->each[at].texts == NULL) return PyErr_NoMemory(), false;
+    }
+    for (size_t query = 0; query < queries; query++)
+        for (size_t at = 0; at < count_of(part, query); at++) {
+            size_t row;
+            Ids *ids = partition_of(corpus, places_of(part, query)[at], &row);
+            if (ids == NULL) return no_such_row(), false;
+            if (ids->texts[row] == NULL) ids->texts[row] = Py_NewRef(Py_None);
+        }
+    return true;
+}
+
+/* Decodes each id of the hits once, in the order of the rows, so that those of near rows are near in memory. */
+static bool decode_once(Corpus *corpus, const Part *part, size_t queries) {
+    if (!mark_rows(corpus, part, queries)) return false;
+    for (size_t at = 0; at < corpus->count; at++) {
+        Ids *ids = &corpus->each[at];
+        for (size_t row = 0; row < ids->rows; row++) {
+            if (ids->texts[row] == NULL) continue;
+            PyObject *text = decoded_id(ids, row);
+            if (text == NULL) return false;
+            Py_DECREF(ids->texts[row]);
+            ids->texts[row] = text;
         }
     }
     return true;
+}
+
+enum { AHEAD = 16 };
+
+static PyObject *decoded_ids(const Corpus *corpus, const Part *part, size_t query) {
+    size_t count = count_of(part, query), row;
+    const int64_t *places = places_of(part, query);
+    PyObject *list = PyList_New((Py_ssize_t)count);
+    for (size_t at = 0; list != NULL && at < count; at++) {
+        const Ids *later = at + AHEAD < count ? partition_of(corpus, places[at + AHEAD], &row) : NULL;
+        if (later != NULL && later->texts != NULL) PREFETCH(later->texts[row]);
+        const Ids *ids = partition_of(corpus, places[at], &row);
+        PyObject *id = ids == NULL ? no_such_row() : ids->texts != NULL ? Py_NewRef(ids->texts[row]) : decoded_id(ids, row);
+        if (id == NULL || PyList_SetItem(list, (Py_ssize_t)at, id) < 0) Py_CLEAR(list);
+    }
+    return list;
 }
 
 /* hit_ids(ids, hits, queries, is_shared): the ids of each query; `is_shared` decodes an id of many queries once. */
@@ -276,7 +305,7 @@ static PyObject *py_hit_ids(PyObject *module, PyObject *arguments) {
         return NULL;
     }
     if (open_corpus(&corpus, given) && open_part(&part, hits, (size_t)queries, false)) {
-        all = !is_shared || keep_texts(&corpus) ? PyList_New(queries) : NULL;
+        all = !is_shared || decode_once(&corpus, &part, (size_t)queries) ? PyList_New(queries) : NULL;
         for (Py_ssize_t query = 0; all != NULL && query < queries; query++) {
             PyObject *list = decoded_ids(&corpus, &part, (size_t)query);
             if (list == NULL || PyList_SetItem(all, query, list) < 0) Py_CLEAR(all);
