@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 from rankproof._data.claims import Against, Claim, ClaimVerdict, Importance, Side, Verdict
@@ -40,14 +40,16 @@ class _ClaimLine:
     importance: Importance | None = None
 
 
+_KEYS = tuple(field.name for field in fields(_ClaimLine))
 _OPTIONAL: dict[str, Any] = {"score": None, "reason": "", "reference": 1, "shown": None, "importance": None}
 
 
 def claim_blocks(verdicts: Iterable[ClaimVerdict]) -> Iterator[bytes]:
     """The verdicts, one a line."""
     for one in verdicts:
-        plain = asdict(_line_of(one))
-        yield _json_block({key: value for key, value in plain.items() if key not in _OPTIONAL or value != _OPTIONAL[key]})
+        line = _line_of(one)
+        values = ((key, getattr(line, key)) for key in _KEYS)
+        yield _json_block({key: value for key, value in values if key not in _OPTIONAL or value != _OPTIONAL[key]})
 
 
 def _line_of(one: ClaimVerdict) -> _ClaimLine:
