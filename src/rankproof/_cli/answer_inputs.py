@@ -58,6 +58,11 @@ class AnswerSource:
         """What was dropped and noted when the files were read."""
         return () if self.given is None else self.given.notes
 
+    def stored_measures(self) -> list[Measure]:
+        """The measures of the results; none for files."""
+        answers = None if self.stored is None else self.stored.answers
+        return [] if answers is None else [one.measure for one in answers.systems[0].measures.values()]
+
     def questions(self) -> GivenAnswers:
         """The questions with their answers."""
         from rankproof._analysis.answers.given import GivenAnswers
@@ -138,10 +143,8 @@ def chosen_measures(source: AnswerSource, args: argparse.Namespace) -> list[Meas
         return judged_measures(args.measures, judge)
     if source.is_log and source.given is not None:
         return judged_measures(usual_log_measures(source.given, judge), judge)
-    stored = None if source.stored is None else source.stored.answers
-    if stored is None or args.judge is None:
-        return None
-    return [with_judge(one.measure, judge) for one in stored.systems[0].measures.values()]
+    stored = source.stored_measures()
+    return [with_judge(measure, judge) for measure in stored] if stored and args.judge is not None else None
 
 
 def are_rag_logs(paths: Sequence[str]) -> bool:

@@ -96,12 +96,13 @@ def _run(args: argparse.Namespace, terminal: Terminal) -> None:
         draft_nuggets(source.questions(), args, terminal)
         return
     measures = chosen_measures(source, args)
-    check_judge_options(args, measures or ())
+    used = source.stored_measures() if measures is None else measures
+    check_judge_options(args, used)
     names = None if measures is None else list(map(str, measures))
     if args.dry_run:
         _show([estimated_cost(lambda how: _asked(source, names, how, args), args)], args, terminal)
         return
-    with answer_judges(args, terminal, measures or ()) as how:
+    with answer_judges(args, terminal, used) as how:
         answer_input = source.answer_input(names, args.rel, how)
         trust = _trust(source, answer_input, how, args)
     answer_input = answer_input.with_trust(trust.calibrations, trust.noises)
