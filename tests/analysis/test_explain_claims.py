@@ -119,3 +119,15 @@ def test_another_judge_is_refused_with_the_way_to_ask_it(folder: str, capsys: py
     shown = capsys.readouterr().err
     assert "other" in shown
     assert Path(folder, "claims.jsonl").exists()
+
+
+def test_results_of_answers_alone_are_explained_and_shown_by_their_first_measure(
+    results: ExperimentResult, folder: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["explain", folder, "--query", "q1", "--system", "open"]) == 0
+    assert capsys.readouterr().out.startswith(f"{BY_MODEL[0]} of open on query q1: 0.3333")
+    assert len(rp.explain(results, system="open", query="q1").tables) == 3
+    assert main(["explain", folder, "--system", "open"]) == 0
+    assert capsys.readouterr().out.startswith(BY_MODEL[0])
+    assert BY_MODEL[0] in str(results)
+    assert "0.7778" in str(results)

@@ -115,6 +115,8 @@ def _one_input(data: Any, measures: MeasuresLike, options: EvaluateArguments) ->
         inputs = input_from_result(data)
     else:
         results = results_of(data)
+        if measures is None and not results.is_judged and results.answers is not None:
+            return _answers_input(results, list(results.answers.systems[0].measures), options)
         if _are_of_answers(measures):
             return _answers_input(results, measures, options)
         inputs = input_from_results(results)

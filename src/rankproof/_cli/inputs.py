@@ -182,10 +182,13 @@ def dataset_of_runs(args: argparse.Namespace) -> Dataset | None:
     return None if args.dataset is None else read_dataset_or_sample(args.dataset, args.split, args, needs=())
 
 
-def read_input(args: argparse.Namespace, *, also: Sequence[str] = (), usual: bool = False) -> AnalysisInput:
+def read_input(
+    args: argparse.Namespace, *, also: Sequence[str] = (), usual: bool = False, of_answers: bool = False
+) -> AnalysisInput:
     """The input in the files; an output that would overwrite one of them is refused.
 
-    With `usual`, inputs for which no measures are named get the usual ones of a comparison, and those of `also`.
+    With `usual`, inputs for which no measures are named get the usual ones of a comparison, and those of `also`. With
+    `of_answers`, results of answers alone get theirs.
     """
     if not args.files:
         raise UsageError("no input files", fix=f"specify {INPUTS_HELP}")
@@ -194,7 +197,7 @@ def read_input(args: argparse.Namespace, *, also: Sequence[str] = (), usual: boo
 
     folders = [path for path in args.files if is_results_folder(path)]
     if len(folders) == len(args.files):
-        return _from_folders(args, also, usual=usual)
+        return _from_folders(args, also, usual=usual, of_answers=of_answers)
     if folders:
         for path in args.files:
             check_result_document(path)
@@ -244,7 +247,7 @@ def show_tables(tables: Sequence[Table], args: argparse.Namespace, terminal: Ter
         terminal.note(note)
 
 
-def _from_folders(args: argparse.Namespace, also: Sequence[str], *, usual: bool) -> AnalysisInput:
+def _from_folders(args: argparse.Namespace, also: Sequence[str], *, usual: bool, of_answers: bool) -> AnalysisInput:
     from dataclasses import replace
 
     from rankproof._analysis.inputs import MAIN_MEASURES, input_from_results, join_inputs, usual_measures
@@ -255,7 +258,7 @@ def _from_folders(args: argparse.Namespace, also: Sequence[str], *, usual: bool)
         what = f"{pluralise(len(args.name), 'name')} for {pluralise(len(args.files), 'results folder')}"
         raise UsageError(what, fix="give each folder a name, or none")
     results = [load_results(path) for path in args.files]
-    if not args.measures and not also and usual and not any(one.is_judged for one in results):
+    if not args.measures and not also and (usual or of_answers) and not any(one.is_judged for one in results):
         # Results of answers alone have no rankings to compare.
         args.measures = _measures_of_answers(results)
     if are_answer_measures(args.measures or also):

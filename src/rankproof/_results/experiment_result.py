@@ -191,11 +191,16 @@ class ExperimentResult(ViewedTables):
         return found
 
     def _frame_columns(self) -> dict[str, Any]:
-        """A row (system, query, measure, value) for each value."""
-        return self.result._frame_columns()
+        """A row (system, query, measure, value) for each value; of answers if only they were measured."""
+        return self._measured._frame_columns()
+
+    @property
+    def _measured(self) -> Result:
+        """The values of rankings, or of answers if only they were measured."""
+        return self.result if self.is_judged or self.answers is None else self.answers
 
     def _view(self) -> View:
-        found = self.result._view()
+        found = self._measured._view()
         table = found.tables[0]
         times = {one.name: total.p50 for one in self.system_runs if (total := one.time_of("total"))}
         rows = tuple((*row, times.get(str(row[0]))) for row in table.rows)

@@ -66,10 +66,11 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
     from rankproof._analysis.run_files import with_system_runs
     from rankproof._api.explain import ExplainOptions, explain_inputs
 
-    inputs = with_system_runs(with_run_texts(read_input(args), args))
+    named = bool(args.measures)
+    inputs = with_system_runs(with_run_texts(read_input(args, of_answers=True), args))
     dataset = None if args.doc is None else dataset_of_runs(args)
     options = ExplainOptions(args.system, args.against, args.query, args.doc, dataset, args.top)
-    system, tables, notes = explain_inputs(inputs, options, all_measures=bool(args.measures))
+    system, tables, notes = explain_inputs(inputs, options, all_measures=named)
     show_tables(tables, args, terminal)
     for note in notes:
         terminal.note(note)
