@@ -148,6 +148,8 @@ def test_a_dry_run_estimates_the_calls_and_asks_nothing(logs: tuple[Path, Path],
 def test_options_of_a_model_without_a_judge_are_refused(logs: tuple[Path, Path], capsys: pytest.CaptureFixture[str]) -> None:
     _, error = shown("answers", logs[0], "--budget", "calls=5", capsys=capsys, code=2)
     assert "--budget is for a judge that calls a model; name one with --judge, or leave out --budget" in error
+    _, error = shown("answers", logs[0], "--judge", "", capsys=capsys, code=2)
+    assert "--judge has no name; specify one, such as minilm, or leave it out" in error
 
 
 def test_the_results_folder_has_the_values_claims_and_contexts(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -224,6 +226,15 @@ def test_a_broken_log_is_refused_with_file_and_line(tmp_path: Path, capsys: pyte
     assert "a.jsonl:2:2: not JSON" in error
     with pytest.raises(InputError, match=r"a\.jsonl:2:2: not JSON"):
         rp.evaluate_answers(path)
+
+
+def test_queries_with_a_question_and_an_answer_are_no_log_beside_answers_to_their_ids(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    queries = written(tmp_path / "q.jsonl", [{"_id": "q1", "question": "The capital?", "answer": "Paris"}])
+    answers = written(tmp_path / "a.jsonl", [{"query": "q1", "answer": "Paris"}])
+    out, _ = shown("answers", queries, answers, "-m", "EM", "--format", "json", capsys=capsys)
+    assert means(out) == {("a", "EM"): 1.0}
 
 
 def test_systems_of_logs_are_renamed(logs: tuple[Path, Path], capsys: pytest.CaptureFixture[str]) -> None:

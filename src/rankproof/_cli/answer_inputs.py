@@ -138,6 +138,8 @@ def chosen_measures(source: AnswerSource, args: argparse.Namespace) -> list[Meas
     from rankproof._analysis.answers.given import judged_measures, usual_log_measures, with_judge
     from rankproof.measures._overlap import OVERLAP
 
+    if args.judge is not None and not args.judge.strip():
+        raise UsageError("--judge has no name", fix="specify one, such as minilm, or leave it out")
     judge = args.judge or OVERLAP
     if args.measures:
         return judged_measures(args.measures, judge)

@@ -90,8 +90,19 @@ def merged_logs(tables: Mapping[str, SourceTable], source: ImportSource) -> Impo
 
 def is_rag_log(source: ImportSource) -> bool:
     """Whether every file is a RAG log with answers or retrieved contexts; a file that is no table is an error."""
-    tables = _tables(source).values()
-    return bool(tables) and all(_is_log(table) and not {"answer", *_RETRIEVED}.isdisjoint(_columns(table)) for table in tables)
+    tables = list(_tables(source).values())
+    every = bool(tables) and all(_is_log(one) and not {"answer", *_RETRIEVED}.isdisjoint(_columns(one)) for one in tables)
+    return every and not _are_queries_and_answers(tables)
+
+
+def _are_queries_and_answers(tables: Sequence[SourceTable]) -> bool:
+    """Whether the questions of all tables but the first are ids of the first."""
+    first, *others = tables
+    key = _columns(first).get("query id")
+    if key is None or not others:
+        return False
+    ids = {str(row.get(key)) for _, row in first.rows()}
+    return all(str(row.get(_columns(one)["question"])) in ids for one in others for _, row in one.rows())
 
 
 def _tables(source: ImportSource) -> dict[str, SourceTable]:
