@@ -31,8 +31,10 @@ if TYPE_CHECKING:
     from rankproof._data.answers import Reference as Reference
     from rankproof._data.answers import References as References
     from rankproof._data.arrays import PackedIds as PackedIds
+    from rankproof._data.claims import Calibration as Calibration
     from rankproof._data.claims import Claim as Claim
     from rankproof._data.claims import ClaimVerdict as ClaimVerdict
+    from rankproof._data.claims import JudgeNoise as JudgeNoise
     from rankproof._data.claims import Nugget as Nugget
     from rankproof._data.corpus import Document as Document
     from rankproof._data.dataset import Query as Query
@@ -116,6 +118,7 @@ else:
         RecordedReply="rankproof._data.replies",
         Executor="rankproof._executors.base",
         Resources="rankproof._executors.base",
+        Calibration="rankproof._data.claims",
         Change="rankproof._analysis.decision",
         Chat="rankproof.models._chat.base",
         ChatModel="rankproof.models._chat.base",
@@ -153,6 +156,7 @@ else:
         Importer="rankproof._importers.base",
         InputUnits="rankproof.models._transformers",
         JsonContent="rankproof._formats.json",
+        JudgeNoise="rankproof._data.claims",
         Judgement="rankproof._data.qrels",
         Judging="rankproof._api.values",
         LLMSession="rankproof._llm.session",
