@@ -363,6 +363,11 @@ def test_scripts_without_spaces_are_compared_by_pairs_of_characters() -> None:
     assert content_words("水") == {"水"}
 
 
+def test_shared_words_cannot_write_claims() -> None:
+    with pytest.raises(UsageError, match="overlap cannot write claims; use unit='sentence', or a language model as the judge"):
+        measure_of("Faithfulness(unit='claim')").value(BRIDGE)
+
+
 def test_a_measure_with_another_judge_needs_verdicts() -> None:
     with pytest.raises(UsageError, match=r"Faithfulness\(judge='gpt-4o-mini'\) needs verdicts"):
         measure_of("Faithfulness", "gpt-4o-mini").value(BRIDGE)
@@ -397,7 +402,6 @@ def test_the_name_has_the_judge_and_parses_back(text: str, name: str) -> None:
     [
         ("Faithfulness(judge='a b')", "the value 'a b' cannot be read"),
         ("Faithfulness(judge=3)", "judge 3 is not the name of a judge"),
-        ("Faithfulness(unit='claim')", "judge='overlap' cannot write claims"),
         ("Faithfulness(unit='word',judge='x')", "unit is word; choose one of sentence, claim"),
         ("Faithfulness@5", "Faithfulness takes no cutoff"),
         ("Noise(from='x')", "from is x; choose one of relevant, irrelevant"),

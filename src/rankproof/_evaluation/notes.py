@@ -288,7 +288,7 @@ def _count_text(count: int, one: str, many: str) -> str:
     return f"{count} {_number_form(count, one, many)}"
 
 
-FAILED_VERDICTS = "failed-verdicts"
+FAILED_VERDICTS, BY_WORDING = "failed-verdicts", "abstentions-by-wording"
 REASONS: Mapping[str, str] = {
     "failed": "the judge failed",
     "abstained": "the answer abstains",
@@ -370,7 +370,7 @@ def _queries_in_state(states: Mapping[str, AnswerState], wanted: AnswerState) ->
 def claim_notes(cases: Sequence[AnswerCase], measures: Mapping[str, MeasureResult]) -> tuple[Note, ...]:
     """The notes of one system on abstentions by wording, and on answers without a value."""
     by_wording = [case.query for case in cases if case.declines] if any(one.counts for one in measures.values()) else []
-    notes = [Note("abstentions-by-wording", len(by_wording), _wording_text(by_wording))] if by_wording else []
+    notes = [Note(BY_WORDING, len(by_wording), _wording_text(by_wording))] if by_wording else []
     groups: dict[tuple[str, int], list[MeasureResult]] = {}
     for one in measures.values():
         for reason, count in one.counts.items():

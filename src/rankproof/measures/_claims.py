@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import ClassVar
 
 from rankproof._data.claims import ClaimTable
@@ -23,6 +24,8 @@ from rankproof.measures._claim_base import (
     without_reference,
 )
 from rankproof.measures._overlap import all_words, content_words, word_cosine, word_share
+
+_CACHED_PAIRS = 64
 
 
 def _sentence_shares(case: AnswerCase) -> list[float]:
@@ -189,6 +192,7 @@ class _AgainstReference(UnitMeasure):
         return self.part(_best_agreement([_word_agreement(case.text, each) for each in case.references]))
 
 
+@lru_cache(maxsize=_CACHED_PAIRS)
 def _word_agreement(answer: str, reference: str) -> _Agreement:
     """Precision and recall of the distinct words, as in F1(tokens='set',stop_words='english')."""
     words = shared_words(answer, reference, stop_words=STOP_WORDS["english"])
