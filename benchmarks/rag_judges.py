@@ -181,7 +181,7 @@ def print_models(models: Mapping[str, str], threads: int, limit: int) -> None:
 CONTEXT = "Acme bought Zenith in 1999. The bridge was opened in 1932, carries trains and cost 6 million pounds."
 CASES = (
     ("copied", "The bridge was opened in 1932.", True),
-    ("said in other words", "Locomotives have crossed the river there since the early thirties.", True),
+    ("in other words", "Locomotives have crossed the river there since the early thirties.", True),
     ("another number", "The bridge was opened in 1923.", False),
     ("negated", "The bridge was never opened in 1932.", False),
     ("roles swapped", "Zenith bought Acme in 1999.", False),

@@ -145,7 +145,7 @@ def print_pairs(path: Path, judge: JudgeNamed) -> None:
         RAGCHECKER: np.array([pair.ragchecker[1] - pair.ragchecker[0] for pair in pairs]),
         SET_F1: score_gaps(pairs, measured("F1(tokens='set',stop_words='english')")),
         "the same, words split at punctuation": score_gaps(pairs, split_f1),
-        "`ClaimF1(judge='overlap')`: F1 of sets, 0 for a refusal": score_gaps(pairs, measured("ClaimF1")),
+        "`ClaimF1(judge='overlap')`: F1 of sets, 0 for an abstention": score_gaps(pairs, measured("ClaimF1")),
         "`ROUGE-L`": score_gaps(pairs, measured("ROUGE-L")),
         "`ClaimF1(judge='wordllama')`": score_gaps(pairs, judged_f1(judge("wordllama"))),
         "`ClaimF1(judge='minilm')`": score_gaps(pairs, judged_f1(judge("minilm"))),
