@@ -100,6 +100,27 @@ def separate_unspaced(text: str) -> str:
     return text if text.isascii() else unspaced_pattern().sub(r" \g<0> ", text)
 
 
+@cache
+def combining_marks() -> str:
+    """The combining marks, for a class of characters in a pattern: Python's \\w has none, but Hindi words consist of them."""
+    codes = (*range(0x300, 0x20000), *range(0xE0100, 0xE01F0))
+    return "".join(chr(code) for code in codes if unicodedata.category(chr(code))[0] == "M")
+
+
+@cache
+def _punctuation() -> re.Pattern[str]:
+    marks = combining_marks()
+    return re.compile(rf"[^\w\s{marks}]|(?<![\w{marks}])[{marks}]")
+
+
+_ASCII_PUNCTUATION = re.compile(r"[^\w\s]", re.ASCII)
+
+
+def without_punctuation(text: str) -> str:
+    """The text with letters, digits, underscores and spaces only; combining marks stay with their letters."""
+    return (_ASCII_PUNCTUATION if text.isascii() else _punctuation()).sub("", text)
+
+
 def percent(share: float | None) -> str:
     """A share: one decimal below 10%, and never 0% for what is only unlikely."""
     if share is None:

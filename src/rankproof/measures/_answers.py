@@ -12,13 +12,14 @@ from abc import abstractmethod
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, fields
+from functools import cache
 from typing import Any, ClassVar, Literal, NoReturn
 
 from rankproof._align.hits import Hits
 from rankproof._data.answers import declines_to_answer
 from rankproof._data.arrays import Matrix
 from rankproof._data.claims import Nugget
-from rankproof._data.text import separate_unspaced
+from rankproof._data.text import combining_marks, separate_unspaced, without_punctuation
 from rankproof.errors import UsageError
 from rankproof.measures._base import Advice, Measure
 
@@ -188,7 +189,13 @@ class ReferenceContained(TextMeasure):
 Contains = ReferenceContained()
 
 
-_WORD = re.compile(r"[^\W_]+")
+_ASCII_WORD = re.compile(r"[^\W_]+", re.ASCII)
+
+
+@cache
+def _unicode_word() -> re.Pattern[str]:
+    """A word with its combining marks."""
+    return re.compile(rf"[^\W_](?:[^\W_]|[{combining_marks()}])*")
 
 
 def lcs_length(one: Sequence[str], other: Sequence[str]) -> int:
@@ -206,7 +213,8 @@ def lcs_length(one: Sequence[str], other: Sequence[str]) -> int:
 
 def rouge_words(text: str) -> list[str]:
     """The words that ROUGE-L compares: in lower case, with articles."""
-    return _WORD.findall(separate_unspaced(composed_lowercase(text)))
+    plain = separate_unspaced(composed_lowercase(text))
+    return (_ASCII_WORD if plain.isascii() else _unicode_word()).findall(plain)
 
 
 class RougeL(TextMeasure):
@@ -236,7 +244,6 @@ ROUGE_L = RougeL()
 
 Tokens = Literal["bag", "set"]
 StopWords = Literal["none", "english"]
-_PUNCTUATION_PATTERN = re.compile(r"[^\w\s]")
 STOP_WORDS: dict[StopWords, frozenset[str]] = {
     "none": frozenset(),
     # Lucene's default English list.
@@ -288,7 +295,7 @@ def token_bag_f1(answer: str, reference: str, *, stop_words: Collection[str] = (
 
 def _words(text: str, stop_words: Collection[str]) -> frozenset[str]:
     """Words in lower case without punctuation; articles stay unless they are among the stop words."""
-    return frozenset(_PUNCTUATION_PATTERN.sub("", separate_unspaced(composed_lowercase(text))).split()).difference(stop_words)
+    return frozenset(without_punctuation(separate_unspaced(composed_lowercase(text))).split()).difference(stop_words)
 
 
 def word_bag(text: str, stop_words: Collection[str] = ()) -> Counter[str]:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from functools import cache, lru_cache
 
 from rankproof._data.claims import without_marks
-from rankproof._data.text import unspaced_pattern
+from rankproof._data.text import unspaced_pattern, without_punctuation
 from rankproof.measures._answers import STOP_WORDS, composed_lowercase
 
 OVERLAP = "overlap"
@@ -19,7 +19,6 @@ NUGGET_SHARE = 0.75
 """An answer states a nugget if it has this share of its words."""
 GRADE_SHARES = (0.25, 0.5, 0.75)
 """The least shares of the question's words for the grades 1, 2 and 3, as in `rankproof judge --by keywords`."""
-_PUNCTUATION = re.compile(r"[^\w\s]")
 _CACHED_TEXTS = 4096
 _SEPARATOR = "\x1e"
 """A control character that is white space, so that it is no part of a word."""
@@ -39,13 +38,13 @@ def content_words(text: str) -> Words:
         runs = _unspaced_runs().findall(plain)
         pairs = {run[at : at + 2] for run in runs for at in range(max(1, len(run) - 1))}
         plain = _unspaced_runs().sub(" ", plain)
-    return frozenset(pairs.union(_PUNCTUATION.sub("", plain).split()).difference(STOP_WORDS["english"]))
+    return frozenset(pairs.union(without_punctuation(plain).split()).difference(STOP_WORDS["english"]))
 
 
 def words_of_parts(parts: Sequence[str]) -> list[Words]:
     """The content words of each part of a text; much faster than part by part."""
     plain = composed_lowercase(without_marks(_SEPARATOR.join(parts)))
-    cleaned = _PUNCTUATION.sub("", plain).split(_SEPARATOR)
+    cleaned = without_punctuation(plain).split(_SEPARATOR)
     if len(cleaned) != len(parts) or not (plain.isascii() or unspaced_pattern().search(plain) is None):
         return list(map(content_words, parts))
     return [frozenset(part.split()).difference(STOP_WORDS["english"]) for part in cleaned]

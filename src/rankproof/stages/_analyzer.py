@@ -10,6 +10,7 @@ from functools import lru_cache
 from typing import Any, ClassVar, Protocol
 
 from rankproof._data import validation
+from rankproof._data.text import combining_marks
 from rankproof._extras import extra
 from rankproof.errors import UsageError, for_message
 from rankproof.models._trained.tokenizers import (
@@ -114,10 +115,7 @@ def _stemmer(language: str) -> Any:
 @lru_cache(maxsize=1)
 def _unicode_word() -> re.Pattern[str]:
     """A Unicode word: combining marks belong to it, unlike in Python's \\w."""
-    from unicodedata import category
-
-    marks = "".join(chr(code) for code in (*range(0x300, 0x20000), *range(0xE0100, 0xE01F0)) if category(chr(code))[0] == "M")
-    return re.compile(rf"\w[\w{marks}]*")
+    return re.compile(rf"\w[\w{combining_marks()}]*")
 
 
 VISIBLE_BLANK = "␣"
