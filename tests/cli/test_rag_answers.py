@@ -207,6 +207,31 @@ def test_contexts_that_are_ids_are_looked_up_in_the_corpus(tmp_path: Path, capsy
     assert "1 context with an id that the corpus does not have, such as d2; specify the corpus" in error
 
 
+def test_a_context_in_place_that_looks_like_an_id_must_be_in_the_corpus(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    corpus = written(tmp_path / "corpus.jsonl", [{"_id": "d1", "text": "Purring."}])
+    plain = {"question": "do cats purr?", "answer": "Purring.", "cited": ["made up"]}
+    right = written(tmp_path / "a.jsonl", [{**plain, "contexts": ["d1", "Cats purr."]}])
+    wrong = written(tmp_path / "b.jsonl", [{**plain, "contexts": ["d1", "d9"]}])
+    command = ["-m", "Faithfulness", "--format", "json", "--corpus", corpus]
+    assert means(shown("answers", right, *command, capsys=capsys)[0]) == {("a", "Faithfulness"): 1.0}
+    _, error = shown("answers", wrong, *command, capsys=capsys, code=2)
+    assert "1 context with an id that the corpus does not have, such as d9; specify the corpus" in error
+
+
+def test_one_json_object_is_no_log(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "a.json").write_text(json.dumps({"a": 1}), encoding="utf-8")
+    _, error = shown("answers", tmp_path / "a.json", capsys=capsys, code=2)
+    assert "one object where a list of rows was expected; write [ROW, ROW, …], with rows like" in error
+
+
+def test_a_log_that_is_specified_twice_is_refused(logs: tuple[Path, Path], capsys: pytest.CaptureFixture[str]) -> None:
+    for verb in ("answers", "compare"):
+        _, error = shown(verb, logs[0], logs[0], "-m", "ClaimF1", capsys=capsys, code=2)
+        assert "good.jsonl is specified twice; specify each log once" in error
+
+
 def test_nuggets_of_a_file_replace_those_of_the_log(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     log = written(tmp_path / "a.jsonl", [{**good(at), "_id": f"q{at}", "nuggets": ["Stones are soft."]} for at in range(1, 4)])
     nuggets = [{"query": f"q{at}", "nuggets": [{"text": ANIMALS[at][1], "importance": "vital"}]} for at in range(1, 4)]

@@ -189,6 +189,20 @@ def test_contexts_that_are_null_are_unknown_and_an_empty_list_says_that_nothing_
     assert [one.given for one in answers.values()] == [None, ()]
 
 
+def test_a_blank_answer_is_missing(tmp_path: Path) -> None:
+    found = [{**OURS, "question": str(at), "answer": text} for at, text in enumerate(("", " \n", "NO ANSWER"))]
+    answers = import_source(written(tmp_path / "a.json", found)).answers["a"]
+    assert [one.state for one in answers.values()] == ["missing", "missing", "abstained"]
+
+
+def test_reference_answers_of_a_question_without_an_answer_are_noted(tmp_path: Path) -> None:
+    with_reference, without = ({**OURS, "question": "one", **more} for more in ({"answers": ["Yes."]}, {"answerable": False}))
+    paths = [written(tmp_path / "a.json", [with_reference]), written(tmp_path / "b.json", [without])]
+    notes = import_source(paths).report.notes
+    assert any("answerable: false, such as" in note for note in notes)
+    assert not any("answerable" in note for note in import_source(paths[0]).report.notes)
+
+
 def test_a_row_without_an_answer_keeps_its_contexts(tmp_path: Path) -> None:
     found = [{**OURS, "question": "one", "answer": None}, {**OURS, "question": "two", "answer": None, "state": "abstained"}]
     answers = list(import_source(written(tmp_path / "a.json", found)).answers["a"].values())

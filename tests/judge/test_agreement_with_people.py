@@ -43,7 +43,7 @@ def test_sets_of_words_choose_the_better_answer_nearly_as_often_as_a_large_model
     }
     found = {name: _figures(gaps, pairs, resamples) for name, gaps in scored.items()}
     assert found["set"] == pytest.approx((0.745, 0.517), abs=0.001)
-    assert found["claims"] == pytest.approx((0.752, 0.531), abs=0.001)
+    assert found["claims"] == pytest.approx((0.748, 0.532), abs=0.001)
     assert found["split"] == pytest.approx((0.752, 0.529), abs=0.002)
     assert found["rouge"] == pytest.approx((0.743, 0.474), abs=0.001)
     assert found["ragchecker"] == pytest.approx((0.792, 0.619), abs=0.001)

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankproof._data.claims import Claim, ClaimTable, ClaimVerdict, Nugget, Verdict, claims_of, written_claims
+from rankproof._data.claims import Claim, ClaimTable, ClaimVerdict, Nugget, Verdict, claims_of, without_marks, written_claims
 from rankproof.errors import UsageError
 from rankproof.measures import ANSWER_MEASURES, AnswerCase, parse_measure
 from rankproof.measures._answers import STOP_WORDS, shared_words, token_set_f1
@@ -155,11 +155,17 @@ def test_the_table_has_every_measure_and_row() -> None:
     [
         *((name, "no_claim") for name in ("Faithfulness", "Hallucination", "AnswerRelevance", "ClaimP")),
         *((name, 0.0) for name in ("ClaimR", "ClaimF1", "NuggetR")),
-        *((name, 0.0) for name in ("CiteR(by='support')", "CiteP(by='support')")),
+        *((name, "no_claim") for name in ("CiteR(by='support')", "CiteP(by='support')")),
     ],
 )
 def test_an_answer_with_nothing_to_check_has_no_value_or_states_nothing(name: str, expected: Outcome) -> None:
     assert measure_of(name).outcome(CASES["nothing to check"], {}) == expected
+
+
+@pytest.mark.parametrize("name", ["CiteR(by='support')", "CiteP(by='support')"])
+@pytest.mark.parametrize("judge", ["overlap", JUDGE])
+def test_an_answer_without_a_word_has_no_value_of_citations(name: str, judge: str) -> None:
+    assert measure_of(name, judge).outcome(replace(BRIDGE, text="... [1]"), {}) == "no_claim"
 
 
 @pytest.mark.parametrize("name", ["CiteR(by='support')", "CiteP(by='support')"])
@@ -172,9 +178,20 @@ def test_cites_of_a_sentence_with_nothing_to_check_have_no_value(name: str) -> N
     assert measure_of(name, JUDGE).outcome(case, tables) == "no_claim"
 
 
-@pytest.mark.parametrize("name", ["ClaimR", "ClaimF1", "ContextR", "ContextP", "ContextAP"])
+@pytest.mark.parametrize("name", ["ContextR", "ContextP", "ContextAP"])
 def test_a_reference_without_claims_gives_no_value(name: str) -> None:
     assert measure_of(name).outcome(CASES["reference without claims"], {}) == "no_claim"
+
+
+@pytest.mark.parametrize(("answer", "expected"), [("No.", 1.0), ("Yes.", 0.0), ("No, they do.", 0.5)])
+def test_stop_words_count_if_the_reference_has_no_other_words(answer: str, expected: float) -> None:
+    assert measure_of("ClaimF1").value(AnswerCase(answer, ("No",))) == expected
+
+
+@pytest.mark.parametrize("name", ["ClaimP", "ClaimR", "ClaimF1", "Faithfulness", "AnswerRelevance"])
+def test_marks_of_citations_are_no_words(name: str) -> None:
+    plain, cited = (replace(BRIDGE, text=text) for text in ("Jack Lang opened it.", "Jack Lang [1][7] opened it [1, 2]."))
+    assert measure_of(name).value(plain) == measure_of(name).value(cited)
 
 
 def verdicts_of(
@@ -342,11 +359,10 @@ def test_a_value_by_words_is_within_the_range(answer: str, references: list[str]
 @given(answer=TEXTS, reference=TEXTS)
 def test_claim_f1_by_words_is_the_f1_of_word_sets(answer: str, reference: str) -> None:
     case = AnswerCase(answer, (reference,))
-    words = shared_words(answer, reference, stop_words=STOP_WORDS["english"])
+    texts = without_marks(answer), without_marks(reference)
+    words = shared_words(*texts, stop_words=STOP_WORDS["english"])
     if case.answerable and words.reference and not case.abstains:
-        assert measure_of("ClaimF1").value(case) == pytest.approx(
-            token_set_f1(answer, reference, stop_words=STOP_WORDS["english"])
-        )
+        assert measure_of("ClaimF1").value(case) == pytest.approx(token_set_f1(*texts, stop_words=STOP_WORDS["english"]))
         assert measure_of("ClaimR").value(case) == len(words.shared) / len(words.reference)
 
 

@@ -165,11 +165,14 @@ def are_rag_logs(paths: Sequence[str]) -> bool:
 
 
 def read_logs(paths: Sequence[str], names: Sequence[str]) -> GivenAnswers:
-    """The answers of RAG logs, with these names of systems if there are any."""
+    """The answers of RAG logs, with these names of systems if there are any; a log that is specified twice is an error."""
     from rankproof._analysis.answers.given import answers_of_logs
     from rankproof._importers.rag import IMPORTER
     from rankproof._importers.registry import import_source
 
+    files = [os.path.realpath(path) for path in paths]
+    if twice := [path for path, file in zip(paths, files, strict=True) if files.count(file) > 1]:
+        raise UsageError(f"{for_message(twice[0])} is specified twice", fix="specify each log once")
     given = answers_of_logs(import_source(list(paths), importer=IMPORTER))
     if not names:
         return given

@@ -30,7 +30,7 @@ _DELIMITERS = (",", "\t", ";", "|")
 _SAMPLED_LINES = 20
 _ROWS_AT_ONCE = 1024
 """Rows of a batch that are Python values at one time."""
-_EXAMPLE = '{"query": "red shoes", "title": "…", "label": 2}'
+_EXAMPLE = '{"query": "red shoes", "title": "…", "label": 2}, or {"question": "…", "contexts": ["…"], "answer": "…"}'
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +163,11 @@ def _open_json_columns(content: JsonContent) -> SourceTable:
     """A table written column by column: lists of one length, or objects with the keys 0, 1, 2 …, as pandas writes them."""
     columns = {name: _json_column(one) for name, one in content.value.items()}
     if len(columns) < 2 or None in columns.values() or len({len(one or ()) for one in columns.values()}) > 1:
-        raise file_error("json-shape", source=content.source, kind="one object", expected=f"a list of rows like {_EXAMPLE}")
+        raise InputError(
+            "one object where a list of rows was expected",
+            fix=f"write [ROW, ROW, …], with rows like {_EXAMPLE}",
+            source=content.source,
+        )
     first = next(iter(columns))
     rows = list(zip(*(one or () for one in columns.values()), strict=True))
     return SourceTable(content.source, tuple(columns), lambda: zip(lines_inside(content.text, (first,)), rows, strict=True))

@@ -242,13 +242,18 @@ class _LogReader:
             (self._cell(row, "question", line).text() or "").strip(),
             self._contexts(row, "retrieved contexts", line),
             self._contexts(row, "reference contexts", line),
-            self._cell(row, "answer", line).text(),
+            self._answer(row, line),
             self._references(row, line),
             {**plain_fields(row, self._fields), **self._answerable(row, line), **self._nuggets(row, line)},
             id=self._query_id(row, line),
             cited=self._cell(row, "citations", line).texts() or (),
             state=self._state(row, line),
         )
+
+    def _answer(self, row: Mapping[str, Any], line: int) -> str | None:
+        """The answer; None where it is missing or blank."""
+        found = self._cell(row, "answer", line).text()
+        return found if found is not None and found.strip() else None
 
     def _references(self, row: Mapping[str, Any], line: int) -> tuple[str, ...] | None:
         """The reference answers; an empty list in our own field says that there is no answer, in others nothing."""

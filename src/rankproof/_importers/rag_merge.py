@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-from rankproof._data.answers import ANSWER_FIELDS, Answer, Answers, AnswerState, as_answer
+from rankproof._data.answers import ANSWER_FIELDS, ANSWERABLE_FIELD, Answer, Answers, AnswerState, as_answer
 from rankproof._data.corpus import Corpus, Document
 from rankproof._data.dataset import Dataset, Queries, Query, chunk_id, chunk_separator
 from rankproof._data.qrels import Qrels
@@ -26,6 +26,9 @@ _RANKING_NOTES = (
     "no reference context is among the retrieved contexts, so every ranking scores 0; contexts are compared by their exact text:"
     " cut the reference contexts from the same chunks, or log the ids of contexts",
 )
+
+IDS_ALONE = "contexts have ids and no texts: no documents"
+"""The note of an import where no context has a text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,6 +174,7 @@ class LogMerge:
         references = {query: tuple(dict.fromkeys(text for one in lists for text in one)) for query, lists in stated.items()}
         if references:
             self.counts.read("reference answers", sum(map(len, references.values())))
+        self._note_contradictions(references)
         made = (
             Query(
                 query,
@@ -180,6 +184,17 @@ class LogMerge:
             for query, text in self._questions.items()
         )
         return Queries(made, source=self._source.name)
+
+    def _note_contradictions(self, references: Mapping[str, tuple[str, ...]]) -> None:
+        """Notes the questions with reference answers of which a log says that they have no answer."""
+        found = [query for query, texts in references.items() if texts and self._fields(query).get(ANSWERABLE_FIELD) is False]
+        if found:
+            count = pluralise(len(found), "question")
+            example = _quoted(self._questions[found[0]])
+            self.notes.append(
+                f"{count} with reference answers and {ANSWERABLE_FIELD}: false, such as {example}: no answer is right, and the"
+                " references are not used"
+            )
 
     def _fields(self, query: str) -> dict[str, Any]:
         """What the logs say of a question; of two logs, the first."""
@@ -309,7 +324,7 @@ class _Documents:
         if bare and bare < len(self._texts):
             yield f"{pluralise(bare, 'context')} with an id and no text: documents without text"
         elif bare:
-            yield "contexts have ids and no texts: no documents"
+            yield IDS_ALONE
         if self._other_texts:
             count, example = len(self._other_texts), next(iter(self._other_texts))
             yield f"{pluralise(count, 'id')} with two texts, such as {for_message(example)}: the first text is kept"

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import ClassVar
 
-from rankproof._data.claims import ClaimTable
+from rankproof._data.claims import ClaimTable, without_marks
 from rankproof.measures._answers import STOP_WORDS, AnswerCase, shared_words
 from rankproof.measures._base import Advice
 from rankproof.measures._claim_base import (
@@ -194,13 +194,21 @@ class _AgainstReference(UnitMeasure):
 
 @lru_cache(maxsize=_CACHED_PAIRS)
 def _word_agreement(answer: str, reference: str) -> _Agreement:
-    """Precision and recall of the distinct words, as in F1(tokens='set',stop_words='english')."""
-    words = shared_words(answer, reference, stop_words=STOP_WORDS["english"])
+    """Precision and recall of the distinct words, as in F1(tokens='set',stop_words='english'), without marks of citations.
+
+    Stop words count if the reference has no other words, as in "No".
+    """
+    texts = without_marks(answer), without_marks(reference)
+    words = shared_words(*texts, stop_words=STOP_WORDS["english"])
+    if not words.reference:
+        words = shared_words(*texts)
     precision, recall = (word_share(side, words.shared) for side in (words.answer, words.reference))
     return _Agreement("no_claim" if precision is None else precision, "no_claim" if recall is None else recall)
 
 
-_SAME_AS_F1 = "of F1(tokens='set',stop_words='english')."
+_SAME_AS_F1 = (
+    "of F1(tokens='set',stop_words='english'), without marks such as [1], and with stop words if the reference has no others."
+)
 
 
 class ClaimPrecision(_AgainstReference):
@@ -264,7 +272,7 @@ class ClaimFScore(_AgainstReference):
     definition = (
         "Harmonic mean of ClaimP and ClaimR, each over its own claims. 0 if the answer is missing, or abstains though there is an"
         " answer; 1 for abstaining and 0 for answering if the question has no answer."
-        f"{_BY_WORDS}F1(tokens='set',stop_words='english')."
+        f"{_BY_WORDS}the value {_SAME_AS_F1}"
     )
     source = "Ru et al. 2024 (RAGChecker)"
     advice = Advice(

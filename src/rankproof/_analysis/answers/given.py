@@ -26,7 +26,7 @@ from rankproof._evaluation.answers import evaluate_answers
 from rankproof._evaluation.claim_judges import JudgeOf
 from rankproof._evaluation.evaluate import MeasuresLike
 from rankproof._evaluation.result import Result
-from rankproof._importers.rag_merge import is_ranking_note
+from rankproof._importers.rag_merge import IDS_ALONE, is_ranking_note
 from rankproof._io.open import Progress
 from rankproof.errors import UsageError, for_message
 from rankproof.measures._answers import Encode
@@ -129,18 +129,25 @@ def _unanswered(run: Run) -> Answers:
 
 def with_corpus(given: GivenAnswers, corpus: Corpus) -> GivenAnswers:
     """The answers with contexts that are ids of documents; a context that is neither a text nor such an id is an error."""
-    texts = dict(given.contexts)
+    texts, missing = dict(given.contexts), dict[str, None]()
+    retrieved = {passage for each in given.answers.values() for one in each.values() for passage in one.given or ()}
     for passage in given.passages():
         doc = texts.get(passage, passage)
         if doc in corpus:
             found = corpus[doc]
             texts[passage] = f"{found.title}\n{found.text}" if found.title else found.text
-    missing = [passage for passage in given.passages() if passage not in texts]
+        elif passage in retrieved and (passage not in texts or _looks_like_id(doc)):
+            missing[doc] = None
     if missing:
         count = pluralise(len(missing), "context")
-        what = f"{count} with an id that the corpus does not have, such as {for_message(missing[0])}"
+        what = f"{count} with an id that the corpus does not have, such as {for_message(next(iter(missing)))}"
         raise UsageError(what, fix="specify the corpus of the contexts (--corpus), or log their texts")
-    return replace(given, contexts=texts)
+    return replace(given, contexts=texts, notes=tuple(note for note in given.notes if note != IDS_ALONE))
+
+
+def _looks_like_id(text: str) -> bool:
+    """Whether a text is one word of letters, digits and marks."""
+    return text.isascii() and len(text.split()) == 1
 
 
 def with_nuggets(given: GivenAnswers, nuggets: Mapping[str, Sequence[Nugget]]) -> GivenAnswers:
