@@ -186,6 +186,21 @@ def test_the_label_of_a_judge_is_found_by_its_name(name: str, expected: str | No
     assert matching_label(name, [JUDGE, "overlap:0.5:aaaa", "embedding:minilm:0.5:bbbb"]) == expected
 
 
+@pytest.mark.parametrize(
+    ("name", "label"),
+    [
+        ("my model", "llm:my_model:11111111"),
+        ("ollama:qwen:7b", "llm:ollama:qwen:7b:11111111"),
+        ("logprob:my model", "logprob:my_model:0.5:11111111"),
+        ("nli:torch:acme/tiny", "nli:torch:acme/tiny:0.5:11111111"),
+    ],
+)
+def test_a_label_is_that_of_one_judge_alone(name: str, label: str) -> None:
+    others = ["llm:other:11111111", "logprob:other:0.5:11111111", "logprob:ollama:qwen:7b:0.5:11111111", "nli:acme:0.5:11111111"]
+    assert matching_label(name, [*others, label]) == label
+    assert matching_label(name, others) is None
+
+
 def test_values_are_called_calibrated_only_where_people_labelled_claims_of_their_judge() -> None:
     claims = some_claims()
     report = trust_report(result_of(claims), labels_of(*map(label, claims[:9])))

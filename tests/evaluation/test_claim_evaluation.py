@@ -189,6 +189,38 @@ def test_atomic_claims_are_written_once_for_each_text() -> None:
     assert again.per_query("b") == {"Faithfulness(judge='words',unit='claim')": {"q1": 1.0}}
 
 
+def test_known_atomic_claims_are_not_written_again() -> None:
+    answers = {"a": Answers({"q1": Answer("Lang did and steel.", given=("p1",)), "q2": Answer("Sure.", given=("p2",))})}
+    first = evaluated(answers, "Faithfulness(judge='words',unit='claim')", WordJudge())
+    judge = WordJudge()
+    measures = "Faithfulness(judge='words',unit='claim') ClaimP(judge='words',unit='claim')"
+    again = evaluated(answers, measures, judge, known=first.claims)
+    assert judge.extracted == []
+    assert [(task.table, [claim.text for claim in task.claims]) for task in judge.asked] == [
+        ("answer-reference", ["Lang did", "steel"])
+    ]
+    assert counts(again, "a", "ClaimP(judge='words',unit='claim')") == {"no_claim": 1}
+
+
+def test_claims_that_could_not_be_written_are_written_again() -> None:
+    answers = {"a": Answers({"q1": Answer("A boom.", given=("p1",))})}
+    name = "Faithfulness(judge='words',unit='claim')"
+    judge = WordJudge()
+    evaluated(answers, name, judge, known=evaluated(answers, name, WordJudge()).claims)
+    assert judge.extracted == [("Who opened it?", "A boom.")]
+
+
+def test_nuggets_keep_the_importance_of_their_own_question() -> None:
+    answers = {"a": Answers({query: Answer("Lang did.") for query in ("q1", "q2")})}
+    nuggets = {"q1": [Nugget("Lang"), Nugget("Smith", "okay")], "q2": [Nugget("Lang", "okay"), Nugget("Smith")]}
+    judge, name = WordJudge(), "NuggetR(judge='words')"
+    result = evaluated(answers, name, judge, nuggets=nuggets, questions=dict.fromkeys(nuggets, "Who opened it?"))
+    assert len(judge.asked) == 1
+    assert result.per_query("a") == {name: {"q1": 1.0, "q2": 0.0}}
+    swapped = evaluated(answers, name, None, nuggets={"q1": nuggets["q2"], "q2": nuggets["q1"]}, known=result.claims)
+    assert swapped.per_query("a") == {name: {"q1": 0.0, "q2": 1.0}}
+
+
 def test_claims_that_could_not_be_written_fail_and_an_empty_list_is_nothing_to_check() -> None:
     answers = {"a": Answers({"q1": Answer("A boom.", given=("p1",)), "q2": Answer("Sure.", given=("p2",))})}
     name = "Faithfulness(judge='words',unit='claim')"

@@ -271,8 +271,12 @@ def describe_judges(judge_labels: Mapping[str, int], judgements: int) -> str:
 
 def make_judge_label(prefix: str, name: str, digest: str) -> str:
     """The label of a machine judge: its kind, its name without white space and control characters, and a digest."""
-    plain = "".join(char if char.isprintable() and not char.isspace() else "_" for char in name)
-    return f"{prefix}{plain}:{digest}"
+    return f"{prefix}{plain_judge_name(name)}:{digest}"
+
+
+def plain_judge_name(name: str) -> str:
+    """The name of a judge as its label has it."""
+    return "".join(char if char.isprintable() and not char.isspace() else "_" for char in name)
 
 
 def highest_grade(grades: Mapping[str, Mapping[str, int]]) -> int | None:

@@ -17,6 +17,7 @@ from rankproof._data.claims import (
     whole_claim,
     written_claims,
 )
+from rankproof._data.qrels import plain_judge_name
 from rankproof._data.text import example_ids, pluralise
 from rankproof._evaluation.claim_judges import ClaimJudge, ClaimTask, JudgeWithNotes
 from rankproof._evaluation.notes import Note
@@ -30,6 +31,10 @@ Place = tuple[str, str, ClaimTable, int, int, tuple[int, ...] | None]
 """Query, system, table, reference, number and shown contexts of a claim."""
 CaseKey = tuple[str, str]
 _SHOWN_REASONS = 3
+_NOT_WRITTEN = "its claims could not be written"
+_LANGUAGE_MODEL = "llm"
+_KINDS_WITHOUT_PREFIX = (_LANGUAGE_MODEL, "embedding")
+"""The kinds of judges whose name may be that of the model alone."""
 
 
 def unit_of(measure: ClaimMeasure) -> ClaimUnit:
@@ -128,7 +133,7 @@ class VerdictSource:
     def _atomic(self, case: AnswerCase, table: ClaimTable, text: str, side: Side, reference: int) -> tuple[Claim, ...]:
         """The claims that the judge wrote; where there are none, or writing them failed, a verdict on the whole text says so."""
         if self.judge is None:
-            return self._known_claims(case, table, reference)
+            return tuple(one.claim for one in self._known_claims(case, table, reference))
         written = self._written[case.question, text]
         if written:
             return written_claims(written, side, reference)
@@ -137,26 +142,31 @@ class VerdictSource:
             claim,
             "failed" if written is None else "nothing_to_check",
             self.judge.label,
-            reason="its claims could not be written" if written is None else "",
+            reason=_NOT_WRITTEN if written is None else "",
         )
         self._keep([verdict])
         return ()
 
-    def _known_claims(self, case: AnswerCase, table: ClaimTable, reference: int) -> tuple[Claim, ...]:
-        """The claims of known verdicts, in their order."""
-        found: list[Claim] = []
+    def _known_claims(self, case: AnswerCase, table: ClaimTable, reference: int) -> list[ClaimVerdict]:
+        """The known verdicts on atomic claims, in the order of the claims."""
+        found: list[ClaimVerdict] = []
         while (place := (case.query, case.system, table, reference, len(found) + 1, None)) in self.known:
-            found.append(self.known[place].claim)
-        return tuple(found)
+            found.append(self.known[place])
+        return found
 
     def _extract(self, wanted: Sequence[tuple[AnswerCase, ClaimTable]]) -> None:
-        """Has the judge write the claims of every text once."""
+        """Has the judge write the claims of every text once; those of known verdicts are written already."""
+        if self.judge is None:
+            return
         texts: dict[tuple[str, str], None] = {}
         for case, table in wanted:
-            own = (case.text,) if table.startswith("answer") else case.references if table.startswith("reference") else ()
-            texts.update(dict.fromkeys((case.question, text) for text in own))
-        if self.judge is not None:
-            asked = [one for one in texts if one not in self._written]
+            for reference, text in _extracted_texts(case, table):
+                texts[case.question, text] = None
+                written = _written_texts(self._known_claims(case, table, reference), text)
+                if written is not None:
+                    self._written.setdefault((case.question, text), written)
+        asked = [one for one in texts if one not in self._written]
+        if asked:
             self._written.update(zip(asked, self.judge.extract(asked, self.progress), strict=True))
 
     def _ask_cites(self, cases: Sequence[AnswerCase], *, each: bool) -> None:
@@ -211,7 +221,7 @@ class VerdictSource:
             one = self.known.get((case.query, case.system, task.table, claim.reference, claim.n, task.shown))
             if one is None or one.claim.text != claim.text or (one.verdict == "failed" and self.judge is not None):
                 return None
-            found.append(one)
+            found.append(_for_task(task, claim, one))
         return found
 
     def _keep(self, verdicts: Iterable[ClaimVerdict]) -> None:
@@ -228,7 +238,27 @@ def _for_task(task: ClaimTask, claim: Claim, verdict: ClaimVerdict) -> ClaimVerd
     evidence = verdict.evidence
     if task.against == "reference":
         evidence = tuple((claim.reference, sentence) for _, sentence in evidence)
-    return replace(verdict, query=task.case.query, system=task.case.system, claim=claim, evidence=evidence)
+    importance = task.importances[claim.n - 1] if task.importances else None
+    case = task.case
+    return replace(verdict, query=case.query, system=case.system, claim=claim, evidence=evidence, importance=importance)
+
+
+def _extracted_texts(case: AnswerCase, table: ClaimTable) -> list[tuple[int, str]]:
+    """The texts whose claims are checked in a table, each with the number of the reference."""
+    if table == "answer-contexts":
+        return [(1, case.text)]
+    if table == "answer-reference":
+        return [(n, case.text) for n in range(1, len(case.references) + 1)]
+    return list(enumerate(case.references, 1)) if table.startswith("reference") else []
+
+
+def _written_texts(known: Sequence[ClaimVerdict], text: str) -> tuple[str, ...] | None:
+    """The atomic claims of known verdicts on the text; None where there are none, or writing them failed."""
+    if not known or known[0].reason == _NOT_WRITTEN:
+        return None
+    if [(one.claim.text, one.verdict) for one in known] == [(text, "nothing_to_check")]:
+        return ()
+    return tuple(one.claim.text for one in known)
 
 
 def _cite_task(case: AnswerCase, sentence: CitedSentence, shown: tuple[int, ...]) -> ClaimTask:
@@ -246,12 +276,8 @@ def known_verdicts(verdicts: Iterable[ClaimVerdict], unit: ClaimUnit, label: str
 
 
 def label_of(name: str, verdicts: Iterable[ClaimVerdict]) -> str:
-    """The label of the judge of that name among the verdicts, where the judge itself is not there.
-
-    The label of a language model has the model's name, which may differ from that of the judge; the only such label is meant.
-    """
-    labels = dict.fromkeys(one.judge for one in verdicts)
-    found = matching_label(name, labels) or (None if ":" in name else matching_label("llm", labels))
+    """The label of the judge of that name among the verdicts, where the judge itself is not there."""
+    found = matching_label(name, dict.fromkeys(one.judge for one in verdicts))
     if found is None:
         raise UsageError(
             f"there are no verdicts of the judge {for_message(name)}", fix="evaluate the answers again with this judge"
@@ -261,8 +287,16 @@ def label_of(name: str, verdicts: Iterable[ClaimVerdict]) -> str:
 
 def matching_label(name: str, labels: Iterable[str]) -> str | None:
     """The label of the judge of that name, such as llm:gpt-4o:3f2a1b0c for gpt-4o; None where none or several fit."""
-    known = list(labels)
-    named = [label for label in known if f":{name}:" in f":{label}:"]
-    kind = name.partition(":")[0]
-    of_kind = [label for label in known if label.partition(":")[0] == kind]
-    return next((found[0] for found in (named, of_kind) if len(found) == 1), None)
+    plain = plain_judge_name(name)
+    found = [label for label in labels if plain in _judge_names(label)]
+    return found[0] if len(found) == 1 else None
+
+
+def _judge_names(label: str) -> tuple[str, ...]:
+    """The names of the judge with the label llm:NAME:DIGEST, overlap:THRESHOLD:DIGEST or KIND:NAME:THRESHOLD:DIGEST."""
+    kind, _, rest = label.partition(":")
+    parts = rest.split(":")[:-1]
+    own = ":".join(parts if kind == _LANGUAGE_MODEL else parts[:-1])
+    if not own:
+        return (kind,)
+    return (own, f"{kind}:{own}") if kind in _KINDS_WITHOUT_PREFIX else (f"{kind}:{own}",)
