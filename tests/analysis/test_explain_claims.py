@@ -9,11 +9,15 @@ import pytest
 
 import rankproof as rp
 from rankproof._cli.main import main
+from rankproof._data.answers import Answer, Answers, nuggets_from_queries, references_from_queries
+from rankproof._data.dataset import Queries, Query
+from rankproof._evaluation.answers import evaluate_answers
+from rankproof._results.answers_results import answers_results
 from rankproof._results.experiment_result import ExperimentResult
 from rankproof._results.folder import save_results
 from rankproof.measures._answers import AnswerMeasure
 from rankproof.measures._parse import parse_measure
-from support.claim_results import claim_results
+from support.claim_results import CONTEXTS, claim_results
 
 BY_MODEL = [f"{name}(judge='tiny')" for name in ("Faithfulness", "Hallucination", "ContextR", "ContextP", "ContextAP")]
 BY_WORDS = [
@@ -79,6 +83,28 @@ def test_every_answer_has_its_value_or_the_reason_why_there_is_none(
 )
 def test_the_arithmetic_gives_the_value(results: ExperimentResult, measure: str, query: str, expected: str) -> None:
     assert expected in sentences(results, measure, query)
+
+
+def test_the_arithmetic_is_that_of_the_reference_and_nuggets_that_count() -> None:
+    # The first reference has the better precision, the second the better F1.
+    references = ["Oslo fjord harbour capital Norway north sea coast town", "Oslo harbour"]
+    nuggets = [{"text": "Oslo harbour"}, {"text": "Oslo harbour is wet today"}, {"text": "rain", "importance": "okay"}]
+    queries = Queries([Query("q1", "Where?", fields={"answers": references, "nuggets": nuggets})])
+    answers = {"a": Answers({"q1": Answer("Oslo fjord harbour", given=("c1",))})}
+    measures = ["ClaimP", "ClaimR", "ClaimF1", "NuggetR", "NuggetR(strict=False)"]
+    evaluated = evaluate_answers(
+        answers, references_from_queries(queries), None, measures, passage=CONTEXTS.get, nuggets=nuggets_from_queries(queries)
+    )
+    results = answers_results(evaluated, answers, queries, CONTEXTS, name="log")
+    expected = {
+        "ClaimP": "2 shared words / 3 words of the answer = 0.6667.",
+        "ClaimR": "2 shared words / 2 words of the reference = 1.0000.",
+        "ClaimF1": "2 x 2 shared words / (3 in the answer + 2 in the reference) = 0.8000.",
+        "NuggetR": "1 stated / 2 nuggets = 0.5000.",
+        "NuggetR(strict=False)": "(1.00 + 0.50) / 2 nuggets = 0.7500.",
+    }
+    for measure, line in expected.items():
+        assert line in sentences(results, measure, "q1", "a")
 
 
 def test_sums_of_scores_add_up(results: ExperimentResult) -> None:

@@ -145,6 +145,14 @@ def test_a_dry_run_estimates_the_calls_and_asks_nothing(logs: tuple[Path, Path],
     assert tables(out)["judge cost"]["sentences"] == ["No judge calls a language model."]
 
 
+def test_a_dry_run_counts_the_requests_on_single_cites(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    row = {"question": "Who?", "contexts": ["Ann.", "Bea.", "Cleo."], "answer": "Ann and Bea [1][2][3]. Cleo [3]."}
+    command = ["answers", written(tmp_path / "a.jsonl", [row]), "--judge", "no-such-model", "--base-url", "http://127.0.0.1:9/v1"]
+    out, _ = shown(*command, "-m", "CiteP(by='support')", "--dry-run", "--format", "json", capsys=capsys)
+    together, alone, without_each = 2, 3, 3
+    assert tables(out)["judge cost"]["rows"][0]["calls"] == together + alone + without_each
+
+
 def test_options_of_a_model_without_a_judge_are_refused(logs: tuple[Path, Path], capsys: pytest.CaptureFixture[str]) -> None:
     _, error = shown("answers", logs[0], "--budget", "calls=5", capsys=capsys, code=2)
     assert "--budget is for a judge that calls a model; name one with --judge, or leave out --budget" in error
@@ -239,6 +247,14 @@ def test_nuggets_of_a_file_replace_those_of_the_log(tmp_path: Path, capsys: pyte
     assert means(shown(*command, capsys=capsys)[0]) == {("a", "NuggetR"): 0.0}
     path = written(tmp_path / "nuggets.jsonl", nuggets)
     assert means(shown(*command, "--nuggets", path, capsys=capsys)[0]) == {("a", "NuggetR"): 1.0}
+    folder = tmp_path / "out"
+    shown("answers", log, "-m", "NuggetR", "-o", folder, capsys=capsys)
+    again = ["answers", folder, "--format", "json"]
+    assert means(shown(*again, capsys=capsys)[0]) == {("a", "NuggetR"): 0.0}
+    assert means(shown(*again, "--nuggets", path, capsys=capsys)[0]) == {("a", "NuggetR"): 1.0}
+    assert rp.evaluate_answers(folder, nuggets=path).means == {"a": {"NuggetR(judge='overlap')": 1.0}}
+    with pytest.raises(UsageError, match="results have their own corpus; leave out corpus"):
+        rp.evaluate_answers(folder, corpus={"d1": "x"})
     written(path, [{"query": "q9", "nuggets": [{"text": "x"}]}])
     _, error = shown(*command, "--nuggets", path, capsys=capsys, code=2)
     assert "nuggets of 1 unknown question, such as q9" in error

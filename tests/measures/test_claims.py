@@ -259,6 +259,13 @@ def test_nothing_to_check_is_outside_the_denominator() -> None:
     assert measure_of("Hallucination", JUDGE).claim_value(THREE, tables) == 0.0
 
 
+def test_a_claim_with_nothing_to_check_is_no_claim_that_the_answer_lacks() -> None:
+    one, two = TABLES["reference-answer"]
+    assert measure_of("Utilisation", JUDGE).claim_value(THREE, TABLES) == 0.5
+    tables = TABLES | {"reference-answer": [one, replace(two, verdict="nothing_to_check")]}
+    assert measure_of("Utilisation", JUDGE).claim_value(THREE, tables) == 1.0
+
+
 def test_the_scores_of_a_judge_count_and_not_its_threshold() -> None:
     scored: dict[ClaimTable, list[ClaimVerdict]] = {
         "answer-contexts": [

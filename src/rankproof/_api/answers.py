@@ -38,6 +38,7 @@ from rankproof.measures._overlap import OVERLAP
 if TYPE_CHECKING:
     from rankproof._formats.source_table import SourceTable
     from rankproof._llm.budget import Budget
+    from rankproof._results.experiment_result import ExperimentResult
     from rankproof.models._chat.base import ChatModel
 
 AnswersLike = Answers | Mapping[str, Answer | str] | str | os.PathLike[str]
@@ -86,8 +87,10 @@ def evaluate_answers(
             given = _Referenced(answers, references, judged, texts, nuggets)
             result = given.evaluated(chosen, how, rel or 1, document)
         elif holds_results(answers):
+            _check_no_texts(qrels=qrels, contexts=contexts, corpus=corpus)
             names = None if chosen is None else list(map(str, chosen))
-            result = answer_input_from_results(results_of(answers), names, rel=rel, how=how).inputs.result
+            results, again = _with_nuggets(results_of(answers), nuggets), nuggets is not None
+            result = answer_input_from_results(results, names, rel=rel, how=how, again=again).inputs.result
         else:
             logs = _of_logs(answers, judged, contexts, corpus, nuggets)
             wanted = chosen or judged_measures(usual_log_measures(logs, judge), judge)
@@ -175,6 +178,19 @@ def _of_logs(
     if corpus is not None:
         given = with_corpus(given, corpus_of(corpus))
     return given if nuggets is None else with_nuggets(given, _nuggets(nuggets, given.queries) or {})
+
+
+def _check_no_texts(**given: Any) -> None:
+    """Raises an error for arguments that results have themselves."""
+    if named := [name for name, value in given.items() if value is not None]:
+        raise UsageError(f"results have their own {named[0]}", fix=f"leave out {named[0]}")
+
+
+def _with_nuggets(results: ExperimentResult, nuggets: NuggetsLike | None) -> ExperimentResult:
+    if nuggets is None:
+        return results
+    given = GivenAnswers(results.name, results.texts, {})
+    return replace(results, texts=with_nuggets(given, _nuggets(nuggets, None) or {}).queries)
 
 
 def _are_paths(values: Sequence[Any]) -> bool:

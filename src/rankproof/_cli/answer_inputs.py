@@ -47,10 +47,11 @@ def add_answer_inputs(parser: argparse.ArgumentParser) -> None:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class AnswerSource:
-    """Answers of files, or of the results of an experiment."""
+    """Answers of files, or of the results of an experiment; `again` says that the stored values are of other nuggets."""
 
     given: GivenAnswers | None = None
     stored: ExperimentResult | None = None
+    again: bool = False
     is_log: bool = False
 
     @property
@@ -84,7 +85,7 @@ class AnswerSource:
         from rankproof._analysis.answers.inputs import answer_input_from_files, answer_input_from_results
 
         if self.stored is not None:
-            return answer_input_from_results(self.stored, measures, rel=rel, how=how)
+            return answer_input_from_results(self.stored, measures, rel=rel, how=how, again=self.again)
         assert self.given is not None
         return answer_input_from_files(self.given, measures, rel=rel or 1, how=how)
 
@@ -217,7 +218,7 @@ def _from_folder(args: argparse.Namespace) -> AnswerSource:
     if args.nuggets is not None:
         texts = with_nuggets(GivenAnswers(results.name, results.texts, {}), _nuggets(args.nuggets)).queries
         results = replace(results, texts=texts)
-    return AnswerSource(stored=results)
+    return AnswerSource(stored=results, again=args.nuggets is not None)
 
 
 def _from_files(args: argparse.Namespace) -> GivenAnswers:

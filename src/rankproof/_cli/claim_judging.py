@@ -14,8 +14,9 @@ from rankproof.errors import UsageError
 
 if TYPE_CHECKING:
     from rankproof._analysis.answers.given import AnswerJudges
+    from rankproof._data.claims import ClaimVerdict, Verdict
     from rankproof._data.table import Table
-    from rankproof._evaluation.claim_judges import ClaimJudge, ClaimTask
+    from rankproof._evaluation.claim_judges import CallEstimate, ClaimJudge, ClaimTask
     from rankproof._evaluation.result import Result
     from rankproof._io.open import Progress
     from rankproof._llm.budget import Estimate
@@ -85,18 +86,21 @@ def answer_judges(args: argparse.Namespace, terminal: Terminal, measures: Sequen
 class EstimatingJudge:
     """Adds up what a judge would be asked, and asks nothing."""
 
-    has_scores = False
-
     def __init__(self, judge: ClaimJudge) -> None:
         from rankproof._llm.budget import Estimate
 
         self._judge, self.total = judge, Estimate()
-        self.name, self.label = judge.name, judge.label
+        self.name, self.label, self.has_scores = judge.name, judge.label, judge.has_scores
 
-    def judge(self, tasks: Sequence[ClaimTask], progress: Progress) -> list[tuple[object, ...]]:
-        """Failed verdicts, which no value rests on."""
+    def judge(self, tasks: Sequence[ClaimTask], progress: Progress) -> list[tuple[ClaimVerdict, ...]]:
+        """Failed verdicts, which no value rests on; several cites support their sentence, so that each is asked for as well."""
         self._add(self._judge.estimate(tasks))
-        return [tuple(task.verdict(claim, "failed", self.label, reason="dry run") for claim in task.claims) for task in tasks]
+        score = 0.5 if self.has_scores else None
+        found = []
+        for task in tasks:
+            verdict: Verdict = "supported" if len(task.shown or ()) > 1 else "failed"
+            found.append(tuple(task.verdict(claim, verdict, self.label, score=score, reason="dry run") for claim in task.claims))
+        return found
 
     def extract(self, texts: Sequence[tuple[str, str]], progress: Progress) -> list[tuple[str, ...] | None]:
         """The sentences of each text, which stand for the claims that a model would write."""
@@ -111,14 +115,14 @@ class EstimatingJudge:
         """The same judge: another order costs the same."""
         return self
 
-    def estimate(self, tasks: Sequence[ClaimTask]) -> Estimate:
+    def estimate(self, tasks: Sequence[ClaimTask]) -> CallEstimate:
         """The estimate of the judge."""
-        return self._judge.estimate(tasks)  # type: ignore[return-value]
+        return self._judge.estimate(tasks)
 
-    def _add(self, more: object) -> None:
+    def _add(self, more: CallEstimate) -> None:
         from rankproof._llm.budget import Estimate
 
-        self.total += Estimate(more.calls, more.tokens_in, more.tokens_out)  # type: ignore[attr-defined]
+        self.total += Estimate(more.calls, more.tokens_in, more.tokens_out)
 
 
 def estimated_cost(evaluate: Callable[[AnswerJudges], Result], args: argparse.Namespace) -> Table:
@@ -138,7 +142,7 @@ def estimated_cost(evaluate: Callable[[AnswerJudges], Result], args: argparse.Na
                     return models[-1]
 
                 made[name] = (EstimatingJudge(judge_of(name, session, chat=chat)), models)
-            return made[name][0]  # type: ignore[return-value]
+            return made[name][0]
 
         evaluate(AnswerJudges(encode_texts, estimating))
     return _cost_table({name: (judge.total, models) for name, (judge, models) in made.items()})

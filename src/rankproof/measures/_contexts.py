@@ -228,9 +228,11 @@ class ContextUtilisation(UnitMeasure):
         return self.tables[:1] if without_answer(case) else self.tables
 
     def counted(self, case: AnswerCase, verdicts: Verdicts) -> Outcome:
-        stated = {(one.claim.reference, one.claim.n): one.credit for one in verdicts.get("reference-answer", ())}
-        found = by_reference(checked(verdicts.get("reference-contexts", ())))
-        return best((_used_share(each, stated) for each in found.values()), "nothing_found")
+        in_answer = verdicts.get("reference-answer", ())
+        stated = {_claim_number(one): one.credit for one in in_answer}
+        empty = {_claim_number(one) for one in in_answer if one.verdict == "nothing_to_check"}
+        counted = [one for one in checked(verdicts.get("reference-contexts", ())) if _claim_number(one) not in empty]
+        return best((_used_share(each, stated) for each in by_reference(counted).values()), "nothing_found")
 
     def by_words(self, case: AnswerCase) -> Outcome:
         contexts, answer = all_words(case.contexts or ()), frozenset() if without_answer(case) else content_words(case.text)
@@ -238,8 +240,12 @@ class ContextUtilisation(UnitMeasure):
         return best(("nothing_found" if share is None else share for share in shares), "nothing_found")
 
 
+def _claim_number(one: ClaimVerdict) -> tuple[int, int]:
+    return one.claim.reference, one.claim.n
+
+
 def _used_share(found: Iterable[ClaimVerdict], stated: dict[tuple[int, int], float]) -> Outcome:
-    pairs = [(one.credit, stated.get((one.claim.reference, one.claim.n), 0.0)) for one in found]
+    pairs = [(one.credit, stated.get(_claim_number(one), 0.0)) for one in found]
     whole = sum(credit for credit, _ in pairs)
     return sum(map(min, pairs)) / whole if whole else "nothing_found"
 

@@ -104,11 +104,17 @@ class AnswerInput:
 
 
 def answer_input_from_results(
-    results: ExperimentResult, measures: Sequence[str] | None = None, *, rel: int | None = None, how: AnswerJudges | None = None
+    results: ExperimentResult,
+    measures: Sequence[str] | None = None,
+    *,
+    rel: int | None = None,
+    how: AnswerJudges | None = None,
+    again: bool = False,
 ) -> AnswerInput:
     """The answers of an experiment under its own measures and relevance threshold, or under given ones.
 
-    Verdicts on claims that the results have are used; a judge is asked only for others.
+    Verdicts on claims that the results have are used; a judge is asked only for others. `again` computes values again that the
+    results have, because their texts were replaced.
     """
     answers = {system_run.name: system_run.answers for system_run in results.system_runs if system_run.answers is not None}
     if not answers:
@@ -119,11 +125,11 @@ def answer_input_from_results(
     references = references_from_queries(results.texts)
     result = results.answers
     names = None if measures is None else [str(measure) for measure in answer_measures(list(measures))]
-    if rel is not None and rel != results.rel:
+    stored = result
+    if again or (rel is not None and rel != results.rel):
         names = names or (None if result is None else list(result.systems[0].measures))
-        results, result = replace(results, rel=rel), None
+        results, result = replace(results, rel=rel or results.rel), None
     if result is None or any(name not in result.systems[0].measures for name in names or ()):
-        stored = result
         result = _evaluated_results(results, answers, names, how or AnswerJudges())
         if stored is not None:
             result = replace(result, calibrations=stored.calibrations, noise=stored.noise)

@@ -12,6 +12,7 @@ from rankproof._data.claims import JudgeNoise
 from rankproof._data.table import Column, Table
 from rankproof._data.text import pluralise
 from rankproof._evaluation.claim_judges import ClaimJudge, JudgeOf
+from rankproof._evaluation.claim_verdicts import has_unit, unit_of
 from rankproof._evaluation.result import Result
 from rankproof._formats.labels import claim_key
 from rankproof.errors import for_message
@@ -73,7 +74,10 @@ def _credits(result: Result, measure: ClaimMeasure, label: str) -> Credits:
     return {
         (*claim_key(one), one.claim.text, one.shown): one.verdict == "supported"
         for one in result.claims
-        if one.judge == label and one.table in measure.tables and one.verdict != "failed"
+        if one.judge == label
+        and one.table in measure.tables
+        and one.verdict != "failed"
+        and has_unit(one.claim, unit_of(measure))
     }
 
 

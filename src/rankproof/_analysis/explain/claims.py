@@ -18,8 +18,8 @@ from rankproof.errors import escape_invisible, for_message
 from rankproof.measures._answers import STOP_WORDS, AnswerCase, shared_words
 from rankproof.measures._base import Measure
 from rankproof.measures._citations import cited_sentences
-from rankproof.measures._claim_base import ClaimMeasure, Verdicts, by_reference, checked
-from rankproof.measures._claims import ClaimPrecision, ClaimRecall
+from rankproof.measures._claim_base import ClaimMeasure, Verdicts, by_reference, checked, without_answer
+from rankproof.measures._claims import ClaimFScore, ClaimPrecision, ClaimRecall
 from rankproof.measures._contexts import named_contexts, useful_contexts
 from rankproof.measures._nuggets import AnswerStateMeasure
 from rankproof.measures._overlap import OVERLAP, all_words, content_words
@@ -209,6 +209,15 @@ def _mean_of(table: ClaimTable, noun: str = "claim") -> Callable[[ExplainedClaim
     return text
 
 
+def _nuggets(explained: ExplainedClaims, measure: ClaimMeasure) -> str:
+    """The nuggets that are stated in full; with strict=False the sum of their scores."""
+    found = measure.relevant(explained.verdicts["nugget-answer"])
+    if not getattr(measure, "strict", True):
+        return _sum(found, "nugget")
+    counted = checked(found)
+    return f"{sum(one.verdict == 'supported' for one in counted)} stated / {pluralise(len(counted), 'nugget')}"
+
+
 def _lowest(explained: ExplainedClaims, measure: ClaimMeasure) -> str:
     found = checked(explained.verdicts["answer-contexts"])
     if all(one.score is None for one in found):
@@ -225,7 +234,7 @@ def _best_reference(explained: ExplainedClaims, measure: ClaimMeasure) -> Answer
 
 def _agreement(explained: ExplainedClaims, measure: ClaimMeasure) -> str:
     if measure.judge == OVERLAP:
-        return _word_agreement(_best_reference(explained, measure), measure)
+        return _word_agreement(_best_reference(explained, ClaimFScore()), measure)
     if len(explained.case.references) == 1 and measure.name != "ClaimF1":
         return _sum(explained.verdicts["answer-reference" if measure.name == "ClaimP" else "reference-answer"])
     unit = unit_of(measure)
@@ -281,7 +290,7 @@ def _used_share(explained: ExplainedClaims, measure: ClaimMeasure) -> str:
         return f"Claims of the reference that contexts and answer support / claims that the contexts support{best}"
     case = _best_reference(explained, measure)
     found = content_words(case.references[0]) & all_words(case.contexts or ())
-    stated = len(found & content_words(case.text)) if case.state == "answered" else 0
+    stated = 0 if without_answer(case) else len(found & content_words(case.text))
     return f"{stated} words in contexts and answer / {len(found)} words of the reference in the contexts"
 
 
@@ -321,5 +330,5 @@ _ARITHMETIC: Mapping[str, Callable[[ExplainedClaims, ClaimMeasure], str]] = {
     "Noise": _misled,
     "CiteP": _cites,
     "CiteR": _cites,
-    "NuggetR": _mean_of("nugget-answer", "nugget"),
+    "NuggetR": _nuggets,
 }
