@@ -370,9 +370,16 @@ def test_failed_verdicts_have_no_value_and_are_counted(
 
     with ChatServer(reply) as server:
         model = ["--judge", "loopback", "--base-url", server.address, "--api-key-env", ""]
-        out, _ = shown("answers", log, "-m", "Faithfulness", *model, "--format", "json", capsys=capsys)
+        out, _ = shown("answers", log, "-m", "Faithfulness", *model, "--format", "json", "-o", tmp_path / "out", capsys=capsys)
     (found,) = tables(out)["answer measures"]["rows"]
     assert (found["n"], found["value"], found["no value"]) == (3, 1.0, "1 failed")
     assert tables(out)["answer measures"]["sentences"] == [
         "a: Faithfulness is between .750 and 1.000, with 1 failed question at 0 or at 1."
     ]
+    judged, plain = "Faithfulness(judge='loopback')", "Faithfulness"
+    _, notes = shown("gate", tmp_path / "out", "--threshold", f"{judged}>=0.9", capsys=capsys)
+    assert "1 query has no value, because the judge failed; bounds of the mean with them:" in notes
+    _, notes = shown("gate", tmp_path / "out", "--threshold", f"{plain}>=0.1", capsys=capsys)
+    assert f"compares words, and the results have {judged}; write that name to use it" in " ".join(notes.split())
+    _, notes = shown("gate", tmp_path / "out", "--threshold", f"{judged}>=0.1", capsys=capsys)
+    assert "compares words" not in notes

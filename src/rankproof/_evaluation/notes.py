@@ -47,7 +47,10 @@ VALUE_NOTES: Mapping[str, str] = {
     FEW_JUDGED: "unjudged documents count as not relevant: leave them out with -J, or grade them with rankproof judge",
     TIED_SCORES: "ties are ordered by document id, descending",
 }
-"""The notes that every command with values shows: code to the end of the text, which is the same for all systems."""
+"""Notes that every command with values shows: code to the end of the text, which is the same for all systems."""
+FAILED_VERDICTS, OTHER_JUDGE = "failed-verdicts", "other-judge"
+_SHOWN = frozenset((*VALUE_NOTES, FAILED_VERDICTS, OTHER_JUDGE))
+"""All notes that every command with values shows."""
 
 
 MAX_NOTED_SYSTEMS = 2
@@ -85,7 +88,7 @@ def value_notes(systems: Sequence[SystemResult], most: int | None = None, *, bou
     """The notes on how far the values can be trusted, with or without the bounds of values; see `joined_notes`."""
     if not bounds:
         systems = [replace(system, notes=tuple(map(_without_bounds, system.notes))) for system in systems]
-    return joined_notes(systems, VALUE_NOTES, most)
+    return joined_notes(systems, _SHOWN, most)
 
 
 def _without_bounds(note: Note) -> Note:
@@ -95,7 +98,7 @@ def _without_bounds(note: Note) -> Note:
 
 def other_notes(systems: Sequence[SystemResult]) -> list[str]:
     """The notes that `value_notes` does not have."""
-    return joined_notes(systems, {note.code for system in systems for note in system.notes} - VALUE_NOTES.keys())
+    return joined_notes(systems, {note.code for system in systems for note in system.notes} - _SHOWN)
 
 
 def _owner_names(names: Sequence[str], everyone: int) -> str:
@@ -288,7 +291,7 @@ def _count_text(count: int, one: str, many: str) -> str:
     return f"{count} {_number_form(count, one, many)}"
 
 
-FAILED_VERDICTS, BY_WORDING = "failed-verdicts", "abstentions-by-wording"
+BY_WORDING = "abstentions-by-wording"
 REASONS: Mapping[str, str] = {
     "failed": "the judge failed",
     "abstained": "the answer abstains",

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from rankproof._analysis.answers.causes import AnswerRecord
-from rankproof._analysis.answers.given import AnswerJudges, GivenAnswers
+from rankproof._analysis.answers.given import AnswerJudges, GivenAnswers, judge_of_measure, measure_without_judge
 from rankproof._analysis.inputs import AnalysisInput, input_from_results
 from rankproof._analysis.values import MeasureResults, measure_results
 from rankproof._data.answers import Answer, Answers, References, references_from_queries
@@ -18,10 +18,11 @@ from rankproof._data.qrels import Qrels
 from rankproof._data.run import Run
 from rankproof._data.text import first_ids, pluralise
 from rankproof._evaluation.answers import answer_measures
-from rankproof._evaluation.notes import Note
+from rankproof._evaluation.notes import OTHER_JUDGE, Note
 from rankproof._evaluation.result import Result
 from rankproof._results.experiment_result import ExperimentResult
 from rankproof.errors import UsageError
+from rankproof.measures._overlap import OVERLAP
 
 UNJUDGED_CITATIONS = "unjudged-citations"
 
@@ -132,7 +133,7 @@ def answer_input_from_results(
     if result is None or any(name not in result.systems[0].measures for name in names or ()):
         result = _evaluated_results(results, answers, names, how or AnswerJudges())
         if stored is not None:
-            result = replace(result, calibrations=stored.calibrations, noise=stored.noise)
+            result = _with_other_judges(replace(result, calibrations=stored.calibrations, noise=stored.noise), stored)
     chosen = names or list(result.systems[0].measures)
     systems = tuple(replace(one, measures={name: one.measures[name] for name in chosen}) for one in result.systems)
     everything = input_from_results(results, needs_judgements=False)
@@ -140,6 +141,23 @@ def answer_input_from_results(
     system_runs = tuple(system_run for system_run in results.system_runs if system_run.name in answers)
     inputs = replace(everything, result=replace(result, systems=systems), runs=runs, system_runs=system_runs)
     return AnswerInput(inputs, _retrieval_values(inputs, references), answers, references, results.judged_documents)
+
+
+def _with_other_judges(result: Result, stored: Result) -> Result:
+    """The result with a note on measures by words that the stored result has by another judge only."""
+    known = [one.measure for one in stored.systems[0].measures.values()]
+    others = {measure_without_judge(measure): str(measure) for measure in known if judge_of_measure(measure) is not None}
+    new = [one.measure for name, one in result.systems[0].measures.items() if name not in stored.systems[0].measures]
+    notes = tuple(
+        Note(
+            OTHER_JUDGE,
+            1,
+            f"{measure} compares words, and the results have {others[measure_without_judge(measure)]}; write that name to use it",
+        )
+        for measure in new
+        if judge_of_measure(measure) == OVERLAP and measure_without_judge(measure) in others
+    )
+    return replace(result, systems=tuple(replace(one, notes=(*one.notes, *notes)) for one in result.systems))
 
 
 def _evaluated_results(
