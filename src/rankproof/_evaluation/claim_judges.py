@@ -8,6 +8,7 @@ from typing import Protocol, runtime_checkable
 
 from rankproof._data.claims import Against, Claim, ClaimTable, ClaimVerdict, Evidence, Importance, Verdict
 from rankproof._io.open import Progress
+from rankproof.errors import UsageError, for_message
 from rankproof.measures._answers import AnswerCase
 
 
@@ -56,6 +57,14 @@ class ClaimTask:
         return ClaimVerdict(
             case.query, case.system, claim, self.against, verdict, judge, evidence, score, reason, self.shown, importance
         )
+
+
+def no_extraction_error(name: str) -> UsageError:
+    """The error for atomic claims by a judge that writes none."""
+    return UsageError(
+        f"the judge {for_message(name)} cannot split a text into atomic claims",
+        fix="leave out unit='claim', or use a language model as the judge",
+    )
 
 
 class CallEstimate(Protocol):

@@ -12,9 +12,8 @@ from rankproof._data.claims import Claim, ClaimVerdict, Evidence, Verdict
 from rankproof._data.identity import identity_key
 from rankproof._data.qrels import make_judge_label
 from rankproof._data.sentences import SENTENCE_RULES, sentence_starts
-from rankproof._evaluation.claim_judges import ClaimTask
+from rankproof._evaluation.claim_judges import ClaimTask, no_extraction_error
 from rankproof._io.open import Progress
-from rankproof.errors import UsageError
 from rankproof.measures._answers import STOP_WORDS
 from rankproof.measures._overlap import (
     NUGGET_SHARE,
@@ -76,10 +75,7 @@ class OverlapJudge:
 
     def extract(self, texts: Sequence[tuple[str, str]], progress: Progress) -> NoReturn:
         """Words alone do not split a text into atomic claims."""
-        raise UsageError(
-            "the judge overlap cannot split a text into atomic claims",
-            fix="leave out unit='claim', or use a language model as the judge",
-        )
+        raise no_extraction_error(self.name)
 
     def varied(self, *, repeat: int = 0, reverse: bool = False) -> OverlapJudge:
         """This judge: neither repeats nor the order change a set of words."""

@@ -10,7 +10,7 @@ from typing import Literal
 from rankproof._data import format_versions
 from rankproof._data.qrels import HUMAN_PREFIX, Judgement, Qrels
 from rankproof._results.provenance import utc_now
-from rankproof._server.logged_file import LogFormat, LoggedFile, check_assessor, log_line
+from rankproof._server.logged_file import LogFormat, LoggedFile, LogRecord, check_assessor
 from rankproof.errors import UsageError
 
 QueryAndDoc = tuple[str, str]
@@ -19,7 +19,7 @@ JudgementAction = Literal["judged", "undone"]
 
 
 @dataclass(frozen=True, slots=True)
-class LoggedJudgement:
+class LoggedJudgement(LogRecord):
     """A judgement or an undo; `grade` and `previous` are None if the pair has no grade after or before it."""
 
     what: JudgementAction
@@ -34,15 +34,6 @@ class LoggedJudgement:
     def key(self) -> QueryAndDoc:
         """The ids of the query and the document."""
         return self.query, self.doc
-
-    @property
-    def is_undo(self) -> bool:
-        """Whether it takes a judgement back."""
-        return self.what == "undone"
-
-    def line(self) -> bytes:
-        """The line of the log."""
-        return log_line({name: getattr(self, name) for name in self.__slots__})
 
     def written(self) -> bytes:
         """The line of TREC qrels, with assessor and time in the second column."""

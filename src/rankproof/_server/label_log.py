@@ -19,8 +19,8 @@ from rankproof._server.claim_queue import ClaimItem, ClaimQueue
 from rankproof._server.logged_file import (
     LogFormat,
     LoggedFile,
+    LogRecord,
     check_assessor,
-    log_line,
     log_path,
     visible_line,
 )
@@ -31,7 +31,7 @@ LABELS_WITH_EVIDENCE: tuple[ClaimLabel, ...] = ("supported", "contradicted")
 
 
 @dataclass(frozen=True, slots=True)
-class LoggedLabel:
+class LoggedLabel(LogRecord):
     """A label or an undo; `label` and `previous` are None if the claim has no label of the person after or before it.
 
     `item` identifies the claim with its texts; `systems` are those that it is a claim of.
@@ -56,15 +56,6 @@ class LoggedLabel:
     def key(self) -> tuple[str, str]:
         """The person and the claim."""
         return self.person, self.item
-
-    @property
-    def is_undo(self) -> bool:
-        """Whether it takes a label back."""
-        return self.what == "undone"
-
-    def line(self) -> bytes:
-        """The line of the log."""
-        return log_line({name: getattr(self, name) for name in self.__slots__})
 
     def written(self) -> bytes:
         """A line of the file of labels for each system."""

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import os
 import stat
+from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from threading import Lock
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, TypeVar
 
 from rankproof._io import strict_json
 from rankproof._io.escape import escape_json
@@ -21,17 +22,27 @@ from rankproof.errors import ExternalError, InputError, UsageError, escape_invis
 MAX_ASSESSOR_LENGTH = 64
 
 
-class LogRecord(Protocol):
-    """A change or an undo of what is known about its key."""
+class LogRecord(ABC):
+    """A change or an undo of what is known about its key; its fields are the keys of a line of the log."""
+
+    __slots__: tuple[str, ...] = ()
+    what: str
 
     @property
-    def key(self) -> Hashable: ...
+    @abstractmethod
+    def key(self) -> Hashable:
+        """What the record is about."""
+
     @property
-    def is_undo(self) -> bool: ...
+    def is_undo(self) -> bool:
+        """Whether it takes a change back."""
+        return self.what == "undone"
 
     def line(self) -> bytes:
         """The line of the log."""
+        return log_line({name: getattr(self, name) for name in self.__slots__})
 
+    @abstractmethod
     def written(self) -> bytes:
         """The lines of the file that is written from the log."""
 

@@ -75,11 +75,13 @@ class AnswerMeasure(Measure):
     kind: ClassVar[Literal["binary", "graded", "count", "answer"]] = "answer"
     inputs: ClassVar[tuple[Literal["contexts", "question", "nuggets"], ...]] = ()
     """What a case must have, besides an answer and references."""
+    with_reference: ClassVar[bool] = True
+    """Whether a value needs a reference."""
 
     @property
     def needs_reference(self) -> bool:
         """Whether only queries with a reference are evaluated."""
-        return True
+        return self.with_reference
 
     def values(self, hits: Hits) -> NoReturn:
         fix = "write F1@10 for rankings" if self.name == "F1" else "use it with rankproof answers"

@@ -39,12 +39,8 @@ class _AnswerInContexts(UnitMeasure):
 
     tables: ClassVar[tuple[ClaimTable, ...]] = ("answer-contexts",)
     inputs = ("contexts",)
+    with_reference = False
     without_contexts: ClassVar[float]
-
-    @property
-    def needs_reference(self) -> bool:
-        """It needs none."""
-        return False
 
     def settled(self, case: AnswerCase) -> Outcome | None:
         if reason := without_answer(case):
@@ -127,11 +123,7 @@ class QuestionRelevance(ClaimMeasure):
     )
     tables: ClassVar[tuple[ClaimTable, ...]] = ("answer-question",)
     inputs = ("question",)
-
-    @property
-    def needs_reference(self) -> bool:
-        """It needs none."""
-        return False
+    with_reference = False
 
     def settled(self, case: AnswerCase) -> Outcome | None:
         return without_answer(case) or (None if case.question.strip() else "no_question")

@@ -178,11 +178,7 @@ class QuestionContexts(ClaimMeasure):
     )
     tables: ClassVar[tuple[ClaimTable, ...]] = ("context-question",)
     inputs = ("contexts", "question")
-
-    @property
-    def needs_reference(self) -> bool:
-        """It needs none."""
-        return False
+    with_reference = False
 
     def settled(self, case: AnswerCase) -> Outcome | None:
         if case.contexts is None:

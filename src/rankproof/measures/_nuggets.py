@@ -38,11 +38,7 @@ class NuggetRecall(ClaimMeasure):
     )
     tables: ClassVar[tuple[ClaimTable, ...]] = ("nugget-answer",)
     inputs = ("nuggets",)
-
-    @property
-    def needs_reference(self) -> bool:
-        """It needs none."""
-        return False
+    with_reference = False
 
     def settled(self, case: AnswerCase) -> Outcome | None:
         if not self._chosen(case) or case.answerable is False:
@@ -75,10 +71,7 @@ NuggetR = NuggetRecall()
 class AnswerStateMeasure(AnswerMeasure):
     """A measure of whether a system answers; it reads no text but the wording of an abstention."""
 
-    @property
-    def needs_reference(self) -> bool:
-        """It needs none."""
-        return False
+    with_reference = False
 
     @abstractmethod
     def outcome(self, case: AnswerCase) -> Outcome:

@@ -15,7 +15,7 @@ from rankproof._data.identity import identity_key
 from rankproof._data.qrels import make_judge_label
 from rankproof._data.sentences import SENTENCE_RULES, sentences
 from rankproof._data.text import pluralise
-from rankproof._evaluation.claim_judges import ClaimTask
+from rankproof._evaluation.claim_judges import ClaimTask, no_extraction_error
 from rankproof._io.open import Progress
 from rankproof._judge.claims.calls import JudgeResources
 from rankproof._judge.claims.pieces import (
@@ -30,7 +30,6 @@ from rankproof._judge.claims.pieces import (
     unasked,
 )
 from rankproof._llm.budget import Estimate
-from rankproof.errors import UsageError
 from rankproof.models._base import Encoder, EncoderModel
 from rankproof.models._registry import encoder_by_name
 
@@ -129,14 +128,6 @@ class EmbeddingJudge:
             tuple(sorted(piece.place for cosine, piece in best.values() if cosine >= least)),
             threshold=self._settings.threshold,
         )
-
-
-def no_extraction_error(name: str) -> UsageError:
-    """The error for atomic claims by a judge that writes none."""
-    return UsageError(
-        f"the judge {name} cannot split a text into atomic claims",
-        fix="leave out unit='claim', or use a language model as the judge",
-    )
 
 
 def _with_pieces(tasks: Sequence[ClaimTask]) -> list[tuple[ClaimTask, list[Piece]]]:

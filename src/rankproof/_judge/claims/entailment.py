@@ -12,10 +12,9 @@ from rankproof._data.claims import ClaimVerdict
 from rankproof._data.identity import identity_key
 from rankproof._data.qrels import make_judge_label
 from rankproof._data.sentences import SENTENCE_RULES
-from rankproof._evaluation.claim_judges import ClaimTask
+from rankproof._evaluation.claim_judges import ClaimTask, no_extraction_error
 from rankproof._io.open import Progress
 from rankproof._judge.claims.calls import JudgeResources
-from rankproof._judge.claims.embedding import no_extraction_error
 from rankproof._judge.claims.pieces import (
     DIGEST_LENGTH,
     THRESHOLD,
