@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -123,9 +124,15 @@ def test_a_judge_that_is_not_better_than_chance_gets_a_sentence() -> None:
     agreement, _ = trust_tables(
         result_of(claims), labels_of(*(label(one, "supported" if at % 5 else "not_stated") for at, one in enumerate(claims)))
     )
-    assert agreement.sentences == ("answer in contexts: not shown to tell supported claims from others (AUC may be .5).",)
+    chance = "Not shown to tell supported claims from others, as the AUC may be .5: answer in contexts."
+    assert agreement.sentences == ("Labelled claims: 90 by ann.", chance)
     agreement, _ = trust_tables(result_of(claims), labels_of(*map(label, claims)))
-    assert agreement.sentences == ("answer in contexts: people gave every claim the same label, so agreement is not known.",)
+    same = "Agreement is not known, because people gave every claim the same label: answer in contexts."
+    assert agreement.sentences == ("Labelled claims: 90 by ann.", same)
+    few = [label(one, "not_stated" if one is claims[0] else "supported", person) for one in claims for person in ("ann", "bob")]
+    agreement, _ = trust_tables(result_of(claims), labels_of(*few))
+    unclear = "Too few labels to show that the judge tells supported claims from others: answer in contexts."
+    assert agreement.sentences == ("Labelled claims: 90 by ann, 90 by bob.", unclear)
 
 
 def test_with_all_claims_labelled_the_corrected_mean_is_that_of_people_over_answers() -> None:
@@ -205,6 +212,10 @@ def test_values_are_called_calibrated_only_where_people_labelled_claims_of_their
     claims = some_claims()
     report = trust_report(result_of(claims), labels_of(*map(label, claims[:9])))
     calibrations = report.calibrations
-    assert calibration_words(MINE, calibrations) == "calibrated on 9 labels"
-    assert calibration_words(Faithfulness, calibrations) == "not calibrated"
-    assert calibration_words(type(ClaimR)(judge="mine"), calibrations) == "not calibrated"
+    claim_recall = type(ClaimR)(judge="mine")
+    assert calibration_words([MINE], calibrations) == "calibrated on 9 labels"
+    assert calibration_words([Faithfulness], calibrations) == "not calibrated"
+    assert calibration_words([claim_recall], calibrations) == "not calibrated"
+    assert calibration_words([MINE, claim_recall], calibrations) == "calibrated on 9 labels (ClaimR: not calibrated)"
+    more = (*calibrations, replace(calibrations[0], table="reference-answer", labels=30))
+    assert calibration_words([MINE, claim_recall], more) == "calibrated on 9 to 30 labels"

@@ -182,6 +182,37 @@ def test_verbs_take_the_measures_of_such_a_folder(results: Path, tmp_path: Path,
     assert "have no judgements" in error
 
 
+def test_verbs_without_measures_explain_and_compare_the_first_measure(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out, _ = shown("explain", results, capsys=capsys)
+    assert out.startswith("ClaimF1(judge='overlap') of good: ")
+    assert shown("segments", results, capsys=capsys)[0].startswith("ClaimF1(judge='overlap') by ")
+    assert str(rp.explain(str(results))).startswith("Explanation: ClaimF1(judge='overlap') of good: ")
+    assert rp.compare(str(results)).primary == "ClaimF1(judge='overlap')"
+
+
+@pytest.mark.parametrize("verb", ["audit", "baselines", "diagnose", "plot"])
+def test_verbs_on_rankings_refuse_results_without_judgements(
+    results: Path, verb: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for options in ([], ["-m", "Faithfulness"]):
+        _, error = shown(verb, results, *options, capsys=capsys, code=2)
+        assert error.startswith("the results of good, poor have no judgements; grade the rankings: ")
+
+
+def test_answers_and_compare_print_the_same_p(logs: tuple[Path, Path], results: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    found = tables(shown("answers", *logs, "--format", "json", capsys=capsys)[0])["answer differences"]["rows"]
+    compared = rp.compare(str(results))
+    assert {one["measure"]: one["p"] for one in found} == {
+        name.partition("(")[0]: pair.p for name in compared.measures for pair in compared.against_baseline(name).values()
+    }
+
+
+def test_the_report_has_the_differences_of_the_answers(results: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    page = tmp_path / "page.html"
+    shown("report", results, "-o", page, capsys=capsys)
+    assert "Differences from good, each over the common questions" in page.read_text(encoding="utf-8")
+
+
 def test_logs_are_compared_over_the_common_questions_of_each_measure(
     logs: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
 ) -> None:

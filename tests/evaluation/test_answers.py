@@ -125,6 +125,22 @@ def test_a_failed_answer_has_no_value_and_a_missing_one_counts_0() -> None:
     ]
 
 
+def test_the_note_on_missing_answers_names_the_measures_that_score_0() -> None:
+    wanted, given = {"q1": "Paris", "q2": "Rome"}, {"q1": Answer("Paris")}
+    found = evaluate_answers({"s": given}, wanted, None, ["ClaimP", "ClaimR", "AnswerRate"])
+    notes = {note.code: note.text for note in found.notes["s"]}
+    assert notes["missing-answers"] == "1 query has no answer and scores 0 in ClaimR(judge='overlap'), AnswerRate: q2"
+    found = evaluate_answers({"s": given}, wanted, None, ["ClaimP"])
+    assert [note.text for note in found.notes["s"] if note.code == "missing-answers"] == ["1 query has no answer: q2"]
+
+
+def test_queries_without_a_reference_get_a_note_only_if_a_measure_needs_one() -> None:
+    given = {"q1": Answer("Paris"), "q2": Answer("Rome")}
+    for measures, expected in ((["AnswerRate"], False), (["AnswerRate", "EM"], True)):
+        found = evaluate_answers({"s": given}, {"q1": "Paris"}, None, measures)
+        assert ("some-values" in {note.code for note in found.notes["s"]}) is expected
+
+
 @pytest.mark.parametrize("measure", ["EM", "Contains", "F1", "F1(stop_words='english')"])
 @pytest.mark.parametrize("reference", ["The", "+", "it is an"])
 def test_abstaining_does_not_match_a_reference_of_articles_or_punctuation(measure: str, reference: str) -> None:

@@ -204,7 +204,7 @@ def test_rows_that_cannot_be_used_are_counted_with_their_first_line(tmp_path: Pa
             "1 with a conversation of several messages (first at line 4)",
         ],
         "retrieved contexts of a": ["1 that a better rank of the same ranking has (first at line 5)"],
-        "answers of a": ["1 null or empty, which score 0 (first at line 5)"],
+        "answers of a": ["1 null or empty (first at line 5)"],
     }
     assert rankings(imported, "a")[query("do dogs bark")] == [doc(BARK), doc(PURR)]
 

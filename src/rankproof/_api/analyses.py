@@ -8,7 +8,7 @@ from typing import Any, Unpack
 
 from rankproof._analysis.compare.comparison import Comparison, compare_inputs
 from rankproof._analysis.compare.pairs import CompareOptions, Test
-from rankproof._analysis.inputs import MAIN_MEASURES, AnalysisInput, checked_system, set_corpus_size, whole_rankings
+from rankproof._analysis.inputs import MAIN_MEASURES, AnalysisInput, check_judged, checked_system, set_corpus_size, whole_rankings
 from rankproof._api.inputs import DataLike, GroupsLike, analysis_input, groupings, with_run_texts, with_value_notes
 from rankproof._api.values import Audit, Diagnosis, Segments
 from rankproof._data.table import Table
@@ -111,6 +111,7 @@ def audit_tables(inputs: AnalysisInput, *, tools: bool, ties: bool, unjudged: bo
     from rankproof._analysis.audit.tools import audit_tools
     from rankproof._analysis.audit.unjudged import audit_unjudged, find_unjudged
 
+    check_judged(inputs)
     everything = not (tools or ties or unjudged or pairs)
     tables = [audit_tools(inputs)] if tools or everything else []
     if ties or everything:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 from rankproof._analysis.bands import BandProfile, bands_table, builtin_profiles
 from rankproof._analysis.baselines import FULL_TEXT, TITLE_ONLY, reference_systems
 from rankproof._analysis.baselines import baselines as make_tables
-from rankproof._analysis.inputs import AnalysisInput, check_same_dataset, set_corpus_size
+from rankproof._analysis.inputs import AnalysisInput, check_judged, check_same_dataset, set_corpus_size
 from rankproof._api.inputs import DataLike, analysis_input, dataset_of, with_value_notes
 from rankproof._api.values import Baselines
 from rankproof._data.dataset import Dataset
@@ -50,6 +50,7 @@ def baselines(
 
 def with_references(inputs: AnalysisInput, dataset: Dataset | None) -> tuple[AnalysisInput, Mapping[str, str]]:
     """The input and the names of its BM25 systems by role; with a dataset, those that are missing are run on it and added."""
+    check_judged(inputs)
     known = reference_systems(inputs)
     return (inputs, known) if dataset is None else _add_reference_systems(inputs, known, dataset)
 

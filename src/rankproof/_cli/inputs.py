@@ -157,9 +157,9 @@ def add_dataset_options(group: argparse._ArgumentGroup, dataset_help: str = TEXT
     )
 
 
-def read_input_with_texts(args: argparse.Namespace) -> AnalysisInput:
-    """The input in the files, run files with the texts of --dataset."""
-    inputs = read_input(args)
+def read_input_with_texts(args: argparse.Namespace, *, of_answers: bool = False) -> AnalysisInput:
+    """The input in the files, run files with the texts of --dataset; `of_answers` as in `read_input`."""
+    inputs = read_input(args, of_answers=of_answers)
     if args.dataset is not None and inputs.system_runs:
         raise UsageError("--dataset is for run files: a results folder has its texts", fix="leave it out")
     return with_run_texts(inputs, args)

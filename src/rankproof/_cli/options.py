@@ -121,12 +121,11 @@ def evaluate_options(args: argparse.Namespace, progress: ProgressCallback | None
 CORRECTIONS = ("holm", "bonferroni", "bh", "none")
 
 
-def add_sampling_options(group: argparse._ArgumentGroup, *, samples: int, of: str) -> None:
-    """Adds the significance level, the number of random samples and the seed."""
+def add_sampling_options(group: argparse._ArgumentGroup, *, samples: int | None, of: str) -> None:
+    """Adds the significance level, the number of random samples and the seed; without `samples`, `of` says the defaults."""
+    number = of if samples is None else f"{of} (default: {samples})"
     group.add_argument("--alpha", type=any_float, default=0.05, metavar="A", help="significance level (default: 0.05)")
-    group.add_argument(
-        "--samples", type=positive_int, default=samples, metavar="N", help=f"number of random {of} (default: {samples})"
-    )
+    group.add_argument("--samples", type=positive_int, default=samples, metavar="N", help=f"number of random {number}")
     group.add_argument("--seed", type=nonnegative_int, default=0, metavar="N", help="random seed (default: 0)")
 
 

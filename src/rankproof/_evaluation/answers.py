@@ -14,9 +14,9 @@ from rankproof._data.answers import Answer, Answers, Reference, References, as_a
 from rankproof._data.arrays import FloatArray
 from rankproof._data.claims import ClaimUnit, ClaimVerdict, Nugget
 from rankproof._data.qrels import Qrels
+from rankproof._evaluation.answer_notes import answer_notes, claim_notes
 from rankproof._evaluation.claim_judges import JudgeOf
 from rankproof._evaluation.claim_verdicts import VerdictSource, known_verdicts, label_of, unit_of
-from rankproof._evaluation.notes import answer_notes, claim_notes
 from rankproof._evaluation.overlap_judge import OverlapJudge
 from rankproof._evaluation.result import MeasureResult, Result, SystemResult
 from rankproof._io.open import Progress
@@ -74,7 +74,7 @@ def evaluate_answers(
     systems = []
     for name, each in cases.items():
         values = _measure_results(chosen, each, encode, sources)
-        notes = (*answer_notes(given[name], expected, queries), *claim_notes(each, values), *of_judges)
+        notes = (*answer_notes(given[name], expected, queries, values), *claim_notes(each, values), *of_judges)
         systems.append(SystemResult(name, values, notes))
     every = [case for each in cases.values() for case in each]
     return Result(queries, tuple(systems), tuple(chain.from_iterable(source.all(every) for source in sources.values())))

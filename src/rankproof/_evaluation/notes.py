@@ -13,15 +13,12 @@ from rankproof._data.arrays import BoolArray, FloatArray
 from rankproof._data.grades import describe_conflicts, describe_converted
 from rankproof._data.ordering import RankScoreAgreement
 from rankproof._data.qrels import describe_judges
-from rankproof._data.text import format_value, pluralise
 from rankproof._evaluation.options import USUAL_PRIMARY, EvaluateOptions
 from rankproof._statistics.means import effective_size
 from rankproof.errors import for_message
 
 if TYPE_CHECKING:
-    from rankproof._data.answers import Answer, AnswerState, References
     from rankproof._evaluation.result import MeasureResult, SystemResult
-    from rankproof.measures._answers import AnswerCase
 
 MAX_EXAMPLES = 5
 
@@ -206,7 +203,7 @@ def _about_queries(hits: Hits, skip_missing: bool) -> list[Note]:
             "unjudged-queries",
             unjudged,
             f"{_count_text(unjudged, 'query of the run is not judged and is', 'queries of the run are not judged and are')} "
-            f"left out: {_examples(hits.alignment_counts.unjudged_queries, unjudged)}",
+            f"left out: {example_ids(hits.alignment_counts.unjudged_queries, unjudged)}",
         ),
         Note("query-named-all", hits.queries.count("all"), 'one query has the id "all"; its row is not the mean'),
     ]
@@ -241,7 +238,7 @@ def _about_rows(hits: Hits, *, lower_is_better: bool) -> list[Note]:
             counts.dropped,
             f"{_count_text(counts.dropped, 'row', 'rows')} dropped as duplicates (--on-duplicate)",
         ),
-        Note("several-tags", tags, f"the run has several tags: {_examples(counts.tags, tags)}; is it from one system?"),
+        Note("several-tags", tags, f"the run has several tags: {example_ids(counts.tags, tags)}; is it from one system?"),
     ]
 
 
@@ -276,10 +273,10 @@ def _about_judgements(hits: Hits) -> list[Note]:
 
 def _selected_queries(chosen: BoolArray, hits: Hits) -> str:
     at = np.flatnonzero(chosen) if chosen.any() else ()
-    return _examples([hits.queries[index] for index in at[:MAX_EXAMPLES]], len(at))
+    return example_ids([hits.queries[index] for index in at[:MAX_EXAMPLES]], len(at))
 
 
-def _examples(names: Sequence[str], count: int) -> str:
+def example_ids(names: Sequence[str], count: int) -> str:
     return ", ".join(for_message(name) for name in names[:MAX_EXAMPLES]) + (", …" if count > MAX_EXAMPLES else "")
 
 
@@ -289,115 +286,3 @@ def _number_form(count: int, one: str, many: str) -> str:
 
 def _count_text(count: int, one: str, many: str) -> str:
     return f"{count} {_number_form(count, one, many)}"
-
-
-BY_WORDING = "abstentions-by-wording"
-REASONS: Mapping[str, str] = {
-    "failed": "the judge failed",
-    "abstained": "the answer abstains",
-    "missing": "there is no answer",
-    "no_claim": "there is nothing to check",
-    "no_reference": "there is no reference",
-    "unanswerable": "the question has no answer",
-    "no_contexts": "the contexts are not known",
-    "no_such_context": "there is no such context",
-    "no_evidence": "the judge names no evidence",
-    "nothing_found": "the contexts support nothing of the reference",
-    "no_question": "the question has no text",
-    "no_nugget": "there is no such nugget",
-    "not_abstained": "the system did not abstain",
-    "answerable": "the question has an answer",
-    "no_relevant": "no document is relevant",
-}
-"""Why an answer has no value, in words."""
-_EXPECTED = ("not_abstained", "answerable", "no_relevant")
-_MAX_MEASURES = 3
-
-
-def answer_notes(answers: Mapping[str, Answer], references: References, queries: Sequence[str]) -> tuple[Note, ...]:
-    """The notes of one system; those about the references are the same for all. `queries` are those that are evaluated."""
-    state = {query: answers[query].state for query in references if query in answers}
-    without, lists = references.queries_without, references.lists_as_text
-    evaluated = frozenset(queries)
-    unknown = [query for query in answers if query not in evaluated and query not in without]
-    findings: Sequence[tuple[str, str, str, Sequence[str]]] = (
-        (
-            "missing-answers",
-            "has no answer and scores 0",
-            "have no answer and score 0",
-            [each for each in references if state.get(each, "missing") == "missing"],
-        ),
-        (
-            "failed-answers",
-            "has a failed answer and is left out of the means",
-            "have failed answers and are left out of the means",
-            _queries_in_state(state, "failed"),
-        ),
-        ("abstentions", "has an abstaining answer", "have abstaining answers", _queries_in_state(state, "abstained")),
-        (
-            "no-reference",
-            "has no reference and is left out",
-            "have no reference and are left out",
-            [query for query in without if query not in evaluated],
-        ),
-        (
-            "some-values",
-            "has no reference and is left out of measures that need one",
-            "have no reference and are left out of measures that need one",
-            [query for query in queries if query not in references],
-        ),
-        (
-            "unknown-queries",
-            "of the answers is unknown and is left out",
-            "of the answers are unknown and are left out",
-            unknown,
-        ),
-        (
-            "list-as-text",
-            "has its list of references as text; it is read as a list",
-            "have their list of references as text; it is read as a list",
-            lists,
-        ),
-    )
-    return tuple(
-        Note(code, len(ids), f"{len(ids)} {f'query {one}' if len(ids) == 1 else f'queries {many}'}: {_examples(ids, len(ids))}")
-        for code, one, many, ids in findings
-        if ids
-    )
-
-
-def _queries_in_state(states: Mapping[str, AnswerState], wanted: AnswerState) -> list[str]:
-    return [query for query, state in states.items() if state == wanted]
-
-
-def claim_notes(cases: Sequence[AnswerCase], measures: Mapping[str, MeasureResult]) -> tuple[Note, ...]:
-    """The notes of one system on abstentions by wording, and on answers without a value."""
-    by_wording = [case.query for case in cases if case.declines] if any(one.counts for one in measures.values()) else []
-    notes = [Note(BY_WORDING, len(by_wording), _wording_text(by_wording))] if by_wording else []
-    groups: dict[tuple[str, int], list[MeasureResult]] = {}
-    for one in measures.values():
-        for reason, count in one.counts.items():
-            if reason not in _EXPECTED:
-                groups.setdefault((reason, count), []).append(one)
-    return (*notes, *(_no_value_note(reason, count, found) for (reason, count), found in groups.items()))
-
-
-def _wording_text(queries: Sequence[str]) -> str:
-    counted = pluralise(len(queries), "answer abstains by its wording", "answers abstain by their wording")
-    return f"{counted}: {_examples(queries, len(queries))}; only measures of claims take this as an abstention"
-
-
-def _no_value_note(reason: str, count: int, results: Sequence[MeasureResult]) -> Note:
-    """How many queries have no value, and of which measures; with bounds where the judge failed."""
-    queries = pluralise(count, "query has", "queries have")
-    if reason != "failed":
-        return Note(f"no-value-{reason.replace('_', '-')}", count, f"{queries} no value of {_names(results)}: {REASONS[reason]}")
-    bounds = [f"{one.measure} {format_value(one.bounds[0])} to {format_value(one.bounds[1])}" for one in results if one.bounds]
-    text = f"{queries} no value, because the judge failed; bounds of the mean with them: {', '.join(bounds)}"
-    return Note(FAILED_VERDICTS, count, text)
-
-
-def _names(results: Sequence[MeasureResult]) -> str:
-    names = [str(one.measure) for one in results]
-    more = f" and {len(names) - _MAX_MEASURES} more" if len(names) > _MAX_MEASURES else ""
-    return ", ".join(names[:_MAX_MEASURES]) + more

@@ -139,7 +139,7 @@ class LogMerge:
         for query, sample in log.items():
             self.counts.read(part)
             if sample.answer is None and sample.state in (None, "answered"):
-                self.counts.drop(part, "null or empty, which score 0", line=sample.line)
+                self.counts.drop(part, "null or empty", line=sample.line)
             found[query] = self._answer(sample)
         return Answers(found, source=system)
 

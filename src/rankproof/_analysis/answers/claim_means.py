@@ -34,15 +34,15 @@ def claim_means_table(inputs: AnalysisInput, calibrations: Sequence[Calibration]
         for one in system.measures.values()
     ]
     by = "several judges" if several else f"the judge {', '.join(map(judge_words, judges))}"
-    trust = dict.fromkeys(
-        calibration_words(one.measure, calibrations)
+    judged = [
+        one.measure
         for one in inputs.result.systems[0].measures.values()
         if isinstance(one.measure, ClaimMeasure) and judge_of_measure(one.measure)
-    )
+    ]
     n = pluralise(len(inputs.result.queries), "question")
     return Table(
         name="answer measures",
-        title=f"Answers by {by}, {' or '.join(trust)}: n = {n}",
+        title=f"Answers by {by}, {calibration_words(judged, calibrations)}: n = {n}",
         columns=(
             Column("system"),
             Column("measure"),

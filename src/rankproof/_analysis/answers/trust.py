@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -84,7 +84,7 @@ def trust_report(result: Result, labels: ClaimLabels) -> TrustReport:
 
 def _judge_tables(judge: str, result: Result, matched: _Matched, calibrations: Sequence[Calibration]) -> tuple[Table, Table]:
     notes = tuple(_agreement_notes(judge, calibrations, matched))
-    return agreement_table(calibrations, notes), _means_table(judge, result, matched)
+    return agreement_table(calibrations, notes, matched.people()), _means_table(judge, result, matched)
 
 
 def trust_tables(result: Result, labels: ClaimLabels) -> tuple[Table, ...]:
@@ -123,6 +123,12 @@ class _Matched:
         """The claims that people labelled."""
         found = [(one, self._given.get((claim_key(one), one.claim.text))) for one in verdicts]
         return [_LabelledClaim(verdict, tuple(labels)) for verdict, labels in found if labels]
+
+    def people(self) -> str:
+        """How many claims each person labelled."""
+        acts = {_act(label): label.person for labels in self._given.values() for label in labels}
+        counted = Counter(acts.values()).most_common()
+        return f"Labelled claims: {', '.join(f'{count} by {for_message(name)}' for name, count in counted)}."
 
     def calibrations(self) -> Iterator[Calibration]:
         """The agreement of each judge on each table that has labels."""
@@ -185,8 +191,11 @@ def _calibration(
     )
 
 
-def agreement_table(calibrations: Sequence[Calibration], notes: tuple[str, ...] = ()) -> Table:
-    """The agreement of each judge with people on each table of claims; a judge that is alone is in the title."""
+def agreement_table(calibrations: Sequence[Calibration], notes: tuple[str, ...] = (), people: str = "") -> Table:
+    """The agreement of each judge with people on each table of claims; a judge that is alone is in the title.
+
+    `people` says who gave the labels.
+    """
     judges = list(dict.fromkeys(one.judge for one in calibrations))
     several = len(judges) > 1
     return Table(
@@ -201,7 +210,7 @@ def agreement_table(calibrations: Sequence[Calibration], notes: tuple[str, ...] 
             Column("labels", "count", "labels that say whether a claim is supported"),
         ),
         tuple((*([one.judge] if several else []), *row) for one in calibrations for row in _agreement_rows(one)),
-        sentences=tuple(filter(None, (_agreement_sentence(one, several=several) for one in calibrations))),
+        sentences=(*([people] if people else []), *_agreement_sentences(calibrations, several=several)),
         notes=notes,
     )
 
@@ -218,14 +227,19 @@ def _agreement_rows(one: Calibration) -> Iterator[tuple[CellValue, ...]]:
         yield _TABLE_WORDS[one.table], name, value, pair, one.labels
 
 
-def _agreement_sentence(one: Calibration, *, several: bool) -> str:
-    """A warning where the judge is not shown to tell supported claims from others."""
-    claims = f"{for_message(one.judge)}, {_TABLE_WORDS[one.table]}" if several else _TABLE_WORDS[one.table]
-    if one.auc is None:
-        return f"{claims}: people gave every claim the same label, so agreement is not known."
-    if one.auc_interval is None or one.auc_interval[0] <= 0.5:
-        return f"{claims}: not shown to tell supported claims from others (AUC may be .5)."
-    return ""
+def _agreement_sentences(calibrations: Sequence[Calibration], *, several: bool) -> Iterator[str]:
+    """Warnings where the judge is not shown to tell supported claims from others."""
+
+    def named(found: Sequence[Calibration]) -> str:
+        return ", ".join((f"{for_message(one.judge)} " if several else "") + _TABLE_WORDS[one.table] for one in found)
+
+    if same := [one for one in calibrations if one.auc is None]:
+        yield f"Agreement is not known, because people gave every claim the same label: {named(same)}."
+    rest = [one for one in calibrations if one.auc is not None]
+    if few := [one for one in rest if one.auc_interval is None]:
+        yield f"Too few labels to show that the judge tells supported claims from others: {named(few)}."
+    if chance := [one for one in rest if one.auc_interval is not None and one.auc_interval[0] <= 0.5]:
+        yield f"Not shown to tell supported claims from others, as the AUC may be .5: {named(chance)}."
 
 
 def _agreement_notes(judge: str, calibrations: Sequence[Calibration], matched: _Matched) -> Iterator[str]:
@@ -353,9 +367,19 @@ def _item(verdict: ClaimVerdict, labelled: _LabelledClaim | None, weight: float)
     return JudgedItem(verdict.query, verdict.credit, labelled.human, weight, skipped=labelled.human is None)
 
 
-def calibration_words(measure: ClaimMeasure, calibrations: Iterable[Calibration]) -> str:
-    """How many labels of people the judge of a measure was compared with, to be shown beside its values."""
-    wanted = [one for one in calibrations if one.table in measure.tables and matching_label(measure.judge, [one.judge])]
-    if not wanted:
+def calibration_words(measures: Sequence[ClaimMeasure], calibrations: Sequence[Calibration]) -> str:
+    """How many labels of people the judges of the measures were compared with, to be shown beside their values."""
+    found = {measure: _labels(measure, calibrations) for measure in measures}
+    counts = sorted(filter(None, found.values()))
+    if not counts:
         return "not calibrated"
-    return f"calibrated on {pluralise(min(one.labels for one in wanted), 'label')}"
+    several = f"{counts[0]} to " if counts[0] < counts[-1] else ""
+    without = [measure_without_judge(measure) for measure, labels in found.items() if not labels]
+    rest = f" ({', '.join(without)}: not calibrated)" if without else ""
+    return f"calibrated on {several}{pluralise(counts[-1], 'label')}{rest}"
+
+
+def _labels(measure: ClaimMeasure, calibrations: Iterable[Calibration]) -> int:
+    """The labels of the least labelled table of the measure; 0 without any."""
+    wanted = [one for one in calibrations if one.table in measure.tables and matching_label(measure.judge, [one.judge])]
+    return min((one.labels for one in wanted), default=0)

@@ -6,7 +6,7 @@ import argparse
 import os
 import shlex
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rankproof._cli.answer_inputs import AnswerSource, add_answer_inputs, chosen_measures, read_answer_source
 from rankproof._cli.claim_judging import add_judge_options, answer_judges, check_judge_options, estimated_cost
@@ -68,7 +68,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     how = parser.add_argument_group("statistics")
     how.add_argument("--baseline", metavar="NAME", help="compare each system with this one, not every pair")
     add_correction_option(how)
-    add_sampling_options(how, samples=10_000, of="sign flips and permutations")
+    add_sampling_options(how, samples=None, of="sign flips (default: 100000), and of permutations of segments (default: 10000)")
 
 
 def run(args: argparse.Namespace, terminal: Terminal) -> int:
@@ -112,7 +112,7 @@ def _run(args: argparse.Namespace, terminal: Terminal) -> None:
     terminal.notes(source.notes, every=True)
     if args.output is not None:
         folder = escape_invisible(shlex.quote(args.output))
-        terminal.note(f"results saved in {folder}; rankproof explain {folder} shows the claims of an answer")
+        terminal.note(f"results saved in {folder}; a page with every answer: rankproof report {folder}")
 
 
 def _check_output(args: argparse.Namespace) -> None:
@@ -278,8 +278,14 @@ def _comparison(answer_input: AnswerInput, args: argparse.Namespace) -> Comparis
     able = [system.name for system in inputs.result.systems if system.measures[first].queries > 1]
     if len(able) < 2:
         return None
-    options = CompareOptions(correction=args.correction, alpha=args.alpha, samples=args.samples, seed=args.seed)
+    options = CompareOptions(**_test_settings(args))
     return compare_inputs(only_systems(inputs, able), baseline=args.baseline, measures=chosen, primary=first, options=options)
+
+
+def _test_settings(args: argparse.Namespace) -> dict[str, Any]:
+    """The settings of a test; without --samples, each test has its own number of samples."""
+    named = {"correction": args.correction, "alpha": args.alpha, "seed": args.seed}
+    return named if args.samples is None else {**named, "samples": args.samples}
 
 
 def _segment_tables(answer_input: AnswerInput, args: argparse.Namespace) -> Iterator[Table]:
@@ -291,7 +297,7 @@ def _segment_tables(answer_input: AnswerInput, args: argparse.Namespace) -> Iter
     inputs = answer_input.inputs
     texts: Mapping[str, Query] = inputs.texts or {}
     there = {name for query in inputs.result.queries if query in texts for name in texts[query].fields}
-    settings = SegmentOptions(correction=args.correction, alpha=args.alpha, samples=args.samples, seed=args.seed)
+    settings = SegmentOptions(**_test_settings(args))
     for by in dict.fromkeys(args.by or [name for name in GROUP_COLUMNS if name in there]):
         for measure in _compared(answer_input, args):
             tables = segments(inputs, group_queries(inputs, by), measure, settings)

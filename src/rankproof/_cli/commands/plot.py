@@ -136,9 +136,10 @@ def _settings(args: argparse.Namespace) -> PlotSettings:
 
 def _check(inputs: AnalysisInput, kinds: list[str], args: argparse.Namespace) -> None:
     """Refuses an unknown system or field and an output in a results folder, before drawing."""
-    from rankproof._analysis.inputs import checked_system
+    from rankproof._analysis.inputs import check_judged, checked_system
     from rankproof._results.folder import is_results_folder
 
+    check_judged(inputs)
     for name in (args.system, args.against):
         if name is not None:
             checked_system(inputs, name)

@@ -40,12 +40,13 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
     from rankproof._analysis.segments import SegmentOptions, flat_segments_table, segments
 
     settings = SegmentOptions(correction=args.correction, alpha=args.alpha, samples=args.samples, seed=args.seed)
-    inputs = read_input_with_texts(args)
+    all_measures = bool(args.measures)
+    inputs = read_input_with_texts(args, of_answers=True)
     measures = list(inputs.result.systems[0].measures)
     tables = [
         table
         for grouping in requested_groupings(inputs, args)
-        for measure in (measures if args.measures else measures[:1])
+        for measure in (measures if all_measures else measures[:1])
         for table in segments(inputs, grouping, measure, settings)
     ]
     if args.format == "csv":

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rankproof._analysis.answers.causes import reasons_tables
-from rankproof._analysis.answers.claim_means import claim_means_table
+from rankproof._analysis.answers.claim_means import claim_means_table, differences_table
 from rankproof._analysis.answers.given import judge_of_measure
 from rankproof._analysis.answers.inputs import AnswerInput, answer_input_from_results
 from rankproof._analysis.answers.noise import noise_tables
 from rankproof._analysis.answers.quality import answer_findings, means_table, retrieval_table
 from rankproof._analysis.answers.trust import agreement_table
 from rankproof._analysis.bands import BandProfile, builtin_profiles
-from rankproof._analysis.compare.comparison import compare_inputs
+from rankproof._analysis.compare.comparison import Comparison, compare_inputs
 from rankproof._analysis.compare.decision_data import only_systems
 from rankproof._analysis.inputs import AnalysisInput
 from rankproof._charts.model import Medium
@@ -31,40 +31,44 @@ def answers_section(context: ReportContext) -> Section | None:
     if context.results.answers is None:
         return None
     inputs, profile = answer_input_from_results(context.results), builtin_profiles()["rag"]
+    comparison = _comparison(inputs.inputs)
     return Section(
         key="answers",
         title="Answers",
         question="How good are the answers, and what lowers their quality?",
-        sentences=_decision(inputs.inputs),
+        sentences=() if comparison is None else comparison.decision.sentences,
         points=tuple(answer_findings(inputs, profile)) if _has_references(inputs) else (),
         charts=tuple(_answer_charts(context.results.answers)),
         tables=(
-            *(html_table(table, sentences=True) for table in _means_tables(inputs.inputs)),
+            *(html_table(table, sentences=True) for table in _means_tables(inputs.inputs, comparison)),
             *map(html_table, _reference_tables(inputs, profile)),
         ),
     )
 
 
-def _decision(inputs: AnalysisInput) -> tuple[str, ...]:
-    """The decision by the first measure, where it is a measure of claims and two systems have values."""
-    first = next(iter(inputs.result.systems[0].measures.values())).measure
-    able = [system.name for system in inputs.result.systems if system.measures[str(first)].queries > 1]
-    if judge_of_measure(first) is None or len(able) < 2:
-        return ()
-    return compare_inputs(only_systems(inputs, able), measures=[str(first)], primary=str(first)).decision.sentences
+def _comparison(inputs: AnalysisInput) -> Comparison | None:
+    """The comparison by all measures, where the first is a measure of claims and two systems have values; else None."""
+    measures = inputs.result.systems[0].measures
+    first = next(iter(measures))
+    able = [system.name for system in inputs.result.systems if system.measures[first].queries > 1]
+    if judge_of_measure(measures[first].measure) is None or len(able) < 2:
+        return None
+    return compare_inputs(only_systems(inputs, able), measures=list(measures), primary=first)
 
 
 def _has_references(inputs: AnswerInput) -> bool:
     return any(reference.answers for reference in inputs.references.values())
 
 
-def _means_tables(inputs: AnalysisInput) -> Iterator[Table]:
-    """The means, and for judges of claims how far they agree with people and with themselves."""
+def _means_tables(inputs: AnalysisInput, comparison: Comparison | None) -> Iterator[Table]:
+    """The means, and for judges of claims the differences and how far the judges agree with people and with themselves."""
     result = inputs.result
     if not any(judge_of_measure(one.measure) for one in result.systems[0].measures.values()):
         yield means_table(inputs)
         return
     yield claim_means_table(inputs, result.calibrations)
+    if comparison is not None:
+        yield differences_table(comparison)
     if result.calibrations:
         yield agreement_table(result.calibrations)
     yield from noise_tables(result.noise)

@@ -1,0 +1,140 @@
+"""Notes on the answers of a system: missing, failed and abstaining ones, and questions without a value."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from rankproof._data.text import format_value, pluralise
+from rankproof._evaluation.notes import FAILED_VERDICTS, Note, example_ids
+from rankproof.measures._answers import AnswerMeasure
+
+if TYPE_CHECKING:
+    from rankproof._data.answers import Answer, AnswerState, References
+    from rankproof._evaluation.result import MeasureResult
+    from rankproof.measures._answers import AnswerCase
+
+BY_WORDING = "abstentions-by-wording"
+REASONS: Mapping[str, str] = {
+    "failed": "the judge failed",
+    "abstained": "the answer abstains",
+    "missing": "there is no answer",
+    "no_claim": "there is nothing to check",
+    "no_reference": "there is no reference",
+    "unanswerable": "the question has no answer",
+    "no_contexts": "the contexts are not known",
+    "no_such_context": "there is no such context",
+    "no_evidence": "the judge names no evidence",
+    "nothing_found": "the contexts support nothing of the reference",
+    "no_question": "the question has no text",
+    "no_nugget": "there is no such nugget",
+    "not_abstained": "the system did not abstain",
+    "answerable": "the question has an answer",
+    "no_relevant": "no document is relevant",
+}
+"""Why an answer has no value, in words."""
+_EXPECTED = ("not_abstained", "answerable", "no_relevant")
+_MAX_MEASURES = 3
+
+
+def answer_notes(
+    answers: Mapping[str, Answer], references: References, queries: Sequence[str], measures: Mapping[str, MeasureResult]
+) -> tuple[Note, ...]:
+    """The notes of one system; those about the references are the same for all. `queries` are those that are evaluated."""
+    state = {query: answers[query].state for query in references if query in answers}
+    without, lists = references.queries_without, references.lists_as_text
+    evaluated = frozenset(queries)
+    unknown = [query for query in answers if query not in evaluated and query not in without]
+    missing = [each for each in references if state.get(each, "missing") == "missing"]
+    zero = _zero_words(missing, measures)
+    some = any(not isinstance(one.measure, AnswerMeasure) or one.measure.needs_reference for one in measures.values())
+    findings: Sequence[tuple[str, str, str, Sequence[str]]] = (
+        (
+            "missing-answers",
+            f"has no answer{zero and f' and scores {zero}'}",
+            f"have no answer{zero and f' and score {zero}'}",
+            missing,
+        ),
+        (
+            "failed-answers",
+            "has a failed answer and is left out of the means",
+            "have failed answers and are left out of the means",
+            _queries_in_state(state, "failed"),
+        ),
+        ("abstentions", "has an abstaining answer", "have abstaining answers", _queries_in_state(state, "abstained")),
+        (
+            "no-reference",
+            "has no reference and is left out",
+            "have no reference and are left out",
+            [query for query in without if query not in evaluated],
+        ),
+        (
+            "some-values",
+            "has no reference and is left out of measures that need one",
+            "have no reference and are left out of measures that need one",
+            [query for query in queries if query not in references] if some else [],
+        ),
+        (
+            "unknown-queries",
+            "of the answers is unknown and is left out",
+            "of the answers are unknown and are left out",
+            unknown,
+        ),
+        (
+            "list-as-text",
+            "has its list of references as text; it is read as a list",
+            "have their list of references as text; it is read as a list",
+            lists,
+        ),
+    )
+    return tuple(
+        Note(code, len(ids), f"{len(ids)} {f'query {one}' if len(ids) == 1 else f'queries {many}'}: {example_ids(ids, len(ids))}")
+        for code, one, many, ids in findings
+        if ids
+    )
+
+
+def _zero_words(missing: Sequence[str], measures: Mapping[str, MeasureResult]) -> str:
+    """ "0", with the measures that give it to missing answers if others do not."""
+    values = {name: [one.per_query[query] for query in missing if query in one.per_query] for name, one in measures.items()}
+    zero = [measures[name] for name, each in values.items() if each and not any(each)]
+    if not zero:
+        return ""
+    return "0" if len(zero) == len(measures) else f"0 in {_names(zero)}"
+
+
+def _queries_in_state(states: Mapping[str, AnswerState], wanted: AnswerState) -> list[str]:
+    return [query for query, state in states.items() if state == wanted]
+
+
+def claim_notes(cases: Sequence[AnswerCase], measures: Mapping[str, MeasureResult]) -> tuple[Note, ...]:
+    """The notes of one system on abstentions by wording, and on answers without a value."""
+    by_wording = [case.query for case in cases if case.declines] if any(one.counts for one in measures.values()) else []
+    notes = [Note(BY_WORDING, len(by_wording), _wording_text(by_wording))] if by_wording else []
+    groups: dict[tuple[str, int], list[MeasureResult]] = {}
+    for one in measures.values():
+        for reason, count in one.counts.items():
+            if reason not in _EXPECTED:
+                groups.setdefault((reason, count), []).append(one)
+    return (*notes, *(_no_value_note(reason, count, found) for (reason, count), found in groups.items()))
+
+
+def _wording_text(queries: Sequence[str]) -> str:
+    counted = pluralise(len(queries), "answer abstains by its wording", "answers abstain by their wording")
+    return f"{counted}: {example_ids(queries, len(queries))}; only measures of claims take this as an abstention"
+
+
+def _no_value_note(reason: str, count: int, results: Sequence[MeasureResult]) -> Note:
+    """How many queries have no value, and of which measures; with bounds where the judge failed."""
+    queries = pluralise(count, "query has", "queries have")
+    if reason != "failed":
+        return Note(f"no-value-{reason.replace('_', '-')}", count, f"{queries} no value of {_names(results)}: {REASONS[reason]}")
+    bounds = [f"{one.measure} {format_value(one.bounds[0])} to {format_value(one.bounds[1])}" for one in results if one.bounds]
+    text = f"{queries} no value, because the judge failed; bounds of the mean with them: {', '.join(bounds)}"
+    return Note(FAILED_VERDICTS, count, text)
+
+
+def _names(results: Sequence[MeasureResult]) -> str:
+    names = [str(one.measure) for one in results]
+    more = f" and {len(names) - _MAX_MEASURES} more" if len(names) > _MAX_MEASURES else ""
+    return ", ".join(names[:_MAX_MEASURES]) + more
