@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -336,7 +337,8 @@ def test_a_run_refuses_a_judge_that_it_does_not_ask(tmp_path: Path, capsys: pyte
     systems = '[systems.bm25]\nstage = "bm25"\n[systems.extract]\nstage = "extract"\nof = "bm25"\n'
     (tmp_path / "e.toml").write_text(f"measures = [\"Faithfulness(judge='gpt-x')\"]\n{systems}")
     _, error = shown("run", tmp_path / "e.toml", "-o", tmp_path / "out", "--no-cache", capsys=capsys, code=2)
-    assert "a run measures claims by overlap alone; ask the judge after the run: rankproof answers RESULTS" in error
+    assert "a run measures claims by overlap alone; ask the judge after the run: rankproof answers RESULTS -m " in error
+    assert shlex.split(error.strip().splitlines()[-1])[-1] == "Faithfulness(judge='gpt-x')"
 
 
 def test_chunks_of_two_sizes_with_one_id_have_no_text(tmp_path: Path) -> None:

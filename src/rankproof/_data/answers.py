@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from types import MappingProxyType
@@ -64,6 +64,11 @@ class Answers(Viewed, Mapping[str, Answer]):
         rows = ((query, one.state, clip_text(one.text)) for query, one in self.items())
         title = f"Answers {self.source}: {pluralise(len(self), 'query', 'queries')}"
         return collection_view(title, {"query": "text", "state": "text", "answer": "text"}, rows, len(self))
+
+
+def passages_of(answers: Iterable[Answer]) -> list[str]:
+    """The ids of all given and cited passages, each once."""
+    return list(dict.fromkeys(passage for one in answers for passage in (*(one.given or ()), *one.cited)))
 
 
 def as_answer(value: Answer | str) -> Answer:

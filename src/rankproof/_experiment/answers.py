@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 
-from rankproof._data.answers import Answers, nuggets_from_queries, references_from_queries
+from rankproof._data.answers import Answers, nuggets_from_queries, passages_of, references_from_queries
 from rankproof._data.arrays import Matrix
 from rankproof._data.corpus import Corpus
 from rankproof._data.dataset import Queries, chunk_separator, document_of_chunk
@@ -70,8 +72,8 @@ def evaluate_answering_systems(
     if not answers:
         names = ", ".join(map(str, wanted or ()))
         return MeasuredAnswers(None, (f"no system answers: {names} cannot be measured",) if wanted else ())
-    given = {doc for each in answers.values() for one in each.values() for doc in (*(one.given or ()), *one.cited)}
-    judged_documents = {doc: judged for doc in sorted(given) if (judged := document(doc)) != doc}
+    given = sorted(passages_of(chain.from_iterable(each.values() for each in answers.values())))
+    judged_documents = {doc: judged for doc in given if (judged := document(doc)) != doc}
     references = references_from_queries(queries)
     nuggets = nuggets_from_queries(queries)
     if not references and not nuggets and not any(isinstance(one, ClaimMeasure) for one in wanted or ()):
@@ -97,7 +99,7 @@ def check_judges(measures: MeasureChoice) -> None:
     """Refuses a measure by a judge that a run does not ask."""
     for measure in answer_measures(measures) or ():
         if isinstance(measure, ClaimMeasure) and measure.judge != OVERLAP:
-            command = f"rankproof answers RESULTS -m {measure.name} --judge {measure.judge}"
+            command = f"rankproof answers RESULTS -m {shlex.quote(str(measure))}"
             raise UsageError(f"{measure}: a run measures claims by overlap alone", fix=f"ask the judge after the run: {command}")
 
 

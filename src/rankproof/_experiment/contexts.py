@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from rankproof._data.answers import Answers
+from rankproof._data.answers import passages_of
 from rankproof._data.corpus import Corpus
 from rankproof._data.dataset import chunk_separator, document_of_chunk
 from rankproof._data.text import pluralise
@@ -29,7 +29,7 @@ def passage_contexts(
     for system_run in system_runs:
         if system_run.answers is not None:
             reader = _PassageReader(systems[system_run.name], corpus, replies)
-            for passage in _passages(system_run.answers):
+            for passage in passages_of(system_run.answers.values()):
                 text = reader.text(passage)
                 if text is not None and found.setdefault(passage, text) != text:
                     different[passage] = None
@@ -43,10 +43,6 @@ def _notes(different: Mapping[str, None]) -> Iterator[str]:
         count = pluralise(len(different), "passage id has", "passage ids have")
         example = for_message(next(iter(different)))
         yield f"{count} other texts in two systems, such as {example}: answers from them have no value in measures of contexts"
-
-
-def _passages(answers: Answers) -> list[str]:
-    return list(dict.fromkeys(passage for one in answers.values() for passage in (*(one.given or ()), *one.cited)))
 
 
 class _PassageReader:

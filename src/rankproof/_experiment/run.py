@@ -192,9 +192,9 @@ def _run_with(executor: Executor, experiment: Experiment, options: RunOptions) -
         session_notes = runner.context.session.notes()
     system_runs = build_system_runs(experiment.systems, stage_runs, levels, collapse.facts() if collapse else {})
     texts = Queries(queries, source=dataset.queries.source)
-    snippets = build_snippets(levels.dataset, levels.runs.values(), _texts_in_replies(stage_runs.values()))
-    document = document_resolver(dataset.corpus, collapse.values if collapse else None)
     replies = _texts_in_replies(stage_runs.values())
+    snippets = build_snippets(levels.dataset, levels.runs.values(), replies)
+    document = document_resolver(dataset.corpus, collapse.values if collapse else None)
     contexts, context_notes = passage_contexts(experiment.systems, system_runs, dataset.corpus, replies)
     answers = _evaluate_answers(experiment, system_runs, texts, levels, options.threads, document, contexts)
     return ExperimentResult(

@@ -14,6 +14,7 @@ from rankproof._data.answers import (
     Answers,
     is_abstention,
     nuggets_from_queries,
+    passages_of,
     references_from_queries,
 )
 from rankproof._data.claims import ClaimVerdict, Nugget
@@ -103,8 +104,7 @@ class GivenAnswers:
 
     def passages(self) -> list[str]:
         """The ids of all given and cited passages."""
-        found = (one for each in self.answers.values() for one in each.values())
-        return list(dict.fromkeys(passage for one in found for passage in (*(one.given or ()), *one.cited)))
+        return passages_of(one for each in self.answers.values() for one in each.values())
 
 
 def answers_of_logs(imported: Imported) -> GivenAnswers:

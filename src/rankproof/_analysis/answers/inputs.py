@@ -11,7 +11,7 @@ from rankproof._analysis.answers.causes import AnswerRecord
 from rankproof._analysis.answers.given import AnswerJudges, GivenAnswers, judge_of_measure, measure_without_judge
 from rankproof._analysis.inputs import AnalysisInput, input_from_results
 from rankproof._analysis.values import MeasureResults, measure_results
-from rankproof._data.answers import Answer, Answers, References, references_from_queries
+from rankproof._data.answers import Answer, Answers, References, passages_of, references_from_queries
 from rankproof._data.claims import Calibration, JudgeNoise
 from rankproof._data.dataset import chunk_separator, document_of_chunk
 from rankproof._data.qrels import Qrels
@@ -35,8 +35,8 @@ def chunk_to_judged_document(answers: Iterable[Answers], qrels: Qrels) -> dict[s
 def cited_documents(answers: Iterable[Answer], known: Set[str]) -> dict[str, str]:
     """Chunk id of given or cited passages to its document, for chunks of the known documents."""
     separator = chunk_separator(known)
-    passages = {doc for one in answers for doc in (*(one.given or ()), *one.cited)} - known
-    chunks = [passage for passage in sorted(passages) if passage.rpartition(separator)[2].isdigit()]
+    passages = sorted({*passages_of(answers)} - known)
+    chunks = [passage for passage in passages if passage.rpartition(separator)[2].isdigit()]
     documents = {chunk: document_of_chunk(chunk, separator) for chunk in chunks}
     return {chunk: document for chunk, document in documents.items() if document in known}
 
