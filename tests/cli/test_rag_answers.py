@@ -416,3 +416,9 @@ def test_failed_verdicts_have_no_value_and_are_counted(
     assert f"compares words, and the results have {judged}; write that name to use it" in " ".join(notes.split())
     _, notes = shown("gate", tmp_path / "out", "--threshold", f"{judged}>=0.1", capsys=capsys)
     assert "compares words" not in notes
+
+
+@pytest.mark.parametrize("judge", [None, 5])
+def test_a_judge_that_is_no_name_is_refused(judge: Any) -> None:
+    with pytest.raises(UsageError, match="judge cannot be"):
+        rp.evaluate_answers([good(1)], measures=["Faithfulness"], judge=judge)

@@ -162,9 +162,12 @@ def test_an_answer_with_nothing_to_check_has_no_value_or_states_nothing(name: st
     assert measure_of(name).outcome(CASES["nothing to check"], {}) == expected
 
 
-@pytest.mark.parametrize("name", ["CiteR(by='support')", "CiteP(by='support')"])
+@pytest.mark.parametrize(
+    "name", ["Faithfulness", "Hallucination", "AnswerRelevance", "ClaimP", "CiteR(by='support')", "CiteP(by='support')"]
+)
 @pytest.mark.parametrize("judge", ["overlap", JUDGE])
-def test_an_answer_without_a_word_has_no_value_of_citations(name: str, judge: str) -> None:
+def test_an_answer_without_a_word_has_no_value(name: str, judge: str) -> None:
+    assert claims_of("... [1] – !", "answer") == ()
     assert measure_of(name, judge).outcome(replace(BRIDGE, text="... [1]"), {}) == "no_claim"
 
 

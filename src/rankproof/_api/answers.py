@@ -78,6 +78,8 @@ def evaluate_answers(
     `labels` is a file of labels of people on claims: `calibrations` of the result then has the agreement of the judges with them.
     `cache` is the folder of replies, None for none.
     """
+    if not isinstance(judge, str):
+        raise UsageError(f"judge cannot be {type_phrase(judge)}", fix="pass the name of a judge, such as 'overlap'")
     judged = None if qrels is None else qrels_of(qrels)
     chosen = None if measures is None else judged_measures(measures, judge)
     with ExitStack() as stack:

@@ -105,8 +105,11 @@ _CACHED_TEXTS = 1024
 
 @lru_cache(maxsize=_CACHED_TEXTS)
 def claims_of(text: str, side: Side, reference: int = 1) -> tuple[Claim, ...]:
-    """The sentences of a text as claims; marks of citations such as [1] neither end a sentence nor are one."""
-    spans = enumerate(sentence_spans(_blanked(text)), 1)
+    """The sentences of a text as claims; marks of citations such as [1] neither end a sentence nor are one.
+
+    A sentence without a letter or digit, such as "…", is no claim.
+    """
+    spans = enumerate((span for span in sentence_spans(_blanked(text)) if has_words(text[span[0] : span[1]])), 1)
     return tuple(Claim(side, n, text[start:end], start, end, reference) for n, (start, end) in spans)
 
 
@@ -118,6 +121,11 @@ def written_claims(texts: Iterable[str], side: Side, reference: int = 1) -> tupl
 def whole_claim(text: str, side: Side, n: int = 1) -> Claim:
     """A whole text as one claim."""
     return Claim(side, n, text, 0, len(text))
+
+
+def has_words(text: str) -> bool:
+    """Whether the text has a letter or digit outside marks of citations."""
+    return any(map(str.isalnum, without_marks(text)))
 
 
 def without_marks(text: str) -> str:

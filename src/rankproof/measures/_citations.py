@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal
 
-from rankproof._data.claims import Claim, ClaimTable, ClaimVerdict, cites_of_claims, claims_of, without_marks
+from rankproof._data.claims import Claim, ClaimTable, ClaimVerdict, cites_of_claims, claims_of, has_words
 from rankproof._registry import Option
 from rankproof.errors import UsageError
 from rankproof.measures._answers import AnswerCase
@@ -71,7 +71,7 @@ class _CitationMeasure(ClaimMeasure):
             return reason
         if case.contexts is None:
             return "no_contexts"
-        if not (content_words(case.text) if self.judge == OVERLAP else any(map(str.isalnum, without_marks(case.text)))):
+        if not (content_words(case.text) if self.judge == OVERLAP else has_words(case.text)):
             return "no_claim"
         cites = any(one.cites for one in cited_sentences(case))
         return None if case.contexts and cites else 0.0

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import ClassVar
 
-from rankproof._data.claims import ClaimTable, without_marks
+from rankproof._data.claims import ClaimTable, has_words, without_marks
 from rankproof.measures._answers import STOP_WORDS, AnswerCase, shared_words
 from rankproof.measures._base import Advice
 from rankproof.measures._claim_base import (
@@ -126,7 +126,9 @@ class QuestionRelevance(ClaimMeasure):
     with_reference = False
 
     def settled(self, case: AnswerCase) -> Outcome | None:
-        return without_answer(case) or (None if case.question.strip() else "no_question")
+        if reason := without_answer(case):
+            return reason
+        return "no_question" if not case.question.strip() else None if has_words(case.text) else "no_claim"
 
     def counted(self, case: AnswerCase, verdicts: Verdicts) -> Outcome:
         return mean_credit(verdicts.get("answer-question", ()))

@@ -189,7 +189,7 @@ def usual_log_measures(given: GivenAnswers, judge: str) -> list[str]:
     ]
     if not names:
         raise UsageError(
-            f"{for_message(given.name)} has neither contexts nor reference answers",
+            f"{for_message(given.name) or 'the log'} has neither contexts nor reference answers",
             fix="add them to the log, or specify the queries first: rankproof answers queries.jsonl answers.jsonl",
         )
     return [*(f"{name}(judge='{judge}')" for name in names), *states]
