@@ -88,9 +88,14 @@ def test_the_arithmetic_gives_the_value(results: ExperimentResult, measure: str,
 def test_the_arithmetic_is_that_of_the_reference_and_nuggets_that_count() -> None:
     # The first reference has the better precision, the second the better F1.
     references = ["Oslo fjord harbour capital Norway north sea coast town", "Oslo harbour"]
-    nuggets = [{"text": "Oslo harbour"}, {"text": "Oslo harbour is wet today"}, {"text": "rain", "importance": "okay"}]
-    queries = Queries([Query("q1", "Where?", fields={"answers": references, "nuggets": nuggets})])
-    answers = {"a": Answers({"q1": Answer("Oslo fjord harbour", given=("c1",))})}
+    nuggets: list[dict[str, str]] = [
+        {"text": "Oslo harbour"},
+        {"text": "Oslo harbour is wet today"},
+        {"text": "rain", "importance": "okay"},
+    ]
+    fields = {"answers": references, "nuggets": nuggets}
+    queries = Queries([Query("q1", "Where?", fields=fields), Query("q2", "Is it wet?", fields={"answers": ["No"]})])
+    answers = {"a": Answers({"q1": Answer("Oslo fjord harbour", given=("c1",)), "q2": Answer("No [1], dry", given=("c1",))})}
     measures = ["ClaimP", "ClaimR", "ClaimF1", "NuggetR", "NuggetR(strict=False)"]
     evaluated = evaluate_answers(
         answers, references_from_queries(queries), None, measures, passage=CONTEXTS.get, nuggets=nuggets_from_queries(queries)
@@ -105,6 +110,7 @@ def test_the_arithmetic_is_that_of_the_reference_and_nuggets_that_count() -> Non
     }
     for measure, line in expected.items():
         assert line in sentences(results, measure, "q1", "a")
+    assert "1 shared word / 2 words of the answer = 0.5000." in sentences(results, "ClaimP", "q2", "a")
 
 
 def test_sums_of_scores_add_up(results: ExperimentResult) -> None:

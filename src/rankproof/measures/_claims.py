@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import ClassVar
 
 from rankproof._data.claims import ClaimTable, has_words, without_marks
-from rankproof.measures._answers import STOP_WORDS, AnswerCase, shared_words
+from rankproof.measures._answers import STOP_WORDS, AnswerCase, SharedWords, shared_words
 from rankproof.measures._base import Advice
 from rankproof.measures._claim_base import (
     ClaimMeasure,
@@ -187,15 +187,19 @@ class _AgainstReference(UnitMeasure):
 
 
 @lru_cache(maxsize=_CACHED_PAIRS)
-def _word_agreement(answer: str, reference: str) -> _Agreement:
-    """Precision and recall of the distinct words, as in F1(tokens='set',stop_words='english'), without marks of citations.
+def agreement_words(answer: str, reference: str) -> SharedWords:
+    """The distinct words that F1(tokens='set',stop_words='english') compares, without marks of citations.
 
     Stop words count if the reference has no other words, as in "No".
     """
     texts = without_marks(answer), without_marks(reference)
     words = shared_words(*texts, stop_words=STOP_WORDS["english"])
-    if not words.reference:
-        words = shared_words(*texts)
+    return words if words.reference else shared_words(*texts)
+
+
+def _word_agreement(answer: str, reference: str) -> _Agreement:
+    """Precision and recall of these words."""
+    words = agreement_words(answer, reference)
     precision, recall = (word_share(side, words.shared) for side in (words.answer, words.reference))
     return _Agreement("no_claim" if precision is None else precision, "no_claim" if recall is None else recall)
 

@@ -15,11 +15,11 @@ from rankproof._evaluation.claim_verdicts import VerdictSource, known_verdicts, 
 from rankproof._evaluation.overlap_judge import OverlapJudge
 from rankproof._evaluation.result import MeasureResult
 from rankproof.errors import escape_invisible, for_message
-from rankproof.measures._answers import STOP_WORDS, AnswerCase, shared_words
+from rankproof.measures._answers import AnswerCase
 from rankproof.measures._base import Measure
 from rankproof.measures._citations import cited_sentences
 from rankproof.measures._claim_base import ClaimMeasure, Verdicts, by_reference, checked, without_answer
-from rankproof.measures._claims import ClaimFScore, ClaimPrecision, ClaimRecall
+from rankproof.measures._claims import ClaimFScore, ClaimPrecision, ClaimRecall, agreement_words
 from rankproof.measures._contexts import named_contexts, useful_contexts
 from rankproof.measures._nuggets import AnswerStateMeasure
 from rankproof.measures._overlap import OVERLAP, all_words, content_words
@@ -249,12 +249,12 @@ def _agreement(explained: ExplainedClaims, measure: ClaimMeasure) -> str:
 
 
 def _word_agreement(case: AnswerCase, measure: ClaimMeasure) -> str:
-    words = shared_words(case.text, case.references[0], stop_words=STOP_WORDS["english"])
+    words = agreement_words(case.text, case.references[0])
     shared, ours, theirs = len(words.shared), len(words.answer), len(words.reference)
     if measure.name == "ClaimF1":
-        return f"2 x {shared} shared words / ({ours} in the answer + {theirs} in the reference)"
+        return f"2 x {pluralise(shared, 'shared word')} / ({ours} in the answer + {theirs} in the reference)"
     whose = f"{ours} words of the answer" if measure.name == "ClaimP" else f"{theirs} words of the reference"
-    return f"{shared} shared words / {whose}"
+    return f"{pluralise(shared, 'shared word')} / {whose}"
 
 
 def _context_recall(explained: ExplainedClaims, measure: ClaimMeasure) -> str:
