@@ -418,6 +418,26 @@ def test_failed_verdicts_have_no_value_and_are_counted(
     assert "compares words" not in notes
 
 
+def test_the_gate_fails_if_a_question_of_the_baseline_has_no_value(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [good(at) for at in range(1, 9)]
+    for name, found in (
+        ("old", rows),
+        ("new", [*rows[:-1], {**rows[-1], "answer": None}]),
+        ("none", [{**rows[0], "answer": "…"}]),
+    ):
+        (tmp_path / name).mkdir()
+        log = written(tmp_path / name / "a.jsonl", found)
+        shown("answers", log, "-m", "Faithfulness", "-o", tmp_path / name / "out", capsys=capsys)
+    old, new, none = (tmp_path / name / "out" for name in ("old", "new", "none"))
+    _, notes = shown("save-baseline", old, "-m", "Faithfulness", "-o", tmp_path / "baseline.json", capsys=capsys)
+    assert "no results" not in notes
+    shown("gate", old, "--baseline", tmp_path / "baseline.json", capsys=capsys)
+    out, _ = shown("gate", new, "--baseline", tmp_path / "baseline.json", capsys=capsys, code=3)
+    assert "1 of 8 queries of the baseline are missing" in out
+    out, _ = shown("gate", none, "--threshold", "Faithfulness>=0", capsys=capsys, code=3)
+    assert "has no value (n = 0) and misses the threshold" in " ".join(out.split())
+
+
 @pytest.mark.parametrize("judge", [None, 5])
 def test_a_judge_that_is_no_name_is_refused(judge: Any) -> None:
     with pytest.raises(UsageError, match="judge cannot be"):

@@ -73,9 +73,11 @@ def chosen_systems(inputs: AnalysisInput, names: Collection[str]) -> tuple[str, 
 
 
 def saved_values(inputs: AnalysisInput, name: str) -> SavedValues:
-    """The values of one system, and the judged queries missing from its run."""
-    missing = frozenset(inputs.result.queries).difference(inputs.runs[name].queries)
-    return SavedValues(name, inputs.result.per_query(name), missing)
+    """The values of one system, and the judged queries missing from its run; a question without a value has no answer."""
+    values = inputs.result.per_query(name)
+    if any(parse_measure(measure).kind == "answer" for measure in values):
+        return SavedValues(name, values)
+    return SavedValues(name, values, frozenset(inputs.result.queries).difference(inputs.runs[name].queries))
 
 
 def reading_facts(inputs: AnalysisInput) -> dict[str, Any]:

@@ -150,7 +150,7 @@ def check_missing_system(name: str) -> GateCheck:
 
 
 def check_queries(now: SavedValues, before: SavedValues) -> GateCheck:
-    """Whether every query with a ranking in the baseline still has one."""
+    """Whether every query with a ranking, or with a value of an answer, in the baseline still has one."""
     had = sorted({query for values in before.measures.values() for query in values} - before.missing)
     has = {query for values in now.measures.values() for query in values} - now.missing
     lost = [query for query in had if query not in has]
@@ -165,7 +165,8 @@ def check_threshold(system: str, threshold: Threshold, value: float, n: int) -> 
     """Whether a mean over n queries meets its threshold."""
     is_met = threshold.is_met(value)
     outcome = "meets" if is_met else "misses"
-    sentence = f"{for_message(system)}: {threshold.measure} is {value:.4f} (n = {n:,}) and {outcome} the threshold {threshold}."
+    found = f"is {value:.4f}" if n else "has no value"
+    sentence = f"{for_message(system)}: {threshold.measure} {found} (n = {n:,}) and {outcome} the threshold {threshold}."
     return GateCheck("threshold", system, is_met, sentence, measure=str(threshold), value=value, n=n, is_notable=True)
 
 
