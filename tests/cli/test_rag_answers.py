@@ -200,6 +200,13 @@ def test_verbs_on_rankings_refuse_results_without_judgements(
         assert error.startswith("the results of good, poor have no judgements; grade the rankings: ")
 
 
+def test_the_column_of_questions_without_a_value_is_shown_if_there_are_any(
+    logs: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert "no value" in shown("answers", *logs, "-m", "Faithfulness", "--quiet", capsys=capsys)[0]
+    assert "no value" not in shown("answers", *logs, "-m", "ContextR", "--quiet", capsys=capsys)[0]
+
+
 def test_answers_and_compare_print_the_same_p(logs: tuple[Path, Path], results: Path, capsys: pytest.CaptureFixture[str]) -> None:
     found = tables(shown("answers", *logs, "--format", "json", capsys=capsys)[0])["answer differences"]["rows"]
     compared = rp.compare(str(results))

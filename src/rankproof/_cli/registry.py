@@ -25,7 +25,7 @@ COMMANDS: Registry[Command] = Registry(
         Component("segments", f"{_DIR}.segments:COMMAND", "find groups of queries on which a system is significantly weaker"),
         Component("diagnose", f"{_DIR}.diagnose:COMMAND", "find weak systems, stages and query groups, and list failed queries"),
         Component("baselines", f"{_DIR}.baselines:COMMAND", "compare values with random, simple and best possible rankings"),
-        Component("answers", f"{_DIR}.answers:COMMAND", "evaluate generated answers against reference answers"),
+        Component("answers", f"{_DIR}.answers:COMMAND", "evaluate RAG logs: answers against contexts and references"),
         Component("gate", f"{_DIR}.gate:GATE", "fail a build on a significant drop, a missed threshold or missing queries"),
         Component("save-baseline", f"{_DIR}.gate:SAVE_BASELINE", "save the values of systems as the baseline for gate"),
         Component("report", f"{_DIR}.report:COMMAND", "write results as one self-contained HTML page"),

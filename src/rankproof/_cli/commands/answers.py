@@ -37,16 +37,20 @@ USAGE = "LOG… | RESULTS | QUERIES ANSWERS… [-m MEASURES] [--judge NAME] [-o 
 EXAMPLES = """\
 examples:
   rankproof answers rag.jsonl                                words only, no model: a baseline
+  rankproof answers old.jsonl new.jsonl -o results           which system to ship; keep every verdict
   rankproof answers rag.jsonl -m Faithfulness,ContextR --judge gpt-4o-mini --dry-run
-  rankproof answers old.jsonl new.jsonl --judge minilm -o results
-  rankproof answers results --labels people.jsonl
+  rankproof answers results --labels results.people.jsonl    agreement of the judge with people
+  rankproof answers rag.jsonl --draft-nuggets nuggets.jsonl --judge gpt-4o-mini
   rankproof answers results -m EM,F1,ROUGE-L --by type --format markdown
   rankproof answers queries.jsonl gpt.jsonl local.jsonl --qrels qrels.tsv
 
-A LOG has the question, contexts, answer and references of each row, in the fields of ragas, DeepEval,
-TruLens, LlamaIndex, RAGChecker or rankproof; each log is a system. A line of ANSWERS:
-{"query": "q1", "answer": "Paris", "cited": ["d1"]}; the QUERIES then have the references. The first
-measure decides between systems. -o writes a results folder with every verdict (claims.jsonl)"""
+A LOG has the question, contexts, answer and reference of each row, in the fields of ragas, DeepEval,
+TruLens, LlamaIndex, RAGChecker or rankproof; each log is a system. Without -m, the measures are those
+that the fields allow. The first measure decides between systems. -o writes a results folder for
+rankproof report, explain, compare, gate and serve, where people label claims
+
+A line of ANSWERS is an object like {"query": "q1", "answer": "Paris", "cited": ["d1"]}; the QUERIES
+then have the references"""
 COMPARED_MEASURE = "F1(tokens='bag')"
 
 
@@ -60,10 +64,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     what.add_argument("-o", "--output", metavar="FOLDER", help="write a results folder; an older one is replaced")
     add_judge_options(parser)
     trust = parser.add_argument_group("trust")
-    trust.add_argument("--labels", metavar="FILE", help="labels of people on claims: agreement, and corrected means")
+    trust.add_argument(
+        "--labels",
+        metavar="FILE",
+        help="labels that people gave to claims of RESULTS (made with rankproof serve): agreement, and corrected means",
+    )
     trust.add_argument("--noise", action="store_true", help="ask about 30 questions 3 times, and in reversed order")
     trust.add_argument(
-        "--draft-nuggets", metavar="FILE", help="only let the language model of --judge draft nuggets, for people to confirm"
+        "--draft-nuggets",
+        metavar="FILE",
+        help="let the language model of --judge draft nuggets, for people to confirm; evaluates nothing",
     )
     how = parser.add_argument_group("statistics")
     how.add_argument("--baseline", metavar="NAME", help="compare each system with this one, not every pair")
@@ -232,7 +242,8 @@ def _show(tables: Sequence[Table], args: argparse.Namespace, terminal: Terminal)
 def _claim_tables(answer_input: AnswerInput, trust: _Trust, args: argparse.Namespace) -> Iterator[Table]:
     from rankproof._analysis.answers.claim_means import claim_means_table
 
-    yield claim_means_table(answer_input.inputs, trust.calibrations, level=1 - args.alpha)
+    means = claim_means_table(answer_input.inputs, trust.calibrations, level=1 - args.alpha)
+    yield means.without("no value") if args.format == "table" and not any(row[-1] for row in means.rows) else means
     if args.by:
         yield from _segment_tables(answer_input, args)
 
