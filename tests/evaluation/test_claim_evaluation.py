@@ -299,8 +299,16 @@ DECLINES = [
     "I could not find an answer in the search results. Please provide more details.",
     "I’m sorry. I don’t have enough information to answer that. [1]",
     "No answer",
+    "N/A",
+    "Based on the given context, it is not possible to answer the question.",
+    "It is impossible to determine the answer from the provided passages.",
+    "As an AI language model, I cannot answer that.",
+    "There is no information on the bridge, as the passages are about ships.",
 ]
 ANSWERS = [
+    "There is no information asymmetry in a perfect market.",
+    "It is not possible to answer a summons by mail.",
+    "It is impossible to determine position and momentum at once.",
     "We don't know what dark matter is made of.",
     "There is no evidence that vitamin C cures colds.",
     "I don't know, but it was probably 1932.",

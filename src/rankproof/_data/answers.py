@@ -122,13 +122,17 @@ _DECLINES = (
     "i have no (?:information|answer|idea)",
     rf"(?:i|we) ?{_CANNOT} {_FINDS}\b",
     rf"{_SOURCE} {_NOT} (?:\w+ly )?{_HOLDS}\b",
-    r"there(?: is|'s) (?:no|not enough|insufficient|not sufficient) (?:information|answer|context|mention|details?)\b",
+    r"there(?: is|'s) (?:no|not enough|insufficient|not sufficient) (?:information|answer|context|mention|details?)"
+    r"(?=\s*$|,| (?:to|about|on|in|of|for|from|that|which|whether|as|given|available|provided|regarding|concerning)\b)",
+    rf"it(?: is|'s) (?:not possible|impossible) to (?:answer|determine the answer)(?: (?:this|that|the|your) question)?"
+    rf"(?:,? (?:in|from|by|with|using|based on|given) {_SOURCE})?{_ENDS}",
     r"(?:the answer|it|(?:this|the|your) question|this)(?: is not|isn't| (?:cannot|can not|can't|could not) be) "
     rf"{_STATED}\b(?: (?:in|from|by|with|using|based on) {_SOURCE})?{_ENDS}",
     r"(?:not enough|insufficient|no) (?:information|context)(?: (?:is )?(?:available|provided|given|found))?"
     r"(?=\s*$| (?:to|about|on|in) )",
     rf"no answer{_ENDS}",
     rf"unanswerable{_ENDS}",
+    rf"n/a{_ENDS}",
 )
 _OFFERS = _any_of("please", "could you", "can you", "would you", "if you", "let me know", "feel free", "as an ai", "thank you")
 _LONGEST_DECLINE = 400
@@ -137,7 +141,9 @@ _LONGEST_DECLINE = 400
 @cache
 def _declining_patterns() -> tuple[re.Pattern[str], re.Pattern[str]]:
     """A sentence that declines, and one that may stand beside it; compiled on first use, as that takes milliseconds."""
-    declines = rf"(?:{_SORRY})?{_BASED}(?:{_SORRY})?{_any_of(*_DECLINES)}{_TAIL}"
+    declines = (
+        rf"(?:as an ai(?: language)?(?: model| assistant)?,? )?(?:{_SORRY})?{_BASED}(?:{_SORRY})?{_any_of(*_DECLINES)}{_TAIL}"
+    )
     return re.compile(declines, re.IGNORECASE), re.compile(rf"(?:{_SORRY}|{_OFFERS}\b{_TAIL})", re.IGNORECASE)
 
 
