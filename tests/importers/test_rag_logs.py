@@ -136,7 +136,7 @@ def test_several_logs_are_several_systems_over_the_union_of_their_questions(tmp_
     assert [one.text for one in imported.dataset.queries.values()] == ["do cats purr", "do dogs bark"]
     assert set(imported.dataset.qrels) == {query("do cats purr"), query("do dogs bark")}
     assert rankings(imported, "b") == {query("do cats purr"): [doc(BARK)], query("do dogs bark"): [doc(BARK)]}
-    assert "a has no row for 1 question of the other logs, which scores 0" in imported.report.notes
+    assert "a has no row for 1 question of the other logs; it counts as missing" in imported.report.notes
 
 
 def test_logs_of_one_name_are_told_apart_by_their_folders(tmp_path: Path) -> None:

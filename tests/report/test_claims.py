@@ -84,3 +84,8 @@ def test_evidence_of_a_text_that_is_not_known_has_no_sentence() -> None:
     assert answers is not None
     rows = [row for check in columns.of_answer("open", "q4", answers["q4"]) for row in check["rows"]]
     assert rows[0][5] == [[1, 1, None]]
+
+
+def test_a_measure_has_the_label_of_its_judge_and_its_unit() -> None:
+    found = explorer_blocks(claim_results(measures=["Faithfulness(judge='tiny')", "EM"]))["data"]["measures"]
+    assert [(one["judge"], one["unit"]) for one in found] == [(JUDGE, "sentence"), (None, "sentence")]

@@ -205,8 +205,8 @@ class LogMerge:
         for system, log in self._logs.items():
             missing = len(self._questions) - len(log)
             if missing and system in systems:
-                verb = "scores" if missing == 1 else "score"
-                yield f"{system} has no row for {pluralise(missing, 'question')} of the other logs, which {verb} 0"
+                counts = "it counts" if missing == 1 else "they count"
+                yield f"{system} has no row for {pluralise(missing, 'question')} of the other logs; {counts} as missing"
 
     def _stated(self, name: str) -> Iterator[tuple[str, list[tuple[Any, ...]]]]:
         """Each question with what every log that has it says of it; questions of which none says anything are left out."""

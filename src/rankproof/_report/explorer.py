@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -24,6 +24,7 @@ from rankproof._data.answers import (
 from rankproof._data.ordering import ranked_documents
 from rankproof._data.qrels import highest_grade
 from rankproof._data.run import Run
+from rankproof._evaluation.claim_verdicts import matching_label
 from rankproof._evaluation.result import MeasureResult, Result
 from rankproof._report.claims import ClaimColumns
 from rankproof._report.cut_values import MAX_ANSWER_LENGTH, round_column, text_size, truncate, utf16_length
@@ -118,9 +119,10 @@ def all_measures(results: ExperimentResult) -> dict[str, Measure]:
     }
 
 
-def measure_facts(measure: Measure) -> dict[str, Any]:
-    """The properties of a measure that the script needs to name, sort and compute it."""
+def measure_facts(measure: Measure, judges: Collection[str]) -> dict[str, Any]:
+    """The properties of a measure that the script needs to name, sort and compute it; `judges` are the labels of all judges."""
     gain = getattr(measure, "gain", None)
+    judge = judge_of_measure(measure)
     return {
         "name": str(measure),
         "kind": measure.name,
@@ -132,8 +134,9 @@ def measure_facts(measure: Measure) -> dict[str, Any]:
         "rel": max(getattr(measure, "least", 1), 0),
         "gain": gain if gain is None or isinstance(gain, str) else [list(pair) for pair in gain],
         "explained": measure.name in EXPLAINED_MEASURES and not _has_unusable_gains(gain),
-        "tables": list(getattr(measure, "tables", ())) if judge_of_measure(measure) else [],
-        "judge": judge_of_measure(measure),
+        "tables": list(getattr(measure, "tables", ())) if judge else [],
+        "judge": None if judge is None else matching_label(judge, judges),
+        "unit": getattr(measure, "unit", "sentence"),
     }
 
 
@@ -260,7 +263,7 @@ def explorer_blocks(results: ExperimentResult) -> dict[str, dict[str, Any]]:
 
 
 def _table(results: ExperimentResult, grades: Grades, ranked: dict[str, RankedSystem]) -> dict[str, Any]:
-    measures = all_measures(results)
+    measures, judges = all_measures(results), dict.fromkeys(one.judge for one in results.claims)
     indices = {system_run.name: at for at, system_run in enumerate(results.system_runs)}
     texts = [
         truncate(results.texts[query].text, _MAX_QUERY_LENGTH) if query in results.texts else "" for query in results.queries
@@ -275,7 +278,7 @@ def _table(results: ExperimentResult, grades: Grades, ranked: dict[str, RankedSy
             {"name": system_run.name, "baseline": None if system_run.baseline is None else indices.get(system_run.baseline)}
             for system_run in results.system_runs
         ],
-        "measures": [measure_facts(measure) for measure in measures.values()],
+        "measures": [measure_facts(measure, judges) for measure in measures.values()],
         "queries": {"ids": list(results.queries), "texts": texts},
         "segments": segment_columns(results),
         "values": measure_values(results, list(measures)),

@@ -158,7 +158,7 @@
   // The checks of one answer; those of the measure are open, or the first one if the measure has none.
   function checks(answer, details, references, measure) {
     const found = (answer.checks || []).map((check) => readCheck(check, details.claims));
-    const uses = (check) => measure.tables.includes(check.table) && `:${check.judge}:`.includes(`:${measure.judge}:`);
+    const uses = (check) => measure.tables.includes(check.table) && check.judge === measure.judge && check.unit === measure.unit;
     const some = found.some(uses);
     const known = (references || []).length;
     return found.map((check, at) =>
