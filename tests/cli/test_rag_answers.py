@@ -449,3 +449,10 @@ def test_the_gate_fails_if_a_question_of_the_baseline_has_no_value(tmp_path: Pat
 def test_a_judge_that_is_no_name_is_refused(judge: Any) -> None:
     with pytest.raises(UsageError, match="judge cannot be"):
         rp.evaluate_answers([good(1)], measures=["Faithfulness"], judge=judge)
+
+
+def test_unknown_contexts_are_not_said_to_score_0(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    log = written(tmp_path / "a.jsonl", [good(1), {**good(2), "contexts": None}])
+    out, notes = shown("answers", log, "-m", "Faithfulness,ContextR", "--format", "json", capsys=capsys)
+    assert {one["no value"] for one in tables(out)["answer measures"]["rows"]} == {"1 no contexts"}
+    assert "scores 0" not in notes

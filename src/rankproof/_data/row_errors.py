@@ -21,7 +21,7 @@ _ROW_ERRORS: dict[str, tuple[str, str]] = {
     "no-rows": ("no rows, only blank lines or comments", "check the program that wrote it"),
     "utf16": (
         "the file is UTF-16 (it begins with a UTF-16 byte-order mark)",
-        "save it as UTF-8; if all files are UTF-16, pass --encoding utf-16",
+        "save it as UTF-8; if all files are UTF-16 and the command has the option, pass --encoding utf-16",
     ),
     "utf8": (
         "byte 0x{byte:02x} at column {column} is not UTF-8",

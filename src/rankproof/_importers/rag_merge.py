@@ -19,6 +19,7 @@ from rankproof._importers.builder import made_id
 from rankproof.errors import InputError, for_message
 
 _RELEVANT = 1
+_NOTHING_RETRIEVED = "no retrieved contexts and"
 _LEFT_OUT = "without reference contexts: left out of measures of rankings"
 _RANKING_NOTES = (
     "no reference contexts: the rankings cannot be measured before they are judged",
@@ -128,9 +129,7 @@ class LogMerge:
                 self.counts.drop(part, "that a better rank of the same ranking has", line=sample.line, count=repeats)
         if empty := sum(not docs for docs in rankings.values()):
             scores = "scores" if empty == 1 else "score"
-            self.notes.append(
-                f"{system}: {pluralise(empty, 'question has', 'questions have')} no retrieved contexts and {scores} 0"
-            )
+            self.notes.append(f"{system}: {pluralise(empty, 'question has', 'questions have')} {_NOTHING_RETRIEVED} {scores} 0")
         return Run(rankings, name=system, source=system)
 
     def _answers(self, system: str, log: Mapping[str, Sample]) -> Answers:
@@ -225,7 +224,7 @@ class LogMerge:
 
 def is_ranking_note(note: str) -> bool:
     """Whether a note of an import is about rankings alone."""
-    return note in _RANKING_NOTES or note.endswith(_LEFT_OUT)
+    return note in _RANKING_NOTES or note.endswith(_LEFT_OUT) or _NOTHING_RETRIEVED in note
 
 
 def _missing_parts(dataset: Dataset, *, has_runs: bool, has_answers: bool) -> Iterator[str]:
