@@ -303,6 +303,13 @@ def test_a_name_without_a_model_is_an_error(name: str) -> None:
         judge_of(name, LLMSession())
 
 
+@pytest.mark.parametrize(("name", "near"), [("wordlama", "wordllama"), ("overlaps", "overlap"), ("mini-lm", "minilm")])
+def test_a_misspelt_judge_is_not_taken_for_a_language_model(name: str, near: str) -> None:
+    with pytest.raises(UsageError, match=rf"unknown judge {name}; did you mean {near}\? Write llm:{name} for"):
+        judge_of(name, LLMSession())
+    assert type(judge_of(f"llm:{name}", LLMSession())) is LLMClaimJudge
+
+
 def test_a_judge_is_made_once_and_language_models_come_from_the_caller() -> None:
     asked: list[str] = []
 

@@ -434,6 +434,9 @@ def test_the_name_has_the_judge_and_parses_back(text: str, name: str) -> None:
         ("NuggetR(strict=maybe)", "strict is maybe"),
         ("CiteP(judge='gpt-4o-mini')", r"write CiteP\(by='support',judge='gpt-4o-mini'\)"),
         ("context_precision", "write ContextAP for theirs, or ContextP"),
+        ("contextual_precision", "write ContextAP for theirs, or ContextP"),
+        ("answer_correctness", "write ClaimF1 for the claims, or Similarity"),
+        ("factual_correctness", "write ClaimF1, ClaimP or ClaimR"),
     ],
 )
 def test_a_wrong_parameter_is_named_with_what_to_write(text: str, message: str) -> None:

@@ -41,6 +41,18 @@ _AMBIGUOUS_NAMES: dict[str, tuple[str, str]] = {
         "context_precision is average precision in ragas and DeepEval",
         "write ContextAP for theirs, or ContextP for the share of useful contexts",
     ),
+    "contextual_precision": (
+        "contextual_precision is average precision in DeepEval",
+        "write ContextAP for theirs, or ContextP for the share of useful contexts",
+    ),
+    "answer_correctness": (
+        "answer_correctness mixes claims and cosine in ragas",
+        "write ClaimF1 for the claims, or Similarity(model='minilm') for the cosine",
+    ),
+    "factual_correctness": (
+        "factual_correctness has a recall of its own in ragas",
+        "write ClaimF1, ClaimP or ClaimR",
+    ),
     "hole": ("hole counts documents that are judged for no query", "write Unjudged@10 for those not judged for this query"),
 }
 

@@ -9,7 +9,7 @@ from rankproof._evaluation.overlap_judge import OverlapJudge
 from rankproof._judge.claims.calls import ChatOf, JudgeResources
 from rankproof._llm.session import LLMSession
 from rankproof._registry import Component, Registry
-from rankproof.errors import UsageError, for_message
+from rankproof.errors import UsageError, closest_name, for_message
 from rankproof.measures._overlap import OVERLAP
 from rankproof.models._registry import ENCODERS, any_chat_by_name, source_prefix
 
@@ -55,8 +55,18 @@ def judge_of(name: str, session: LLMSession, *, chat: ChatOf = any_chat_by_name,
     if not source.strip():
         fix = "write overlap, an encoder such as minilm, nli:FOLDER, logprob:MODEL or the name of a language model"
         raise UsageError(f"the judge {for_message(name)} names no model", fix=fix)
+    if kind == "llm" and source == name:
+        _refuse_misspelling(name)
     judge: NamedJudge = CLAIM_JUDGES.load(kind)
     return judge.named(name, source, JudgeResources(session, chat, threads))
+
+
+def _refuse_misspelling(name: str) -> None:
+    """Refuses a language model whose name is nearly that of a judge without one."""
+    near = closest_name(name, [OVERLAP, *ENCODERS], min_similarity=0.85)
+    if near is not None:
+        fix = f"did you mean {near}? Write llm:{for_message(name)} for a language model of that name"
+        raise UsageError(f"unknown judge {for_message(name)}", fix=fix)
 
 
 def is_language_model(name: str) -> bool:
