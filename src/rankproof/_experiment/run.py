@@ -20,7 +20,13 @@ from rankproof._data.identity import identity, kind_name
 from rankproof._data.validation import checked_integer
 from rankproof._executors.base import Executor, Progress, SerialExecutor
 from rankproof._executors.ray_cluster import ray_address
-from rankproof._experiment.answers import MeasuredAnswers, check_judges, document_resolver, evaluate_answering_systems
+from rankproof._experiment.answers import (
+    MeasuredAnswers,
+    check_judges,
+    document_resolver,
+    evaluate_answering_systems,
+    passage_contexts,
+)
 from rankproof._experiment.cache import DiskBlockCache, MemoryBlockCache, StageCache
 from rankproof._experiment.checks import (
     check_documents,
@@ -31,7 +37,6 @@ from rankproof._experiment.checks import (
 )
 from rankproof._experiment.collapse import collapse_corpus
 from rankproof._experiment.config_write import experiment_toml
-from rankproof._experiment.contexts import passage_contexts
 from rankproof._experiment.experiment import Experiment, baselines_of, system_kind
 from rankproof._experiment.judgements import load_judged_dataset
 from rankproof._experiment.levels import Levels, evaluate_levels
