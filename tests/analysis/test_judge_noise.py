@@ -137,4 +137,8 @@ def test_a_judge_of_its_own_answers_is_noted_by_the_name_of_the_model() -> None:
     assert same_model_notes(answered_by, ["logprob:llama"]) == [
         "llama judges its own answers (b): such judges favour them; use another model"
     ]
+    for judge in ("qwen:7b", "logprob:qwen:7b"):
+        assert same_model_notes({"a": "qwen:7b", "b": "other:7b"}, [judge]) == [
+            "qwen:7b judges its own answers (a): such judges favour them; use another model"
+        ]
     assert same_model_notes({}, ["gpt-4o-mini"]) == []

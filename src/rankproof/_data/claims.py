@@ -88,6 +88,11 @@ class ClaimVerdict:
         """The score, or 1 for a supported claim and 0 for any other where the judge gives no scores."""
         return float(self.verdict == "supported") if self.score is None else self.score
 
+    @property
+    def contexts_shown(self) -> float:
+        """The number of contexts that the claim was checked against, infinite for all."""
+        return float("inf") if self.shown is None else len(self.shown)
+
 
 @dataclass(frozen=True, slots=True)
 class Nugget:

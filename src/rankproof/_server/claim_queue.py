@@ -104,12 +104,8 @@ def _labelled_claims(verdicts: Iterable[ClaimVerdict]) -> Iterator[ClaimVerdict]
     for one in verdicts:
         if one.against in _LABELLED_AGAINST:
             key = one.query, one.system, one.claim, one.against
-            found[key] = max(found.get(key, one), one, key=_contexts_shown)
+            found[key] = max(found.get(key, one), one, key=lambda each: each.contexts_shown)
     return iter(found.values())
-
-
-def _contexts_shown(verdict: ClaimVerdict) -> float:
-    return float("inf") if verdict.shown is None else len(verdict.shown)
 
 
 @dataclass(slots=True)

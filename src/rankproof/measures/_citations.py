@@ -197,8 +197,7 @@ class CitationRecall(_CitationMeasure):
         """The verdicts on all cites of each sentence, which have the most contexts."""
         joint: dict[int, ClaimVerdict] = {}
         for one in verdicts:
-            if one.claim.n not in joint or len(one.shown or ()) > len(joint[one.claim.n].shown or ()):
-                joint[one.claim.n] = one
+            joint[one.claim.n] = max(joint.get(one.claim.n, one), one, key=lambda each: each.contexts_shown)
         return list(joint.values())
 
     def counted(self, case: AnswerCase, verdicts: Verdicts) -> Outcome:

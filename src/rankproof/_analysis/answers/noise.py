@@ -145,9 +145,10 @@ def same_model_notes(answered_by: Mapping[str, str], judges: Iterable[str]) -> l
     """A note for each system whose answers are from the model that judges them; `answered_by` has the model of each system."""
     notes = []
     for judge in dict.fromkeys(judges):
-        model = judge.partition(":")[2] or judge
-        same = [system for system, name in answered_by.items() if name.casefold() == model.casefold()]
+        # A name may be that of a model with a tag (qwen:7b), or begin with the kind of the judge (logprob:qwen:7b).
+        models = {name.casefold() for name in (judge, judge.partition(":")[2]) if name}
+        same = {system: name for system, name in answered_by.items() if name.casefold() in models}
         if same:
-            systems = ", ".join(map(for_message, same))
+            systems, model = ", ".join(map(for_message, same)), next(iter(same.values()))
             notes.append(f"{for_message(model)} judges its own answers ({systems}): such judges favour them; use another model")
     return notes

@@ -144,7 +144,7 @@ def _one_a_claim(verdicts: Iterable[ClaimVerdict]) -> Iterator[ClaimVerdict]:
     found: dict[tuple[str, ClaimKey, str], ClaimVerdict] = {}
     for one in verdicts:
         key = one.judge, claim_key(one), one.claim.text
-        found[key] = max(found.get(key, one), one, key=lambda each: float("inf") if each.shown is None else len(each.shown))
+        found[key] = max(found.get(key, one), one, key=lambda each: each.contexts_shown)
     return iter(found.values())
 
 
