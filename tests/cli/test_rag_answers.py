@@ -411,6 +411,12 @@ def test_failed_verdicts_have_no_value_and_are_counted(
     with ChatServer(reply) as server:
         model = ["--judge", "loopback", "--base-url", server.address, "--api-key-env", ""]
         out, _ = shown("answers", log, "-m", "Faithfulness", *model, "--format", "json", "-o", tmp_path / "out", capsys=capsys)
+        asked, server.answer = len(server.requests), verdicts
+        cache = ["--cache", tmp_path / "other"]
+        again, _ = shown("answers", tmp_path / "out", *model, *cache, "--format", "json", capsys=capsys)
+        assert len(server.requests) == asked + 1
+    (healed,) = tables(again)["answer measures"]["rows"]
+    assert (healed["n"], healed["value"]) == (4, 1.0)
     (found,) = tables(out)["answer measures"]["rows"]
     assert (found["n"], found["value"], found["no value"]) == (3, 1.0, "1 failed")
     assert tables(out)["answer measures"]["sentences"] == [

@@ -17,7 +17,7 @@ from rankproof._analysis.answers.given import (
     with_corpus,
     with_nuggets,
 )
-from rankproof._analysis.answers.inputs import answer_input_from_files, answer_input_from_results
+from rankproof._analysis.answers.inputs import answer_input_from_files, answer_input_from_results, has_failed_verdicts
 from rankproof._api.inputs import holds_results, results_of
 from rankproof._api.programs import corpus_of, open_session, qrels_of
 from rankproof._data.answers import Answer, Answers, Reference, References, nuggets_from_queries, references_from_queries
@@ -91,7 +91,8 @@ def evaluate_answers(
         elif holds_results(answers):
             _check_no_texts(qrels=qrels, contexts=contexts, corpus=corpus)
             names = None if chosen is None else list(map(str, chosen))
-            results, again = _with_nuggets(results_of(answers), nuggets), nuggets is not None
+            results = _with_nuggets(results_of(answers), nuggets)
+            again = nuggets is not None or (chosen is not None and judge != OVERLAP and has_failed_verdicts(results))
             result = answer_input_from_results(results, names, rel=rel, how=how, again=again).inputs.result
         else:
             logs = _of_logs(answers, judged, contexts, corpus, nuggets)

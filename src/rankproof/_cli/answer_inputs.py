@@ -47,7 +47,7 @@ def add_answer_inputs(parser: argparse.ArgumentParser) -> None:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class AnswerSource:
-    """Answers of files, or of the results of an experiment; `again` says that the stored values are of other nuggets."""
+    """Answers of files, or of the results of an experiment; `again` computes stored values again."""
 
     given: GivenAnswers | None = None
     stored: ExperimentResult | None = None
@@ -207,6 +207,7 @@ def _nuggets(path: str) -> dict[str, tuple[Nugget, ...]]:
 
 def _from_folder(args: argparse.Namespace) -> AnswerSource:
     from rankproof._analysis.answers.given import GivenAnswers, with_nuggets
+    from rankproof._analysis.answers.inputs import has_failed_verdicts
     from rankproof._results.folder import load_results
 
     if len(args.files) > 1 or args.qrels or args.name or args.corpus:
@@ -218,7 +219,9 @@ def _from_folder(args: argparse.Namespace) -> AnswerSource:
     if args.nuggets is not None:
         texts = with_nuggets(GivenAnswers(results.name, results.texts, {}), _nuggets(args.nuggets)).queries
         results = replace(results, texts=texts)
-    return AnswerSource(stored=results, again=args.nuggets is not None)
+    return AnswerSource(
+        stored=results, again=args.nuggets is not None or (args.judge is not None and has_failed_verdicts(results))
+    )
 
 
 def _from_files(args: argparse.Namespace) -> GivenAnswers:

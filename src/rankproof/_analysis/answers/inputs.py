@@ -115,7 +115,7 @@ def answer_input_from_results(
     """The answers of an experiment under its own measures and relevance threshold, or under given ones.
 
     Verdicts on claims that the results have are used; a judge is asked only for others. `again` computes values again that the
-    results have, because their texts were replaced.
+    results have, because their texts were replaced, or because the judge is asked again where it failed.
     """
     answers = {system_run.name: system_run.answers for system_run in results.system_runs if system_run.answers is not None}
     if not answers:
@@ -158,6 +158,11 @@ def _with_other_judges(result: Result, stored: Result) -> Result:
         if judge_of_measure(measure) == OVERLAP and measure_without_judge(measure) in others
     )
     return replace(result, systems=tuple(replace(one, notes=(*one.notes, *notes)) for one in result.systems))
+
+
+def has_failed_verdicts(results: ExperimentResult) -> bool:
+    """Whether a judge failed on a claim."""
+    return any(one.verdict == "failed" for one in results.claims)
 
 
 def _evaluated_results(
