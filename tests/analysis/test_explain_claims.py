@@ -110,6 +110,9 @@ def test_the_arithmetic_is_that_of_the_reference_and_nuggets_that_count() -> Non
     }
     for measure, line in expected.items():
         assert line in sentences(results, measure, "q1", "a")
+    titles = [table.title for table in rp.explain(results, measures="ClaimF1", system="a", query="q1").tables]
+    assert "Claims of the answer, checked against reference 2" in titles
+    assert "Claims of reference 2, checked against the answer" in titles
     assert "1 shared word / 2 words of the answer = 0.5000." in sentences(results, "ClaimP", "q2", "a")
 
 

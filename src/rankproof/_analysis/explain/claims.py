@@ -134,13 +134,15 @@ def _claim_tables(name: ClaimTable, explained: ExplainedClaims) -> Iterator[Tabl
     """The claims of a table, by reference where the table has references."""
     groups = by_reference(explained.verdicts[name])
     for reference, verdicts in groups.items():
-        which = f" {reference}" if len(groups) > 1 else ""
+        title = _TABLE_TITLES[name]
+        if len(groups) > 1:
+            title = title.replace("the reference", f"reference {reference}")
         columns = (
             *(Column("claim", "count"), Column("verdict"), Column("credit", "value", "its score, else 1 if it is supported")),
             *(Column("evidence", about="text and sentence, from 1"), Column("text")),
         )
         rows = tuple(_claim_row(one) for one in verdicts)
-        yield Table(f"explain-{name}", f"{_TABLE_TITLES[name]}{which}", columns, rows, tuple(_verdict_counts(verdicts)))
+        yield Table(f"explain-{name}", title, columns, rows, tuple(_verdict_counts(verdicts)))
 
 
 def _claim_row(one: ClaimVerdict) -> tuple[CellValue, ...]:
@@ -297,8 +299,8 @@ def _used_share(explained: ExplainedClaims, measure: ClaimMeasure) -> str:
 def _misled(explained: ExplainedClaims, measure: ClaimMeasure) -> str:
     kind = getattr(measure, "from_", "relevant")
     whose = "words" if measure.judge == OVERLAP else "claims"
-    which = "a relevant context" if kind == "relevant" else "only irrelevant contexts"
-    return f"{whose.capitalize()} of the answer that no reference and {which} support / {whose} of the answer"
+    which = "a relevant context does" if kind == "relevant" else "only irrelevant contexts do"
+    return f"{whose.capitalize()} of the answer that no reference supports and {which} / {whose} of the answer"
 
 
 def _cites(explained: ExplainedClaims, measure: ClaimMeasure) -> str:

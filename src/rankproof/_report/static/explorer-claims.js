@@ -137,8 +137,8 @@
   }
 
   function titleOf(check, references) {
-    const which = references > 1 && (check.side === "reference" || check.against === "reference") ? " " + check.reference : "";
-    return TITLES[check.table] + which + (check.unit === "claim" ? ", claim by claim" : "");
+    const of = references > 1 && (check.side === "reference" || check.against === "reference") ? ", reference " + check.reference : "";
+    return TITLES[check.table] + of + (check.unit === "claim" ? ", claim by claim" : "");
   }
 
   function checkBlock(check, text, answer, details, references, open) {
