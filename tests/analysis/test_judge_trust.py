@@ -8,8 +8,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from rankproof._analysis.answers.trust import calibration_words, trust_report, trust_tables
+from rankproof._analysis.answers.trust import calibration_words, trust_report
 from rankproof._data.claims import Claim, ClaimVerdict, Verdict
+from rankproof._data.table import Table
 from rankproof._evaluation.claim_verdicts import matching_label
 from rankproof._evaluation.result import MeasureResult, Result, SystemResult
 from rankproof._formats.labels import ClaimLabel, ClaimLabels, PersonLabel, claim_key
@@ -57,6 +58,10 @@ def some_claims(queries: int = 12, each: int = 3) -> list[ClaimVerdict]:
         for query in range(queries)
         for n in range(1, each + 1)
     ]
+
+
+def trust_tables(result: Result, labels: ClaimLabels) -> tuple[Table, ...]:
+    return trust_report(result, labels).tables
 
 
 def test_agreement_with_people_is_that_of_the_labelled_claims() -> None:

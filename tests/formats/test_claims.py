@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankproof._data.claims import AGAINST, SIDES, VERDICTS, Claim, ClaimVerdict
+from rankproof._data.claims import VERDICTS, Against, Claim, ClaimVerdict, Side
 from rankproof._formats.claims import claim_blocks, context_blocks, read_claims, read_contexts
 from rankproof._io.open import open_source
 from rankproof.errors import InputError
@@ -35,7 +35,7 @@ texts = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=2
 counts = st.integers(1, 9)
 claims = st.builds(
     lambda side, n, text, place, reference: Claim(side, n, text, place[0], place[1], reference),
-    st.sampled_from(SIDES),
+    st.sampled_from(get_args(Side)),
     counts,
     texts,
     st.just((None, None)) | st.tuples(st.integers(0, 5), st.integers(5, 9)),
@@ -46,7 +46,7 @@ verdicts = st.builds(
     query=texts,
     system=texts,
     claim=claims,
-    against=st.sampled_from(AGAINST),
+    against=st.sampled_from(get_args(Against)),
     verdict=st.sampled_from(VERDICTS),
     judge=texts,
     evidence=st.lists(st.tuples(counts, counts), max_size=3).map(tuple),

@@ -14,9 +14,7 @@ from rankproof._data.sentences import sentence_spans
 Verdict = Literal["supported", "contradicted", "not_stated", "nothing_to_check", "failed"]
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 Side = Literal["answer", "reference", "nugget", "context"]
-SIDES: tuple[Side, ...] = get_args(Side)
 Against = Literal["contexts", "reference", "answer", "cited", "question"]
-AGAINST: tuple[Against, ...] = get_args(Against)
 ClaimTable = Literal[
     "answer-contexts",
     "answer-reference",

@@ -87,11 +87,6 @@ def _judge_tables(judge: str, result: Result, matched: _Matched, calibrations: S
     return agreement_table(calibrations, notes, matched.people()), _means_table(judge, result, matched)
 
 
-def trust_tables(result: Result, labels: ClaimLabels) -> tuple[Table, ...]:
-    """The tables of `trust_report`."""
-    return trust_report(result, labels).tables
-
-
 class _Matched:
     """The verdicts of a result with the labels of their claims."""
 
