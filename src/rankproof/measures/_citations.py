@@ -193,7 +193,7 @@ class CitationRecall(_CitationMeasure):
     def of_documents(self, cited: frozenset[str], relevant: frozenset[str]) -> float:
         return len(cited & relevant) / len(relevant)
 
-    def relevant(self, verdicts: Sequence[ClaimVerdict]) -> Sequence[ClaimVerdict]:
+    def used_verdicts(self, verdicts: Sequence[ClaimVerdict]) -> Sequence[ClaimVerdict]:
         """The verdicts on all cites of each sentence, which have the most contexts."""
         joint: dict[int, ClaimVerdict] = {}
         for one in verdicts:

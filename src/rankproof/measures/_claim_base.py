@@ -73,11 +73,11 @@ class ClaimMeasure(AnswerMeasure):
             return known
         if self.judge == OVERLAP:
             return self.by_words(case)
-        if any(one.verdict == "failed" for table in self.needed(case) for one in self.relevant(verdicts.get(table, ()))):
+        if any(one.verdict == "failed" for table in self.needed(case) for one in self.used_verdicts(verdicts.get(table, ()))):
             return "failed"
         return self.counted(case, verdicts)
 
-    def relevant(self, verdicts: Sequence[ClaimVerdict]) -> Sequence[ClaimVerdict]:
+    def used_verdicts(self, verdicts: Sequence[ClaimVerdict]) -> Sequence[ClaimVerdict]:
         """Those verdicts of a table that the value depends on."""
         return verdicts
 

@@ -48,12 +48,12 @@ class NuggetRecall(ClaimMeasure):
     def _chosen(self, case: AnswerCase) -> list[Nugget]:
         return [one for one in case.nuggets or () if self.of == "all" or one.importance == "vital"]
 
-    def relevant(self, verdicts: Sequence[ClaimVerdict]) -> Sequence[ClaimVerdict]:
+    def used_verdicts(self, verdicts: Sequence[ClaimVerdict]) -> Sequence[ClaimVerdict]:
         """Those of the nuggets that count."""
         return [one for one in verdicts if self.of == "all" or one.importance == "vital"]
 
     def counted(self, case: AnswerCase, verdicts: Verdicts) -> Outcome:
-        found = checked(self.relevant(verdicts.get("nugget-answer", ())))
+        found = checked(self.used_verdicts(verdicts.get("nugget-answer", ())))
         credits = [float(one.verdict == "supported") if self.strict else one.credit for one in found]
         return sum(credits) / len(credits) if credits else "no_nugget"
 

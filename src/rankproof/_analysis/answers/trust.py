@@ -327,7 +327,7 @@ def _corrected_means(judge: str, result: Result, matched: _Matched) -> Iterator[
     for system in result.systems:
         for measure in chosen:
             own = [one for one in matched.verdicts[judge, CORRECTED_TABLES[measure.name]] if one.system == system.name]
-            counted = [one for one in measure.relevant(own) if has_unit(one.claim, unit_of(measure))]
+            counted = [one for one in measure.used_verdicts(own) if has_unit(one.claim, unit_of(measure))]
             values = system.measures[str(measure)]
             yield _CorrectedMean(system.name, values, _corrected(values, counted, matched))
 

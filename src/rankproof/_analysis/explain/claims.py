@@ -206,14 +206,14 @@ def _sum(verdicts: Sequence[ClaimVerdict], noun: str = "claim") -> str:
 
 def _mean_of(table: ClaimTable, noun: str = "claim") -> Callable[[ExplainedClaims, ClaimMeasure], str]:
     def text(explained: ExplainedClaims, measure: ClaimMeasure) -> str:
-        return _sum(measure.relevant(explained.verdicts[table]), noun)
+        return _sum(measure.used_verdicts(explained.verdicts[table]), noun)
 
     return text
 
 
 def _nuggets(explained: ExplainedClaims, measure: ClaimMeasure) -> str:
     """The nuggets that are stated in full; with strict=False the sum of their scores."""
-    found = measure.relevant(explained.verdicts["nugget-answer"])
+    found = measure.used_verdicts(explained.verdicts["nugget-answer"])
     if not getattr(measure, "strict", True):
         return _sum(found, "nugget")
     counted = checked(found)
