@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from rankproof._analysis.answers.inputs import answer_input_from_results
 from rankproof._data.answers import Answer, Answers, References
 from rankproof._data.claims import Calibration, Claim, ClaimVerdict, JudgeNoise
 from rankproof._report.claims import ClaimColumns
@@ -89,3 +90,14 @@ def test_evidence_of_a_text_that_is_not_known_has_no_sentence() -> None:
 def test_a_measure_has_the_label_of_its_judge_and_its_unit() -> None:
     found = explorer_blocks(claim_results(measures=["Faithfulness(judge='tiny')", "EM"]))["data"]["measures"]
     assert [(one["judge"], one["unit"]) for one in found] == [(JUDGE, "sentence"), (None, "sentence")]
+
+
+def test_notes_are_on_the_measures_that_are_asked_for() -> None:
+    results = claim_results(measures=["Faithfulness(judge='tiny')", "ContextR(judge='tiny')"])
+    every = answer_input_from_results(results).inputs.result
+    shown = answer_input_from_results(results, ["ContextR(judge='tiny')"]).inputs.result
+    assert any("Faithfulness" in note.text for system in every.systems for note in system.notes)
+    assert not any("Faithfulness" in note.text for system in shown.systems for note in system.notes)
+    assert [note.text for system in shown.systems for note in system.notes if "no value" in note.text] == [
+        "1 query has no value of ContextR(judge='tiny'): the question has no answer"
+    ] * 2

@@ -35,6 +35,8 @@ REASONS: Mapping[str, str] = {
 """Why an answer has no value, in words."""
 _EXPECTED = ("not_abstained", "answerable", "no_relevant")
 _MAX_MEASURES = 3
+_NO_VALUE = "no-value-"
+"""The beginning of the codes of notes on questions without a value."""
 
 
 def answer_notes(
@@ -111,12 +113,22 @@ def claim_notes(cases: Sequence[AnswerCase], measures: Mapping[str, MeasureResul
     """The notes of one system on abstentions by wording, and on answers without a value."""
     by_wording = [case.query for case in cases if case.declines] if any(one.counts for one in measures.values()) else []
     notes = [Note(BY_WORDING, len(by_wording), _wording_text(by_wording))] if by_wording else []
+    return (*notes, *_no_value_notes(measures))
+
+
+def notes_of_measures(notes: Sequence[Note], measures: Mapping[str, MeasureResult]) -> tuple[Note, ...]:
+    """The notes of one system where only these measures are shown."""
+    others = (note for note in notes if note.code != FAILED_VERDICTS and not note.code.startswith(_NO_VALUE))
+    return (*others, *_no_value_notes(measures))
+
+
+def _no_value_notes(measures: Mapping[str, MeasureResult]) -> tuple[Note, ...]:
     groups: dict[tuple[str, int], list[MeasureResult]] = {}
     for one in measures.values():
         for reason, count in one.counts.items():
             if reason not in _EXPECTED:
                 groups.setdefault((reason, count), []).append(one)
-    return (*notes, *(_no_value_note(reason, count, found) for (reason, count), found in groups.items()))
+    return tuple(_no_value_note(reason, count, found) for (reason, count), found in groups.items())
 
 
 def _wording_text(queries: Sequence[str]) -> str:
@@ -128,7 +140,9 @@ def _no_value_note(reason: str, count: int, results: Sequence[MeasureResult]) ->
     """How many queries have no value, and of which measures; with bounds where the judge failed."""
     queries = pluralise(count, "query has", "queries have")
     if reason != "failed":
-        return Note(f"no-value-{reason.replace('_', '-')}", count, f"{queries} no value of {_names(results)}: {REASONS[reason]}")
+        return Note(
+            f"{_NO_VALUE}{reason.replace('_', '-')}", count, f"{queries} no value of {_names(results)}: {REASONS[reason]}"
+        )
     bounds = [f"{one.measure} {format_value(one.bounds[0])} to {format_value(one.bounds[1])}" for one in results if one.bounds]
     text = f"{queries} no value, because the judge failed; bounds of the mean with them: {', '.join(bounds)}"
     return Note(FAILED_VERDICTS, count, text)

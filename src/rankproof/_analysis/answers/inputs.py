@@ -17,9 +17,10 @@ from rankproof._data.dataset import chunk_separator, document_of_chunk
 from rankproof._data.qrels import Qrels
 from rankproof._data.run import Run
 from rankproof._data.text import first_ids, pluralise
+from rankproof._evaluation.answer_notes import notes_of_measures
 from rankproof._evaluation.answers import answer_measures
 from rankproof._evaluation.notes import OTHER_JUDGE, Note
-from rankproof._evaluation.result import Result
+from rankproof._evaluation.result import Result, SystemResult
 from rankproof._results.experiment_result import ExperimentResult
 from rankproof.errors import UsageError
 from rankproof.measures._overlap import OVERLAP
@@ -135,7 +136,7 @@ def answer_input_from_results(
         if stored is not None:
             result = _with_other_judges(replace(result, calibrations=stored.calibrations, noise=stored.noise), stored)
     chosen = names or list(result.systems[0].measures)
-    systems = tuple(replace(one, measures={name: one.measures[name] for name in chosen}) for one in result.systems)
+    systems = tuple(_with_measures(one, chosen) for one in result.systems)
     everything = input_from_results(results, needs_judgements=False)
     runs = {name: everything.runs[name] for name in answers}
     system_runs = tuple(system_run for system_run in results.system_runs if system_run.name in answers)
@@ -163,6 +164,14 @@ def _with_other_judges(result: Result, stored: Result) -> Result:
 def has_failed_verdicts(results: ExperimentResult) -> bool:
     """Whether a judge failed on a claim."""
     return any(one.verdict == "failed" for one in results.claims)
+
+
+def _with_measures(system: SystemResult, names: Sequence[str]) -> SystemResult:
+    """The system with these measures, and without notes on others."""
+    if list(names) == list(system.measures):
+        return system
+    measures = {name: system.measures[name] for name in names}
+    return replace(system, measures=measures, notes=notes_of_measures(system.notes, measures))
 
 
 def _evaluated_results(
