@@ -102,7 +102,7 @@ def test_every_verb_reads_a_run_from_standard_input_and_from_a_pipe(
         argv = [verb, "qrels.txt", source, "two.run", "--name", "one", "--name", "two", *VERBS[verb], "--quiet", "-o", "-"]
         assert main(argv) == 0
         lines = capsys.readouterr().out.splitlines()
-        return "\n".join(line for line in lines if '"created"' not in line)
+        return "\n".join(line for line in lines if '"made"' not in line)
 
     plain = said("one.run")
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(Path("one.run").read_bytes())))

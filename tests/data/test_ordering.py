@@ -14,7 +14,8 @@ from rankproof._data.run import Run, RunRow
 from rankproof.errors import InputError
 
 scores = st.one_of(st.floats(-1e40, 1e40), st.sampled_from([0.0, -0.0, 1e39, 0.1]))
-rows = st.builds(RunRow, st.sampled_from("pq"), st.sampled_from("abcde"), scores, st.one_of(st.none(), st.integers(0, 9)))
+numbers = st.one_of(st.none(), st.integers(0, 9))
+rows = st.builds(RunRow, st.sampled_from("pq"), st.sampled_from("abcde"), scores, numbers, line=numbers)
 readings = st.builds(
     ReadOptions,
     order=st.sampled_from(get_args(Order)),

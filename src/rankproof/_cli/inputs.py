@@ -257,6 +257,8 @@ def _from_folders(args: argparse.Namespace, also: Sequence[str], *, usual: bool,
     if args.name and len(args.name) != len(args.files):
         what = f"{pluralise(len(args.name), 'name')} for {pluralise(len(args.files), 'results folder')}"
         raise UsageError(what, fix="give each folder a name, or none")
+    # Named first: results with a measure of one's own are read only after its module is known.
+    are_answer_measures(args.measures or also)
     results = [load_results(path) for path in args.files]
     if not args.measures and not also and (usual or of_answers) and not any(one.is_judged for one in results):
         # Results of answers alone have no rankings to compare.
