@@ -206,6 +206,7 @@ COMPLETED = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("bash") is None, reason="bash is not installed")
 @pytest.mark.parametrize(("words", "expected"), COMPLETED)
 def test_bash_completes(capsys: pytest.CaptureFixture[str], words: list[str], expected: str) -> None:

@@ -29,6 +29,7 @@ def test_the_sample_is_compared_in_a_table_of_80_columns(capsys: Capture, monkey
     assert "has the highest nDCG@10" in shown
 
 
+@pytest.mark.slow
 def test_pgvector_gives_the_values_of_memory(folder: str, capsys: Capture) -> None:
     require("pgvector")
     found = {}

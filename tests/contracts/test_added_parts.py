@@ -325,6 +325,7 @@ def test_a_verb_of_another_package_runs_and_is_listed(
     assert " zz-hello " in capsys.readouterr().out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("module", "target", "message"),
     [

@@ -32,6 +32,7 @@ def test_bm25_step_by_step_adds_up_by_hand_and_by_the_index() -> None:
         assert sum(map(float, re.findall(r"(\d+\.\d{3}) \(", terms))) == pytest.approx(float(score), abs=0.002)
 
 
+@pytest.mark.slow
 def test_the_comparison_of_gains_shows_both_on_lists_and_on_real_rankings() -> None:
     shown = _output("dcg_comparison.py")
     assert "= 1.89, " in shown

@@ -53,6 +53,7 @@ TOOLS: Mapping[str, Callable[[str, Grades, Scores], float]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("tool", TOOLS)
 def test_every_value_shown_for_a_tool_is_what_the_tool_gives(tool: str) -> None:

@@ -80,6 +80,7 @@ def test_every_measure_has_a_page_with_its_references(measure: Measure) -> None:
             assert cell(name, ranking)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", REFERENCE_TOOLS)
 def test_a_worked_row_equals_the_value_of_the_other_tool(name: str) -> None:

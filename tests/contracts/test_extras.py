@@ -152,6 +152,7 @@ def test_a_missing_library_is_named_with_the_command_that_installs_it(library: s
     assert error.exit_code == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("library", "other"), NEEDS.items())
 def test_a_missing_library_that_another_one_needs_is_named(library: str, other: str, tmp_path: Path) -> None:
     """In a process of its own: the other library would stay in this one as it is without the first."""
@@ -220,6 +221,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_the_light_commands_need_no_extra(results: Path, tmp_path: Path) -> None:
     with sample_files() as (qrels, bm25, static, _), sample_folder() as data:
         files, kept = [str(qrels), str(bm25), str(static)], str(results)

@@ -47,6 +47,7 @@ def test_every_pattern_of_package_data_finds_something() -> None:
     assert {"py.typed", "_analysis/bands.toml", "_report/templates/page.html.j2"} <= package_data()
 
 
+@pytest.mark.slow
 def test_an_sdist_holds_what_a_clone_holds(tmp_path: Path) -> None:
     try:
         names = checked_in()

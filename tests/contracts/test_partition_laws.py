@@ -114,6 +114,7 @@ def test_rankings_have_the_same_bits_for_any_partitions(size: int) -> None:
     assert differences(outputs(size, SerialExecutor())) == {}
 
 
+@pytest.mark.slow
 def test_rankings_have_the_same_bits_in_processes() -> None:
     with ProcessExecutor(2) as executor:
         assert differences(outputs(7, executor)) == {}

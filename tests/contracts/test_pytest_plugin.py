@@ -56,6 +56,7 @@ def test_an_unchanged_run_passes_and_the_checks_are_printed(folder: Path) -> Non
     assert "The gate passed" in done.stdout
 
 
+@pytest.mark.slow
 def test_a_significant_drop_fails_with_the_checks_and_without_a_traceback(folder: Path) -> None:
     done = run_test(folder, "test_worse")
     assert done.returncode == 1

@@ -39,6 +39,7 @@ def opened(store: Store, tmp_path: Path) -> Iterator[Opener]:
         yield lambda dimensions, name="x": stack.enter_context(store.open(name, dimensions, str(tmp_path)))
 
 
+@pytest.mark.slow
 def test_a_search_agrees_with_brute_force(store: Store, opened: Opener) -> None:
     vectors, queries, ids = like_text(600, 33, 1), like_text(9, 33, 2), [f"d{at}" for at in range(600)]
     held = opened(33)

@@ -87,6 +87,7 @@ def test_two_commands_lead_from_a_folder_without_judgements_to_the_decision(
     assert again[again.index("Ship bm25: ") :] == shown[shown.index("Ship bm25: ") :]
 
 
+@pytest.mark.slow
 def test_the_grades_of_people_count_before_those_of_the_model_here_and_in_the_printed_command(
     server: ChatServer, raw: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -122,6 +123,7 @@ def test_the_second_time_no_request_is_sent(server: ChatServer, raw: Path) -> No
     assert len(server.requests) == sent
 
 
+@pytest.mark.slow
 def test_a_larger_pool_sends_only_what_is_missing(server: ChatServer, raw: Path) -> None:
     assert judge(server, "--pool", "1") == 0
     first = sum(map(len, read_qrels("out.model.qrels").values()))

@@ -34,12 +34,15 @@ def _outcome(
             return error, session
 
 
+_FAST_USES = ("judge", "plain", "listwise", "verdicts on an answer")
 _PAIRS = [
-    pytest.param(fault, use, marks=[pytest.mark.slow] if one.timeout == QUICK and use != "judge" else [])
+    pytest.param(
+        fault, use, marks=[pytest.mark.slow] if use not in _FAST_USES or (one.timeout == QUICK and use != "judge") else []
+    )
     for fault, one in FAULTS.items()
     for use in USES
 ]
-"""Faults and uses; those that wait for a time-out are slow, but for one use."""
+"""Faults and uses; slow are most uses, and faults that wait for a time-out but for one use."""
 
 
 @pytest.mark.parametrize(("fault", "use"), _PAIRS)

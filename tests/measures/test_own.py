@@ -177,6 +177,7 @@ def test_a_module_that_fails_is_refused_with_its_error(folder: Path) -> None:
     assert "importing broken_measures failed: ZeroDivisionError" in refused.stderr
 
 
+@pytest.mark.slow
 def test_an_experiment_file_names_it_and_a_results_folder_is_read_with_it(folder: Path) -> None:
     (folder / "shop.toml").write_text(
         'dataset = "sample"\nmeasures = ["shop_measures:first_best", "nDCG@10"]\n[systems.bm25]\nstage = "bm25"\n', "utf-8"

@@ -75,6 +75,7 @@ def test_int8_is_close_to_fp32(minilm_cache: Path) -> None:
     assert (exact != rounded).any()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("precision", ["int8", "fp32"])
 def test_neither_other_texts_nor_threads_change_a_bit(precision: str, minilm_cache: Path) -> None:
     model = MiniLM(precision=precision)  # type: ignore[arg-type]

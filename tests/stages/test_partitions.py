@@ -223,6 +223,7 @@ with DiskBlockCache(folder / "cache", silent) as cache, ProcessExecutor(workers)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", [1, 2])
 @pytest.mark.parametrize("name", [PREPARED, SEARCHED])
 def test_after_a_kill_the_next_run_goes_on_with_the_partition_in_hand(tmp_path: Path, workers: int, name: str) -> None:

@@ -53,6 +53,7 @@ def results_of(*stages: RunFile | Rerank | BM25, dataset: rp.Dataset | None = No
     return rp.run(rp.Experiment(systems, dataset=dataset or small_dataset(), **more), NO_CACHE)  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 def test_decision_and_values_are_the_same_from_run_files_from_toml_and_from_its_results_folder(
     files: Mapping[str, str], from_toml: Path
 ) -> None:
