@@ -40,6 +40,7 @@ _PAIRS = [
         fault, use, marks=[pytest.mark.slow] if use not in _FAST_USES or (one.timeout == QUICK and use != "judge") else []
     )
     for fault, one in FAULTS.items()
+    for fast in (_FAST_USES[:1] if one.timeout == QUICK else _FAST_USES,)
     for use in USES
 ]
 """Faults and uses; slow are most uses, and faults that wait for a time-out but for one use."""
