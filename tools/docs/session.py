@@ -19,11 +19,12 @@ from typing import Any
 from unittest import mock
 
 from rankproof._cli.main import main
+from rankproof._cli.progress import RunProgress
 from rankproof.models._wordllama import download_wordllama
 
 WIDTH = 96
 _PROGRESS = re.compile(
-    r"^([\w, -]+: (asking|building|searching|calling the model)|judging|filling the store|(encoding|indexing) \w+"
+    r"^([\w, -]+: (asking|building|searching|timing|calling the model)|judging|filling the store|(encoding|indexing) \w+"
     r"|(fetching|downloading) .*)\n",
     re.MULTILINE,
 )
@@ -86,7 +87,7 @@ class Session:
     def _in_this_process(self, arguments: list[str]) -> str:
         written = io.BytesIO()
         screen, beside = (kind(written, encoding="utf-8", write_through=True) for kind in (_Screen, io.TextIOWrapper))
-        with redirect_stdout(screen), redirect_stderr(beside):
+        with redirect_stdout(screen), redirect_stderr(beside), mock.patch.object(RunProgress, "__call__"):
             self._code = main(arguments)
         return _shown(written.getvalue().decode())
 
