@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 SECONDS ?= 60
+KILLS ?= 100
 CODE := src tests benchmarks demos tools setup.py
 FAST := not slow and not browser and not torch
 
@@ -63,10 +64,9 @@ bench: $(VENV)/bench.stamp ## speed and memory beside other tools, about 25 minu
 fuzz: ## fuzz the native reader for SECONDS (60)
 	bash tools/fuzz/run.sh $(SECONDS)
 
-kills: $(VENV)/test.stamp ## kill `run` and `judge` at random moments and check what they leave
+kills: $(VENV)/test.stamp ## kill commands KILLS times (100) at random moments and check what they leave
 	$(BIN)/rankproof models get wordllama
-	$(BIN)/python -m tools.fuzz.kill_run 50
-	$(BIN)/python -m tools.fuzz.kill_judge 50
+	$(BIN)/python -m tools.kills $(KILLS)
 
 sanitize: $(VENV)/test.stamp ## tests of the native code under ASan and UBSan
 	bash tools/fuzz/sanitize.sh
@@ -104,4 +104,4 @@ $(VENV)/%.stamp: pyproject.toml setup.py $(NATIVE) | $(BIN)/python
 	touch $@
 
 clean: ## remove what was built and installed
-	rm -rf $(VENV) build dist site src/*.egg-info src/rankproof/*/*.so benchmarks/work tools/fuzz/work
+	rm -rf $(VENV) build dist site src/*.egg-info src/rankproof/*/*.so benchmarks/work tools/fuzz/work tools/kills/work

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,7 +12,6 @@ import pytest
 from rankproof._cli.main import main
 from rankproof._formats.read import read_qrels
 from support.chat_server import TOKENS_IN, ChatServer, Request, Sent, body_of, completion
-from support.paths import ROOT
 
 KEY = "sk-CANARY-judge-0123456789"
 DOCS = {"d1": "apple pie", "d2": "bicycle", "d3": "apple tree", "d4": "of no use"}
@@ -242,15 +239,6 @@ def test_machine_judgements_are_no_reference_for_a_judge(folder: Path, capsys: p
     assert "mixed.qrels: 1 judgement by a machine, left out" in capsys.readouterr().err
     (folder / "mixed.qrels").write_text("q1 llm:m:1 d2 0\n")
     assert main(["judge", "data", "--by", "keywords", "--qrels", "mixed.qrels"]) == 2
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(sys.platform == "win32", reason="SIGKILL is a POSIX signal")
-def test_a_killed_judge_leaves_one_judgement_per_pair_and_repeats_only_open_requests(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "tools.fuzz.kill_judge", "3", "--pairs", "30", "--delay", "0.005", "--folder", str(tmp_path)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith("3 kills over ")
 
 
 @pytest.mark.parametrize("more", [(), ("--dry-run",)])

@@ -1,0 +1,1 @@
+"""Kills each command with SIGKILL at random moments, restarts it, and checks what it leaves."""
