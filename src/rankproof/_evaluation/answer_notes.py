@@ -50,50 +50,50 @@ def answer_notes(
     missing = [each for each in references if state.get(each, "missing") == "missing"]
     zero = _zero_words(missing, measures)
     some = any(not isinstance(one.measure, AnswerMeasure) or one.measure.needs_reference for one in measures.values())
-    findings: Sequence[tuple[str, str, str, Sequence[str]]] = (
-        (
-            "missing-answers",
-            f"has no answer{zero and f' and scores {zero}'}",
-            f"have no answer{zero and f' and score {zero}'}",
-            missing,
-        ),
-        (
-            "failed-answers",
-            "has a failed answer and is left out of the means",
-            "have failed answers and are left out of the means",
-            _queries_in_state(state, "failed"),
-        ),
-        ("abstentions", "has an abstaining answer", "have abstaining answers", _queries_in_state(state, "abstained")),
-        (
-            "no-reference",
-            "has no reference and is left out",
-            "have no reference and are left out",
-            [query for query in without if query not in evaluated],
-        ),
-        (
-            "some-values",
-            "has no reference and is left out of measures that need one",
-            "have no reference and are left out of measures that need one",
-            [query for query in queries if query not in references] if some else [],
-        ),
-        (
-            "unknown-queries",
-            "of the answers is unknown and is left out",
-            "of the answers are unknown and are left out",
-            unknown,
-        ),
-        (
-            "list-as-text",
-            "has its list of references as text; it is read as a list",
-            "have their list of references as text; it is read as a list",
-            lists,
-        ),
-    )
+    ids_of: Mapping[str, Sequence[str]] = {
+        "missing-answers": missing,
+        "failed-answers": _queries_in_state(state, "failed"),
+        "abstentions": _queries_in_state(state, "abstained"),
+        "no-reference": [query for query in without if query not in evaluated],
+        "some-values": [query for query in queries if query not in references] if some else [],
+        "unknown-queries": unknown,
+        "list-as-text": lists,
+    }
     return tuple(
-        Note(code, len(ids), f"{len(ids)} {f'query {one}' if len(ids) == 1 else f'queries {many}'}: {example_ids(ids, len(ids))}")
-        for code, one, many, ids in findings
+        Note(code, len(ids), f"{len(ids)} {_finding(code, len(ids), zero)}: {example_ids(ids, len(ids))}")
+        for code, ids in ids_of.items()
         if ids
     )
+
+
+_FINDINGS = {
+    "missing-answers": ("has no answer", "have no answer"),
+    "failed-answers": (
+        "has a failed answer and is left out of the means",
+        "have failed answers and are left out of the means",
+    ),
+    "abstentions": ("has an abstaining answer", "have abstaining answers"),
+    "no-reference": ("has no reference and is left out", "have no reference and are left out"),
+    "some-values": (
+        "has no reference and is left out of measures that need one",
+        "have no reference and are left out of measures that need one",
+    ),
+    "unknown-queries": ("of the answers is unknown and is left out", "of the answers are unknown and are left out"),
+    "list-as-text": (
+        "has its list of references as text; it is read as a list",
+        "have their list of references as text; it is read as a list",
+    ),
+}
+"""What a note says of one query and of several, by its code."""
+
+
+def _finding(code: str, count: int, zero: str) -> str:
+    """The words of a note; `zero` is the score of missing answers, empty if no measure gives them one."""
+    one, many = _FINDINGS[code]
+    words = f"query {one}" if count == 1 else f"queries {many}"
+    if code != "missing-answers" or not zero:
+        return words
+    return f"{words} and {'scores' if count == 1 else 'score'} {zero}"
 
 
 def _zero_words(missing: Sequence[str], measures: Mapping[str, MeasureResult]) -> str:

@@ -45,7 +45,7 @@ from rankproof._analysis.compare.tables import (
     systems_table,
     verdict_table,
 )
-from rankproof._analysis.decision import MARGIN, Decision, DecisionData, decide
+from rankproof._analysis.decision import MARGIN, Costs, Decision, DecisionData, decide
 from rankproof._analysis.inputs import AnalysisInput, checked_system
 from rankproof._data.arrays import FloatArray
 from rankproof._data.table import Table
@@ -157,31 +157,36 @@ def compare_inputs(
     check_fraction_margin(margin, joined.measures[0])
     shown_baseline = given if given in kept.systems else default_baseline(kept)
     against = None if given is None else shown_baseline
-    found = _tested(joined, against, pairs, options)
-    exploratory = [(one, _tested(one, against, pairs, options)) for one in others]
-    name = str(joined.measures[0])
-    data = DecisionData(
-        measure=joined.measures[0],
-        systems=joined.systems,
-        values=joined.values[0],
-        weights=joined.weights,
-        costs=costs_of,
-        failed=failed_shares(kept),
-        judged_only=judged_only_values(kept, kept.result, name, joined.queries),
-    )
-    decision = decide(data, margin=margin, baseline=shown_baseline, interval=_interval_of(joined), seed=options.seed)
-    decision = with_judge_noise(kept, with_failed_bounds(kept, decision))
-    if not decision.decided:
-        decision = with_pairs_to_judge(kept, decision)
+    tested = [(one, _tested(one, against, pairs, options)) for one in (joined, *others)]
     notes = (
         *left_out_notes(empty, given, shown_baseline),
         *answering_notes(answering),
         *unknown_cost_notes(costs_of, kept.systems),
         *joined.notes,
         *_other_sizes(joined, others),
-        *_power_notes(found, joined, options),
+        *_power_notes(tested[0][1], joined, options),
     )
-    return _comparison([(joined, found), *exploratory], decision, given is not None, empty, notes, options)
+    decision = _decision(kept, joined, costs_of, margin, shown_baseline, options.seed)
+    return _comparison(tested, decision, given is not None, empty, notes, options)
+
+
+def _decision(
+    kept: AnalysisInput, joined: JoinedValues, costs: Costs, margin: float, baseline: str | None, seed: int
+) -> Decision:
+    """The decision on the primary measure, with what failed, the noise of the judge, and which pairs to judge next."""
+    measure = joined.measures[0]
+    data = DecisionData(
+        measure=measure,
+        systems=joined.systems,
+        values=joined.values[0],
+        weights=joined.weights,
+        costs=costs,
+        failed=failed_shares(kept),
+        judged_only=judged_only_values(kept, kept.result, str(measure), joined.queries),
+    )
+    decision = decide(data, margin=margin, baseline=baseline, interval=_interval_of(joined), seed=seed)
+    decision = with_judge_noise(kept, with_failed_bounds(kept, decision))
+    return decision if decision.decided else with_pairs_to_judge(kept, decision)
 
 
 def _joined_values(result: Result, measures: MeasuresLike, primary: str | Measure | None) -> list[JoinedValues]:
