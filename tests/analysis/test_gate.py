@@ -10,7 +10,7 @@ import rankproof as rp
 from rankproof import Run
 from rankproof._analysis.gate.baseline import Baseline, make_baseline
 from rankproof._analysis.gate.gate import GateResult, gate_table, run_gate
-from rankproof._analysis.gate.rules import GateOptions, Threshold, max_drop_of, threshold_of
+from rankproof._analysis.gate.rules import GateOptions, Threshold, check_threshold, max_drop_of, threshold_of
 from rankproof._analysis.inputs import AnalysisInput, input_from_runs
 from rankproof._analysis.query_groups import Grouping, by_list, group_queries
 from rankproof._evaluation.options import EvaluateOptions
@@ -149,6 +149,33 @@ def test_a_threshold_is_met_or_missed_exactly(bound: str, passes: bool) -> None:
     assert gate.passed is passes
     assert sentences(gate, "threshold")[0].startswith("s: RR is 0.7500 (n = 40) and ")
     assert gate_table(gate, GateOptions()).records()[0]["n"] == 40
+
+
+@pytest.mark.parametrize(
+    ("text", "bounds", "passes", "outcome"),
+    [
+        ("RR>=0.5", (0.6, 0.9), True, "and meets"),
+        ("RR>=0.7", (0.6, 0.9), False, "and can miss"),
+        ("RR<=0.8", (0.6, 0.9), False, "and can miss"),
+        ("RR>=0.8", (0.6, 0.9), False, "and misses"),
+    ],
+)
+def test_a_threshold_is_met_only_if_questions_on_which_the_judge_failed_cannot_change_it(
+    text: str, bounds: tuple[float, float], passes: bool, outcome: str
+) -> None:
+    check = check_threshold("s", threshold_of(text), 0.75, 30, bounds)
+    assert check.passed is passes
+    assert outcome in check.sentence
+    assert "from 0.6000 to 0.9000 with the questions on which the judge failed" in check.sentence
+
+
+def test_the_gate_reads_the_bounds_of_failed_questions_from_the_result() -> None:
+    inputs = gate_input({"s": SAME})
+    system = inputs.result.systems[0]
+    found = {name: replace(one, bounds=(0.6, 0.9)) for name, one in system.measures.items()}
+    failed = replace(inputs, result=replace(inputs.result, systems=(replace(system, measures=found),)))
+    assert run_gate(inputs, None, GateOptions(thresholds=(threshold_of("RR>=0.7"),))).passed
+    assert not run_gate(failed, None, GateOptions(thresholds=(threshold_of("RR>=0.7"),))).passed
 
 
 def test_a_threshold_means_the_measure_under_the_rel_in_use() -> None:

@@ -252,6 +252,10 @@ def test_contexts_of_a_csv_file_that_are_one_text_each_are_noted(tmp_path: Path)
         ({"state": "gone"}, r"a\.json:2: state is gone; write answered, abstained or failed"),
         ({"answerable": "maybe"}, r"a\.json:2: answerable is maybe; write true or false"),
         ({"nuggets": [{"text": "x", "importance": "high"}]}, r"a\.json:2: nuggets has the importance high; write vital or okay"),
+        (
+            {"nuggets": [{"text": "x", "confirmed": False}]},
+            r'a\.json:2: nuggets has a draft that no person has confirmed: x; read it and write "confirmed": true, or remove it',
+        ),
         ({"nuggets": [5]}, r"a\.json:2: nuggets is no list of nuggets; write"),
     ],
 )

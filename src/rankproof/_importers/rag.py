@@ -326,6 +326,11 @@ class _LogReader:
                 raise cell.error("is no list of nuggets", 'write [{"text": "…", "importance": "vital"}]')
             if item.get("importance", "vital") not in ("vital", "okay"):
                 raise cell.error(f"has the importance {for_message(str(item['importance']))}", "write vital or okay")
+            if not item.get("confirmed", True):
+                raise cell.error(
+                    f"has a draft that no person has confirmed: {for_message(item['text'])}",
+                    'read it and write "confirmed": true, or remove it',
+                )
         return {"nuggets": found}
 
     def _cell(self, row: Mapping[str, Any], role: str, line: int) -> TableCell:

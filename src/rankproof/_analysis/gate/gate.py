@@ -103,7 +103,8 @@ def run_gate(
 
 def _check_threshold(inputs: AnalysisInput, now: SavedValues, threshold: Threshold) -> GateCheck:
     value = inputs.result.value(threshold.measure, now.name)
-    return check_threshold(now.name, threshold, value, len(now.measures[threshold.measure]))
+    found = next(system for system in inputs.result.systems if system.name == now.name).measures[threshold.measure]
+    return check_threshold(now.name, threshold, value, len(now.measures[threshold.measure]), found.bounds)
 
 
 def _missing(inputs: AnalysisInput, systems: Collection[str]) -> Iterator[str]:
