@@ -8,6 +8,9 @@ from setuptools import Extension, setup
 
 # Products and sums are rounded one by one; comparisons of numbers may become vector instructions, which changes no value.
 FLOATS = ["-ffp-contract=off", "-fno-trapping-math"]
+# Where a compiler would keep sums and products in a wider type, these flags prevent it; `exact_floats.h` checks.
+WIDE_FLOATS = {"i386": ["-msse2", "-mfpmath=sse"], "i686": ["-msse2", "-mfpmath=sse"], "s390x": ["-fexcess-precision=fast"]}
+PROCESSOR = str(sysconfig.get_config_var("HOST_GNU_TYPE")).partition("-")[0]
 # A free-threaded Python has no stable ABI to build for.
 STABLE = not sysconfig.get_config_var("Py_GIL_DISABLED")
 
@@ -20,7 +23,7 @@ def extension(name: str) -> Extension:
         sources=[f"{source}.c"],
         depends=sorted([*glob(f"{source}_src/*.h"), *glob("src/rankproof/_native/*.h")]),
         define_macros=[("Py_LIMITED_API", "0x030B0000")] if STABLE else [],
-        extra_compile_args=["/O2", "/std:c11"] if os.name == "nt" else ["-std=c11", "-O3", "-g0", *FLOATS],
+        extra_compile_args=["/O2", "/std:c11"] if os.name == "nt" else ["-std=c11", "-O3", "-g0", *FLOATS, *WIDE_FLOATS.get(PROCESSOR, [])],
         py_limited_api=STABLE,
         optional=True,
     )

@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "exact_floats.h"
+
 enum { LANES = 16, STRIDE = 16, AHEAD = 6 };
 
 #if defined(__x86_64__) || defined(_M_X64)

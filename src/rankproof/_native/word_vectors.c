@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "exact_floats.h"
 #include "py_buffers.h"
 
 enum { CODES = 0x110000, BYTES = 256, MOST_SYMBOLS = 256, NO_RANK = INT32_MAX };

@@ -38,7 +38,7 @@ static inline void judge_free(Judge *judge) {
 ALWAYS_INLINE uint64_t pair_hash(uint64_t doc, size_t query) { return doc ^ ((uint64_t)(query + 1) * 0x9E3779B97F4A7C15u); }
 
 static inline size_t judge_slot(const Judge *judge, uint64_t hash, size_t query, Slice doc) {
-    size_t mask = judge->slots_count - 1, slot = pair_hash(hash, query) & mask;
+    size_t mask = judge->slots_count - 1, slot = (size_t)(pair_hash(hash, query) & mask);
     for (; judge->slots[slot] != 0; slot = (slot + 1) & mask) {
         const Judgement *row = &judge->rows[judge->slots[slot] - 1];
         if (row->hash == hash && row->query == query && row->size == doc.size &&
@@ -55,7 +55,7 @@ static inline Outcome judge_widen(Judge *judge) {
     uint32_t *slots = calloc(wider, sizeof *slots);
     if (slots == NULL) return NO_MEMORY;
     for (size_t i = 0; i < judge->count; i++) {
-        size_t slot = pair_hash(judge->rows[i].hash, judge->rows[i].query) & (wider - 1);
+        size_t slot = (size_t)(pair_hash(judge->rows[i].hash, judge->rows[i].query) & (wider - 1));
         while (slots[slot] != 0) slot = (slot + 1) & (wider - 1);
         slots[slot] = (uint32_t)(i + 1);
     }
@@ -89,7 +89,7 @@ static inline Outcome judge_conflict(const Judge *judge, const Judgement *first,
 
 /* Adds a judgement; `query` is an index from judge_query, `doc` need not be padded. */
 static inline Outcome judge_add(Judge *judge, size_t query, Slice doc, int64_t grade, size_t line, Fault *fault) {
-    if (doc.size > MOST_ID_BYTES || judge->text_size > MOST_TEXT_BYTES) return NO_MEMORY;
+    if (!fits_judged_doc(judge->text_size, doc.size)) return NO_MEMORY;
     TRY(judge_widen(judge));
     TRY(text_room(&judge->text, &judge->text_capacity, judge->text_size, doc.size));
     TRY(grow((void **)&judge->rows, &judge->capacity, judge->count + 1, sizeof *judge->rows));

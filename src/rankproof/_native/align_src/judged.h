@@ -4,18 +4,20 @@
 
 #include "names.h"
 
-#define MOST_ID_BYTES ((UINT64_C(1) << 24) - 1)
-#define MOST_TEXT_BYTES ((UINT64_C(1) << 40) - 1)
+#define ID_SIZE_BITS 24
+#define TEXT_SIZE_BITS 40
 
 /* The id of the document is `size` bytes from `at` in the text. */
 typedef struct {
     uint64_t hash;
     int64_t grade;
-    uint64_t at : 40, size : 24;
+    uint64_t at : TEXT_SIZE_BITS, size : ID_SIZE_BITS;
 } JudgedDoc;
 
-static inline JudgedDoc judged_doc(uint64_t hash, int64_t grade, size_t at, size_t size) {
-    return (JudgedDoc){hash, grade, at & MOST_TEXT_BYTES, size & MOST_ID_BYTES};
+static inline bool fits_judged_doc(uint64_t at, uint64_t size) { return at >> TEXT_SIZE_BITS == 0 && size >> ID_SIZE_BITS == 0; }
+
+static inline JudgedDoc judged_doc(uint64_t hash, int64_t grade, uint64_t at, uint64_t size) {
+    return (JudgedDoc){hash, grade, at & ((UINT64_C(1) << TEXT_SIZE_BITS) - 1), size & ((UINT64_C(1) << ID_SIZE_BITS) - 1)};
 }
 
 enum { IS_FORM = 1, IS_LOOKED_AT = 2 };
@@ -75,7 +77,7 @@ static inline Outcome judged_add_form(Judged *judged, size_t query, Slice id) {
         judged->form_starts = calloc(judged->count + 1, sizeof *judged->form_starts);
         if (judged->form_starts == NULL) return NO_MEMORY;
     }
-    if (id.size > MOST_ID_BYTES || judged->forms_text_size > MOST_TEXT_BYTES) return NO_MEMORY;
+    if (!fits_judged_doc(judged->forms_text_size, id.size)) return NO_MEMORY;
     TRY(grow((void **)&judged->forms, &judged->forms_capacity, judged->forms_count + 1, sizeof *judged->forms));
     TRY(text_room(&judged->forms_text, &judged->forms_text_capacity, judged->forms_text_size, id.size));
     memcpy(judged->forms_text + judged->forms_text_size, id.at, id.size);

@@ -51,7 +51,7 @@ static inline Outcome copy_padded(char **copy, size_t *size, size_t *capacity, S
 /* The index of an id, which must be padded, or NOT_FOUND. */
 static inline size_t names_find(const Names *names, Slice id, uint64_t hash) {
     if (names->slots_count == 0) return NOT_FOUND;
-    size_t mask = names->slots_count - 1, slot = hash & mask;
+    size_t mask = names->slots_count - 1, slot = (size_t)(hash & mask);
     for (; names->slots[slot] != 0; slot = (slot + 1) & mask) {
         const Name *name = &names->items[names->slots[slot] - 1];
         if (name->hash == hash && name->size == id.size && same_padded(names->text + name->at, id.at, id.size))
@@ -61,7 +61,7 @@ static inline size_t names_find(const Names *names, Slice id, uint64_t hash) {
 }
 
 static inline void names_place(Names *names, size_t index) {
-    size_t mask = names->slots_count - 1, slot = names->items[index].hash & mask;
+    size_t mask = names->slots_count - 1, slot = (size_t)(names->items[index].hash & mask);
     while (names->slots[slot] != 0) slot = (slot + 1) & mask;
     names->slots[slot] = (uint32_t)(index + 1);
 }

@@ -6,8 +6,7 @@
 #ifndef RANKPROOF_NUMBER_H
 #define RANKPROOF_NUMBER_H
 
-#include <float.h>
-
+#include "../exact_floats.h"
 #include "base.h"
 #include "powers.h"
 
@@ -52,7 +51,6 @@ static inline bool divided_exactly(uint64_t w, int e, double *value) {
 
 /* w * 10^e where one rounding is enough; false where it needs the slow function. */
 ALWAYS_INLINE bool exact_decimal(uint64_t w, int64_t e, double *value) {
-#if defined(FLT_EVAL_METHOD) && FLT_EVAL_METHOD == 0
     if (w <= (UINT64_C(1) << 53)) {
         if (e <= 0 && e >= -MOST_TENS) return *value = (double)(int64_t)w / POWERS_OF_TEN[-e], true;
         if (e > 0 && e <= MOST_TENS) return *value = (double)(int64_t)w * POWERS_OF_TEN[e], true;
@@ -61,8 +59,6 @@ ALWAYS_INLINE bool exact_decimal(uint64_t w, int64_t e, double *value) {
         return *value = (double)w, true;
     }
     if (e < 0 && e >= -MOST_FIVES) return divided_exactly(w, (int)-e, value);
-#endif
-    if (w == 0) return *value = 0.0, true;
     return false;
 }
 

@@ -106,7 +106,7 @@ static Outcome find_in_dict(const PlainTypes *types, Result *result, const Handl
         if (value == NULL || !plain_number(types, value, &score)) continue;
         double key = key_of(&result->options, score, 0);
         size_t row = first_not_greater(rows->keys, rows->count, key);
-        hits->items[hits->count++] = (Hit){key, doc_id(judged, &judged->docs[i]), row, 0, judged->docs[i].grade, false};
+        hits->items[hits->count++] = (Hit){key, doc_id(judged, &judged->docs[i]), row, 0, judged->docs[i].grade, 0, 0};
     }
     for (size_t i = judged->form_starts ? judged->form_starts[query] : 0;
          judged->form_starts && i < judged->form_starts[query + 1]; i++)

@@ -87,7 +87,7 @@ static inline size_t slots_fill(Rows *rows, size_t from, Repeat *repeat) {
     int shift = 64 - rows->slots_bits;
     uint32_t *slots = rows->slots;
     for (size_t i = from; i < count; i++) {
-        size_t slot = rows->hashes[i] >> shift;
+        size_t slot = (size_t)(rows->hashes[i] >> shift);
         for (; slots[slot] != 0; slot = (slot + 1) & mask) {
             if (RARELY(same_row(rows, slots[slot] - 1, i))) {
                 *repeat = (Repeat){slots[slot] - 1, i};
@@ -100,7 +100,7 @@ static inline size_t slots_fill(Rows *rows, size_t from, Repeat *repeat) {
 }
 
 static inline size_t rows_find(const Rows *rows, uint64_t hash, Slice id) {
-    size_t mask = ((size_t)1 << rows->slots_bits) - 1, slot = hash >> (64 - rows->slots_bits);
+    size_t mask = ((size_t)1 << rows->slots_bits) - 1, slot = (size_t)(hash >> (64 - rows->slots_bits));
     for (; rows->slots[slot] != 0; slot = (slot + 1) & mask) {
         size_t row = rows->slots[slot] - 1;
         if (rows->hashes[row] == hash && rows->sizes[row] == id.size && same_padded(rows->text + rows->at[row], id.at, id.size))

@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "../exact_floats.h"
 #include "tiles.h"
 
 enum { SUMS = 64 };

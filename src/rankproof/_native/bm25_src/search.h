@@ -5,10 +5,9 @@
 #ifndef RANKPROOF_BM25_SEARCH_H
 #define RANKPROOF_BM25_SEARCH_H
 
+#include "../exact_floats.h"
 #include "../prefetch.h"
 #include "builder.h"
-
-#include <float.h>
 
 #if defined(__x86_64__) || defined(_M_X64)
 #include <emmintrin.h>

@@ -89,7 +89,8 @@ static bool append_string(Strings *strings, const char *text, size_t size) {
 /* The id of a string that is followed by PADDING zeros, which is added if it is new; NO_ID without memory. */
 static inline uint32_t id_of(Strings *strings, const char *text, size_t size) {
     if (strings->count >= INT32_MAX || (strings->count + 1 > strings->slot_count / 2 && !grow_slots(strings))) return NO_ID;
-    uint64_t upper = hash_of(text, size) & 0xFFFFFFFFu, mask = strings->slot_count - 1;
+    uint64_t upper = hash_of(text, size) & 0xFFFFFFFFu;
+    size_t mask = strings->slot_count - 1;
     for (size_t at = (size_t)(upper & mask);; at = (at + 1) & mask) {
         uint64_t slot = strings->slots[at];
         if (slot == 0) {

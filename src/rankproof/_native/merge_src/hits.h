@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../exact_floats.h"
 #include "../prefetch.h"
 #include "../py_buffers.h"
 
