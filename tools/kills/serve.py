@@ -100,7 +100,7 @@ class Serve(Workload):
             if pair not in self._confirmed:
                 person.judge(pair, len("".join(pair)) % 4)
                 self._confirmed.add(pair)
-        process.send_signal(signal.SIGINT)
+        process.send_signal(signal.SIGTERM)
 
     def _address(self, process: subprocess.Popen[bytes]) -> str | None:
         """The address that the server printed; None if it ended before."""
