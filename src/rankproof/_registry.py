@@ -6,10 +6,12 @@ holds records that a decorator registers when their module is imported. Installe
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import nullcontext
 from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
-from functools import cache, reduce
+from functools import cache, lru_cache, reduce
 from importlib import import_module
 from operator import or_
 from types import NoneType, UnionType
@@ -32,7 +34,7 @@ from rankproof._extras import extra
 from rankproof.errors import ExternalError, UsageError, escape_invisible, for_message
 
 if TYPE_CHECKING:
-    from importlib.metadata import EntryPoint
+    from importlib.metadata import EntryPoint, EntryPoints
 
 
 T = TypeVar("T")
@@ -315,9 +317,23 @@ def _summary(table: RecordTable[R], name: str) -> str:
 
 def entry_points_of(group: str) -> dict[str, EntryPoint]:
     """The entry points of a group by name; nothing is imported."""
+    return {entry.name: entry for entry in _installed(tuple((path, _changed(path)) for path in sys.path)).select(group=group)}
+
+
+@lru_cache(maxsize=1)
+def _installed(paths: tuple[tuple[str, int], ...]) -> EntryPoints:
+    """All entry points, read again when a package was installed or `sys.path` has changed."""
     from importlib.metadata import entry_points
 
-    return {entry.name: entry for entry in entry_points(group=group)}
+    return entry_points()
+
+
+def _changed(path: str) -> int:
+    """When the folder changed last, in nanoseconds; 0 if there is no such folder."""
+    try:
+        return os.stat(path or ".").st_mtime_ns
+    except OSError:
+        return 0
 
 
 def load_entry_point(entry: EntryPoint) -> Any:
