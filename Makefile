@@ -19,6 +19,10 @@ demo: $(VENV)/demo.stamp ## install, then run the sample experiment
 	$(BIN)/rankproof run
 	@echo 'Next: source $(BIN)/activate, then use the command rankproof; docs/tutorial/index.md explains the numbers.'
 
+# Tests start many processes; without bytecode on disk each of them compiles the package again.
+test test-all: export PYTHONDONTWRITEBYTECODE :=
+test test-all: export PYTHONPYCACHEPREFIX := $(abspath $(VENV))/bytecode
+
 test: $(VENV)/test.stamp ## the fast tests, at most 4 minutes on two cores
 	$(BIN)/python -m pytest -n auto -m '$(FAST)' --hypothesis-profile=fast
 

@@ -68,7 +68,7 @@ class Campaign:
             self._count_repeated(self.kills - before)
             self.finished += 1
         except RecoveryError as found:
-            self.findings.append(str(found))
+            self.findings.append(f"{found} (kept in {self.workload.keep(len(self.findings) + 1)})")
         finally:
             self._end_workers()
 

@@ -14,6 +14,7 @@ _QUERIES, _DOCUMENTS = 40, 30
 _WORDS = ("lemon", "rice", "dough", "oven", "knife", "butter", "sugar", "pan", "salt", "flour", "yeast", "water")
 _FINISHED = ("stages/*.stage", "indexes/*/*.arrays", "vectors/*/*.arrays")
 _CREATED = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
+_PAGE = "report.html"
 _MODEL = """\
 model = {{name = "openai", model = "counting", base_url = "{url}", api_key_env = "", concurrency = 2}}
 """
@@ -127,7 +128,9 @@ class Run(Workload):
         return ["run", str(self.data / "experiment.toml"), "-o", str(self.target), *more]
 
     def content(self, path: Path) -> Any:
-        return values_and_files(path)
+        """The report page is written after the results folder, so a kill can come between them."""
+        values, files = values_and_files(path)
+        return values, [name for name in files if name != _PAGE]
 
     def clear(self) -> None:
         super().clear()
@@ -140,6 +143,8 @@ class Run(Workload):
     def check_finished(self) -> None:
         super().check_finished()
         self._check_computed_once()
+        if not (self.target / _PAGE).read_text(encoding="utf-8").rstrip().endswith("</html>"):
+            raise RecoveryError("the report page is incomplete")
 
     def _check_computed_once(self) -> None:
         """The file of a finished stage or partition is not written again."""

@@ -112,6 +112,10 @@ class Workload(ABC):
         if left := sorted(self._temporary() | (self._entries() - self._names)):
             raise RecoveryError(f"{len(left)} temporary files are left: {', '.join(left[:3])}")
 
+    def keep(self, number: int) -> Path:
+        """Moves `work` aside, to look at a finding."""
+        return self.work.rename(self.folder / f"finding-{number}")
+
     def rankproof(self, *arguments: str | Path) -> None:
         """Runs a command undisturbed."""
         subprocess.run(
