@@ -36,8 +36,9 @@ def test_every_target_has_a_help_text() -> None:
 
 
 @pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler")
-def test_the_fuzzing_harness_compiles() -> None:
-    command = ["cc", "-std=c11", "-fsyntax-only", "-Wall", "-Wextra", "-Wno-unused-function", "reader.c"]
+@pytest.mark.parametrize("harness", sorted(path.name for path in (ROOT / "tools" / "fuzz").glob("*.c")))
+def test_a_fuzzing_harness_compiles(harness: str) -> None:
+    command = ["cc", "-std=c11", "-fsyntax-only", "-Wall", "-Wextra", "-Wno-unused-function", harness]
     done = subprocess.run(command, cwd=ROOT / "tools" / "fuzz", capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
 

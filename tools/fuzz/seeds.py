@@ -1,7 +1,8 @@
-"""Writes the seed inputs of the fuzzer: small runs and qrels of every shape that the reader distinguishes."""
+"""Writes the seed inputs of a harness: `seeds.py reader|arrow|documents FOLDER`."""
 
 from __future__ import annotations
 
+import random
 import sys
 from itertools import product
 from pathlib import Path
@@ -45,6 +46,7 @@ RUNS = [
     "1 Q0 " + "x" * 300 + " 1 2 t\n1 Q0 d 2 1 t\n",
     "# " + "y" * 2100 + "\n",
 ]
+FORMATS = 6
 OTHER_FORMATS = [
     'q,d,s,r\n1,d1,2.5,1\n1,"d""2",1e3,2.0\n\n# note\n2,"d,3",-0,x\r\n1,d4,1,3',
     "1\td1\t2\n2\td 2\t1\n1\td3\t0\n",
@@ -55,20 +57,49 @@ OTHER_FORMATS = [
 ]
 
 
-def main(folder: Path) -> None:
-    """Writes every seed into the folder."""
-    folder.mkdir(parents=True, exist_ok=True)
+DOCUMENTS = [
+    '{"id": "1", "text": "a \\u00e9 b", "z": [1, {"b": "\\n", "a": 0.5}], "k": true}',
+    '{"_id": 7, "title": null, "text": "\\ud83d\\ude00 é 日", "year": -12, "ratio": 0.001}',
+    "{}",
+]
+
+
+def write_reader(folder: Path) -> None:
+    """Small runs and qrels of every shape that the reader distinguishes."""
     runs = [*RUNS, *(ROW.format(query=1, doc="d1", rank=1, score=score) for score in SCORES)]
     for number, (qrels, run) in enumerate(product([*QRELS, MANY], runs)):
-        front = bytes([(number * 37) % 256, (number * 11) % 64, (number * 7) % 256, number % 64])
+        front = bytes([(number * 37) % 256, (number * 11) % 64, (number * 7) % 256, number % 64, number % FORMATS])
         text = qrels.encode()
         (folder / f"seed{number:03d}").write_bytes(front + len(text).to_bytes(2, "little") + text + run.encode())
-    for number, other in enumerate(OTHER_FORMATS):
-        (folder / f"format{number:02d}").write_bytes(bytes([0, 6, 4, number]) + (1 << 15).to_bytes(2, "little") + other.encode())
-        (folder / f"other{number:02d}").write_bytes(bytes([0, 2, 9, number, 0, 0]) + other.encode())
+    for format_, (number, other) in product(range(FORMATS), enumerate(OTHER_FORMATS)):
+        text = other.encode()
+        front = bytes([0, 6, 4, number, format_])
+        (folder / f"qrels{format_}-{number:02d}").write_bytes(front + len(text).to_bytes(2, "little") + text)
+        (folder / f"run{format_}-{number:02d}").write_bytes(front + bytes(2) + text)
     for number, score in enumerate(SCORES):
-        (folder / f"number{number:02d}").write_bytes(bytes(6) + score.encode())
+        (folder / f"number{number:02d}").write_bytes(bytes(7) + score.encode())
+
+
+def write_arrow(folder: Path) -> None:
+    """Bytes that choose the types of columns, the batches and the rows."""
+    for seed in range(64):
+        (folder / f"seed{seed:02d}").write_bytes(random.Random(seed).randbytes(16 * seed))
+
+
+def write_documents(folder: Path) -> None:
+    """Lines of documents."""
+    for number, line in enumerate(DOCUMENTS):
+        (folder / f"seed{number:02d}").write_text(line, encoding="utf-8")
+
+
+WRITERS = {"reader": write_reader, "arrow": write_arrow, "documents": write_documents}
+
+
+def main(harness: str, folder: Path) -> None:
+    """Writes the seeds of a harness into the folder."""
+    folder.mkdir(parents=True, exist_ok=True)
+    WRITERS[harness](folder)
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main(sys.argv[1], Path(sys.argv[2]))

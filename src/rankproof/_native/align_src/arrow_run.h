@@ -185,6 +185,19 @@ static inline Outcome take_batch(ArrowRun *run, const struct ArrowArray *batch) 
     return DONE;
 }
 
+/* Reads the rows of a batch, and keeps or releases it. */
+static inline Outcome use_batch(ArrowRun *run, struct ArrowArray *batch, bool takes) {
+    Outcome outcome = DONE, kept = DONE;
+    if (takes) outcome = take_batch(run, batch);
+    if (run->keeps) kept = grow((void **)&run->batches, &run->batches_capacity, run->batches_count + 1, sizeof *batch);
+    if (run->keeps && kept == DONE) {
+        run->batches[run->batches_count++] = *batch;
+    } else {
+        batch->release(batch);
+    }
+    return kept == DONE ? outcome : kept;
+}
+
 /* After a fault: a duplicate above it is reported instead. */
 static inline Outcome first_arrow_fault(ArrowRun *run) {
     Fault fault = run->fault;
@@ -197,6 +210,21 @@ static inline Outcome first_arrow_fault(ArrowRun *run) {
 static inline Outcome end_arrow_run(ArrowRun *run) {
     TRY(run->grouped ? end_arrow_groups(run) : end_arrow_query(run));
     return run->result->rows == 0 ? reject(&run->fault, "no-rows", 0) : DONE;
+}
+
+/* Reads the kept batches again, in groups. */
+static inline Outcome regroup_arrow(ArrowRun *run) {
+    run->grouped = true;
+    run->rows.count = run->text_size = run->query_size = run->row = run->first_row = 0;
+    free(run->tag_text);
+    run->tag_text = NULL;
+    run->tag_capacity = 0;
+    for (size_t i = 0; i < run->batches_count; i++) {
+        Outcome outcome = take_batch(run, &run->batches[i]);
+        if (outcome == REJECTED) return first_arrow_fault(run);
+        TRY(outcome);
+    }
+    return end_arrow_run(run);
 }
 
 #endif

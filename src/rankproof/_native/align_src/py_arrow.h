@@ -59,19 +59,6 @@ static Outcome next_batch(struct ArrowArrayStream *stream, Stream *gil, struct A
     return stopped ? STOPPED : DONE;
 }
 
-/* Reads the rows of a batch, and keeps or releases it. */
-static Outcome use_batch(ArrowRun *run, struct ArrowArray *batch, bool takes) {
-    Outcome outcome = DONE, kept = DONE;
-    if (takes) outcome = take_batch(run, batch);
-    if (run->keeps) kept = grow((void **)&run->batches, &run->batches_capacity, run->batches_count + 1, sizeof *batch);
-    if (run->keeps && kept == DONE) {
-        run->batches[run->batches_count++] = *batch;
-    } else {
-        batch->release(batch);
-    }
-    return kept == DONE ? outcome : kept;
-}
-
 static Outcome read_arrow(ArrowRun *run, struct ArrowArrayStream *stream, Stream *gil) {
     Outcome outcome = DONE;
     struct ArrowArray batch;
@@ -84,21 +71,6 @@ static Outcome read_arrow(ArrowRun *run, struct ArrowArrayStream *stream, Stream
     }
     if (outcome == REJECTED) return first_arrow_fault(run);
     return outcome == DONE ? end_arrow_run(run) : outcome;
-}
-
-/* Reads the kept batches again, in groups. */
-static Outcome regroup_arrow(ArrowRun *run) {
-    run->grouped = true;
-    run->rows.count = run->text_size = run->query_size = run->row = run->first_row = 0;
-    free(run->tag_text);
-    run->tag_text = NULL;
-    run->tag_capacity = 0;
-    for (size_t i = 0; i < run->batches_count; i++) {
-        Outcome outcome = take_batch(run, &run->batches[i]);
-        if (outcome == REJECTED) return first_arrow_fault(run);
-        TRY(outcome);
-    }
-    return end_arrow_run(run);
 }
 
 static PyObject *align_arrow_object(ArrowRun *run, Handle *handle, struct ArrowArrayStream *stream) {
