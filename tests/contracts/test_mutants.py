@@ -1,0 +1,144 @@
+"""The mutants of `make mutants`: what is changed in Python and C, and that tests see the change in a fork."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from support.paths import ROOT
+
+if sys.platform == "win32":
+    pytest.skip("mutants are tried in forks", allow_module_level=True)
+
+from tools.mutants.__main__ import table
+from tools.mutants.c_source import c_mutants
+from tools.mutants.forks import CollectedTests, NewCode, Request
+from tools.mutants.packages import PACKAGES, Package
+from tools.mutants.python_source import python_mutants
+from tools.mutants.workspace import Outcome, Tried, Workspace
+
+
+def changes_of(source: str) -> list[str]:
+    return [one.change for one in python_mutants("any", "any.py", source.encode())]
+
+
+@pytest.mark.parametrize(
+    ("source", "changes"),
+    [
+        ("a < b", ["a < b -> a <= b", "a < b -> a >= b"]),
+        ("a == b", ["a == b -> a != b"]),
+        ("a - b", ["a - b -> a + b"]),
+        ("a += b", ["a += b -> a -= b"]),
+        ("a and b", ["a and b -> a or b"]),
+        ("not a", ["not a -> a"]),
+        ("True", ["True -> False"]),
+        ("0.5", ["0.5 -> 1.5"]),
+        ("a if b else c", ["a if b else c -> a if not b else c"]),
+        ("def f(a=1): return a", ["1 -> 2", "return a -> return None"]),
+        ("raise Error", ["raise Error -> pass"]),
+    ],
+)
+def test_python_code_is_changed_in_one_place(source: str, changes: list[str]) -> None:
+    assert changes_of(source) == changes
+
+
+@pytest.mark.parametrize(
+    "source",
+    ["a: int | None", "assert a < b", 'f"{a < b}"', "a = zip(b, c, strict=True)", "if TYPE_CHECKING:\n    a = 1", "'text'"],
+)
+def test_code_without_a_result_is_not_changed(source: str) -> None:
+    assert changes_of(source) == []
+
+
+def test_every_mutant_of_python_is_valid_code_that_differs() -> None:
+    source = (ROOT / "src/rankproof/_statistics/permutation.py").read_bytes()
+    mutants = python_mutants("statistics", "permutation.py", source)
+    assert len(mutants) > 100
+    for one in mutants:
+        compile(one.applied(source), one.path, "exec")
+        assert one.applied(source) != source
+
+
+def test_c_code_is_changed_outside_comments_texts_and_macros() -> None:
+    source = b'#define LIMIT (1 < 2)\n/* a < b */\nif (a < b && !c) return "a < b"; /* 1 */\n'
+    changed = [one.applied(source).splitlines()[2] for one in c_mutants("any", "any.c", source)]
+    assert changed == [
+        b'if (a <= b && !c) return "a < b"; /* 1 */',
+        b'if (a >= b && !c) return "a < b"; /* 1 */',
+        b'if (a < b || !c) return "a < b"; /* 1 */',
+        b'if (a < b && c) return "a < b"; /* 1 */',
+    ]
+
+
+def test_every_package_has_sources_and_tests() -> None:
+    assert sum(package.share for package in PACKAGES) == 100
+    for package in PACKAGES:
+        assert package.mutants(ROOT)
+        assert all((ROOT / path).exists() for path in package.tests)
+
+
+def test_the_table_counts_equivalent_mutants_as_not_killed() -> None:
+    outcomes: tuple[Outcome, ...] = ("failed", "crashed", "timed out", "equivalent", "survived", "same code")
+    rows = table([Tried("align", str(at), outcome) for at, outcome in enumerate(outcomes)]).splitlines()
+    assert rows[2:] == ["| align | 5 | 1 | 1 | 1 | 1 | 1 | 60.0% |", "| all | 5 | 1 | 1 | 1 | 1 | 1 | 60.0% |"]
+
+
+SMALL = """LEAST = 1
+
+
+def larger(one, other):
+    return one if one > other else other
+
+
+def unused():
+    return LEAST
+"""
+SMALL_TESTS = """from small import LEAST, larger
+
+
+def test_larger():
+    assert larger(2, 1) == larger(1, 2) == 2
+    assert LEAST == 1
+"""
+PROFILE = "from hypothesis import settings\n\nsettings.register_profile('mutants')\n"
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Path:
+    """A project with one module and one test."""
+    for path, text in (("src/small.py", SMALL), ("tests/test_small.py", SMALL_TESTS), ("conftest.py", PROFILE)):
+        (tmp_path / path).parent.mkdir(exist_ok=True)
+        (tmp_path / path).write_text(text, encoding="utf-8")
+    (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers =\n  slow\n  browser\n  torch\n", encoding="utf-8")
+    return tmp_path
+
+
+def test_a_mutant_is_killed_by_a_failing_test_and_the_file_is_restored(small: Path) -> None:
+    package = Package("small", ("src/small.py",), ("tests/test_small.py",), share=100)
+    with Workspace(small, package) as workspace:
+        found = {one.change: workspace.tried(one) for one in package.mutants(small)}
+    test = "tests/test_small.py::test_larger"
+    assert {change: (one.outcome, one.by) for change, one in found.items()} == {
+        "1 -> 2": ("failed", test),
+        "return one if one > other else other -> return None": ("failed", test),
+        "one if one > other else other -> one if not one > other else other": ("failed", test),
+        "one > other -> one >= other": ("survived", "1 tests passed"),
+        "one > other -> one <= other": ("failed", test),
+        "return LEAST -> return None": ("survived", "no test calls it"),
+    }
+    assert (small / "src/small.py").read_text(encoding="utf-8") == SMALL
+
+
+def test_a_mutant_that_never_ends_is_timed_out_and_one_that_ends_the_process_has_crashed(small: Path) -> None:
+    collected = CollectedTests(small, ["tests/test_small.py"])
+    header = "\n\n\ndef larger(one, other):\n    "
+    endless = NewCode("src/small.py", 4, f"{header}while True: pass".encode())
+    crash = NewCode("src/small.py", 4, f"{header}__import__('os').abort()".encode())
+    assert [collected.run(Request(None, patch, seconds=1)).end for patch in (endless, crash, None)] == [
+        "timed out",
+        "crashed",
+        "passed",
+    ]
+    collected.close()

@@ -1,0 +1,62 @@
+"""The packages whose code is changed, and the tests that must see it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from tools.mutants.c_source import c_mutants
+from tools.mutants.mutant import Mutant
+from tools.mutants.python_source import python_mutants
+
+
+@dataclass(frozen=True, slots=True)
+class Package:
+    """The sources of one package, its tests, and the C extension that is built from the sources, if any."""
+
+    name: str
+    sources: tuple[str, ...]
+    tests: tuple[str, ...]
+    share: int
+    extension: str | None = None
+
+    def mutants(self, root: Path) -> list[Mutant]:
+        """All mutants of its sources."""
+        paths = sorted(path for pattern in self.sources for path in root.glob(pattern))
+        of = c_mutants if self.extension else python_mutants
+        return [one for path in paths for one in of(self.name, path.relative_to(root).as_posix(), path.read_bytes())]
+
+
+_NATIVE = "src/rankproof/_native"
+_READERS = ("tests/align", "tests/formats/test_native_tables.py")
+PACKAGES = (
+    Package(
+        "measures",
+        ("src/rankproof/measures/_*.py",),
+        (
+            "tests/measures",
+            "tests/contracts/test_measure_laws.py",
+            "tests/contracts/test_worked_examples.py",
+            "tests/evaluation",
+            "tests/judge/test_claim_measures.py",
+            "tests/judge/test_claim_scores.py",
+        ),
+        share=30,
+    ),
+    Package("align", ("src/rankproof/_align/*.py",), (*_READERS, "tests/evaluation", "tests/data/test_ordering.py"), share=12),
+    Package("align in C", (f"{_NATIVE}/align.c", f"{_NATIVE}/align_src/*.h"), _READERS, share=20, extension="align"),
+    Package("statistics", ("src/rankproof/_statistics/*.py",), ("tests/statistics", "tests/analysis/test_segments.py"), share=20),
+    Package(
+        "decision",
+        ("src/rankproof/_analysis/decision*.py", "src/rankproof/_analysis/compare/[cdps]*.py"),
+        (
+            "tests/analysis/test_decision.py",
+            "tests/analysis/test_compare.py",
+            "tests/analysis/test_comparison.py",
+            "tests/analysis/test_unjudged.py",
+            "tests/cli/test_compare.py",
+        ),
+        share=18,
+    ),
+)
+"""`share` is the percentage of the sample."""

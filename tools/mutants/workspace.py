@@ -1,0 +1,140 @@
+"""Tries the mutants of one package in a copy of the repository."""
+
+from __future__ import annotations
+
+import subprocess
+import sysconfig
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from tools.mutants.forks import CollectedTests, NewCode, NewExtension, Patch, Request, RunResult, run_fresh
+from tools.mutants.mutant import Mutant
+from tools.mutants.packages import Package
+
+_FLAGS = (
+    "-shared",
+    "-fPIC",
+    "-O1",
+    "-g0",
+    "-w",
+    "-std=c11",
+    "-ffp-contract=off",
+    "-fno-trapping-math",
+    "-DPy_LIMITED_API=0x030B0000",
+)
+
+Outcome = Literal["failed", "crashed", "timed out", "survived", "equivalent", "not built", "same code"]
+
+
+KILLED: tuple[Outcome, ...] = ("failed", "crashed", "timed out")
+
+
+class Tried(NamedTuple):
+    """What became of a mutant, and the seconds of processor time of its tests.
+
+    `by` is the test that failed, the end of the output of a crash, or why the mutant is equivalent.
+    """
+
+    package: str
+    key: str
+    outcome: Outcome
+    by: str = ""
+    seconds: float = 0.0
+
+
+class Workspace:
+    """A copy of the repository in which the mutants of a package are tried; the tests must pass there without a mutant."""
+
+    def __init__(self, root: Path, package: Package) -> None:
+        self.root, self.package = root, package
+        self.kills: Counter[str] = Counter()
+        self.collected: CollectedTests | None = None
+
+    def __enter__(self) -> Workspace:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self.collected is not None:
+            self.collected.close()
+
+    def _start(self) -> CollectedTests:
+        """Collects the tests, and notes what each of them calls without a mutant."""
+        collected = CollectedTests(self.root, self.package.tests)
+        self.built = self._build() if self.package.extension else b""
+        result = collected.run(Request(None, self._patch(None), seconds=1_200, trace=True))
+        if result.end != "passed":
+            raise SystemExit(f"the tests of {self.package.name} fail without a mutant: {result.test}\n{result.output[-3_000:]}")
+        self.called, self.seconds = result.called, 20 + 3 * result.seconds
+        return collected
+
+    def tried(self, mutant: Mutant) -> Tried:
+        """Tries one mutant, then restores the file."""
+        self.collected = self.collected or self._start()
+        path = self.root / mutant.path
+        before = path.read_bytes()
+        path.write_bytes(mutant.applied(before))
+        try:
+            if self.package.extension:
+                built = self._build()
+                if not built or built == self.built:
+                    return Tried(self.package.name, mutant.key, "same code" if built else "not built")
+            return self._tested(mutant, self.collected)
+        finally:
+            path.write_bytes(before)
+
+    def _tested(self, mutant: Mutant, collected: CollectedTests) -> Tried:
+        only = self._ordered(list(self.called)) if self.package.extension else self._calling(mutant)
+        if not only:
+            return Tried(self.package.name, mutant.key, "survived", "no test calls it")
+        result = RunResult("not changed")
+        if mutant.in_function or self.package.extension:
+            result = collected.run(Request(only, self._patch(mutant), self.seconds))
+        if result.end == "not changed":
+            result = run_fresh(self.root, sorted({_file(name) for name in only}), only, self.seconds)
+        if result.end == "passed" or result.end == "not changed":
+            return Tried(self.package.name, mutant.key, "survived", f"{len(only)} tests passed", result.seconds)
+        self.kills[result.test] += 1
+        return Tried(
+            self.package.name, mutant.key, result.end, result.test or _last_line(result.output), round(result.seconds, 2)
+        )
+
+    def _patch(self, mutant: Mutant | None) -> Patch | None:
+        if self.package.extension:
+            return NewExtension(f"rankproof._native.{self.package.extension}", str(self.root / "mutant.abi3.so"))
+        if mutant is None:
+            return None
+        return NewCode(mutant.path, mutant.owner[0], (self.root / mutant.path).read_bytes())
+
+    def _build(self) -> bytes:
+        """Builds the extension in the copy; its bytes, none if it does not compile."""
+        target = self.root / "mutant.abi3.so"
+        target.unlink(missing_ok=True)
+        command = ["cc", *_FLAGS, f"-I{sysconfig.get_path('include')}", f"{self.package.extension}.c", "-o", str(target)]
+        subprocess.run(command, cwd=self.root / "src/rankproof/_native", stderr=subprocess.DEVNULL, check=False)
+        return target.read_bytes() if target.exists() else b""
+
+    def _calling(self, mutant: Mutant) -> list[str]:
+        """The tests that call the changed function, or any of the class or module around the change; the quick ones first."""
+        first, last = mutant.owner
+        lines = range(first, first + 1) if mutant.in_function else range(first, last + 1)
+        return self._ordered(
+            [name for name, one in self.called.items() if any(path == mutant.path and at in lines for path, at in one.functions)]
+        )
+
+    def _ordered(self, names: Sequence[str]) -> list[str]:
+        """First tests that have killed mutants, then quick tests; those of a file stay together where fixtures take long."""
+        cost: Counter[str] = Counter()
+        for name in names if self.package.extension is None else []:
+            cost[_file(name)] += int(1e6 * self.called[name].seconds)
+        killers = {name for name, _ in self.kills.most_common(12)}
+        return sorted(names, key=lambda name: (name not in killers, cost[_file(name)], self.called[name].seconds))
+
+
+def _file(test: str) -> str:
+    return test.partition("::")[0]
+
+
+def _last_line(output: str) -> str:
+    return next((line for line in reversed(output.splitlines()) if line.strip()), "")
