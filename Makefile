@@ -4,11 +4,12 @@ VENV := .venv
 BIN := $(VENV)/bin
 SECONDS ?= 60
 KILLS ?= 100
+MUTANTS ?= 200
 CODE := src tests benchmarks demos tools setup.py
 FAST := not slow and not browser and not torch
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all oracle check names docs docs-refresh bench fuzz kills coverage-native sanitize package package-test lowest size clean
+.PHONY: help demo test test-all oracle check names docs docs-refresh bench fuzz kills mutants coverage-native sanitize package package-test lowest size clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' $(MAKEFILE_LIST) | awk -F '|' '{printf "make %-14s %s\n", $$1, $$2}'
@@ -71,6 +72,9 @@ fuzz: $(VENV)/test.stamp ## fuzz the native code under ASan and UBSan, SECONDS (
 kills: $(VENV)/test.stamp ## kill commands KILLS times (100) at random moments and check what they leave
 	$(BIN)/rankproof models get wordllama
 	$(BIN)/python -m tools.kills $(KILLS)
+
+mutants: $(VENV)/test.stamp ## change the code in MUTANTS (200) places, one at a time; tests must fail
+	$(BIN)/python -m tools.mutants $(MUTANTS)
 
 coverage-native: $(VENV)/test.stamp ## the lines of C that tests and the corpora of the fuzzers reach
 	bash tools/fuzz/coverage.sh
