@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
-from rankproof._analysis.decision import MAX_RISK, Costs, Decision, DecisionData, decide
+from rankproof._analysis.decision import MAX_RISK, Alternative, Change, Costs, Decision, DecisionData, SystemRisk, decide
+from rankproof._analysis.decision_text import rounded_up
 from rankproof._data.arrays import FloatArray
 from rankproof._statistics.means import draw_means
 from rankproof.measures import parse_measure
@@ -50,8 +52,11 @@ def test_the_cheapest_system_of_low_risk_is_recommended() -> None:
     ("costs", "unit", "chosen"),
     [
         ({"best": 1.09, "near": 1.0}, "given", "best"),
+        ({"best": 10.0, "near": 9.0}, "given", "best"),
         ({"best": 1.2, "near": 1.0}, "given", "near"),
         ({"best": 2.9, "near": 2.0}, "ms", "best"),
+        ({"best": 3.0, "near": 2.0}, "ms", "best"),
+        ({"best": 3.0, "near": 2.0}, "money", "near"),
         ({"best": 3.1, "near": 2.0}, "ms", "near"),
         ({"best": 90.0, "near": None}, "ms", "best"),
         ({}, "ms", "best"),
@@ -168,11 +173,159 @@ def test_one_system_leaves_nothing_to_choose() -> None:
     )
 
 
-@pytest.mark.parametrize("rows", [0, 1])
-def test_without_two_queries_nothing_is_decided(rows: int) -> None:
-    found = decided({"a": BASE[:rows], "b": BASE[:rows] / 2})
-    assert not found.decided
-    assert len(found.reasons) == 1
+@pytest.mark.parametrize(("rows", "reason"), [(0, "there is no query"), (1, "one query has no variance")])
+def test_without_two_queries_nothing_is_decided(rows: int, reason: str) -> None:
+    found = decided({"b": BASE[:rows] / 2, "a": BASE[:rows]}, failed={"b": 0.5})
+    assert (found.decided, found.reasons, found.n) == (False, (reason,), rows)
+    assert found.system == ("a" if rows else "b")
+    assert [one.value for one in found.systems] == ([BASE[0] / 2, BASE[0]] if rows else [0.0, 0.0])
+    assert [(one.risk, one.loss, one.failed) for one in found.systems] == [(None, None, 0.5), (None, None, 0.0)]
+
+
+def test_without_a_system_there_is_nothing_to_choose() -> None:
+    found = decide(DecisionData(parse_measure("nDCG@10"), (), np.zeros((40, 0))))
+    assert (found.system, found.sentences) == (None, ("Not decided: no system retrieved anything.",))
+
+
+def test_a_system_exactly_the_margin_below_the_best_is_good_enough() -> None:
+    values = {"best": np.full(40, 0.75), "near": np.full(40, 0.5)}
+    assert decided(values, {"best": 9.0, "near": 1.0}, margin=0.25).system == "near"
+    assert decided(values, {"best": 9.0, "near": 1.0}, margin=0.2499).system == "best"
+
+
+def test_thirty_queries_are_enough() -> None:
+    found = decided({"a": BASE[:30], "b": BASE[:30] - 0.3})
+    assert (found.decided, found.queries_needed) == (True, None)
+
+
+def test_more_queries_with_the_same_means_can_choose_a_cheaper_system() -> None:
+    values, costs = {"best": BASE, "near": BASE - 0.012 + STEP}, {"best": 9.0, "near": 1.0}
+    found = decided(values, costs)
+    change = next(one for one in found.changes if one.by == "queries")
+    assert (found.system, change.system) == ("best", "near")
+    stacked = np.column_stack(list(values.values()))
+    draws, centre = draw_means(stacked), stacked.mean(axis=0)
+
+    def risk(size: float) -> float:
+        drawn = centre + (draws - centre) * np.sqrt(100 / size)
+        return float((drawn.max(axis=1) - drawn[:, 1] > 0.02).mean())
+
+    sizes = [100 * 2 ** (step / 2) for step in range(21)]
+    assert change.at == pytest.approx(next(size for size in sizes if risk(size) <= MAX_RISK))
+
+
+def two_systems(one: float | None, other: float | None, unit: Any = "given", **more: Any) -> Decision:
+    """A decision for `a`, with the costs of `a` and `b`."""
+    systems = (SystemRisk("a", 0.5, 0.01, 0.002, one, 0.0), SystemRisk("b", 0.47, 0.8, 0.03, other, 0.0))
+    usual: dict[str, Any] = {"alternative": Alternative("b", -0.03, (-0.051, -0.009), 40), "baseline": None, "cost_unit": unit}
+    return Decision(True, parse_measure("nDCG@10"), 0.02, 100, "a", systems=systems, **{**usual, **more})
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "unit", "phrase"),
+    [
+        (1.0, 1.05, "given", "costs the same and is 3.0 pp lower"),
+        (10.0, 9.0, "money", "costs the same and is 3.0 pp lower"),
+        (100.0, 105.0, "ms", "is as fast within 10% and 3.0 pp lower"),
+        (2.0, 3.0, "ms", "is as fast within 1 ms and 3.0 pp lower"),
+        (0.0, 2.0, "given", "is more expensive and 3.0 pp lower"),
+        (2.0, 0.0, "given", "is cheaper and 3.0 pp lower"),
+        (1.0, 1.94, "given", "is 94% more expensive and 3.0 pp lower"),
+        (1.0, 1.95, "given", "is 2 times more expensive and 3.0 pp lower"),
+        (20.0, 5.0, "ms", "is 4 times faster and 3.0 pp lower"),
+        (5.0, 20.0, "ms", "is 4 times slower and 3.0 pp lower"),
+        (None, 20.0, "ms", "is 3.0 pp lower"),
+        (20.0, None, "ms", "is 3.0 pp lower"),
+    ],
+)
+def test_the_alternative_is_described_by_its_cost_and_its_difference(
+    one: float | None, other: float | None, unit: Any, phrase: str
+) -> None:
+    assert two_systems(one, other, unit).sentences[1] == f"b {phrase} (95% CI -5.1 to -0.9); its risk is 80%."
+
+
+@pytest.mark.parametrize(
+    ("alternative", "phrase"),
+    [
+        (Alternative("b", 0.0, None, 0), "has the same nDCG@10"),
+        (Alternative("b", 0.004, None, 1), "is 0.4 pp higher (1 query differs)"),
+        (Alternative("b", -0.0009, None, 2), "is less than 0.1 pp lower (2 queries differ)"),
+        (Alternative("b", -0.001, None, 2), "is 0.1 pp lower (2 queries differ)"),
+    ],
+)
+def test_the_difference_of_the_alternative_has_an_interval_or_the_queries_that_differ(
+    alternative: Alternative, phrase: str
+) -> None:
+    assert two_systems(None, None, alternative=alternative).sentences[1] == f"b {phrase}; its risk is 80%."
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ((), "The choice is the same for margins of 0.5 pp to 10 pp."),
+        ((Change("margin", 0.04, "b"),), "With a margin of 4 pp the choice would be b."),
+        ((Change("margin", 0.04, None),), "With a margin of 4 pp the choice would be open."),
+        ((Change("margin", 0.01, "b"),), "With a margin of 1 pp the choice would be b."),
+        ((Change("margin", 0.01, None),), "With a margin of 1 pp nothing would be decided."),
+        ((Change("queries", 1131.4, "b"),), "With about 1,200 queries and the same means the choice would be b."),
+        (
+            (Change("margin", 0.01, "b"), Change("queries", 99.0, "b")),
+            "With about 99 queries and the same means the choice would be b.",
+        ),
+        ((Change("queries", 99.0, "b"), Change("margin", 0.04, "b")), "With a margin of 4 pp the choice would be b."),
+    ],
+)
+def test_the_nearest_change_of_the_choice_is_named(changes: tuple[Change, ...], sentence: str) -> None:
+    assert two_systems(1.0, 2.0, changes=changes).sentences[2] == sentence
+
+
+@pytest.mark.parametrize(
+    ("number", "wanted"), [(1, 1), (9.2, 10), (99, 99), (99.5, 100), (101, 110), (999, 1000), (1001, 1100), (12_345, 13_000)]
+)
+def test_a_number_of_queries_has_two_digits_and_is_rounded_up(number: float, wanted: int) -> None:
+    assert rounded_up(number) == wanted
+
+
+def test_an_open_decision_names_the_loss_of_the_baseline_and_the_pairs_to_judge_first() -> None:
+    pairs = tuple((f"q{at}", f"d{at}") for at in range(4))
+    found = replace(
+        two_systems(None, None),
+        decided=False,
+        reasons=("one", "two"),
+        baseline="b",
+        queries_needed=1234,
+        judge_next=pairs,
+        unjudged=7,
+    )
+    assert found.sentences == (
+        "Not decided: one; two.",
+        "a leads: 0.500 nDCG@10; risk 1.0%, expected loss 0.2 pp; keeping b has an expected loss of 3.0 pp.",
+        "With the same means, about 1,300 queries would decide (1,200 more).",
+        "7 pairs are unjudged; judge first: q0 d0, q1 d1, q2 d2 (rankproof audit --judge-next lists more).",
+    )
+    own = replace(found, baseline="a", judge_next=(), queries_needed=None)
+    assert own.sentences[1:] == ("a leads: 0.500 nDCG@10; risk 1.0%, expected loss 0.2 pp.",)
+
+
+@pytest.mark.parametrize(
+    ("cost", "unit", "text"),
+    [
+        (12.3, "ms", " at 12.3 ms"),
+        (0.0125, "money", " at 12.5 per 1,000 queries"),
+        (1.4, "given", " at cost 1.4"),
+        (None, "given", ""),
+    ],
+)
+def test_a_cost_is_named_with_its_unit(cost: float | None, unit: Any, text: str) -> None:
+    assert two_systems(cost, None, unit).sentences[0] == (
+        f"Ship a: 0.500 nDCG@10{text}; risk 1.0% of being more than 2 pp below the best (n = 100)."
+    )
+
+
+def test_a_decision_of_a_noisy_judge_says_so() -> None:
+    assert two_systems(None, None, judge_noise=0.02).sentences[-1] == (
+        "The judge is too noisy: asked again, the difference from b changes by 2.0 pp, more than half of it."
+    )
 
 
 def test_of_a_measure_where_lower_is_better_the_lowest_is_best() -> None:

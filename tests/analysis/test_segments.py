@@ -240,6 +240,15 @@ def test_the_label_permutation_test_agrees_with_full_enumeration() -> None:
     assert p == pytest.approx([wanted, wanted], abs=4 * (wanted * (1 - wanted) / samples) ** 0.5)
 
 
+def test_each_of_three_segments_is_compared_with_its_own_rest() -> None:
+    values = np.array([0.9, 0.8, 0.3, 0.2, 0.5, 0.1, 0.0, 0.4, 0.6])
+    samples, starts = 20_000, (0, 2, 5)
+    p = label_p(values[:, None], [2, 3, 4], samples=samples, seed=1)[:, 0]
+    wanted = [exact_p(np.roll(values, -start), size) for start, size in zip(starts, (2, 3, 4), strict=True)]
+    assert len({round(one, 2) for one in wanted}) == 3
+    assert p == pytest.approx(wanted, abs=4 * 0.5 / samples**0.5)
+
+
 def test_random_labels_are_rarely_significant() -> None:
     generator = np.random.default_rng(3)
     values = (generator.random((40, 500)) < 0.6).astype(np.float64)

@@ -151,3 +151,23 @@ def test_the_rarer_label_limits_the_interval() -> None:
     few = [ScoredItem(f"q{at}", float(at % 7), at % 33 != 0) for at in range(100)]
     (low, high), (least, most) = auc(many).interval or (0, 0), auc(few).interval or (0, 0)
     assert most - least > 2 * (high - low)
+
+
+def test_two_queries_have_an_interval_and_one_has_none() -> None:
+    grades = [(0, 0), (0, 1), (1, 1), (1, 1)]
+    for queries in (1, 2):
+        items = [RatedItem(f"q{at % queries}", *both) for at, both in enumerate(grades)]
+        scored = [
+            ScoredItem(f"q{at // 2 % queries}", float(at), positive) for at, positive in enumerate((True, False, False, True))
+        ]
+        found = [one.interval for one in (kappa(items), same_grade(items), auc(scored))]
+        assert [interval is not None for interval in found] == [queries == 2] * 3
+
+
+def test_the_share_of_equal_grades_of_two_queries_has_the_interval_by_hand() -> None:
+    found = same_grade([RatedItem("a", 1, 1), RatedItem("a", 0, 1), RatedItem("b", 1, 1), RatedItem("b", 2, 2)])
+    # The influences of the queries are (1 - 0.75 - 0.75) / 4 and (1 - 0.75 + 1 - 0.75) / 4, so the variance is 2 / 32.
+    size, t = 0.75 * 0.25 / (2 * 2 * 0.125**2), 12.706204736174698
+    middle, half = 0.75 + t * t / (2 * size), t * np.sqrt(0.75 * 0.25 / size + (t / (2 * size)) ** 2)
+    assert (found.value, found.items) == (0.75, 4)
+    assert found.interval == pytest.approx(((middle - half) / (1 + t * t / size), (middle + half) / (1 + t * t / size)))

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from rankproof._statistics.correction import CORRECTIONS, Correction, holm_of_two, level_of
+from rankproof._statistics.correction import CORRECTIONS, Correction, SamplingOptions, check_choice, holm_of_two, level_of
+from rankproof.errors import UsageError
 
 FIVE = [0.01, 0.04, 0.03, 0.005, 0.2]
 PS = st.lists(st.floats(1e-9, 1.0), min_size=1, max_size=30)
@@ -69,3 +72,43 @@ def test_benjamini_hochberg_needs_a_larger_p_where_others_are_significant() -> N
     assert level_of(0.05, 10, "bh", 4) == pytest.approx(0.025)
     assert level_of(0.05, 10, "bh", 10) == 0.05
     assert level_of(0.05, 10, "holm", 10) == pytest.approx(0.005)
+    assert level_of(0.05, 10, "none") == 0.05
+
+
+@pytest.mark.parametrize(
+    "setting", [{"alpha": 1e-9}, {"alpha": 0.499}, {"samples": 100}, {"samples": 10_000_000}, {"seed": 2**63 - 1}]
+)
+def test_settings_at_their_limits_are_accepted(setting: dict[str, Any]) -> None:
+    SamplingOptions(**setting)
+
+
+@pytest.mark.parametrize(
+    ("setting", "what"),
+    [
+        ({"alpha": 0}, "alpha is 0; pass a number between 0 and 0.5, such as 0.05"),
+        ({"alpha": 0.5}, "alpha is 0.5; pass a number between 0 and 0.5, such as 0.05"),
+        ({"alpha": True}, "alpha is True; pass a number between 0 and 0.5, such as 0.05"),
+        ({"alpha": "0.05"}, "alpha is '0.05'; pass a number between 0 and 0.5, such as 0.05"),
+        ({"samples": 99}, "samples is 99; pass a whole number from 100 to 10,000,000"),
+        ({"samples": 10_000_001}, "samples is 10000001; pass a whole number from 100 to 10,000,000"),
+        ({"samples": 1e5}, "samples is 100000.0; pass a whole number from 100 to 10,000,000"),
+        ({"seed": -1}, "seed is -1; pass a whole number from 0 to 2^63 - 1"),
+        ({"seed": 2**63}, f"seed is {2**63}; pass a whole number from 0 to 2^63 - 1"),
+        ({"seed": True}, "seed is True; pass a whole number from 0 to 2^63 - 1"),
+    ],
+)
+def test_settings_out_of_range_are_refused_with_the_range(setting: dict[str, Any], what: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        SamplingOptions(**setting)
+    assert str(refused.value) == what
+
+
+def test_the_usual_settings_are_a_level_of_5_percent_and_100000_samples() -> None:
+    usual = SamplingOptions()
+    assert (usual.alpha, usual.samples, usual.seed, usual.percent) == (0.05, 100_000, 0, "95%")
+
+
+def test_a_choice_that_does_not_exist_is_refused_with_the_choices() -> None:
+    check_choice("correction", "bh", Correction)
+    with pytest.raises(UsageError, match=r"^correction is 'b'; choose from: holm, bonferroni, bh, none$"):
+        check_choice("correction", "b", Correction)

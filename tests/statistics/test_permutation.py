@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 from importlib.util import find_spec
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pytest
@@ -14,13 +14,17 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from rankproof._data.arrays import FloatArray, IntArray
-from rankproof._statistics.deterministic import GOLDEN, random_words, stream_key, to_exact_sum
+from rankproof._statistics.deterministic import GOLDEN, StreamUse, random_words, stream_key, to_exact_sum
 from rankproof._statistics.permutation import (
     MAX_EXACT_QUERIES,
     MAX_SAMPLED_QUERIES,
     expanded_p,
+    fewest_queries,
     randomisation_p,
     signed_sums,
+    smallest_label_p,
+    smallest_p,
+    why_not_significant,
 )
 from support.examples import examples
 
@@ -171,6 +175,44 @@ def test_each_use_and_seed_has_its_own_stream() -> None:
     keys = {stream_key(seed, use) for seed in range(100) for use in ("flips", "resamples")}
     assert len(keys) == 200
     assert GOLDEN % 2 == 1
+
+
+def test_the_stream_of_a_seed_never_changes() -> None:
+    assert {use: stream_key(7, use) for use in get_args(StreamUse)} == {
+        "flips": 0xB8B4C2977EABCE45,
+        "resamples": 0xA65305FD338EC8FE,
+        "labels": 0x8CA3CBB6CA63129B,
+        "orders": 0x9AAF21D8296E1E3D,
+        "normals": 0x591A5CA9608CC826,
+        "gammas": 0x2EAA3ED3CD8991C6,
+    }
+
+
+def test_the_smallest_p_is_that_of_all_flips_or_of_the_samples() -> None:
+    assert [smallest_p(n, 100_000) for n in (1, 2, 14)] == [1.0, 0.5, 2.0**-13]
+    assert smallest_p(14, 99) == 2.0**-13
+    assert (smallest_p(15, 99), smallest_p(15, 100_000)) == (0.01, 2.0**-14)
+    assert smallest_label_p(5, 2, 100_000) == 0.1
+    assert smallest_label_p(50, 25, 99) == 0.01
+
+
+def test_a_level_needs_so_many_queries() -> None:
+    for level in (0.5, 0.05, 0.01, 0.001):
+        n = fewest_queries(level)
+        assert smallest_p(n, 10**7) <= level < smallest_p(n - 1, 10**7)
+
+
+def test_a_level_that_no_p_reaches_is_explained_with_what_helps() -> None:
+    assert why_not_significant(0.01, 0.01) is None
+    assert why_not_significant(0.01, 0.005) == (
+        "the smallest p of this test is 0.01, and one test may need 0.005; use more samples: at least 199"
+    )
+    few = why_not_significant(0.0625, 0.05, n=5)
+    assert few is not None
+    assert few.endswith("use more queries: at least 6")
+    many = why_not_significant(0.0625, 0.05, n=6)
+    assert many is not None
+    assert many.endswith("use more samples: at least 19")
 
 
 def signed(sizes: IntArray, z: float) -> FloatArray:
