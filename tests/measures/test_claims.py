@@ -255,6 +255,28 @@ def test_a_failed_verdict_gives_no_value(name: str) -> None:
         assert measure.outcome(THREE, failed) == "failed"
 
 
+@pytest.mark.parametrize(
+    ("kind", "contexts", "expected"),
+    [
+        ("relevant", BRIDGE.contexts, 0.0),
+        ("irrelevant", BRIDGE.contexts, 0.0),
+        ("relevant", ("Penguins live in the south.",), "no_such_context"),
+        ("irrelevant", ("The bridge was opened in 1932 by Jack Lang.",), "no_such_context"),
+    ],
+)
+def test_noise_by_words_needs_a_context_of_its_kind(kind: str, contexts: tuple[str, ...], expected: Outcome) -> None:
+    assert measure_of(f"Noise(from='{kind}')").by_words(replace(BRIDGE, contexts=contexts)) == expected
+
+
+@pytest.mark.parametrize(
+    ("context", "grade"),
+    [("north", 0), ("lion", 1 / 3), ("lion east", 2 / 3), ("lion east west", 1), ("lion east west south", 1)],
+)
+def test_a_context_has_a_grade_by_quarters_of_the_words_of_the_question(context: str, grade: float) -> None:
+    case = replace(BRIDGE, question="lion east west south", contexts=(context,))
+    assert measure_of("ContextRelevance").value(case) == pytest.approx(grade)
+
+
 def test_nothing_to_check_is_outside_the_denominator() -> None:
     one, two, three = TABLES["answer-contexts"]
     tables: dict[ClaimTable, list[ClaimVerdict]] = {"answer-contexts": [one, replace(two, verdict="nothing_to_check"), three]}

@@ -17,6 +17,7 @@ from rankproof.measures import (
     F1,
     GMAP,
     MEASURES,
+    RBP,
     RR,
     IPrec,
     Measure,
@@ -29,6 +30,7 @@ from rankproof.measures import (
     parse_measures,
 )
 from rankproof.measures._answers import token_set_f1
+from rankproof.measures._registry import all_measures
 from support.qrels_and_runs import aligned, ranked
 
 
@@ -240,3 +242,36 @@ def test_answer_f1_is_over_sets_of_words() -> None:
     assert token_set_f1("a a a b", "A, b") == 1.0
     assert token_set_f1("the cat", "the dog", stop_words={"the"}) == 0.0
     assert token_set_f1("", "") == token_set_f1("!?", "x") == 0.0
+
+
+def test_lower_is_better_for_these_measures_alone_and_counts_have_no_winner() -> None:
+    by_direction = {
+        wanted: {measure.name for measure in all_measures() if measure.higher_is_better is wanted}
+        for wanted in (True, False, None)
+    }
+    assert by_direction[False] == {"Unjudged", "Hallucination", "Noise"}
+    assert by_direction[None] == {"NumQ", "NumRet", "NumRel"}
+    without_winner = {measure.name for measure in all_measures() if not measure.has_winner}
+    assert without_winner == {"Judged", "Unjudged", "NumQ", "NumRet", "NumRel", "NumRelRet"}
+
+
+def test_only_a_mean_from_0_to_1_has_percentage_points() -> None:
+    others = {measure.name for measure in all_measures() if not measure.is_fraction}
+    assert others == {"DCG", "GMAP", "Similarity", "NumQ", "NumRet", "NumRel", "NumRelRet"}
+
+
+@pytest.mark.parametrize("beta", [0, 0.5, 1, 3])
+def test_a_beta_is_at_least_0(beta: float) -> None:
+    assert parse_measure(f"SetF(beta={beta})") == SetF(beta=beta)
+    with pytest.raises(UsageError, match=r"^beta -0\.5 is below 0; write it like 2$"):
+        SetF(beta=-0.5)
+
+
+def test_a_share_may_be_0_or_1_and_a_persistence_may_not() -> None:
+    assert [str(IPrec @ recall) for recall in (0, 1)] == ["IPrec@0", "IPrec@1"]
+    for recall in (-0.01, 1.01):
+        with pytest.raises(UsageError, match=r"is not between 0 and 1; write it like 0\.5"):
+            IPrec @ recall
+    for p in (0, 1):
+        with pytest.raises(UsageError, match=r"is not between 0 and 1; write it like 0\.8"):
+            RBP(p=p)

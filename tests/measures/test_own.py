@@ -6,7 +6,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import FrozenInstanceError, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -59,6 +59,24 @@ def test_a_function_is_a_measure() -> None:
     result = rp.evaluate(QRELS, RUN, [first_best, "nDCG@10"])
     assert result.per_query()["first_best"] == {"q1": 1.0, "q2": 0.0, "q3": 0.0}
     assert result.value("first_best") == pytest.approx(1 / 3)
+
+
+def test_a_measure_of_a_function_cannot_be_changed_and_shows_its_name() -> None:
+    measure = from_function(first_best)
+    assert repr(measure @ 3) == "first_best@3"
+    with pytest.raises(FrozenInstanceError):
+        measure.cutoff = 10  # type: ignore[attr-defined]
+
+
+def test_a_query_without_a_relevant_document_has_0_and_the_function_is_not_called() -> None:
+    seen: list[list[int]] = []
+
+    def note(grades: list[int], ideal: list[int]) -> float:
+        seen.append(ideal)
+        return 1.0
+
+    assert from_function(note).values(aligned(QRELS, RUN)).tolist() == [1.0, 1.0, 0.0]
+    assert seen == [[2, 1], [1]]
 
 
 def test_a_function_gets_the_grades_within_the_cutoff_and_all_judged_grades() -> None:
