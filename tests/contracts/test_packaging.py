@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tools.release import tag
+from tools.release import check, pythons, tag
 from tools.release.contents import (
     COMMAND,
     NATIVE,
@@ -27,6 +27,7 @@ from tools.release.contents import (
     sdist_faults,
     wheel_faults,
 )
+from tools.release.size import LIMIT, Size, is_light, needed_packages, size_in_this_environment
 
 import rankproof
 
@@ -98,6 +99,49 @@ def test_every_extension_is_built_for_the_stable_abi_and_has_its_stub(asked_for:
 def test_the_oldest_python_is_the_one_that_wheels_are_built_for() -> None:
     assert PROJECT["project"]["requires-python"] == ">=3.11"
     assert PROJECT["tool"]["cibuildwheel"]["build"] == "cp311-*"
+
+
+def test_a_plain_install_is_light() -> None:
+    size = size_in_this_environment(PACKAGE, PROJECT["project"]["dependencies"])
+    assert is_light(size), f"{size} exceeds {LIMIT}; move what is heavy to an extra"
+    assert size.megabytes > LIMIT.megabytes / 2, "the limit is far from what an install takes; lower it"
+
+
+def test_what_a_dependency_needs_is_counted_and_its_extras_are_not() -> None:
+    assert {"rich", "pygments", "markdown-it-py", "mdurl"} == needed_packages(["rich>=1"])
+    assert needed_packages(["rich; extra == 'pages'"]) == set()
+    assert not is_light(Size(LIMIT.packages + 1, 1.0))
+    assert not is_light(Size(1, LIMIT.megabytes + 1))
+
+
+def test_the_python_that_runs_the_tests_is_supported() -> None:
+    version = f"{sys.version_info.major}.{sys.version_info.minor}"
+    assert version in pythons.supported()
+    assert pythons.supported()[0] == PROJECT["project"]["requires-python"].removeprefix(">=")
+
+
+def test_every_check_of_a_release_is_a_target_of_make() -> None:
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    targets = set(re.findall(r"^([a-z-]+):", makefile, re.MULTILINE))
+    assert [name for name in check.CHECKS if name not in targets and not name.startswith(check.ON_PYTHON)] == []
+    assert f"\n{check.ON_PYTHON}%:" in makefile
+
+
+def test_a_release_check_says_what_failed_and_what_was_not_found(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "Makefile").write_text("good:\n\t@echo 7 passed\nbad:\n\t@echo 1 failed; exit 1\n")
+    monkeypatch.setattr(check, "ROOT", tmp_path)
+    monkeypatch.setattr(check, "LOGS", tmp_path / "logs")
+    monkeypatch.setattr(check, "CHECKS", ["good", "bad", "python-3.99"])
+    monkeypatch.setattr(check, "find", lambda version: None)
+    assert check.main([]) == 1
+    summary = capsys.readouterr().out.partition("\n\n")[2].splitlines()
+    assert [line.split()[0] for line in summary] == ["passed", "failed", "not"]
+    assert summary[0].endswith("good             7 passed")
+    assert (tmp_path / "logs" / "bad.log").read_text().startswith("1 failed\n")
+    assert check.main(["good", "python-3.99"]) == 0
+    assert check.main(["best"]) == 2
 
 
 def test_the_command_and_the_licence_are_declared_and_there() -> None:

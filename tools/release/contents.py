@@ -52,7 +52,7 @@ def checked_in() -> set[str]:
 
 
 def wheel_faults(wheel: Path) -> list[str]:
-    """What is wrong with a wheel: it holds the modules, the data, four extensions and its own record, and nothing else."""
+    """What is wrong with a wheel: it holds the modules, the data, the extensions and its own record, and nothing else."""
     with zipfile.ZipFile(wheel) as archive:
         every = archive.namelist()
         record = {name.partition(".dist-info/")[2]: archive.read(name).decode() for name in every if ".dist-info/" in name}
