@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
 import sys
 import threading
 import time
@@ -11,7 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from rankproof._io.cache_items import KINDS, CacheUse, cache_items, checked_size, remove_items
+from rankproof._cli.main import main
+from rankproof._io.cache_items import KINDS, CacheHold, CacheUse, cache_items, checked_size, remove_items
+from rankproof._io.temporary import is_temporary, lock_alone, temporary_name
 from rankproof.errors import UsageError
 
 DAY = 86400
@@ -189,3 +192,75 @@ def test_sizes_are_read(value: object, size: int) -> None:
 def test_other_sizes_are_refused(value: object) -> None:
     with pytest.raises(UsageError, match=r"cache_limit is .*; specify a size such as 20GB"):
         checked_size("cache_limit", value)
+
+
+HOLDING = """
+import sys, time
+from pathlib import Path
+from rankproof._io.cache_items import CacheHold
+{import_line}
+kept = {kept}
+print("ready", flush=True)
+sys.stdin.readline()
+"""
+USES = {
+    "a corpus": (
+        "from rankproof._formats.documents import read_corpus_files; from rankproof._io.corpus_store import CorpusStorage",
+        "read_corpus_files([sys.argv[2]], CorpusStorage(Path(sys.argv[1]), 10, 0))",
+    ),
+    "responses": ("from rankproof._llm.cache import ResponseCaches", "ResponseCaches(Path(sys.argv[1]))"),
+    "models": (
+        "from rankproof.models._download.cached_folder import cached_folder, models_cache_folder",
+        "cached_folder(models_cache_folder() / 'one', lambda folder: {})",
+    ),
+}
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no shared locks")
+@pytest.mark.parametrize("use", USES)
+def test_the_cache_is_not_cleared_while_another_process_uses(
+    use: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    home, documents = tmp_path / "cache", tmp_path / "c.jsonl"
+    documents.write_text("".join(f'{{"_id": "d{at}", "text": "text of {at}"}}\n' for at in range(25)))
+    os.utime(documents, (1, 1))
+    path = add(home, "stages/one", 10, 3)
+    monkeypatch.setenv("RANKPROOF_CACHE", str(home))
+    import_line, kept = USES[use]
+    command = [sys.executable, "-c", HOLDING.format(import_line=import_line, kept=kept), str(home), str(documents)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        assert main(["cache", "clear"]) == 1
+        process.communicate("end\n")
+    assert "another rankproof uses the cache; wait until it ends" in capsys.readouterr().err
+    assert path.exists()
+    assert main(["cache", "clear"]) == 0
+    assert not path.exists()
+
+
+def test_the_first_use_of_the_cache_removes_what_killed_processes_left_in_it(tmp_path: Path) -> None:
+    places = [tmp_path, tmp_path / "stages", tmp_path / "indexes" / "one"]
+    for place in places:
+        place.mkdir(parents=True, exist_ok=True)
+        (place / temporary_name()).write_text("half")
+    (tmp_path / "indexes" / temporary_name()).mkdir()
+    with CacheHold(tmp_path):
+        left_over = [path for path in tmp_path.rglob("*") if is_temporary(path.name)]
+    assert left_over == []
+
+
+def test_the_lock_of_the_cache_is_closed_with_its_last_use(tmp_path: Path) -> None:
+    first, second = CacheHold(tmp_path), CacheHold(tmp_path)
+    handle = os.open(tmp_path / "lock", os.O_RDWR)
+    first.release()
+    assert lock_alone(handle) is False
+    del second
+    assert lock_alone(handle)
+    os.close(handle)
+
+
+def test_a_cache_in_use_by_this_run_is_still_trimmed(tmp_path: Path, entries: dict[str, Path]) -> None:
+    with CacheHold(tmp_path), CacheUse(tmp_path, 0) as use:
+        use.trim()
+    assert len(left(entries)) == 5

@@ -101,16 +101,6 @@ def test_a_full_disk_is_an_error_and_leaves_nothing(model: Bert, tmp_path: Path)
     assert model.load().encode(["a pan"]).shape == (1, 32)
 
 
-def test_unfinished_folders_are_removed_after_a_day(tmp_path: Path) -> None:
-    old, young = tmp_path / ".unfinished-x-1", tmp_path / ".unfinished-x-2"
-    for left in (old, young):
-        left.mkdir()
-        (left / "part").write_text("x")
-    os.utime(old, (0, 0))
-    cached_folder(tmp_path / "x", lambda folder: {})
-    assert sorted(path.name for path in tmp_path.iterdir()) == [young.name, "x"]
-
-
 def test_the_folder_of_the_first_process_stays(tmp_path: Path) -> None:
     def make(folder: Path) -> dict[str, Any]:
         (folder / "mine").write_text("mine")

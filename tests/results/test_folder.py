@@ -6,7 +6,6 @@ import io
 import json
 import os
 import shutil
-import time
 from contextlib import suppress
 from dataclasses import fields, replace
 from pathlib import Path
@@ -22,8 +21,8 @@ from rankproof._cli.main import main
 from rankproof._data.arrays import PackedIds
 from rankproof._data.run import Run
 from rankproof._engine_choice import is_built
-from rankproof._io.folders import replace_folder
 from rankproof._io.paths import file_names
+from rankproof._io.temporary import try_lock
 from rankproof._results.csv_files import per_query_csv, summary_csv
 from rankproof._results.experiment_result import TIME_COLUMNS, ExperimentResult
 from rankproof._results.folder import check_results_folder, load_results, results_file_sha256, save_results
@@ -497,19 +496,6 @@ def test_the_page_of_the_folder_names_every_file_column_and_key(tmp_path: Path) 
     assert [name for name in names if f"`{name}`" not in page] == []
 
 
-@pytest.mark.parametrize(("minutes", "stays"), [(5, True), (90, False)])
-def test_what_a_killed_write_left_is_removed_after_an_hour(minutes: int, stays: bool, tmp_path: Path) -> None:
-    left, other = (tmp_path / f".rankproof-{name}-{'0a' * 8}.tmp" for name in ("data", "data-2"))
-    for folder in (left, other):
-        folder.mkdir()
-        (folder / "corpus.jsonl").write_text("{}\n")
-        for path in (folder / "corpus.jsonl", folder):
-            os.utime(path, (time.time() - 60 * minutes,) * 2)
-    with replace_folder(str(tmp_path / "data"), lambda path: True):
-        pass
-    assert (left.exists(), other.exists()) == (stays, True)
-
-
 def test_a_kill_between_the_two_renames_loses_nothing(tmp_path: Path) -> None:
     save_results(small_results(("a",)), tmp_path / "results")
     (tmp_path / "results").rename(tmp_path / ".rankproof-results.old")
@@ -518,6 +504,25 @@ def test_a_kill_between_the_two_renames_loses_nothing(tmp_path: Path) -> None:
     save_results(small_results(("b",)), tmp_path / "results")
     assert load_results(tmp_path / "results").system_runs[0].name == "b"
     assert [path.name for path in tmp_path.iterdir()] == ["results"]
+
+
+def test_a_kill_after_the_two_renames_leaves_no_old_folder_once_the_new_one_is_read(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        save_results(small_results((name,)), tmp_path / name)
+    (tmp_path / "a").rename(tmp_path / ".rankproof-b.old")
+    assert load_results(tmp_path / "b").system_runs[0].name == "b"
+    assert [path.name for path in tmp_path.iterdir()] == ["b"]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no locks of folders")
+def test_a_reader_does_not_restore_a_folder_that_another_process_is_replacing(tmp_path: Path) -> None:
+    save_results(small_results(("a",)), tmp_path / ".rankproof-results.old")
+    handle = os.open(tmp_path / ".rankproof-results.old", os.O_RDONLY)
+    assert try_lock(handle)
+    with pytest.raises(InputError, match="file not found"):
+        load_results(tmp_path / "results")
+    os.close(handle)
+    assert load_results(tmp_path / "results").system_runs[0].name == "a"
 
 
 def test_anything_but_results_is_refused(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ from rankproof._data.ordering import Ranking, best_first_order
 from rankproof._executors.base import Executor, SerialExecutor
 from rankproof._executors.processes import ProcessExecutor
 from rankproof._experiment.cache import DiskBlockCache, MemoryBlockCache
-from rankproof._io.files import is_temporary
+from rankproof._io.temporary import is_temporary
 from rankproof.errors import ExternalError
 from rankproof.stages import _partitions
 from rankproof.stages._base import BuildContext
@@ -167,10 +167,10 @@ def test_hits_stay_until_the_stage_is_cached(tmp_path: Path) -> None:
             assert (cache.saved_seconds > before[1]) == (searched == before[0])
             assert len(lines(tmp_path / SEARCHED)) == searched
         cache.forget("stage")
-        assert not list((tmp_path / "cache" / "hits").iterdir())
+        assert not (tmp_path / "cache" / "hits").exists()
         search.search_all(QUERIES, 10)
         assert len(lines(tmp_path / SEARCHED)) == 12
-    assert not list((tmp_path / "cache" / "hits").iterdir())
+    assert not (tmp_path / "cache" / "hits").exists()
 
 
 def test_hits_stay_after_an_error(tmp_path: Path) -> None:
@@ -185,6 +185,21 @@ def test_hits_stay_after_an_error(tmp_path: Path) -> None:
         with pytest.raises(ExternalError):
             fail(DiskBlockCache(tmp_path / "cache", silent))
     assert len(lines(tmp_path / SEARCHED)) == 4
+
+
+def test_two_runs_with_the_same_search_have_their_own_hits(tmp_path: Path) -> None:
+    """The run that ends first removes its hits while the other one still searches."""
+    with DiskBlockCache(tmp_path / "cache", silent) as slow:
+        search = search_of(corpus_of(TEXTS, 10), slow, tmp_path, SerialExecutor())
+        search.prepare_all()
+        mine = slow.hits_folder("same search")
+        (mine / "part").write_text("in use")
+        with DiskBlockCache(tmp_path / "cache", silent) as fast:
+            theirs = fast.hits_folder("same search")
+            assert theirs != mine
+        assert not theirs.exists()
+        assert (mine / "part").read_text() == "in use"
+    assert not (tmp_path / "cache" / "hits").exists()
 
 
 def test_hits_of_other_settings_are_not_used(tmp_path: Path) -> None:
@@ -206,7 +221,7 @@ from pathlib import Path
 from rankproof._executors.base import SerialExecutor
 from rankproof._executors.processes import ProcessExecutor
 from rankproof._experiment.cache import DiskBlockCache
-from rankproof._io.files import is_temporary
+from rankproof._io.temporary import is_temporary
 from rankproof.errors import ExternalError
 from rankproof.stages import _partitions
 from rankproof.stages._base import BuildContext

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from rankproof._data.identity import identity, identity_key
-from rankproof._experiment.cache import DatabaseFolders
+from rankproof._experiment.cache import RunFolders
 from rankproof.errors import ExternalError, InputError, MissingExtraError, UsageError
 from rankproof.stores import _pgvector
 from rankproof.stores._pgvector import PgVector
@@ -302,16 +302,16 @@ def test_two_processes_on_one_cache_have_their_own_servers(tmp_path: Path) -> No
     code = """
 import sys
 from pathlib import Path
-from rankproof._experiment.cache import DatabaseFolders
+from rankproof._experiment.cache import RunFolders
 from rankproof.stores._pgvector import PgVector
-folders = DatabaseFolders(Path(sys.argv[1]))
-with PgVector().open("x", 3, folders.open("same")) as held:
+folders = RunFolders(Path(sys.argv[1]))
+with PgVector().open("x", 3, str(folders.open("same"))) as held:
     held.add(["theirs"], [[1, 0, 0]])
     print(held.search([[1, 0, 0]], 5)[0][0])
 folders.clear()
 """
-    folders = DatabaseFolders(tmp_path / "databases")
-    with PgVector().open("x", 3, folders.open("same")) as held:
+    folders = RunFolders(tmp_path / "databases")
+    with PgVector().open("x", 3, str(folders.open("same"))) as held:
         held.add(["ours"], AXES[:1])
         other = subprocess.run(
             [sys.executable, "-c", code, str(tmp_path / "databases")], check=True, stdout=subprocess.PIPE, text=True

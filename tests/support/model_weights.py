@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from rankproof._io.files import try_lock
+from rankproof._io.temporary import try_lock
 from rankproof.errors import ExternalError
 from rankproof.models._chat.llama_cpp import download_smollm2
 from rankproof.models._minilm import download_minilm
@@ -48,7 +48,7 @@ def _downloaded(config: pytest.Config, get: Get) -> tuple[Path, Path]:
     """The cache folder and the folder of the model; the test is skipped if the model is not available, in CI it fails."""
     home = config.rootpath / ".pytest_cache" / "rankproof"
     home.mkdir(parents=True, exist_ok=True)
-    with open(home / "lock", "w") as lock, pytest.MonkeyPatch.context() as patch:
+    with open(home / "download.lock", "w") as lock, pytest.MonkeyPatch.context() as patch:
         while not try_lock(lock.fileno()):
             time.sleep(0.1)
         patch.setenv("RANKPROOF_CACHE", str(home))

@@ -6,10 +6,8 @@ import contextlib
 import logging
 import os
 import secrets
-import shutil
 import signal
 import socket
-import tempfile
 import threading
 import time
 import warnings
@@ -20,10 +18,9 @@ from urllib.parse import urlsplit
 
 from rankproof._executors.base import ONE_CORE, Resources
 from rankproof._extras import extra
-from rankproof._io.files import temporary_name
-from rankproof._io.folders import remove_stale_files
 from rankproof._io.journal import cache_io_error
 from rankproof._io.paths import CACHE_VARIABLE, cache_home
+from rankproof._io.temporary import TemporaryPath, temporary_file, working_folder
 from rankproof._version import __version__
 from rankproof.errors import ExternalError, RankproofError, UsageError, escape_invisible, for_message, type_phrase
 
@@ -76,15 +73,15 @@ def connect(on: str) -> Iterator[Any]:
         return
     _check_reachable(on, _found(ray, on) if address == _AUTO else address)
     # Ray's sockets need a short path.
-    folder = tempfile.mkdtemp(prefix="ray-", dir="/tmp" if os.path.isdir("/tmp") else None) if address == _LOCAL else None
+    folder = working_folder("/tmp" if os.path.isdir("/tmp") else None) if address == _LOCAL else None
     with _without_messages(ray):
         try:
-            _init(ray, on, address, {} if folder is None else {"include_dashboard": False, "_temp_dir": folder})
+            _init(ray, on, address, {} if folder is None else {"include_dashboard": False, "_temp_dir": folder.path})
             yield ray
         finally:
             ray.shutdown()
             if folder is not None:
-                shutil.rmtree(folder, ignore_errors=True)
+                folder.remove()
 
 
 def _found(ray: Any, on: str) -> str:
@@ -155,39 +152,42 @@ class Token:
     """A file with a random number: a node that reads this number sees the same folder."""
 
     def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self._path, self._number = folder / temporary_name(), secrets.token_hex(16)
+        self.folder, self._number = folder, secrets.token_hex(16)
+        self._file = self._created()
+
+    def _created(self) -> TemporaryPath:
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            file = temporary_file(os.fspath(self.folder))
+            os.write(file.handle, self._number.encode())
+        except OSError as error:
+            raise cache_io_error(self.folder, error) from None
+        return file
 
     def guard(self, resources: Resources = ONE_CORE) -> Guard:
         """What a worker checks before its task; a task without a GPU sees none, so that it chooses the device of this process."""
         environment = {CACHE_VARIABLE: str(cache_home())}
         if not resources.gpus:
             environment["CUDA_VISIBLE_DEVICES"] = ""
-        return __version__, environment, str(self._path), self._number
+        return __version__, environment, self._file.path, self._number
 
     def renew(self) -> None:
-        """Makes the file new: another run removes files of this kind that are older than an hour."""
+        """Makes the file new, since other machines remove one that is older than a day; one that is gone is made again."""
         try:
-            self.folder.mkdir(parents=True, exist_ok=True)
-            if self._path.exists():
-                os.utime(self._path)
-            else:
-                self._path.write_text(self._number)
-        except OSError as error:
-            raise cache_io_error(self._path, error) from None
+            os.utime(self._file.path)
+        except OSError:
+            self._file.close()
+            self._file = self._created()
 
     def remove(self) -> None:
         """Removes the file."""
-        with contextlib.suppress(OSError):
-            self._path.unlink()
+        self._file.remove()
 
 
 @contextlib.contextmanager
 def token_file(folder: Path) -> Iterator[Token]:
     """A new token in the folder, removed at the end of the block."""
-    remove_stale_files(folder)
     token = Token(folder)
-    token.renew()
     try:
         yield token
     finally:

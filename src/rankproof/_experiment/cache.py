@@ -5,8 +5,8 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import re
 import shutil
-import tempfile
 import time
 from collections.abc import Callable
 from itertools import count
@@ -19,8 +19,7 @@ from rankproof._data import format_versions
 from rankproof._executors.base import Progress
 from rankproof._experiment.stage_output import StageOutput, read_stage_output, stage_output_bytes
 from rankproof._io.cache_items import mark_used
-from rankproof._io.files import try_lock, write_blocks
-from rankproof._io.folders import remove_stale_files
+from rankproof._io.files import write_blocks
 from rankproof._io.journal import (
     CHECKSUM_MISMATCH,
     OTHER_CACHE_FIX,
@@ -30,12 +29,14 @@ from rankproof._io.journal import (
     cache_corruption_error,
     cache_io_error,
 )
+from rankproof._io.temporary import is_same_file, lock_alone, machine_name, remove_abandoned, try_lock, working_folder
 from rankproof.errors import ExternalError, RankproofError
 from rankproof.stages._base import PartitionKind
 
 _FILE_HEADER = f"rankproof stage {format_versions.STAGE_CACHE}\n".encode()
 _DIGEST_LENGTH = 32
 _LOCK, _FILES = "lock", "files"
+_NUMBERED = re.compile(r"-[0-9]+$")
 _BLOCK_KEY_LENGTH = 32
 
 
@@ -86,15 +87,15 @@ class StageCache:
             raise cache_io_error(path, error) from None
 
 
-class DatabaseFolders:
-    """Folders for embedded databases: a folder that a killed process left is used again, one in use is not touched."""
+class RunFolders:
+    """Folders of which each is of one run at a time; one that a killed run left is used again, one in use is not touched."""
 
     def __init__(self, home: Path) -> None:
         self._home = home
         self._locked: dict[str, tuple[Path, int]] = {}
 
-    def open(self, name: str) -> str:
-        """The folder of that name, with a number where another process uses it."""
+    def open(self, name: str) -> Path:
+        """The folder of that name, with a number where another run uses it."""
         try:
             if name not in self._locked:
                 self._locked[name] = self._free(name)
@@ -102,7 +103,8 @@ class DatabaseFolders:
             files.mkdir(exist_ok=True)
         except OSError as error:
             raise cache_io_error(self._home / name, error) from None
-        return os.fspath(files)
+        mark_used(self._locked[name][0])
+        return files
 
     def clear(self) -> None:
         """Removes the folders, and their parent if it is empty."""
@@ -110,6 +112,20 @@ class DatabaseFolders:
             _remove_folder(folder, handle)
         self._locked.clear()
         with contextlib.suppress(OSError):
+            self._home.rmdir()
+
+    def release(self) -> None:
+        """Leaves the folders to the next run."""
+        for _, handle in self._locked.values():
+            os.close(handle)
+        self._locked.clear()
+
+    def remove_left(self, *, numbered_only: bool = False) -> None:
+        """Removes the folders that killed runs left, or only those with a number, which the next run does not use again."""
+        with contextlib.suppress(OSError):
+            for folder in self._home.iterdir():
+                if _NUMBERED.search(folder.name) or not numbered_only:
+                    _remove_if_left(folder)
             self._home.rmdir()
 
     def _free(self, name: str) -> tuple[Path, int]:
@@ -131,17 +147,22 @@ def _lock_folder(folder: Path) -> int | None:
         if not try_lock(handle):
             os.close(handle)
             return None
-        if _is_same_file(folder / _LOCK, handle):
+        if is_same_file(os.fspath(folder / _LOCK), handle):
+            os.ftruncate(handle, 0)
+            os.write(handle, machine_name().encode())
             return handle
         os.close(handle)
 
 
-def _is_same_file(path: Path, handle: int) -> bool:
-    """Whether the locked file is still at the path; its last owner may have removed it."""
-    try:
-        return os.path.samestat(path.stat(), os.fstat(handle))
-    except FileNotFoundError:
-        return False
+def _remove_if_left(folder: Path) -> None:
+    """Removes a folder without an owner; that of another machine, whose lock may not be seen, stays."""
+    with contextlib.suppress(OSError):
+        handle = os.open(folder / _LOCK, os.O_RDWR | getattr(os, "O_NOFOLLOW", 0))
+        is_left = lock_alone(handle) is True and os.read(handle, 64).decode() == machine_name()
+        if is_left and is_same_file(os.fspath(folder / _LOCK), handle):
+            _remove_folder(folder, handle)
+        else:
+            os.close(handle)
 
 
 def _remove_folder(folder: Path, handle: int) -> None:
@@ -161,23 +182,24 @@ def _remove_folder(folder: Path, handle: int) -> None:
 class _FolderBlockCache:
     """The part that both block caches share: folders of partitions and of embedded databases, which are removed at the end."""
 
-    def __init__(self, home: Path, folders: DatabaseFolders, progress: Progress) -> None:
-        self._home, self._folders, self._progress = home, folders, progress
-        self._hits: list[Path] = []
+    def __init__(self, home: Path, progress: Progress) -> None:
+        self._home, self._progress = home, progress
+        self._folders, self._hits = RunFolders(home / "databases"), RunFolders(home / "hits")
         self.saved_seconds = 0.0
 
     def folder(self, key: str) -> str:
         """A folder for the files of an embedded database, for this run alone."""
-        return self._folders.open(key[:_BLOCK_KEY_LENGTH])
+        return os.fspath(self._folders.open(key[:_BLOCK_KEY_LENGTH]))
 
     def partition_folder(self, key: str, kind: PartitionKind = "indexes") -> Path:
         """The folder for the files of one partition; its modification time is that of its last use."""
         return self._made(self._home / kind / key[:_BLOCK_KEY_LENGTH])
 
     def hits_folder(self, key: str) -> Path:
-        """The folder for what partitions found, removed when the next stage is cached or the run ends without an error."""
-        self._hits.append(self._made(self._home / "hits" / key[:_BLOCK_KEY_LENGTH]))
-        return self._hits[-1]
+        """The folder of this run for what partitions found, removed when the stage is cached or the run ends without an error."""
+        folder = self._hits.open(key[:_BLOCK_KEY_LENGTH])
+        remove_abandoned(os.fspath(folder))
+        return folder
 
     def add_saved_seconds(self, seconds: float) -> None:
         """Adds the time of searches that an interrupted run finished."""
@@ -185,11 +207,6 @@ class _FolderBlockCache:
 
     def forget(self, key: str) -> None:
         """Removes the parts of a stage whose output is cached."""
-        self._remove_hits()
-
-    def _remove_hits(self) -> None:
-        for folder in self._hits:
-            shutil.rmtree(folder, ignore_errors=True)
         self._hits.clear()
 
     def _made(self, folder: Path) -> Path:
@@ -198,7 +215,7 @@ class _FolderBlockCache:
         except OSError as error:
             raise cache_io_error(folder, error) from None
         mark_used(folder)
-        remove_stale_files(folder)
+        remove_abandoned(os.fspath(folder))
         return folder
 
     def _report_progress(self, label: str, done: int, count: int, items: int | None) -> None:
@@ -221,16 +238,20 @@ class _FolderBlockCache:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        self._folders.clear()
         if kind is None:
-            self._remove_hits()
+            self._hits.clear()
+        else:
+            self._hits.release()
+        self._hits.remove_left(numbered_only=True)
+        self._folders.clear()
+        self._folders.remove_left()
 
 
 class DiskBlockCache(_FolderBlockCache):
     """Blocks in journals on disk, so that an interrupted run continues."""
 
     def __init__(self, home: Path, progress: Progress) -> None:
-        super().__init__(home, DatabaseFolders(home / "databases"), progress)
+        super().__init__(home, progress)
 
     def blocks(
         self, key: str, count: int, make: Callable[[int], Block], *, label: str, items: int | None = None
@@ -264,9 +285,9 @@ class MemoryBlockCache(_FolderBlockCache):
     """Blocks in memory; files are in a temporary folder, which is removed at the end or with this value."""
 
     def __init__(self, progress: Progress) -> None:
-        home = Path(tempfile.mkdtemp(prefix="rankproof-"))
-        super().__init__(home, DatabaseFolders(home / "databases"), progress)
-        self._remove = finalize(self, shutil.rmtree, home, ignore_errors=True)
+        folder = working_folder()
+        super().__init__(Path(folder.path), progress)
+        self._remove = finalize(self, folder.remove)
         self._blocks: dict[str, tuple[list[Block], float]] = {}
 
     def blocks(

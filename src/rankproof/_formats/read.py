@@ -24,8 +24,9 @@ from rankproof._formats.registry import COMPRESSED_SUFFIXES, system_name
 from rankproof._formats.rows import build_qrels, run_without_duplicates
 from rankproof._formats.texts import read_queries, text_blocks
 from rankproof._io.file_errors import file_error
-from rankproof._io.files import temporary_name, write_blocks
+from rankproof._io.files import write_blocks
 from rankproof._io.open import StrPath, open_source, path_text
+from rankproof._io.temporary import temporary_folder
 from rankproof._sample import sample_files, sample_folder
 from rankproof.errors import ExternalError, InputError, RankproofError, UsageError, escape_invisible, for_message
 
@@ -263,24 +264,20 @@ def _qrels_names(split: str) -> list[str]:
 
 def write_folder(dataset: Dataset, folder: str) -> None:
     """Writes the dataset atomically as a BEIR folder, which must not exist; empty parts have no file."""
-    import shutil
-
     if os.path.exists(folder):
         raise UsageError(f"{folder} exists", fix="specify a folder that does not exist yet")
-    beside = os.path.join(os.path.dirname(os.path.abspath(folder)), temporary_name())
     try:
-        os.mkdir(beside)
-        write_blocks(os.path.join(beside, "queries.jsonl"), text_blocks(dataset.queries))
-        if dataset.has_documents:
-            write_blocks(os.path.join(beside, "corpus.jsonl"), text_blocks(dataset.corpus))
-        if dataset.is_judged:
-            os.mkdir(os.path.join(beside, "qrels"))
-            write_blocks(os.path.join(beside, "qrels", f"{DEFAULT_SPLIT}.tsv"), BEIR.qrels_blocks(dataset.qrels))
-        os.rename(beside, folder)
+        with temporary_folder(os.path.dirname(os.path.abspath(folder))) as temporary:
+            beside = temporary.path
+            write_blocks(os.path.join(beside, "queries.jsonl"), text_blocks(dataset.queries))
+            if dataset.has_documents:
+                write_blocks(os.path.join(beside, "corpus.jsonl"), text_blocks(dataset.corpus))
+            if dataset.is_judged:
+                os.mkdir(os.path.join(beside, "qrels"))
+                write_blocks(os.path.join(beside, "qrels", f"{DEFAULT_SPLIT}.tsv"), BEIR.qrels_blocks(dataset.qrels))
+            os.rename(beside, folder)
     except OSError as error:
         raise UsageError(f"{folder} cannot be created ({error.strerror})", fix="specify a writable folder") from None
-    finally:
-        shutil.rmtree(beside, ignore_errors=True)
 
 
 def _find_file(folder: str, names: Iterable[str]) -> str | None:

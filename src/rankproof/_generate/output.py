@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -22,7 +21,8 @@ from rankproof._generate.generate import (
     GeneratedQueries,
 )
 from rankproof._generate.generators import QueryGenerator
-from rankproof._io.files import temporary_name, write_blocks
+from rankproof._io.files import write_blocks
+from rankproof._io.temporary import temporary_folder
 from rankproof._llm.budget import Estimate
 from rankproof._llm.call_counts import estimation_note
 from rankproof._version import __version__
@@ -147,19 +147,19 @@ def check_new_folder(folder: str) -> None:
 def write_generated(found: GeneratedQueries, report: Mapping[str, Any], folder: str, corpus: Corpus | None = None) -> None:
     """Writes the folder atomically; with the documents it is a dataset for `rankproof run`."""
     check_new_folder(folder)
-    beside = os.path.join(os.path.dirname(os.path.abspath(folder)), temporary_name())
+    above = os.path.dirname(os.path.abspath(folder))
     try:
-        os.makedirs(beside)
-        write_blocks(os.path.join(beside, "queries.jsonl"), _query_lines(found))
-        write_blocks(os.path.join(beside, "qrels.tsv"), _qrels_lines(found))
-        write_blocks(os.path.join(beside, REPORT_FILE), [json.dumps(report, indent=2, ensure_ascii=True).encode() + b"\n"])
-        if corpus is not None:
-            write_blocks(os.path.join(beside, "corpus.jsonl"), text_blocks(corpus))
-        os.rename(beside, folder)
+        os.makedirs(above, exist_ok=True)
+        with temporary_folder(above) as temporary:
+            beside = temporary.path
+            write_blocks(os.path.join(beside, "queries.jsonl"), _query_lines(found))
+            write_blocks(os.path.join(beside, "qrels.tsv"), _qrels_lines(found))
+            write_blocks(os.path.join(beside, REPORT_FILE), [json.dumps(report, indent=2, ensure_ascii=True).encode() + b"\n"])
+            if corpus is not None:
+                write_blocks(os.path.join(beside, "corpus.jsonl"), text_blocks(corpus))
+            os.rename(beside, folder)
     except OSError as error:
         raise UsageError(f"{folder} could not be created ({error.strerror})", fix="specify a writable folder") from None
-    finally:
-        shutil.rmtree(beside, ignore_errors=True)
 
 
 def _query_lines(found: GeneratedQueries) -> Iterator[bytes]:

@@ -7,14 +7,16 @@ import os
 import re
 import shutil
 import stat
+import threading
 import time
+import weakref
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from rankproof._io.files import lock_shared, try_lock
+from rankproof._io.temporary import lock_alone, lock_shared, remove_abandoned, temporary_name
 from rankproof.errors import ExternalError, UsageError, escape_invisible, for_message
 
 KINDS = {
@@ -30,6 +32,7 @@ KINDS = {
     "responses": "responses of language models and search engines",
 }
 PAID_KIND = "responses"
+_LOCK_FILE = "lock"
 _FINISHED_KINDS = ("corpora", "chunks", "indexes", "vectors", "stages")
 _SIZE = re.compile(r"([0-9]{1,15}(?:\.[0-9]{1,9})?) ?([kmgt]?b|[kmgt])", re.ASCII | re.IGNORECASE)
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
@@ -60,7 +63,7 @@ def remove_items(entries: Iterable[CacheItem]) -> Iterator[CacheItem]:
     """Removes and yields each entry; of a link only the link itself."""
     for entry in entries:
         # A kill in the middle leaves no entry with a part of its files.
-        gone = entry.path.with_name(f".removed-{os.urandom(8).hex()}")
+        gone = entry.path.with_name(temporary_name())
         try:
             entry.path.rename(gone)
             if gone.is_dir() and not gone.is_symlink():
@@ -120,6 +123,75 @@ def checked_size(name: str, value: object) -> int:
     return int(float(found[1]) * _UNITS[found[2].lower().removesuffix("b")])
 
 
+@dataclass(slots=True)
+class _CacheLock:
+    """The lock of this process on a cache folder, how many values hold it, and how many of them are runs."""
+
+    handle: int
+    holds: int = 0
+    runs: int = 0
+
+
+_cache_locks: dict[Path, _CacheLock] = {}
+_guard = threading.RLock()
+"""A hold may be released by the garbage collector in a thread that takes one."""
+
+
+class CacheHold:
+    """Keeps other processes from clearing a cache folder, until it is released or this value is not used any more.
+
+    The first one in a process removes what killed processes left in the folder.
+    """
+
+    def __init__(self, home: Path, runs: int = 0) -> None:
+        home = Path(os.path.realpath(home))
+        with _guard:
+            lock = _cache_locks.get(home) or _lock_cache(home)
+            self.lock = lock
+            if lock is not None:
+                lock.holds, lock.runs = lock.holds + 1, lock.runs + runs
+                self.release = weakref.finalize(self, _release, home, lock, runs)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        if self.lock is not None:
+            self.release()
+
+
+def _lock_cache(home: Path) -> _CacheLock | None:
+    """The lock of this process, after a process that clears the folder; None where no file can be written."""
+    try:
+        home.mkdir(parents=True, exist_ok=True)
+        handle = os.open(home / _LOCK_FILE, os.O_RDWR | os.O_CREAT, 0o666)
+    except OSError:
+        return None
+    lock_shared(handle)
+    _remove_abandoned_items(home)
+    return _cache_locks.setdefault(home, _CacheLock(handle))
+
+
+def _release(home: Path, lock: _CacheLock, runs: int) -> None:
+    with _guard:
+        lock.holds, lock.runs = lock.holds - 1, lock.runs - runs
+        if not lock.holds:
+            del _cache_locks[home]
+            os.close(lock.handle)
+
+
+def _remove_abandoned_items(home: Path) -> None:
+    """Removes temporary files and folders in the folder of each kind and in its entries."""
+    remove_abandoned(os.fspath(home))
+    for kind in KINDS:
+        folder = os.fspath(home / kind)
+        remove_abandoned(folder)
+        with contextlib.suppress(OSError):
+            for entry in os.scandir(folder):
+                if entry.is_dir(follow_symlinks=False):
+                    remove_abandoned(entry.path)
+
+
 class CacheUse:
     """The use of a cache folder by one run; None is no folder. With a limit, the entries that were used longest ago are removed.
 
@@ -128,19 +200,16 @@ class CacheUse:
 
     def __init__(self, home: Path | None, limit: int | None) -> None:
         self._home, self._limit, self._since = home, limit, time.time() - _CLOCK_SECONDS
-        self._handle: int | None = None
+        self._hold: CacheHold | None = None
 
     def __enter__(self) -> Self:
         if self._home is not None:
-            with contextlib.suppress(OSError):
-                self._home.mkdir(parents=True, exist_ok=True)
-                self._handle = os.open(self._home / "lock", os.O_RDWR | os.O_CREAT, 0o666)
-                lock_shared(self._handle)
+            self._hold = CacheHold(self._home, runs=1)
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        if self._handle is not None:
-            os.close(self._handle)
+        if self._hold is not None:
+            self._hold.__exit__(kind, error, trace)
 
     def trim(self) -> list[str]:
         """Removes entries until the cache is within its limit; a note if it is not, or if an entry cannot be removed."""
@@ -150,7 +219,7 @@ class CacheUse:
             return [f"--cache-limit stopped: {error}"]
 
     def _trimmed(self) -> list[str]:
-        if self._home is None or self._limit is None or self._handle is None:
+        if self._home is None or self._limit is None or self._hold is None or self._hold.lock is None:
             return []
         with self.alone() as alone:
             items = {kind: cache_items(self._home / kind) for kind in KINDS}
@@ -171,12 +240,14 @@ class CacheUse:
 
     @contextlib.contextmanager
     def alone(self) -> Iterator[bool]:
-        """Whether no other run uses the folder, which stays so during the block."""
-        if self._handle is None:
+        """Whether no other run and no other process uses the folder, which stays so during the block."""
+        lock = self._hold.lock if self._hold else None
+        if lock is None:
             yield True
             return
-        alone = try_lock(self._handle)
-        try:
-            yield alone
-        finally:
-            lock_shared(self._handle)
+        with _guard:
+            alone = lock.runs == 1 and lock_alone(lock.handle) is True
+            try:
+                yield alone
+            finally:
+                lock_shared(lock.handle)

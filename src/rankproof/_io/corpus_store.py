@@ -8,7 +8,6 @@ import json
 import os
 import shutil
 import stat
-import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -30,11 +29,11 @@ from rankproof._data.corpus import (
 )
 from rankproof._data.partition_builder import PARTITION_BYTES, DocumentChunk, IdCheck, InputFile, PartitionBuilder, rows_by_id
 from rankproof._io.array_file import ArrayBlocks, open_arrays, write_arrays
-from rankproof._io.cache_items import mark_used
-from rankproof._io.folders import LockedFolder
+from rankproof._io.cache_items import CacheHold, mark_used
 from rankproof._io.journal import cache_io_error
 from rankproof._io.open import Progress
 from rankproof._io.paths import cache_home
+from rankproof._io.temporary import TemporaryPath, temporary_folder, working_folder
 from rankproof.errors import RankproofError
 
 _TEXT_COLUMNS = ("ids", "titles", "texts", "fields")
@@ -86,7 +85,7 @@ class StoredPartition(Partition):
     def __init__(self, path: Path, number: int, first: int, size: int, digest: int, folder: object = None) -> None:
         super().__init__(number, first, size, digest)
         self.path = path
-        # A temporary folder is removed with its last partition.
+        # Released with the last partition: a temporary folder is removed then, and a cache folder may be cleared.
         self._folder = folder
 
     def _opened_columns(self) -> DocumentColumns:
@@ -121,7 +120,8 @@ class CorpusWriter:
         self._builder, self._bytes, self._files = PartitionBuilder(), 0, list[InputFile]()
         self._kept: list[PartitionBuilder] = []
         self._written: list[StoredPartition] = []
-        self._folder: LockedFolder | None = None
+        self._folder: TemporaryPath | None = None
+        self._hold: CacheHold | None = None
 
     def begin_file(self, name: str) -> None:
         """Says that the next documents are of the file of that name."""
@@ -163,15 +163,17 @@ class CorpusWriter:
             self._write_kept()
 
     def _write_kept(self) -> None:
-        folder = self._open_folder().path
+        folder = Path(self._open_folder().path)
         for builder in self._kept:
             path = folder / _partition_name(builder.number)
             write_partition(path, builder)
             self._written.append(StoredPartition(path, builder.number, builder.first, len(builder), builder.digest))
         self._kept.clear()
 
-    def _open_folder(self) -> LockedFolder:
+    def _open_folder(self) -> TemporaryPath:
         if self._folder is None:
+            if self._storage.home is not None:
+                self._hold = CacheHold(self._storage.home)
             self._folder = _new_folder(self._storage, self._key)
         return self._folder
 
@@ -188,27 +190,27 @@ class CorpusWriter:
             partitions = Partitions(builder.partition() for builder in self._kept)
             return corpus_of_partitions(partitions, IdCheck(partitions, source, self._files).entries(), source)
         self._write_kept()
-        _write_index(self._folder.path, self._written, source, self._files)
+        _write_index(Path(self._folder.path), self._written, source, self._files)
         # A file that is mapped into memory cannot be moved on Windows.
         self._written.clear()
         found = self._in_place(self._folder, source)
         self._folder = None
         return found
 
-    def _in_place(self, folder: LockedFolder, source: str) -> Corpus:
+    def _in_place(self, folder: TemporaryPath, source: str) -> Corpus:
         """The corpus at its final place, or in a temporary folder where the input changed while it was read."""
         if self._key is None or self._storage.key(self._paths) != self._key:
-            return open_corpus(folder.path, source, temporary=_TemporaryFolder(folder))
+            return open_corpus(Path(folder.path), source, keep=_TemporaryFolder(folder))
         final = self._storage.folder(self._key)
         try:
-            folder.unlock()
             os.rename(folder.path, final)
+            folder.close()
         except OSError as error:
             # Another process may have read the same files meanwhile.
             if not (final / _INDEX).exists():
                 raise cache_io_error(final, error) from None
             folder.remove()
-        return open_corpus(final, source)
+        return open_corpus(final, source, keep=self._hold)
 
     def discard(self) -> None:
         """Removes the files of a corpus that is not finished."""
@@ -252,12 +254,14 @@ def _partition_name(number: int) -> str:
     return f"{number:06d}.arrays"
 
 
-def _new_folder(storage: CorpusStorage, key: str | None) -> LockedFolder:
+def _new_folder(storage: CorpusStorage, key: str | None) -> TemporaryPath:
     """A folder to write into: beside its final place, or a temporary one; what killed passes left there is removed."""
-    above = Path(tempfile.gettempdir()) if key is None else storage.folder(key).parent
+    if key is None:
+        return working_folder()
+    above = storage.folder(key).parent
     try:
         above.mkdir(parents=True, exist_ok=True)
-        return LockedFolder(above, ".reading-", 0o777) if key is not None else LockedFolder(above, "rankproof-documents-", 0o700)
+        return temporary_folder(os.fspath(above))
     except OSError as error:
         raise cache_io_error(above, error) from None
 
@@ -267,10 +271,11 @@ def find_corpus(storage: CorpusStorage, paths: Sequence[str], source: str) -> Co
     key = storage.key(paths)
     if key is None or not storage.folder(key).exists():
         return None
-    folder = storage.folder(key)
+    assert storage.home is not None
+    folder, hold = storage.folder(key), CacheHold(storage.home)
     with contextlib.suppress(OSError):
         os.stat(folder / _INDEX)
-        found = open_corpus(folder, source)
+        found = open_corpus(folder, source, keep=hold)
         sizes = [os.stat(one.path).st_size for one in found.partitions if isinstance(one, StoredPartition)]
         if sizes == [size for *_, size in _facts(folder)["partitions"]]:
             mark_used(folder)
@@ -286,16 +291,16 @@ def _facts(folder: Path) -> Mapping[str, Any]:
 class _TemporaryFolder:
     """Removes a folder when it is no longer used."""
 
-    def __init__(self, folder: LockedFolder) -> None:
+    def __init__(self, folder: TemporaryPath) -> None:
         import weakref
 
         weakref.finalize(self, folder.remove)
 
 
-def open_corpus(folder: Path, source: str, *, temporary: _TemporaryFolder | None = None) -> Corpus:
-    """The corpus in the folder; its partitions are opened on first use."""
+def open_corpus(folder: Path, source: str, *, keep: _TemporaryFolder | CacheHold | None = None) -> Corpus:
+    """The corpus in the folder; its partitions are opened on first use, and refer to `keep`."""
     index, first, partitions = open_arrays(folder / _INDEX), 0, []
     for number, (size, digest, _) in enumerate(index.facts["partitions"]):
-        partitions.append(StoredPartition(folder / _partition_name(number), number, first, size, int(digest, 16), temporary))
+        partitions.append(StoredPartition(folder / _partition_name(number), number, first, size, int(digest, 16), keep))
         first += size
     return corpus_of_partitions(Partitions(partitions), index.arrays["entries"], source)

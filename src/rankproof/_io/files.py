@@ -1,4 +1,4 @@
-"""Atomic writes of files, file locks and checksums."""
+"""Atomic writes of files, and checksums."""
 
 from __future__ import annotations
 
@@ -7,19 +7,18 @@ import errno
 import hashlib
 import os
 import stat
-import sys
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from rankproof._extras import extra
+from rankproof._io.temporary import temporary_file
 from rankproof.errors import ExternalError, RankproofError, UsageError, escape_invisible
 
 _DENIED_ERRNOS = (errno.EACCES, errno.EPERM, errno.EROFS)
 _USAGE_ERRNOS = (errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.ENAMETOOLONG)
 _BUFFER_BYTES = 1 << 20
-_TEMPORARY_AFFIXES = (".rankproof-", ".tmp")
 
 
 def write_blocks(path: str, blocks: Iterable[bytes | memoryview]) -> None:
@@ -43,33 +42,20 @@ def write_blocks(path: str, blocks: Iterable[bytes | memoryview]) -> None:
         raise _write_error(path, error) from None
 
 
-def temporary_name() -> str:
-    """A new name for a file or folder that is being written."""
-    return f"{_TEMPORARY_AFFIXES[0]}{os.urandom(8).hex()}{_TEMPORARY_AFFIXES[1]}"
-
-
-def is_temporary(name: str) -> bool:
-    """Whether a file or folder of this name is being written, or left by a killed write."""
-    return name.startswith(_TEMPORARY_AFFIXES[0]) and name.endswith(_TEMPORARY_AFFIXES[1])
-
-
 def _replace(target: str, content: Iterable[bytes | memoryview], old: int | None) -> None:
     folder = os.path.dirname(target)
-    temporary = os.path.join(folder, temporary_name())
-    handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
-    try:
-        with open(handle, "wb", buffering=_BUFFER_BYTES) as file:
+    with temporary_file(folder) as temporary:
+        with open(temporary.handle, "wb", buffering=_BUFFER_BYTES, closefd=False) as file:
             for block in content:
                 file.write(block)
             file.flush()
             os.fsync(file.fileno())
         if old is not None:
-            os.chmod(temporary, stat.S_IMODE(old))
-        os.replace(temporary, target)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(temporary)
-        raise
+            os.chmod(temporary.path, stat.S_IMODE(old))
+        if os.name == "nt":
+            # Windows renames no open file.
+            temporary.close()
+        os.replace(temporary.path, target)
     sync_folder(folder)
 
 
@@ -126,35 +112,6 @@ def _write_error(path: str, error: OSError) -> RankproofError:
     if error.errno in _DENIED_ERRNOS:
         return UsageError(f"{path} cannot be written ({reason})", fix="specify a writable file")
     return ExternalError(escape_invisible(f"{path}: cannot be written ({reason}); free space or check the disk"))
-
-
-def try_lock(handle: int) -> bool:
-    """Locks the file for this process; False if another process holds it."""
-    try:
-        if sys.platform == "win32":
-            import msvcrt
-
-            msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
-        else:
-            import fcntl
-
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return False
-    return True
-
-
-def lock_shared(handle: int) -> None:
-    """Locks the file together with others, after a process that holds it alone; Windows only has locks of one process."""
-    with contextlib.suppress(OSError):
-        if sys.platform == "win32":
-            import msvcrt
-
-            msvcrt.locking(handle, msvcrt.LK_UNLCK, 1)
-        else:
-            import fcntl
-
-            fcntl.flock(handle, fcntl.LOCK_SH)
 
 
 def file_sha256(path: Path) -> str:

@@ -5,20 +5,17 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-import re
 import shutil
-import time
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from rankproof._io.files import is_temporary, sync_folder, try_lock, write_blocks
+from rankproof._io.files import sync_folder, write_blocks
+from rankproof._io.temporary import is_temporary, remove_abandoned, temporary_folder, try_lock
 from rankproof.errors import ExternalError, RankproofError, UsageError, escape_invisible, for_message
 
 RESULTS_FOLDER_KIND = "results folder"
 _PATH_ERRORS = (errno.ENOENT, errno.ENOTDIR, errno.EEXIST, errno.ENAMETOOLONG, errno.EACCES, errno.EPERM, errno.EROFS)
-_STALE_SECONDS = 3600
-_LOCK, _LOCK_ATTEMPTS = "lock", 3
 
 
 def check_replaceable(path: str, may_replace: Callable[[str], bool], *, kind: str = RESULTS_FOLDER_KIND) -> None:
@@ -41,105 +38,41 @@ def replace_folder(path: str, may_replace: Callable[[str], bool], *, kind: str =
     """A new folder to write into; at the end of the block it replaces what is at the path, on an error it is removed."""
     check_replaceable(path, may_replace, kind=kind)
     target = os.path.realpath(path)
-    beside = f"{_temporary_sibling(target)}-{os.urandom(8).hex()}.tmp"
     try:
         recover_folder(target)
-        _remove_stale(target)
-        os.makedirs(beside)
-        yield beside
-        sync_folder(beside)
-        _move_into_place(beside, target)
+        os.makedirs(os.path.dirname(target), exist_ok=True)
+        with temporary_folder(os.path.dirname(target)) as beside:
+            yield beside.path
+            sync_folder(beside.path)
+            _move_into_place(beside.path, target)
     except OSError as error:
         raise _cannot_create_error(path, error) from None
-    finally:
-        shutil.rmtree(beside, ignore_errors=True)
 
 
 def recover_folder(target: str) -> None:
-    """Restores the old folder after a kill between moving it aside and moving the new one into place."""
-    old = f"{_temporary_sibling(target)}.old"
-    if os.path.isdir(old) and not os.path.lexists(target):
-        os.rename(old, target)
-
-
-def _remove_stale(target: str) -> None:
-    """Removes what killed writes of this folder left beside it; a write of the last hour may still be under way."""
-    above, name = os.path.split(_temporary_sibling(target))
-    left = re.compile(re.escape(name) + r"-[0-9a-f]{16}\.tmp")
+    """Removes what killed writes left beside the folder, and restores it where one was killed between its two renames."""
+    old = _moved_aside(target)
     with contextlib.suppress(OSError):
-        for entry in filter(left.fullmatch, os.listdir(above)):
-            place = os.path.join(above, entry)
-            changed = max(os.stat(one).st_mtime for one in (place, *(file.path for file in os.scandir(place))))
-            if time.time() - changed > _STALE_SECONDS:
-                shutil.rmtree(place, ignore_errors=True)
+        if os.path.isdir(old):
+            with _folder_lock(old) as is_free:
+                if is_free and os.path.lexists(target):
+                    shutil.rmtree(old)
+                elif is_free:
+                    os.rename(old, target)
+    remove_abandoned(os.path.dirname(target))
 
 
-def remove_stale_files(folder: Path) -> None:
-    """Removes the files that killed writes left in the folder; a write of the last hour may still be under way."""
-    with contextlib.suppress(OSError):
-        for entry in os.scandir(folder):
-            if is_temporary(entry.name) and time.time() - entry.stat().st_mtime > _STALE_SECONDS:
-                os.unlink(entry)
-
-
-class LockedFolder:
-    """A new folder that no other process removes as long as it is locked; a killed process leaves it unlocked."""
-
-    def __init__(self, above: Path, prefix: str, mode: int) -> None:
-        remove_unlocked_folders(above, prefix)
-        for _ in range(_LOCK_ATTEMPTS):
-            self.path = above / f"{prefix}{os.urandom(8).hex()}"
-            self.path.mkdir(mode)
-            if self._lock():
-                break
-
-    def _lock(self) -> bool:
-        """Whether the folder is locked; another process may remove it before, and some file systems have no locks."""
-        lock = self.path / _LOCK
-        try:
-            self._handle = os.open(lock, os.O_CREAT | os.O_RDWR)
-        except FileNotFoundError:
-            return False
-        return try_lock(self._handle) and lock.exists()
-
-    def unlock(self) -> None:
-        """Removes the lock; a folder without one stays for an hour."""
-        if self._handle >= 0:
-            # Windows removes no open file, and a lock that is closed may be taken.
-            with contextlib.suppress(OSError):
-                os.unlink(self.path / _LOCK)
-            os.close(self._handle)
-            (self.path / _LOCK).unlink(missing_ok=True)
-            self._handle = -1
-
-    def remove(self) -> None:
-        """Removes the folder."""
-        with contextlib.suppress(OSError):
-            self.unlock()
-        shutil.rmtree(self.path, ignore_errors=True)
-
-
-def remove_unlocked_folders(above: Path, prefix: str) -> None:
-    """Removes the locked folders of killed processes, and those without a lock after an hour."""
-    with contextlib.suppress(OSError):
-        for entry in os.scandir(above):
-            if entry.name.startswith(prefix) and entry.is_dir(follow_symlinks=False):
-                _remove_unlocked(Path(entry.path))
-
-
-def _remove_unlocked(folder: Path) -> None:
-    with contextlib.suppress(OSError):
-        try:
-            handle = os.open(folder / _LOCK, os.O_RDWR)
-        except FileNotFoundError:
-            if time.time() - folder.stat().st_mtime > _STALE_SECONDS:
-                shutil.rmtree(folder, ignore_errors=True)
-            return
-        try:
-            if try_lock(handle):
-                shutil.rmtree(folder, ignore_errors=True)
-        finally:
-            os.close(handle)
+@contextmanager
+def _folder_lock(folder: str) -> Iterator[bool]:
+    """Locks the folder; False if another process holds it. Windows has no locks of folders."""
+    if os.name == "nt":
+        yield True
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        yield try_lock(handle)
+    finally:
+        os.close(handle)
 
 
 def _move_into_place(beside: str, target: str) -> None:
@@ -148,20 +81,25 @@ def _move_into_place(beside: str, target: str) -> None:
     if not os.path.lexists(target) or _is_empty(target):
         os.rename(beside, target)
     else:
-        old = f"{_temporary_sibling(target)}.old"
-        shutil.rmtree(old, ignore_errors=True)
-        os.rename(target, old)
-        try:
-            os.rename(beside, target)
-        except BaseException:
-            os.rename(old, target)
-            raise
-        shutil.rmtree(old, ignore_errors=True)
+        with _folder_lock(target):
+            _swap(beside, target, _moved_aside(target))
     sync_folder(os.path.dirname(target))
 
 
-def _temporary_sibling(target: str) -> str:
-    return os.path.join(os.path.dirname(target), f".rankproof-{os.path.basename(target)}")
+def _swap(beside: str, target: str, old: str) -> None:
+    """Moves the folder at the target aside, the new one in its place, and removes the old one."""
+    shutil.rmtree(old, ignore_errors=True)
+    os.rename(target, old)
+    try:
+        os.rename(beside, target)
+    except BaseException:
+        os.rename(old, target)
+        raise
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def _moved_aside(target: str) -> str:
+    return os.path.join(os.path.dirname(target), f".rankproof-{os.path.basename(target)}.old")
 
 
 def _contains_working_directory(path: str) -> bool:

@@ -18,7 +18,7 @@ from typing import Any, Self
 import numpy as np
 
 from rankproof._data import format_versions
-from rankproof._io.files import try_lock
+from rankproof._io.temporary import try_lock
 from rankproof.errors import ExternalError, escape_invisible
 
 Block = Mapping[str, "np.ndarray[Any, Any]"]

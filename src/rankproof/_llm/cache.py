@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 import numpy as np
 
 from rankproof._data.identity import identity_key
+from rankproof._io.cache_items import CacheHold
 from rankproof._io.journal import Journal
 from rankproof.models._chat.base import ChatRequest
 
@@ -109,7 +110,7 @@ class ResponseCaches:
     """The response caches in a cache folder, one for each model and use, and one for each search engine."""
 
     def __init__(self, home: Path) -> None:
-        self._folder = home / "responses"
+        self._folder, self._hold = home / "responses", CacheHold(home)
 
     def __call__(self, key: str, kind: type[ReplyT]) -> DiskResponseCache[ReplyT]:
         return DiskResponseCache(self._folder / f"{key[:_RESPONSE_KEY_LENGTH]}.journal", kind)

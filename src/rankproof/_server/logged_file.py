@@ -14,9 +14,10 @@ from typing import Any, Generic, TypeVar
 
 from rankproof._io import strict_json
 from rankproof._io.escape import escape_json
-from rankproof._io.files import try_lock, write_blocks
+from rankproof._io.files import write_blocks
 from rankproof._io.json_fields import read_fields
 from rankproof._io.strict_json import JsonObject
+from rankproof._io.temporary import try_lock
 from rankproof.errors import ExternalError, InputError, UsageError, escape_invisible, for_message
 
 MAX_ASSESSOR_LENGTH = 64

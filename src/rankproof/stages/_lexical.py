@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -13,6 +12,7 @@ from rankproof._data.identity import identity_key
 from rankproof._data.ordering import Ranking
 from rankproof._data.text import encodable, pluralise
 from rankproof._executors.base import Progress
+from rankproof._io.temporary import TemporaryPath
 from rankproof.errors import UsageError, for_message
 from rankproof.stages._base import BuildContext, Cost, QueryTimer, Stage
 from rankproof.stages._fields import passage_texts
@@ -75,13 +75,14 @@ class LexicalStage:
         start = time.perf_counter()
         docs, passages = passage_texts(context.corpus, self.fields).larger_ids_first()
         texts = _CountedTexts(passages)
-        folder = new_folder(context.block_cache.folder(identity_key(context.corpus_key, self)), "index")
+        folder = new_folder(context.block_cache.folder(identity_key(context.corpus_key, self)))
+        path = Path(folder.path)
         try:
-            index = self.create_index(folder, docs, _with_progress(texts, len(docs), "indexing passages", context.progress))
-            cost = Cost(seconds=time.perf_counter() - start, bytes=folder_size(folder))
+            index = self.create_index(path, docs, _with_progress(texts, len(docs), "indexing passages", context.progress))
+            cost = Cost(seconds=time.perf_counter() - start, bytes=folder_size(path))
             return LexicalSearcher(self, index, folder, cost, len(docs), texts.empty, context.progress)
         except BaseException:
-            shutil.rmtree(folder, ignore_errors=True)
+            folder.remove()
             raise
 
 
@@ -104,7 +105,7 @@ class LexicalSearcher:
         self,
         stage: LexicalStage,
         index: LexicalIndex,
-        folder: Path,
+        folder: TemporaryPath,
         cost: Cost,
         documents: int,
         empty: int,
@@ -145,7 +146,7 @@ class LexicalSearcher:
         try:
             self._index.close()
         finally:
-            shutil.rmtree(self._folder, ignore_errors=True)
+            self._folder.remove()
 
 
 def check_language(language: str, *, stemming: bool, stop_words: bool, stop_lists: Sequence[str]) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from hashlib import sha256
@@ -20,6 +19,7 @@ from rankproof._data.arrays import FloatArray, Matrix
 from rankproof._data.ordering import Ranking, rank_documents
 from rankproof._data.validation import checked_id
 from rankproof._io.http import MASK
+from rankproof._io.temporary import TemporaryPath, working_folder
 from rankproof.errors import ExternalError, InputError, RankproofError, UsageError, escape_invisible, for_message
 
 
@@ -144,11 +144,11 @@ def cut_ties_by_id(fetch: Callable[[int], Ranking], depth: int) -> Ranking:
         limit *= 4
 
 
-def new_folder(folder: str, library: str) -> Path:
-    """A new folder inside the given one, which is created where it is missing."""
+def new_folder(folder: str) -> TemporaryPath:
+    """A new folder inside the given one, which is created where it is missing; what killed processes left there is removed."""
     try:
         Path(folder).mkdir(parents=True, exist_ok=True)
-        return Path(tempfile.mkdtemp(prefix=f"rankproof-{library}-", dir=folder)).resolve()
+        return working_folder(os.path.realpath(folder))
     except OSError as error:
         reason = escape_invisible(error.strerror or str(error))
         raise ExternalError(f"no folder can be created in {for_message(folder)} ({reason}); choose another folder") from None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -70,15 +69,15 @@ class OpenChroma:
 
     def __init__(self, value: Chroma, dimensions: int, folder: str) -> None:
         self._value, self._dimensions, self._ids = value, dimensions, set[str]()
-        self._path = new_folder(folder, "chroma")
+        self._folder = new_folder(folder)
         try:
             with library_errors("Chroma", "opening"):
-                self._client, self._version = _chroma_client(self._path)
+                self._client, self._version = _chroma_client(Path(self._folder.path))
                 self._collection = self._client.create_collection(
                     COLLECTION, embedding_function=None, configuration={"hnsw": _index_settings(value)}
                 )
         except BaseException:
-            shutil.rmtree(self._path, ignore_errors=True)
+            self._folder.remove()
             raise
 
     def add(self, ids: Sequence[str], vectors: Matrix) -> None:
@@ -110,7 +109,7 @@ class OpenChroma:
 
     def size(self) -> int:
         """The bytes of the files in its folder."""
-        return folder_size(self._path)
+        return folder_size(Path(self._folder.path))
 
     def __enter__(self) -> Self:
         return self
@@ -123,7 +122,7 @@ class OpenChroma:
             if error is None:
                 raise
         finally:
-            shutil.rmtree(self._path, ignore_errors=True)
+            self._folder.remove()
 
 
 def _index_settings(value: Chroma) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -88,12 +87,12 @@ class OpenLanceDB:
         self._ids: set[str] = set()
         self._has_index = False
         self._refine = (value.refine or REFINE[value.index]) if value.index in REFINE else 1
-        self._path = new_folder(folder, "lancedb")
+        self._folder = new_folder(folder)
         try:
             with library_errors("LanceDB", "opening"):
-                self._table = lance_table(self._path, self._rows([], np.zeros((0, dimensions), np.float32)))
+                self._table = lance_table(Path(self._folder.path), self._rows([], np.zeros((0, dimensions), np.float32)))
         except BaseException:
-            shutil.rmtree(self._path, ignore_errors=True)
+            self._folder.remove()
             raise
 
     def add(self, ids: Sequence[str], vectors: Matrix) -> None:
@@ -130,14 +129,14 @@ class OpenLanceDB:
     def size(self) -> int:
         """The bytes of the files in its folder; a missing index is built first."""
         self._make_index()
-        return folder_size(self._path)
+        return folder_size(Path(self._folder.path))
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         del self._table
-        shutil.rmtree(self._path, ignore_errors=True)
+        self._folder.remove()
 
     def _rows(self, names: list[str], rows: Matrix) -> Any:
         with extra("lancedb"):

@@ -96,10 +96,10 @@ def _convert(args: argparse.Namespace, target: str) -> ConvertResult:
 
 @contextmanager
 def _folder() -> Iterator[str]:
-    from tempfile import TemporaryDirectory
+    from rankproof._io.temporary import working_folder
 
-    with TemporaryDirectory(prefix="rankproof-") as folder:
-        yield folder
+    with working_folder() as folder:
+        yield folder.path
 
 
 def _blocks(path: str) -> Iterator[bytes]:

@@ -5,21 +5,20 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import shutil
-import time
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from rankproof._io.cache_items import CacheHold
 from rankproof._io.files import file_sha256
 from rankproof._io.paths import cache_home
 from rankproof._io.strict_json import read_json_object
+from rankproof._io.temporary import temporary_folder
 from rankproof.errors import ExternalError, escape_invisible
 
 MANIFEST = "manifest.json"
-_UNFINISHED_MARK = ".unfinished-"
 _CORRUPT_MARK = ".corrupt-"
-_DAY_SECONDS = 86_400.0
 
 FolderFacts = Mapping[str, Any]
 
@@ -29,8 +28,20 @@ def models_cache_folder() -> Path:
     return cache_home() / "models"
 
 
+def _hold_cache(folder: Path) -> None:
+    """Keeps other processes from clearing the cache as long as this process may read the folder."""
+    if folder.is_relative_to(models_cache_folder()):
+        _held_cache(cache_home())
+
+
+@lru_cache(maxsize=16)
+def _held_cache(home: Path) -> CacheHold:
+    return CacheHold(home)
+
+
 def cached_folder(target: Path, make: Callable[[Path], FolderFacts]) -> Path:
     """The verified folder, created if it is missing; `make` fills an empty folder and returns facts for its manifest."""
+    _hold_cache(target)
     if not target.is_dir():
         _make_folder(target, make)
     return checked_folder(target)
@@ -38,6 +49,7 @@ def cached_folder(target: Path, make: Callable[[Path], FolderFacts]) -> Path:
 
 def checked_folder(folder: Path) -> Path:
     """The folder, if its files match the manifest; a corrupt folder is moved away and raises an error."""
+    _hold_cache(folder)
     for name, digest in _read_manifest(folder).items():
         path = folder / name
         if not path.is_file() or file_sha256(path) != digest:
@@ -63,22 +75,19 @@ def folder_facts(folder: Path) -> dict[str, Any]:
 
 def _make_folder(target: Path, make: Callable[[Path], FolderFacts]) -> None:
     """Fills a temporary folder and renames it; if another process was first, its folder stays."""
-    unfinished = target.parent / f"{_UNFINISHED_MARK}{target.name}-{os.urandom(4).hex()}"
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        _remove_stale(target.parent)
-        unfinished.mkdir()
-        facts = make(unfinished)
-        _write_manifest(unfinished, facts)
-        with contextlib.suppress(FileExistsError):
-            _rename(unfinished, target)
+        with temporary_folder(os.fspath(target.parent)) as temporary:
+            unfinished = Path(temporary.path)
+            facts = make(unfinished)
+            _write_manifest(unfinished, facts)
+            with contextlib.suppress(FileExistsError):
+                _rename(unfinished, target)
     except OSError as error:
         where = error.filename or target
         raise ExternalError(
             escape_invisible(f"{where}: cannot be written ({error.strerror or error}); free disk space, or set RANKPROOF_CACHE")
         ) from None
-    finally:
-        shutil.rmtree(unfinished, ignore_errors=True)
 
 
 def _rename(unfinished: Path, target: Path) -> None:
@@ -96,14 +105,6 @@ def _write_manifest(folder: Path, facts: FolderFacts) -> None:
         json.dump(content, file, indent=1, sort_keys=True)
         file.flush()
         os.fsync(file.fileno())
-
-
-def _remove_stale(parent: Path) -> None:
-    """Removes unfinished folders that are older than a day."""
-    for left in parent.glob(f"{_UNFINISHED_MARK}*"):
-        with contextlib.suppress(OSError):
-            if left.stat().st_mtime < time.time() - _DAY_SECONDS:
-                shutil.rmtree(left)
 
 
 def _corrupt_error(folder: Path, name: str) -> ExternalError:
