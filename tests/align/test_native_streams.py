@@ -29,6 +29,36 @@ def test_a_large_file_is_read_in_slices(tmp_path: Path, monkeypatch: pytest.Monk
     assert_same_hits(found, native.align_text(judged, source_of(text), ReadOptions()))
 
 
+def test_a_file_is_split_where_a_query_begins(tmp_path: Path) -> None:
+    rows = [f"q{query} Q0 d{doc} 0 1 t\n" for query in range(6) for doc in range(5)]
+    path = tmp_path / "six.run"
+    path.write_text("# a comment\n" + "".join(rows), encoding="utf-8")
+    text, size = path.read_bytes(), path.stat().st_size
+    # A third of the file lies in the last row of q1: the first row that follows a whole row of another query is that of q3.
+    boundaries = native.slice_boundaries(str(path), 3, 1)
+    assert boundaries == [0, text.index(b"q3 "), text.index(b"q5 "), size]
+    assert native.slice_boundaries(str(path), 3, size // 3) == boundaries
+    assert len(native.slice_boundaries(str(path), 3, size // 3 + 1)) == 3
+    assert native.slice_boundaries(str(path), 3, size) == [0, size]
+    assert native.slice_boundaries(str(path), 1, 0) == [0, size]
+
+
+def test_comments_and_blank_lines_do_not_begin_a_query(tmp_path: Path) -> None:
+    path = tmp_path / "one.run"
+    path.write_text("# a comment of about one line\n" + "q1 Q0 d 0 1 t\n\n# q2\nq1 Q0 e 0 1 t\n" * 3, encoding="utf-8")
+    assert native.slice_boundaries(str(path), 2, 1) == [0, path.stat().st_size]
+
+
+def test_a_query_in_two_slices_is_not_merged(tmp_path: Path) -> None:
+    path = tmp_path / "twice.run"
+    rows = [f"{query} Q0 d{doc} 0 1 t\n" for query in ("q1", "q2", "q1") for doc in range(9)]
+    path.write_text("".join(rows), encoding="utf-8")
+    for judged_query in (b"q1", b"other"):
+        judged = native.judge_text(source_of(judged_query + b" 0 d3 1\n"))
+        reader = native._Reader(judged, native.native_options(ReadOptions()), 1 << 16, native.WIDEST_SCAN)
+        assert reader.read_in_slices(str(path), native.slice_boundaries(str(path), 3, 1)) is None
+
+
 def test_the_exception_of_a_stream_is_raised_unchanged() -> None:
     class Failing(io.RawIOBase):
         def readinto(self, buffer: object) -> int:
