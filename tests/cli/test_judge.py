@@ -11,7 +11,7 @@ import pytest
 
 from rankproof._cli.main import main
 from rankproof._formats.read import read_qrels
-from support.chat_server import TOKENS_IN, ChatServer, Request, Sent, body_of, completion
+from support.chat_server import ChatServer, Request, Sent, body_of, completion
 
 KEY = "sk-CANARY-judge-0123456789"
 DOCS = {"d1": "apple pie", "d2": "bicycle", "d3": "apple tree", "d4": "of no use"}
@@ -84,7 +84,7 @@ def test_the_pool_of_a_run_is_judged_written_and_shown(
     assert judge(server, "--runs", "a.run", "-o", "llm.qrels", "--format", "json") == 0
     (row,) = shown_tables(capsys)["judge"]["rows"]
     assert (row["pairs"], row["grade 0"], row["grade 2"], row["failed"]) == (4, 1, 2, 1)
-    assert (row["calls"], row["tokens in"], row["money"]) == (6, 6 * TOKENS_IN, None)
+    assert (row["calls"], row["tokens in"], row["money"]) == (6, server.tokens_in, None)
     qrels = read_qrels("llm.qrels")
     assert {query: dict(docs) for query, docs in qrels.items()} == {"q1": {"d1": 2, "d2": 0}, "q2": {"d3": 2}}
     assert {mark.rpartition(":")[0] for mark in qrels.judge_labels.values()} == {"llm:loopback"}

@@ -20,7 +20,7 @@ from rankproof._llm.session import LLMSession
 from rankproof.errors import ExternalError, InputError, UsageError
 from rankproof.models._chat.base import ChatRequest
 from support.native_cases import source_of
-from support.scripted_chat import ScriptedChat
+from support.scripted_chat import ScriptedChat, prompt_tokens
 from support.stage_building import corpus_of
 
 DOCS = {"a": "apple pie", "b": "bicycle", "c": "nothing can be said of this"}
@@ -46,8 +46,9 @@ def run_judge(output: Path | None, pairs: list[QueryDocPair], chat: ScriptedChat
 
 
 def test_every_line_has_the_judge_label_and_the_report_has_the_details(tmp_path: Path) -> None:
-    judge = LLMJudge(model())
-    run_judge(tmp_path / "out", PAIRS)
+    chat = model()
+    judge = LLMJudge(chat)
+    run_judge(tmp_path / "out", PAIRS, chat)
     assert (tmp_path / "out").read_text() == f"q {judge.judge_label} a 3\nq {judge.judge_label} b 0\n"
     report = json.loads((tmp_path / "out.json").read_text())
     assert report["judge_label"] == judge.judge_label
@@ -61,7 +62,7 @@ def test_every_line_has_the_judge_label_and_the_report_has_the_details(tmp_path:
     assert report["usage"]["calls"] == 5
     assert report["judgements"][0] == {
         **{"query": "q", "doc": "a", "grade": 3, "reason": "because", "cut": False},
-        "counts": {"calls": 1, "tokens_in": 10, "tokens_out": 2, "seconds": 0.25},
+        "counts": {"calls": 1, "tokens_in": prompt_tokens(chat.log.requests[0]), "tokens_out": 3, "seconds": 0.25},
     }
     assert report["runs"][0]["started"] <= report["runs"][0]["finished"]
 
@@ -164,12 +165,13 @@ def test_an_estimate_makes_no_call_and_counts_only_what_is_left(tmp_path: Path) 
 
 
 def test_the_tables_have_grades_failures_money_and_agreement() -> None:
-    report = run_judge(None, PAIRS, model(price_in=1e6, price_out=1e6))
+    chat = model(price_in=1e6)
+    report = run_judge(None, PAIRS, chat)
     context = JudgeContext(Queries([]), corpus_of(DOCS), LLMSession())
     first, agreement, confusion = judging_tables(report, context, {PAIRS[0]: 3, PAIRS[2]: 1}, {}, Thresholds())
     (row,) = first.records()
     assert (row["pairs"], row["grade 0"], row["grade 3"], row["failed"], row["calls"]) == (3, 1, 1, 1, 5)
-    assert row["money"] == 60
+    assert row["money"] == prompt_tokens(*chat.log.requests)
     assert "never as grade 0" in first.sentences[0]
     assert agreement.facts["failed"] == 1
     assert [row[-3] for row in confusion.rows] == [1, 0, 1]

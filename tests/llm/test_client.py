@@ -17,7 +17,7 @@ from rankproof._llm.session import LLMSession, map_concurrent, map_in_order
 from rankproof.errors import ExternalError, UsageError
 from rankproof.models._chat.base import ChatReply, ChatRequest, ChatRequestError, ChatUnavailableError, Message
 from rankproof.models._chat.llama_cpp import Llama
-from support.chat_server import TOKENS_IN, TOKENS_OUT, ChatServer, Request, Sent, completion
+from support.chat_server import TOKENS_OUT, ChatServer, Request, Sent, completion
 from support.scripted_chat import ScriptedChat, reply
 
 BUSY = ChatRequestError("busy", retryable=True)
@@ -403,7 +403,7 @@ def test_a_spend_meter_counts_correctly_over_many_threads() -> None:
         client, sums = session.client(server.model(concurrency=8), "u"), [CallTotals() for _ in range(64)]
         map_concurrent(session, lambda number: client.request(ask_of(str(number)), sums[number]), range(64), 8)
         spent = session.meter.spent
-    assert (spent.calls, spent.tokens_in, spent.tokens_out) == (64, 64 * TOKENS_IN, 64 * TOKENS_OUT)
+    assert (spent.calls, spent.tokens_in, spent.tokens_out) == (64, server.tokens_in, 64 * TOKENS_OUT)
     assert sum(each.counts["calls"] for each in sums) == 64
     assert server.repeated == 0
 

@@ -9,11 +9,12 @@ import pytest
 
 from rankproof._data.identity import identity, identity_key
 from rankproof._io import http
-from rankproof._io.http import CallLimiter, CallsStoppedError, Secret, retry_after_seconds
+from rankproof._io.http import CallLimiter, CallsStoppedError, retry_after_seconds
+from rankproof._io.secrets import Secret
 from rankproof.errors import MissingExtraError, UsageError
 from rankproof.models._chat.base import ChatReply, ChatRequest, ChatRequestError, ChatUnavailableError, Message
 from rankproof.models._chat.openai import OpenAIChat
-from support.chat_server import NEVER, TOKENS_IN, TOKENS_OUT, ChatServer, Request, Sent, body_of, completion
+from support.chat_server import NEVER, TOKENS_OUT, ChatServer, Request, Sent, body_of, completion
 
 ASK = ChatRequest((Message("system", "Be brief."), Message("user", "Two and two?")), 16)
 KEY = "sk-canary-0123456789abcdef"
@@ -54,7 +55,7 @@ def test_a_request_carries_the_messages_and_every_setting() -> None:
         "seed": 7,
         "stream": False,
     }
-    assert (reply.text, reply.finish, reply.tokens_in, reply.tokens_out) == ("4", "stop", TOKENS_IN, TOKENS_OUT)
+    assert (reply.text, reply.finish, reply.tokens_in, reply.tokens_out) == ("4", "stop", server.tokens_in, TOKENS_OUT)
     assert reply.model == "loopback-1"
     assert reply.first is None
     assert reply.seconds > 0
@@ -76,12 +77,25 @@ def test_optional_parameters_are_sent_in_the_servers_format() -> None:
     assert reply.first == (("Yes", -0.25), ("No", -1.5))
 
 
-@pytest.mark.parametrize("worth", ["NaN", "-Infinity", "1e999", '"high"', "true", "null"])
-def test_a_log_probability_that_is_not_a_number_is_dropped(worth: str) -> None:
+def _with_logprob(value: str) -> bytes:
     whole = json.dumps(body_of("Yes", logprobs={"content": [{"top_logprobs": [{"token": "No", "logprob": -1}, {}]}]}))
     good = '{"token": "No", "logprob": -1}'
-    assert to_raw(whole.replace(good, f'{good}, {{"token": "Yes", "logprob": {worth}}}').encode()).first == (("No", -1.0),)
-    assert to_raw(whole.replace(good, f'{{"token": "Yes", "logprob": {worth}}}').encode()).first is None
+    return whole.replace(good, f'{good}, {{"token": "Yes", "logprob": {value}}}').encode()
+
+
+@pytest.mark.parametrize("value", ["-Infinity", "-1e999", "-1e9", "null"])
+def test_a_token_without_a_probability_is_dropped(value: str) -> None:
+    assert to_raw(_with_logprob(value)).first == (("No", -1.0),)
+
+
+@pytest.mark.parametrize("value", ["NaN", "Infinity", "1e999", "0.5", "1", f"1{'0' * 400}", '"high"', "true", "[]"])
+def test_a_log_probability_above_0_is_refused(value: str) -> None:
+    with pytest.raises(ChatRequestError, match="a log-probability is not a number up to 0"):
+        to_raw(_with_logprob(value))
+
+
+def test_a_log_probability_that_rounding_puts_above_0_is_0() -> None:
+    assert to_raw(_with_logprob("1.2e-7")).first == (("No", -1.0), ("Yes", 0.0))
 
 
 @pytest.mark.parametrize(
@@ -101,14 +115,22 @@ def test_an_empty_reply_is_a_reply() -> None:
     assert to_raw(body_of("")).text == to_raw(body_of(None)).text == ""
 
 
-@pytest.mark.parametrize("usage", [None, [], {}, {"prompt_tokens": -1, "completion_tokens": 2}, {"prompt_tokens": "7"}])
-def test_tokens_that_the_server_does_not_report_are_estimated_and_marked(usage: Any) -> None:
-    with ChatServer(lambda request: Sent(body=json.dumps({**body_of("x" * 10), "usage": usage}).encode())) as server:
-        chat = server.model().load()
-        reply = chat.reply(ASK)
-        assert (reply.tokens_in, reply.tokens_out, reply.estimated) == (3 + 3, 3, True)
-        assert chat.facts()["usage_estimated"] == 1
-        chat.close()
+@pytest.mark.parametrize("usage", [None, [], {}, {"prompt_tokens": -1, "completion_tokens": 2.0}, {"prompt_tokens": "7"}])
+def test_tokens_that_the_server_does_not_report_are_zero(usage: Any) -> None:
+    reply = to_raw({**body_of("x" * 10), "usage": usage})
+    assert (reply.tokens_in, reply.tokens_out, reply.estimated) == (0, 0, False)
+
+
+@pytest.mark.parametrize("role", ["user", "system", "tool", "Assistant", "", None, 7])
+def test_a_message_of_another_role_is_refused(role: Any) -> None:
+    with pytest.raises(ChatRequestError, match="the role of the message is not assistant"):
+        to_raw(body_of("x", message={"role": role}))
+
+
+@pytest.mark.parametrize("body", [b'{"choices": [], "choices": []}', b'{"a": {"b": 1, "\\u0062": 2}}'])
+def test_a_body_with_a_duplicate_key_is_refused(body: bytes) -> None:
+    with pytest.raises(ChatRequestError, match="a duplicate key"):
+        to_raw(body)
 
 
 def test_a_lone_surrogate_becomes_the_replacement_character() -> None:
@@ -170,7 +192,16 @@ def test_an_unreachable_server_is_a_retryable_failure() -> None:
         ("nan", None),
         ("1e3", None),
         ("٣", None),
-        ("9" * 400, None),
+        ("9" * 10_000, 1e10),
+        (f"{'9' * 10_000}.{'9' * 10_000}", 1e10),
+        (f"-{'9' * 10_000}", 0.0),
+        (f"{'0' * 10_000}7", 7.0),
+        ("5, 30, 7", 30.0),
+        ("5, soon", None),
+        ("5,", None),
+        ("9" * 10_000 + "x", None),
+        ("Fri, 31 Dec 9999 23:59:59 GMT", 1e10),
+        ("Sun, 15 Nov 99999 12:00:30 GMT", None),
         ("Sun, 99 Nov 2026 12:00:30 GMT", None),
     ],
 )

@@ -26,7 +26,7 @@ from rankproof.stages import BM25, Chunked, ExtractAnswer, GenerateAnswer
 from rankproof.stages._answer import ParsedAnswer, parse_answer
 from rankproof.stages._base import AnsweringSearcher, BuildContext, EstimatesCost, LLMSearcher, QueryTimer, Stage
 from support.paths import SHARED
-from support.scripted_chat import ScriptedChat, reply
+from support.scripted_chat import ScriptedChat, prompt_tokens, reply
 from support.small_models import HashedWords
 from support.stage_building import PlainBlockCache, corpus_of, ranking_of
 
@@ -250,7 +250,7 @@ def test_answers_are_part_of_an_experiment_and_requested_once(tmp_path: Any) -> 
     assert found.answers.means["says"]["EM"] == 1.0
     assert found.answers.per_query("says")["CiteP"] == {"q1": 1.0, "q2": 0.0}
     assert int(system_run.counts["calls"].sum()) == 2
-    assert system_run.money == 20.0
+    assert system_run.money == prompt_tokens(*model.log.requests)
     assert np.array_equal(system_run.times["generate"], [250.0, 250.0])
     assert any("1 cited source was left out" in note for note in system_run.notes)
     assert any("plain text" in note for note in system_run.notes)

@@ -24,7 +24,7 @@ from rankproof.stages import Http
 from rankproof.stages._base import BuildContext, QueryTimer
 from rankproof.stages._engines.base import EngineError, EngineReply
 from rankproof.stages._engines.request import presets
-from support.chat_faults import FAULTS
+from support.chat_faults import FAULTS, FAULTS_BY_KIND
 from support.chat_server import ChatServer, Request, Sent
 from support.preset_replies import CASES, KEYS, QUERY, SIZE, VECTOR, Case
 from support.small_models import HashedWords
@@ -398,9 +398,10 @@ def test_a_server_that_echoes_keys_leaks_none(
 
 
 RIGHT = hits("d2", "d1").decode()
+_OF_CHATS = [*FAULTS_BY_KIND["log-probabilities"], *(name for name in FAULTS if name.startswith("role "))]
 
 
-@pytest.mark.parametrize("name", FAULTS)
+@pytest.mark.parametrize("name", [name for name in FAULTS if name not in _OF_CHATS])
 def test_no_fault_of_a_server_gives_a_wrong_ranking_or_goes_unreported(name: str, server: ChatServer) -> None:
     fault = FAULTS[name]
 
@@ -423,7 +424,8 @@ def test_no_fault_of_a_server_gives_a_wrong_ranking_or_goes_unreported(name: str
         assert found.what.startswith(root(server) + ": ")
         assert len(found.what) > len(root(server)) + 10
         assert KEY not in found.what
-        assert found.requests == (2 if found.retryable and name != "429 until 2037" else 1)
+        waits_too_long = name in ("429 until 2037", "429 for a number of 10,000 digits")
+        assert found.requests == (2 if found.retryable and not waits_too_long else 1)
 
 
 def test_a_redirect_of_a_preset_names_the_value_with_the_address(server: ChatServer) -> None:

@@ -24,7 +24,7 @@ from rankproof.models._chat.llama_cpp import SmolLM2
 from rankproof.stages import BM25, Rewrite
 from rankproof.stages._base import BuildContext, QueryTimer, Stage
 from rankproof.stages._rewrite import MAX_QUERY_WORDS
-from support.scripted_chat import ScriptedChat, ScriptedReply, reply
+from support.scripted_chat import ScriptedChat, ScriptedReply, prompt_tokens, reply
 from support.small_datasets import ASKED, payloads, small_corpus, small_dataset
 from support.stage_building import PlainBlockCache
 
@@ -62,7 +62,7 @@ def test_the_input_stage_searches_with_the_rewritten_query() -> None:
     assert (system_run.kind, system_run.baseline, model.log.calls) == ("rewrite", "bm25", 4)
     assert system_run.times["generate"].tolist() == [250.0] * 4
     assert system_run.counts["calls"].tolist() == [1] * 4
-    assert system_run.counts["tokens_in"].sum() == 40
+    assert system_run.counts["tokens_in"].sum() == prompt_tokens(*model.log.requests)
     assert system_run.notes == ()
     assert system_run.facts["examples"][0] == {"query": ASKED["q1"], "rewritten": BETTER["q1"]}
 

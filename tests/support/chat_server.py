@@ -6,15 +6,16 @@ import json
 import threading
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any, Self
 
 from rankproof.models._chat.openai import OpenAIChat
 
-TOKENS_IN, TOKENS_OUT = 7, 3
-"""What every completion says that it cost."""
+TOKENS_OUT = 3
+"""The tokens of the reply that every completion reports, more for a long text."""
+_BYTES_PER_TOKEN = 5
 
 
 @dataclass(frozen=True)
@@ -26,10 +27,18 @@ class Request:
     body: Mapping[str, Any]
     number: int
 
+    @property
+    def tokens(self) -> int:
+        """The tokens of its messages, as the server counts them."""
+        return sum(len(message["content"].encode()) for message in self.body.get("messages", ())) // _BYTES_PER_TOKEN + 1
+
 
 @dataclass(frozen=True)
 class Sent:
-    """An answer: as it stands, or by a function that writes to the connection itself. A completion costs tokens."""
+    """An answer: as it stands, or by a function that writes to the connection itself.
+
+    A completion costs tokens: where its body reports no usage, the server adds it.
+    """
 
     status: int = 200
     body: bytes = b""
@@ -49,13 +58,23 @@ def body_of(text: str | None, *, finish: str = "stop", message: Mapping[str, Any
         "object": "chat.completion",
         "model": "loopback-1",
         "choices": [{"index": 0, "message": written, "finish_reason": finish, **choice}],
-        "usage": {"prompt_tokens": TOKENS_IN, "completion_tokens": TOKENS_OUT, "total_tokens": TOKENS_IN + TOKENS_OUT},
     }
 
 
 def completion(text: str | None, **parts: Any) -> Sent:
     """A good answer with that text."""
     return Sent(body=json.dumps(body_of(text, **parts)).encode(), is_completion=True)
+
+
+def _with_usage(sent: Sent, read: int, written: int) -> Sent:
+    """The completion with these tokens, unless it reports some."""
+    used = {"prompt_tokens": read, "completion_tokens": written}
+    return replace(sent, body=json.dumps({"usage": used, **json.loads(sent.body)}).encode())
+
+
+def _reply_tokens(sent: Sent) -> int:
+    text = json.loads(sent.body)["choices"][0]["message"]["content"] or ""
+    return max(TOKENS_OUT, len(text.encode(errors="replace")) // _BYTES_PER_TOKEN)
 
 
 def _silent(handler: Handler) -> None:
@@ -108,7 +127,7 @@ class ChatServer:
     def __init__(self, answer: Answering) -> None:
         self.answer = answer
         self.requests: list[Request] = []
-        self.completions = 0
+        self.completions = self.tokens_in = self.tokens_out = 0
         self.stopped = threading.Event()
         self._counts: Counter[str] = Counter()
         self._lock = threading.Lock()
@@ -138,9 +157,14 @@ class ChatServer:
             request = Request(path, headers, body, self._counts[key])
             self.requests.append(request)
         sent = self.answer(request)
+        if not sent.is_completion or "messages" not in body:
+            return sent
+        written = _reply_tokens(sent)
         with self._lock:
-            self.completions += sent.is_completion
-        return sent
+            self.completions += 1
+            self.tokens_in += request.tokens
+            self.tokens_out += written
+        return _with_usage(sent, request.tokens, written)
 
     def __enter__(self) -> Self:
         self._thread.start()

@@ -51,12 +51,13 @@ FLAGS = ("unreadable", "failed", "given_up", "by_text", "dropped")
 
 @dataclass(frozen=True)
 class UseOutcome:
-    """The outcome of a use: items, whether none is missing, how often something was flagged, and the call counts."""
+    """The outcome of a use: items, whether none is missing, how often something was flagged, the call counts, and its texts."""
 
     items: int
     whole: bool
     flagged: int
     counts: Mapping[str, float]
+    texts: str
 
 
 @dataclass(frozen=True)
@@ -80,10 +81,13 @@ def request_text(request: Mapping[str, Any]) -> str:
 def _plain(model: ChatModel, session: LLMSession) -> UseOutcome:
     """Five requests for a whole number from 0 to 3 in JSON, read strictly."""
     client, sums = session.client(model, "plain"), CallTotals()
-    requests = [ChatRequest((Message("user", f"Number {number}?"),), 20, '{"type": "object"}') for number in range(5)]
+    requests = [
+        ChatRequest((Message("user", f"Which whole number from 0 to 3 fits the text {number}?"),), 20, '{"type": "object"}')
+        for number in range(5)
+    ]
     found = [client.read(request, _number, sums) for request in requests]
     lost = sum(each is None for each in found)
-    return UseOutcome(5, lost == sums.counts["failed"] + sums.counts["given_up"], flags(sums.counts), sums.plain())
+    return UseOutcome(5, lost == sums.counts["failed"] + sums.counts["given_up"], flags(sums.counts), sums.plain(), repr(found))
 
 
 def _number(reply: ChatReply) -> int:
@@ -108,7 +112,7 @@ def _reranked(make: Callable[[ChatModel], LLMScorer], items: int) -> Callable[[C
         counts: dict[str, float] = {str(name): count for name, count in clock.counts.items()}
         requests = counts["windows"] + counts["graded"] + 2 * counts["compared"]
         kept = docs == below[0] or counts["failed"] + counts["given_up"] < requests
-        return UseOutcome(items, sorted(docs) == sorted(corpus) and kept, flags(counts), counts)
+        return UseOutcome(items, sorted(docs) == sorted(corpus) and kept, flags(counts), counts, repr(docs))
 
     return run
 
@@ -126,7 +130,9 @@ def _judged(model: ChatModel, session: LLMSession) -> UseOutcome:
     counts = dict.fromkeys(COUNT_NAMES, 0.0) | sum_counts(verdicts)
     complete = all(verdict.grade in range(4) if verdict.grade is not None else verdict.reason for verdict in verdicts)
     failed = sum(verdict.grade is None for verdict in verdicts) == counts["failed"] + counts["given_up"]
-    return UseOutcome(5, [verdict.pair for verdict in verdicts] == pairs and complete and failed, flags(counts), counts)
+    return UseOutcome(
+        5, [verdict.pair for verdict in verdicts] == pairs and complete and failed, flags(counts), counts, repr(verdicts)
+    )
 
 
 def _rewritten(model: ChatModel, session: LLMSession) -> UseOutcome:
@@ -144,7 +150,11 @@ def _rewritten(model: ChatModel, session: LLMSession) -> UseOutcome:
     lost = counts["failed"] + counts["given_up"]
     noted = any("were not rewritten" in note for note in _notes(counts)) == bool(lost)
     return UseOutcome(
-        5, [query.id for query in below] == [query.id for query in queries] and kept == lost and noted, flags(counts), counts
+        5,
+        [query.id for query in below] == [query.id for query in queries] and kept == lost and noted,
+        flags(counts),
+        counts,
+        repr(below),
     )
 
 
@@ -162,7 +172,7 @@ def _generated(model: ChatModel, session: LLMSession) -> UseOutcome:
     found = generator.generate(sources)
     lost, counts = [one.source for one in found if isinstance(one, FailedDocument)], generator.describe()["usage"]
     whole = len(found) == 5 and len(lost) == counts["failed"] + counts["given_up"] and set(lost) <= set(sources)
-    return UseOutcome(5, whole, flags(counts), counts)
+    return UseOutcome(5, whole, flags(counts), counts, repr(found))
 
 
 def _answered(model: ChatModel, session: LLMSession) -> UseOutcome:
@@ -175,7 +185,7 @@ def _answered(model: ChatModel, session: LLMSession) -> UseOutcome:
     counts: dict[str, float] = {str(name): count for name, count in clock.counts.items()}
     failed = sum(one.state == "failed" for one in found) == counts["failed"] + counts["given_up"]
     complete = all(bool(one.text.strip()) != (one.state == "failed") and set(one.cited) <= set(one.given or ()) for one in found)
-    return UseOutcome(5, failed and complete, flags(counts), counts)
+    return UseOutcome(5, failed and complete, flags(counts), counts, repr(found))
 
 
 def _checked(table: ClaimTable, claims: int, judge: str = "mine") -> Callable[[ChatModel, LLMSession], UseOutcome]:
@@ -191,7 +201,9 @@ def _checked(table: ClaimTable, claims: int, judge: str = "mine") -> Callable[[C
         counts = made.calls.counts.plain()
         complete = [len(verdicts) for verdicts in found] == [claims] * 5 and all(map(_is_sound, chain.from_iterable(found)))
         failed = sum(verdict.verdict == "failed" for verdicts in found for verdict in verdicts)
-        return UseOutcome(5, complete and failed == claims * (counts["failed"] + counts["given_up"]), flags(counts), counts)
+        return UseOutcome(
+            5, complete and failed == claims * (counts["failed"] + counts["given_up"]), flags(counts), counts, repr(found)
+        )
 
     return run
 
@@ -224,7 +236,7 @@ def _extracted(model: ChatModel, session: LLMSession) -> UseOutcome:
     whole = (
         len(found) == 5 and lost == counts["failed"] + counts["given_up"] and all(claims is None or claims for claims in found)
     )
-    return UseOutcome(5, whole, flags(counts), counts)
+    return UseOutcome(5, whole, flags(counts), counts, repr(found))
 
 
 def _nuggets_drafted(model: ChatModel, session: LLMSession) -> UseOutcome:
@@ -234,7 +246,7 @@ def _nuggets_drafted(model: ChatModel, session: LLMSession) -> UseOutcome:
     found, counts = drafter.draft(sources, silent), drafter.calls.counts.plain()
     whole = len(found.drafts) + len(found.failed) == 5 and not found.empty and all(found.failed.values())
     honest = len(found.failed) == counts["failed"] + counts["given_up"] and not any(one.confirmed for one in found.drafts)
-    return UseOutcome(5, whole and honest and all(one.nuggets for one in found.drafts), flags(counts), counts)
+    return UseOutcome(5, whole and honest and all(one.nuggets for one in found.drafts), flags(counts), counts, repr(found))
 
 
 USES: dict[str, Use] = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from rankproof._data.identity import NOT_IN_IDENTITY
@@ -13,13 +13,23 @@ from rankproof.models._chat.base import ChatReply, ChatRequest
 ScriptedReply = str | ChatReply | Exception
 """A text, a complete reply, or an exception to raise."""
 TOKENS_IN, TOKENS_OUT = 10, 2
-"""The token counts of a reply given as text."""
+"""The token counts of a reply that gives no others, more for long texts."""
+_BYTES_PER_TOKEN = 16
 
 
 def reply(text: str, **changes: Any) -> ChatReply:
     """A finished reply with 10 tokens in, 2 tokens out and 0.25 seconds."""
     values: dict[str, Any] = {"finish": "stop", "tokens_in": TOKENS_IN, "tokens_out": TOKENS_OUT, "seconds": 0.25}
     return ChatReply(text, **{**values, **changes})
+
+
+def _tokens_of(least: int, *texts: str) -> int:
+    return max(least, sum(len(text.encode("utf-8", "surrogatepass")) for text in texts) // _BYTES_PER_TOKEN + 1)
+
+
+def prompt_tokens(*requests: ChatRequest) -> int:
+    """The tokens that the model counts for the requests."""
+    return sum(_tokens_of(TOKENS_IN, *(message.text for message in request.messages)) for request in requests)
 
 
 class Log:
@@ -75,7 +85,10 @@ class LoadedScript:
             found = script(request)
         if isinstance(found, Exception):
             raise found
-        return found if isinstance(found, ChatReply) else reply(found)
+        made = found if isinstance(found, ChatReply) else reply(found)
+        if (made.tokens_in, made.tokens_out) != (TOKENS_IN, TOKENS_OUT):
+            return made
+        return replace(made, tokens_in=prompt_tokens(request), tokens_out=_tokens_of(TOKENS_OUT, made.text))
 
     def facts(self) -> Mapping[str, Any]:
         return {"model": self._model.name}

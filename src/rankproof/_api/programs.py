@@ -194,7 +194,7 @@ def generate(
         chat = None if model is None else _chat_model(model)
         pipeline = GenerationPipeline(corpus, checked_integer("count", count), categories, tuple(fields), seed, chat, session)
         found = pipeline.generate()
-        tables = (generated_table(found, None), example_table(found))
+        tables = (generated_table(found, None, pipeline.usage()), example_table(found))
     queries, qrels = found.queries(), found.qrels()
     return Generated(tables, queries, qrels, Dataset("generated", corpus, queries, qrels))
 

@@ -154,7 +154,7 @@ def _cost_table(judges: dict[str, tuple[Estimate, list[ChatModel]]]) -> Table:
     columns = (
         Column("judge"),
         Column("calls", "count", "requests to the model"),
-        Column("tokens in", "count", "input tokens, about four characters each"),
+        Column("tokens in", "count", "input tokens, about four bytes each"),
         Column("tokens out", "count", "the most output tokens that the replies may have"),
         Column("money", about="at the prices of the options"),
     )

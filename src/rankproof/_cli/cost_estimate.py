@@ -43,7 +43,7 @@ def _table(cost: CostEstimate, budget: Budget | None) -> Table:
         Column("system"),
         Column("models", about="the language models and search engines that it calls"),
         Column("calls", "count", "requests to them"),
-        Column("tokens in", "count", "input tokens, about four characters each"),
+        Column("tokens in", "count", "input tokens, about four bytes each"),
         Column("tokens out", "count", "the most output tokens that the responses may have"),
         Column("money", about="at the prices in the models' settings"),
     )

@@ -17,7 +17,7 @@ from rankproof._data.replies import RecordedReply
 from rankproof._data.run import PARTS
 from rankproof._data.text import pluralise
 from rankproof._io.journal import Block
-from rankproof._llm.call_counts import COUNT_NAMES, CountName, estimation_note
+from rankproof._llm.call_counts import COUNT_NAMES, CountName, reply_notes
 from rankproof.stages._base import Cost, QueryTimer
 from rankproof.stages._vectors import truncation_note
 
@@ -40,14 +40,13 @@ _TRUNCATION_COUNTS = ("cut", "cut_queries")
 def call_count_notes(counts: CountsByName) -> tuple[str, ...]:
     """A note for each kind of failed or unusual call; `counts` has one number a query for each name."""
     sums = {name: int(values.sum()) for name, values in counts.items()}
-    estimated = estimation_note(sums["estimated"])
     notes = [
         _failed_calls_note(sums),
         *_yes_no_note(counts),
         *_order_bias_note(sums),
         *_answer_format_note(sums),
         _unreadable_note(sums),
-        estimated,
+        *reply_notes(sums),
     ]
     return tuple(note for note in notes if note)
 

@@ -32,7 +32,7 @@ from rankproof._llm.client import CachedClient
 from rankproof._llm.parsing import parse_json, parse_line, parse_query, reply_text
 from rankproof._llm.session import LLMSession, map_concurrent
 from rankproof._version import __version__
-from rankproof.errors import for_message
+from rankproof.errors import escape_invisible
 from rankproof.models._chat.base import ChatModel, ChatReply, ChatRequest, model_label
 from rankproof.stages._analyzer import split_words
 
@@ -235,6 +235,7 @@ class RuleGenerator:
 
 USE = "generate"
 _LABEL = "generate: calling the model"
+_MAX_REASON_LENGTH = 500
 _CALLS_PER_UPDATE = 4
 """Calls of each thread between two updates of the progress."""
 
@@ -288,7 +289,7 @@ class LLMGenerator:
             attempts=self._attempts,
             on_error=lambda error: errors.append(str(error)),
         )
-        return draft or FailedDocument(source, for_message(errors[-1])), sums
+        return draft or FailedDocument(source, escape_invisible(errors[-1])[:_MAX_REASON_LENGTH]), sums
 
     def estimate(self, sources: Sequence[SourceDocument]) -> Estimate:
         """One call for each source."""

@@ -24,7 +24,7 @@ from rankproof._generate.generators import QueryGenerator
 from rankproof._io.files import write_blocks
 from rankproof._io.temporary import temporary_folder
 from rankproof._llm.budget import Estimate
-from rankproof._llm.call_counts import estimation_note
+from rankproof._llm.call_counts import reply_notes
 from rankproof._version import __version__
 from rankproof.errors import UsageError
 from rankproof.models._chat.base import ChatModel
@@ -81,10 +81,10 @@ def shortfall_notes(found: GeneratedQueries) -> list[str]:
     return notes
 
 
-def generated_table(found: GeneratedQueries, check: Mapping[str, Any] | None, estimated: int = 0) -> Table:
+def generated_table(found: GeneratedQueries, check: Mapping[str, Any] | None, usage: Mapping[str, Any]) -> Table:
     """Counts by category, the reject reasons in words, and the share of targets that BM25 finds where it was checked.
 
-    `estimated` is the number of replies without a token count.
+    `usage` has the counts of the calls of a language model.
     """
     counts = found.counts()
     reasons = [reason for reason in REJECT_REASONS if any(reason in each["rejected"] for each in counts.values())]
@@ -101,7 +101,7 @@ def generated_table(found: GeneratedQueries, check: Mapping[str, Any] | None, es
         columns,
         tuple(rows),
         sentences=tuple(f"{reason}: {REJECT_REASONS[reason]}." for reason in reasons),
-        notes=(*shortfall_notes(found), *filter(None, (estimation_note(estimated),))),
+        notes=(*shortfall_notes(found), *reply_notes(usage)),
         facts={"generated_by": found.judge_label, "kept": len(found.kept), "wanted": sum(found.wanted.values()), "check": check},
     )
 

@@ -65,6 +65,11 @@ class GenerationPipeline:
         """How many targets BM25 finds."""
         return round_trip(self.corpus, found.kept, self._fields)
 
+    def usage(self) -> Mapping[str, Any]:
+        """The counts of the calls so far, none without a language model."""
+        found: Mapping[str, Any] = self._generator.describe().get("usage", {})
+        return found
+
     def report(self, found: GeneratedQueries, check: Mapping[str, Any] | None) -> dict[str, Any]:
         """The report, generate.json."""
         return build_report(found, self._generator, self.corpus, self._sampler, self._seed, check)

@@ -7,15 +7,17 @@ import os
 import re
 import threading
 import time
+import zlib
 from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from ipaddress import ip_address
-from typing import TYPE_CHECKING, Generic, TypeVar
-from urllib.parse import quote, urlsplit
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from urllib.parse import urlsplit
 
 from rankproof._extras import extra
-from rankproof.errors import UsageError
+from rankproof._io.secrets import Secret
+from rankproof.errors import UsageError, for_message
 
 if TYPE_CHECKING:
     import ssl
@@ -57,62 +59,6 @@ def _port(address: str) -> int:
     return int(urlsplit(address).netloc.rpartition(":")[2])
 
 
-MASK = "***"
-_MIN_KEY_LENGTH = 8
-"""Shorter keys, such as EMPTY for local servers, are not masked: replies may contain them."""
-_VARIABLE_PATTERN = re.compile(r"[A-Z_][A-Z0-9_]{0,99}")
-_KEY_PATTERN = re.compile(r"[!-~]{1,4096}")
-_BEARER = re.compile(r"(?i)(bearer\s+)(?=[^\s\"']*\d)[\w.~+/=-]{16,}", re.ASCII)
-
-
-class Secret:
-    """API keys and passwords, none for a server that needs none; the representation never shows them."""
-
-    __slots__ = ("_keys", "_min_length")
-
-    def __init__(self, *keys: str, min_length: int = _MIN_KEY_LENGTH) -> None:
-        self._keys, self._min_length = tuple(filter(None, keys)), min_length
-
-    def __bool__(self) -> bool:
-        return bool(self._keys)
-
-    def __repr__(self) -> str:
-        return f"Secret({MASK})"
-
-    def bearer(self) -> dict[str, str]:
-        """The header with the first key."""
-        return {"Authorization": f"Bearer {self._keys[0]}"} if self._keys else {}
-
-    def masked(self, text: str) -> str:
-        """The text without the keys in any spelling, and without other bearer tokens."""
-        for key in sorted(self._keys, key=len, reverse=True):
-            if len(key) >= self._min_length:
-                for form in {key, quote(key, safe=""), json.dumps(key)[1:-1]}:
-                    text = text.replace(form, MASK)
-        return _BEARER.sub(rf"\1{MASK}", text)
-
-
-def checked_variable_name(name: object) -> str:
-    """The name of an environment variable, "" for none; a value that could be a key is an error and not shown."""
-    if isinstance(name, str) and (not name or _VARIABLE_PATTERN.fullmatch(name)):
-        return name
-    fix = 'give the name in capitals, such as "OPENAI_API_KEY", never the key itself, or "" if the server needs none'
-    raise UsageError("api_key_env is not the name of an environment variable", fix=fix)
-
-
-def secret_from_env(variable: str, *, needed: bool) -> Secret:
-    """The key in the variable; if it is not set, an error or no key."""
-    if variable and needed and not os.environ.get(variable):
-        fix = "set it to the key, or api_key_env = \"\" (--api-key-env '') if the server needs none"
-        raise UsageError(f"the environment variable {variable} (api_key_env) is not set", fix=fix)
-    if variable and os.environ.get(variable) and not _KEY_PATTERN.fullmatch(os.environ[variable]):
-        raise UsageError(
-            f"the environment variable {variable} (api_key_env) contains characters that a key cannot have",
-            fix="set it to the API key only",
-        )
-    return Secret(os.environ.get(variable, "") if variable else "")
-
-
 _LOGGERS = ("httpx", *(f"httpcore.{part}" for part in ("connection", "http11", "http2", "proxy", "socks")))
 
 
@@ -147,24 +93,26 @@ DEADLINE_FACTOR = 2.5
 """A call is abandoned after this many timeouts: the lookup of a host name has no timeout of its own."""
 
 
-_SECONDS = re.compile(r"\d{1,9}(?:\.\d{1,9})?", re.ASCII)
+_MAX_PAUSE = 1e10
+_SECONDS = re.compile(r"-?\d+(?:\.\d+)?", re.ASCII)
 
 
 def retry_after_seconds(header: str, now: datetime | None = None) -> float | None:
-    """Seconds from now, 0 for a date in the past; None for a missing or invalid header."""
+    """Seconds from now, from 0 for a time in the past to 10 billion for a long number; None for a missing or invalid header.
+
+    A header that was sent several times has the numbers of all, of which the largest counts.
+    """
     from email.utils import parsedate_to_datetime
 
-    text = header.strip()
-    if _SECONDS.fullmatch(text):
-        return float(text)
-    if text.startswith("-"):
-        return 0.0 if _SECONDS.fullmatch(text[1:]) else None
+    numbers = [number.strip() for number in header.split(",")]
+    if all(map(_SECONDS.fullmatch, numbers)):
+        return max(0.0, *(min(float(number), _MAX_PAUSE) for number in numbers))
     try:
-        date = parsedate_to_datetime(text)
+        date = parsedate_to_datetime(header.strip())
     except (ValueError, IndexError, OverflowError):
         return None
     at = date if date.tzinfo else date.replace(tzinfo=UTC)
-    return max((at - (now or datetime.now(UTC))).total_seconds(), 0.0)
+    return min(max((at - (now or datetime.now(UTC))).total_seconds(), 0.0), _MAX_PAUSE)
 
 
 def replace_surrogates(text: str) -> str:
@@ -173,11 +121,47 @@ def replace_surrogates(text: str) -> str:
 
 
 class ConnectionLostError(Exception):
-    """No complete response arrived; `arrived` says whether the request may have reached the server."""
+    """No complete response arrived.
 
-    def __init__(self, why: str, *, arrived: bool = True) -> None:
-        self.arrived = arrived
+    `arrived` says whether the request may have reached the server, `is_untrusted` that its certificate was rejected.
+    """
+
+    def __init__(self, why: str, *, arrived: bool = True, is_untrusted: bool = False) -> None:
+        self.arrived, self.is_untrusted = arrived, is_untrusted
         super().__init__(why)
+
+
+class ResponseFormatError(ValueError):
+    """The body is not a JSON document of the requested form; the message does not quote it."""
+
+
+@dataclass(frozen=True, slots=True)
+class MaskedJson:
+    """The JSON document of a response without keys; `is_masked` says that it had one."""
+
+    value: Any
+    is_masked: bool
+
+
+def parse_response(body: str, secret: Secret) -> MaskedJson:
+    """The JSON of a body with keys masked in every text, after decoding: all text of a server comes through here."""
+    if not body.strip():
+        raise ResponseFormatError("the body is empty")
+    try:
+        found = json.loads(body, object_pairs_hook=_object_without_repeats)
+        masked = secret.masked_document(found)
+    except ResponseFormatError:
+        raise
+    except (ValueError, RecursionError):
+        raise ResponseFormatError("the body is not JSON") from None
+    return MaskedJson(masked, masked != found)
+
+
+def _object_without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ResponseFormatError("the body has an object with a duplicate key")
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,29 +213,77 @@ class Connection:
         except httpx.TimeoutException as error:
             arrived = not isinstance(error, httpx.ConnectTimeout | httpx.PoolTimeout)
             raise ConnectionLostError(f"no data for {self._timeout:g} s ({type(error).__name__})", arrived=arrived) from None
+        except httpx.ConnectError as error:
+            raise _not_connected(error) from None
         except (httpx.HTTPError, httpx.StreamError, httpx.InvalidURL, OSError, RuntimeError) as error:
-            arrived = isinstance(error, httpx.NetworkError | httpx.ProtocolError) and not isinstance(error, httpx.ConnectError)
+            arrived = isinstance(error, httpx.NetworkError | httpx.ProtocolError)
             raise ConnectionLostError(f"{type(error).__name__}: {error}", arrived=arrived) from None
 
     def _read(self, response: httpx.Response, deadline: float) -> str:
-        if response.headers.get("content-encoding", "identity").strip().lower() != "identity":
-            raise ConnectionLostError("the response is compressed, which was not requested")
-        content = bytearray()
-        for block in response.iter_raw():
-            content += block
-            if len(content) > self._max_bytes:
-                raise ConnectionLostError(f"the response is longer than {self._max_bytes >> 20} MiB")
-            if time.monotonic() > deadline:
-                raise ConnectionLostError(f"the response was not complete after {2 * self._timeout:g} s")
         try:
+            content = self._content(response, deadline)
             return content.decode("utf-8-sig")
         except UnicodeDecodeError:
             raise ConnectionLostError("the response is not UTF-8") from None
+        except zlib.error:
+            raise ConnectionLostError("the response is compressed, and damaged") from None
+
+    def _content(self, response: httpx.Response, deadline: float) -> bytearray:
+        """The body, unpacked; it is never longer than the limit, whatever it was packed from."""
+        coding, received, content = response.headers.get("content-encoding", "identity").strip().lower(), 0, bytearray()
+        unpack = _unpacker(coding)
+        for block in response.iter_raw():
+            received += len(block)
+            content += unpack.decompress(block, self._max_bytes + 1 - len(content)) if unpack else block
+            if max(received, len(content)) > self._max_bytes:
+                raise ConnectionLostError(f"the response is longer than {self._max_bytes >> 20} MiB")
+            if time.monotonic() > deadline:
+                raise ConnectionLostError(f"the response was not complete after {2 * self._timeout:g} s")
+        if unpack and (not unpack.eof or unpack.unused_data):
+            raise ConnectionLostError(f"the response is not one whole {coding} stream")
+        return content
 
     def close(self) -> None:
         """Closes every connection."""
         self._client.close()
         self._logs.close()
+
+
+_WINDOW_BITS = {"gzip": 16 + zlib.MAX_WBITS, "x-gzip": 16 + zlib.MAX_WBITS, "deflate": zlib.MAX_WBITS}
+"""The compressions that a server may use unasked, with the parameter of zlib for each."""
+
+
+def _unpacker(coding: str) -> zlib._Decompress | None:
+    """Unpacks a body, None if it is not compressed."""
+    if coding in ("", "identity"):
+        return None
+    if coding not in _WINDOW_BITS:
+        raise ConnectionLostError(f"the response is compressed ({for_message(coding)}), which was not requested")
+    return zlib.decompressobj(_WINDOW_BITS[coding])
+
+
+_WRONG_HOST, _EXPIRED, _SELF_SIGNED, _UNKNOWN_AUTHORITY = (62, 63, 64), (9, 10), (18,), (2, 19, 20, 21)
+_CERTIFICATE_FIXES = {
+    _WRONG_HOST: "use the host name that the certificate has",
+    _EXPIRED: "renew the certificate, or correct the clock of this machine",
+    _SELF_SIGNED: "set SSL_CERT_FILE to the certificate of the server",
+    _UNKNOWN_AUTHORITY: "set SSL_CERT_FILE to the certificate of the authority that signed it",
+}
+"""What to do about a rejected certificate, by the code of OpenSSL."""
+
+
+def _not_connected(error: httpx.ConnectError) -> ConnectionLostError:
+    """The failure to connect; that of a certificate has its whole reason and a fix."""
+    import ssl
+
+    cause: BaseException | None = error
+    while cause is not None and not isinstance(cause, ssl.SSLCertVerificationError):
+        cause = cause.__cause__ or cause.__context__
+    if cause is None:
+        return ConnectionLostError(f"{type(error).__name__}: {error}", arrived=False)
+    fix = next((fix for codes, fix in _CERTIFICATE_FIXES.items() if cause.verify_code in codes), "replace the certificate")
+    why = f"the certificate of the server is not trusted ({cause.verify_message.rstrip('.')}); {fix}"
+    return ConnectionLostError(why, arrived=False, is_untrusted=True)
 
 
 def _http_client(address: str, headers: Mapping[str, str], timeout: float) -> httpx.Client:

@@ -16,7 +16,7 @@ from rankproof._judge.judges import Judge, JudgeContext
 from rankproof._judge.report import JudgeReport, check_writable, load_report, report_path, write_report
 from rankproof._judge.rubric import PairGrade, QueryDocPair, sum_counts
 from rankproof._llm.budget import Usage
-from rankproof._llm.call_counts import estimation_note
+from rankproof._llm.call_counts import reply_notes
 from rankproof._llm.session import map_concurrent
 from rankproof._statistics.intervals import Interval
 from rankproof._statistics.prediction_powered import (
@@ -27,7 +27,7 @@ from rankproof._statistics.prediction_powered import (
     PredictionPoweredMean,
     corrected_mean,
 )
-from rankproof.errors import ExternalError, for_message
+from rankproof.errors import ExternalError, escape_invisible, for_message
 
 _ASSUMPTION = (
     "The corrected means are valid if the pairs with human judgements are a random sample of all pairs.",
@@ -201,7 +201,7 @@ def _failure_notes(report: JudgeReport) -> list[str]:
         return []
     reasons = Counter(one.reason for one in report.failed)
     share = len(report.failed) / len(report.grades)
-    listed = "; ".join(f"{for_message(reason)} ({count})" for reason, count in reasons.most_common(_SHOWN_REASONS))
+    listed = "; ".join(f"{escape_invisible(reason)} ({count})" for reason, count in reasons.most_common(_SHOWN_REASONS))
     pairs = first_ids([f"{one.pair.query} {one.pair.doc}" for one in report.failed], _SHOWN_PAIRS)
     return [
         f"{pluralise(len(report.failed), 'pair')} ({share:.1%}) failed and count as unjudged, never as grade 0: {listed}.",
@@ -218,9 +218,8 @@ def _cost_notes(report: JudgeReport, spent: Usage) -> list[str]:
     if not sum_counts(report.grades.values()).get("calls"):
         return []
     cached = pluralise(spent.journaled, "cached reply", "cached replies")
-    estimated = estimation_note(int(sum_counts(report.grades.values()).get("estimated", 0)))
     return [
-        *filter(None, (estimated,)),
+        *reply_notes(sum_counts(report.grades.values())),
         f"this run sent {pluralise(spent.calls, 'request')} and used {cached}; no system's cost includes the judge",
     ]
 

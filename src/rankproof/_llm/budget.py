@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import threading
-from dataclasses import asdict, dataclass, fields, is_dataclass
+from dataclasses import asdict, dataclass, fields, is_dataclass, replace
 from typing import Any
 
 from rankproof._data import validation
 from rankproof.errors import ExternalError, UsageError, for_message
-from rankproof.models._chat.base import ChatModel, ChatRequest, estimate_tokens, max_tokens_of
+from rankproof.models._chat.base import ChatModel, ChatReply, ChatRequest, estimate_tokens, max_tokens_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,3 +188,28 @@ def max_request_cost(request: ChatRequest) -> Estimate:
     """The maximum cost of one request in any language: its messages, its schema and the longest reply."""
     read = sum(max_tokens_of(message.text) + _TOKENS_PER_MESSAGE for message in request.messages) + max_tokens_of(request.schema)
     return Estimate(1, read, request.max_tokens)
+
+
+_MAX_BYTES_PER_TOKEN = 16
+"""No text in a natural language has tokens as long as this on average; five bytes are usual."""
+_MAX_UNSEEN_TOKENS = 100_000
+"""Tokens that a server may count without showing them: a prompt of its own, and reasoning."""
+
+
+def with_plausible_usage(reply: ChatReply, request: ChatRequest) -> ChatReply:
+    """The reply with the server's tokens, or with estimates of both numbers where one cannot be right.
+
+    A server that reports no tokens, or too few, could otherwise exceed the budget; one that reports too many could use it up.
+    """
+    most = max_request_cost(request)
+    read, written = sum(max_tokens_of(message.text) for message in request.messages), max_tokens_of(reply.text)
+    if _is_plausible(reply.tokens_in, max(read, 1), most.tokens_in) and _is_plausible(
+        reply.tokens_out, written, max(most.tokens_out, written)
+    ):
+        return reply
+    return replace(reply, tokens_in=prompt_tokens(request), tokens_out=estimate_tokens(reply.text), estimated=True)
+
+
+def _is_plausible(tokens: int, size: int, most: int) -> bool:
+    """Whether a text of so many bytes, or a request of at most so many tokens, can have the tokens."""
+    return size / _MAX_BYTES_PER_TOKEN <= tokens <= most + _MAX_UNSEEN_TOKENS

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Literal, Protocol, get_args
+from collections.abc import Mapping
+from typing import Any, Literal, Protocol, get_args
+
+from rankproof._data.text import pluralise
+from rankproof._io.secrets import MASK
 
 CountName = Literal[
     "calls",
     "tokens_in",
     "tokens_out",
     "estimated",
+    "masked",
     "unreadable",
     "failed",
     "refused",
@@ -29,7 +34,8 @@ COUNT_MEANINGS: dict[CountName, str] = {
     "calls": "requests sent, including failed ones",
     "tokens_in": "input tokens",
     "tokens_out": "output tokens",
-    "estimated": "replies whose tokens are estimated because the server does not report them",
+    "estimated": "replies whose tokens are estimated because the server reports none that can be right",
+    "masked": "replies that contained the API key or a token, which is masked",
     "unreadable": "replies that could not be parsed and were requested again",
     "failed": "requests without a reply from the server",
     "refused": "failed requests that the server rejected, for example because they are too long",
@@ -47,12 +53,16 @@ COUNT_MEANINGS: dict[CountName, str] = {
 }
 
 
-def estimation_note(count: int) -> str:
-    """A note that tokens and money of this many replies are estimated, "" for none."""
-    if not count:
-        return ""
-    replies = "1 reply" if count == 1 else f"{count} replies"
-    return f"tokens and money of {replies} are estimated at four characters per token: the server does not report them"
+def reply_notes(counts: Mapping[Any, float]) -> tuple[str, ...]:
+    """Notes that tokens and money of some replies are estimated, and that some had a key."""
+    estimated, masked = (int(counts.get(name, 0)) for name in ("estimated", "masked"))
+    notes = {
+        f"tokens and money of {pluralise(estimated, 'reply', 'replies')} are estimated at four bytes per token: "
+        "the server reports no number that can be right": estimated,
+        f"{pluralise(masked, 'reply', 'replies')} contained the API key or a token, masked as {MASK}: "
+        "do not trust this server": masked,
+    }
+    return tuple(note for note, count in notes.items() if count)
 
 
 class CallCounter(Protocol):

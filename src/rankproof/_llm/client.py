@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from rankproof._data.identity import identity
-from rankproof._llm.budget import SpendMeter, Usage, max_request_cost, token_cost
+from rankproof._llm.budget import SpendMeter, Usage, max_request_cost, token_cost, with_plausible_usage
 from rankproof._llm.cache import ResponseCache, request_key
 from rankproof._llm.call_counts import CallCounter
 from rankproof._llm.retry import CircuitBreaker, RetryPolicy
@@ -90,7 +90,7 @@ class RetryingClient:
         self._meter.reserve(most)
         actual = replace(most, unsure=1)
         try:
-            reply = chat.reply(chat_request)
+            reply = with_plausible_usage(chat.reply(chat_request), chat_request)
             money = token_cost(reply.tokens_in, reply.tokens_out, self._model.price_in, self._model.price_out)
             actual = Usage(1, reply.tokens_in, reply.tokens_out, money)
         except (ChatRequestError, ChatUnavailableError) as failure:
@@ -189,6 +189,7 @@ class CachedClient:
         counter.count("tokens_in", reply.tokens_in)
         counter.count("tokens_out", reply.tokens_out)
         counter.count("estimated", int(reply.estimated))
+        counter.count("masked", int(reply.masked))
         counter.add_seconds(reply.seconds)
         return reply
 

@@ -10,7 +10,6 @@ from hashlib import sha256
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Protocol, Self
-from urllib.parse import quote, quote_plus
 
 import numpy as np
 
@@ -18,7 +17,7 @@ from rankproof._data import validation
 from rankproof._data.arrays import FloatArray, Matrix
 from rankproof._data.ordering import Ranking, rank_documents
 from rankproof._data.validation import checked_id
-from rankproof._io.http import MASK
+from rankproof._io.secrets import MASK, Secret
 from rankproof._io.temporary import TemporaryPath, working_folder
 from rankproof.errors import ExternalError, InputError, RankproofError, UsageError, escape_invisible, for_message
 
@@ -217,15 +216,9 @@ def check_one_address(dsn: str, variable: str) -> None:
 
 def mask_secrets(text: str, secrets: Iterable[str]) -> str:
     """The text on one line without the secrets in any spelling, and without other passwords."""
-    forms = {form for secret in secrets if secret for form in _spellings(secret)}
-    for form in sorted(forms, key=len, reverse=True):
-        text = text.replace(form, MASK)
+    text = Secret(*secrets, min_length=1).masked(text)
     text = _IN_PAIRS.sub(rf"\1{MASK}", _IN_ADDRESS.sub(rf"\1:{MASK}@", text))
     return escape_invisible(" ".join(text.split()))
-
-
-def _spellings(secret: str) -> tuple[str, ...]:
-    return secret, quote(secret, safe=""), quote_plus(secret), secret.replace("\\", "\\\\").replace("'", "\\'")
 
 
 def address_digest(where: str) -> tuple[str, ...]:

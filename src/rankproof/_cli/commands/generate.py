@@ -104,7 +104,7 @@ def _generated_tables(pipeline: GenerationPipeline, args: argparse.Namespace) ->
     check = pipeline.round_trip(found) if args.check else None
     report = pipeline.report(found, check)
     write_generated(found, report, args.output, pipeline.corpus if args.with_corpus else None)
-    return [generated_table(found, check, report.get("usage", {}).get("estimated", 0)), example_table(found)]
+    return [generated_table(found, check, pipeline.usage()), example_table(found)]
 
 
 def _pipeline(args: argparse.Namespace, session: LLMSession, progress: Progress) -> GenerationPipeline:

@@ -10,11 +10,11 @@ from typing import Generic, TypeVar
 from rankproof._io.open import Progress
 from rankproof._judge.claims.pieces import PROGRESS_LABEL
 from rankproof._llm.budget import Estimate, estimate_request
-from rankproof._llm.call_counts import COUNT_NAMES, CallTotals, estimation_note
+from rankproof._llm.call_counts import COUNT_NAMES, CallTotals, reply_notes
 from rankproof._llm.client import CachedClient
 from rankproof._llm.session import LLMSession, map_concurrent
 from rankproof.errors import escape_invisible
-from rankproof.models._chat.base import CHARACTERS_PER_TOKEN, ChatModel, ChatReply, ChatRequest
+from rankproof.models._chat.base import BYTES_PER_TOKEN, ChatModel, ChatReply, ChatRequest
 
 USE = "claims"
 _MAX_REASON_LENGTH = 500
@@ -73,9 +73,9 @@ class ModelCalls:
         return map_concurrent(self._session, one, asks, self._model.concurrency)
 
     def notes(self) -> tuple[str, ...]:
-        """Notes on a server that rejected every request, and on estimated tokens."""
+        """Notes on a server that rejected every request, on estimated tokens and on masked keys."""
         rejected = (client.rejection_note() for client in self._clients.values())
-        return tuple(filter(None, (*rejected, estimation_note(self.counts.counts["estimated"]))))
+        return (*filter(None, rejected), *reply_notes(self.counts.counts))
 
     def _read(self, ask: Ask[ReadT]) -> ReadT | FailedAsk:
         sums, errors = CallTotals(), [""]
@@ -107,5 +107,5 @@ def source_characters(model: ChatModel, most: int) -> int:
     context = getattr(model, "context", None)
     if not isinstance(context, int):
         return most
-    # A token of text that is not English may have fewer characters than the usual number.
-    return max(_MIN_CHARACTERS, min(most, (context - _PROMPT_TOKENS) * (CHARACTERS_PER_TOKEN - 1)))
+    # A token of text that is not English may have fewer characters than the usual number of bytes.
+    return max(_MIN_CHARACTERS, min(most, (context - _PROMPT_TOKENS) * (BYTES_PER_TOKEN - 1)))

@@ -94,24 +94,26 @@ def nugget_sources(given: GivenAnswers) -> list[NuggetSource]:
 class DraftedNuggets:
     """The drafts, and the queries without one: why the model failed on each, and those whose texts hold no fact.
 
-    `cut` counts the texts that were truncated.
+    `cut` counts the texts that were truncated; `of_calls` are notes on the replies of the model.
     """
 
     drafts: tuple[QueryNuggets, ...]
     failed: Mapping[str, str]
     empty: tuple[str, ...]
     cut: int = 0
+    of_calls: tuple[str, ...] = ()
 
     def notes(self) -> Iterator[str]:
         """What is missing, with its number."""
         if self.failed:
             query, reason = next(iter(self.failed.items()))
             failed = pluralise(len(self.failed), "query", "queries")
-            yield f"no nuggets of {failed}: the model failed ({for_message(query)}: {for_message(reason)})"
+            yield f"no nuggets of {failed}: the model failed ({for_message(query)}: {reason})"
         if self.empty:
             yield f"no nuggets of {pluralise(len(self.empty), 'query', 'queries')}: the model found no fact in the texts"
         if self.cut:
             yield pluralise(self.cut, "text was truncated", "texts were truncated")
+        yield from self.of_calls
 
 
 @dataclass(frozen=True)
@@ -154,7 +156,7 @@ class NuggetDrafter:
         )
         empty = tuple(query for query, nuggets in found.items() if not nuggets and query not in failed)
         cut = sum(count_truncated(source.texts, self._characters) for source in sources)
-        return DraftedNuggets(drafts, failed, empty, cut)
+        return DraftedNuggets(drafts, failed, empty, cut, self.calls.notes())
 
     def estimate(self, sources: Sequence[NuggetSource]) -> Estimate:
         """The cost of the requests, if every first reply is valid and none is cached."""

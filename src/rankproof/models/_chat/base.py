@@ -44,8 +44,9 @@ class ChatReply:
     """A reply: text, finish reason, tokens, and seconds of the successful request.
 
     `first` has the most likely first tokens with their log-probabilities, None if the server gave none; `requests` counts all
-    requests for it, failed ones included; `model` is the name that the server reports; `estimated` says that the server did not
-    report the tokens.
+    requests for it, failed ones included; `model` is the name that the server reports. A model gives 0 tokens where it does not
+    know them; the client estimates tokens that cannot be right, and sets `estimated`. `masked` says that an API key
+    or a token in the reply is masked.
     """
 
     text: str
@@ -57,6 +58,7 @@ class ChatReply:
     first: tuple[tuple[str, float], ...] | None = None
     requests: int = 1
     estimated: bool = False
+    masked: bool = False
 
     @classmethod
     def from_json(cls, values: dict[str, Any]) -> Self:
@@ -143,13 +145,13 @@ def model_label(model: ChatModel, digest: str) -> str:
     return make_judge_label("llm:", chat_name(model), digest[:_DIGEST_LENGTH])
 
 
-CHARACTERS_PER_TOKEN = 4
-"""For English text and common tokenizers; other languages and code need more tokens."""
+BYTES_PER_TOKEN = 4
+"""For text in UTF-8 and common tokenizers; code and rare languages need more tokens."""
 
 
 def estimate_tokens(text: str) -> int:
     """An estimate of the tokens of a text."""
-    return -(-len(text) // CHARACTERS_PER_TOKEN)
+    return -(-max_tokens_of(text) // BYTES_PER_TOKEN)
 
 
 def max_tokens_of(text: str) -> int:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
-import threading
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -13,6 +11,7 @@ from typing import Annotated, Any
 
 from rankproof._data import validation
 from rankproof._data.identity import NOT_IN_IDENTITY
+from rankproof._data.text import clip_text
 from rankproof._io.http import (
     DEADLINE_FACTOR,
     RETRYABLE_STATUSES,
@@ -22,15 +21,15 @@ from rankproof._io.http import (
     Connection,
     ConnectionLostError,
     HttpResponse,
-    Secret,
+    ResponseFormatError,
     checked_base_url,
-    checked_variable_name,
     is_loopback,
     is_unencrypted,
+    parse_response,
     replace_surrogates,
     retry_after_seconds,
-    secret_from_env,
 )
+from rankproof._io.secrets import Secret, checked_variable_name, secret_from_env
 from rankproof._registry import Option
 from rankproof.errors import UsageError, escape_invisible, for_message
 from rankproof.models._chat.base import (
@@ -39,7 +38,6 @@ from rankproof.models._chat.base import (
     ChatRequestError,
     ChatUnavailableError,
     FinishReason,
-    estimate_tokens,
 )
 
 _MAX_LOGPROBS = 20
@@ -72,70 +70,52 @@ _FINISH_REASONS: dict[str, FinishReason] = {
     "max_tokens": "length",
     "content_filter": "refusal",
 }
-_MAX_TOKENS = 10**9
 _MAX_MODEL_NAME = 200
-
-
-class ResponseFormatError(ValueError):
-    """The body is not a chat completion; the message does not quote it."""
+_MIN_LOGPROB = -1e9
+_ROUNDING = 1e-4
+"""How far above 0 a log-probability may be: servers round probabilities that are almost 1."""
 
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """A parsed completion; `is_estimated` says that its tokens are estimated."""
+    """A parsed completion; its tokens are 0 where the server does not tell them."""
 
     text: str
     finish: FinishReason
     tokens_in: int
     tokens_out: int
-    is_estimated: bool
     model: str
     first: tuple[tuple[str, float], ...] | None
 
 
-def parse_completion(body: str, request: ChatRequest) -> Completion:
+def parse_completion(document: Any) -> Completion:
     """The first choice, its tokens and its log-probabilities."""
-    document = _object(_parse_body(body), "the body")
-    choices = document.get("choices")
+    found = _object(document, "the body")
+    choices = found.get("choices")
     if not isinstance(choices, list) or not choices:
         raise ResponseFormatError("there are no choices")
     choice = _object(choices[0], "the choice")
     message = _object(choice.get("message"), "the message")
+    if message.get("role", "assistant") != "assistant":
+        raise ResponseFormatError("the role of the message is not assistant")
     refusal = _text(message.get("refusal"), "the refusal")
-    text = _text(message.get("content"), "the content") or refusal
-    finish = "refusal" if refusal else _FINISH_REASONS.get(str(choice.get("finish_reason")), "other")
-    usage = document.get("usage")
-    counts = [_count(usage.get(name)) for name in ("prompt_tokens", "completion_tokens")] if isinstance(usage, dict) else [None]
-    tokens_in, tokens_out = (None, None) if None in counts else counts
+    usage = found.get("usage")
+    tokens = [_count(usage.get(name)) if isinstance(usage, dict) else 0 for name in ("prompt_tokens", "completion_tokens")]
     return Completion(
-        text=text,
-        finish=finish,
-        tokens_in=sum(estimate_tokens(each.text) for each in request.messages) if tokens_in is None else tokens_in,
-        tokens_out=estimate_tokens(text) if tokens_out is None else tokens_out,
-        is_estimated=None in counts,
-        model=replace_surrogates(document["model"])[:_MAX_MODEL_NAME] if isinstance(document.get("model"), str) else "",
+        text=_text(message.get("content"), "the content") or refusal,
+        finish="refusal" if refusal else _FINISH_REASONS.get(str(choice.get("finish_reason")), "other"),
+        tokens_in=tokens[0],
+        tokens_out=tokens[1],
+        model=replace_surrogates(found["model"])[:_MAX_MODEL_NAME] if isinstance(found.get("model"), str) else "",
         first=_first_token_logprobs(choice.get("logprobs")),
     )
 
 
-def error_message(body: str) -> str:
+def error_message(document: Any) -> str:
     """The server's reason for rejecting a request, "" if there is none."""
-    try:
-        document = _parse_body(body)
-    except ResponseFormatError:
-        return ""
     error = document.get("error", document) if isinstance(document, dict) else None
     message = error.get("message") if isinstance(error, dict) else error
     return replace_surrogates(message) if isinstance(message, str) else ""
-
-
-def _parse_body(body: str) -> Any:
-    if not body.strip():
-        raise ResponseFormatError("the body is empty")
-    try:
-        return json.loads(body)
-    except (ValueError, RecursionError):
-        raise ResponseFormatError("the body is not JSON") from None
 
 
 def _object(value: Any, what: str) -> dict[str, Any]:
@@ -150,29 +130,33 @@ def _text(value: Any, what: str) -> str:
     return replace_surrogates(value or "")
 
 
-def _count(value: Any) -> int | None:
-    return value if type(value) is int and 0 <= value <= _MAX_TOKENS else None
+def _count(value: Any) -> int:
+    return value if type(value) is int and value > 0 else 0
 
 
 def _first_token_logprobs(logprobs: Any) -> tuple[tuple[str, float], ...] | None:
-    """The most likely first tokens with finite log-probabilities, None if there are none."""
+    """The most likely first tokens with their log-probabilities, None if there are none; a value that is none is an error."""
     content = logprobs.get("content") if isinstance(logprobs, dict) else None
     token = content[0] if isinstance(content, list) and content else None
     top = token.get("top_logprobs") if isinstance(token, dict) else None
     pairs: list[tuple[Any, Any]] = []
     if isinstance(top, list):
         pairs = [(each.get("token"), each.get("logprob")) for each in top if isinstance(each, dict)]
-    found = tuple(
-        (replace_surrogates(text), float(value)) for text, value in pairs if isinstance(text, str) and _is_logprob(value)
-    )
-    return found or None
+    found = [(replace_surrogates(text), _logprob(value)) for text, value in pairs if isinstance(text, str)]
+    return tuple((text, value) for text, value in found if value > _MIN_LOGPROB) or None
 
 
-def _is_logprob(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and -1e9 < value < 1e9 and math.isfinite(value)
+def _logprob(value: Any) -> float:
+    """The log-probability, that of an impossible token for a missing one."""
+    if value is None:
+        return _MIN_LOGPROB
+    if isinstance(value, bool) or not isinstance(value, int | float) or not value <= _ROUNDING:
+        raise ResponseFormatError("a log-probability is not a number up to 0")
+    return float(max(min(value, 0), _MIN_LOGPROB))
 
 
 _LIKELY_CAUSES = "; likely causes: limit_key, max_tokens, or a prompt longer than the model's context"
+_MAX_MESSAGE = 500
 LIMIT_KEYS = ("max_tokens", "max_completion_tokens")
 
 
@@ -232,7 +216,6 @@ class OpenAIConnection:
         self._model, self._secret = model, secret
         self._connection = Connection(model.base_url, secret.bearer(), secret, model.timeout)
         self._calls = CallLimiter(model.concurrency)
-        self._estimated, self._lock = 0, threading.Lock()
 
     def reply(self, request: ChatRequest) -> ChatReply:
         """The reply to one request; the key is masked if the server returns it."""
@@ -249,10 +232,9 @@ class OpenAIConnection:
         return found
 
     def facts(self) -> Mapping[str, Any]:
-        """Address and settings, and the number of replies with estimated tokens."""
+        """Address and settings."""
         model = self._model
-        facts = {"model": model.model, "address": model.base_url, "temperature": model.temperature, "seed": model.seed}
-        return {**facts, "usage_estimated": self._estimated}
+        return {"model": model.model, "address": model.base_url, "temperature": model.temperature, "seed": model.seed}
 
     def close(self) -> None:
         """Stops all calls; connections close after their last request."""
@@ -263,10 +245,9 @@ class OpenAIConnection:
         try:
             response = self._connection.send("POST", f"{self._model.base_url}/chat/completions", body)
             seconds = time.perf_counter() - start
-            problem = self._problem(response, request)
-            return problem or self._reply(parse_completion(self._secret.masked(response.body), request), seconds)
+            return self._problem(response, request) or self._reply(response, seconds)
         except ConnectionLostError as error:
-            return self._failed(str(error), charged=error.arrived)
+            return self._unavailable(str(error)) if error.is_untrusted else self._failed(str(error), charged=error.arrived)
         except ResponseFormatError as error:
             return self._failed(str(error), charged=True)
 
@@ -285,30 +266,35 @@ class OpenAIConnection:
         if HTTPStatus.MULTIPLE_CHOICES <= status < HTTPStatus.BAD_REQUEST:
             return self._unavailable(f"the server redirects (status {status}); set base_url to the final address")
         if HTTPStatus.BAD_REQUEST <= status < HTTPStatus.INTERNAL_SERVER_ERROR and status not in RETRYABLE_STATUSES:
-            reason = for_message(self._secret.masked(error_message(self._secret.masked(response.body))))
             optional_params = status in STATUSES_WITH_REASON and bool(request.schema or request.logprobs)
             return self._failed(
-                f"the server rejected the request (status {status}) {reason}{_LIKELY_CAUSES}",
+                f"the server rejected the request (status {status}) {self._reason(response)}{_LIKELY_CAUSES}",
                 retryable=False,
                 optional_params=optional_params,
             )
-        return self._failed(f"status {status}", wait=retry_after_seconds(response.retry_after))
+        wait = retry_after_seconds(response.retry_after)
+        demand = f", and it demands a pause of {wait:g} s" if wait else ""
+        return self._failed(f"status {status}{demand}", wait=wait)
 
-    def _reply(self, found: Completion, seconds: float) -> ChatReply:
-        if found.is_estimated:
-            with self._lock:
-                self._estimated += 1
-        masked = self._secret.masked
-        first = None if found.first is None else tuple((masked(token), value) for token, value in found.first)
+    def _reason(self, response: HttpResponse) -> str:
+        """The server's reason for rejecting a request, "" if its body has none."""
+        try:
+            return for_message(error_message(parse_response(response.body, self._secret).value))
+        except ResponseFormatError:
+            return ""
+
+    def _reply(self, response: HttpResponse, seconds: float) -> ChatReply:
+        document = parse_response(response.body, self._secret)
+        found = parse_completion(document.value)
         return ChatReply(
-            masked(found.text),
+            found.text,
             found.finish,
             found.tokens_in,
             found.tokens_out,
             seconds,
-            model=masked(found.model),
-            first=first,
-            estimated=found.is_estimated,
+            model=found.model,
+            first=found.first,
+            masked=document.is_masked,
         )
 
     def _failed(self, why: str, *, retryable: bool = True, **more: Any) -> ChatRequestError:
@@ -318,4 +304,5 @@ class OpenAIConnection:
         return ChatUnavailableError(self._message(why))
 
     def _message(self, why: str) -> str:
-        return escape_invisible(self._secret.masked(f"{self._model.base_url}: {why.strip()}"))
+        """The error with keys masked before the text is cut, so that no part of one is left."""
+        return escape_invisible(clip_text(self._secret.masked(f"{self._model.base_url}: {why}"), _MAX_MESSAGE))

@@ -21,10 +21,12 @@ from rankproof._io.http import (
     Connection,
     ConnectionLostError,
     HttpResponse,
-    Secret,
+    ResponseFormatError,
+    parse_response,
     replace_surrogates,
     retry_after_seconds,
 )
+from rankproof._io.secrets import MASK, Secret, proxy_passwords
 from rankproof._registry import Option
 from rankproof.errors import UsageError, escape_invisible, for_message, type_phrase
 from rankproof.models._base import EncoderModel
@@ -34,7 +36,6 @@ from rankproof.stages._engines.reply import (
     ReplyError,
     ReplyHits,
     check_expected,
-    parse_body,
     read_hits,
     reason_of,
     server_milliseconds,
@@ -145,7 +146,7 @@ class HttpEngine:
         self._settings, self._exchange = stage.exchange.settings, stage.exchange
         self._environment = self._exchange.environment()
         login = self._login()
-        keys = [*self._exchange.keys(self._environment), *login]
+        keys = [*self._exchange.keys(self._environment), *login, *proxy_passwords()]
         self._secret = Secret(*keys, min_length=_MIN_MASKED)
         self._secret_in_documents = Secret(*keys, min_length=_MIN_MASKED_IN_DOCUMENTS)
         self._address = self._exchange.address(self._environment)
@@ -203,14 +204,15 @@ class HttpEngine:
                 return self._refused(response)
             return self._reply(response, size, seconds)
         except ConnectionLostError as error:
-            is_untrusted = "CERTIFICATE_VERIFY_FAILED" in str(error)
-            fix = "; set SSL_CERT_FILE to the certificate of the server" if is_untrusted else ""
-            return self._error(f"{error}{fix}", retryable=not is_untrusted)
+            return self._error(str(error), retryable=not error.is_untrusted)
+        except ResponseFormatError as error:
+            return self._error(str(error), retryable=True)
         except ReplyError as error:
             return self._error(str(error), retryable=error.retryable)
 
     def _reply(self, response: HttpResponse, size: int, seconds: float) -> EngineReply:
-        document = parse_body(self._secret_in_documents.masked(response.body))
+        body = parse_response(response.body, self._secret_in_documents)
+        document = body.value
         check_expected(document, self._exchange.paths.expect)
         hits = read_hits(document, self._exchange.paths)
         server_ms = self._server_ms(document, response)
@@ -218,7 +220,11 @@ class HttpEngine:
         if hits.docs:
             found |= {"scores": hits.scores, "texts": hits.texts or None}
         missing = (name for name, value in found.items() if value is None and self._settings[name])
-        notes = (*_short_reply_notes(hits, size), *(f"the reply has no {name} at {self._settings[name]}" for name in missing))
+        notes = (
+            *_short_reply_notes(hits, size),
+            *(f"the reply has no {name} at {self._settings[name]}" for name in missing),
+            *((f"the reply contained a key or password, masked as {MASK}: do not trust this server",) if body.is_masked else ()),
+        )
         return EngineReply(hits.docs, hits.scores, hits.texts, seconds=seconds, server_ms=server_ms, notes=notes)
 
     def _server_ms(self, document: Any, response: HttpResponse) -> float | None:
@@ -238,12 +244,13 @@ class HttpEngine:
                 f"the server redirects (status {status}); set {self._exchange.address_setting} to the final address"
             )
         try:
-            reason = reason_of(parse_body(response.body))
-        except ReplyError:
+            reason = reason_of(parse_response(response.body, self._secret).value)
+        except ResponseFormatError:
             reason = ""
         retryable = status in RETRYABLE_STATUSES or status >= HTTPStatus.INTERNAL_SERVER_ERROR
         wait = retry_after_seconds(response.retry_after) if retryable else None
-        return self._error(f"status {status}{f': {reason}' if reason else ''}", retryable=retryable, wait=wait)
+        demand = f", and it demands a pause of {wait:g} s" if wait else ""
+        return self._error(f"status {status}{demand}{f': {reason}' if reason else ''}", retryable=retryable, wait=wait)
 
     def _error(self, why: str, *, retryable: bool = False, wait: float | None = None) -> EngineError:
         """The error; keys are masked before the text is cut, so that no part of one is left."""

@@ -115,16 +115,6 @@ def reason_of(document: Any) -> str:
     return replace_surrogates(" ".join(text.split()))
 
 
-def parse_body(body: str) -> Any:
-    """The JSON of a body."""
-    if not body.strip():
-        raise ReplyError("the body is empty")
-    try:
-        return json.loads(body)
-    except (ValueError, RecursionError):
-        raise ReplyError("the body is not JSON") from None
-
-
 @dataclass(frozen=True, slots=True)
 class ReplyPaths:
     """Where a reply has its parts; a path that is None is not read. `expect` maps paths to the value that a good reply has."""

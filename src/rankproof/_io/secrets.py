@@ -1,0 +1,210 @@
+"""API keys and passwords: read from the environment, and masked in every text that a server sends."""
+
+from __future__ import annotations
+
+import os
+import re
+from base64 import b64encode, urlsafe_b64encode
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from html.entities import html5
+from typing import Any
+from urllib.parse import quote, quote_plus, unquote, urlsplit
+
+from rankproof.errors import UsageError
+
+MASK = "***"
+_MIN_KEY_LENGTH = 8
+"""Shorter keys, such as EMPTY for local servers, are not masked: replies may contain them. Nor are they searched for encoded."""
+_VARIABLE_PATTERN = re.compile(r"[A-Z_][A-Z0-9_]{0,99}")
+_KEY_PATTERN = re.compile(r"[!-~]{1,4096}")
+_BEARER = re.compile(r"(?i)bearer\s+(?=[^\s\"']*\d)(?P<token>[\w.~+/=-]{16,})", re.ASCII)
+_MAX_NESTED = 4
+"""How many times a text may be escaped; nothing reads a reply more often than that."""
+_MAX_SPELLED = 1 << 20
+"""A longer text that hides a key is masked as a whole: finding the place of each character takes memory."""
+_HIDDEN = (
+    "\x00-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164"
+    "\ue000-\uf8ff\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
+)
+"""Characters that are not seen, and that prompts leave out."""
+_ESCAPE = re.compile(
+    r"\\u(?P<hex>[0-9a-fA-F]{4})"
+    r"|\\u\{(?P<braced>[0-9a-fA-F]{1,5})\}"
+    r"|\\x(?P<byte>[0-9a-fA-F]{2})"
+    r"|\\(?P<octal>[01][0-7]{2})"
+    r"|[%=](?P<percent>[2-7][0-9a-fA-F])"
+    r"|&#[xX]0{0,20}(?P<entity_hex>[0-9a-fA-F]{1,5});?"
+    r"|&#0{0,20}(?P<entity>[0-9]{1,6});?"
+    r"|&(?P<name>[a-zA-Z]{2,8});"
+    r"|\\(?P<sign>[!-/:-@\[-`{-~])"
+    r"|(?P<wide>[\uff01-\uff5e])"
+    rf"|(?P<hidden>[{_HIDDEN}]+)"
+)
+"""A character as JSON, URLs, quoted-printable and HTML write it, a full-width one, and characters that are not seen."""
+_WIDE_OFFSET = 0xFEE0
+
+
+def _unescaped(found: re.Match[str]) -> str:
+    """The character that an escape stands for, "" for one that is not seen."""
+    kind, text = str(found.lastgroup), found[str(found.lastgroup)]
+    if kind == "hidden":
+        return ""
+    if kind == "sign":
+        return text
+    if kind == "wide":
+        return chr(ord(text) - _WIDE_OFFSET)
+    if kind == "name":
+        return html5.get(f"{text};", found[0])
+    return chr(int(text, {"octal": 8, "entity": 10}.get(kind, 16)))
+
+
+def _unescaped_once(text: str, offsets: list[int]) -> tuple[str, list[int]]:
+    """The text with its escapes replaced, and the offset of each of its characters in the text that was sent."""
+    pieces, found_offsets, end = [], [], 0
+    for found in _ESCAPE.finditer(text):
+        char = _unescaped(found)
+        pieces += [text[end : found.start()], char]
+        found_offsets += [*offsets[end : found.start()], *[offsets[found.start()]] * len(char)]
+        end = found.end()
+    return "".join([*pieces, text[end:]]), [*found_offsets, *offsets[end:]]
+
+
+def _base64_forms(key: bytes) -> Iterator[str]:
+    """The part of the key's base64 that does not depend on the text around it, for each place of its first byte in a group."""
+    for before in range(3):
+        for encode in (b64encode, urlsafe_b64encode):
+            whole = encode(b"\0" * before + key).decode().rstrip("=")
+            has_rest = (before + len(key)) % 3 != 0
+            yield whole[(0, 2, 3)[before] : len(whole) - has_rest]
+
+
+class Secret:
+    """API keys and passwords, none for a server that needs none; the representation never shows them.
+
+    `others` are masked too, but never sent, such as the password of a proxy.
+    """
+
+    def __init__(self, *keys: str, others: Sequence[str] = (), min_length: int = _MIN_KEY_LENGTH) -> None:
+        self._keys, self._others, self._min_length = tuple(filter(None, keys)), tuple(others), min_length
+
+    def __bool__(self) -> bool:
+        return bool(self._keys)
+
+    def __repr__(self) -> str:
+        return f"Secret({MASK})"
+
+    def bearer(self) -> dict[str, str]:
+        """The header with the first key."""
+        return {"Authorization": f"Bearer {self._keys[0]}"} if self._keys else {}
+
+    def masked(self, text: str) -> str:
+        """The text without the keys in any spelling that can be read back, and without other bearer tokens."""
+        seen = _with_mask(text, list(self._spans(text)))
+        plain = seen
+        for _ in range(_MAX_NESTED):
+            before, plain = plain, _ESCAPE.sub(_unescaped, plain)
+            if plain == before:
+                return seen
+            if next(self._spans(plain), None):
+                return MASK if len(seen) > _MAX_SPELLED else _with_mask(seen, list(self._escaped_spans(seen)))
+        return seen
+
+    def masked_document(self, document: Any) -> Any:
+        """The JSON value with the keys masked in each text, and in whole numbers if a key is one."""
+        if isinstance(document, str):
+            return self.masked(document)
+        if type(document) is int and self._has_number:
+            return MASK if self.masked(str(document)) != str(document) else document
+        if isinstance(document, list):
+            return [self.masked_document(each) for each in document]
+        if isinstance(document, dict):
+            return {self.masked(name): self.masked_document(each) for name, each in document.items()}
+        return document
+
+    def _escaped_spans(self, text: str) -> Iterator[tuple[int, int]]:
+        plain, offsets = text, list(range(len(text) + 1))
+        for _ in range(_MAX_NESTED):
+            plain, offsets = _unescaped_once(plain, offsets)
+            yield from ((offsets[start], offsets[end]) for start, end in self._spans(plain))
+
+    def _spans(self, text: str) -> Iterator[tuple[int, int]]:
+        """Where the text has a key or a bearer token."""
+        folded = text.lower()
+        if any(form in folded for form in self._folded_forms) or any(form in text for form in self._exact_forms):
+            yield from (found.span() for found in self._pattern.finditer(text))
+        if "bearer" in folded:
+            yield from (found.span("token") for found in _BEARER.finditer(text))
+
+    @cached_property
+    def _long_keys(self) -> tuple[str, ...]:
+        return tuple(sorted({key for key in (*self._keys, *self._others) if len(key) >= self._min_length}, key=len, reverse=True))
+
+    @cached_property
+    def _has_number(self) -> bool:
+        return any(form.isdecimal() for form in self._folded_forms)
+
+    @cached_property
+    def _folded_forms(self) -> tuple[str, ...]:
+        """Spellings in which capitals make no difference: plain, in a URL, backwards, in hex."""
+        forms = [form for key in self._long_keys for form in (key, quote(key, safe=""), quote_plus(key))]
+        for key in self._long_keys:
+            if len(key) >= _MIN_KEY_LENGTH:
+                forms += [key[::-1], key.encode(errors="surrogatepass").hex()]
+        return tuple(dict.fromkeys(form.lower() for form in forms))
+
+    @cached_property
+    def _exact_forms(self) -> tuple[str, ...]:
+        """Spellings in base64."""
+        keys = [key.encode(errors="surrogatepass") for key in self._long_keys if len(key) >= _MIN_KEY_LENGTH]
+        return tuple(dict.fromkeys(form for key in keys for form in _base64_forms(key)))
+
+    @cached_property
+    def _pattern(self) -> re.Pattern[str]:
+        folded = "|".join(map(re.escape, self._folded_forms))
+        exact = "".join(rf"|{re.escape(form)}[\w+/-]{{0,2}}={{0,2}}" for form in self._exact_forms)
+        return re.compile(f"(?i:{folded}){exact}", re.ASCII)
+
+
+def _with_mask(text: str, spans: list[tuple[int, int]]) -> str:
+    """The text with the mask in place of the spans, which may overlap."""
+    pieces, end = [], 0
+    for start, stop in sorted(spans):
+        if start >= end:
+            pieces += [text[end:start], MASK]
+        end = max(end, stop)
+    return "".join([*pieces, text[end:]])
+
+
+def proxy_passwords() -> list[str]:
+    """The passwords of the proxies in the environment."""
+    found = (value for name, value in os.environ.items() if name.lower().endswith("_proxy"))
+    return [unquote(password) for value in found if (password := _password_of(value))]
+
+
+def _password_of(address: str) -> str | None:
+    try:
+        return urlsplit(address if "://" in address else f"//{address}").password
+    except ValueError:
+        return None
+
+
+def checked_variable_name(name: object) -> str:
+    """The name of an environment variable, "" for none; a value that could be a key is an error and not shown."""
+    if isinstance(name, str) and (not name or _VARIABLE_PATTERN.fullmatch(name)):
+        return name
+    fix = 'give the name in capitals, such as "OPENAI_API_KEY", never the key itself, or "" if the server needs none'
+    raise UsageError("api_key_env is not the name of an environment variable", fix=fix)
+
+
+def secret_from_env(variable: str, *, needed: bool) -> Secret:
+    """The key in the variable; if it is not set, an error or no key."""
+    if variable and needed and not os.environ.get(variable):
+        fix = "set it to the key, or api_key_env = \"\" (--api-key-env '') if the server needs none"
+        raise UsageError(f"the environment variable {variable} (api_key_env) is not set", fix=fix)
+    if variable and os.environ.get(variable) and not _KEY_PATTERN.fullmatch(os.environ[variable]):
+        raise UsageError(
+            f"the environment variable {variable} (api_key_env) contains characters that a key cannot have",
+            fix="set it to the API key only",
+        )
+    return Secret(os.environ.get(variable, "") if variable else "", others=proxy_passwords())
