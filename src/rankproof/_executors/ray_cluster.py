@@ -172,7 +172,7 @@ class Token:
         return __version__, environment, self._file.path, self._number
 
     def renew(self) -> None:
-        """Makes the file new, since other machines remove one that is older than a day; one that is gone is made again."""
+        """Makes the file new, since other machines remove one that is older than a day; one that is gone is replaced."""
         try:
             os.utime(self._file.path)
         except OSError:

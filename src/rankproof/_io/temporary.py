@@ -130,7 +130,7 @@ def _new_folder(path: str, mode: int) -> int | None:
 
 
 def _locked(folder: str, create: Callable[[str], int | None]) -> TemporaryPath:
-    """What `create` makes at a new path, locked; it is made again where another process removed it before it was locked."""
+    """What `create` makes at a new path, locked; another one is created where a process removed it before it was locked."""
     while True:
         path = os.path.join(folder, temporary_name())
         try:
