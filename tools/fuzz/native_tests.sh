@@ -19,10 +19,21 @@ build_copy() {
     rm -rf "$1"
     mkdir -p "$1/tools/fuzz"
     cp -r src tests setup.py pyproject.toml README.md LICENSE "$1"
+    cp tools/__init__.py "$1/tools"
     cp tools/fuzz/*.* "$1/tools/fuzz"
     cd "$1"
     find src -name '*.so' -delete
     CC=clang LDSHARED="clang -shared $2" CFLAGS="$2 -g -O1" "$python" setup.py -q build_ext --inplace --force
+}
+
+# build_sanitized: such a copy under AddressSanitizer and UndefinedBehaviorSanitizer, in tools/fuzz/work/sanitized.
+build_sanitized() {
+    build_copy tools/fuzz/work/sanitized "-fsanitize=address,undefined -fno-sanitize-recover=undefined -shared-libasan"
+}
+
+# sanitized_python ARGUMENTS...: Python in that copy. Python itself leaves memory at its end.
+sanitized_python() {
+    PYTHONPATH=src:tests LD_PRELOAD=$(clang -print-file-name=libclang_rt.asan-x86_64.so) ASAN_OPTIONS=detect_leaks=0 "$python" "$@"
 }
 
 # build_harness NAME PROGRAM FLAGS...: builds a harness of this folder. Comparisons are not traced, which makes it twice as fast.

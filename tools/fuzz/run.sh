@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Fuzzes the native code under AddressSanitizer and UndefinedBehaviorSanitizer: tools/fuzz/run.sh [seconds for each harness, 60].
+# Fuzzes the native code under AddressSanitizer and UndefinedBehaviorSanitizer, with bytes and with the objects that Python passes,
+# and the JSON of reports: tools/fuzz/run.sh [seconds for each harness, 60].
 # Says how many inputs were tried, how much code they reached and what was found; leaves everything in tools/fuzz/work/.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
-root=$PWD
 python=$PWD/.venv/bin/python
 seconds=${1:-60}
 work=$PWD/tools/fuzz/work
@@ -32,4 +32,6 @@ mkdir -p "$work"
 fuzz reader 4096
 fuzz arrow 1024
 fuzz documents 512
+build_sanitized
+sanitized_python -m tools.fuzz.objects "$seconds" || failed=1
 exit "$failed"

@@ -6,6 +6,5 @@ cd "$(dirname "$0")/../.."
 python=$PWD/.venv/bin/python
 source tools/fuzz/native_tests.sh
 
-build_copy tools/fuzz/work/sanitized "-fsanitize=address,undefined -fno-sanitize-recover=undefined -shared-libasan"
-PYTHONPATH=src LD_PRELOAD=$(clang -print-file-name=libclang_rt.asan-x86_64.so) ASAN_OPTIONS=detect_leaks=0 \
-    "$python" -m pytest -p no:cacheprovider "${NATIVE_TESTS[@]}"
+build_sanitized
+sanitized_python -m pytest -p no:cacheprovider "${NATIVE_TESTS[@]}"

@@ -1,0 +1,1 @@
+"""Fuzzes the native code, and measures which lines of it are reached."""
