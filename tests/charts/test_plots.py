@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
 
 import matplotlib
 import numpy as np
@@ -29,13 +31,18 @@ from rankproof._report.context import ReportContext
 from rankproof.errors import UsageError
 from support.plot_results import HOSTILE, hostile_results, wide_input, wide_results
 
-CASES = {
-    "hostile": input_from_results(hostile_results()),
-    "30 systems": wide_input(30, 12),
-    "one system": wide_input(1, 5),
-    "one query": wide_input(2, 1),
-    "10 systems": wide_input(10, 25),
+CASES: dict[str, Callable[[], AnalysisInput]] = {
+    "hostile": lambda: input_from_results(hostile_results()),
+    "30 systems": lambda: wide_input(30, 12),
+    "one system": lambda: wide_input(1, 5),
+    "one query": lambda: wide_input(2, 1),
+    "10 systems": lambda: wide_input(10, 25),
 }
+
+
+@cache
+def case_inputs(case: str) -> AnalysisInput:
+    return CASES[case]()
 
 
 def drawn(kind: str, inputs: AnalysisInput, settings: PlotSettings | None = None) -> list[Chart]:
@@ -63,7 +70,7 @@ def said(chart: Chart) -> str:
 @pytest.mark.parametrize("kind", PLOT_KINDS)
 @pytest.mark.parametrize("case", CASES)
 def test_no_text_leaves_the_chart_and_none_is_parsed_as_a_formula(kind: str, case: str) -> None:
-    for chart in drawn(kind, CASES[case]):
+    for chart in drawn(kind, case_inputs(case)):
         figure = figure_drawn(chart)
         width, height = figure.bbox.width, figure.bbox.height
         for text in texts_of(figure):

@@ -56,6 +56,10 @@ def declared(extra: str) -> set[str]:
     return found
 
 
+STATEMENTS = (ast.stmt, ast.excepthandler, ast.match_case)
+"""The nodes that can contain an import."""
+
+
 @dataclass(frozen=True)
 class Imported:
     """One import of an outside library, and the extras that it is wrapped in."""
@@ -85,7 +89,7 @@ def imports_of(file: Path) -> Iterator[Imported]:
             library = name.partition(".")[0]
             if library not in sys.stdlib_module_names and library != "rankproof":
                 yield Imported(file.relative_to(SOURCE).as_posix(), getattr(node, "lineno", 0), library, extras)
-        for child in ast.iter_child_nodes(node):
+        for child in (child for child in ast.iter_child_nodes(node) if isinstance(child, STATEMENTS)):
             yield from walk(child, extras)
 
     yield from walk(ast.parse(file.read_text(encoding="utf-8")), ())

@@ -23,17 +23,27 @@ from rankproof.errors import ExternalError, InputError, MissingExtraError, Rankp
 from rankproof.models import BpeEncoder, TrainedEncoder
 from rankproof.models._trained.checkpoint import is_complete_checkpoint, open_checkpoint, save_checkpoint
 from rankproof.models._trained.encoder import batches_by_length, pad_ids
-from rankproof.models._trained.shape import ARCHITECTURES, Architecture, parameter_count
+from rankproof.models._trained.shape import ARCHITECTURES, Architecture, NetShape, parameter_count
 from support.missing_libraries import block
 from support.paths import TESTS
 from support.trained_encoders import ENGLISH, HOSTILE, KINDS, shape_of, tokenizer_of
 
 pytestmark = pytest.mark.torch
 
-torch = pytest.importorskip("torch", reason="the extra torch brings it")
-initialise_network = pytest.importorskip("rankproof.models._trained.torch_net", reason="it imports torch").initialise_network
 CARD = {"trained": True, "steps": 12, "seed": 3, "data": {"name": "ä\u2028\ud800", "queries": ["q1"]}}
 TEXTS = [*ENGLISH, *HOSTILE.values(), "y" * 513]
+
+
+@pytest.fixture(autouse=True)
+def _torch_is_installed() -> None:
+    pytest.importorskip("torch", reason="the extra torch brings it")
+
+
+def initialise_network(shape: NetShape, seed: int) -> Any:
+    """The network; imported late, because to import torch takes seconds."""
+    from rankproof.models._trained import torch_net
+
+    return torch_net.initialise_network(shape, seed)
 
 
 def saved(
@@ -51,6 +61,8 @@ def saved(
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_loaded_checkpoint_gives_the_same_vectors(kind: str, architecture: Architecture, tmp_path: Path) -> None:
+    import torch
+
     opened = open_checkpoint(saved(tmp_path / "one", kind, architecture))
     assert (opened.shape, opened.tokenizer, opened.metadata) == (shape_of(kind, architecture), tokenizer_of(kind), CARD)
     rows = TrainedEncoder(str(tmp_path / "one")).load().encode(TEXTS)

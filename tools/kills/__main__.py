@@ -15,7 +15,7 @@ from tools.kills.serve import Serve
 from tools.kills.workload import Workload
 
 COMMANDS: tuple[type[Workload], ...] = (Run, Eval, Judge, Convert, ConvertText, Report, Serve, Answers, Import)
-_MOST_IN_A_ROUND = 6
+_MOST_IN_A_ROUND = 10
 
 
 def main() -> int:

@@ -67,6 +67,7 @@ class Campaign:
             self.workload.check_finished()
             self._count_repeated(self.kills - before)
             self.finished += 1
+            self.workload.check_nothing_left()
         except RecoveryError as found:
             self.findings.append(f"{found} (kept in {self.workload.keep(len(self.findings) + 1)})")
         finally:

@@ -106,9 +106,12 @@ class Workload(ABC):
             raise RecoveryError(f"{self.output} is neither the older nor the complete output")
 
     def check_finished(self) -> None:
-        """After the last start, the output is that of an undisturbed run, and no temporary file is left."""
+        """After the last start, the output is that of an undisturbed run."""
         if self.content(self.target) != self._wanted:
             raise RecoveryError(f"{self.output} differs from that of an undisturbed run")
+
+    def check_nothing_left(self) -> None:
+        """After the last start, no temporary file is left."""
         if left := sorted(self._temporary() | (self._entries() - self._names)):
             raise RecoveryError(f"{len(left)} temporary files are left: {', '.join(left[:3])}")
 
