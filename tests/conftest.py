@@ -43,6 +43,14 @@ def wordllama_weights(request: pytest.FixtureRequest) -> Path | None:
     return wordllama_folder(request.config)
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _no_test_waits_for_the_disk() -> Iterator[None]:
+    """A test that needs `os.fsync` to fail replaces it itself."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", lambda handle: None)
+        yield
+
+
 @pytest.fixture(autouse=True)
 def _no_test_touches_the_cache_of_the_user(
     tmp_path_factory: pytest.TempPathFactory, wordllama_weights: Path | None

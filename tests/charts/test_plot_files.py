@@ -38,6 +38,7 @@ for one in found: print(one.name, sha256(one.content).hexdigest())
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("format", "kinds"), [("png", ["recall", "latency"]), ("svg", list(PLOT_KINDS)), ("pdf", ["pareto"])])
 def test_another_process_draws_the_same_bytes_without_a_display_or_a_global_change(format: Format, kinds: list[str]) -> None:
     found = draw_plots(wide_input(3, 12), kinds, SMALL, format)

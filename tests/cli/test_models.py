@@ -14,6 +14,7 @@ from support.hub_server import Hub
 from support.tiny_bert import write_bert
 
 
+@pytest.mark.slow
 def test_minilm_is_downloaded_and_listed_with_its_path(minilm_cache: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["models", "get", "minilm"]) == 0
     got = capsys.readouterr()

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -40,11 +42,24 @@ BOUNDS = ("is between", "cannot change")
 
 
 @pytest.fixture
-def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A dataset with one judged document a query, a run on it, and a results folder, in the current folder."""
+def files(files_of_all: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A dataset with one judged document a query, a run on it, and results folders, in the current folder."""
+    shutil.copytree(files_of_all, tmp_path, dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture(scope="module")
+def files_of_all(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("files")
+    with contextlib.chdir(folder):
+        _write_files()
+    return folder
+
+
+def _write_files() -> None:
     queries, docs = [f"q{at}" for at in range(4)], [f"d{at}" for at in range(10)]
-    (tmp_path / "data").mkdir()
+    Path("data").mkdir()
     Path("data/corpus.jsonl").write_text("".join(f'{{"_id": "{doc}", "text": "common {doc} word. Another."}}\n' for doc in docs))
     Path("data/queries.jsonl").write_text(
         "".join(f'{{"_id": "{query}", "text": "common d{at}", "answers": ["word"]}}\n' for at, query in enumerate(queries))
@@ -60,7 +75,6 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     save_results(run_experiment(experiment, RunOptions(cache=None)), "results")
     save_results(run_experiment(replace(experiment, name="second"), RunOptions(cache=None)), "second")
     save_results(run_experiment(replace(experiment, name="judged", judged_only=True), RunOptions(cache=None)), "judged")
-    return tmp_path
 
 
 def test_every_verb_that_reads_results_is_listed() -> None:

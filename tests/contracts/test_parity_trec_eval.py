@@ -58,9 +58,10 @@ def by_name(expected: dict[str, dict[str, str]]) -> Iterator[tuple[Measure, dict
             yield measure, {query: values[name] for query, values in expected.items() if name in values}
 
 
-def random_collections() -> Iterator[dict[str, Any]]:
+@cache
+def random_collections() -> list[dict[str, Any]]:
     with gzip.open(GOLDEN / "random_150_trec_eval10.jsonl.gz", "rt", encoding="utf-8") as lines:
-        yield from map(json.loads, lines)
+        return list(map(json.loads, lines))
 
 
 @pytest.mark.parametrize("mode", ["plain", "ties", "close"])

@@ -89,14 +89,6 @@ def whole() -> Mapping[str, dict[str, Any]]:
     return outputs(WHOLE, SerialExecutor())
 
 
-@pytest.fixture(scope="module", autouse=True)
-def without_sync() -> Iterator[None]:
-    """Writes without waiting for the disk: partitions of one document make many files."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(os, "fsync", lambda handle: None)
-        yield
-
-
 def differences(found: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
     return {name: (found[name], expected) for name, expected in whole().items() if found[name] != expected}
 

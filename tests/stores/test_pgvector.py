@@ -277,6 +277,7 @@ def test_a_server_killed_while_vectors_are_added_is_an_error_and_the_next_start_
         assert held.search(AXES[:1], 5)[0][0] == ["a"]
 
 
+@pytest.mark.slow
 def test_a_server_that_a_killed_program_left_running_is_used_and_stopped(tmp_path: Path) -> None:
     require("pgvector")
     code = """
@@ -322,6 +323,7 @@ folders.clear()
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_the_last_user_of_a_server_stops_it(tmp_path: Path) -> None:
     require("pgvector")
     first, second = EmbeddedPostgres(str(tmp_path)), EmbeddedPostgres(str(tmp_path))
@@ -335,6 +337,7 @@ def test_the_last_user_of_a_server_stops_it(tmp_path: Path) -> None:
         value.open("x", 3, "")
 
 
+@pytest.mark.slow
 def test_a_folder_with_shell_characters_is_not_passed_to_a_shell(tmp_path: Path) -> None:
     require("pgvector")
     odd = tmp_path / "$(touch hacked) 'a b"

@@ -164,6 +164,7 @@ def test_held_out_queries_are_not_in_the_training_data(sample: Dataset, training
     assert not trained_on & {text_digest(sample.queries[query].text) for query in held}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "split"), [("scifact", "train"), ("cosqa", "dev")])
 def test_no_query_of_another_split_is_trained_on(name: str, split: str) -> None:
     folder, dataset = collection(name, split)
