@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 
 from tools.kills.workload import RecoveryError, Workload
 
-_BY_CLOCK, _WAITING = 0.4, 0.5
+_BY_CLOCK, _WAITING = 0.25, 0.5
 """The share of kills at a random time, and of the others the share that come exactly before a change of a file."""
 _DELAY = 0.01
 """The mean of seconds between a change of a file and the kill."""
@@ -104,10 +104,8 @@ class Campaign:
                 return False
             changes = self._wait(process, pipe)
         self._check_ended(process)
-        if moment is None:
-            # A start that continues an earlier one is shorter.
-            self._seconds = max(time.monotonic() - began, 0.9 * self._seconds)
-            self._changes = max(changes, self._changes)
+        self._seconds = time.monotonic() - began
+        self._changes = max(changes, self._changes)
         return True
 
     @contextmanager
