@@ -151,6 +151,8 @@ def test_the_rarer_label_limits_the_interval() -> None:
     few = [ScoredItem(f"q{at}", float(at % 7), at % 33 != 0) for at in range(100)]
     (low, high), (least, most) = auc(many).interval or (0, 0), auc(few).interval or (0, 0)
     assert most - least > 2 * (high - low)
+    mirrored = auc([ScoredItem(item.query, -item.score, not item.positive) for item in few])
+    assert mirrored.interval == pytest.approx((least, most))
 
 
 def test_two_queries_have_an_interval_and_one_has_none() -> None:

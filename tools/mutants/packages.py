@@ -50,13 +50,12 @@ PACKAGES = (
     Package("statistics", ("src/rankproof/_statistics/*.py",), ("tests/statistics", "tests/analysis/test_segments.py"), share=20),
     Package(
         "decision",
-        ("src/rankproof/_analysis/decision*.py", "src/rankproof/_analysis/compare/[cdps]*.py"),
+        ("src/rankproof/_analysis/decision*.py", "src/rankproof/_analysis/compare/[cdp]*.py"),
         (
             "tests/analysis/test_decision.py",
             "tests/analysis/test_compare.py",
             "tests/analysis/test_comparison.py",
             "tests/analysis/test_judge_noise.py",
-            "tests/contracts/test_one_decision.py",
             "tests/analysis/test_unjudged.py",
             "tests/cli/test_compare.py",
         ),

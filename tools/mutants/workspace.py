@@ -13,6 +13,7 @@ from tools.mutants.forks import CollectedTests, NewCode, NewExtension, Patch, Re
 from tools.mutants.mutant import Mutant
 from tools.mutants.packages import Package
 
+_GUARDED = Path(__file__).with_name("guarded.h")
 _FLAGS = (
     "-shared",
     "-fPIC",
@@ -111,7 +112,16 @@ class Workspace:
         """Builds the extension in the copy; its bytes, none if it does not compile."""
         target = self.root / "mutant.abi3.so"
         target.unlink(missing_ok=True)
-        command = ["cc", *_FLAGS, f"-I{sysconfig.get_path('include')}", f"{self.package.extension}.c", "-o", str(target)]
+        command = [
+            "cc",
+            *_FLAGS,
+            f"-I{sysconfig.get_path('include')}",
+            "-include",
+            str(_GUARDED),
+            f"{self.package.extension}.c",
+            "-o",
+            str(target),
+        ]
         subprocess.run(command, cwd=self.root / "src/rankproof/_native", stderr=subprocess.DEVNULL, check=False)
         return target.read_bytes() if target.exists() else b""
 
