@@ -284,7 +284,7 @@ def test_the_page_shows_the_prompt_and_python_that_runs() -> None:
 
 def test_the_page_names_every_note_of_answers() -> None:
     source = (SOURCE / "_evaluation" / "answer_notes.py").read_text(encoding="utf-8").partition("def answer_notes")[2]
-    codes = re.findall(r'^\s+\(?"([a-z]+(?:-[a-z]+)*)",', source, re.MULTILINE)
+    codes = re.findall(r'^\s+"([a-z]+(?:-[a-z]+)*)": ', source, re.MULTILINE)
     assert len(codes) >= 6
     assert [code for code in codes if f"`{code}`" not in PAGE] == []
 
