@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from rankproof._server import server
 from support.results_server import Visitor, saved, serving
 
 SECRET = "what is 0?"
@@ -216,24 +215,6 @@ def test_a_malformed_request_is_rejected_without_an_echo(stranger: Visitor, sent
     assert re.match(rb"HTTP/1.1 4\d\d |HTTP/1.1 505 ", answer)
     assert b"script" not in answer
     assert stranger.enter().get("/").status == 200
-
-
-def test_a_slow_request_is_closed(stranger: Visitor, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(server, "REQUEST_TIMEOUT", -1.0)
-    with socket.create_connection(("127.0.0.1", stranger.port), timeout=60) as late:
-        late.sendall(b"GET / HTTP/1.1\r\n")
-        assert late.recv(100) == b""
-
-
-def test_connections_over_the_limit_are_closed_and_later_ones_accepted(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(server, "MAX_CONNECTIONS", 2)
-    with serving([folder]) as visitor:
-        held = [socket.create_connection(("127.0.0.1", visitor.port), timeout=60) for _ in range(3)]
-        assert held[2].recv(100) == b""
-        for each in held:
-            each.close()
-        with socket.create_connection(("127.0.0.1", visitor.port), timeout=60):
-            pass
 
 
 def test_the_server_listens_only_on_loopback(stranger: Visitor) -> None:

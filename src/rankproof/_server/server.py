@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import hmac
+import math
 import secrets
 import socket
 import sys
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from email.message import Message
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from io import BufferedIOBase
 from socketserver import TCPServer
-from threading import BoundedSemaphore, Lock
+from threading import Lock
 from typing import Any, cast
 from urllib.parse import parse_qs
 
@@ -146,16 +148,6 @@ class Handler(BaseHTTPRequestHandler):
     timeout = 10
     protocol_version = "HTTP/1.1"
 
-    def setup(self) -> None:
-        """Starts the deadline of the request."""
-        super().setup()
-        self._service.start_deadline(self.connection)
-
-    def finish(self) -> None:
-        """Ends the connection."""
-        self._service.clear_deadline(self.connection)
-        super().finish()
-
     def handle(self) -> None:
         """Handles a single request; connections are not reused."""
         self.raw_requestline = self.rfile.readline(65537)
@@ -188,10 +180,11 @@ class Handler(BaseHTTPRequestHandler):
         if self.command == "POST":
             auth.check_origin(self.headers, host)
             body = read_json_object(self.headers, self.rfile)
-        self._service.clear_deadline(self.connection)
+        self._service.places.start_answer(self.connection)
         return self._service.answer(self.path, body)
 
     def _send(self, response: PageResponse) -> None:
+        self._service.places.start_sending(self.connection)
         self.close_connection, self.request_version = True, self.protocol_version
         self.send_response_only(response.status)
         headers = {"Content-Type": response.kind, "Content-Length": str(len(response.body)), "Connection": "close"}
@@ -216,7 +209,73 @@ class Handler(BaseHTTPRequestHandler):
 
 MAX_CONNECTIONS = 64
 REQUEST_TIMEOUT = 15.0
+RESPONSE_TIMEOUT = 60.0
 AnswerRequest = Callable[[str, dict[str, Any] | None], PageResponse]
+
+
+@dataclass(slots=True)
+class _Place:
+    """A connection, the time at which its request or its response is due, and whether the client is still sending the request."""
+
+    due: float
+    is_reading: bool = True
+
+
+class Places:
+    """The open connections, at most `MAX_CONNECTIONS`; where all places are taken, a client that is slow gives up its place.
+
+    The place that was taken first among the clients that have not sent their request is freed, then that of the client that has
+    been receiving its response for longest. A request that is being answered keeps its place.
+    """
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._places: dict[socket.socket, _Place] = {}
+
+    def take(self, connection: socket.socket) -> bool:
+        """Takes a place for a new connection; False if every place has a request that is being answered."""
+        with self._lock:
+            if len(self._places) >= MAX_CONNECTIONS and not self._free_one():
+                return False
+            self._places[connection] = _Place(time.monotonic() + REQUEST_TIMEOUT)
+        return True
+
+    def _free_one(self) -> bool:
+        slow = [(not place.is_reading, place.due, at) for at, place in enumerate(self._places.values()) if place.due < math.inf]
+        if slow:
+            self._end(list(self._places)[min(slow)[-1]])
+        return bool(slow)
+
+    def _end(self, connection: socket.socket) -> None:
+        del self._places[connection]
+        with suppress(OSError):
+            connection.shutdown(socket.SHUT_RDWR)
+
+    def start_answer(self, connection: socket.socket) -> None:
+        """The request is complete: its connection keeps its place until it is answered."""
+        self._set(connection, _Place(math.inf, is_reading=False))
+
+    def start_sending(self, connection: socket.socket) -> None:
+        """The response is sent, which has a deadline too."""
+        self._set(connection, _Place(time.monotonic() + RESPONSE_TIMEOUT, is_reading=False))
+
+    def _set(self, connection: socket.socket, place: _Place) -> None:
+        with self._lock:
+            if connection not in self._places:
+                raise ConnectionAbortedError("the place of this connection was given to another one")
+            self._places[connection] = place
+
+    def give_back(self, connection: socket.socket) -> None:
+        """Frees the place of a connection that ends."""
+        with self._lock:
+            self._places.pop(connection, None)
+
+    def end_late(self) -> None:
+        """Ends the connections whose deadline has passed."""
+        now = time.monotonic()
+        with self._lock:
+            for connection in [each for each, place in self._places.items() if place.due < now]:
+                self._end(connection)
 
 
 class Server(ThreadingHTTPServer):
@@ -224,13 +283,12 @@ class Server(ThreadingHTTPServer):
 
     daemon_threads = True
     block_on_close = False
+    request_queue_size = 2 * MAX_CONNECTIONS
     allow_reuse_address = sys.platform != "win32"
 
     def __init__(self, port: int, answer: AnswerRequest, report_exception: Callable[[Exception], None]) -> None:
         self.answer, self.report_exception = answer, report_exception
-        self._free = BoundedSemaphore(MAX_CONNECTIONS)
-        self._due: dict[socket.socket, float] = {}
-        self._lock = Lock()
+        self.places = Places()
         try:
             super().__init__((LOOPBACK, port), Handler)
         except (OSError, OverflowError) as error:
@@ -242,44 +300,28 @@ class Server(ThreadingHTTPServer):
         """Binds without looking up the host name."""
         TCPServer.server_bind(self)
 
-    def start_deadline(self, connection: socket.socket) -> None:
-        """Starts the deadline for the request on a connection."""
-        with self._lock:
-            self._due[connection] = time.monotonic() + REQUEST_TIMEOUT
-
-    def clear_deadline(self, connection: socket.socket) -> None:
-        """Clears the deadline of a connection."""
-        with self._lock:
-            self._due.pop(connection, None)
-
     def service_actions(self) -> None:
-        """Closes connections whose deadline has passed."""
-        now = time.monotonic()
-        with self._lock:
-            late = [connection for connection, due in self._due.items() if due < now]
-            for connection in late:
-                del self._due[connection]
-        for connection in late:
-            with suppress(OSError):
-                connection.shutdown(socket.SHUT_RDWR)
+        """Ends connections whose deadline has passed."""
+        self.places.end_late()
 
     def process_request(self, request: Any, client_address: Any) -> None:
-        """Accepts a connection, or closes it if there are too many."""
-        if not self._free.acquire(blocking=False):
+        """Accepts a connection, or closes it if every place has a request that is being answered."""
+        if not self.places.take(request):
             self.shutdown_request(request)
             return
         try:
             super().process_request(request, client_address)
         except BaseException:
-            self._free.release()
+            self.places.give_back(request)
             raise
 
-    def process_request_thread(self, request: Any, client_address: Any) -> None:
-        """Handles a connection in its own thread."""
-        try:
-            super().process_request_thread(request, client_address)
-        finally:
-            self._free.release()
+    def shutdown_request(self, request: Any) -> None:
+        """Ends a connection and frees its place."""
+        self.places.give_back(request)
+        super().shutdown_request(request)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Reports errors except closed connections."""
+        """Reports errors except closed and slow connections."""
+        error = sys.exception()
+        if isinstance(error, Exception) and not isinstance(error, (ConnectionError, TimeoutError)):
+            self.report_exception(error)
