@@ -214,7 +214,7 @@ AnswerRequest = Callable[[str, dict[str, Any] | None], PageResponse]
 
 
 @dataclass(slots=True)
-class _Place:
+class _OpenConnection:
     """A connection, the time at which its request or its response is due, and whether the client is still sending the request."""
 
     due: float
@@ -230,14 +230,14 @@ class Places:
 
     def __init__(self) -> None:
         self._lock = Lock()
-        self._places: dict[socket.socket, _Place] = {}
+        self._places: dict[socket.socket, _OpenConnection] = {}
 
     def take(self, connection: socket.socket) -> bool:
         """Takes a place for a new connection; False if every place has a request that is being answered."""
         with self._lock:
             if len(self._places) >= MAX_CONNECTIONS and not self._free_one():
                 return False
-            self._places[connection] = _Place(time.monotonic() + REQUEST_TIMEOUT)
+            self._places[connection] = _OpenConnection(time.monotonic() + REQUEST_TIMEOUT)
         return True
 
     def _free_one(self) -> bool:
@@ -253,13 +253,13 @@ class Places:
 
     def start_answer(self, connection: socket.socket) -> None:
         """The request is complete: its connection keeps its place until it is answered."""
-        self._set(connection, _Place(math.inf, is_reading=False))
+        self._set(connection, _OpenConnection(math.inf, is_reading=False))
 
     def start_sending(self, connection: socket.socket) -> None:
         """The response is sent, which has a deadline too."""
-        self._set(connection, _Place(time.monotonic() + RESPONSE_TIMEOUT, is_reading=False))
+        self._set(connection, _OpenConnection(time.monotonic() + RESPONSE_TIMEOUT, is_reading=False))
 
-    def _set(self, connection: socket.socket, place: _Place) -> None:
+    def _set(self, connection: socket.socket, place: _OpenConnection) -> None:
         with self._lock:
             if connection not in self._places:
                 raise ConnectionAbortedError("the place of this connection was given to another one")
