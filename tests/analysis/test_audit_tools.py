@@ -66,7 +66,8 @@ def _pytrec_eval(name: str, qrels: Grades, run: Scores) -> float:
 def _ir_measures(name: str, qrels: Grades, run: Scores) -> float:
     import ir_measures
 
-    return float(ir_measures.calc_aggregate([ir_measures.parse_measure(name)], qrels, run)[ir_measures.parse_measure(name)])
+    measure = eval(name, vars(ir_measures))  # parse_measure of ir_measures 0.4.3 fails on Python 3.14
+    return float(ir_measures.calc_aggregate([measure], qrels, run)[measure])
 
 
 Oracle = Callable[[str, Grades, Scores], float]

@@ -42,7 +42,7 @@ def outcome(name: str) -> Outcome:
     LOGS.mkdir(parents=True, exist_ok=True)
     log, began = LOGS / f"{name}.log", time.monotonic()
     with log.open("w", encoding="utf-8") as stream:
-        done = subprocess.run(["make", name], cwd=ROOT, stdout=stream, stderr=subprocess.STDOUT, check=False)
+        done = subprocess.run(["make", "--no-print-directory", name], cwd=ROOT, stdout=stream, stderr=subprocess.STDOUT, check=False)
     lines = log.read_text(encoding="utf-8", errors="replace").split("\n")
     last = next((line.strip() for line in reversed(lines) if line.strip()), "")
     return Outcome(name, "failed" if done.returncode else "passed", time.monotonic() - began, last)
