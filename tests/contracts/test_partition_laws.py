@@ -34,7 +34,7 @@ from support.small_models import HashedWords
 from support.stage_examples import EXAMPLES, NAMES
 
 WORDS = ["a", "b", "c", "d", "é", "apple", "pie", "red", "induction", "hob", "resting", "dough", "knife"]
-SIZES = (pytest.param(1, marks=pytest.mark.slow), 7, 100)
+SIZES = (pytest.param(1, marks=pytest.mark.slow), 7, pytest.param(100, marks=pytest.mark.slow))
 WHOLE = 1000
 OFFLINE: dict[str, Stage] = {
     **{name: stage for name, stage in zip(NAMES, EXAMPLES, strict=True) if not isinstance(stage, EngineStage | RunFile)},
