@@ -317,15 +317,15 @@ def _summary(table: RecordTable[R], name: str) -> str:
 
 def entry_points_of(group: str) -> dict[str, EntryPoint]:
     """The entry points of a group by name; nothing is imported."""
-    return {entry.name: entry for entry in _installed(tuple((path, _changed(path)) for path in sys.path)).select(group=group)}
+    return {entry.name: entry for entry in _installed(group, tuple((path, _changed(path)) for path in sys.path))}
 
 
-@lru_cache(maxsize=1)
-def _installed(paths: tuple[tuple[str, int], ...]) -> EntryPoints:
-    """All entry points, read again when a package was installed or `sys.path` has changed."""
+@lru_cache(maxsize=64)
+def _installed(group: str, paths: tuple[tuple[str, int], ...]) -> EntryPoints:
+    """The entry points of a group, read again when a package was installed or `sys.path` has changed."""
     from importlib.metadata import entry_points
 
-    return entry_points()
+    return entry_points(group=group)
 
 
 def _changed(path: str) -> int:

@@ -85,7 +85,7 @@ def test_an_unknown_name_or_setting_is_refused(name: Any, settings: dict[str, An
 
 def test_outside_packages_offer_models_by_entry_point(monkeypatch: pytest.MonkeyPatch) -> None:
     entry = EntryPoint("mine", f"{__name__}:Outside", "rankproof.models")
-    monkeypatch.setattr("rankproof._registry._installed", lambda paths: EntryPoints([entry]))
+    monkeypatch.setattr("rankproof._registry._installed", lambda group, paths: EntryPoints([entry]).select(group=group))
     found: object = encoder_by_name("mine", size=5)
     assert found == Outside(5)
     with pytest.raises(UsageError, match="no model is called mine"):
@@ -95,7 +95,7 @@ def test_outside_packages_offer_models_by_entry_point(monkeypatch: pytest.Monkey
 def test_a_broken_package_affects_only_its_own_model(monkeypatch: pytest.MonkeyPatch) -> None:
     broken = EntryPoint("broken", "no_such_package_anywhere:Model", "rankproof.models")
     mine = EntryPoint("mine", f"{__name__}:Outside", "rankproof.models")
-    monkeypatch.setattr("rankproof._registry._installed", lambda paths: EntryPoints([broken, mine]))
+    monkeypatch.setattr("rankproof._registry._installed", lambda group, paths: EntryPoints([broken, mine]).select(group=group))
     found: object = encoder_by_name("mine")
     assert (encoder_by_name("minilm"), found) == (MiniLM(), Outside())
     assert (ENCODERS.name_of(Outside), ENCODERS.name_of(MiniLM)) == ("mine", "minilm")

@@ -42,7 +42,7 @@ def _found(corpus: Corpus, store: Store) -> tuple[Any, ...]:
 
 
 @cache
-def _found_whole(store: Store) -> tuple[Any, ...]:
+def _found_whole(store: Any) -> tuple[Any, ...]:
     return _found(corpus_of(TEXTS), store)
 
 

@@ -51,7 +51,7 @@ def test_an_unknown_setting_is_refused_with_the_known_ones(name: str, fix: str) 
 
 def test_another_package_can_offer_a_store(monkeypatch: pytest.MonkeyPatch) -> None:
     entry = EntryPoint("zz-theirs", "rankproof.stores._memory:Memory", "rankproof.stores")
-    monkeypatch.setattr("rankproof._registry._installed", lambda paths: EntryPoints([entry]))
+    monkeypatch.setattr("rankproof._registry._installed", lambda group, paths: EntryPoints([entry]).select(group=group))
     assert store_by_name("zz-theirs") == Memory()
     with pytest.raises(UsageError, match=f"choose one of {known_stores('zz-theirs')}$"):
         store_by_name("zz-nobody")
@@ -59,7 +59,7 @@ def test_another_package_can_offer_a_store(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_a_broken_package_affects_only_its_own_store(monkeypatch: pytest.MonkeyPatch) -> None:
     broken = EntryPoint("zz-broken", "no_such_package_anywhere:Store", "rankproof.stores")
-    monkeypatch.setattr("rankproof._registry._installed", lambda paths: EntryPoints([broken]))
+    monkeypatch.setattr("rankproof._registry._installed", lambda group, paths: EntryPoints([broken]).select(group=group))
     assert store_by_name("memory") == Memory()
     assert STORES.name_of(Memory) == "memory"
     assert STORES.name_of(object) is None
