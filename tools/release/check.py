@@ -42,7 +42,8 @@ def outcome(name: str) -> Outcome:
     LOGS.mkdir(parents=True, exist_ok=True)
     log, began = LOGS / f"{name}.log", time.monotonic()
     with log.open("w", encoding="utf-8") as stream:
-        done = subprocess.run(["make", "--no-print-directory", name], cwd=ROOT, stdout=stream, stderr=subprocess.STDOUT, check=False)
+        command = ["make", "--no-print-directory", name]
+        done = subprocess.run(command, cwd=ROOT, stdout=stream, stderr=subprocess.STDOUT, check=False)
     lines = log.read_text(encoding="utf-8", errors="replace").split("\n")
     last = next((line.strip() for line in reversed(lines) if line.strip()), "")
     return Outcome(name, "failed" if done.returncode else "passed", time.monotonic() - began, last)
