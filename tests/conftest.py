@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
@@ -21,6 +22,10 @@ register_profiles()
 
 
 def pytest_sessionstart() -> None:
+    if (
+        signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+    ):  # as in a job in the background; the processes of tests would ignore it too
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     if os.environ.get("RANKPROOF_TESTS") != "whole":
         return
     if engine.NAME != "native":
