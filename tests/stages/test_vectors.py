@@ -41,17 +41,20 @@ def _found(corpus: Corpus, store: Store) -> tuple[Any, ...]:
     return [(docs, scores.tolist()) for docs, scores in (*together, *alone)], facts, list(searcher.notes())
 
 
+STORES: dict[str, Store] = {"memory": Memory(), "exact": OneByOne(), "approximate": OneByOne(forgets=3)}
+
+
 @cache
-def _found_whole(store: Any) -> tuple[Any, ...]:
-    return _found(corpus_of(TEXTS), store)
+def _found_whole(store: str) -> tuple[Any, ...]:
+    return _found(corpus_of(TEXTS), STORES[store])
 
 
-@pytest.mark.parametrize("store", [Memory(), OneByOne(), OneByOne(forgets=3)], ids=["memory", "exact", "approximate"])
+@pytest.mark.parametrize("store", STORES)
 @pytest.mark.parametrize("size", SIZES)
-def test_rankings_facts_and_notes_have_the_same_bits_for_any_partitions(size: int, store: Store) -> None:
+def test_rankings_facts_and_notes_have_the_same_bits_for_any_partitions(size: int, store: str) -> None:
     whole = _found_whole(store)
     assert whole[0][:4] == whole[0][4:]
-    assert _found(corpus_of(TEXTS).repartitioned(size), store) == whole
+    assert _found(corpus_of(TEXTS).repartitioned(size), STORES[store]) == whole
 
 
 @pytest.mark.parametrize(

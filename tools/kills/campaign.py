@@ -105,7 +105,7 @@ class Campaign:
             changes = self._wait(process, pipe)
         self._check_ended(process)
         self._seconds = time.monotonic() - began
-        self._changes = max(changes, self._changes)
+        self._changes = self._changes or changes
         return True
 
     @contextmanager
