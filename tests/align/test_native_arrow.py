@@ -126,6 +126,7 @@ TABLES = {
     "null score": {"s": pa.array([1.0, None])},
     "score nan is not finite": {"s": pa.array([1.0, float("nan")])},
     "score inf is not finite": {"s": pa.array([1.0, float("inf")])},
+    "document id a\\x00b contains a NUL byte": {"d": pa.array(["7", "a\0b"])},
     "not UTF-8": {"d": pa.array([b"7", b"\xff"]).view(pa.string())},
     "document 7 appears twice for query 1 (first at line 1; scores 1.0 and 2.0)": {"d": pa.array(["7", "7"])},
 }

@@ -227,7 +227,10 @@ def test_a_merge_rejects_a_document_twice_in_one_ranking(kernel: Any) -> None:
         [(["a"], 2, np.ones(0))],
         [([1], 0, np.ones(1))],
         [("a", 0, np.ones(1))],
+        [(["a"], 0, bytes(7))],
+        [(["a"], 0, [1.0])],
         [()],
+        [3],
         3,
     ],
 )
@@ -236,6 +239,27 @@ def test_the_native_merge_rejects_anything_but_rankings(given_: Any) -> None:
 
     with pytest.raises((TypeError, ValueError)):
         merge.merge(given_, False)
+
+
+@pytest.mark.skipif(best_kernel() == "plain", reason="the native merge was not built")
+def test_the_native_merge_counts_the_points_and_not_the_rows_of_an_array() -> None:
+    from rankproof._native import merge
+
+    docs = [f"d{number}" for number in range(400)]
+    assert sorted(merge.merge([(docs, 0, np.ones((1, 400)))], False)[0]) == sorted(docs)
+
+
+@pytest.mark.skipif(best_kernel() == "plain", reason="the native merge was not built")
+def test_the_native_merge_runs_no_code_of_a_document_id() -> None:
+    from rankproof._native import merge
+
+    class Removing(str):
+        def __hash__(self) -> int:
+            docs.clear()
+            return 0
+
+    docs: list[str] = [Removing("a"), "b"]
+    assert merge.merge([(docs, 0, np.array([1.0, 2.0]))], False)[0] == ["b", "a"]
 
 
 WRONG: dict[str, tuple[dict[str, Any], str]] = {

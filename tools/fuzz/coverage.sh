@@ -11,7 +11,9 @@ flags="-fprofile-instr-generate -fcoverage-mapping"
 build_copy tools/fuzz/work/covered "$flags"
 mkdir profiles
 export LLVM_PROFILE_FILE=$PWD/profiles/%8m.profraw
-PYTHONPATH=src "$python" -m pytest -q -p no:cacheprovider "${NATIVE_TESTS[@]}"
+export PYTHONPATH=src:tests
+"$python" -m tools.fuzz.allocations
+"$python" -m pytest -q -p no:cacheprovider "${NATIVE_TESTS[@]}"
 objects=(src/rankproof/_native/*.so)
 for harness in reader arrow documents; do
     corpus=$root/tools/fuzz/work/corpora/$harness

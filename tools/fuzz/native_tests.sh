@@ -3,7 +3,7 @@ NATIVE_TESTS=(
     tests/align tests/data/test_arrays_packed_ids.py tests/data/test_corpus.py tests/evaluation/test_evaluate.py
     tests/formats/test_documents.py tests/formats/test_native_tables.py tests/fusion tests/models/test_int8_network.py
     tests/models/test_wordllama.py tests/models/test_wordpiece.py tests/stages/test_bm25_index.py tests/stages/test_native_bm25.py
-    tests/statistics/test_permutation.py tests/stores/test_memory.py tests/stores/test_native_topk.py
+    tests/stages/test_native_merge.py tests/statistics/test_permutation.py tests/stores/test_memory.py tests/stores/test_native_topk.py
 )
 
 needs_clang() {
@@ -13,7 +13,8 @@ needs_clang() {
     fi
 }
 
-# build_copy FOLDER FLAGS: copies the tree to FOLDER and builds its extensions with clang and FLAGS; goes there.
+# build_copy FOLDER FLAGS: copies the tree to FOLDER, goes there, and builds the extensions with clang and FLAGS. Allocations can be
+# told to fail, as tools/fuzz/allocations.py does.
 build_copy() {
     needs_clang
     rm -rf "$1"
@@ -23,7 +24,9 @@ build_copy() {
     cp tools/fuzz/*.* "$1/tools/fuzz"
     cd "$1"
     find src -name '*.so' -delete
-    CC=clang LDSHARED="clang -shared $2" CFLAGS="$2 -g -O1" "$python" setup.py -q build_ext --inplace --force
+    CC=clang LDSHARED="clang -shared $2" \
+        CFLAGS="$2 -g -O1 -Werror=implicit-function-declaration -include $PWD/tools/fuzz/faults.h" \
+        "$python" setup.py -q build_ext --inplace --force
 }
 
 # build_sanitized: such a copy under AddressSanitizer and UndefinedBehaviorSanitizer, in tools/fuzz/work/sanitized.

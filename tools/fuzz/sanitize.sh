@@ -7,4 +7,5 @@ python=$PWD/.venv/bin/python
 source tools/fuzz/native_tests.sh
 
 build_sanitized
+sanitized_python -m tools.fuzz.allocations
 sanitized_python -m pytest -p no:cacheprovider "${NATIVE_TESTS[@]}"

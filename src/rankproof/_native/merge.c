@@ -38,19 +38,18 @@ static bool make_table(Table *table, size_t most) {
     return false;
 }
 
-/* The document's entry, made where it is new; NULL with an error set where it cannot be compared. */
+/* The hash of str itself: one that a subclass defines could change what is being merged. */
+static hashfunc text_hash;
+
+/* The document's entry, made where it is new; NULL with an error set where it cannot be hashed. */
 static Entry *entry_of(Table *table, PyObject *doc) {
-    Py_hash_t hash = PyObject_Hash(doc);
+    Py_hash_t hash = text_hash(doc);
     if (hash == -1) return NULL;
     size_t at = (size_t)hash & table->mask;
     for (; table->slots[at] != 0; at = (at + 1) & table->mask) {
         Entry *entry = &table->entries[table->slots[at] - 1];
         if (entry->doc == doc) return entry;
-        if (entry->hash == hash) {
-            int differs = PyUnicode_Compare(entry->doc, doc);
-            if (differs == -1 && PyErr_Occurred()) return NULL;
-            if (differs == 0) return entry;
-        }
+        if (entry->hash == hash && PyUnicode_Compare(entry->doc, doc) == 0) return entry;
     }
     Entry *entry = &table->entries[table->count++];
     *entry = (Entry){.doc = doc, .hash = hash, .total = 0.0, .times = 0, .last = -1};
@@ -185,16 +184,21 @@ static PyObject *in_order(Table *table, bool times_found) {
 static Py_ssize_t parts_in(PyObject *given, Py_ssize_t rankings) {
     Py_ssize_t all = 0;
     for (Py_ssize_t at = 0; at < rankings; at++) {
-        PyObject *docs, *parts, *one = PyList_GetItem(given, at);
+        PyObject *docs, *one = PyList_GetItem(given, at);
         Py_ssize_t start;
+        Py_buffer parts;
         if (!PyTuple_Check(one)) {
             PyErr_SetString(PyExc_TypeError, "a ranking is (documents, start, points)");
             return -1;
         }
-        if (!PyArg_ParseTuple(one, "OnO", &docs, &start, &parts)) return -1;
-        Py_ssize_t count = PyObject_Size(parts);
-        if (count < 0) return -1;
-        all += count;
+        if (!PyArg_ParseTuple(one, "Ony*", &docs, &start, &parts)) return -1;
+        bool whole = holds_items(&parts, sizeof(double));
+        all += parts.len / (Py_ssize_t)sizeof(double);
+        PyBuffer_Release(&parts);
+        if (!whole) {
+            PyErr_SetString(PyExc_ValueError, "points are no array of 64-bit numbers");
+            return -1;
+        }
     }
     if (all < INT32_MAX) return all;
     PyErr_SetString(PyExc_ValueError, "too many documents");
@@ -242,5 +246,6 @@ static struct PyModuleDef definition = {
 };
 
 PyMODINIT_FUNC PyInit_merge(void) {
+    text_hash = (hashfunc)PyType_GetSlot(&PyUnicode_Type, Py_tp_hash);
     return PyModule_Create(&definition);
 }
