@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rankproof._data.text import MASK
 from rankproof._io.http import ResponseFormatError, parse_response
-from rankproof._io.secrets import MASK, Secret, proxy_passwords
+from rankproof._io.secrets import Secret, proxy_passwords
 from support.key_spellings import KEY, KEY_SPELLINGS, has_key
 
 SECRET = Secret(KEY)

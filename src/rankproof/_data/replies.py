@@ -6,9 +6,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, Self
 
-from rankproof._data.text import pluralise
+from rankproof._data.text import MASK, pluralise
 from rankproof.errors import for_message
 
+MASKED_NOTE = f"the reply contained a key or password, masked as {MASK}: do not trust this server"
+"""The note on a reply of a search engine in which a key was masked."""
 ReplyState = Literal["ok", "failed", "not asked"]
 
 

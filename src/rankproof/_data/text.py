@@ -9,6 +9,9 @@ from functools import cache
 
 from rankproof.errors import for_message
 
+MASK = "***"
+"""What stands for a key or password."""
+
 
 def pluralise(count: int, one: str, more: str = "") -> str:
     """The number and its noun, as in `1 query` and `2 queries`; the words may include a verb (`1 query has`)."""

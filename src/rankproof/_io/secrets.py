@@ -11,9 +11,9 @@ from html.entities import html5
 from typing import Any
 from urllib.parse import quote, quote_plus, unquote, urlsplit
 
+from rankproof._data.text import MASK
 from rankproof.errors import UsageError
 
-MASK = "***"
 _MIN_KEY_LENGTH = 8
 """Shorter keys, such as EMPTY for local servers, are not masked: replies may contain them. Nor are they searched for encoded."""
 _VARIABLE_PATTERN = re.compile(r"[A-Z_][A-Z0-9_]{0,99}")

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal, Protocol, get_args
 
-from rankproof._data.text import pluralise
-from rankproof._io.secrets import MASK
+from rankproof._data.text import MASK, pluralise
 
 CountName = Literal[
     "calls",

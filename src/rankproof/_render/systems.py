@@ -8,9 +8,9 @@ from typing import Any
 from rankproof._analysis.compare.comparison import Comparison
 from rankproof._analysis.compare.summary import summary_document
 from rankproof._analysis.overlap import overlap_table, rankings_table
-from rankproof._data.replies import failure_notes, repeat_notes
+from rankproof._data.replies import MASKED_NOTE, failure_notes, repeat_notes
 from rankproof._data.table import Table
-from rankproof._data.text import pluralise, shown_time
+from rankproof._data.text import MASK, pluralise, shown_time
 from rankproof._evaluation.notes import JUDGED_ONLY_TEXT
 from rankproof._io.escape import for_markdown
 from rankproof._render.comparison import add_comparison, add_left_out, wrapped
@@ -29,6 +29,7 @@ from rankproof._render.terminal_tables import TablePrinter, fits_width
 from rankproof._results.csv_files import summary_csv
 from rankproof._results.experiment_result import ExperimentResult, SystemRun, timed_queries
 from rankproof._results.to_json import document_text, results_document
+from rankproof.errors import for_message
 
 
 def failed_call_notes(results: ExperimentResult) -> list[str]:
@@ -43,6 +44,18 @@ def _failed_call_notes(system_run: SystemRun) -> list[str]:
     parts = ([f"{failed} without a reply"] if failed else []) + ([f"{given_up} without a usable reply"] if given_up else [])
     where = "see its notes and those of its inputs"
     return [f"{system_run.name} has failed calls: {', '.join(parts)}; {where}."] if parts else []
+
+
+def masked_key_notes(results: ExperimentResult) -> list[str]:
+    """A sentence with the systems whose servers returned a key."""
+    masked = {run.name: run.total("masked") + _masked_replies(run) for run in results.system_runs}
+    names = ", ".join(for_message(name) for name, count in masked.items() if count)
+    replies = pluralise(sum(masked.values()), "reply", "replies")
+    return [f"{names}: {replies} contained a key or token, masked as {MASK}: do not trust this server"] if names else []
+
+
+def _masked_replies(system_run: SystemRun) -> int:
+    return sum(MASKED_NOTE in reply.notes for reply in (system_run.replies or {}).values())
 
 
 def engine_notes(results: ExperimentResult) -> list[str]:

@@ -301,6 +301,7 @@ def show_results(
     }
     terminal.show(views[args.format](results, comparison, terminal.render_options()))
     notes = (
+        *systems.masked_key_notes(results),
         *systems.failed_call_notes(results),
         *systems.engine_notes(results),
         *value_notes(results.result.systems, MAX_NOTED_SYSTEMS),

@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal
 
 from rankproof._data.dataset import Query
 from rankproof._data.identity import NOT_IN_IDENTITY
+from rankproof._data.replies import MASKED_NOTE
 from rankproof._data.text import clip_text
 from rankproof._io.http import (
     DEADLINE_FACTOR,
@@ -26,7 +27,7 @@ from rankproof._io.http import (
     replace_surrogates,
     retry_after_seconds,
 )
-from rankproof._io.secrets import MASK, Secret, proxy_passwords
+from rankproof._io.secrets import Secret, proxy_passwords
 from rankproof._registry import Option
 from rankproof.errors import UsageError, escape_invisible, for_message, type_phrase
 from rankproof.models._base import EncoderModel
@@ -223,7 +224,7 @@ class HttpEngine:
         notes = (
             *_short_reply_notes(hits, size),
             *(f"the reply has no {name} at {self._settings[name]}" for name in missing),
-            *((f"the reply contained a key or password, masked as {MASK}: do not trust this server",) if body.is_masked else ()),
+            *((MASKED_NOTE,) if body.is_masked else ()),
         )
         return EngineReply(hits.docs, hits.scores, hits.texts, seconds=seconds, server_ms=server_ms, notes=notes)
 

@@ -14,7 +14,7 @@ from uuid import UUID
 
 from rankproof._data.dataset import Query
 from rankproof._data.identity import NOT_IN_IDENTITY
-from rankproof._io.secrets import MASK
+from rankproof._data.text import MASK
 from rankproof._registry import Option
 from rankproof.errors import UsageError, for_message, type_phrase
 from rankproof.models._base import EncoderModel
