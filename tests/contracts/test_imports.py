@@ -59,7 +59,7 @@ def loaded_modules(*argv: str) -> list[str]:
     return done.stderr.splitlines()[-1].split()
 
 
-@pytest.mark.parametrize(("verb", "most"), [("eval", 90), ("compare", 122)])
+@pytest.mark.parametrize(("verb", "most"), [("eval", 91), ("compare", 123)])
 def test_a_command_on_run_files_loads_few_modules(files: list[str], verb: str, most: int) -> None:
     assert len(loaded_modules(verb, *files)) <= most
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -329,3 +330,26 @@ def test_a_split_has_its_own_queries_if_they_are_in_their_own_file(tmp_path: Pat
     dataset = read_dataset(folder, split="train")
     assert list(dataset.queries) == ["t1"]
     assert dict(dataset.qrels["t1"]) == {"d1": 1}
+
+
+@pytest.mark.parametrize("more", ["corpus-1.jsonl", "corpus-2.jsonl.zst", "corpus-b.parquet", "corpus.csv", "corpus.jsonl"])
+def test_documents_in_two_collections_are_refused(more: str, tmp_path: Path) -> None:
+    folder = make_folder(tmp_path / "set")
+    (folder / more).write_bytes(lines(CORPUS))
+    first, second = sorted(["corpus.jsonl.gz", more])
+    with pytest.raises(InputError, match=rf"{first}: the folder also has {second}; move one of them"):
+        read_dataset(folder)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs named pipes")
+@pytest.mark.parametrize("name", ["corpus.jsonl", "corpus-1.jsonl", "queries.jsonl", "qrels/test.tsv"])
+def test_a_named_pipe_in_a_dataset_folder_is_refused_and_a_link_is_followed(name: str, tmp_path: Path) -> None:
+    folder = make_folder(tmp_path / "set")
+    (folder / "corpus.jsonl.gz").rename(tmp_path / "elsewhere.gz")
+    (folder / "corpus.jsonl.gz").symlink_to(tmp_path / "elsewhere.gz")
+    assert len(read_dataset(folder).corpus) == len(CORPUS)
+    (folder / "corpus.jsonl.gz").unlink()
+    (folder / name).unlink(missing_ok=True)
+    os.mkfifo(folder / name)
+    with pytest.raises(InputError, match=f"{Path(name).name}: is a named pipe, not a file"):
+        read_dataset(folder)

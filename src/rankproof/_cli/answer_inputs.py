@@ -123,12 +123,14 @@ def _model_of(stage: Any) -> str | None:
 
 def read_answer_source(args: argparse.Namespace) -> AnswerSource:
     """The answers in the files, with the texts and nuggets of the options."""
-    from rankproof._results.folder import is_results_folder
+    from rankproof._results.folder import check_document, is_results_folder
 
     if not args.files:
         raise UsageError("no input files", fix=_INPUTS)
     if any(map(is_results_folder, args.files)):
         return _from_folder(args)
+    for path in args.files:
+        check_document(path)
     if are_rag_logs(args.files):
         return AnswerSource(_with_options(read_logs(args.files, args.name), args), is_log=True)
     return AnswerSource(_with_options(_from_files(args), args))

@@ -140,6 +140,7 @@ class EvaluationInput(NamedTuple):
 def _judge_file(path: str, options: EvaluateOptions) -> JudgedQueries:
     from rankproof._formats.detect import open_file
     from rankproof._formats.read import is_irds_name, qrels_file, read_qrels
+    from rankproof._io.memory import memory_errors_of
 
     files, only = options.files, options.queries
     if is_irds_name(path):
@@ -152,7 +153,8 @@ def _judge_file(path: str, options: EvaluateOptions) -> JudgedQueries:
         progress=files.progress,
     )
     if file.format == "trec" and files.grade_map is None:
-        return engine.judge_text(file.source, only, on_conflict=files.on_conflict)
+        with memory_errors_of(path):
+            return engine.judge_text(file.source, only, on_conflict=files.on_conflict)
     return engine.judge_qrels(file.qrels(grade_map=files.grade_map, on_conflict=files.on_conflict), only)
 
 
@@ -180,14 +182,16 @@ def _align_files(judged: JudgedQueries, paths: Sequence[str], name: str, options
 
 def _align_file(judged: JudgedQueries, path: str, name: str, options: EvaluateOptions) -> Hits:
     from rankproof._formats.detect import open_file
+    from rankproof._io.memory import memory_errors_of
 
     files, read_options = options.files, options.read_options
     file = open_file(path, format=files.run_format, delimiter=files.delimiter, encoding=files.encoding, progress=files.progress)
-    if file.format == "trec":
-        return engine.align_text(judged, file.source, read_options)
-    stream = file.run_stream(read_options.order) if engine.NAME == "native" else None
-    if stream is not None:
-        return engine.align_arrow(judged, *stream, path, read_options)
+    with memory_errors_of(path):
+        if file.format == "trec":
+            return engine.align_text(judged, file.source, read_options)
+        stream = file.run_stream(read_options.order) if engine.NAME == "native" else None
+        if stream is not None:
+            return engine.align_arrow(judged, *stream, path, read_options)
     return engine.align_run(judged, file.run(name=name, read_options=read_options), read_options)
 
 

@@ -16,6 +16,7 @@ from rankproof._formats.csv import checked_delimiter
 from rankproof._formats.registry import format_named, format_of_suffix, own_format_of_suffix, system_name
 from rankproof._formats.rows import ParseOptions
 from rankproof._io.file_errors import file_error
+from rankproof._io.memory import memory_errors_of
 from rankproof._io.open import BOM, PARQUET_MAGIC, UTF16_MARKS, StrPath, first_bytes, open_source, path_text
 from rankproof._io.streams import ByteSource, ProgressCallback
 
@@ -155,12 +156,14 @@ class OpenedFile:
     def qrels(self, *, grade_map: GradeMap | None = None, on_conflict: OnConflict = "error") -> Qrels:
         """The judgements in it."""
         options = ParseOptions(self.delimiter, grade_map, on_conflict=on_conflict)
-        return format_named(self.format).read_qrels(self.source, options)
+        with memory_errors_of(self.source.name):
+            return format_named(self.format).read_qrels(self.source, options)
 
     def run(self, *, name: str | None = None, read_options: ReadOptions | None = None) -> Run:
         """The run in it with every row, duplicates included; alignment resolves and counts them."""
         options = ParseOptions(self.delimiter, read_options=read_options or ReadOptions())
-        return format_named(self.format).read_run(self.source, name or self.name, options)
+        with memory_errors_of(self.source.name):
+            return format_named(self.format).read_run(self.source, name or self.name, options)
 
     def run_stream(self, order: Order = "score") -> tuple[RowStream, StreamColumns] | None:
         """The run in it as an Arrow stream for alignment, None for a format without one."""

@@ -14,6 +14,7 @@ from rankproof._data.qrels import Qrels
 from rankproof._data.run import NO_RANK, Run, known
 from rankproof._formats.columns import Columns
 from rankproof._formats.rows import ParseOptions
+from rankproof._io.file_errors import LargeFileError
 from rankproof._io.streams import ByteSource
 from rankproof.errors import InputError
 
@@ -84,6 +85,8 @@ def _table(source: ByteSource, read: ReadTable) -> Table | None:
     stream = source.open()
     try:
         return read(native, stream.readinto)
+    except LargeFileError:
+        raise
     except (native.ReadError, InputError):
         return None
     finally:

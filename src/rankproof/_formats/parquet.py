@@ -14,6 +14,7 @@ from rankproof._formats.arrow import RowStream, StreamColumns, judgements, load_
 from rankproof._formats.columns import Kind, find_columns, kind_from_names
 from rankproof._formats.rows import ParseOptions, build_qrels, build_run, ranked_rows
 from rankproof._io.file_errors import file_error
+from rankproof._io.memory import MemoryLimit, MemoryWatch, check_memory
 from rankproof._io.open import read_all_bytes
 from rankproof._io.streams import ByteSource
 from rankproof.errors import InputError
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 
 _BATCH_ROWS = 1 << 16
+_LARGE_GROUP_BYTES = 1 << 28
 
 
 class ParquetFormat:
@@ -94,12 +96,31 @@ def open_parquet(source: ByteSource, dictionaries: list[str] | None = None) -> A
 def parquet_batches(file: Any, names: list[str], source: str) -> Iterator[pa.RecordBatch]:
     """The columns of the file, some rows at a time; the file is closed at the end."""
     pa = load_pyarrow()
+    check_memory(_row_group_bytes(file.metadata, frozenset(names)), source)
+    limit, memory = MemoryLimit(source), MemoryWatch(source)
+    batches = file.iter_batches(batch_size=_BATCH_ROWS, columns=list(dict.fromkeys(names)), use_threads=False)
     try:
-        yield from file.iter_batches(batch_size=_BATCH_ROWS, columns=list(dict.fromkeys(names)), use_threads=False)
+        while True:
+            # A few bytes of a dictionary may become gigabytes of text, which no size in the file says.
+            with limit:
+                batch = next(batches, None)
+            if batch is None:
+                return
+            memory.add(batch.nbytes)
+            yield batch
     except (pa.ArrowException, OSError) as error:
         raise _read_error(error, source) from None
     finally:
         file.close()
+
+
+def _row_group_bytes(metadata: Any, names: frozenset[str]) -> int:
+    """The largest size of these columns in a row group, decompressed; small row groups are not looked at."""
+    groups = (metadata.row_group(at) for at in range(metadata.num_row_groups))
+    large = (group for group in groups if group.total_byte_size > _LARGE_GROUP_BYTES)
+    columns = ([group.column(at) for at in range(group.num_columns)] for group in large)
+    sizes = (sum(one.total_uncompressed_size for one in each if one.path_in_schema.split(".")[0] in names) for each in columns)
+    return max(sizes, default=0)
 
 
 def _read_error(error: Exception, source: str) -> InputError:

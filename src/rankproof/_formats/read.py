@@ -24,7 +24,7 @@ from rankproof._formats.registry import COMPRESSED_SUFFIXES, system_name
 from rankproof._formats.rows import build_qrels, run_without_duplicates
 from rankproof._formats.texts import read_queries, text_blocks
 from rankproof._io.file_errors import file_error
-from rankproof._io.files import write_blocks
+from rankproof._io.files import check_plain_file, write_blocks
 from rankproof._io.open import StrPath, open_source, path_text
 from rankproof._io.temporary import temporary_folder
 from rankproof._sample import sample_files, sample_folder
@@ -140,7 +140,9 @@ def qrels_file(path: str) -> str:
 
 DEFAULT_SPLIT = "test"
 _SUFFIXES = ("tsv", "jsonl", "txt")
-_DOCUMENT_SUFFIXES = ("jsonl", "parquet", "csv", "tsv")
+_CORPUS_FILE = re.compile(
+    rf"corpus(?P<part>-.*)?\.(?P<suffix>jsonl|parquet|csv|tsv)(?:{'|'.join(map(re.escape, COMPRESSED_SUFFIXES))})?"
+)
 
 
 def read_folder(
@@ -201,15 +203,21 @@ def _read_files(files: Sequence[str], storage: CorpusStorage | None) -> Corpus:
 
 def corpus_files(folder: str) -> list[str]:
     """The files of the folder's documents: one called corpus, or parts such as corpus-1.jsonl.zst, sorted by name."""
-    for suffix in _DOCUMENT_SUFFIXES:
-        whole = _find_file(folder, (f"corpus.{suffix}",))
-        if whole is not None:
-            return [whole]
-        endings = tuple(f".{suffix}{packed}" for packed in ("", *COMPRESSED_SUFFIXES))
-        parts = sorted(name for name in os.listdir(folder) if name.startswith("corpus-") and name.endswith(endings))
-        if parts:
-            return [os.path.join(folder, name) for name in parts]
-    return []
+    found: dict[str, list[str]] = {}
+    for name in sorted(os.listdir(folder)):
+        if match := _CORPUS_FILE.fullmatch(name):
+            # Parts of one suffix belong together; any other file is a collection of its own.
+            found.setdefault(match["suffix"] if match["part"] else name, []).append(_plain_file(os.path.join(folder, name)))
+    files, *others = found.values() or [[]]
+    if others:
+        fix = "move one of them to another folder; the parts of a collection are all called corpus-…, with one suffix"
+        raise InputError(f"the folder also has {for_message(os.path.basename(others[0][0]))}", fix=fix, source=files[0])
+    return files
+
+
+def _plain_file(path: str) -> str:
+    check_plain_file(path)
+    return path
 
 
 def _check_is_folder(folder: str) -> None:
@@ -249,7 +257,7 @@ def _qrels_files(folder: str) -> list[str]:
     beside = os.path.join(folder, "qrels")
     listed = [os.path.join(beside, name) for name in sorted(os.listdir(beside))] if os.path.isdir(beside) else []
     listed += [os.path.join(folder, name) for name in sorted(os.listdir(folder)) if name.startswith("qrels.")]
-    return [path for path in listed if path.endswith(endings)]
+    return [_plain_file(path) for path in listed if path.endswith(endings)]
 
 
 def qrels_path(folder: str, *, split: str = DEFAULT_SPLIT) -> str:
@@ -283,7 +291,7 @@ def write_folder(dataset: Dataset, folder: str) -> None:
 def _find_file(folder: str, names: Iterable[str]) -> str | None:
     """The first file of these names in the folder, compressed or not."""
     paths = (os.path.join(folder, name + suffix) for name in names for suffix in ("", *COMPRESSED_SUFFIXES))
-    return next(filter(os.path.exists, paths), None)
+    return next(map(_plain_file, filter(os.path.exists, paths)), None)
 
 
 def _existing_file(folder: str, names: Sequence[str], what: str) -> str:

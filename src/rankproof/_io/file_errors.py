@@ -10,6 +10,13 @@ _FILE_ERRORS: dict[str, tuple[str, str]] = {
     "not-a-folder": ("is not a dataset folder", "specify a folder with corpus.jsonl, queries.jsonl and qrels, or irds:NAME"),
     "permission": ("permission denied", "make the file readable by this user"),
     "loop": ("the symbolic link points to itself", "fix the link"),
+    "special": ("is {kind}, not a file", "put a plain file in its place, or remove it"),
+    "link-out": ("is a link out of the folder", "copy the file that it points to into the folder"),
+    "expansion": ("its data is over {most} times as large as the file", "the file is damaged: run the experiment again"),
+    "memory": (
+        "reading it takes more memory than is free ({free})",
+        "split the file, free memory, or use a machine with more",
+    ),
     "path": ("the path cannot be opened ({reason})", "check the path"),
     "stdin-twice": ("standard input (-) is named twice", "use - for one argument, and a file for the other"),
     "cut": ("the {codec} stream ends early, after {lines} lines", "the file is truncated: copy or download it again"),
@@ -85,10 +92,15 @@ _FILE_ERRORS: dict[str, tuple[str, str]] = {
 
 
 _DAMAGE_CODES = frozenset({"cut", "damaged", "trailing", "encoding"})
+_SIZE_CODES = frozenset({"memory", "expansion"})
 
 
 class DamagedFileError(InputError):
     """The bytes of the file are corrupt, so that none of its content can be trusted."""
+
+
+class LargeFileError(InputError):
+    """The file has more data than can be read, by any reader."""
 
 
 def file_error(
@@ -97,7 +109,7 @@ def file_error(
     """The error of that code; a text field is cut and invisible characters escaped, a tuple is listed in full."""
     what, fix = _FILE_ERRORS[code]
     safe = {key: _printable_field(value) for key, value in fields.items()}
-    kind = DamagedFileError if code in _DAMAGE_CODES else InputError
+    kind = DamagedFileError if code in _DAMAGE_CODES else LargeFileError if code in _SIZE_CODES else InputError
     return kind(what.format(**safe), fix=fix.format(**safe), source=source, line=line, column=position)
 
 

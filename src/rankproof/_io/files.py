@@ -1,4 +1,4 @@
-"""Atomic writes of files, and checksums."""
+"""Plain files of others, atomic writes of files, and checksums."""
 
 from __future__ import annotations
 
@@ -9,10 +9,13 @@ import os
 import stat
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
+from io import FileIO
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from rankproof._extras import extra
+from rankproof._io.file_errors import file_error
+from rankproof._io.memory import check_memory
 from rankproof._io.temporary import temporary_file
 from rankproof.errors import ExternalError, RankproofError, UsageError, escape_invisible
 
@@ -140,3 +143,53 @@ def unreadable_file_error(path: Path, error: OSError) -> ExternalError:
 def _sha256(path: str, time: int, size: int) -> str:
     with open(path, "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+_READ_FLAGS: Final = os.O_RDONLY | sum(getattr(os, name, 0) for name in ("O_BINARY", "O_CLOEXEC", "O_NOCTTY", "O_NONBLOCK"))
+_KINDS: Final = (
+    (stat.S_ISFIFO, "a named pipe"),
+    (stat.S_ISSOCK, "a socket"),
+    (stat.S_ISCHR, "a device"),
+    (stat.S_ISBLK, "a device"),
+)
+
+
+def open_plain_file(path: str, folder: str | None = None) -> FileIO:
+    """The file, opened without waiting; an OSError if that fails.
+
+    With `folder`, a link out of the folder is refused, and a file larger than the free memory.
+    """
+    real = path if folder is None else _path_within(path, folder)
+    check_plain_file(real, path)
+    handle = os.open(real, _READ_FLAGS | (0 if folder is None else getattr(os, "O_NOFOLLOW", 0)))
+    try:
+        found = os.fstat(handle)
+        _check_kind(found.st_mode, path)
+        if folder is not None:
+            check_memory(found.st_size, path)
+        return FileIO(handle, "r")
+    except BaseException:
+        os.close(handle)
+        raise
+
+
+def check_plain_file(path: str, name: str | None = None) -> None:
+    """Refuses a pipe, a socket, a device and a folder at the path."""
+    with contextlib.suppress(OSError):
+        _check_kind(os.stat(path).st_mode, name or path)
+
+
+def _check_kind(mode: int, name: str) -> None:
+    for is_kind, words in _KINDS:
+        if is_kind(mode):
+            raise file_error("special", source=name, kind=words)
+    if stat.S_ISDIR(mode):
+        raise file_error("directory", source=name)
+
+
+def _path_within(path: str, folder: str) -> str:
+    """The path without links; it must be in the folder, whose own path may have links."""
+    real, above = os.path.realpath(path), os.path.realpath(folder)
+    if os.path.commonpath((real, above)) != above:
+        raise file_error("link-out", source=path)
+    return real

@@ -13,6 +13,7 @@ from typing import Any
 
 from rankproof._data.row_errors import MAX_LINE_BYTES, row_error
 from rankproof._io.file_errors import file_error
+from rankproof._io.memory import check_memory, free_memory, memory_error
 from rankproof._io.streams import (
     BLOCK_BYTES,
     BlockStream,
@@ -36,6 +37,8 @@ STDIN_NAME = "<stdin>"
 _PIPE_BYTES = 1 << 18
 _MAGIC_BYTES = 4
 PARQUET_MAGIC = b"PAR1"
+_MOST_EXPANSION = 100
+"""How many times larger decompressed rankings can be; those that are written become 3 to 20 times larger."""
 
 Opener = Callable[[], ByteStream]
 _stdin_in_use: list[Any] = [None]
@@ -56,6 +59,32 @@ def open_source(path: StrPath, *, encoding: str = "utf-8", progress: ProgressCal
     if not plain_utf8 and first_bytes(opener, _MAGIC_BYTES) != PARQUET_MAGIC:
         opener = _wrap_opener(opener, lambda stream: transcode(stream, encoding, name))
     return ByteSource(name, opener, path=name if regular and opener is raw else None)
+
+
+def open_folder_source(folder: str, name: str) -> ByteSource:
+    """The plain file of a folder that others may have written, as UTF-8 text; `name` has slashes on every system.
+
+    A pipe, a device and a link out of the folder are errors, and so is more data than free memory. Only .gz is decompressed.
+    """
+    path = os.path.join(folder, *name.split("/"))
+    raw = partial(FileStream, path, None, folder)
+    head = first_bytes(raw, _MAGIC_BYTES)
+    if not name.endswith(".gz") or codec_of(head) != "gzip":
+        return ByteSource(path, raw)
+    most = os.path.getsize(path) * _MOST_EXPANSION + BLOCK_BYTES
+    return ByteSource(path, _wrap_opener(raw, lambda stream: _bounded_blocks(decompress("gzip", stream, path), path, most)))
+
+
+def _bounded_blocks(blocks: Iterator[bytes], name: str, most: int) -> Iterator[bytes]:
+    """The blocks; an error if they have more bytes than that, or than the memory that was free at the first one."""
+    free, size = free_memory(), 0
+    for block in blocks:
+        size += len(block)
+        if size > most:
+            raise file_error("expansion", source=name, most=_MOST_EXPANSION)
+        if free is not None and size > free:
+            raise memory_error(name, free)
+        yield block
 
 
 Progress = Callable[[str, int, int], None]
@@ -107,9 +136,12 @@ def read_all_bytes(source: ByteSource) -> bytes:
     """All bytes of a source."""
     stream = source.open()
     try:
-        return b"".join(read_blocks(stream))
+        blocks = list(read_blocks(stream))
     finally:
         stream.close()
+    # The blocks joined, and decoded: one character that is not ASCII makes all others up to four bytes wide.
+    check_memory(sum(map(len, blocks)) * (2 if all(map(bytes.isascii, blocks)) else 5), source.name)
+    return b"".join(blocks)
 
 
 def _wrap_opener(inner: Opener, blocks: Callable[[ByteStream], Iterator[bytes]]) -> Opener:

@@ -7,10 +7,13 @@ import errno
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from io import FileIO
 from typing import Any, Protocol
 
 from rankproof._extras import extra
 from rankproof._io.file_errors import file_error
+from rankproof._io.files import open_plain_file
+from rankproof._io.memory import MemoryWatch
 from rankproof.errors import ExternalError, InputError, RankproofError, UsageError, escape_invisible, for_message
 
 
@@ -67,12 +70,12 @@ def read_blocks(stream: ByteStream, size: int = BLOCK_BYTES) -> Iterator[bytes]:
 
 
 class FileStream:
-    """The bytes of a file; `progress` gets the bytes read and the total."""
+    """The bytes of a file; `progress` gets the bytes read and the total. With `folder`, it is a plain file in the folder."""
 
-    def __init__(self, path: str, progress: ProgressCallback | None = None) -> None:
-        self._name, self._progress, self._read = path, progress, 0
+    def __init__(self, path: str, progress: ProgressCallback | None = None, folder: str | None = None) -> None:
+        self._name, self._progress, self._read, self._memory = path, progress, 0, MemoryWatch(path)
         try:
-            self._file = open(path, "rb", buffering=0)  # noqa: SIM115
+            self._file = FileIO(path) if folder is None else open_plain_file(path, folder)
             self._total = os.fstat(self._file.fileno()).st_size
         except (OSError, ValueError) as error:
             raise open_error(error, path) from None
@@ -83,6 +86,7 @@ class FileStream:
         except OSError as error:
             raise open_error(error, self._name) from None
         self._read += count
+        self._memory.add(count)
         if self._progress is not None:
             self._progress(self._read, self._total)
         return count
@@ -119,7 +123,7 @@ class ReplayBuffer:
     def __init__(self, pull: Callable[[], bytes], name: str, progress: ProgressCallback | None = None) -> None:
         self._pull, self._name, self._progress = pull, name, progress
         self._kept: list[bytes] = []
-        self._size, self._ended = 0, False
+        self._size, self._ended, self._memory = 0, False, MemoryWatch(name)
 
     def open(self) -> BlockStream:
         """The pipe from its first byte."""
@@ -143,6 +147,7 @@ class ReplayBuffer:
             return False
         self._kept.append(block)
         self._size += len(block)
+        self._memory.add(len(block))
         if self._progress is not None:
             self._progress(self._size, None)
         return True
@@ -181,9 +186,10 @@ def codec_of(head: bytes) -> str | None:
 def decompress(codec: str, stream: ByteStream, name: str) -> Iterator[bytes]:
     """The decompressed blocks of the stream."""
     members = _gzip_members if codec == "gzip" else _zstd_frames
-    lines = LineCount()
+    lines, memory = LineCount(), MemoryWatch(name)
     for block in members(stream, name, lines):
         if block:
+            memory.add(len(block))
             lines.add(block)
             yield block
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from rankproof._io.file_errors import file_error
 from rankproof._io.files import unreadable_file_error
+from rankproof._io.memory import check_memory
 from rankproof.errors import ExternalError, InputError, escape_invisible, for_message
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],:]|-?Infinity|NaN|-?[0-9][-+.0-9eE]*', re.DOTALL)
 _NEXT = re.compile(r"[^ \t\r\n,]")
 _MAX_DIGITS = 4300
+_LONG_TEXT = 1 << 20
 
 JsonPath = tuple[str | int, ...]
 
@@ -38,6 +40,8 @@ def parse_strict_json(text: str, *, source: str, line: int = 1, nan_is_null: boo
     """
     import json
 
+    if len(text) > _LONG_TEXT:
+        check_memory(_parsed_size(text), source)
     try:
         # Only `loads` names a byte-order mark in its error.
         return json.loads(text) if text.startswith("\ufeff") else _decoder(nan_is_null).decode(text)
@@ -54,6 +58,12 @@ def parse_strict_json(text: str, *, source: str, line: int = 1, nan_is_null: boo
     except ValueError:
         at = next((at for at, token in _tokens(text) if token.lstrip("-").isdigit() and len(token) > _MAX_DIGITS), 0)
         raise _error_at(text, at, line, "json-digits", source) from None
+
+
+def _parsed_size(text: str) -> int:
+    """About the bytes that the values of the text take as Python objects: characters, and headers of objects."""
+    weights = {"{": 240, "[": 64, ",": 48, ":": 96, '"': 30}
+    return len(text) + sum(weight * text.count(mark) for mark, weight in weights.items())
 
 
 @cache

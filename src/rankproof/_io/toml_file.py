@@ -134,6 +134,14 @@ class _Scanner:
 
 
 MAX_TOML_BYTES = 1 << 20
+_MOST_KEY_PARTS = 32
+_KEY_PART = r"""(?>[A-Za-z0-9_-]+|"(?:[^"\\\n]|\\.)*+"|'[^'\n]*+')[ \t]*+"""
+_KEY_OR_STRING = re.compile(
+    r""""{3}(?:[^"\\]|\\.|"{1,2}(?!"))*+(?:"{3,5}|\Z)|'{3}(?:[^']|'{1,2}(?!'))*+(?:'{3,5}|\Z)|#[^\n]*+"""
+    rf"|(?P<deep>(?:{_KEY_PART}\.[ \t]*+){{{_MOST_KEY_PARTS}}}){_KEY_PART}|{_KEY_PART}",
+    re.DOTALL,
+)
+"""A string of several lines, a comment, a key with too many parts, or any word or string."""
 _BOM = b"\xef\xbb\xbf"
 _ERROR_PLACE = re.compile(r" \(at (?:line (\d+), column (\d+)|end of document)\)$")
 _DUPLICATE_MESSAGES = ("Cannot overwrite a value", "Cannot declare", "Cannot mutate")
@@ -177,14 +185,36 @@ def read_toml(path: str | os.PathLike[str]) -> TomlFile:
     """The TOML file at the path; anything but TOML in UTF-8 is an error."""
     source = path_text(path)
     text = _decode(_read_bytes(source), source).replace("\r\n", "\n")
+    values = toml_values(text, source)
     try:
-        return TomlFile(source, tomllib.loads(text), key_lines(text))
+        return TomlFile(source, values, key_lines(text))
+    except RecursionError:
+        raise _depth_error(source) from None
+
+
+def toml_values(text: str, source: str) -> dict[str, Any]:
+    """The values of the text; a key of too many parts, for which the parser would take minutes, is an error."""
+    line = _deep_key_line(text)
+    if line is not None:
+        raise _depth_error(source, line)
+    try:
+        return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise _syntax_error(str(error), text, source) from None
     except RecursionError:
-        raise InputError("nested too deeply", fix="write tables inside one table, no deeper", source=source) from None
+        raise _depth_error(source) from None
     except ValueError as error:
         raise InputError(f"a value cannot be read ({error})", fix="write smaller numbers", source=source) from None
+
+
+def _depth_error(source: str, line: int | None = None) -> InputError:
+    return InputError("nested too deeply", fix="write tables inside one table, no deeper", source=source, line=line)
+
+
+def _deep_key_line(text: str) -> int | None:
+    """The line of the first dotted key with too many parts; strings and comments are no keys."""
+    found = next((token for token in _KEY_OR_STRING.finditer(text) if token["deep"] is not None), None)
+    return None if found is None else text.count("\n", 0, found.start()) + 1
 
 
 def _read_bytes(source: str) -> bytes:

@@ -14,17 +14,18 @@ from rankproof._data import format_versions
 from rankproof._data.qrels import Qrels
 from rankproof._data.run import Run
 from rankproof._formats.beir import BEIR
-from rankproof._formats.detect import open_file
+from rankproof._formats.detect import OpenedFile
 from rankproof._formats.json import parsed_lines
 from rankproof._formats.texts import MAX_TEXT_BYTES, read_queries, text_blocks
 from rankproof._formats.write import write_run
 from rankproof._io import strict_json
 from rankproof._io.escape import escape_json
-from rankproof._io.files import write_blocks
+from rankproof._io.files import open_plain_file, write_blocks
 from rankproof._io.folders import check_replaceable, recover_folder, replace_folder
 from rankproof._io.json_fields import read_fields
-from rankproof._io.open import StrPath, decode_line, open_source, path_text, read_all_bytes
+from rankproof._io.open import StrPath, decode_line, first_bytes, open_folder_source, path_text, read_all_bytes
 from rankproof._io.paths import file_names
+from rankproof._io.streams import open_error
 from rankproof._io.strict_json import JsonObject
 from rankproof._results.document import (
     ANSWERS_CSV_FILE,
@@ -50,7 +51,7 @@ from rankproof._results.document import (
     ResultDocument,
 )
 from rankproof._results.experiment_result import DecisionSettings, ExperimentResult
-from rankproof.errors import InputError, UsageError, for_message, type_phrase
+from rankproof.errors import InputError, RankproofError, UsageError, for_message, type_phrase
 
 _ANSWERS_FILES = (ANSWERS_FILE, CLAIMS_FILE, CONTEXTS_FILE)
 _READ_FILES = (QUERIES_FILE, SNIPPETS_FILE, EXPERIMENT_FILE)
@@ -71,7 +72,7 @@ _HEAD_BYTES = 4096
 
 def results_file_sha256(folder: str, name: str) -> str:
     """The sha256 of one file of the folder; `name` has slashes on every system."""
-    with open(os.path.join(folder, *name.split("/")), "rb") as file:
+    with open_plain_file(os.path.join(folder, *name.split("/")), folder) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
@@ -85,6 +86,8 @@ def check_unchanged(folder: str, digests: JsonObject, names: Iterable[str]) -> N
             raise InputError(
                 "file not found", fix="the results folder is damaged: run the experiment again", source=path
             ) from None
+        except OSError as error:
+            raise open_error(error, path) from None
         if found != digests.text(name):
             what = "the file was changed after the results were written"
             raise InputError(what, fix="restore the original file, or run the experiment again", source=path)
@@ -116,7 +119,7 @@ def load_results(path: StrPath) -> ExperimentResult:
     answers = read_answers_file(folder) if ANSWERS_FILE in present else {}
     system_runs = reader.system_runs(answers, read_replies(folder, names, present))
     reader.check_systems(system_runs, result)
-    snippets = list(_read_snippets(os.path.join(folder, SNIPPETS_FILE)))
+    snippets = list(_read_snippets(folder))
     stored = ExperimentResult(
         name=document.name,
         fingerprint=document.fingerprint,
@@ -124,9 +127,9 @@ def load_results(path: StrPath) -> ExperimentResult:
         result=result,
         system_runs=system_runs,
         qrels=read_results_qrels(folder) if QRELS_FILE in present else Qrels({}, source=folder),
-        texts=read_queries(open_source(os.path.join(folder, QUERIES_FILE))),
+        texts=read_queries(open_folder_source(folder, QUERIES_FILE)),
         snippets={record.text("_id"): record.text("text") for record in snippets},
-        experiment=read_all_bytes(open_source(os.path.join(folder, EXPERIMENT_FILE))).decode(errors="replace"),
+        experiment=_read_experiment(folder),
         provenance=document.provenance,
         notes=document.notes,
         rel=document.rel,
@@ -145,9 +148,9 @@ def load_results(path: StrPath) -> ExperimentResult:
 def read_document(folder: str) -> JsonObject:
     """The folder's result.json, checked to be of this format version."""
     path = os.path.join(folder, RESULT_FILE)
-    content = read_all_bytes(open_source(path))
+    content = read_all_bytes(open_folder_source(folder, RESULT_FILE))
     try:
-        plain = strict_json.parse_strict_json(decode_line(content, 1, path), source=path)
+        plain = _parsed_document(content, path)
     except InputError as error:
         raise InputError(error.what, fix=DAMAGED_FIX, source=path, line=error.line, column=error.column) from None
     values = JsonObject(plain, path, damaged_fix=DAMAGED_FIX)
@@ -161,7 +164,11 @@ def read_document(folder: str) -> JsonObject:
 
 def read_results_qrels(folder: str) -> Qrels:
     """The judgements."""
-    return open_file(os.path.join(folder, QRELS_FILE), format="beir").qrels()
+    return OpenedFile(open_folder_source(folder, QRELS_FILE), "beir", QRELS_FILE).qrels()
+
+
+def _read_experiment(folder: str) -> str:
+    return read_all_bytes(open_folder_source(folder, EXPERIMENT_FILE)).decode(errors="replace")
 
 
 def _snippet_titles(shown: Sequence[JsonObject]) -> Mapping[str, int]:
@@ -173,10 +180,10 @@ def _snippet_urls(shown: Sequence[JsonObject]) -> Mapping[str, str]:
     return {doc: url for doc, url in found if url is not None}
 
 
-def _read_snippets(path: str) -> Iterator[JsonObject]:
-    source = open_source(path)
-    if read_all_bytes(source):
-        yield from (JsonObject(item, path, line=line) for line, item in parsed_lines(source, limit=MAX_TEXT_BYTES))
+def _read_snippets(folder: str) -> Iterator[JsonObject]:
+    source = open_folder_source(folder, SNIPPETS_FILE)
+    if first_bytes(source.open, 1):
+        yield from (JsonObject(item, source.name, line=line) for line, item in parsed_lines(source, limit=MAX_TEXT_BYTES))
 
 
 def check_no_foreign_files(folder: str, own: Collection[str]) -> None:
@@ -189,11 +196,20 @@ def check_no_foreign_files(folder: str, own: Collection[str]) -> None:
 
 
 def _listed_files(folder: str) -> set[str]:
-    try:
-        with open(os.path.join(folder, RESULT_FILE), "rb") as file:
-            return set(json.load(file)["sha256"])
-    except (OSError, ValueError, TypeError, KeyError, RecursionError):
-        return set()
+    """The files that result.json lists; none if it is damaged."""
+    with suppress(RankproofError, TypeError, KeyError):
+        return set(_any_document(folder)["sha256"])
+    return set()
+
+
+def _any_document(folder: str) -> Any:
+    """The value of result.json, of any version."""
+    source = open_folder_source(folder, RESULT_FILE)
+    return _parsed_document(read_all_bytes(source), source.name)
+
+
+def _parsed_document(content: bytes, path: str) -> Any:
+    return strict_json.parse_strict_json(decode_line(content, 1, path), source=path)
 
 
 def _present_files(folder: str) -> Iterator[str]:
@@ -272,9 +288,8 @@ def check_dataset(path: str, experiment: str, name: str, fingerprint: Callable[[
     """Refuses a results folder of another dataset, with neither the path in this experiment (TOML) nor this fingerprint."""
     if not is_results_folder(path):
         return
-    with suppress(OSError, ValueError):
-        with open(os.path.join(path, EXPERIMENT_FILE), encoding="utf-8") as file:
-            place = _dataset_place(file.read())
+    with suppress(RankproofError):
+        place = _dataset_place(_read_experiment(path))
         if place is not None and place == _dataset_place(experiment):
             return
     other, found = _dataset_of(path)
@@ -285,29 +300,33 @@ def check_dataset(path: str, experiment: str, name: str, fingerprint: Callable[[
 
 def _dataset_place(experiment: str) -> str | None:
     """The path or name of the dataset of an experiment; None if it was made in Python."""
-    import tomllib
+    from rankproof._io.toml_file import toml_values
 
-    place = tomllib.loads(experiment).get("dataset")
+    place = toml_values(experiment, EXPERIMENT_FILE).get("dataset")
     return place if isinstance(place, str) and not place.startswith(PYTHON_PREFIX) else None
 
 
 def _dataset_of(folder: str) -> tuple[str, str | None]:
     """The name and the fingerprint of the dataset of a results folder, which may be damaged."""
-    try:
-        with open(os.path.join(folder, RESULT_FILE), "rb") as file:
-            document = json.load(file)
+    with suppress(RankproofError, TypeError, KeyError):
+        document = _any_document(folder)
         return str(document["provenance"]["dataset"]), document["fingerprint"]
-    except (OSError, ValueError, TypeError, KeyError, RecursionError):
-        return "?", None
+    return "?", None
 
 
 def is_results_folder(path: str) -> bool:
-    """Whether the folder has a result.json of rankproof."""
+    """Whether the folder has a result.json of rankproof; a result.json that is no plain file of the folder is an error."""
     try:
-        with open(os.path.join(path, RESULT_FILE), "rb") as file:
+        with open_plain_file(os.path.join(path, RESULT_FILE), path) as file:
             return f'"format": "{FORMAT}"'.encode() in file.read(_HEAD_BYTES)
-    except OSError:
+    except (OSError, ValueError):
         return False
+
+
+def check_document(path: str) -> None:
+    """Refuses a folder of rankings that has a result.json which cannot be read; any other path is not checked."""
+    if os.path.isdir(os.path.join(path, RUNS_FOLDER)) and os.path.lexists(os.path.join(path, RESULT_FILE)):
+        read_document(path)
 
 
 def _may_replace(path: str) -> bool:

@@ -16,7 +16,8 @@ from rankproof._data.arrays import FloatArray, read_only
 from rankproof._data.replies import RecordedReply
 from rankproof._data.run import Run
 from rankproof._evaluation.result import MeasureResult, Result, SystemResult
-from rankproof._formats.detect import open_file
+from rankproof._formats.detect import OpenedFile
+from rankproof._io.open import open_folder_source
 from rankproof._results.document import (
     DAMAGED_FIX,
     RESULT_FILE,
@@ -158,13 +159,13 @@ class DocumentReader:
     def _run(self, one: SystemDocument, path: str) -> Run:
         found, kind = self._run_format(one, path)
         missing = set(found.missing)
-        file = os.path.join(self._folder, *found.file.split("/"))
-        run = open_file(file, format=kind).run(name=one.name) if found.rows else Run.from_rows([])
+        source = open_folder_source(self._folder, found.file)
+        run = OpenedFile(source, kind, one.name).run() if found.rows else Run.from_rows([])
         if len(run.docs) != found.rows:
             what = f"{len(run.docs)} rows, but {RESULT_FILE} says {found.rows}"
-            raise InputError(what, fix=DAMAGED_FIX, source=file)
+            raise InputError(what, fix=DAMAGED_FIX, source=source.name)
         ranked = [query for query in self._document.query_ids if query not in missing]
-        return run.beginning_with(ranked).changed(name=one.name, source=file)
+        return run.beginning_with(ranked).changed(name=one.name, source=source.name)
 
     def _run_format(self, one: SystemDocument, path: str) -> tuple[RunDocument, str]:
         if one.run is None:

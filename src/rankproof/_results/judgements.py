@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shlex
-import tomllib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -20,10 +19,11 @@ from rankproof._data.text import format_value, pluralise
 from rankproof._evaluation.evaluate import evaluate_runs
 from rankproof._evaluation.options import EvaluateOptions
 from rankproof._importers.registry import read_dataset
+from rankproof._io.toml_file import toml_values
 from rankproof._results.document import EXPERIMENT_FILE, PYTHON_PREFIX
 from rankproof._results.experiment_result import ExperimentResult
 from rankproof._statistics.agreement import kappas
-from rankproof.errors import RankproofError, UsageError, for_message
+from rankproof.errors import InputError, RankproofError, UsageError, for_message
 from rankproof.measures._answers import AnswerMeasure
 from rankproof.measures._base import Measure
 from rankproof.measures._parse import parse_measures
@@ -118,21 +118,26 @@ def _measures(results: ExperimentResult, qrels: Qrels) -> list[Measure]:
     """The measures of the results; for results without judgements those of the experiment, with the primary one."""
     if results.is_judged:
         return [one.measure for one in results.result.systems[0].measures.values()]
-    named = tomllib.loads(results.experiment).get("measures")
+    named = _settings(results).get("measures")
     found = [one for one in parse_measures(named) if not isinstance(one, AnswerMeasure)] if named else []
     chosen = found or default_measures(highest_grade(qrels) or 0)
     primary = results.decision_settings.primary
     return list(dict.fromkeys([*chosen, *(parse_measures([primary]) if primary else [])]))
 
 
+def _settings(results: ExperimentResult) -> dict[str, Any]:
+    """The settings of the experiment file in the results."""
+    return toml_values(results.experiment, f"{EXPERIMENT_FILE} of {for_message(results.name)}")
+
+
 def experiment_dataset(results: ExperimentResult) -> Dataset | None:
     """The dataset that the experiment names; None if it cannot be read, or is another one by now."""
-    settings = tomllib.loads(results.experiment)
-    place = settings.get("dataset")
-    if not isinstance(place, str) or place.startswith(PYTHON_PREFIX):
-        return None
-    choices = {name: settings[name] for name in ("split", "grade_map", "on_conflict") if name in settings}
     try:
+        settings = _settings(results)
+        place = settings.get("dataset")
+        if not isinstance(place, str) or place.startswith(PYTHON_PREFIX):
+            return None
+        choices = {name: settings[name] for name in ("split", "grade_map", "on_conflict") if name in settings}
         dataset = read_dataset(place, **choices)
     except RankproofError:
         return None
@@ -146,11 +151,16 @@ def judgements_file(folder: str, kind: str) -> str:
 
 def measuring_command(results: ExperimentResult, folder: str, files: Sequence[str], options: Sequence[str] = ()) -> str | None:
     """The command that measures the results with files of judgements; None without an experiment file that can be run."""
-    settings = tomllib.loads(results.experiment)
-    if PYTHON_PREFIX in results.experiment or not settings.get("systems"):
+    try:
+        settings = _settings(results)
+    except InputError:
+        return None
+    listed = settings.get("qrels", [])
+    readable = isinstance(listed, list) and all(isinstance(file, str) for file in listed)
+    if PYTHON_PREFIX in results.experiment or not settings.get("systems") or not readable:
         return None
     # --qrels replaces the files of the experiment.
-    every = {os.path.abspath(file): file for file in (*settings.get("qrels", ()), *files)}
+    every = {os.path.abspath(file): file for file in (*listed, *files)}
     place = os.path.normpath(folder)
     words = ("run", os.path.join(place, EXPERIMENT_FILE), *(word for file in every.values() for word in ("--qrels", file)))
     return " ".join(map(shlex.quote, ("rankproof", *words, *options, "-o", place)))

@@ -12,8 +12,9 @@ from rankproof._data.replies import RecordedReply, ReplyState
 from rankproof._formats.json import json_line, parsed_lines
 from rankproof._formats.texts import MAX_TEXT_BYTES, answer_blocks
 from rankproof._io.files import write_blocks
-from rankproof._io.open import open_source
+from rankproof._io.open import open_folder_source
 from rankproof._io.paths import file_names
+from rankproof._io.streams import ByteSource
 from rankproof._io.strict_json import JsonObject
 from rankproof._results.document import ANSWERS_FILE, CLAIMS_FILE, CONTEXTS_FILE, DAMAGED_FIX, REPLIES_FOLDER
 from rankproof._results.experiment_result import ExperimentResult
@@ -52,10 +53,10 @@ def system_answer_blocks(results: ExperimentResult) -> Iterator[bytes]:
 
 def read_answers_file(folder: str) -> dict[str, Answers]:
     """The answers of each system."""
-    path = os.path.join(folder, ANSWERS_FILE)
+    source = open_folder_source(folder, ANSWERS_FILE)
     found: dict[str, dict[str, Answer]] = {}
-    for line, item in parsed_lines(open_source(path), limit=MAX_TEXT_BYTES):
-        values = JsonObject(item, path, line=line)
+    for line, item in parsed_lines(source, limit=MAX_TEXT_BYTES):
+        values = JsonObject(item, source.name, line=line)
         query = values.text("query")
         own = found.setdefault(values.text("system"), {})
         if query in own:
@@ -63,7 +64,7 @@ def read_answers_file(folder: str) -> dict[str, Answers]:
         state: AnswerState = values.choice("state", get_args(AnswerState))  # type: ignore[assignment]
         given = None if values.plain.get("given", "") is None else tuple(values.texts("given"))
         own[query] = Answer(values.text("answer"), tuple(values.texts("cited")), given, state)
-    return {name: Answers(own, source=path) for name, own in found.items()}
+    return {name: Answers(own, source=source.name) for name, own in found.items()}
 
 
 def read_claims_file(folder: str, listed: Collection[str]) -> tuple[ClaimVerdict, ...]:
@@ -72,7 +73,7 @@ def read_claims_file(folder: str, listed: Collection[str]) -> tuple[ClaimVerdict
         return ()
     from rankproof._formats.claims import read_claims
 
-    return tuple(read_claims(open_source(os.path.join(folder, CLAIMS_FILE))))
+    return tuple(read_claims(open_folder_source(folder, CLAIMS_FILE)))
 
 
 def read_contexts_file(folder: str, listed: Collection[str]) -> dict[str, str]:
@@ -81,7 +82,7 @@ def read_contexts_file(folder: str, listed: Collection[str]) -> dict[str, str]:
         return {}
     from rankproof._formats.claims import read_contexts
 
-    return read_contexts(open_source(os.path.join(folder, CONTEXTS_FILE)))
+    return read_contexts(open_folder_source(folder, CONTEXTS_FILE))
 
 
 def replies_files(names: Iterable[str]) -> dict[str, str]:
@@ -102,18 +103,15 @@ def write_replies(results: ExperimentResult, folder: str) -> Iterator[str]:
 
 def read_replies(folder: str, names: Iterable[str], listed: Collection[str]) -> dict[str, Mapping[str, RecordedReply]]:
     """The replies of each system whose file is listed in result.json."""
-    return {
-        name: _read_replies(os.path.join(folder, *file.split("/")))
-        for name, file in replies_files(names).items()
-        if file in listed
-    }
+    files = replies_files(names).items()
+    return {name: _read_replies(open_folder_source(folder, file)) for name, file in files if file in listed}
 
 
-def _read_replies(path: str) -> dict[str, RecordedReply]:
+def _read_replies(source: ByteSource) -> dict[str, RecordedReply]:
     found: dict[str, RecordedReply] = {}
     known = {field.name for field in fields(RecordedReply)}
-    for line, item in parsed_lines(open_source(path), limit=MAX_TEXT_BYTES):
-        values = JsonObject(item, path, line=line)
+    for line, item in parsed_lines(source, limit=MAX_TEXT_BYTES):
+        values = JsonObject(item, source.name, line=line)
         query = values.text("query")
         values.choice("state", get_args(ReplyState))
         if query in found or set(values.plain) - {"query"} != known:

@@ -13,7 +13,7 @@ from rankproof._data import format_versions
 from rankproof._data.claims import Against, Evidence, Side
 from rankproof._data.text import pluralise
 from rankproof._formats.labels import ClaimLabel
-from rankproof._io.files import unreadable_file_error
+from rankproof._io.files import open_plain_file, unreadable_file_error
 from rankproof._results.provenance import utc_now
 from rankproof._server.claim_queue import ClaimItem, ClaimQueue
 from rankproof._server.logged_file import (
@@ -101,7 +101,7 @@ def labels_by_person(path: str) -> Counter[str]:
     """How many claims each person has labelled, in the log of a file of labels; none without a log."""
     log = log_path(os.path.realpath(path))
     try:
-        with open(log, "rb") as file:
+        with open_plain_file(log) as file:
             content = file.read()
     except FileNotFoundError:
         return Counter()

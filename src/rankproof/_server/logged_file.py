@@ -14,7 +14,7 @@ from typing import Any, Generic, TypeVar
 
 from rankproof._io import strict_json
 from rankproof._io.escape import escape_json
-from rankproof._io.files import write_blocks
+from rankproof._io.files import open_plain_file, write_blocks
 from rankproof._io.json_fields import read_fields
 from rankproof._io.strict_json import JsonObject
 from rankproof._io.temporary import try_lock
@@ -351,7 +351,7 @@ class LoggedFile(Generic[R]):
 
 def _read_bytes(path: str) -> bytes | None:
     try:
-        with open(path, "rb") as file:
+        with open_plain_file(path) as file:
             return file.read()
     except FileNotFoundError:
         return None

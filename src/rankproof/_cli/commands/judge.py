@@ -50,7 +50,7 @@ def read_texts(files: Sequence[str], args: argparse.Namespace) -> tuple[Corpus, 
 
 def _load_results(args: argparse.Namespace) -> ExperimentResult | None:
     """The results that were named, alone or with --results; alone, they also name the output."""
-    from rankproof._results.folder import is_results_folder, load_results
+    from rankproof._results.folder import check_document, is_results_folder, load_results
     from rankproof._results.judgements import judgements_file
 
     if len(args.files) == 1 and is_results_folder(args.files[0]):
@@ -58,6 +58,8 @@ def _load_results(args: argparse.Namespace) -> ExperimentResult | None:
             raise UsageError("two results folders", fix="leave out --results, or specify a dataset and --results")
         args.results, args.files = args.files[0], []
         args.output = args.output or judgements_file(args.results, args.by)
+    for path in args.files:
+        check_document(path)
     given = [name for name in ("pairs", "runs", "results") if getattr(args, name)]
     if len(given) > 1:
         raise UsageError(f"--{given[0]} and --{given[1]} both name pairs", fix="use one of them")

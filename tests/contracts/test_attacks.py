@@ -1,0 +1,29 @@
+"""Hostile files and results folders are refused by every command (`python -m tools.attacks.files` tries all of them)."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from rankproof._cli.registry import COMMANDS
+from support.paths import ROOT
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="needs named pipes, links and limits of memory")
+READS_NO_FILE_OF_OTHERS = {"init", "measures", "cache", "models", "completion", "tokenizers"}
+"""Verbs without an attack; `tokenizers` reads datasets and its own checkpoints."""
+
+
+def test_every_verb_is_attacked() -> None:
+    from tools.attacks.files import OVER_FILES, OVER_RESULTS
+
+    assert {*OVER_RESULTS, *OVER_FILES, *READS_NO_FILE_OF_OTHERS} == set(COMMANDS)
+
+
+@pytest.mark.slow
+def test_two_commands_for_each_attack_refuse_it() -> None:
+    command = [sys.executable, "-m", "tools.attacks.files", "--quick"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "| **0** |" in done.stdout

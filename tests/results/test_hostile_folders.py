@@ -1,0 +1,95 @@
+"""Results folders with files of other kinds, links, bombs and settings that no experiment has."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from rankproof._cli.main import main
+from rankproof._results.folder import is_results_folder, load_results, save_results
+from rankproof._results.judgements import experiment_dataset, measuring_command
+from rankproof.errors import RankproofError
+from support.results_server import saved, serving
+from support.small_results import small_results
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="needs named pipes, links and sparse files")
+if sys.platform == "linux":
+    from tools.attacks.hostile import RESULTS
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return saved(tmp_path / "hostile")
+
+
+@pytest.mark.parametrize("attack", RESULTS)
+def test_a_hostile_results_folder_is_refused_with_the_file(attack: str, folder: Path) -> None:
+    name = RESULTS[attack](folder)
+    with pytest.raises(RankproofError, match=rf"hostile/(runs/)?{name}[:\d]*: .+; "):
+        load_results(folder)
+
+
+@pytest.mark.parametrize("attack", [attack for attack in RESULTS if attack.startswith("`result.json` is a")])
+def test_a_folder_with_a_hostile_document_is_not_replaced(attack: str, folder: Path) -> None:
+    RESULTS[attack](folder)
+    with pytest.raises(RankproofError):
+        save_results(small_results(), folder)
+    assert os.path.lexists(folder / "result.json")
+
+
+def test_a_folder_with_a_link_inside_it_is_read(folder: Path) -> None:
+    (folder / "qrels.tsv").rename(folder / "judged.tsv")
+    (folder / "qrels.tsv").symlink_to("judged.tsv")
+    assert is_results_folder(str(folder))
+    assert load_results(folder).qrels == small_results().qrels
+
+
+def test_a_hostile_folder_is_listed_with_its_reason_and_the_others_are_shown(tmp_path: Path, folder: Path) -> None:
+    saved(tmp_path / "good", name="good")
+    RESULTS["`result.json` is a named pipe"](folder)
+    with serving([tmp_path]) as visitor:
+        page = visitor.enter().get("/").text
+        assert "good" in page
+        assert "hostile/result.json: is a named pipe, not a file" in page
+
+
+def test_a_folder_that_changes_or_disappears_while_it_is_served_stops_nothing(tmp_path: Path, folder: Path) -> None:
+    saved(tmp_path / "good", name="good")
+    with serving([tmp_path]) as visitor:
+        pages = {name: visitor.get(f"/r/{name}") for name in "12" if visitor.enter()}
+        assert [page.status for page in pages.values()] == [200, 200]
+        (bad,) = (name for name, page in pages.items() if "<title>good" not in page.text)
+        RESULTS["`runs` is a link to a folder outside"](folder)
+        assert "is a link out of the folder" in visitor.get("/").text
+        shutil.rmtree(folder)
+        assert visitor.get(f"/r/{bad}").status == 404
+        assert "good" in visitor.get("/").text
+
+
+STRANGE = {
+    "qrels of another type": "qrels = 5\nsystems = {a = 1}",
+    "qrels that are no paths": "qrels = [1]\nsystems = {a = 1}",
+    "no TOML": "not toml",
+    "a key of many parts": ".".join(["a"] * 50_000) + " = 1",
+    "a dataset that is a device": 'dataset = "/dev/zero"',
+}
+
+
+@pytest.mark.parametrize("text", STRANGE.values(), ids=list(STRANGE))
+def test_a_strange_experiment_file_names_no_dataset_and_no_command(text: str) -> None:
+    results = replace(small_results(), experiment=text)
+    assert experiment_dataset(results) is None
+    assert measuring_command(results, "folder", []) is None
+
+
+def test_results_with_a_strange_experiment_file_are_judged_by_their_snippets(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = saved(tmp_path / "strange", experiment="not toml")
+    assert main(["judge", str(folder), "--by", "keywords", "-o", str(tmp_path / "out.qrels")]) == 0
+    assert "note: the dataset of the results cannot be read or has changed" in capsys.readouterr().err

@@ -1,0 +1,1 @@
+"""Attacks on the commands, and tables of how each ended."""
