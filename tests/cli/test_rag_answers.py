@@ -423,7 +423,7 @@ def test_failed_verdicts_have_no_value_and_are_counted(
         "a: Faithfulness is between .750 and 1.000, with 1 failed question at 0 or at 1."
     ]
     judged, plain = "Faithfulness(judge='loopback')", "Faithfulness"
-    _, notes = shown("gate", tmp_path / "out", "--threshold", f"{judged}>=0.9", capsys=capsys)
+    _, notes = shown("gate", tmp_path / "out", "--threshold", f"{judged}>=0.9", code=3, capsys=capsys)
     assert "1 query has no value, because the judge failed; bounds of the mean with them:" in notes
     _, notes = shown("gate", tmp_path / "out", "--threshold", f"{plain}>=0.1", capsys=capsys)
     assert f"compares words, and the results have {judged}; write that name to use it" in " ".join(notes.split())
