@@ -10,7 +10,7 @@ import pytest
 
 from rankproof._llm.budget import Budget, BudgetError, SpendMeter, Usage, estimate_request, parse_budget, token_cost
 from rankproof._llm.cache import DiskResponseCache, ResponseCaches, request_key
-from rankproof._llm.call_counts import CallTotals
+from rankproof._llm.call_counts import CallTotals, reply_notes
 from rankproof._llm.client import CachedClient, CancelledError, ReplyParseError
 from rankproof._llm.retry import MAX_CONSECUTIVE_FAILURES, RetryPolicy
 from rankproof._llm.session import LLMSession, map_concurrent, map_in_order
@@ -358,6 +358,41 @@ def test_a_money_budget_is_refused_for_a_model_without_a_price(tmp_path: Path) -
         session.client(ScriptedChat((), price_out=1.0), "u")
         (tmp_path / "m.gguf").write_bytes(b"")
         session.client(Llama(str(tmp_path / "m.gguf")), "u")
+
+
+@pytest.mark.parametrize("tokens", [(0, 0), (-5, 5), (1, 1), (24, 3), (200, 0), (10**9, 5), (200, 10**9)])
+@pytest.mark.parametrize("budget", [Budget(tokens=5000), Budget(money=5000)])
+def test_no_usage_that_a_server_reports_switches_off_a_budget(tokens: tuple[int, int], budget: Budget) -> None:
+    false = reply("a number of words " * 4, tokens_in=tokens[0], tokens_out=tokens[1])
+    model, sums = ScriptedChat(lambda request: false, price_in=1e6, price_out=1e6), CallTotals()
+    with desk_of(budget) as session:
+        client = session.client(model, "u")
+        with pytest.raises(BudgetError):
+            map_concurrent(session, lambda number: client.request(ask_of(f"{number:0400d}"), sums), range(1000), 1)
+        spent = session.meter.spent
+    assert spent.calls == sums.counts["estimated"]
+    assert (spent.tokens_in, spent.tokens_out) == (108 * spent.calls, 18 * spent.calls)
+    assert 5000 - 410 - 126 < spent.tokens_in + spent.tokens_out <= 5000, "neither more nor much less than the budget is spent"
+    assert reply_notes(sums.counts) == (
+        f"tokens and money of {spent.calls} replies are estimated at four bytes per token: "
+        "the server reports no number that can be right",
+    )
+
+
+@pytest.mark.parametrize("tokens", [(25, 5), (100, 18), (408, 72), (100_000, 90_000)])
+def test_usage_that_can_be_right_is_believed(tokens: tuple[int, int]) -> None:
+    model, sums = ScriptedChat((reply("a number of words " * 4, tokens_in=tokens[0], tokens_out=tokens[1]),)), CallTotals()
+    with desk_of() as session:
+        session.client(model, "u").request(ask_of("x" * 400), sums)
+        assert (session.meter.spent.tokens_in, session.meter.spent.tokens_out) == tokens
+    assert (sums.counts["estimated"], reply_notes(sums.counts)) == (0, ())
+
+
+def test_an_empty_reply_may_have_no_tokens() -> None:
+    sums = CallTotals()
+    with desk_of() as session:
+        session.client(ScriptedChat((reply("", tokens_in=3, tokens_out=0),)), "u").request(ask_of("a"), sums)
+    assert sums.counts["estimated"] == 0
 
 
 def test_replies_with_estimated_tokens_are_counted() -> None:
