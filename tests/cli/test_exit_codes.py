@@ -158,3 +158,20 @@ def test_a_library_that_replaces_the_error_of_sigterm_leaves_its_exit_code() -> 
         terminated()
     assert signal_exit_code(caught.value) == 143
     assert signal.getsignal(signal.SIGTERM) == before
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no file of users")
+@pytest.mark.parametrize("argv", [["cache"], ["run", "--systems", "bm25"], ["doctor", "sample"], ["models", "list"]])
+def test_a_user_without_a_home_folder_is_told_to_name_a_cache(
+    argv: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As in a container with a user id that is in no file of users."""
+    import pwd
+
+    def unknown(user: int) -> None:
+        raise KeyError(user)
+
+    monkeypatch.setattr(pwd, "getpwuid", unknown)
+    for name in ("HOME", "XDG_CACHE_HOME", "RANKPROOF_CACHE"):
+        monkeypatch.delenv(name, raising=False)
+    assert ending(capsys, *argv) == (2, "this user has no home folder for the cache; set RANKPROOF_CACHE to a folder\n")

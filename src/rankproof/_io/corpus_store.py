@@ -8,6 +8,7 @@ import json
 import os
 import shutil
 import stat
+import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -256,10 +257,10 @@ def _partition_name(number: int) -> str:
 
 def _new_folder(storage: CorpusStorage, key: str | None) -> TemporaryPath:
     """A folder to write into: beside its final place, or a temporary one; what killed passes left there is removed."""
-    if key is None:
-        return working_folder()
-    above = storage.folder(key).parent
+    above = Path(tempfile.gettempdir()) if key is None else storage.folder(key).parent
     try:
+        if key is None:
+            return working_folder(os.fspath(above))
         above.mkdir(parents=True, exist_ok=True)
         return temporary_folder(os.fspath(above))
     except OSError as error:

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-from rankproof.errors import InputError
+from rankproof.errors import InputError, UsageError
 
 CACHE_VARIABLE = "RANKPROOF_CACHE"
 
@@ -22,10 +22,17 @@ def cache_home() -> Path:
 
 def _user_cache() -> Path:
     if sys.platform == "win32":
-        return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
+        return Path(os.environ.get("LOCALAPPDATA") or _user_home() / "AppData" / "Local")
     if sys.platform == "darwin":
-        return Path.home() / "Library" / "Caches"
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+        return _user_home() / "Library" / "Caches"
+    return Path(os.environ.get("XDG_CACHE_HOME") or _user_home() / ".cache")
+
+
+def _user_home() -> Path:
+    try:
+        return Path.home()
+    except RuntimeError:
+        raise UsageError("this user has no home folder for the cache", fix=f"set {CACHE_VARIABLE} to a folder") from None
 
 
 _WILDCARD = re.compile(r"[*?]|\[[^]]+]")

@@ -1,0 +1,121 @@
+"""Nothing is sent to another machine: importing the public modules and running every verb opens no connection."""
+
+from __future__ import annotations
+
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from rankproof._cli.registry import COMMANDS
+from support.counted_network import counted, has_namespaces
+from support.model_weights import link_wordllama
+
+IMPORTS = """
+import importlib, pkgutil
+import rankproof
+
+def load(module):
+    for name in getattr(module, "__all__", ()):
+        getattr(module, name)
+    for found in pkgutil.iter_modules(getattr(module, "__path__", ())):
+        if not found.name.startswith("_"):
+            load(importlib.import_module(f"{module.__name__}.{found.name}"))
+
+load(rankproof)
+"""
+ASKING = """
+import socket
+for address in ("192.0.2.1", "2001:db8::1"):
+    try:
+        socket.create_connection((address, 9), timeout=0.2).close()
+    except OSError:
+        pass
+"""
+EXPERIMENT = """
+name = "telemetry"
+dataset = "sample"
+measures = ["nDCG@10"]
+
+[systems.bm25]
+stage = "bm25"
+
+[systems.static]
+stage = "dense"
+model = "wordllama"
+"""
+LIBRARIES = [
+    ("tantivy", 'stage = "tantivy"'),
+    ("sqlite3", 'stage = "sqlite-fts5"'),
+    ("lancedb", 'stage = "lancedb-fts"'),
+    ("lancedb", 'stage = "dense"\nmodel = "wordllama"\nstore = "lancedb"'),
+    ("chromadb", 'stage = "dense"\nmodel = "wordllama"\nstore = "chroma"'),
+]
+"""Stages with a library that may send reports about its use."""
+LOG = '{"question": "where?", "answer": "In Paris.", "contexts": ["Paris is in France."], "reference": "Paris"}\n'
+VERBS: dict[str, list[str]] = {
+    "run": ["systems.toml", "-o", "results"],
+    "import": ["log.jsonl", "-o", "imported"],
+    "init": [],
+    "eval": ["--sample"],
+    "compare": ["results"],
+    "doctor": ["sample"],
+    "explain": ["results", "--system", "bm25", "--query", "q001"],
+    "audit": ["results"],
+    "segments": ["results", "--by", "length"],
+    "diagnose": ["results"],
+    "baselines": ["results"],
+    "answers": ["log.jsonl", "-o", "answers"],
+    "save-baseline": ["results", "-o", "baseline.json"],
+    "gate": ["results", "--baseline", "baseline.json"],
+    "report": ["results", "-o", "report.html"],
+    "serve": ["results"],
+    "plot": ["results", "-o", "figures"],
+    "export": ["results", "-o", "values.csv"],
+    "generate": ["sample", "-o", "made", "--count", "6"],
+    "judge": ["sample", "--by", "keywords", "--qrels", "sample", "--sample", "20"],
+    "fuse": ["results/runs/bm25.trec.gz", "results/runs/static.trec.gz", "-o", "both.run"],
+    "convert": ["results/runs/bm25.trec.gz", "bm25.csv"],
+    "measures": [],
+    "cache": ["clear"],
+    "models": ["list"],
+    "tokenizers": ["compare", "sample", "--lexical", "words", "-o", "comparison"],
+    "completion": ["bash"],
+}
+EXPECTED_CODES = {"serve": (0, 130)}
+
+
+def rankproof(verb: str, *argv: str) -> list[str]:
+    return [sys.executable, "-m", "rankproof", verb, *argv, "--quiet"]
+
+
+def test_every_verb_is_run_without_a_network() -> None:
+    assert set(VERBS) == {component.name for component in COMMANDS.components}
+
+
+def test_an_attempt_is_counted(tmp_path: Path) -> None:
+    code, _, attempts = counted({"asking": [sys.executable, "-c", ASKING]}, tmp_path, {})["asking"]
+    assert code == 0
+    assert {"socket.connect 192.0.2.1", "socket.connect 2001:db8::1"} <= set(attempts)
+    assert ("2 packets without a route" in attempts) == has_namespaces()
+
+
+@pytest.mark.slow
+def test_importing_every_public_module_opens_no_connection(tmp_path: Path) -> None:
+    assert counted({"imports": [sys.executable, "-c", IMPORTS]}, tmp_path, {})["imports"] == [0, "", []]
+
+
+@pytest.mark.slow
+def test_every_verb_opens_no_connection(tmp_path: Path, wordllama_weights: Path | None) -> None:
+    link_wordllama(wordllama_weights, tmp_path / "cache")
+    known = [stage for library, stage in LIBRARIES if find_spec(library)]
+    (tmp_path / "systems.toml").write_text(EXPERIMENT + "".join(f"[systems.s{at}]\n{each}\n" for at, each in enumerate(known)))
+    (tmp_path / "log.jsonl").write_text(LOG)
+    commands = {verb: rankproof(verb, *argv) for verb, argv in VERBS.items()}
+    if find_spec("mlflow"):
+        commands["export to MLflow"] = rankproof("export", "results", "--to", "mlflow")
+    found = counted(commands, tmp_path, {"RANKPROOF_CACHE": str(tmp_path / "cache")})
+    failed = {verb: (code, output) for verb, (code, output, _) in found.items() if code not in EXPECTED_CODES.get(verb, (0,))}
+    assert failed == {}
+    assert {verb: attempts for verb, (*_, attempts) in found.items() if attempts} == {}
