@@ -240,7 +240,7 @@ def test_the_cache_is_not_cleared_while_another_process_uses(
 
 
 def test_the_first_use_of_the_cache_removes_what_killed_processes_left_in_it(tmp_path: Path) -> None:
-    places = [tmp_path, tmp_path / "stages", tmp_path / "indexes" / "one"]
+    places = [tmp_path, tmp_path / "stages", tmp_path / "indexes" / "one", tmp_path / "hits" / "one" / "files"]
     for place in places:
         place.mkdir(parents=True, exist_ok=True)
         (place / temporary_name()).write_text("half")

@@ -56,7 +56,7 @@ def _kill(campaigns: list[Campaign], kills: int) -> None:
             campaign.one_round(_MOST_IN_A_ROUND)
             for finding in campaign.findings[known:]:
                 _log(f"{campaign.workload.name}: {finding}")
-        _log(f"{time.monotonic() - began:.0f} s: {'; '.join(one.summary() for one in campaigns)}")
+            _log(f"{time.monotonic() - began:.0f} s: {'; '.join(one.summary() for one in campaigns)}")
 
 
 def _log(line: str) -> None:

@@ -17,8 +17,8 @@ from tools.kills.workload import RecoveryError, Workload
 
 _BY_CLOCK, _WAITING = 0.25, 0.5
 """The share of kills at a random time, and of the others the share that come exactly before a change of a file."""
-_DELAY = 0.01
-"""The mean of seconds between a change of a file and the kill."""
+_DELAY, _LONG_DELAY = 0.01, 0.25
+"""The means of the time between a change of a file and the kill: in seconds, and as a share of the time of a start."""
 _LONGEST = 300.0
 """Seconds after which a start has failed."""
 
@@ -92,7 +92,8 @@ class Campaign:
         change = self.chance.randint(1, self._changes)
         if self.chance.random() < _WAITING:
             return Moment(0.0, change, waiting=True)
-        return Moment(self.chance.expovariate(1 / _DELAY), change)
+        delay = self.chance.choice((_DELAY, _LONG_DELAY * self._seconds))
+        return Moment(self.chance.expovariate(1 / delay), change)
 
     def _start(self, moment: Moment | None) -> bool:
         """Runs the command until the moment; true if it ended by itself before."""

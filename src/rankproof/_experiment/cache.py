@@ -18,7 +18,7 @@ from weakref import finalize
 from rankproof._data import format_versions
 from rankproof._executors.base import Progress
 from rankproof._experiment.stage_output import StageOutput, read_stage_output, stage_output_bytes
-from rankproof._io.cache_items import mark_used
+from rankproof._io.cache_items import RUN_FILES, mark_used
 from rankproof._io.files import write_blocks
 from rankproof._io.journal import (
     CHECKSUM_MISMATCH,
@@ -35,7 +35,7 @@ from rankproof.stages._base import PartitionKind
 
 _FILE_HEADER = f"rankproof stage {format_versions.STAGE_CACHE}\n".encode()
 _DIGEST_LENGTH = 32
-_LOCK, _FILES = "lock", "files"
+_LOCK = "lock"
 _NUMBERED = re.compile(r"-[0-9]+$")
 _BLOCK_KEY_LENGTH = 32
 
@@ -99,7 +99,7 @@ class RunFolders:
         try:
             if name not in self._locked:
                 self._locked[name] = self._free(name)
-            files = self._locked[name][0] / _FILES
+            files = self._locked[name][0] / RUN_FILES
             files.mkdir(exist_ok=True)
         except OSError as error:
             raise cache_io_error(self._home / name, error) from None
@@ -167,7 +167,7 @@ def _remove_if_left(folder: Path) -> None:
 
 def _remove_folder(folder: Path, handle: int) -> None:
     """Removes the files, then the lock file, which is released only after it is removed."""
-    shutil.rmtree(folder / _FILES, ignore_errors=True)
+    shutil.rmtree(folder / RUN_FILES, ignore_errors=True)
     if os.name == "nt":
         # Windows cannot remove an open file, so the lock file is closed first.
         os.close(handle)

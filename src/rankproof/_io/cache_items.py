@@ -19,6 +19,8 @@ from typing import Self
 from rankproof._io.temporary import lock_alone, lock_shared, remove_abandoned, temporary_name
 from rankproof.errors import ExternalError, UsageError, escape_invisible, for_message
 
+RUN_FILES = "files"
+"""The folder of files in an entry that is of one run at a time."""
 KINDS = {
     "models": "model weights",
     "corpora": "documents",
@@ -181,7 +183,7 @@ def _release(home: Path, lock: _CacheLock, runs: int) -> None:
 
 
 def _remove_abandoned_items(home: Path) -> None:
-    """Removes temporary files and folders in the folder of each kind and in its entries."""
+    """Removes temporary files and folders in the folder of each kind, in its entries and in the files of unfinished searches."""
     remove_abandoned(os.fspath(home))
     for kind in KINDS:
         folder = os.fspath(home / kind)
@@ -190,6 +192,7 @@ def _remove_abandoned_items(home: Path) -> None:
             for entry in os.scandir(folder):
                 if entry.is_dir(follow_symlinks=False):
                     remove_abandoned(entry.path)
+                    remove_abandoned(os.path.join(entry.path, RUN_FILES))
 
 
 class CacheUse:
