@@ -73,7 +73,7 @@ def test_without_unjudged_documents_the_others_move_up(hits: Hits) -> None:
 
 def test_blocks_of_queries_have_the_hits_and_judgements_of_their_queries(hits: Hits, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(hits_module, "QUERIES_PER_BLOCK", 3)
-    assert hits.blocks == (hits,)
+    assert [one.queries for one in hits.blocks] == [hits.queries]
     monkeypatch.setattr(hits_module, "QUERIES_PER_BLOCK", 2)
     first, last = hits.blocks
     assert (first.queries, last.queries) == (("q1", "q2"), ("q3",))

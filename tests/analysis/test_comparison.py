@@ -46,6 +46,12 @@ def test_each_measure_is_a_family_of_its_own_and_only_the_primary_one_is_not_exp
         assert [pair.p_adjusted for pair in pairs] == pytest.approx(holm(np.array([pair.p for pair in pairs])))
 
 
+def test_the_facts_of_a_table_count_the_tests_of_one_measure() -> None:
+    found = compared(measures=["RR", "nDCG@10"])
+    assert {table.facts["tests"] for table in found.tables if "tests" in table.facts} == {3}
+    assert any("3 tests" in sentence for table in found.tables for sentence in table.sentences)
+
+
 def test_more_measures_do_not_change_the_verdict_of_the_primary_one() -> None:
     alone, many = compared(measures=["nDCG@10"]), compared()
     assert [pair for pair in many.pairs if not pair.exploratory] == list(alone.pairs)

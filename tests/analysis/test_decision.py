@@ -259,6 +259,16 @@ def test_the_difference_of_the_alternative_has_an_interval_or_the_queries_that_d
     assert two_systems(None, None, alternative=alternative).sentences[1] == f"b {phrase}; its risk is 80%."
 
 
+def test_a_measure_that_is_no_fraction_has_no_percentage_points() -> None:
+    alternative = Alternative("b", -1.2345, (-2.0, -0.5), 9)
+    found = replace(two_systems(None, None, alternative=alternative), measure=parse_measure("DCG@10"), margin=0.25)
+    assert found.sentences == (
+        "Ship a: 0.500 DCG@10; risk 1.0% of being more than 0.25 below the best (n = 100).",
+        "b is 1.23 lower (95% CI -2 to -0.5); its risk is 80%.",
+        "The choice is the same for margins of 0.0625 to 1.25.",
+    )
+
+
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [

@@ -56,6 +56,7 @@ PACKAGES = (
             "tests/analysis/test_compare.py",
             "tests/analysis/test_comparison.py",
             "tests/analysis/test_judge_noise.py",
+            "tests/evaluation/test_claim_evaluation.py",
             "tests/analysis/test_unjudged.py",
             "tests/cli/test_compare.py",
         ),
