@@ -18,6 +18,7 @@ import rankproof as rp
 from rankproof import read_experiment
 from rankproof._data.dataset import Query
 from rankproof._data.identity import identity_key
+from rankproof._data.replies import MASKED_NOTE
 from rankproof.errors import UsageError
 from rankproof.stages._base import Stage
 from rankproof.stages._engines import postgres
@@ -427,6 +428,14 @@ def test_a_run_from_a_file_writes_the_password_nowhere(dsn: str, tmp_path: Path,
     assert again == read_experiment(tmp_path / "experiment.toml").systems["lenient"]
     assert isinstance(again, SQL)
     assert again.settings == {"work_mem": "8MB", "app.tenant": "7"}
+
+
+def test_a_password_in_the_rows_is_masked_and_noted(dsn: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DATABASE_URL", dsn.replace("postgres:@", "postgres:canary-0123456789@"))
+    rows = "SELECT 'a canary-0123456789' AS id, 2 AS score, encode('canary-0123456789', 'hex') AS text WHERE %(query)s <> ''"
+    found = ask(SQL(dsn="${DATABASE_URL}", sql=rows), "cat")
+    assert (found.docs, found.scores, found.texts) == (("a ***",), (2.0,), {"a ***": "***"})
+    assert found.notes == (MASKED_NOTE,)
 
 
 def test_an_error_of_the_sql_names_the_system(dsn: str, tmp_path: Path) -> None:

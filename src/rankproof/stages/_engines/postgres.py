@@ -14,6 +14,7 @@ from threading import Timer
 from typing import TYPE_CHECKING, Any, Final
 
 from rankproof._extras import extra
+from rankproof._io.secrets import Secret
 from rankproof.errors import UsageError, for_message
 from rankproof.stages._engines.base import EngineError
 from rankproof.stores._base import mask_secrets
@@ -69,11 +70,15 @@ def parse_statement(sql: str) -> Statement:
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """What a SELECT returned: the names of its columns, its rows, and the seconds of the round trip."""
+    """What a SELECT returned: the names of its columns, its rows, and the seconds of the round trip.
+
+    `is_masked` says that a row contained the password, which is masked.
+    """
 
     columns: tuple[str, ...]
     rows: list[tuple[Any, ...]]
     seconds: float
+    is_masked: bool = False
 
 
 _LOCK_SHARE: Final = 0.9
@@ -103,6 +108,7 @@ class ReadOnlyConnection:
         with extra("sql"):
             import psycopg
         self._psycopg, self._secrets = psycopg, connection_secrets(parts)
+        self._secret = Secret(*self._secrets)
         self._timeout, self._is_cut, self._is_checked, self._text = min(timeout, MAX_TIMEOUT), False, False, ""
         milliseconds = max(int(self._timeout * 1000), 1)
         self._settings = {
@@ -133,7 +139,8 @@ class ReadOnlyConnection:
             rows = cursor.fetchall() if cursor.description else []
             seconds = time.perf_counter() - start
             self._check_settings()
-        return Rows(tuple(column.name for column in cursor.description or ()), rows, seconds)
+        masked = [tuple(map(self._secret.masked_document, row)) for row in rows]
+        return Rows(tuple(column.name for column in cursor.description or ()), masked, seconds, masked != rows)
 
     def vector_index_limit(self, statement: Statement, values: Sequence[str]) -> tuple[str, str] | None:
         """The setting that limits a vector index of the statement's plan, and its value; None without such an index."""

@@ -14,6 +14,7 @@ from uuid import UUID
 
 from rankproof._data.dataset import Query
 from rankproof._data.identity import NOT_IN_IDENTITY
+from rankproof._data.replies import MASKED_NOTE
 from rankproof._data.text import MASK
 from rankproof._registry import Option
 from rankproof.errors import UsageError, for_message, type_phrase
@@ -40,7 +41,7 @@ def make_reply(found: Rows) -> EngineReply:
     scores = _scores(columns["score"]) if "score" in columns else None
     texts = {doc: text for doc, text in zip(docs, columns.get("text", ()), strict=False) if isinstance(text, str)}
     notes = ("the rows are not in the order of their scores: add ORDER BY",) if scores and not is_sorted(scores) else ()
-    return EngineReply(docs, scores, texts, found.seconds, notes=notes)
+    return EngineReply(docs, scores, texts, found.seconds, notes=(*notes, *((MASKED_NOTE,) if found.is_masked else ())))
 
 
 def _document_id(value: Any, column: str, row: int) -> str:
