@@ -23,7 +23,9 @@ def extension(name: str) -> Extension:
         sources=[f"{source}.c"],
         depends=sorted([*glob(f"{source}_src/*.h"), *glob("src/rankproof/_native/*.h")]),
         define_macros=[("Py_LIMITED_API", "0x030B0000")] if STABLE else [],
-        extra_compile_args=["/O2", "/std:c11"] if os.name == "nt" else ["-std=c11", "-O3", "-g0", *FLOATS, *WIDE_FLOATS.get(PROCESSOR, [])],
+        extra_compile_args=["/O2", "/std:c11"]
+        if os.name == "nt"
+        else ["-std=c11", "-O3", "-g0", *FLOATS, *WIDE_FLOATS.get(PROCESSOR, [])],
         py_limited_api=STABLE,
         optional=True,
     )

@@ -150,7 +150,7 @@ def test_a_run_gives_what_the_reference_gives(seed: int, read_options: ReadOptio
 
 def test_a_run_with_a_repeated_query_is_grouped() -> None:
     rows = [RunRow("1", "a", 1.0), RunRow("1", "b", 2.0)]
-    run = Run.from_rows(rows).changed(queries=("1", "1"), offsets=np.array([0, 1, 2]), tags=("x",))
+    run = Run.from_rows(rows).changed(queries=("1", "1"), offsets=np.array([0, 1, 2], dtype=np.int64), tags=("x",))
     found = native.align_run(native.judge_dict(JUDGED, "qrels"), run, ReadOptions())
     assert_same_hits(found, reference.align_run(reference.judge_dict(JUDGED, "qrels"), run, ReadOptions()))
 

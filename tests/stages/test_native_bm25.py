@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
@@ -104,7 +105,7 @@ def test_bounds_out_of_range_are_refused(bounds: Any) -> None:
         search(opened(small_index()), 0, bounds=bounds)
 
 
-@pytest.mark.parametrize(("k", "width"), [(0, 2), (-1, 2), (3, 2), (2**40, 2)])
+@pytest.mark.parametrize(("k", "width"), [(0, 2), (-1, 2), (3, 2), (min(2**40, sys.maxsize), 2)])
 def test_results_that_do_not_fit_are_refused(k: int, width: int) -> None:
     with pytest.raises(ValueError, match="wrong sizes"):
         search(opened(small_index()), 0, k=k, width=width)

@@ -41,7 +41,7 @@ class JudgedQueries:
     @cached_property
     def query_index(self) -> IntArray:
         """For each grade, the index of its query."""
-        return np.repeat(np.arange(len(self.queries)), np.diff(self.offsets))
+        return np.repeat(np.arange(len(self.queries)), np.diff(self.offsets).astype(np.intp, copy=False))
 
     def top(self, depth: int) -> tuple[IntArray, IntArray, IntArray]:
         """The first `depth` grades of each query: their queries, their ranks from 1, and their indexes in `grades`."""

@@ -33,7 +33,7 @@ typedef struct {
 /* The bytes of a term; false where the offsets are wrong. */
 static inline bool term_at(const Index *index, size_t term, const char **text, size_t *size) {
     int64_t start = index->term_offsets[term], end = index->term_offsets[term + 1];
-    if (start < 0 || end < start || (size_t)end > index->bytes) return false;
+    if (start < 0 || end < start || (uint64_t)end > index->bytes) return false;
     *text = (const char *)index->term_bytes + start;
     *size = (size_t)(end - start);
     return true;
@@ -71,11 +71,11 @@ static int64_t find_term(const Index *index, const char *term, size_t size, size
 static bool segments_of(const Index *index, int64_t term, size_t *first, size_t *end) {
     *first = *end = 0;
     if (term == -1) return true;
-    if (term < 0 || (size_t)term >= index->terms) return false;
+    if (term < 0 || (uint64_t)term >= index->terms) return false;
     int64_t from = index->term_segments[term], to = index->term_segments[term + 1];
     *first = (size_t)from;
     *end = (size_t)to;
-    return from >= 0 && from <= to && (size_t)to <= index->segments;
+    return from >= 0 && from <= to && (uint64_t)to <= index->segments;
 }
 
 /* How many documents have a term. */
@@ -333,8 +333,8 @@ static void add_weighted_segment(Search *search, const Segment *segment, double 
 static bool read_segment(const Index *index, size_t at, size_t block, double idf, Segment *segment) {
     int64_t start = index->segment_starts[at], end = index->segment_starts[at + 1];
     int64_t first = index->block_pairs[block], last = index->block_pairs[block + 1];
-    if (start < 0 || end < start || (size_t)end > index->posting_count) return false;
-    if (first < 0 || last < first || (size_t)last > index->pairs) return false;
+    if (start < 0 || end < start || (uint64_t)end > index->posting_count) return false;
+    if (first < 0 || last < first || (uint64_t)last > index->pairs) return false;
     *segment = (Segment){.postings = index->postings + start, .count = (size_t)(end - start), .left = index->posting_count - (size_t)start,
                          .pairs = (size_t)(last - first), .factors = index->factors + first, .idf = idf};
     return true;
@@ -350,7 +350,7 @@ typedef struct {
 static bool score_block(Search *search, const TermQuery *query, size_t block) {
     const Index *index = search->index;
     int64_t first = index->block_rows[block], last = index->block_rows[block + 1];
-    if (first < 0 || last < first || (size_t)last > index->rows || last - first > MOST_IN_BLOCK) return false;
+    if (first < 0 || last < first || (uint64_t)last > index->rows || last - first > MOST_IN_BLOCK) return false;
     bool any = false;
     for (size_t at = 0; at < query->count; at++) {
         size_t segment_at = search->next[at];

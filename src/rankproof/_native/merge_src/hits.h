@@ -129,7 +129,7 @@ static bool open_part(Part *part, PyObject *given, size_t queries, bool is_writt
                  (size_t)part->counts.len / 8 == queries;
     for (size_t query = 0; sound && !is_written && query < queries; query++) {
         int64_t count = ((const int64_t *)part->counts.buf)[query];
-        sound = count >= 0 && (size_t)count <= part->width;
+        sound = count >= 0 && (uint64_t)count <= part->width;
     }
     if (!sound) {
         free_part(part);
