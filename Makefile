@@ -9,7 +9,7 @@ CODE := src tests benchmarks demos tools setup.py
 FAST := not slow and not browser and not torch
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all oracle check names docs docs-refresh bench fuzz kills mutants coverage-native sanitize package package-test lowest size release-check clean
+.PHONY: help demo test test-all oracle check names docs docs-refresh bench fuzz kills mutants coverage-native sanitize native-check package package-test lowest size release-check clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' $(MAKEFILE_LIST) | awk -F '|' '{printf "make %-14s %s\n", $$1, $$2}'
@@ -82,6 +82,9 @@ coverage-native: $(VENV)/test.stamp ## the lines of C that tests and the corpora
 sanitize: $(VENV)/test.stamp ## tests of the native code under ASan and UBSan
 	bash tools/fuzz/sanitize.sh
 
+native-check: $(VENV)/test.stamp ## build the C code for x86-64, i386, arm64 and s390x without warnings, and run its tests there
+	bash tools/native/check.sh
+
 package: $(VENV)/release.stamp ## build and check the wheel and the sdist in dist/
 	rm -rf dist
 	$(BIN)/python -m build --outdir dist/built
@@ -121,4 +124,4 @@ $(VENV)/%.stamp: pyproject.toml setup.py $(NATIVE) | $(BIN)/python
 	touch $@
 
 clean: ## remove what was built and installed
-	rm -rf $(VENV) build dist site src/*.egg-info src/rankproof/*/*.so benchmarks/work tools/fuzz/work tools/kills/work
+	rm -rf $(VENV) build dist site src/*.egg-info src/rankproof/*/*.so benchmarks/work tools/fuzz/work tools/kills/work tools/native/work
