@@ -12,7 +12,7 @@ from support.paths import ROOT
 if sys.platform == "win32":
     pytest.skip("mutants are tried in forks", allow_module_level=True)
 
-from tools.mutants.__main__ import table
+from tools.mutants.__main__ import EQUIVALENT, is_listed, table
 from tools.mutants.c_source import c_mutants
 from tools.mutants.forks import CollectedTests, NewCode, Request
 from tools.mutants.packages import PACKAGES, Package
@@ -77,6 +77,14 @@ def test_every_package_has_sources_and_tests() -> None:
     for package in PACKAGES:
         assert package.mutants(ROOT)
         assert all((ROOT / path).exists() for path in package.tests)
+
+
+@pytest.mark.parametrize("listed", EQUIVALENT, ids=lambda one: f"{Path(one['path']).name} {one['change']}")
+def test_every_equivalent_mutant_that_is_listed_exists_and_has_a_reason(listed: dict[str, str]) -> None:
+    source = (ROOT / listed["path"]).read_bytes()
+    mutants = (python_mutants if listed["path"].endswith(".py") else c_mutants)("any", listed["path"], source)
+    assert len([one for one in mutants if is_listed(one, listed)]) == 1
+    assert listed["reason"]
 
 
 def test_the_table_counts_equivalent_mutants_as_not_killed() -> None:

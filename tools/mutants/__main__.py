@@ -22,6 +22,9 @@ from tools.mutants.workspace import KILLED, Tried, Workspace
 ROOT = Path(__file__).resolve().parents[2]
 LOADED_ONCE = ("numpy", "scipy.stats", "scipy.special", "hypothesis.strategies", "hypothesis.extra.numpy", "pandas", "httpx")
 MIN_KILLED = 0.95
+EQUIVALENT: list[dict[str, str]] = tomllib.loads(Path(__file__).with_name("equivalent.toml").read_text(encoding="utf-8"))[
+    "mutant"
+]
 _LEFT_OUT = shutil.ignore_patterns(".git", ".venv", "build", "dist", "site", "work", "*.egg-info", ".mypy_cache", ".hypothesis")
 _COUNTED = (*KILLED, "equivalent", "survived")
 
@@ -48,7 +51,6 @@ class Sample:
 
 def tried(sample: Sample, before: dict[str, Tried]) -> Iterator[Tried]:
     """Tries the sample less the mutants tried before; those that do not compile, or to the same code, are replaced by others."""
-    reasons = _reasons()
     with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
         root = Path(folder).resolve() / "tree"
         shutil.copytree(ROOT, root, ignore=_LEFT_OUT, symlinks=True)
@@ -60,14 +62,14 @@ def tried(sample: Sample, before: dict[str, Tried]) -> Iterator[Tried]:
                         break
                     found = before.get(mutant.key) or workspace.tried(mutant)
                     wanted -= found.outcome in _COUNTED
-                    reason = reasons.get((mutant.path, mutant.change))
+                    reason = next((one["reason"] for one in EQUIVALENT if is_listed(mutant, one)), None)
                     yield found._replace(outcome="equivalent", by=reason) if found.outcome == "survived" and reason else found
 
 
-def _reasons() -> dict[tuple[str, str], str]:
-    """Why a mutant changes nothing that a test could see, by its file and change."""
-    listed = tomllib.loads((Path(__file__).parent / "equivalent.toml").read_text(encoding="utf-8"))
-    return {(one["path"], one["change"]): one["reason"] for one in listed.get("mutant", [])}
+def is_listed(mutant: Mutant, listed: dict[str, str]) -> bool:
+    """Whether it is the listed mutant: the file and the change, and the code before it where a file has the change twice."""
+    before = (ROOT / mutant.path).read_bytes()[: mutant.start].decode(errors="replace")
+    return (mutant.path, mutant.change) == (listed["path"], listed["change"]) and before.endswith(listed["before"])
 
 
 def table(results: Sequence[Tried]) -> str:

@@ -122,7 +122,7 @@ class InferredAP(BinaryMeasure):
 infAP = InferredAP()  # noqa: N816
 
 
-def interpolated_precision(those: RelevantFound, recall: float, *, version_9: bool = False) -> FloatArray:
+def interpolated_precision(those: RelevantFound, recall: float, *, version_9: bool) -> FloatArray:
     """The best precision at this recall or beyond, 0 where it is not reached.
 
     The number of relevant documents that the recall needs is rounded half up as in trec_eval 10, or from 0.1 up as in version 9.
