@@ -88,6 +88,14 @@ def test_every_changed_byte_of_a_file_of_another_process_is_found(tmp_path: Path
             open_arrays(path)
 
 
+def test_a_file_of_a_processor_with_the_other_byte_order_is_not_read(tmp_path: Path) -> None:
+    path = tmp_path / "a.arrays"
+    numbers = np.arange(9)
+    write_arrays(path, {"one": numbers.astype(numbers.dtype.newbyteorder())})
+    with pytest.raises(ExternalError):
+        open_arrays(path)
+
+
 def test_the_checksum_is_verified_once_in_a_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "a"
     subprocess.run([sys.executable, "-c", WRITE, str(path)], check=True)

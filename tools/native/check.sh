@@ -8,7 +8,7 @@ work=$PWD/tools/native/work
 here=$PWD/.venv/bin/python
 warnings="-Wall -Wextra -Wconversion -Wsign-conversion -Werror"
 tests="tests/align tests/formats/test_native_tables.py tests/fusion tests/stores/test_memory.py tests/stores/test_native_topk.py
-    tests/stages/test_native_bm25.py tests/stages/test_native_merge.py tests/stages/test_partitions.py
+    tests/stages/test_native_bm25.py tests/stages/test_native_merge.py
     tests/statistics/test_permutation.py tests/data/test_corpus.py tests/data/test_arrays_packed_ids.py tests/models/test_int8_network.py"
 missing=0
 

@@ -154,7 +154,7 @@ def _read_arrays(data: memoryview, layout: _Layout) -> Arrays:
 
 def _byte_count(kind: str, shape: Sequence[int]) -> int:
     dtype = np.dtype(kind)
-    if dtype.kind not in _KINDS or min(shape, default=0) < 0:
+    if dtype.kind not in _KINDS or not dtype.isnative or min(shape, default=0) < 0:
         raise ValueError(kind)
     return math.prod(shape) * dtype.itemsize
 
