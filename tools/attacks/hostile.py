@@ -113,7 +113,8 @@ def _dictionary_bomb(path: Path) -> None:
 def _wide_zstd(path: Path) -> None:
     import zstandard
 
-    path.write_bytes(zstandard.ZstdCompressor().compress(b"[" + b"[]," * (_BOMB_BLOCK * 50)))
+    member = zstandard.ZstdCompressor().compress(b"[]," * (_BOMB_BLOCK // 3))
+    path.write_bytes(zstandard.ZstdCompressor().compress(b"[") + member * _BOMB_BLOCKS)
 
 
 FILES: Mapping[str, tuple[str, Callable[[Path], object]]] = {
@@ -123,7 +124,7 @@ FILES: Mapping[str, tuple[str, Callable[[Path], object]]] = {
     "zeros, 1 TB, sparse": ("sparse.txt", _sparse),
     "gzip data of 1.7 GB: zeros": ("zeros.txt.gz", lambda path: path.write_bytes(_bomb(b"\0"))),
     "gzip data of 1.7 GB: one JSON value": ("value.json.gz", lambda path: path.write_bytes(_bomb(b"[],", b"["))),
-    "zstd data of 2.5 GB: one JSON value": ("value.json.zst", _wide_zstd),
+    "zstd data of 1.7 GB: one JSON value": ("value.json.zst", _wide_zstd),
     "Parquet of 0.6 MB, 200 GB in memory": ("bomb.parquet", _dictionary_bomb),
     "JSON nested 50,000 deep": ("deep.json", lambda path: path.write_text('{"q1": ' + "[" * _DEEP)),
 }
