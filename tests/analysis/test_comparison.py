@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rankproof._analysis.compare.comparison import Comparison, compare_inputs
+from rankproof._analysis.compare.comparison import Comparison, compare_inputs, primary_measure
 from rankproof._analysis.compare.decision_data import default_baseline
 from rankproof._analysis.compare.pairs import CompareOptions
 from rankproof._analysis.inputs import AnalysisInput, input_from_results, input_from_runs
 from rankproof._evaluation.options import EvaluateOptions
+from rankproof._results.experiment_result import DecisionSettings
 from rankproof._statistics.correction import holm
 from rankproof.errors import UsageError
 from support.analysis_inputs import input_of
@@ -44,6 +45,13 @@ def test_each_measure_is_a_family_of_its_own_and_only_the_primary_one_is_not_exp
         assert len(pairs) == 3
         assert {pair.exploratory for pair in pairs} == {measure != "nDCG@10"}
         assert [pair.p_adjusted for pair in pairs] == pytest.approx(holm(np.array([pair.p for pair in pairs])))
+
+
+@pytest.mark.parametrize(("named", "primary"), [("RR", "RR"), ("AP", "nDCG@10"), (None, "nDCG@10")])
+def test_the_primary_measure_of_an_experiment_decides_if_it_was_evaluated(named: str | None, primary: str) -> None:
+    inputs = replace(inputs_of(), decision_settings=DecisionSettings(primary=named))
+    assert primary_measure(inputs) == primary
+    assert compared(inputs).primary == primary
 
 
 def test_the_facts_of_a_table_count_the_tests_of_one_measure() -> None:

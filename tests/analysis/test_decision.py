@@ -214,6 +214,13 @@ def test_more_queries_with_the_same_means_can_choose_a_cheaper_system() -> None:
     assert change.at == pytest.approx(next(size for size in sizes if risk(size) <= MAX_RISK))
 
 
+def test_only_more_queries_are_named_as_a_change() -> None:
+    found = decided({"a": BASE, "b": BASE - 0.002 + 2.4 * STEP})
+    assert found.decided
+    assert 0.03 < (found.of("a").risk or 0) <= MAX_RISK, "70 queries would not be enough"
+    assert [one for one in found.changes if one.by == "queries"] == []
+
+
 def two_systems(one: float | None, other: float | None, unit: Any = "given", **more: Any) -> Decision:
     """A decision for `a`, with the costs of `a` and `b`."""
     systems = (SystemRisk("a", 0.5, 0.01, 0.002, one, 0.0), SystemRisk("b", 0.47, 0.8, 0.03, other, 0.0))
