@@ -255,6 +255,23 @@ def test_a_failed_verdict_gives_no_value(name: str) -> None:
         assert measure.outcome(THREE, failed) == "failed"
 
 
+@pytest.mark.parametrize(("context", "value"), [("lion", 0.0), ("lion east", 1.0), ("lion east west", 1.0)])
+def test_a_context_is_useful_with_half_of_the_words_of_a_reference_sentence(context: str, value: float) -> None:
+    case = replace(BRIDGE, references=("lion east west south",), contexts=(context,))
+    assert measure_of("ContextP").value(case) == value
+
+
+def test_a_question_without_an_answer_has_no_nugget_even_if_one_is_given() -> None:
+    assert measure_of("NuggetR").settled(replace(UNANSWERABLE, nuggets=BRIDGE.nuggets)) == "no_nugget"
+    assert measure_of("NuggetR").settled(BRIDGE) is None
+
+
+def test_noise_of_a_question_without_an_answer_needs_the_verdicts_on_contexts_alone() -> None:
+    noise = measure_of("Noise(from='irrelevant')", JUDGE)
+    assert noise.needed(UNANSWERABLE) == ("answer-contexts",)
+    assert len(noise.needed(BRIDGE)) == 3
+
+
 @pytest.mark.parametrize(
     ("kind", "contexts", "expected"),
     [
@@ -347,6 +364,13 @@ def test_a_citation_is_right_if_it_is_needed(alone: Verdict, other: Verdict, rec
     tables = cite_verdicts({(1, (1, 2)): "supported", (1, (1,)): alone, (1, (2,)): other, (2, (3,)): "not_stated"})
     assert measure_of("CiteR(by='support')", JUDGE).claim_value(CITED, tables) == recall
     assert measure_of("CiteP(by='support')", JUDGE).claim_value(CITED, tables) == precision
+
+
+def test_the_score_of_a_cite_alone_is_its_credit() -> None:
+    tables = cite_verdicts({(1, (1, 2)): "supported", (1, (1,)): "supported", (1, (2,)): "not_stated", (2, (3,)): "not_stated"})
+    joint, first, second, other = tables["answer-cited"]
+    scored = {"answer-cited": [joint, replace(first, score=0.7), replace(second, score=0.2), replace(other, score=0.1)]}
+    assert measure_of("CiteP(by='support')", JUDGE).claim_value(CITED, scored) == pytest.approx((0.7 + 0.2 + 0.1) / 4)
 
 
 def test_cites_without_marks_hold_for_every_sentence() -> None:

@@ -275,3 +275,9 @@ def test_a_share_may_be_0_or_1_and_a_persistence_may_not() -> None:
     for p in (0, 1):
         with pytest.raises(UsageError, match=r"is not between 0 and 1; write it like 0\.8"):
             RBP(p=p)
+
+
+def test_what_a_document_adds_depends_on_its_own_grade_and_rank_in_these_measures() -> None:
+    assert {measure.name for measure in all_measures() if measure.additive} == {
+        *("nDCG", "DCG", "P", "R", "F1", "Rprec", "RBP", "SetP", "SetR", "Judged", "NumRelRet"),
+    }

@@ -128,6 +128,13 @@ def test_a_value_outside_the_range_is_refused_with_the_query(value: Any) -> None
         rp.evaluate(QRELS, RUN, from_function(lambda grades, ideal: value, name="odd"))
 
 
+@pytest.mark.parametrize(("count", "shown"), [(10, r"grades = \[1(, 0){9}\]"), (11, r"grades = \[1(, 0){9}, \.\.\.\]")])
+def test_an_exception_shows_at_most_ten_grades(count: int, shown: str) -> None:
+    run = {"q1": {"d1": 99.0, **{f"x{at}": float(at) for at in range(count - 1)}}}
+    with pytest.raises(UsageError, match=shown):
+        from_function(lambda grades, ideal: 1 / 0, name="bad").values(aligned({"q1": {"d1": 1}}, run))
+
+
 def test_an_exception_names_the_query_and_its_grades() -> None:
     with pytest.raises(UsageError, match=r"bad failed for query q1: ZeroDivisionError.*grades = \[2, 1\], ideal = \[2, 1\]"):
         rp.evaluate(QRELS, RUN, from_function(lambda grades, ideal: 1 / 0, name="bad"))
