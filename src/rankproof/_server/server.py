@@ -155,7 +155,9 @@ class Handler(BaseHTTPRequestHandler):
         if len(self.raw_requestline) > 65536:
             self._send(text_response(414, "the address is too long"))
         elif self.raw_requestline and self.parse_request():
-            self._send(self._answer())
+            # A request without a version has no headers; Python 3.14 does not read any.
+            versioned = self.request_version != self.default_request_version
+            self._send(self._answer() if versioned else text_response(400, "the request has no HTTP version"))
 
     def _answer(self) -> PageResponse:
         try:
