@@ -164,6 +164,8 @@ def test_a_column_of_another_type_is_rejected(column: str, values: list[Any]) ->
 def test_a_missing_column_is_an_index_error() -> None:
     with pytest.raises(IndexError):
         aligned(JUDGED, pa.table({"q": ["1"], "d": ["7"]}), (0, 1, 2), ReadOptions())
+    with pytest.raises(IndexError, match="no column -1 for the score"):
+        aligned(JUDGED, pa.table({"q": ["1"], "d": ["7"]}), (0, 1, -1), ReadOptions())
 
 
 def test_a_stream_that_fails_is_an_error() -> None:

@@ -230,3 +230,14 @@ def test_long_rows_of_ties_are_ranked_by_id(count: int, falling: bool) -> None:
     qrels = "".join(f"1 0 a{index:04d} {index % 3}\n" for index in range(0, count, 3)).encode()
     ours = native.align_text(native.judge_text(source_of(qrels)), source_of(text), ReadOptions())
     assert_same_hits(ours, reference.align_text(reference.judge_text(source_of(qrels)), source_of(text), ReadOptions()))
+
+
+def test_ranks_with_a_sign_and_of_many_digits_order_a_run_as_in_the_reference() -> None:
+    ranks = ("-123456789012", "-2", "-1", "-0", "+1", "7", "+123456789", "12345678901", "999999999999999999")
+    rows = [f"q Q0 d{at} {rank} 1 t\n" for at, rank in enumerate(ranks)]
+    text = "".join([*rows[1::2], *rows[::2]]).encode()
+    qrels = "".join(f"q 0 d{at} {at}\n" for at in range(len(ranks))).encode()
+    read_options = ReadOptions(order="rank")
+    found = native.align_text(native.judge_text(source_of(qrels)), source_of(text), read_options)
+    assert_same_hits(found, reference.align_text(reference.judge_text(source_of(qrels)), source_of(text), read_options))
+    assert found.grades.tolist() == list(range(len(ranks)))
