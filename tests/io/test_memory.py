@@ -6,6 +6,7 @@ import gzip
 import json
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -114,6 +115,25 @@ def test_an_allocation_beyond_the_free_memory_is_an_error_of_the_file(monkeypatc
     with pytest.raises(InputError, match=f"x: {REFUSED}"), MemoryLimit("x"):
         bytearray(GIB)
     assert len(bytearray(GIB // 4)) == GIB // 4
+
+
+def test_limits_in_two_threads_leave_the_limit_of_the_process_as_it_was() -> None:
+    import resource
+
+    before, entered, can_end = resource.getrlimit(resource.RLIMIT_DATA), threading.Event(), threading.Event()
+
+    def read() -> None:
+        with MemoryLimit("y"):
+            entered.set()
+            can_end.wait(60)
+
+    other = threading.Thread(target=read)
+    with MemoryLimit("x"):
+        other.start()
+        entered.wait(0.2)
+    can_end.set()
+    other.join()
+    assert resource.getrlimit(resource.RLIMIT_DATA) == before
 
 
 def test_rankings_that_grow_over_a_hundredfold_are_refused_in_a_results_folder(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -68,6 +69,12 @@ def test_a_key_of_digits_is_masked_as_a_number() -> None:
 def test_a_short_key_is_masked_only_where_it_is_asked_for() -> None:
     assert Secret("EMPTY").masked("EMPTY words") == "EMPTY words"
     assert Secret("pass", min_length=4).masked("pass%20word p\\u0061ss ssap") == f"{MASK}%20word {MASK} ssap"
+
+
+@pytest.mark.parametrize("key", ["PÄSSWORT-99", "пароль-ЩИТ-77", "ABCDEFGHΣ"])
+@pytest.mark.parametrize("spelled", [str, str.lower, lambda key: key.encode().hex(), lambda key: json.dumps(key)[1:-1]])
+def test_a_password_that_is_not_ascii_is_masked(key: str, spelled: Callable[[str], str]) -> None:
+    assert Secret(key).masked(f"failed for {spelled(key)}, x") == f"failed for {MASK}, x"
 
 
 def test_a_key_is_masked_before_another_that_is_part_of_it() -> None:

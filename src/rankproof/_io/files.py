@@ -190,6 +190,6 @@ def _check_kind(mode: int, name: str) -> None:
 def _path_within(path: str, folder: str) -> str:
     """The path without links; it must be in the folder, whose own path may have links."""
     real, above = os.path.realpath(path), os.path.realpath(folder)
-    if os.path.commonpath((real, above)) != above:
+    if not Path(real).is_relative_to(above):
         raise file_error("link-out", source=path)
     return real

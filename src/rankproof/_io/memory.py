@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from types import TracebackType
@@ -21,6 +22,8 @@ _FIRST_LOOK: Final = 1 << 23
 _LOOKS: Final = 64
 _HELD_PER_FREE: Final = 3
 _UNLIMITED: Final = 1 << 60
+_limit_guard = threading.Lock()
+"""The limit is one of the process: a thread that enters before another leaves would restore the limit of that one."""
 
 
 def free_memory() -> int | None:
@@ -86,6 +89,7 @@ class MemoryLimit:
 
     def __enter__(self) -> None:
         if sys.platform == "linux" and self._most is not None:
+            _limit_guard.acquire()
             self._before = resource.getrlimit(resource.RLIMIT_DATA)
             soft, hard = self._before
             resource.setrlimit(resource.RLIMIT_DATA, (min(filter(_is_limit, (self._most, soft, hard))), hard))
@@ -93,6 +97,7 @@ class MemoryLimit:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         if sys.platform == "linux" and self._most is not None:
             resource.setrlimit(resource.RLIMIT_DATA, self._before)
+            _limit_guard.release()
         if isinstance(error, MemoryError):
             raise memory_error(self._source, self._free) from None
 

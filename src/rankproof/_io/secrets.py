@@ -130,8 +130,8 @@ class Secret:
 
     def _spans(self, text: str) -> Iterator[tuple[int, int]]:
         """Where the text has a key or a bearer token."""
-        folded = text.lower()
-        if any(form in folded for form in self._folded_forms) or any(form in text for form in self._exact_forms):
+        folded = text.casefold()
+        if any(form.casefold() in folded for form in self._folded_forms) or any(form in text for form in self._exact_forms):
             yield from (found.span() for found in self._pattern.finditer(text))
         if "bearer" in folded:
             yield from (found.span("token") for found in _BEARER.finditer(text))
@@ -151,7 +151,7 @@ class Secret:
         for key in self._long_keys:
             if len(key) >= _MIN_KEY_LENGTH:
                 forms += [key[::-1], key.encode(errors="surrogatepass").hex()]
-        return tuple(dict.fromkeys(form.lower() for form in forms))
+        return tuple(dict.fromkeys(forms))
 
     @cached_property
     def _exact_forms(self) -> tuple[str, ...]:
@@ -162,8 +162,8 @@ class Secret:
     @cached_property
     def _pattern(self) -> re.Pattern[str]:
         folded = "|".join(map(re.escape, self._folded_forms))
-        exact = "".join(rf"|{re.escape(form)}[\w+/-]{{0,2}}={{0,2}}" for form in self._exact_forms)
-        return re.compile(f"(?i:{folded}){exact}", re.ASCII)
+        exact = "".join(rf"|{re.escape(form)}[A-Za-z0-9_+/-]{{0,2}}={{0,2}}" for form in self._exact_forms)
+        return re.compile(f"(?i:{folded}){exact}")
 
 
 def _with_mask(text: str, spans: list[tuple[int, int]]) -> str:
