@@ -65,7 +65,7 @@ def check(chance: random.Random, folder: Path) -> None:
     arrays.append(pa.chunked_array([pa.array(range(1, count + 1), chance.choice(INTEGERS))]))
     wrong = chance.random() < 0.05
     if wrong:
-        arrays[chance.randrange(3)] = pa.nulls(count).cast(chance.choice(OTHER_TYPES))
+        arrays[chance.randrange(3)] = pa.nulls(count, chance.choice(OTHER_TYPES))
     table = pa.table(arrays, names=["q", "d", "s", "r"])
     judged = native.judge_dict(JUDGED, "qrels")
     odd = wrong or any(map(_is_odd, columns))
