@@ -44,6 +44,15 @@ def search(index: object, term: int, *, k: int = 2, bounds: Any = None, width: i
     return rows[0, : counts[0]].tolist(), scores[0, : counts[0]].tolist()
 
 
+def test_terms_with_the_same_first_bytes_are_sorted_by_the_others() -> None:
+    analyzer, text = (
+        TermAnalysis(stemming=False, stop_words=False).analyzer(),
+        np.frombuffer(b"abcdefghij abcdefghia abcdefgh b", np.uint8),
+    )
+    arrays = build_postings(lambda first, last: ((text, offsets(0, len(text))),), 1, analyzer, kernel="native")
+    assert bytes(arrays.term_bytes) == b"abcdefghabcdefghiaabcdefghijb"
+
+
 @pytest.mark.parametrize("limits", [(0, 1), (1, 0), (65_537, 1), (1, 65_537), (-1, 1)])
 def test_a_block_without_room_is_refused(limits: tuple[int, int]) -> None:
     with pytest.raises(ValueError, match="a block holds 1 to 65536"):

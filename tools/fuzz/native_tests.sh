@@ -1,6 +1,7 @@
 # For scripts in the root folder of the project: the tests of native code, and the ways in which it is built.
 NATIVE_TESTS=(
-    tests/align tests/data/test_arrays_packed_ids.py tests/data/test_corpus.py tests/evaluation/test_evaluate.py
+    tests/align tests/contracts/test_native_arguments.py tests/data/test_arrays_packed_ids.py tests/data/test_corpus.py
+    tests/evaluation/test_evaluate.py
     tests/formats/test_documents.py tests/formats/test_native_tables.py tests/fusion tests/models/test_int8_network.py
     tests/models/test_wordllama.py tests/models/test_wordpiece.py tests/stages/test_bm25_index.py tests/stages/test_native_bm25.py
     tests/stages/test_native_merge.py tests/statistics/test_permutation.py tests/stores/test_memory.py tests/stores/test_native_topk.py
