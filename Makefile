@@ -9,7 +9,7 @@ CODE := src tests benchmarks demos tools setup.py
 FAST := not slow and not browser and not torch
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all oracle check names docs docs-refresh bench fuzz kills mutants coverage-native sanitize native-check package package-test lowest size release-check clean
+.PHONY: help demo test test-all oracle check names docs docs-refresh bench fuzz attacks kills mutants coverage-native sanitize native-check package package-test lowest size release-check clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' $(MAKEFILE_LIST) | awk -F '|' '{printf "make %-14s %s\n", $$1, $$2}'
@@ -68,6 +68,10 @@ bench: $(VENV)/bench.stamp ## speed and memory beside other tools, about 25 minu
 
 fuzz: $(VENV)/test.stamp ## fuzz the native code under ASan and UBSan, SECONDS (60) for each harness
 	bash tools/fuzz/run.sh $(SECONDS)
+
+attacks: $(VENV)/test.stamp ## every command on hostile files, every use of a language model on hostile servers
+	$(BIN)/python -m tools.attacks.files
+	PYTHONPATH=tests $(BIN)/python -m tools.attacks.servers
 
 kills: $(VENV)/test.stamp ## kill commands KILLS times (100) at random moments and check what they leave
 	$(BIN)/rankproof models get wordllama

@@ -139,6 +139,14 @@ def test_a_mutant_is_killed_by_a_failing_test_and_the_file_is_restored(small: Pa
     assert (small / "src/small.py").read_text(encoding="utf-8") == SMALL
 
 
+def test_code_that_a_function_in_memory_cannot_take_is_not_tried_there(small: Path) -> None:
+    (small / "src/small.py").write_text(SMALL + "\n\nclass Text(str):\n    def length(self):\n        return super().__len__()\n")
+    collected = CollectedTests(small, ["tests/test_small.py"])
+    without = NewCode("src/small.py", 13, b"\n" * 11 + b"class Text(str):\n    def length(self):\n        return None\n")
+    assert collected.run(Request(None, without, seconds=20)).end == "not changed"
+    collected.close()
+
+
 def test_a_mutant_that_never_ends_is_timed_out_and_one_that_ends_the_process_has_crashed(small: Path) -> None:
     collected = CollectedTests(small, ["tests/test_small.py"])
     header = "\n\n\ndef larger(one, other):\n    "

@@ -7,13 +7,13 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
+from tools.attacks.servers import attack
 
 from rankproof.models._chat.base import ChatReply, ChatRequest, ChatRequestError, ChatUnavailableError, Message
 from support.chat_faults import FAULTS, FAULTS_BY_KIND, QUICK, Fault, well_behaved
 from support.chat_server import NEVER, ChatServer, Request, Sent, completion
 from support.llm_uses import USES, UseOutcome
 from support.paths import SHARED
-from support.server_attacks import attack
 
 REPLIES = SHARED / "bad-inputs" / "c28_llm_replies" / "replies.jsonl"
 

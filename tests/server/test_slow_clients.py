@@ -169,6 +169,8 @@ def test_a_slow_client_is_ended_after_its_deadline(name: str, monkeypatch: pytes
     with plain_server(lambda path, body: BIG) as visitor:
         monkeypatch.setattr(server, name, 0.3)
         slow = b"GET / HTTP/1.1\r\n" if name == "REQUEST_TIMEOUT" else asking(visitor, "/")
+        start = time.monotonic()
         with connect(visitor.port, slow) as late, late.makefile("rb") as file:
             time.sleep(1.0)
             assert len(file.read()) < len(BIG.body)
+        assert time.monotonic() - start < server.Handler.timeout

@@ -60,16 +60,19 @@ class NewCode:
     source: bytes
 
     def apply(self, functions: Functions) -> bool:
-        """Changes all functions made from that code; False if there is none in memory."""
+        """Changes all functions made from that code; False if there is none in memory, or it cannot be changed there."""
         found = functions.get((self.path, self.line), [])
         places = {(one.__code__.co_filename, one.__code__.co_name) for one in found}
         if len(places) != 1:
             return False
         [(path, name)] = places
         codes = _codes(compile(self.source, path, "exec", dont_inherit=True))
-        [new] = [one for one in codes if (one.co_firstlineno, one.co_name) == (self.line, name)]
+        new = [one for one in codes if (one.co_firstlineno, one.co_name) == (self.line, name)]
+        # Python refuses code with other variables of the functions or classes around it.
+        if len(new) != 1 or any(one.__code__.co_freevars != new[0].co_freevars for one in found):
+            return False
         for function in found:
-            function.__code__ = new
+            function.__code__ = new[0]
         return True
 
 

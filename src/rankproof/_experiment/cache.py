@@ -158,7 +158,7 @@ def _remove_if_left(folder: Path) -> None:
     """Removes a folder without an owner; that of another machine, whose lock may not be seen, stays."""
     with contextlib.suppress(OSError):
         handle = os.open(folder / _LOCK, os.O_RDWR | getattr(os, "O_NOFOLLOW", 0))
-        is_left = lock_alone(handle) is True and os.read(handle, 64).decode() == machine_name()
+        is_left = lock_alone(handle) is True and os.read(handle, 64) == machine_name().encode()
         if is_left and is_same_file(os.fspath(folder / _LOCK), handle):
             _remove_folder(folder, handle)
         else:

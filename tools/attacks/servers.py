@@ -1,10 +1,11 @@
 """Every fault of a language model's server with every use: what happens, and what is not reported.
 
-`PYTHONPATH=src:tests python -m support.server_attacks` prints the table of docs/reliability.md.
+`PYTHONPATH=tests python -m tools.attacks.servers` prints a table, and exits with 1 if a failure is silent.
 """
 
 from __future__ import annotations
 
+import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -119,8 +120,8 @@ def _await(server: ChatServer, calls: int) -> None:
 RESULTS = ("run stopped", "counted as failed", "counted as unusable", "accepted, with a note", "accepted")
 
 
-def main() -> None:
-    """Prints the table: for each kind of fault, how its pairs with all uses ended."""
+def main() -> int:
+    """Prints the table: for each kind of fault, how its pairs with all uses ended; 1 if a failure is silent."""
     print("| kind of fault | faults | uses | pairs |", *(f"{name} |" for name in RESULTS), "silent failures |")
     print("|---|" + "---:|" * (len(RESULTS) + 4))
     sums: Counter[str] = Counter()
@@ -132,10 +133,11 @@ def main() -> None:
                 silent = list(made.silent_failures())
                 found.update({"pairs": 1, made.result(): 1, "silent": bool(silent)})
                 if silent:
-                    print(f"{name}, {use_name}: {'; '.join(silent)}")
+                    print(f"{name}, {use_name}: {'; '.join(silent)}", file=sys.stderr, flush=True)
         _print_row(kind, found)
         sums.update(found)
     _print_row("all", Counter({**sums, "uses": len(USES)}))
+    return 1 if sums["silent"] else 0
 
 
 def _print_row(kind: str, counts: Counter[str]) -> None:
@@ -143,4 +145,4 @@ def _print_row(kind: str, counts: Counter[str]) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())
