@@ -63,6 +63,16 @@ KEY_SPELLINGS: dict[str, Callable[[str], str]] = {
     "zero-width joiners and byte-order marks between": "\u200d\ufeff".join,
     "soft hyphens between": "\u00ad".join,
     "escaped zero-width spaces between": "\\u200b".join,
+    "unassigned characters between": "\u0378".join,
+    "escaped control characters between": "\\b".join,
+    "escaped surrogate pairs between": "\\udb40\\udc41".join,
+    "HTML names of hidden characters between": "&ZeroWidthSpace;".join,
+    "spaces between": " ".join,
+    "signs between": "**`` ".join,
+    "hex with colons": lambda key: key.encode().hex(":"),
+    "accents": "\u0301".join,
+    "escapes of eight digits": _each(lambda char: f"\\U{ord(char):08x}"),
+    "HTML entities with many zeros": _each(lambda char: f"&#{ord(char):060};"),
     "full-width letters": _each(lambda char: chr(ord(char) + 0xFEE0)),
 }
 _RUN = re.compile(r"[A-Za-z0-9+/_-]{8,}={0,2}")
@@ -70,6 +80,8 @@ _RUN = re.compile(r"[A-Za-z0-9+/_-]{8,}={0,2}")
 
 def _unescaped(text: str) -> str:
     """The text with the escapes of JSON, JavaScript and Python read."""
+    text = re.sub(r"\\+U([0-9a-fA-F]{8})", lambda found: chr(int(found[1], 16) % 0x110000), text)
+    text = re.sub(r"\\+[bfnrt]", "", text)
     text = re.sub(r"\\+u\{?([0-9a-fA-F]{1,4})\}?", lambda found: chr(int(found[1], 16)), text)
     text = re.sub(r"\\+x([0-9a-fA-F]{2})", lambda found: chr(int(found[1], 16)), text)
     text = re.sub(r"\\+([0-7]{3})", lambda found: chr(int(found[1], 8)), text)
@@ -78,7 +90,11 @@ def _unescaped(text: str) -> str:
 
 def _seen(text: str) -> str:
     """The text as it is seen: without hidden characters, and with plain letters."""
-    return unicodedata.normalize("NFKC", "".join(char for char in text if unicodedata.category(char) not in ("Cf", "Cc", "Co")))
+    return "".join(char for char in unicodedata.normalize("NFKD", text) if unicodedata.category(char)[0] not in "CM")
+
+
+def _alphanumeric(text: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "", text.lower())
 
 
 def _quoted_printable(text: str) -> str:
@@ -101,19 +117,20 @@ def _decoded_runs(text: str) -> Iterator[str]:
         for start in range(4):
             part = run[start:].rstrip("=").replace("-", "+").replace("_", "/")
             yield b64decode(part[: len(part) // 4 * 4]).decode("latin-1")
-    for run in re.findall(r"(?:[0-9a-fA-F]{2}){8,}", text):
+    for run in re.findall(r"(?:[0-9a-fA-F]{2}:?){8,}", text):
         for start in range(2):
-            part = run[start:]
+            part = run.replace(":", "")[start:]
             yield binascii.unhexlify(part[: len(part) // 2 * 2]).decode("latin-1")
 
 
 def has_key(text: str, key: str = KEY) -> bool:
     """Whether someone could read the key, or all but its ends, in the text."""
-    wanted = key[1:-2].lower()
+    wanted, letters = key[1:-2].lower(), _alphanumeric(key[1:-2])
     for reading in {*_readings(text)}:
         for found in (reading, *_decoded_runs(reading)):
             folded = found.lower()
-            if wanted in folded or wanted in folded[::-1]:
+            spread = _alphanumeric(folded)
+            if wanted in folded or wanted in folded[::-1] or letters in spread or letters in spread[::-1]:
                 return True
     return False
 

@@ -6,57 +6,67 @@ import os
 import re
 from base64 import b64encode, urlsafe_b64encode
 from collections.abc import Iterator, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from html.entities import html5
 from typing import Any
+from unicodedata import category, normalize
 from urllib.parse import quote, quote_plus, unquote, urlsplit
 
 from rankproof._data.text import MASK
-from rankproof.errors import UsageError
+from rankproof.errors import UsageError, is_hidden
 
 _MIN_KEY_LENGTH = 8
 """Shorter keys, such as EMPTY for local servers, are not masked: replies may contain them. Nor are they searched for encoded."""
 _VARIABLE_PATTERN = re.compile(r"[A-Z_][A-Z0-9_]{0,99}")
 _KEY_PATTERN = re.compile(r"[!-~]{1,4096}")
 _BEARER = re.compile(r"(?i)bearer\s+(?=[^\s\"']*\d)(?P<token>[\w.~+/=-]{16,})", re.ASCII)
+_MIN_SPREAD = 12
+"""The letters and digits of a key that is also found with spaces or signs between them; one without a digit could be words."""
+_SIGNS = re.compile(r"[\W_]+", re.ASCII)
 _MAX_NESTED = 4
 """How many times a text may be escaped; nothing reads a reply more often than that."""
 _MAX_SPELLED = 1 << 20
 """A longer text that hides a key is masked as a whole: finding the place of each character takes memory."""
-_HIDDEN = (
-    "\x00-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164"
-    "\ue000-\uf8ff\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
-)
-"""Characters that are not seen, and that prompts leave out."""
+_FILLERS = "\u115f\u1160\u3164\uffa0"
+"""Letters without a shape."""
 _ESCAPE = re.compile(
-    r"\\u(?P<hex>[0-9a-fA-F]{4})"
-    r"|\\u\{(?P<braced>[0-9a-fA-F]{1,5})\}"
+    r"[\\%]u(?P<hex>[0-9a-fA-F]{4})"
+    r"|\\U(?P<long>000[0-9a-fA-F]{5})"
+    r"|\\u\{0*(?P<braced>[0-9a-fA-F]{1,5})\}"
     r"|\\x(?P<byte>[0-9a-fA-F]{2})"
-    r"|\\(?P<octal>[01][0-7]{2})"
+    r"|\\0?(?P<octal>[01][0-7]{2})"
+    r"|\\(?P<control>[0abefnrtv])"
     r"|[%=](?P<percent>[2-7][0-9a-fA-F])"
-    r"|&#[xX]0{0,20}(?P<entity_hex>[0-9a-fA-F]{1,5});?"
-    r"|&#0{0,20}(?P<entity>[0-9]{1,6});?"
-    r"|&(?P<name>[a-zA-Z]{2,8});"
+    r"|&#[xX]0*(?P<entity_hex>[0-9a-fA-F]{1,5});?"
+    r"|&#0*(?P<entity>[0-9]{1,6});?"
+    r"|&(?P<name>[a-zA-Z]{2,31});"
     r"|\\(?P<sign>[!-/:-@\[-`{-~])"
-    r"|(?P<wide>[\uff01-\uff5e])"
-    rf"|(?P<hidden>[{_HIDDEN}]+)"
+    r"|(?P<unusual>[^ -~])"
 )
-"""A character as JSON, URLs, quoted-printable and HTML write it, a full-width one, and characters that are not seen."""
-_WIDE_OFFSET = 0xFEE0
+"""A character as JSON, URLs, quoted-printable and HTML write it, and one that is not printable ASCII."""
 
 
 def _unescaped(found: re.Match[str]) -> str:
-    """The character that an escape stands for, "" for one that is not seen."""
+    """The characters that an escape stands for, "" for one that is not seen."""
     kind, text = str(found.lastgroup), found[str(found.lastgroup)]
-    if kind == "hidden":
+    if kind == "control":
         return ""
     if kind == "sign":
         return text
-    if kind == "wide":
-        return chr(ord(text) - _WIDE_OFFSET)
+    if kind == "unusual":
+        return _in_ascii(text)
     if kind == "name":
         return html5.get(f"{text};", found[0])
     return chr(int(text, {"octal": 8, "entity": 10}.get(kind, 16)))
+
+
+@lru_cache(4096)
+def _in_ascii(char: str) -> str:
+    """The plain form of a character: no accents, a hyphen for a dash, "" for one that prompts leave out or nobody sees."""
+    if is_hidden(char) or char in _FILLERS:
+        return ""
+    parts = ((part, category(part)) for part in normalize("NFKD", char))
+    return "".join("-" if kind == "Pd" else part for part, kind in parts if not kind.startswith("M"))
 
 
 def _unescaped_once(text: str, offsets: list[int]) -> tuple[str, list[int]]:
@@ -133,6 +143,9 @@ class Secret:
         folded = text.casefold()
         if any(form.casefold() in folded for form in self._folded_forms) or any(form in text for form in self._exact_forms):
             yield from (found.span() for found in self._pattern.finditer(text))
+        letters = _SIGNS.sub("", folded) if self._spread_forms else ""
+        if any(form in letters for form in self._spread_forms):
+            yield from (found.span() for found in self._spread_pattern.finditer(text))
         if "bearer" in folded:
             yield from (found.span("token") for found in _BEARER.finditer(text))
 
@@ -158,6 +171,16 @@ class Secret:
         """Spellings in base64."""
         keys = [key.encode(errors="surrogatepass") for key in self._long_keys if len(key) >= _MIN_KEY_LENGTH]
         return tuple(dict.fromkeys(form for key in keys for form in _base64_forms(key)))
+
+    @cached_property
+    def _spread_forms(self) -> tuple[str, ...]:
+        """The letters and digits of each spelling."""
+        forms = (_SIGNS.sub("", form) for form in self._folded_forms if re.search(r"\d", form))
+        return tuple(dict.fromkeys(form for form in forms if len(form) >= _MIN_SPREAD))
+
+    @cached_property
+    def _spread_pattern(self) -> re.Pattern[str]:
+        return re.compile("|".join(r"[\W_]*".join(map(re.escape, form)) for form in self._spread_forms), re.ASCII | re.IGNORECASE)
 
     @cached_property
     def _pattern(self) -> re.Pattern[str]:
