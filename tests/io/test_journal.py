@@ -211,6 +211,16 @@ def test_the_database_of_a_killed_run_is_found_again_and_then_removed(tmp_path: 
     assert not (tmp_path / "databases").exists()
 
 
+@pytest.mark.parametrize("content", [b"0123456789ab", b"\xff\xfe", b""])
+def test_the_database_of_another_machine_or_of_an_unknown_one_stays(content: bytes, tmp_path: Path) -> None:
+    lock = tmp_path / "databases" / "other" / "lock"
+    lock.parent.mkdir(parents=True)
+    lock.write_bytes(content)
+    with DiskBlockCache(tmp_path, silent):
+        pass
+    assert lock.read_bytes() == content
+
+
 def test_a_lock_file_that_its_owner_removed_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     real: Callable[[int], bool] = temporary.try_lock
     gone: list[bool] = []
