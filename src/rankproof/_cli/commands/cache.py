@@ -57,7 +57,8 @@ def _found(home: Path, kinds: Sequence[str], before: float | None) -> dict[str, 
 def _clear(home: Path, kinds: Sequence[str], before: float | None, terminal: Terminal) -> int:
     with CacheUse(home if home.is_dir() else None, None) as use, use.alone() as alone:
         if not alone:
-            raise ExternalError(escape_invisible(f"{home}: another rankproof uses the cache; wait until it ends"))
+            fix = "wait until it ends, or remove the folder yourself if its file system has no locks"
+            raise ExternalError(escape_invisible(f"{home}: another rankproof uses the cache; {fix}"))
         gone = [one for entries in _found(home, kinds, before).values() for one in remove_items(entries)]
     terminal.note(f"{len(gone)} entries removed from {home}, {size_text(sum(one.size for one in gone))} freed")
     return 0
