@@ -29,6 +29,8 @@ _MAX_SPELLED = 1 << 20
 """A longer text that hides a key is masked as a whole: finding the place of each character takes memory."""
 _FILLERS = "\u115f\u1160\u3164\uffa0"
 """Letters without a shape."""
+_OTHER_SCRIPTS = "\u0400-\u0482\u048a-\u052f\u3041-\u3096\u30a1-\u30fa\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3"
+"""Letters of long texts that stand for no character of a key."""
 _ESCAPE = re.compile(
     r"[\\%]u(?P<hex>[0-9a-fA-F]{4})"
     r"|\\U(?P<long>000[0-9a-fA-F]{5})"
@@ -41,7 +43,7 @@ _ESCAPE = re.compile(
     r"|&#0*(?P<entity>[0-9]{1,6});?"
     r"|&(?P<name>[a-zA-Z]{2,31});"
     r"|\\(?P<sign>[!-/:-@\[-`{-~])"
-    r"|(?P<unusual>[^ -~])"
+    rf"|(?P<unusual>[^ -~{_OTHER_SCRIPTS}])"
 )
 """A character as JSON, URLs, quoted-printable and HTML write it, and one that is not printable ASCII."""
 
