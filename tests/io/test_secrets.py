@@ -118,3 +118,8 @@ def test_a_body_that_is_no_json_is_an_error(body: str) -> None:
 def test_an_object_with_a_duplicate_key_is_an_error(body: str) -> None:
     with pytest.raises(ResponseFormatError, match="a duplicate key"):
         parse_response(body, SECRET)
+
+
+@pytest.mark.parametrize("spelled", ["\u200b".join("Gr\u00f6\u00dfe-\u0436\u0439-42"), "Gr\\u00f6\u00dfe-\u0436\\u0439-4\\u0032"])
+def test_a_password_with_accents_is_masked_with_characters_between_and_in_escapes(spelled: str) -> None:
+    assert Secret("Gr\u00f6\u00dfe-\u0436\u0439-42").masked(f"it is {spelled}.") == f"it is {MASK}."

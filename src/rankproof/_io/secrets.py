@@ -31,6 +31,7 @@ _FILLERS = "\u115f\u1160\u3164\uffa0"
 """Letters without a shape."""
 _OTHER_SCRIPTS = "\u0400-\u0482\u048a-\u052f\u3041-\u3096\u30a1-\u30fa\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3"
 """Letters of long texts that stand for no character of a key."""
+_UNUSUAL = re.compile(rf"[^ -~{_OTHER_SCRIPTS}]")
 _ESCAPE = re.compile(
     r"[\\%]u(?P<hex>[0-9a-fA-F]{4})"
     r"|\\U(?P<long>000[0-9a-fA-F]{5})"
@@ -43,7 +44,7 @@ _ESCAPE = re.compile(
     r"|&#0*(?P<entity>[0-9]{1,6});?"
     r"|&(?P<name>[a-zA-Z]{2,31});"
     r"|\\(?P<sign>[!-/:-@\[-`{-~])"
-    rf"|(?P<unusual>[^ -~{_OTHER_SCRIPTS}])"
+    rf"|(?P<unusual>{_UNUSUAL.pattern})"
 )
 """A character as JSON, URLs, quoted-printable and HTML write it, and one that is not printable ASCII."""
 
@@ -69,6 +70,10 @@ def _in_ascii(char: str) -> str:
         return ""
     parts = ((part, category(part)) for part in normalize("NFKD", char))
     return "".join("-" if kind == "Pd" else part for part, kind in parts if not kind.startswith("M"))
+
+
+def _without_unusual(text: str) -> str:
+    return _UNUSUAL.sub(lambda found: _in_ascii(found[0]), text)
 
 
 def _unescaped_once(text: str, offsets: list[int]) -> tuple[str, list[int]]:
@@ -161,11 +166,11 @@ class Secret:
 
     @cached_property
     def _folded_forms(self) -> tuple[str, ...]:
-        """Spellings in which capitals make no difference: plain, in a URL, backwards, in hex."""
+        """Spellings in which capitals make no difference: plain, in a URL, without accents, backwards, in hex."""
         forms = [form for key in self._long_keys for form in (key, quote(key, safe=""), quote_plus(key))]
         for key in self._long_keys:
             if len(key) >= _MIN_KEY_LENGTH:
-                forms += [key[::-1], key.encode(errors="surrogatepass").hex()]
+                forms += [_without_unusual(key), key[::-1], key.encode(errors="surrogatepass").hex()]
         return tuple(dict.fromkeys(forms))
 
     @cached_property
@@ -177,7 +182,7 @@ class Secret:
     @cached_property
     def _spread_forms(self) -> tuple[str, ...]:
         """The letters and digits of each spelling."""
-        forms = (_SIGNS.sub("", form) for form in self._folded_forms if re.search(r"\d", form))
+        forms = (_SIGNS.sub("", form.lower()) for form in self._folded_forms if form.isascii() and re.search(r"\d", form))
         return tuple(dict.fromkeys(form for form in forms if len(form) >= _MIN_SPREAD))
 
     @cached_property
