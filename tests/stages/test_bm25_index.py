@@ -263,12 +263,13 @@ def test_terms_of_several_vocabularies_are_counted_once(lists: list[set[str]]) -
     assert [count_distinct(pairs, kernel=kernel) for kernel in KERNELS] == [len(set().union(*lists))] * 2
 
 
+COLLECTIONS = sorted((SHARED / "data").glob("**/corpus*.jsonl"))
+
+
 @native
 @pytest.mark.slow
 @pytest.mark.skipif(not SHARED.is_dir(), reason="the shared collections are not there")
-@pytest.mark.parametrize(
-    "path", sorted((SHARED / "data").glob("**/corpus*.jsonl")), ids=lambda path: f"{path.parent.name}-{path.stem}"
-)
+@pytest.mark.parametrize("path", COLLECTIONS, ids=[f"{path.parent.name}-{path.stem}" for path in COLLECTIONS])
 def test_the_tokens_of_every_collection_are_those_of_the_analyzer(path: Path) -> None:
     records = (json.loads(line) for line in path.read_text(encoding="utf-8").splitlines())
     corpus = Corpus(Document(one["_id"], one["text"], one.get("title", "")) for one in records)

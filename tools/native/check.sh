@@ -1,24 +1,30 @@
 #!/usr/bin/env bash
-# Builds the C extensions for four processors with gcc and clang, every warning an error, and runs their tests there: x86-64 as
-# it is, i386 with Debian's 32-bit libraries, arm64 (64-bit ARM) and s390x (big-endian) under qemu. Leaves everything in
-# tools/native/work/. tools/native/check.sh [PROCESSOR ...]; without arguments all that can be had are checked.
+# Builds the C extensions for four processors with gcc and clang, every warning an error, and runs there their tests and the
+# harnesses of the fuzzers over their seeds: x86-64 as it is, i386 with Debian's 32-bit libraries, arm64 (64-bit ARM) and s390x
+# (big-endian) under qemu. Leaves everything in tools/native/work/. tools/native/check.sh [PROCESSOR ...]; without arguments all
+# that can be had are checked.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 work=$PWD/tools/native/work
 here=$PWD/.venv/bin/python
 warnings="-Wall -Wextra -Wconversion -Wsign-conversion -Werror"
-tests="tests/align tests/formats/test_native_tables.py tests/fusion tests/stores/test_memory.py tests/stores/test_native_topk.py
-    tests/stages/test_native_bm25.py tests/stages/test_native_merge.py
-    tests/statistics/test_permutation.py tests/data/test_corpus.py tests/data/test_arrays_packed_ids.py tests/models/test_int8_network.py"
-missing=0
+tests=${TESTS:-"tests/align tests/contracts/test_native_arguments.py tests/formats/test_native_tables.py tests/fusion
+    tests/stores/test_memory.py tests/stores/test_native_topk.py
+    tests/stages/test_bm25_index.py tests/stages/test_native_bm25.py tests/stages/test_native_merge.py tests/stages/test_partitions.py
+    tests/statistics/test_permutation.py tests/data/test_corpus.py tests/data/test_arrays_packed_ids.py tests/models/test_int8_network.py"}
+failed=0
 
-# What is needed to build for a processor, and the flags of gcc and clang for it.
+# gcc and clang with their flags for a processor, what runs its programs, and the flags of setup.py that keep floats narrow.
 describe() {
     case $1 in
-        x86-64) needs="gcc clang" gcc="gcc" clang="clang" ;;
-        i386) needs="gcc clang" gcc="gcc -m32 -isystem $work/i386/usr/include/i386-linux-gnu" clang="clang -m32" ;;
-        arm64) needs="aarch64-linux-gnu-gcc clang qemu-aarch64" gcc=aarch64-linux-gnu-gcc clang="clang --target=aarch64-linux-gnu" ;;
-        s390x) needs="s390x-linux-gnu-gcc clang qemu-s390x" gcc=s390x-linux-gnu-gcc clang="clang --target=s390x-linux-gnu" ;;
+        x86-64) gcc="gcc" clang="clang" emulator="" floats="" ;;
+        i386)
+            gcc="gcc -m32 -isystem $work/i386/usr/include/i386-linux-gnu" clang="clang -m32" emulator="" floats="-msse2 -mfpmath=sse"
+            ;;
+        arm64) gcc=aarch64-linux-gnu-gcc clang="clang --target=aarch64-linux-gnu" emulator=qemu-aarch64 floats="" ;;
+        s390x)
+            gcc=s390x-linux-gnu-gcc clang="clang --target=s390x-linux-gnu" emulator=qemu-s390x floats="-fexcess-precision=fast"
+            ;;
         *) echo "$1: no such processor; choose x86-64, i386, arm64 or s390x" >&2 && exit 2 ;;
     esac
 }
@@ -40,10 +46,10 @@ build() {
 check() {
     local processor=$1 python=$here sysroot="" headers
     describe "$processor"
-    for command in $needs; do
+    for command in ${gcc%% *} clang $emulator; do
         if ! command -v "$command" >/dev/null; then
             echo "$processor: not checked, $command is not installed" >&2
-            missing=1
+            failed=1
             return
         fi
     done
@@ -60,8 +66,24 @@ check() {
     build "$clang $sysroot" "$python" "$headers"
     build "$gcc $sysroot" "$python" "$headers"
     # shellcheck disable=SC2086
-    PYTHONPATH=src "$python" -m pytest -q -p no:cacheprovider --hypothesis-profile=fast -k "$(runnable)" $tests | tail -3
+    PYTHONPATH=src "$python" -m pytest -rf -p no:cacheprovider --hypothesis-profile=fast -k "$(runnable)" $tests \
+        >tests.log 2>&1 || failed=1
+    grep '^FAILED' tests.log || true
+    echo "$processor: $(tail -1 tests.log)"
     cd - >/dev/null
+    for harness in reader arrow documents; do replay "$harness"; done
+}
+
+# replay NAME: runs a harness of the fuzzers over its seeds, once each.
+replay() {
+    local program=$work/tree-$processor/$1 seeds=$work/tree-$processor/seeds-$1
+    # shellcheck disable=SC2086
+    $gcc $sysroot -std=c11 -O2 -static -Wall -Wextra -Werror -Wno-unused-function -ffp-contract=off $floats \
+        "tools/fuzz/$1.c" tools/native/replay.c -o "$program" -lm
+    mkdir "$seeds"
+    "$here" tools/fuzz/seeds.py "$1" "$seeds"
+    find "$seeds" -type f -print0 | xargs -0 $emulator "$program" >"$program.log" 2>&1 || failed=1
+    echo "$processor: $1 over its seeds: $(tail -1 "$program.log")"
 }
 
 # Tests of encoders need tokenizers, which Debian does not have; pyarrow's tests skip themselves.
@@ -71,4 +93,4 @@ runnable() {
 
 [ $# -gt 0 ] || set -- x86-64 i386 arm64 s390x
 for processor in "$@"; do check "$processor"; done
-exit $missing
+exit $failed

@@ -41,18 +41,18 @@ class JudgedQueries:
     @cached_property
     def query_index(self) -> IntArray:
         """For each grade, the index of its query."""
-        return np.repeat(np.arange(len(self.queries)), np.diff(self.offsets).astype(np.intp, copy=False))
+        return _owners(np.diff(self.offsets))
 
     def top(self, depth: int) -> tuple[IntArray, IntArray, IntArray]:
         """The first `depth` grades of each query: their queries, their ranks from 1, and their indexes in `grades`."""
         counts = np.minimum(np.diff(self.offsets), depth)
-        owners = np.repeat(np.arange(len(counts)), counts)
+        owners = _owners(counts)
         ranks = np.arange(1, len(owners) + 1) - (np.cumsum(counts) - counts)[owners]
         return owners, ranks, self.offsets[owners] + ranks - 1
 
     def count(self, chosen: BoolArray) -> IntArray:
         """The number of chosen grades of each query; a judged query has at least one grade."""
-        return np.add.reduceat(chosen, self.offsets[:-1], dtype=np.int64)
+        return np.add.reduceat(chosen, self.offsets[:-1].astype(np.intp, copy=False), dtype=np.int64)
 
     def between(self, start: int, end: int) -> JudgedQueries:
         """The judgements of the queries from start to end, for measures; the lookup table remains that of all queries."""
@@ -126,7 +126,7 @@ class Hits:
     @cached_property
     def query_index(self) -> IntArray:
         """For each hit, the index of its query."""
-        return np.repeat(np.arange(len(self.queries)), np.diff(self.offsets))
+        return _owners(np.diff(self.offsets))
 
     @property
     def blocks(self) -> tuple[Hits, ...]:
@@ -208,6 +208,11 @@ def merge_hits(parts: Sequence[Hits]) -> Hits:
         ties=Ties(starts, sizes),
         alignment_counts=_total_counts([part.alignment_counts for part in parts]),
     )
+
+
+def _owners(counts: IntArray) -> IntArray:
+    """For each item of each query, the index of the query; numpy of a 32-bit processor takes no 64-bit counts."""
+    return np.repeat(np.arange(len(counts)), counts.astype(np.intp, copy=False))
 
 
 def _total_counts(parts: Sequence[AlignmentCounts]) -> AlignmentCounts:
