@@ -523,12 +523,11 @@ def test_a_terminated_run_leaves_no_temporary_folder(
 @pytest.mark.skipif(sys.platform != "linux", reason="needs a named pipe and POSIX signals")
 @pytest.mark.parametrize(("sent", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_a_stopped_process_says_how_to_continue(folder: Path, sent: signal.Signals, code: int) -> None:
-    pipe = folder / "data" / "corpus.jsonl"
-    pipe.unlink()
+    pipe = folder / "more.qrels"
     os.mkfifo(pipe)
     env = {**os.environ, "PYTHONPATH": str(SOURCE.parent)}
-    command = [sys.executable, "-m", "rankproof", "run", "experiment.toml", "-o", "out"]
-    # Opening the pipe waits until the run reads the documents; should it never do so, the guard lets the test go on and fail.
+    command = [sys.executable, "-m", "rankproof", "run", "experiment.toml", "--qrels", str(pipe), "-o", "out"]
+    # Opening the pipe waits until the run reads the judgements; should it never do so, the guard lets the test go on and fail.
     guard = threading.Timer(60, lambda: os.open(pipe, os.O_RDONLY | os.O_NONBLOCK))
     guard.start()
     with subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as child, pipe.open("wb"):

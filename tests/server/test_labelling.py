@@ -165,7 +165,7 @@ def test_a_log_that_cannot_be_read_is_told_in_the_list_and_on_the_page(folder: P
     broken = {
         "hello\n": "this is not a label log",
         log.read_text().replace('"labelled"', '"undone"'): "the log undoes a label that does not exist",
-        None: "Is a directory",
+        None: "is a folder",
     }
     with serving([folder]) as visitor:
         visitor.enter()

@@ -295,7 +295,7 @@ def _functions(root: Path) -> Functions:
     """The functions in memory, by file and first line."""
     found: Functions = defaultdict(list)
     for one in gc.get_objects():
-        if isinstance(one, FunctionType) and one.__code__.co_filename.startswith(f"{root}{os.sep}"):
+        if type(one) is FunctionType and one.__code__.co_filename.startswith(f"{root}{os.sep}"):
             found[one.__code__.co_filename.removeprefix(f"{root}{os.sep}"), one.__code__.co_firstlineno].append(one)
     return found
 

@@ -20,7 +20,8 @@ rm -rf "$root"
 mkdir -p "$root/usr/lib" "$root/apt/lists/partial" "$root/apt/archives/partial" "$root/apt/etc"
 root=$(cd "$root" && pwd)
 touch "$root/apt/status"
-echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] http://deb.debian.org/debian $suite main" >"$root/apt/sources"
+mirror=$(apt-cache policy | sed -n 's#.* \(https\?://[^ ]*/debian\) .*#\1#p' | head -n 1)
+echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $mirror $suite main" >"$root/apt/sources"
 options=(-q -y -o Dir::State::lists="$root/apt/lists" -o Dir::State::status="$root/apt/status" -o Dir::Cache="$root/apt"
     -o Dir::Etc="$root/apt/etc" -o Dir::Etc::sourcelist="$root/apt/sources" -o Dir::Etc::sourceparts=- -o Debug::NoLocking=1
     -o APT::Architecture="$architecture" -o APT::Architectures="$architecture" -o APT::Install-Recommends=false

@@ -6,7 +6,6 @@ import contextlib
 import errno
 import os
 import re
-import shutil
 import stat
 import sys
 import time
@@ -223,6 +222,8 @@ def _inside(path: str) -> Iterator[str]:
 
 def _remove(path: str) -> None:
     if os.path.isdir(path) and not os.path.islink(path):
-        shutil.rmtree(path, ignore_errors=True)
+        from shutil import rmtree
+
+        rmtree(path, ignore_errors=True)
     else:
         os.unlink(path)
