@@ -221,6 +221,22 @@ def test_a_line_is_rejected_only_above_one_mebibyte(size: int, end: bytes, front
         assert_same_hits(outcome(partial(native.align_text, ours, source_of(text), ReadOptions(), block=block)), wanted)
 
 
+FOLLOWING = [
+    b"",
+    *(bytes([byte]) + more for byte in (0x41, 0x80, 0x8F, 0x90, 0x9F, 0xA0, 0xBF, 0xC0) for more in (b"", b"\xbf", b"\xbf\x80")),
+]
+"""What may follow the first byte of a character: no byte, or one at each limit of the second byte and up to two more."""
+
+
+@pytest.mark.parametrize("lead", range(0x80, 0x100))
+def test_an_id_is_rejected_where_python_does_not_decode_it(lead: int) -> None:
+    for following in FOLLOWING:
+        text = b"q 0 %b 1\n" % (bytes([lead]) + following)
+        assert_same_judged(
+            outcome(partial(native.judge_text, source_of(text))), outcome(partial(reference.judge_text, source_of(text)))
+        )
+
+
 @pytest.mark.parametrize("count", [70, 300, 3000])
 @pytest.mark.parametrize("falling", [True, False])
 def test_long_rows_of_ties_are_ranked_by_id(count: int, falling: bool) -> None:

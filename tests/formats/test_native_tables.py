@@ -22,6 +22,7 @@ from rankproof._formats.csv import CSV, TSV, DelimitedFormat
 from rankproof._formats.json import native_reader
 from rankproof._formats.registry import format_named
 from rankproof._formats.rows import ParseOptions
+from rankproof.errors import InputError
 from support.examples import examples
 from support.native_cases import BLOCKS, noisy, outcome, readings, source_of, values_of
 
@@ -329,6 +330,20 @@ def test_plain_judgements_are_read_in_c(text: bytes, reader: Callable[..., nativ
     found = native.read_qrels(source_of(text), reader(source_of(text)), ParseOptions())
     assert found is not None
     assert {query: dict(docs) for query, docs in found.items()} == {"q": {"d": 1, "e": 0}}
+
+
+@pytest.mark.parametrize("comment", [b"#", b"#q,d", b"#q,d,1,x"])
+def test_a_comment_with_other_than_the_number_of_columns_is_skipped_in_c(comment: bytes) -> None:
+    text = b"query_id,doc_id,score\n" + comment + b"\nq,e,2\n"
+    reader = CSV.native_reader(source_of(text), ParseOptions(), "run")
+    assert scores_of(native_run(text, reader)) == {"q": {"e": 2.0}}
+
+
+def test_a_comment_with_as_many_columns_as_the_header_is_not_skipped() -> None:
+    text = b"query_id,doc_id,score\n#q,d,1\nq,e,2\n"
+    assert native_run(text, CSV.native_reader(source_of(text), ParseOptions(), "run")) is None
+    with pytest.raises(InputError, match=r"^file\.txt:2: the line begins with # and has as many columns as the header"):
+        read("csv", text, "run", ParseOptions())
 
 
 @pytest.mark.parametrize("size", [(1 << 20) - 1, 1 << 20, (1 << 20) + 1])
