@@ -165,7 +165,7 @@ def test_a_log_that_cannot_be_read_is_told_in_the_list_and_on_the_page(folder: P
     broken = {
         "hello\n": "this is not a label log",
         log.read_text().replace('"labelled"', '"undone"'): "the log undoes a label that does not exist",
-        None: "is a folder",
+        None: "Is a directory|is a folder",
     }
     with serving([folder]) as visitor:
         visitor.enter()
@@ -174,7 +174,7 @@ def test_a_log_that_cannot_be_read_is_told_in_the_list_and_on_the_page(folder: P
             log.mkdir() if content is None else log.write_text(content)
             pages = visitor.get("/"), visitor.get(LABEL)
             assert [page.status for page in pages] == [200, 422]
-            assert all(words in unescape(page.text) for page in pages)
+            assert all(re.search(words, unescape(page.text)) for page in pages)
 
 
 def test_an_incomplete_line_of_the_log_is_removed_and_noted(folder: Path, people: Path) -> None:
