@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from rankproof._cli.main import main
-from rankproof._results.folder import is_results_folder, load_results, save_results
+from rankproof._io.files import is_results_folder
+from rankproof._results.folder import load_results, save_results
 from rankproof._results.judgements import experiment_dataset, measuring_command
 from rankproof.errors import RankproofError
 from support.results_server import saved, serving
@@ -47,6 +48,28 @@ def test_a_folder_with_a_link_inside_it_is_read(folder: Path) -> None:
     (folder / "qrels.tsv").symlink_to("judged.tsv")
     assert is_results_folder(str(folder))
     assert load_results(folder).qrels == small_results().qrels
+
+
+AS_DATASET = {
+    "eval": ("qrels.tsv", ["eval", "hostile", "one.run"]),
+    "explain": ("queries.jsonl", ["explain", "qrels.tsv", "one.run", "--dataset", "hostile"]),
+    "import": ("qrels.tsv", ["import", "hostile", "-o", "imported"]),
+    "import of queries": ("queries.jsonl", ["import", "hostile", "-o", "imported"]),
+}
+"""Commands that read a results folder as a dataset, with the file that they read."""
+
+
+@pytest.mark.parametrize(("name", "command"), AS_DATASET.values(), ids=list(AS_DATASET))
+def test_a_link_out_of_a_results_folder_is_not_followed_where_it_is_read_as_a_dataset(
+    name: str, command: list[str], folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(folder.parent)
+    shutil.copy(folder / "qrels.tsv", "qrels.tsv")
+    Path("one.run").write_text("q1 Q0 d1 1 2.0 t\n")
+    (folder / name).rename("outside")
+    (folder / name).symlink_to("../outside")
+    assert main(command) == 2
+    assert f"hostile/{name}: is a link out of the folder; copy the file" in capsys.readouterr().err
 
 
 def test_a_hostile_folder_is_listed_with_its_reason_and_the_others_are_shown(tmp_path: Path, folder: Path) -> None:

@@ -65,7 +65,7 @@ def _doctor_input(data: DataLike, runs: RunLike | None, dataset: Any, options: E
 
 def _is_dataset(data: Any) -> bool:
     from rankproof._formats.read import SAMPLE, is_irds_name
-    from rankproof._results.folder import is_results_folder
+    from rankproof._io.files import is_results_folder
 
     if isinstance(data, Dataset) or not isinstance(data, str | os.PathLike):
         return isinstance(data, Dataset)
@@ -131,8 +131,8 @@ def gate(
 
 
 def _baseline(baseline: Any, qrels: QrelsLike | None, measures: MeasuresLike, options: EvaluateArguments) -> Baseline:
+    from rankproof._io.files import is_results_folder
     from rankproof._io.open import decode_line, open_source, read_all_bytes
-    from rankproof._results.folder import is_results_folder
     from rankproof._version import __version__
 
     if isinstance(baseline, str | os.PathLike) and not is_results_folder(os.fspath(baseline)):

@@ -16,8 +16,9 @@ from rankproof._evaluation.evaluate import MeasuresLike, evaluate_forms
 from rankproof._evaluation.notes import value_notes
 from rankproof._evaluation.options import FILE_ARGUMENTS, EvaluateArguments, make_evaluate_options
 from rankproof._evaluation.result import Result
+from rankproof._io.files import is_results_folder
 from rankproof._results.experiment_result import ExperimentResult
-from rankproof._results.folder import is_results_folder, load_results
+from rankproof._results.folder import load_results
 from rankproof.errors import UsageError, for_message, type_phrase
 
 DataLike = QrelsLike

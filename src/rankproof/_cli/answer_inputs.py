@@ -123,7 +123,8 @@ def _model_of(stage: Any) -> str | None:
 
 def read_answer_source(args: argparse.Namespace) -> AnswerSource:
     """The answers in the files, with the texts and nuggets of the options."""
-    from rankproof._results.folder import check_document, is_results_folder
+    from rankproof._io.files import is_results_folder
+    from rankproof._results.folder import check_document
 
     if not args.files:
         raise UsageError("no input files", fix=_INPUTS)

@@ -193,7 +193,7 @@ def read_input(
     if not args.files:
         raise UsageError("no input files", fix=f"specify {INPUTS_HELP}")
     check_output(args.output, [*args.files, *(getattr(args, name, None) for name in FILE_OPTIONS)])
-    from rankproof._results.folder import is_results_folder
+    from rankproof._io.files import is_results_folder
 
     folders = [path for path in args.files if is_results_folder(path)]
     if len(folders) == len(args.files):
@@ -226,7 +226,8 @@ def check_results_folder(path: str) -> None:
 
 def check_result_document(path: str) -> None:
     """Refuses a folder with a damaged result.json, or with the other files of results and without it."""
-    from rankproof._results.document import EXPERIMENT_FILE, RESULT_FILE, RUNS_FOLDER
+    from rankproof._io.files import RESULT_FILE
+    from rankproof._results.document import EXPERIMENT_FILE, RUNS_FOLDER
     from rankproof._results.folder import read_document
 
     if os.path.isfile(os.path.join(path, RESULT_FILE)):

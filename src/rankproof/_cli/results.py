@@ -11,8 +11,9 @@ from rankproof._analysis.run_files import results_from_runs
 from rankproof._cli.inputs import ONE_INPUT_HELP, check_results_folder, read_input
 from rankproof._cli.terminal import Terminal
 from rankproof._data.dataset import Dataset
+from rankproof._io.files import is_results_folder
 from rankproof._results.experiment_result import ExperimentResult
-from rankproof._results.folder import is_results_folder, load_results
+from rankproof._results.folder import load_results
 from rankproof._results.judgements import measuring_command
 from rankproof.errors import UsageError, escape_invisible, for_message
 from rankproof.measures._parse import parse_measures

@@ -24,7 +24,7 @@ from rankproof._formats.registry import COMPRESSED_SUFFIXES, system_name
 from rankproof._formats.rows import build_qrels, run_without_duplicates
 from rankproof._formats.texts import read_queries, text_blocks
 from rankproof._io.file_errors import file_error
-from rankproof._io.files import check_plain_file, write_blocks
+from rankproof._io.files import check_folder_file, write_blocks
 from rankproof._io.open import StrPath, open_source, path_text
 from rankproof._io.temporary import temporary_folder
 from rankproof._sample import sample_files, sample_folder
@@ -207,7 +207,8 @@ def corpus_files(folder: str) -> list[str]:
     for name in sorted(os.listdir(folder)):
         if match := _CORPUS_FILE.fullmatch(name):
             # Parts of one suffix belong together; any other file is a collection of its own.
-            found.setdefault(match["suffix"] if match["part"] else name, []).append(_plain_file(os.path.join(folder, name)))
+            key = match["suffix"] if match["part"] else name
+            found.setdefault(key, []).append(_plain_file(folder, os.path.join(folder, name)))
     files, *others = found.values() or [[]]
     if others:
         fix = "move one of them to another folder; the parts of a collection are all called corpus-…, with one suffix"
@@ -215,8 +216,8 @@ def corpus_files(folder: str) -> list[str]:
     return files
 
 
-def _plain_file(path: str) -> str:
-    check_plain_file(path)
+def _plain_file(folder: str, path: str) -> str:
+    check_folder_file(path, folder)
     return path
 
 
@@ -257,7 +258,7 @@ def _qrels_files(folder: str) -> list[str]:
     beside = os.path.join(folder, "qrels")
     listed = [os.path.join(beside, name) for name in sorted(os.listdir(beside))] if os.path.isdir(beside) else []
     listed += [os.path.join(folder, name) for name in sorted(os.listdir(folder)) if name.startswith("qrels.")]
-    return [_plain_file(path) for path in listed if path.endswith(endings)]
+    return [_plain_file(folder, path) for path in listed if path.endswith(endings)]
 
 
 def qrels_path(folder: str, *, split: str = DEFAULT_SPLIT) -> str:
@@ -291,7 +292,7 @@ def write_folder(dataset: Dataset, folder: str) -> None:
 def _find_file(folder: str, names: Iterable[str]) -> str | None:
     """The first file of these names in the folder, compressed or not."""
     paths = (os.path.join(folder, name + suffix) for name in names for suffix in ("", *COMPRESSED_SUFFIXES))
-    return next(map(_plain_file, filter(os.path.exists, paths)), None)
+    return next((_plain_file(folder, path) for path in paths if os.path.exists(path)), None)
 
 
 def _existing_file(folder: str, names: Sequence[str], what: str) -> str:

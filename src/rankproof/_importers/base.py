@@ -24,7 +24,7 @@ from rankproof._formats.registry import format_of_suffix, system_name
 from rankproof._formats.source_table import SourceTable, open_frame, open_table, table_format
 from rankproof._formats.texts import MAX_TEXT_BYTES
 from rankproof._io.corpus_store import CorpusStorage
-from rankproof._io.files import check_plain_file
+from rankproof._io.files import check_folder_file
 from rankproof._io.open import STDIN, numbered_text_lines, open_source, read_progress
 from rankproof._io.streams import ByteSource
 from rankproof.errors import InputError, UsageError, for_message
@@ -169,7 +169,7 @@ def _files_in(folder: str) -> dict[str, str]:
         folders[:] = sorted(name for name in folders if not name.startswith(".")) if depth < _DEEPEST_FOLDER else []
         for name in sorted(names):
             path = os.path.join(place, name)
-            check_plain_file(path)
+            check_folder_file(path, folder)
             found[os.path.relpath(path, folder).replace(os.sep, "/")] = path
     return found
 

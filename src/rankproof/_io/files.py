@@ -1,4 +1,4 @@
-"""Plain files of others, atomic writes of files, and checksums."""
+"""Plain files of others, results folders, atomic writes of files, and checksums."""
 
 from __future__ import annotations
 
@@ -171,6 +171,25 @@ def open_plain_file(path: str, folder: str | None = None) -> FileIO:
     except BaseException:
         os.close(handle)
         raise
+
+
+RESULT_FILE: Final = "result.json"
+RESULTS_FORMAT: Final = "rankproof-results"
+_HEAD_BYTES: Final = 4096
+
+
+def is_results_folder(path: str) -> bool:
+    """Whether the folder has a result.json of rankproof; a result.json that is no plain file of the folder is an error."""
+    try:
+        with open_plain_file(os.path.join(path, RESULT_FILE), path) as file:
+            return f'"format": "{RESULTS_FORMAT}"'.encode() in file.read(_HEAD_BYTES)
+    except (OSError, ValueError):
+        return False
+
+
+def check_folder_file(path: str, folder: str) -> None:
+    """Refuses what is no plain file, and a link out of a results folder, which others may have written."""
+    check_plain_file(_path_within(path, folder) if is_results_folder(folder) else path, path)
 
 
 def check_plain_file(path: str, name: str | None = None) -> None:

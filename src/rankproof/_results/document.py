@@ -10,8 +10,6 @@ from rankproof._data.claims import Calibration, JudgeNoise
 from rankproof._evaluation.notes import Note
 from rankproof._results.experiment_result import SystemKind
 
-FORMAT = "rankproof-results"
-RESULT_FILE = "result.json"
 SUMMARY_FILE = "summary.csv"
 DECISION_FILE = "summary.json"
 PER_QUERY_FILE = "per_query.csv"

@@ -20,7 +20,7 @@ from rankproof._formats.texts import MAX_TEXT_BYTES, read_queries, text_blocks
 from rankproof._formats.write import write_run
 from rankproof._io import strict_json
 from rankproof._io.escape import escape_json
-from rankproof._io.files import open_plain_file, write_blocks
+from rankproof._io.files import RESULT_FILE, RESULTS_FORMAT, is_results_folder, open_plain_file, write_blocks
 from rankproof._io.folders import check_replaceable, recover_folder, replace_folder
 from rankproof._io.json_fields import read_fields
 from rankproof._io.open import StrPath, decode_line, first_bytes, open_folder_source, path_text, read_all_bytes
@@ -37,14 +37,12 @@ from rankproof._results.document import (
     DAMAGED_FIX,
     DECISION_FILE,
     EXPERIMENT_FILE,
-    FORMAT,
     PER_QUERY_FILE,
     PYTHON_PREFIX,
     QRELS_FILE,
     QUERIES_FILE,
     REPLIES_FOLDER,
     REPORT_FILE,
-    RESULT_FILE,
     RUNS_FOLDER,
     SNIPPETS_FILE,
     SUMMARY_FILE,
@@ -67,7 +65,6 @@ _OTHER_FILES = (
     ANSWERS_CSV_FILE,
     ANSWERS_SUMMARY_FILE,
 )
-_HEAD_BYTES = 4096
 
 
 def results_file_sha256(folder: str, name: str) -> str:
@@ -154,7 +151,7 @@ def read_document(folder: str) -> JsonObject:
     except InputError as error:
         raise InputError(error.what, fix=DAMAGED_FIX, source=path, line=error.line, column=error.column) from None
     values = JsonObject(plain, path, damaged_fix=DAMAGED_FIX)
-    if values.plain.get("format") != FORMAT:
+    if values.plain.get("format") != RESULTS_FORMAT:
         raise values.error("not a result of rankproof", "specify a folder that `rankproof run` wrote")
     if (found := values.count("schema")) != (known := format_versions.RESULTS):
         fix = format_versions.other_version_fix(found, known, "run the experiment again")
@@ -312,15 +309,6 @@ def _dataset_of(folder: str) -> tuple[str, str | None]:
         document = _any_document(folder)
         return str(document["provenance"]["dataset"]), document["fingerprint"]
     return "?", None
-
-
-def is_results_folder(path: str) -> bool:
-    """Whether the folder has a result.json of rankproof; a result.json that is no plain file of the folder is an error."""
-    try:
-        with open_plain_file(os.path.join(path, RESULT_FILE), path) as file:
-            return f'"format": "{FORMAT}"'.encode() in file.read(_HEAD_BYTES)
-    except (OSError, ValueError):
-        return False
 
 
 def check_document(path: str) -> None:

@@ -17,10 +17,10 @@ from rankproof._data.replies import RecordedReply
 from rankproof._data.run import Run
 from rankproof._evaluation.result import MeasureResult, Result, SystemResult
 from rankproof._formats.detect import OpenedFile
+from rankproof._io.files import RESULT_FILE
 from rankproof._io.open import open_folder_source
 from rankproof._results.document import (
     DAMAGED_FIX,
-    RESULT_FILE,
     RUNS_FOLDER,
     MeasureDocument,
     ResultDocument,

@@ -11,9 +11,9 @@ from typing import Any
 from rankproof._data import format_versions
 from rankproof._evaluation.result import MeasureResult, Result, SystemResult
 from rankproof._io.escape import escape_json
+from rankproof._io.files import RESULTS_FORMAT
 from rankproof._io.json_fields import plain_fields
 from rankproof._results.document import (
-    FORMAT,
     PER_QUERY_KEYS,
     AnswersDocument,
     CountDocument,
@@ -41,7 +41,7 @@ def results_document(
     """The results as plain values; `per_query` adds the values of each query, `files` has the run file of each system."""
     systems = zip(results.system_runs, results.result.systems, strict=True)
     document = ResultDocument(
-        format=FORMAT,
+        format=RESULTS_FORMAT,
         schema=format_versions.RESULTS,
         name=results.name,
         fingerprint=results.fingerprint,

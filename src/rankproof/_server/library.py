@@ -16,8 +16,9 @@ from rankproof._data.qrels import highest_grade
 from rankproof._data.text import format_value
 from rankproof._evaluation.notes import value_notes
 from rankproof._evaluation.result import Result
+from rankproof._io.files import RESULT_FILE
 from rankproof._render.grid import MISSING
-from rankproof._results.document import QRELS_FILE, RESULT_FILE, RUNS_FOLDER
+from rankproof._results.document import QRELS_FILE, RUNS_FOLDER
 from rankproof._results.experiment_result import ExperimentResult
 from rankproof._results.folder import load_results
 from rankproof.errors import ExternalError, RankproofError, UsageError, escape_invisible, for_message

@@ -105,7 +105,7 @@ def _read_input(args: argparse.Namespace, first: str) -> AnalysisInput:
 
 def _is_dataset(path: str) -> bool:
     from rankproof._formats.read import is_irds_name
-    from rankproof._results.folder import is_results_folder
+    from rankproof._io.files import is_results_folder
 
     return is_sample(path) or is_irds_name(path) or (os.path.isdir(path) and not is_results_folder(path))
 

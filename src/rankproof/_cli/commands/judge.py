@@ -50,7 +50,8 @@ def read_texts(files: Sequence[str], args: argparse.Namespace) -> tuple[Corpus, 
 
 def _load_results(args: argparse.Namespace) -> ExperimentResult | None:
     """The results that were named, alone or with --results; alone, they also name the output."""
-    from rankproof._results.folder import check_document, is_results_folder, load_results
+    from rankproof._io.files import is_results_folder
+    from rankproof._results.folder import check_document, load_results
     from rankproof._results.judgements import judgements_file
 
     if len(args.files) == 1 and is_results_folder(args.files[0]):

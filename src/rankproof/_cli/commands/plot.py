@@ -137,7 +137,7 @@ def _settings(args: argparse.Namespace) -> PlotSettings:
 def _check(inputs: AnalysisInput, kinds: list[str], args: argparse.Namespace) -> None:
     """Refuses an unknown system or field and an output in a results folder, before drawing."""
     from rankproof._analysis.inputs import check_judged, checked_system
-    from rankproof._results.folder import is_results_folder
+    from rankproof._io.files import is_results_folder
 
     check_judged(inputs)
     for name in (args.system, args.against):

@@ -130,7 +130,7 @@ def _judgement_log(args: argparse.Namespace) -> JudgementLog:
 
 def _default_file(args: argparse.Namespace) -> str:
     """The file beside the results folder; several folders, or run files, need a named one."""
-    from rankproof._results.folder import is_results_folder
+    from rankproof._io.files import is_results_folder
     from rankproof._results.judgements import judgements_file
 
     if len(args.files) != 1 or not is_results_folder(args.files[0]):
@@ -191,7 +191,7 @@ def _document_texts(args: argparse.Namespace, library: ResultsLibrary) -> Docume
 def _say_next(args: argparse.Namespace, library: ResultsLibrary, log: JudgementLog, terminal: Terminal) -> None:
     """The command that measures the results with the judgements, for a single results folder."""
     from rankproof._cli.results import say_measuring_command
-    from rankproof._results.folder import is_results_folder
+    from rankproof._io.files import is_results_folder
 
     if len(args.files) == 1 and is_results_folder(args.files[0]) and log.judgements()[0]:
         (entry,) = library.entries()
