@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import os
 import pickle
 import time
@@ -11,7 +12,7 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib.util import find_spec
 from itertools import islice
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
@@ -142,10 +143,20 @@ def partition_key(partition: Partition) -> str:
     return f"{len(partition)} {partition.digest:x} {order}"
 
 
+class _KeyPickler(pickle.Pickler):
+    """Gives equal paths equal bytes; Python 3.12 and later pickle the parts that a path was made of."""
+
+    def reducer_override(self, value: Any) -> Any:
+        """A path by its text; anything else as pickle does it."""
+        return (type(value), (os.fspath(value),)) if isinstance(value, PurePath) else NotImplemented
+
+
 def _retriever_key(retriever: object) -> str:
     """A key of the settings of a retriever; one that cannot be pickled has a new key each time."""
+    written = io.BytesIO()
     try:
-        content = pickle.dumps(retriever)
+        _KeyPickler(written).dump(retriever)
+        content = written.getvalue()
     except (pickle.PicklingError, TypeError, AttributeError):
         content = os.urandom(32)
     return identity_key(__version__, format_versions.STAGE_CACHE, hashlib.sha256(content).hexdigest())
