@@ -146,9 +146,9 @@ def partition_key(partition: Partition) -> str:
 class _KeyPickler(pickle.Pickler):
     """Gives equal paths equal bytes; Python 3.12 and later pickle the parts that a path was made of."""
 
-    def reducer_override(self, value: Any) -> Any:
+    def reducer_override(self, obj: Any) -> Any:
         """A path by its text; anything else as pickle does it."""
-        return (type(value), (os.fspath(value),)) if isinstance(value, PurePath) else NotImplemented
+        return (type(obj), (os.fspath(obj),)) if isinstance(obj, PurePath) else NotImplemented
 
 
 def _retriever_key(retriever: object) -> str:
