@@ -128,6 +128,13 @@ def test_lower_is_better_where_the_measure_says_so() -> None:
     assert (row["system"], row["verdict"]) == ("many", "worse")
 
 
+def test_systems_with_the_same_mean_keep_their_order() -> None:
+    values = {name: {"RR": BASE.tolist(), "Unjudged@10": BASE.tolist()} for name in ("first", "second")}
+    for measure in ("RR", "Unjudged@10"):
+        (row,) = table_of(comparison_tables(result_of(values), **FAST), "verdicts", measure).records()
+        assert row["pair"] == "first vs second"
+
+
 @given(st.permutations(range(20)), st.permutations(range(20)))
 @examples(10)
 def test_queries_are_joined_by_id_and_their_order_changes_no_bit(first: list[int], second: list[int]) -> None:
