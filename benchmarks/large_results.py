@@ -12,8 +12,9 @@ from rankproof._data.arrays import FloatArray
 from rankproof._data.dataset import Queries, Query
 from rankproof._data.qrels import Qrels
 from rankproof._data.run import Run
+from rankproof._io.files import is_results_folder
 from rankproof._results.experiment_result import TIME_COLUMNS, ExperimentResult, SystemRun
-from rankproof._results.folder import is_results_folder, save_results
+from rankproof._results.folder import save_results
 
 from .load_results import DEPTH, MEASURES, QUERIES, SYSTEMS
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
@@ -62,7 +63,7 @@ def test_wrong_offsets_of_ids_are_refused(offsets: list[int]) -> None:
     [
         (hits(0, count=2), 1),
         (hits(0, count=-1), 1),
-        ((*hits()[:2], hits()[0]), 1 << 61),
+        ((*hits()[:2], hits()[0]), sys.maxsize // 4 + 1),
         (hits(0), 2),
         (hits(0), 0),
         ((*hits(0)[:2], hits()[1]), 1),
