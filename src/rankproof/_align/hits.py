@@ -184,7 +184,7 @@ class Hits:
 
     def _keep(self, kept: BoolArray, ranks: IntArray, retrieved: IntArray, ties: Ties) -> Hits:
         counts = np.bincount(self.query_index[kept], minlength=len(self.queries))
-        offsets = np.concatenate(([0], np.cumsum(counts)))
+        offsets = np.concatenate(([0], np.cumsum(counts, dtype=np.int64)))
         kept_ties = Ties(*(array[kept] for array in ties))
         return replace(self, retrieved=retrieved, offsets=offsets, ranks=ranks[kept], grades=self.grades[kept], ties=kept_ties)
 
@@ -192,7 +192,7 @@ class Hits:
 def merge_hits(parts: Sequence[Hits]) -> Hits:
     """The hits of a run in several parts, each with other queries."""
     counts = np.sum([np.diff(part.offsets) for part in parts], axis=0)
-    offsets = np.concatenate(([0], np.cumsum(counts)))
+    offsets = np.concatenate(([0], np.cumsum(counts, dtype=np.int64)))
     ranks, grades, starts, sizes = (np.zeros(offsets[-1], dtype=np.int64) for _ in range(4))
     for part in parts:
         places = np.arange(len(part.ranks)) + (offsets - part.offsets)[part.query_index]

@@ -108,7 +108,7 @@ def merge_hits(hits: list[Hits]) -> Hits:
         hits[0],
         present=np.any([part.present for part in hits], axis=0),
         retrieved=np.sum([part.retrieved for part in hits], axis=0),
-        offsets=np.concatenate(([0], np.cumsum(counts))),
+        offsets=np.concatenate(([0], np.cumsum(counts, dtype=np.int64))),
         ranks=np.concatenate([part.ranks for part in hits])[order],
         grades=np.concatenate([part.grades for part in hits])[order],
         ties=Ties(*(np.concatenate(parts)[order] for parts in zip(*(part.ties for part in hits), strict=True))),
