@@ -206,6 +206,7 @@ def test_a_command_ends_with_exit_code_1_and_names_the_extra(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("RANKPROOF_CACHE", str(tmp_path / "cache"))
     block(monkeypatch, library)
     with sample_files() as (_, run, *_rest):
         assert main([run if word == "RUN" else word for word in command]) == 1

@@ -230,7 +230,7 @@ def test_a_killed_download_succeeds_the_next_time(minilm_weights: Path, tmp_path
     monkeypatch.syspath_prepend(tmp_path / "site")
     killed = subprocess.run([sys.executable, "-c", KILLED], check=False, capture_output=True)
     assert killed.returncode == 9
-    assert [path.name[:11] for path in (tmp_path / "cache" / "models").iterdir()] == [".unfinished"]
+    assert [path.name[:11] for path in (tmp_path / "cache" / "models").iterdir()] == [".rankproof-"]
     assert not MiniLM().is_ready()
     download_minilm(lambda text: None, quiet)
     assert MiniLM().load().encode(["pan"]).shape == (1, 384)
