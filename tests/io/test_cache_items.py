@@ -15,7 +15,7 @@ import pytest
 from rankproof._cli.main import main
 from rankproof._io.cache_items import KINDS, CacheHold, CacheUse, cache_items, checked_size, remove_items
 from rankproof._io.temporary import is_temporary, lock_alone, temporary_name
-from rankproof.errors import UsageError
+from rankproof.errors import ExternalError, UsageError
 
 DAY = 86400
 
@@ -248,6 +248,19 @@ def test_the_first_use_of_the_cache_removes_what_killed_processes_left_in_it(tmp
     with CacheHold(tmp_path):
         left_over = [path for path in tmp_path.rglob("*") if is_temporary(path.name)]
     assert left_over == []
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no shared locks")
+def test_a_cache_that_stays_locked_by_another_process_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rankproof._io.cache_items._LOCK_WAIT_SECONDS", 0.1)
+    handle = os.open(tmp_path / "lock", os.O_RDWR | os.O_CREAT)
+    assert lock_alone(handle)
+    with pytest.raises(
+        ExternalError, match=r"lock: another process has locked the cache for 0\.1 s; end that process, or choose"
+    ):
+        CacheHold(tmp_path)
+    os.close(handle)
+    CacheHold(tmp_path).release()
 
 
 def test_the_lock_of_the_cache_is_closed_with_its_last_use(tmp_path: Path) -> None:

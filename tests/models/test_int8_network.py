@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 import re
 import sys
 from collections.abc import Iterator
@@ -113,8 +114,10 @@ def test_the_largest_products_do_not_overflow(kernel: str) -> None:
     sys.maxsize < 1 << 32 or not Path("/proc/cpuinfo").exists(), reason="needs /proc/cpuinfo; vector kernels are 64-bit"
 )
 def test_every_kernel_that_the_processor_can_run_is_tested() -> None:
+    # Under an emulator /proc/cpuinfo describes the processor that runs it.
+    is_x86 = platform.machine() in ("x86_64", "i686")
     found = re.search(r"^flags\s*:(.*)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
-    flags = found[1].split() if found else []
+    flags = found[1].split() if found and is_x86 else []
     needs = {"any": True, "avx2": "avx2" in flags, "avx-vnni": "avx_vnni" in flags, "avx512": "avx512_vnni" in flags}
     assert [name for name, is_there in needs.items() if is_there] == HERE
 

@@ -5,6 +5,7 @@ Prints a table of how each attack ended, and exits with 1 if one was not refused
 
 from __future__ import annotations
 
+import argparse
 import re
 import resource
 import shutil
@@ -191,4 +192,6 @@ def report(rows: Iterable[Row]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(1 if report(attack_all("--quick" in sys.argv[1:])) else 0)
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="fewer commands for each attack")
+    sys.exit(1 if report(attack_all(parser.parse_args().quick)) else 0)

@@ -55,6 +55,8 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--first", type=int, default=0, help="the number of the first case")
     parser.add_argument("--case", type=int, help="only this case of --target")
     given = parser.parse_args(arguments)
+    if given.case is not None and given.target is None:
+        parser.error("--case needs --target")
     with tempfile.TemporaryDirectory() as folder:
         if given.case is not None:
             found = failure(TARGETS[given.target], given.case, Path(folder))

@@ -35,6 +35,7 @@ KINDS = {
 }
 PAID_KIND = "responses"
 _LOCK_FILE = "lock"
+_LOCK_WAIT_SECONDS = 60.0
 _FINISHED_KINDS = ("corpora", "chunks", "indexes", "vectors", "stages")
 _SIZE = re.compile(r"([0-9]{1,15}(?:\.[0-9]{1,9})?) ?([kmgt]?b|[kmgt])", re.ASCII | re.IGNORECASE)
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
@@ -169,7 +170,12 @@ def _lock_cache(home: Path) -> _CacheLock | None:
         handle = os.open(home / _LOCK_FILE, os.O_RDWR | os.O_CREAT, 0o666)
     except OSError:
         return None
-    lock_shared(handle)
+    if not lock_shared(handle, _LOCK_WAIT_SECONDS):
+        from rankproof._io.journal import OTHER_CACHE_FIX
+
+        os.close(handle)
+        what = f"{home / _LOCK_FILE}: another process has locked the cache for {_LOCK_WAIT_SECONDS:g} s"
+        raise ExternalError(escape_invisible(f"{what}; end that process, or {OTHER_CACHE_FIX}"))
     _remove_abandoned_items(home)
     return _cache_locks.setdefault(home, _CacheLock(handle))
 
@@ -253,4 +259,4 @@ class CacheUse:
             try:
                 yield alone
             finally:
-                lock_shared(lock.handle)
+                lock_shared(lock.handle, _LOCK_WAIT_SECONDS)

@@ -21,6 +21,7 @@ _DAY_SECONDS = 86_400.0
 _FOLDER_FLAGS = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0)
 _FOUND_FLAGS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 _NO_HANDLE = -1
+_LOCK_POLL_SECONDS = 0.05
 
 
 def lock_alone(handle: int) -> bool | None:
@@ -44,17 +45,34 @@ def try_lock(handle: int) -> bool:
     return lock_alone(handle) is not False
 
 
-def lock_shared(handle: int) -> None:
-    """Locks the file together with others, after a process that holds it alone; Windows only has locks of one process."""
-    with contextlib.suppress(OSError):
-        if sys.platform == "win32":
-            import msvcrt
+def lock_shared(handle: int, seconds: float) -> bool:
+    """Locks the file together with others; False if a process holds it alone for all that time.
 
-            msvcrt.locking(handle, msvcrt.LK_UNLCK, 1)
+    Windows only has locks of one process, and some file systems have none: then no process is kept out.
+    """
+    end = time.monotonic() + seconds
+    while True:
+        try:
+            _share(handle)
+        except OSError as error:
+            if error.errno not in _IN_USE:
+                return True
         else:
-            import fcntl
+            return True
+        if time.monotonic() >= end:
+            return False
+        time.sleep(_LOCK_POLL_SECONDS)
 
-            fcntl.flock(handle, fcntl.LOCK_SH)
+
+def _share(handle: int) -> None:
+    if sys.platform == "win32":
+        import msvcrt
+
+        msvcrt.locking(handle, msvcrt.LK_UNLCK, 1)
+    else:
+        import fcntl
+
+        fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
 
 
 def is_same_file(path: str, handle: int) -> bool:

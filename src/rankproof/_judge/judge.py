@@ -244,7 +244,8 @@ def judge_pairs(
         write_report(report, output)
     if len(_ungraded_pairs(pairs, report)) == len(pairs):
         where = "" if output is None else f"; {for_message(report_path(output))} lists every reason"
-        raise ExternalError(f"no pair was graded: {grades[0].reason}{where}")
+        notes = "".join(f"; {note}" for note in reply_notes(sum_counts(grades)))
+        raise ExternalError(f"no pair was graded: {grades[0].reason}{where}{notes}")
     return report
 
 
