@@ -257,7 +257,7 @@ def test_a_first_screen_is_short_and_begins_with_its_verdict(
     asked = [verb, *_files(tmp_path), "--documents", "100"] if verb == "diagnose" else [verb, *_files(tmp_path)]
     first = _shown(asked, capsys)
     lines = [line for whole in first.splitlines() for line in textwrap.wrap(whole, 80) or [""]]
-    assert len(lines) <= 60
+    assert len(lines) <= 64
     assert lines[2].strip()
     assert "─" not in "".join(lines[:4])
     details = _shown([*asked, "--details"], capsys)

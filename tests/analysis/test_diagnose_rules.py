@@ -1,6 +1,8 @@
 """The rules of diagnosis, on the figures of the sources that they come from."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from rankproof._analysis.answers.causes import bottleneck
 from rankproof._analysis.diagnose.diagnose import NO_RULE, RULE_MEASURES, RULES, Rule, diagnosis, fired_rules, rule_sentences
@@ -40,11 +42,19 @@ def test_the_tutorials_gap_example_is_ranking_and_not_coverage() -> None:
         ((0.68, 0.72, 0.70), "quality over quantity"),
         ((0.52, 0.85, 0.62), "quantity over quality"),
         ((0.49, 0.85, 0.62), "ranking, not coverage; quantity over quality"),
-        ((0.52, 0.75, 0.60), NO_RULE),
+        ((0.52, 0.75, 0.60), "rank 1 or nothing"),
     ],
 )
 def test_quality_and_quantity_are_weighed_by_success_and_reciprocal_rank(numbers: tuple[float, ...], label: str) -> None:
     assert diagnosis(values_of(*numbers)) == label
+
+
+@given(st.lists(st.floats(0, 1), min_size=3, max_size=3))
+def test_some_rule_applies_to_every_system_whose_values_are_known(numbers: list[float]) -> None:
+    first, few = sorted(numbers[:2])
+    # With a share `first` at rank 1 and `few` in the top 5, RR is at least first + (few - first) / 5.
+    reciprocal_rank = max(numbers[2], first + (few - first) / 5)
+    assert diagnosis(values_of(first, few, reciprocal_rank)) != NO_RULE
 
 
 def test_a_rule_whose_value_is_missing_does_not_fire() -> None:

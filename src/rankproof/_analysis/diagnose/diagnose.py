@@ -116,6 +116,13 @@ RULES = (
         "improve the ranking of the top results",
         WITH_RAG_BANDS,
     ),
+    Rule(
+        "rank 1 or nothing",
+        (ThresholdRule(FIRST, 0.50), ThresholdRule(FEW, below=0.80), ThresholdRule(FIRST_HIT, below=0.70)),
+        "half of the queries have a relevant document at rank 1, many others none in the top 5",
+        "find what the failed queries have in common: rankproof segments",
+        f"{_TUTORIAL}, which has no scenario for these values; {_BOTH_BANDS}",
+    ),
 )
 NO_RULE = "no rule applies"
 
