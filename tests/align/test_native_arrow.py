@@ -82,6 +82,14 @@ def test_text_ids_of_every_kind_give_what_the_reference_gives(seed: int, read_op
     assert_same_hits(aligned(judged, Reopening(table), (3, 2, 1, 0), read_options), wanted)
 
 
+def test_a_stream_that_can_be_read_once_is_read_though_its_queries_are_mixed() -> None:
+    rows = [("1", "7", 3.0), ("2", "8", 2.0), ("1", "8", 1.0)]
+    table = pa.table([list(column) for column in zip(*rows, strict=True)], names=["q", "d", "s"])
+    once = pa.RecordBatchReader.from_batches(table.schema, iter(table.to_batches()))
+    lines = [RunRow(query, doc, score, None, line) for line, (query, doc, score) in enumerate(rows, start=1)]
+    assert_same_hits(aligned(JUDGED, once, (0, 1, 2), ReadOptions()), expected(JUDGED, lines, ReadOptions()))
+
+
 ROWS = st.tuples(st.sampled_from([1, 2, 3]), st.integers(-9, 9), st.integers(0, 3))
 INTEGERS = st.sampled_from([pa.int8(), pa.int16(), pa.int32(), pa.int64()])
 

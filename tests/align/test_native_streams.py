@@ -20,13 +20,14 @@ native = pytest.importorskip("rankproof._align.native", exc_type=ImportError)
 QRELS = b"1 0 d 1\n"
 
 
-def test_a_large_file_is_read_in_slices(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("threads", [2, 3])
+def test_a_large_file_is_read_in_slices(threads: int, tmp_path: Path) -> None:
     text = "".join(f"{query} Q0 d{doc} {doc} {100 - doc} t\n" for query in range(50) for doc in range(20)).encode()
     path = tmp_path / "large.run"
     path.write_bytes(text)
     judged = native.judge_text(source_of(b"".join(b"%d 0 d3 1\n" % query for query in range(40))))
     source = replace(source_of(text), path=str(path), open=lambda: pytest.fail("the slices were not enough"))
-    found = native.align_text(judged, source, ReadOptions(threads=3), least=1)
+    found = native.align_text(judged, source, ReadOptions(threads=threads), least=1)
     assert_same_hits(found, native.align_text(judged, source_of(text), ReadOptions()))
 
 

@@ -126,12 +126,11 @@ class Workspace:
         return target.read_bytes() if target.exists() else b""
 
     def _calling(self, mutant: Mutant) -> list[str]:
-        """The tests that call the changed function, or any of the class or module around the change; the quick ones first."""
-        first, last = mutant.owner
-        lines = range(first, first + 1) if mutant.in_function else range(first, last + 1)
-        return self._ordered(
-            [name for name, one in self.called.items() if any(path == mutant.path and at in lines for path, at in one.functions)]
-        )
+        """The tests that call the changed function, the quick ones first; every test where the change is outside of functions."""
+        if not mutant.in_function:
+            return self._ordered(list(self.called))
+        changed = (mutant.path, mutant.owner[0])
+        return self._ordered([name for name, one in self.called.items() if changed in one.functions])
 
     def _ordered(self, names: Sequence[str]) -> list[str]:
         """First tests that have killed mutants, then quick tests; those of a file stay together where fixtures take long."""
