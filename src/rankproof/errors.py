@@ -79,7 +79,7 @@ _OTHER_NAMES = {
 }
 _VALUE = (
     r"'[^']*'|[^\s=;()]+=[^\s;()]*[^\s;(),]|score|rank|utf-[0-9]+|latin-1|keep-[a-z]+|error|max|min|first|last|run|qrels"
-    r'|[A-Z]+|[0-9.]+|"[^"]*"|[A-Za-z]+@[0-9]+|(?<=--from )[a-z0-9-]+|(?<=-column )[^\s;,()]+'
+    r'|[A-Z]+|[0-9.]+|"[^"]*"|[A-Za-z]+@[0-9]+|(?<=--from )[a-z0-9-]+|(?<=--test )[a-z-]+|(?<=-column )[^\s;,()]+'
 )
 _VERB = r"(?:(?:rankproof )?\b(?P<verb>audit|judge|compare|run|gate) )?"
 _FLAG = rf"(?<![\w-])(?P<flag>--[a-z]+(?:-[a-z]+)*|-[JMmo])(?![\w-])(?: (?P<value>{_VALUE})(?=[\s;,)]|\.?$))?"

@@ -22,6 +22,7 @@ SPOKEN = [
     ('pass --delimiter "|"', 'pass delimiter="|"'),
     ("pass --documents N", "pass documents=N"),
     ("pass one --rel for both", "pass one rel= for both"),
+    ("use --test tukey-one-way, or wait", 'use test="tukey-one-way", or wait'),
     ("a mean, such as -m nDCG@10", 'a mean, such as measures="nDCG@10"'),
     ("rankproof audit --judge-next lists more", "audit(judge_next=) lists more"),
     ("give each its own name (--name)", "give each its own name ({name: …})"),

@@ -1,9 +1,10 @@
-"""Tables of registered parts: commands, fusion methods, normalisations, checks, charts, export formats, HTTP presets, columns."""
+"""Tables of registered parts: commands, fusion methods, normalisations, tests, checks, charts, exports, HTTP presets, columns."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
+from rankproof._analysis.compare.significance import TESTS
 from rankproof._analysis.doctor.check import all_checks
 from rankproof._cli.registry import verb_lines
 from rankproof._fusion.method import METHODS
@@ -24,6 +25,12 @@ def fusion_methods() -> str:
 def normalisations() -> str:
     """Every normalisation of scores."""
     return _table(("norm", "scores of one ranking"), ((f"`{one.name}`", one.summary) for one in NORMALISATIONS.values()))
+
+
+def significance_tests() -> str:
+    """Every test of `compare`, with its null hypothesis and when to use it."""
+    rows = ((f"`--test {name}`", one.title, one.tests, one.use, one.source) for name, one in TESTS.items())
+    return _table(("option", "test", "null hypothesis", "use it", "source"), rows)
 
 
 def checks() -> str:

@@ -7,7 +7,8 @@ from dataclasses import replace
 from typing import Any, Unpack
 
 from rankproof._analysis.compare.comparison import Comparison, compare_inputs
-from rankproof._analysis.compare.pairs import CompareOptions, Test
+from rankproof._analysis.compare.pairs import CompareOptions
+from rankproof._analysis.compare.significance import Test
 from rankproof._analysis.inputs import MAIN_MEASURES, AnalysisInput, check_judged, checked_system, set_corpus_size, whole_rankings
 from rankproof._api.inputs import DataLike, GroupsLike, analysis_input, groupings, with_run_texts, with_value_notes
 from rankproof._api.values import Audit, Diagnosis, Segments

@@ -11,6 +11,7 @@ from textwrap import wrap
 from rich.cells import cell_len, set_cell_size
 
 from rankproof._analysis.compare.comparison import Comparison
+from rankproof._analysis.compare.significance import TESTS
 from rankproof._analysis.compare.tables import PairRecord
 from rankproof._analysis.inputs import MAIN_MEASURES
 from rankproof._data.table import Table
@@ -19,7 +20,6 @@ from rankproof._io.escape import escape_json, for_terminal
 from rankproof._render.grid import MISSING, Cell, Grid, GridColumn, RenderOptions
 from rankproof._render.table import as_text, format_item, plain_tables
 from rankproof._render.terminal_tables import TablePrinter, fits_width
-from rankproof._statistics.correction import CORRECTION_NAMES
 from rankproof.measures._base import Measure
 
 _REL = re.compile(r"\(rel=\d+\)")
@@ -124,7 +124,7 @@ def _columns(comparison: Comparison) -> list[GridColumn]:
     versus = "" if comparison.baseline is None else _shortened([comparison.baseline], _MIN_NAME)[0]
     costs = {"ms": "ms p50", "money": "money/1,000", "given": "cost", None: "cost"}
     risks = [decision.of(name) for name in comparison.systems]
-    adjusted = f"p {CORRECTION_NAMES[comparison.options.correction]}" if comparison.options.correction != "none" else "p"
+    adjusted = f"p {name}" if (name := comparison.options.correction_name) is not None else "p"
     others = [name for name in comparison.measures if name != comparison.primary]
     return [
         GridColumn(comparison.primary, _value_cells(comparison, comparison.primary), 0),
@@ -191,9 +191,9 @@ def _legend(comparison: Comparison) -> str:
     if not comparison.pairs:
         return f"n = {pluralise(comparison.n, 'query', 'queries')}.{latency}"
     tests = sum(not pair.exploratory for pair in comparison.pairs)
-    name = CORRECTION_NAMES[comparison.options.correction]
-    corrected = "" if comparison.options.correction == "none" else f"; p {name}: corrected for {pluralise(tests, 'test')}"
-    method = "paired t-test" if comparison.options.test == "t" else "sign-flip test"
+    name, over = comparison.options.correction_name, f"{pluralise(tests, 'test')}"
+    corrected = "" if name is None else f"; p {name}: corrected for {over}"
+    method = TESTS[comparison.options.test].short
     others = [name for name in comparison.measures if name != comparison.primary]
     more = f" Exploratory measures: {', '.join(others)}." if others else ""
     return f"n = {comparison.n:,}; p: two-sided {method}{corrected}.{more}{latency}"

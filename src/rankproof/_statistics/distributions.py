@@ -1,4 +1,4 @@
-"""Student's t and the normal distribution, accurate in the tails."""
+"""Student's t, the normal, chi-square and binomial distributions, accurate in the tails."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def student_two_sided(t: float, freedom: float) -> float:
     if math.isinf(square):
         return 0.0
     a, x, y = freedom / 2, freedom / (freedom + square), square / (freedom + square)
-    front = math.exp(-a * math.log1p(square / freedom)) * math.sqrt(y / math.pi) * _gamma_ratio(a)
+    front = math.exp(-a * math.log1p(square / freedom)) * math.sqrt(y / math.pi) * gamma_ratio(a)
     # The continued fraction is accurate for a small p; the series, whose terms are all positive, for any other.
     return front * _beta_fraction(a, 0.5, x) / a if square > _SMALL_P_SQUARE else 1 - 2 * front * _beta_series(a, y)
 
@@ -51,7 +51,26 @@ def normal_quantile(share: float) -> float:
     return NormalDist().inv_cdf(share)
 
 
-def _gamma_ratio(a: float) -> float:
+def chi_square_above(square: float, freedom: float) -> float:
+    """P(X >= square) of the chi-square distribution: the upper incomplete gamma function (DLMF 8.7.1 and 8.9.2)."""
+    a, x = freedom / 2, square / 2
+    if x <= 0:
+        return 1.0
+    front = math.exp(a * math.log(x) - x - math.lgamma(a))
+    return 1 - front * _gamma_series(a, x) if x < a + 1 else front * _gamma_fraction(a, x)
+
+
+def binomial_two_sided(wins: int, losses: int) -> float:
+    """P of a split at least as uneven as this one, if a win and a loss are equally likely; exact."""
+    n, most = wins + losses, max(wins, losses)
+    term = total = math.comb(n, most)
+    for count in range(most, n):
+        term = term * (n - count) // (count + 1)
+        total += term
+    return min(1.0, 2 * total / (1 << n))
+
+
+def gamma_ratio(a: float) -> float:
     """Gamma(a + 1/2) / Gamma(a); for large a by the series of Concrete Mathematics, exercise 9.60."""
     if a <= _LARGE_A:
         return math.gamma(a + 0.5) / math.gamma(a)
@@ -84,6 +103,32 @@ def _beta_series(a: float, y: float) -> float:
         total += term
         step += 1
     return total
+
+
+def _gamma_series(a: float, x: float) -> float:
+    """The series of the lower incomplete gamma function, whose terms are all positive."""
+    term = total = 1 / a
+    step = a
+    while term > total * 1e-17:
+        step += 1
+        term *= x / step
+        total += term
+    return total
+
+
+def _gamma_fraction(a: float, x: float) -> float:
+    """The continued fraction of the upper incomplete gamma function, by Lentz's method."""
+    b = x + 1 - a
+    c, d = 1 / _TINY, 1 / _not_zero(b)
+    value = d
+    for m in range(1, _STEPS):
+        b += 2
+        d = 1 / _not_zero(b - m * (m - a) * d)
+        c = _not_zero(b - m * (m - a) / c)
+        value *= c * d
+        if abs(c * d - 1) < 1e-16:
+            break
+    return value
 
 
 def _not_zero(number: float) -> float:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rankproof._data.arrays import FloatArray
-from rankproof._statistics.distributions import normal_quantile, student_above, student_two_sided
+from rankproof._statistics.distributions import gamma_ratio, normal_quantile, student_above, student_two_sided
 from rankproof._statistics.means import degrees_of_freedom, influence, weighted_mean
 
 _TIE = 1e-12
@@ -40,6 +40,13 @@ class PairedStatistics:
         if self.deviation == 0:
             return None if self.mean else 0.0
         return self.mean / self.deviation
+
+    @property
+    def unbiased_effect(self) -> float | None:
+        """Hedges' g of differences: d_z times the exact J of Hedges (1981); None without d_z, and for two queries."""
+        if self.effect is None or self.freedom <= 1:
+            return None
+        return self.effect * gamma_ratio((self.freedom - 1) / 2) / math.sqrt(self.freedom / 2)
 
 
 def differences(one: FloatArray, other: FloatArray) -> FloatArray:

@@ -11,7 +11,8 @@ import numpy as np
 from rankproof._analysis.answers.causes import bottleneck, f1_of, reasons_table
 from rankproof._analysis.answers.inputs import RETRIEVAL_MEASURES, AnswerInput, answer_input_from_results
 from rankproof._analysis.bands import BandProfile
-from rankproof._analysis.compare.pairs import CompareOptions, compare_pairs, join_systems
+from rankproof._analysis.compare.joined_values import join_systems
+from rankproof._analysis.compare.pairs import CompareOptions, compare_pairs
 from rankproof._analysis.compare.tables import comparison_facts, verdict_table
 from rankproof._analysis.inputs import AnalysisInput
 from rankproof._analysis.values import best_systems

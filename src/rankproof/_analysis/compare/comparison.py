@@ -23,17 +23,16 @@ from rankproof._analysis.compare.decision_data import (
     with_judge_noise,
     with_pairs_to_judge,
 )
+from rankproof._analysis.compare.joined_values import JoinedValues, MeasuresLike, common_values
 from rankproof._analysis.compare.pairs import (
     CompareOptions,
-    JoinedValues,
-    MeasuresLike,
     PairComparison,
     check_fraction_margin,
     check_margin,
-    common_values,
     compare_named_pairs,
     compare_pairs,
 )
+from rankproof._analysis.compare.significance import all_systems_notes
 from rankproof._analysis.compare.tables import (
     PairRecord,
     against_baseline,
@@ -164,6 +163,7 @@ def compare_inputs(
         *unknown_cost_notes(costs_of, kept.systems),
         *joined.notes,
         *_other_sizes(joined, others),
+        *(all_systems_notes(joined, options.test) if tested[0][1] else ()),
         *_power_notes(tested[0][1], joined, options),
     )
     decision = _decision(kept, joined, costs_of, margin, shown_baseline, options.seed)

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, Literal
 
 import numpy as np
 
+from rankproof._analysis.compare.joined_values import JoinedValues
+from rankproof._analysis.compare.significance import TESTS, Test, TestedPair, check_applies, tested_pairs
 from rankproof._analysis.inputs import checked_system_name
-from rankproof._data.arrays import FloatArray, IntArray
+from rankproof._data.arrays import FloatArray
 from rankproof._data.text import pluralise
-from rankproof._evaluation.result import Result
 from rankproof._statistics.correction import (
     CORRECTION_NAMES,
     CORRECTIONS,
@@ -35,7 +36,7 @@ from rankproof._statistics.intervals import (
     mean_interval,
     resampled_means,
 )
-from rankproof._statistics.means import effective_size, influence, weighted_mean
+from rankproof._statistics.means import influence, weighted_mean
 from rankproof._statistics.paired import (
     PairedStatistics,
     detectable_difference,
@@ -46,99 +47,8 @@ from rankproof._statistics.paired import (
     t_test_p,
 )
 from rankproof._statistics.permutation import MAX_EXACT_QUERIES, MAX_SAMPLED_QUERIES, fewest_queries, randomisation_p
-from rankproof.errors import UsageError, for_message
+from rankproof.errors import UsageError
 from rankproof.measures._base import Measure
-from rankproof.measures._parse import MeasureLike, parse_measures
-
-MeasuresLike = MeasureLike | Sequence[MeasureLike] | None
-_SUMMARY_TEXTS = {"sum": "is a sum over queries", "geometric": "is a geometric mean"}
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class JoinedValues:
-    """Values by measure, query and system; queries are sorted by id, so that the input order does not matter."""
-
-    queries: tuple[str, ...]
-    systems: tuple[str, ...]
-    measures: tuple[Measure, ...]
-    values: FloatArray
-    notes: tuple[str, ...]
-    weights: FloatArray | None = None
-
-
-def join_systems(result: Result, measures: MeasuresLike = None) -> JoinedValues:
-    """The common values of systems that can be tested; fewer than two systems or two common queries are an error."""
-    joined = common_values(result, measures)
-    if len(joined.systems) < 2:
-        raise UsageError("there is only one system", fix="compare two or more")
-    if len(joined.queries) < 2:
-        raise UsageError(
-            f"the systems have {pluralise(len(joined.queries), 'query', 'queries')} in common",
-            fix="compare them on at least two common queries",
-        )
-    return joined
-
-
-def common_values(result: Result, measures: MeasuresLike = None) -> JoinedValues:
-    """The systems on their common queries, under the given measures or all whose means can be compared."""
-    names = tuple(system.name for system in result.systems)
-    chosen, left_out = _selected_measures(result, measures)
-    columns = [[system.measures[name] for system in result.systems] for name in chosen]
-    queries, places = _common(one.query_ids for row in columns for one in row)
-    values = np.array([[one.values[places[id(one.query_ids)]] for one in row] for row in columns])
-    kinds = tuple(result.systems[0].measures[name].measure for name in chosen)
-    known = result.weights
-    weights = None if known is None else np.array([known[query] for query in queries])
-    notes = (*_missing(result, len(queries)), *_weighted(weights), *left_out)
-    return JoinedValues(queries, names, kinds, values.transpose(0, 2, 1), notes, weights)
-
-
-def _weighted(weights: FloatArray | None) -> list[str]:
-    if weights is None:
-        return []
-    size = effective_size(len(weights), weights)
-    return [f"queries are weighted: n = {len(weights):,} is worth {pluralise(round(size), 'query', 'queries')} of equal weight"]
-
-
-def _selected_measures(result: Result, measures: MeasuresLike) -> tuple[list[str], list[str]]:
-    """The measures to compare by name, and a note for each that cannot be compared."""
-    shared = [name for name in result.systems[0].measures if all(name in system.measures for system in result.systems)]
-    kinds = {name: result.systems[0].measures[name].summary for name in shared}
-    if measures is not None:
-        return [_checked(str(measure), kinds) for measure in parse_measures(measures)], []
-    able = [name for name in shared if kinds[name] == "mean"]
-    if not able:
-        raise UsageError("only means can be compared, and no evaluated measure is a mean", fix="evaluate one, such as nDCG@10")
-    return able, [f"{name} {_SUMMARY_TEXTS[kinds[name]]} and is not compared" for name in shared if kinds[name] != "mean"]
-
-
-def _checked(name: str, kinds: Mapping[str, str]) -> str:
-    if name not in kinds:
-        raise UsageError(f"{for_message(name)} was not evaluated for every system", fix=f"choose from: {', '.join(kinds)}")
-    if kinds[name] != "mean":
-        raise UsageError(f"{name} {_SUMMARY_TEXTS[kinds[name]]} and has no paired differences", fix="compare a mean, such as AP")
-    return name
-
-
-def _common(every: Iterable[tuple[str, ...]]) -> tuple[tuple[str, ...], dict[int, IntArray]]:
-    """The queries that all have, sorted, and where each of these tuples, by its id(), has them."""
-    own = {id(ids): ids for ids in every}
-    queries = tuple(sorted(set.intersection(*map(set, own.values()))))
-    places = {}
-    for key, ids in own.items():
-        at = {query: place for place, query in enumerate(ids)}
-        places[key] = np.fromiter((at[query] for query in queries), np.int64, len(queries))
-    return queries, places
-
-
-def _missing(result: Result, n: int) -> list[str]:
-    absent = len(result.queries) - n
-    if not absent:
-        notes = [(system.name, note) for system in result.systems for note in system.notes]
-        return [f"{for_message(name)}: {note.text}" for name, note in notes if note.code == "missing-queries"]
-    of_answers = any(one.measure.kind == "answer" for one in result.systems[0].measures.values())
-    what, lacks = ("questions", "has no value for them") if of_answers else ("judged queries", "lacks them")
-    return [f"{absent:,} of {len(result.queries):,} {what} are left out because a system {lacks}: n = {n:,}"]
 
 
 def check_margin(name: str, value: Any) -> float:
@@ -152,9 +62,6 @@ def check_fraction_margin(margin: float, measure: Measure) -> None:
     """Refuses a margin that no difference of the measure can exceed, such as 2 for 2 percentage points."""
     if measure.is_fraction and margin >= 1:
         raise setting_error("margin", margin, "pass a difference below 1, such as 0.02 for two percentage points")
-
-
-Test = Literal["randomisation", "t"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,6 +81,33 @@ class CompareOptions(SamplingOptions):
         if self.equivalence is not None:
             check_margin("equivalence", self.equivalence)
         check_samples("resamples", self.resamples)
+        if TESTS[self.test].all_pairs is not None:
+            self._check_all_pairs(TESTS[self.test].title)
+
+    def _check_all_pairs(self, title: str) -> None:
+        """Refuses what a test of all pairs does itself, or cannot be corrected together with."""
+        if self.correction != "holm":
+            raise UsageError(f"{title} corrects for all pairs itself", fix="leave out --correction")
+        if self.equivalence is not None:
+            raise UsageError(f"{title} has no test of equivalence", fix="use --test randomisation, or leave out --equivalence")
+        if self.has_simultaneous_intervals and self.interval != "t":
+            raise UsageError(f"{title} has its own intervals", fix="leave out --interval")
+
+    @property
+    def correction_name(self) -> str | None:
+        """The name of the correction for multiple tests; None without one."""
+        named = None if self.correction == "none" else CORRECTION_NAMES[self.correction]
+        return TESTS[self.test].all_pairs or named
+
+    @property
+    def about_p(self) -> str:
+        """Whether the p of a pair is corrected before the correction for multiple tests."""
+        return "not corrected" if TESTS[self.test].all_pairs is None else "for all pairs"
+
+    @property
+    def about_interval(self) -> str:
+        """What the level of an interval refers to."""
+        return "for all pairs together" if self.has_simultaneous_intervals else "for this pair alone, not corrected"
 
     def level(self, tests: int, succeeded: int = 0) -> float:
         """The p that is significant for one of so many tests; with `bh`, if so many tests succeed."""
@@ -187,13 +121,22 @@ class CompareOptions(SamplingOptions):
         """The method in one sentence."""
         flips = f"exact, all {2**n:,} flips" if self.is_exact(n) else f"{self.samples:,} flips"
         flips = flips if n <= MAX_SAMPLED_QUERIES else f"all flips by Edgeworth expansion, as n > {MAX_SAMPLED_QUERIES:,}"
-        test = "paired t-test" if self.test == "t" else f"sign-flip randomisation test ({flips})"
+        test = TESTS[self.test].title + (f" ({flips})" if self.test == "randomisation" else "")
         method = describe_interval_method(self.interval, self.resamples)
         interval = f"{self.percent} intervals per pair, not corrected ({method})"
+        if self.has_simultaneous_intervals:
+            interval = f"simultaneous {self.percent} intervals of all pairs"
         corrected, queries = self._corrected(tests), pluralise(n, "query", "queries")
         return f"Method: {test}, two-sided, alpha {self.alpha:g}, {corrected}; {interval}; seed {self.seed}; n = {queries}."
 
+    @property
+    def has_simultaneous_intervals(self) -> bool:
+        """Whether the intervals are those of Tukey's test, which hold for all pairs together."""
+        return TESTS[self.test].all_pairs == "Tukey"
+
     def _corrected(self, tests: int) -> str:
+        if TESTS[self.test].all_pairs is not None:
+            return "corrected for all pairs"
         name, over = CORRECTION_NAMES[self.correction], pluralise(tests, "test")
         if self.correction == "none":
             return name
@@ -221,7 +164,8 @@ class ObservedDifference:
     """Two systems under one measure, before correction for multiple tests.
 
     `p` is that of the chosen test, or of the sign-flip test if there is no t-test. `interval` is None if few queries
-    differ, or all by the same amount.
+    differ, or all by the same amount. `corrected_p` is that of a test of all pairs. `contradicts` marks a test of ranks or signs
+    that has the other system ahead of the one with the better mean.
     """
 
     measure: Measure
@@ -234,6 +178,8 @@ class ObservedDifference:
     t_p: float | None
     randomisation_p: float
     p: float
+    corrected_p: float | None
+    contradicts: bool
     equivalence_p: float | None
 
 
@@ -271,6 +217,7 @@ def compare_named_pairs(joined: JoinedValues, pairs: Sequence[tuple[str, str]], 
 
 def _compare(joined: JoinedValues, pairs: Sequence[Pair], options: CompareOptions) -> list[PairComparison]:
     """The pairs of each measure, which are a family of tests of their own."""
+    check_applies(joined, options.test, options.alpha)
     observed = _observe_all(joined, pairs, options)
     families = [[one for one in observed if one.measure == measure] for measure in joined.measures]
     return [found for family in families for found in _judge_family(family, options)]
@@ -285,6 +232,8 @@ def _judge_family(observed: Sequence[ObservedDifference], options: CompareOption
 
 def _corrected(observed: Sequence[ObservedDifference], options: CompareOptions) -> tuple[list[float], Sequence[float | None]]:
     """The corrected p of differences and of equivalence; at most one of the two hypotheses of a pair is true."""
+    if TESTS[options.test].all_pairs is not None:
+        return [one.p if one.corrected_p is None else one.corrected_p for one in observed], [None] * len(observed)
     correct, p = CORRECTIONS[options.correction], np.array([one.p for one in observed])
     if options.equivalence is None:
         return correct(p).tolist(), [None] * len(observed)
@@ -314,10 +263,21 @@ def _observe_all(joined: JoinedValues, pairs: Sequence[Pair], options: CompareOp
     flip_p = [randomisation_p(values * shares, options.samples, options.seed) for values in joined.values]
     by_query = [differences(joined.values[place, :, one], joined.values[place, :, other]) for place, one, other in pairs]
     intervals = _intervals(by_query, [joined.measures[place].range for place, *_ in pairs], joined.weights, options)
+    tested = _tested_by_choice(joined, pairs, options)
     return [
-        _observe(joined, pair, float(flip_p[pair[0]][pair[1:]]), apart, interval, options)
-        for pair, apart, interval in zip(pairs, by_query, intervals, strict=True)
+        _observe(joined, pair, float(flip_p[pair[0]][pair[1:]]), apart, interval, by_choice, options)
+        for pair, apart, interval, by_choice in zip(pairs, by_query, intervals, tested, strict=True)
     ]
+
+
+def _tested_by_choice(joined: JoinedValues, pairs: Sequence[Pair], options: CompareOptions) -> list[TestedPair | None]:
+    """The chosen test of each pair; None if it is the randomisation test or the t-test."""
+    found: dict[Pair, TestedPair] = {}
+    for place, measure in enumerate(joined.measures):
+        own = [pair for pair in pairs if pair[0] == place]
+        values, systems = joined.values[place], [(one, other) for _, one, other in own]
+        found |= dict(zip(own, tested_pairs(options.test, values, systems, measure, 1 - options.alpha) or (), strict=False))
+    return [found.get(pair) for pair in pairs]
 
 
 def _intervals(
@@ -348,11 +308,18 @@ def _linearised(apart: FloatArray, weights: FloatArray | None) -> FloatArray:
 
 
 def _observe(
-    joined: JoinedValues, pair: Pair, by_flips: float, by_query: FloatArray, interval: Interval | None, options: CompareOptions
+    joined: JoinedValues,
+    pair: Pair,
+    by_flips: float,
+    by_query: FloatArray,
+    interval: Interval | None,
+    tested: TestedPair | None,
+    options: CompareOptions,
 ) -> ObservedDifference:
     place, one, other = pair
     values, statistics = joined.values[place], paired_statistics(by_query, joined.weights)
     by_t = t_test_p(statistics)
+    tested = tested or TestedPair(by_t if options.test == "t" and by_t is not None else by_flips)
     return ObservedDifference(
         measure=joined.measures[place],
         one=joined.systems[one],
@@ -360,19 +327,27 @@ def _observe(
         value=weighted_mean(values[:, one], joined.weights),
         other_value=weighted_mean(values[:, other], joined.weights),
         differences=statistics,
-        interval=interval,
+        interval=interval if tested.margin is None else _around(statistics.mean, tested.margin, joined.measures[place]),
         t_p=by_t,
         randomisation_p=by_flips,
-        p=by_t if options.test == "t" and by_t is not None else by_flips,
+        p=tested.p,
+        corrected_p=tested.corrected,
+        contradicts=tested.ahead * statistics.mean < 0,
         equivalence_p=None if options.equivalence is None else equivalence_p(statistics, options.equivalence),
     )
+
+
+def _around(mean: float, margin: float, measure: Measure) -> Interval:
+    """The mean plus and minus the margin, cut to the range of differences of the measure."""
+    widest = measure.range[1] - measure.range[0]
+    return max(mean - margin, -widest), min(mean + margin, widest)
 
 
 def _with_verdict(
     observed: ObservedDifference, p: float, margin_p: float | None, options: CompareOptions, level: float
 ) -> PairComparison:
     statistics = observed.differences
-    fewest = fewest_queries(level) if options.test == "randomisation" else 2
+    fewest = fewest_queries(level) if options.test in ("randomisation", "wilcoxon", "sign") else 2
     needed = queries_needed(statistics.mean, statistics.deviation, level)
     return PairComparison(
         observed=observed,
@@ -389,6 +364,6 @@ def _verdict(observed: ObservedDifference, p: float, margin_p: float | None, alp
         return "same"
     if margin_p is not None and margin_p <= alpha:
         return "equivalent"
-    if p > alpha:
+    if p > alpha or observed.contradicts:
         return "not significant"
     return "better" if (observed.differences.mean > 0) != (observed.measure.higher_is_better is False) else "worse"

@@ -9,19 +9,13 @@ from itertools import product
 from string import ascii_lowercase
 from typing import Any
 
-from rankproof._analysis.compare.pairs import (
-    CompareOptions,
-    JoinedValues,
-    ObservedDifference,
-    PairComparison,
-    Verdict,
-    swapped,
-)
+from rankproof._analysis.compare.joined_values import JoinedValues
+from rankproof._analysis.compare.pairs import CompareOptions, ObservedDifference, PairComparison, Verdict, swapped
+from rankproof._analysis.compare.significance import TESTS
 from rankproof._analysis.decision import Decision
 from rankproof._analysis.values import format_points
 from rankproof._data.table import CellValue, Column, Table
 from rankproof._data.text import format_p, pluralise
-from rankproof._statistics.correction import CORRECTION_NAMES
 from rankproof._statistics.intervals import MIN_DIFFERENT, SMALL_SAMPLE, Interval
 from rankproof._statistics.paired import POWER
 from rankproof._statistics.permutation import smallest_p, why_not_significant
@@ -64,7 +58,7 @@ def _interval(observed: ObservedDifference, options: CompareOptions) -> str:
 
 
 def _p(p: float, options: CompareOptions) -> str:
-    return format_p(p) if options.correction == "none" else f"{format_p(p)} after {CORRECTION_NAMES[options.correction]}"
+    return format_p(p) if options.correction_name is None else f"{format_p(p)} after {options.correction_name}"
 
 
 def _power_clauses(found: PairComparison) -> str:
@@ -94,13 +88,13 @@ def verdict_table(
     columns = (
         Column("pair" if baseline is None else "system", about="first and second system, or the system against the baseline"),
         Column("difference", "difference", "mean of the first system minus mean of the second"),
-        Column("p", "p", "two-sided, not corrected"),
+        Column("p", "p", f"two-sided, {options.about_p}"),
         Column("p adjusted", "p", "corrected for all pairs of the measure"),
         Column("verdict", about="on the first system"),
         Column(
             f"{options.percent} interval",
             "interval",
-            "of the difference, not corrected for multiple tests; empty if few queries differ, or all by the same amount",
+            f"of the difference, {options.about_interval}; empty if few queries differ, or all by the same amount",
         ),
     )
     cells = tuple(
@@ -123,13 +117,14 @@ DETAILS = (
     Column("value", "value", "mean of the system"),
     Column("other value", "value", "mean of the other system"),
     Column("difference", "difference", "mean of the system minus mean of the other"),
-    Column("interval", "interval", "of the difference, for this pair alone"),
+    Column("interval", "interval", "of the difference, for this pair alone; of Tukey's test, for all pairs together"),
     Column("p randomisation", "p", "sign-flip randomisation test, two-sided, not corrected"),
     Column("p t-test", "p", "paired t-test, two-sided, not corrected; empty if the difference is the same for every query"),
-    Column("p", "p", "of the chosen test, not corrected"),
+    Column("p", "p", "of the chosen test, not corrected; of Tukey's and Nemenyi's test, for all pairs"),
     Column("p adjusted", "p", "corrected for all pairs of the measure"),
     Column("p equivalence", "p", "two one-sided t-tests with the margin, corrected"),
-    Column("d", "number", "Cohen's d: mean difference divided by its standard deviation"),
+    Column("d", "number", "Cohen's d_z: mean difference divided by its standard deviation"),
+    Column("g", "number", "Hedges' g: d_z without its bias for few queries"),
     Column("wins", "count", "queries on which the system's value is higher"),
     Column("ties", "count"),
     Column("losses", "count"),
@@ -161,7 +156,17 @@ def _details_row(found: PairComparison) -> tuple[CellValue, ...]:
             observed.interval,
         ),
         *(observed.randomisation_p, observed.t_p, observed.p, found.p, found.equivalence_p),
-        *(paired.effect, paired.wins, paired.ties, paired.losses, found.detectable, found.needed, paired.n, found.verdict),
+        *(
+            paired.effect,
+            paired.unbiased_effect,
+            paired.wins,
+            paired.ties,
+            paired.losses,
+            found.detectable,
+            found.needed,
+            paired.n,
+            found.verdict,
+        ),
     )
 
 
@@ -190,7 +195,7 @@ class PairRecord:
 
     `ci` is None where there is no interval. `p` is not corrected, `p_adjusted` is corrected for all pairs of the measure.
     `detectable` is the difference with 80% power, `needed` the queries for 80% power at the observed difference. `exploratory`
-    marks a measure other than the primary one.
+    marks a measure other than the primary one. `effect` is Cohen's d_z and `unbiased_effect` Hedges' g.
     """
 
     measure: str
@@ -205,6 +210,7 @@ class PairRecord:
     p_equivalence: float | None
     verdict: Verdict
     effect: float | None
+    unbiased_effect: float | None
     wins: int
     ties: int
     losses: int
@@ -225,6 +231,7 @@ class PairRecord:
             ci=None if self.ci is None else (0.0 - self.ci[1], 0.0 - self.ci[0]),
             verdict=swapped(self.verdict),
             effect=None if self.effect is None else 0.0 - self.effect,
+            unbiased_effect=None if self.unbiased_effect is None else 0.0 - self.unbiased_effect,
             wins=self.losses,
             losses=self.wins,
         )
@@ -250,6 +257,7 @@ def pair_record(found: PairComparison, primary: str) -> PairRecord:
         p_equivalence=found.equivalence_p,
         verdict=found.verdict,
         effect=paired.effect,
+        unbiased_effect=paired.unbiased_effect,
         wins=paired.wins,
         ties=paired.ties,
         losses=paired.losses,
@@ -278,11 +286,9 @@ def systems_table(
         Column("system"),
         Column(primary, "value", "mean of the primary measure"),
         Column("difference", "difference", f"mean minus the mean of the baseline ({baseline})"),
-        Column(f"{options.percent} CI", "interval", "of the difference, for this pair alone"),
-        Column(
-            "p", "p", f"p-value of the difference ({'paired t-test' if options.test == 't' else 'sign-flip test'}), not corrected"
-        ),
-        Column("p adjusted", "p", f"{CORRECTION_NAMES[options.correction]}, for all tests of the primary measure"),
+        Column(f"{options.percent} CI", "interval", f"of the difference, {options.about_interval}"),
+        Column("p", "p", f"p-value of the difference ({TESTS[options.test].short}), {options.about_p}"),
+        Column("p adjusted", "p", f"{options.correction_name or 'no correction'}, for all tests of the primary measure"),
         Column("verdict", about="result of the comparison with the baseline"),
         Column(costs[decision.cost_unit] if decision.cost_unit else "cost", "number", _about_cost(decision)),
         Column("risk", "risk", "probability that the true mean is more than the margin below the best"),
@@ -356,19 +362,27 @@ def power_notes(found: Sequence[PairComparison], n: int, options: CompareOptions
     """What these options and this number of queries cannot show."""
     tests = max(Counter(one.observed.measure for one in found).values())
     flat = sum(one.observed.t_p is None for one in found)
-    if options.test == "randomisation" or flat:
-        reason = why_not_significant(smallest_p(n, options.samples), options.level(tests, tests), n)
+    if options.test in ("randomisation", "wilcoxon", "sign") or flat:
+        least = smallest_p(n, options.samples) if options.test in ("randomisation", "t") else 2.0 ** (1 - n)
+        reason = why_not_significant(least, options.level(tests, tests), n)
         if reason is not None:
             yield reason
     if flat:
+        flips = "; p is from the sign-flip test" if options.test in ("randomisation", "t") else ""
         yield (
-            f"every query differs by the same amount ({pluralise(flat, 'test')}): no interval, no t-test and no equivalence test;"
-            " p is from the sign-flip test"
+            f"every query differs by the same amount ({pluralise(flat, 'test')}): no interval, no t-test and no equivalence test"
+            f"{flips}"
+        )
+    against = sum(one.observed.contradicts and one.p <= options.alpha for one in found)
+    if against:
+        yield (
+            f"the {TESTS[options.test].short} and the mean disagree on which system is better"
+            f" ({pluralise(against, 'significant test')}): no verdict"
         )
     if n < SMALL_SAMPLE:
         yield f"n = {n} queries is a small sample: intervals are approximate"
     if any(one.verdict == "not significant" and _excludes_zero(one.observed.interval) for one in found):
-        is_corrected = tests > 1 and options.correction != "none"
+        is_corrected = tests > 1 and options.correction_name is not None
         why = "p is corrected for all pairs of its measure" if is_corrected else "p is from a different method"
         yield f"an interval is for its pair alone and {why}, so an interval without 0 can come with 'not significant'"
 

@@ -37,7 +37,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_decision_options(parser.add_argument_group("decision"))
     group = parser.add_argument_group("statistics")
     group.add_argument(
-        "--test", choices=("randomisation", "t"), default="randomisation", help="the test (default: randomisation)"
+        "--test",
+        choices=("randomisation", "t", "wilcoxon", "sign", "tukey", "tukey-one-way", "friedman"),
+        default="randomisation",
+        help="the test (default: randomisation); when to use which: docs/statistics.md",
     )
     add_correction_option(group)
     group.add_argument(
@@ -77,7 +80,8 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
 
 def _compare(inputs: AnalysisInput, args: argparse.Namespace) -> Comparison:
     from rankproof._analysis.compare.comparison import compare_inputs, primary_measure
-    from rankproof._analysis.compare.pairs import CompareOptions, join_systems
+    from rankproof._analysis.compare.joined_values import join_systems
+    from rankproof._analysis.compare.pairs import CompareOptions
 
     options = CompareOptions(
         alpha=args.alpha,

@@ -1,0 +1,110 @@
+"""Tests, effect sizes and rank correlations compared with values that scipy, statsmodels, ranx and rbo computed.
+
+`python -m benchmarks.parity_statistics` prints how many values were compared and the largest difference.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import permutations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rankproof._data.arrays import FloatArray
+from rankproof._statistics.paired import differences, paired_statistics, t_test_p
+from rankproof._statistics.rank_tests import normal_signed_rank_p, sign_test_p, signed_rank_p, signed_ranks
+from rankproof._statistics.tukey import Tukey, tukey_hsd
+
+GOLDEN = Path(__file__).parents[2] / "shared" / "golden" / "peers" / "statistics"
+Case = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """One value of ours beside that of another tool."""
+
+    what: str
+    tool: str
+    ours: float
+    theirs: float
+
+    @property
+    def apart(self) -> float:
+        """The absolute difference."""
+        return abs(self.ours - self.theirs)
+
+
+def compared_values(file: str) -> Iterator[Compared]:
+    """The values of every case of a file."""
+    for case in json.loads((GOLDEN / f"{file}.json").read_text()):
+        yield from FILES[file](case)
+
+
+def _tukey(case: Case) -> Iterator[Compared]:
+    values = np.array(list(case["systems"].values())).T
+    one_way, blocks = _tested(values, by_query=False), _tested(values, by_query=True)
+    margin, low, high = one_way.margin(0.95), case["scipy"]["ci95_low"], case["scipy"]["ci95_high"]
+    yield Compared("critical value", "statsmodels", margin / one_way.error, case["statsmodels"]["q_crit"])
+    yield Compared("variance", "statsmodels", one_way.variance, case["statsmodels"]["variance"])
+    yield Compared("variance, queries as blocks", "formula", blocks.variance, case["two_way"]["mse"])
+    for one, other in permutations(range(values.shape[1]), 2):
+        apart = float(one_way.means[one] - one_way.means[other])
+        yield Compared("p, one-way", "scipy", one_way.p(one, other), case["scipy"]["pvalue"][one][other])
+        yield Compared("p, queries as blocks", "formula", blocks.p(one, other), case["two_way"]["pvalue"][one][other])
+        yield Compared("ends of 95% intervals, one-way", "scipy", apart - margin, low[one][other])
+        yield Compared("ends of 95% intervals, one-way", "scipy", apart + margin, high[one][other])
+    named = list(case["systems"])
+    for row in case["ranx"]["rows"]:
+        one, other = named.index(row["control"]), named.index(row["treatment"])
+        yield Compared("p, one-way", "ranx", 1.0 if one == other else one_way.p(one, other), row["p"])
+    for row in case["statsmodels"]["rows"]:
+        one, other = named.index(row["group1"]), named.index(row["group2"])
+        yield Compared("p, one-way", "statsmodels", one_way.p(one, other), row["p_adj"])
+
+
+def _tested(values: FloatArray, *, by_query: bool) -> Tukey:
+    found = tukey_hsd(values, by_query=by_query)
+    assert found is not None, "the values have a variance"
+    return found
+
+
+def _paired(case: Case) -> Iterator[Compared]:
+    apart = differences(np.array(case["b"]), np.array(case["a"]))
+    statistics, ranks = paired_statistics(apart), signed_ranks(apart)
+    if "two-sided" in case["sign_test"]:
+        yield Compared("sign test, p", "scipy", sign_test_p(apart), case["sign_test"]["two-sided"])
+    if "cohen_dz" in case:
+        yield Compared("Cohen's d_z", "formula", statistics.effect or 0.0, case["cohen_dz"]["value"])
+        yield Compared("Hedges' g", "formula", statistics.unbiased_effect or 0.0, case["hedges_gz"]["value_exact"])
+    if case["ttest_rel"]["pvalue"] is not None:
+        yield Compared("paired t-test, p", "scipy", t_test_p(statistics) or 0.0, case["ttest_rel"]["pvalue"])
+    given = case["wilcoxon"]["results"]
+    exact, normal = (given[f"zero_method=wilcox,method={method},correction=False,alternative=two-sided"] for method in _METHODS)
+    if len(set(ranks.doubled.tolist())) == len(ranks.doubled):
+        yield Compared("Wilcoxon, exact p without ties", "scipy", signed_rank_p(ranks), exact["pvalue"])
+    if normal["pvalue"] is not None:
+        yield Compared("Wilcoxon, normal p", "scipy", normal_signed_rank_p(ranks), normal["pvalue"])
+
+
+_METHODS = ("exact", "approx")
+FILES = {"tukey_hsd": _tukey, "paired_tests": _paired}
+
+
+def main() -> None:
+    """Prints a Markdown table, a row for each kind of value."""
+    if not GOLDEN.is_dir():
+        raise SystemExit("the values of the other tools are not beside the project: nothing to compare")
+    print("| values | tool | compared | largest difference |\n|---|---|---:|---:|")
+    for file in FILES:
+        every = list(compared_values(file))
+        for kind in dict.fromkeys((one.what, one.tool) for one in every):
+            apart = [one.apart for one in every if (one.what, one.tool) == kind]
+            print(f"| {kind[0]} | {kind[1]} | {len(apart):,} | {max(apart):.0e} |")
+
+
+if __name__ == "__main__":
+    main()
