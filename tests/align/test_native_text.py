@@ -151,7 +151,17 @@ def native_qrels(source: ByteSource) -> Qrels | None:
 
 def test_judgements_of_a_machine_keep_their_labels() -> None:
     assert native_qrels(source_of(b"1 0 a 1\n1 llm:x b 2\n")) is None
-    assert dict(native_qrels(source_of(b"1 0 a 1\n1 llmx b 2\n")) or {}) == {"1": {"a": 1, "b": 2}}
+    assert dict(native_qrels(source_of(b"1 llmx a 1\n1 llmx b 2\n")) or {}) == {"1": {"a": 1, "b": 2}}
+
+
+@pytest.mark.parametrize("second", [b"0", b"1" * 32, b"Q0"])
+def test_a_second_column_of_one_value_is_read_in_c(second: bytes) -> None:
+    assert native_qrels(source_of(b"1 %b a 1\n1 %b b 2\n" % (second, second))) is not None
+
+
+@pytest.mark.parametrize("text", [b"1 0 a 1\n1 1 b 2\n", b"1 1 a 1\n1 11 b 2\n", b"1 %b a 1\n" % (b"1" * 33)])
+def test_a_second_column_with_subtopics_is_read_in_python(text: bytes) -> None:
+    assert native_qrels(source_of(text)) is None
 
 
 @examples(300)

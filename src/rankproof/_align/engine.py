@@ -56,6 +56,13 @@ def judge_qrels(qrels: Qrels, only: Collection[str] | None = None) -> JudgedQuer
     return _engine().judge_qrels(qrels, only)
 
 
+def judge_documents(qrels: Qrels, only: Collection[str] | None = None) -> JudgedQueries:
+    """Judgements from memory, whose hits have the codes of their documents."""
+    from rankproof._align.judged_documents import judge_by_code
+
+    return judge_by_code(_engine().judge_qrels, qrels, only)
+
+
 def judge_dict(grades: Mapping[str, Mapping[str, int]], name: str, only: Collection[str] | None = None) -> JudgedQueries:
     """Judgements from a dict of dicts."""
     return _engine().judge_dict(grades, name, only)
@@ -63,26 +70,30 @@ def judge_dict(grades: Mapping[str, Mapping[str, int]], name: str, only: Collect
 
 def align_text(judged: JudgedQueries, source: ByteSource, read_options: ReadOptions) -> Hits:
     """Hits of a TREC run."""
-    return _versioned(_engine().align_text(judged, source, read_options), read_options)
+    return _finished(_engine().align_text(judged, source, read_options), read_options)
 
 
 def align_run(judged: JudgedQueries, run: Run, read_options: ReadOptions) -> Hits:
     """Hits of a run in memory."""
-    return _versioned(_engine().align_run(judged, run, read_options), read_options)
+    return _finished(_engine().align_run(judged, run, read_options), read_options)
 
 
 def align_dict(judged: JudgedQueries, scores: Mapping[str, Mapping[str, float]], name: str, read_options: ReadOptions) -> Hits:
     """Hits of a run in a dict of dicts."""
-    return _versioned(_engine().align_dict(judged, scores, name, read_options), read_options)
+    return _finished(_engine().align_dict(judged, scores, name, read_options), read_options)
 
 
 def align_arrow(judged: JudgedQueries, stream: Any, columns: Sequence[int], name: str, read_options: ReadOptions) -> Hits:
     """Hits of a run in an Arrow stream, by the native engine; `columns` as in `native.align_arrow`."""
     from rankproof._align import native
 
-    return _versioned(native.align_arrow(judged, stream, columns, name, read_options), read_options)
+    return _finished(native.align_arrow(judged, stream, columns, name, read_options), read_options)
 
 
-def _versioned(hits: Hits, read_options: ReadOptions) -> Hits:
-    """The hits; those with scores of trec_eval 9 also ask for its values."""
+def _finished(hits: Hits, read_options: ReadOptions) -> Hits:
+    """The hits, with the codes of documents where the judgements have them; scores of trec_eval 9 also ask for its values."""
+    if hits.judged.documents is not None:
+        from rankproof._align.judged_documents import with_codes
+
+        hits = with_codes(hits)
     return replace(hits, trec_eval_9=True) if read_options.float32 else hits

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from rankproof._data.arrays import BoolArray, IntArray
 from rankproof._data.row_errors import OnConflict
+
+if TYPE_CHECKING:
+    from rankproof._align.judged_documents import JudgedDocuments
+    from rankproof._data.qrels import Qrels
 
 QUERIES_PER_BLOCK = 1 << 16
 MAX_EXAMPLE_QUERIES = 5
@@ -23,7 +27,8 @@ class JudgedQueries:
 
     `repeats` counts exact repeats of a judgement, which are dropped. `highest` is the highest grade of all queries, including
     those not selected. `handle` is the engine's lookup table of documents. `judge_labels` counts the judgements of each machine.
-    `converted` counts the grades written as whole floats or booleans, `conflicts` the pairs of which `on_conflict` chose a grade.
+    `converted` counts the grades written as whole floats or booleans, `conflicts` the pairs of which `on_conflict` chose a grade,
+    `merged` the documents whose grades for subtopics differ. `documents` says which documents they are, where hits have codes.
     """
 
     queries: tuple[str, ...]
@@ -37,6 +42,8 @@ class JudgedQueries:
     converted: int = 0
     conflicts: int = 0
     on_conflict: OnConflict = "error"
+    merged: int = 0
+    documents: JudgedDocuments | None = None
 
     @cached_property
     def query_index(self) -> IntArray:
@@ -58,7 +65,20 @@ class JudgedQueries:
         """The judgements of the queries from start to end, for measures; the lookup table remains that of all queries."""
         bounds = self.offsets[start : end + 1]
         grades = self.grades[bounds[0] : bounds[-1]]
-        return replace(self, queries=self.queries[start:end], offsets=bounds - bounds[0], grades=grades)
+        documents = None if self.documents is None else self.documents.between(start, end)
+        return replace(self, queries=self.queries[start:end], offsets=bounds - bounds[0], grades=grades, documents=documents)
+
+    def counted(self, qrels: Qrels, only: Collection[str] | None) -> JudgedQueries:
+        """The same judgements with the counts of the qrels that they are from."""
+        return replace(
+            self,
+            repeats=qrels.repeats,
+            judge_labels=qrels.judge_counts(only),
+            converted=qrels.converted,
+            conflicts=qrels.conflicts,
+            on_conflict=qrels.on_conflict,
+            merged=qrels.merged,
+        )
 
     def relevant(self, rel: int) -> IntArray:
         """The number of documents of each query with a grade of at least rel (and at least 0)."""
@@ -105,7 +125,7 @@ class Hits:
     """The judged documents that a run retrieved: those of query i, by rank, are offsets[i] to offsets[i + 1].
 
     `present` says which queries are in the run, `retrieved` how many documents each has. `trec_eval_9` asks measures for the
-    values of version 9 where those of version 10 differ.
+    values of version 9 where those of version 10 differ. `codes` say which judged documents the hits are, if these have codes.
     """
 
     judged: JudgedQueries
@@ -117,6 +137,7 @@ class Hits:
     ties: Ties
     alignment_counts: AlignmentCounts
     trec_eval_9: bool = False
+    codes: IntArray | None = None
 
     @property
     def queries(self) -> tuple[str, ...]:
@@ -151,6 +172,7 @@ class Hits:
             ranks=self.ranks[span],
             grades=self.grades[span],
             ties=Ties(*(array[span] for array in self.ties)),
+            codes=None if self.codes is None else self.codes[span],
         )
 
     def cut(self, depth: int) -> Hits:
@@ -185,19 +207,28 @@ class Hits:
     def _keep(self, kept: BoolArray, ranks: IntArray, retrieved: IntArray, ties: Ties) -> Hits:
         counts = np.bincount(self.query_index[kept], minlength=len(self.queries))
         offsets = np.concatenate(([0], np.cumsum(counts, dtype=np.int64)))
-        kept_ties = Ties(*(array[kept] for array in ties))
-        return replace(self, retrieved=retrieved, offsets=offsets, ranks=ranks[kept], grades=self.grades[kept], ties=kept_ties)
+        return replace(
+            self,
+            retrieved=retrieved,
+            offsets=offsets,
+            ranks=ranks[kept],
+            grades=self.grades[kept],
+            ties=Ties(*(array[kept] for array in ties)),
+            codes=None if self.codes is None else self.codes[kept],
+        )
 
 
 def merge_hits(parts: Sequence[Hits]) -> Hits:
     """The hits of a run in several parts, each with other queries."""
     counts = np.sum([np.diff(part.offsets) for part in parts], axis=0)
     offsets = np.concatenate(([0], np.cumsum(counts, dtype=np.int64)))
-    ranks, grades, starts, sizes = (np.zeros(offsets[-1], dtype=np.int64) for _ in range(4))
+    ranks, grades, starts, sizes, codes = (np.zeros(offsets[-1], dtype=np.int64) for _ in range(5))
     for part in parts:
         places = np.arange(len(part.ranks)) + (offsets - part.offsets)[part.query_index]
         ranks[places], grades[places] = part.ranks, part.grades
         starts[places], sizes[places] = part.ties
+        if part.codes is not None:
+            codes[places] = part.codes
     return replace(
         parts[0],
         present=np.any([part.present for part in parts], axis=0),
@@ -206,6 +237,7 @@ def merge_hits(parts: Sequence[Hits]) -> Hits:
         ranks=ranks,
         grades=grades,
         ties=Ties(starts, sizes),
+        codes=None if parts[0].codes is None else codes,
         alignment_counts=_total_counts([part.alignment_counts for part in parts]),
     )
 

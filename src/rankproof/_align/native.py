@@ -281,19 +281,16 @@ def judge_text(
 
 
 def judge_qrels(qrels: Qrels, only: Collection[str] | None = None) -> JudgedQueries:
-    """Judgements from memory."""
+    """Judgements from memory, by code where documents are judged for subtopics."""
+    if qrels.subtopics:
+        from rankproof._align.judged_documents import judge_by_code
+
+        return judge_by_code(judge_qrels, qrels, only)
     kept = None if only is None else frozenset(only)
     grades = {str(query): {str(doc): grade for doc, grade in docs.items()} for query, docs in qrels.items()}
     made = align.judge_dict(grades, kept, _PLAIN_DICTS, _FLOATS)
     assert made is not None, "Qrels hold checked ids and grades"
-    return replace(
-        judged_from_native(made, kept, qrels.source),
-        repeats=qrels.repeats,
-        judge_labels=qrels.judge_counts(kept),
-        converted=qrels.converted,
-        conflicts=qrels.conflicts,
-        on_conflict=qrels.on_conflict,
-    )
+    return judged_from_native(made, kept, qrels.source).counted(qrels, kept)
 
 
 def judge_dict(grades: Mapping[str, Mapping[str, int]], name: str, only: Collection[str] | None = None) -> JudgedQueries:

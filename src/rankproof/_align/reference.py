@@ -54,7 +54,11 @@ def judge_text(source: ByteSource, only: Collection[str] | None = None, *, on_co
 
 
 def judge_qrels(qrels: Qrels, only: Collection[str] | None = None) -> JudgedQueries:
-    """Judgements from memory."""
+    """Judgements from memory, by code where documents are judged for subtopics."""
+    if qrels.subtopics:
+        from rankproof._align.judged_documents import judge_by_code
+
+        return judge_by_code(judge_qrels, qrels, only)
     kept = None if only is None else frozenset(only)
     grades = {query: docs for query, docs in qrels.items() if kept is None or query in kept}
     flat = [sorted(docs.values(), reverse=True) for docs in grades.values()]
@@ -72,11 +76,7 @@ def judge_qrels(qrels: Qrels, only: Collection[str] | None = None) -> JudgedQuer
         highest=max((max(docs.values()) for docs in qrels.values() if docs), default=0),
         source=qrels.source,
         handle=table,
-        judge_labels=qrels.judge_counts(kept),
-        converted=qrels.converted,
-        conflicts=qrels.conflicts,
-        on_conflict=qrels.on_conflict,
-    )
+    ).counted(qrels, kept)
 
 
 def judge_dict(grades: Mapping[str, Mapping[str, int]], name: str, only: Collection[str] | None = None) -> JudgedQueries:

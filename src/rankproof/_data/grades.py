@@ -177,6 +177,12 @@ def describe_converted(count: int) -> str:
     return f"{number} written as a float or a boolean, such as 2.0 or true, and read as an integer"
 
 
+def describe_merged(count: int) -> str:
+    """A sentence on documents whose grades differ between subtopics."""
+    have = "1 document has" if count == 1 else f"{count} documents have"
+    return f"{have} different grades for different subtopics; measures without subtopics take the largest (--on-conflict)"
+
+
 def describe_conflicts(count: int, on_conflict: OnConflict) -> str:
     """A sentence on pairs with two grades."""
     kept = {"error": "none", "max": "highest", "min": "lowest"}.get(on_conflict, on_conflict)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from types import MappingProxyType
 from typing import NamedTuple, get_args
 
-from rankproof._data.grades import GradeMap, GradeReader, describe_conflicts, describe_converted
+from rankproof._data.grades import GradeMap, GradeReader, describe_conflicts, describe_converted, describe_merged
 from rankproof._data.row_errors import OnConflict, row_error
 from rankproof._data.text import pluralise
 from rankproof._data.validation import checked_keys
@@ -26,15 +26,21 @@ LOWEST_GRADE, HIGHEST_GRADE = min(GRADES), max(GRADES)
 
 
 class Judgement(NamedTuple):
-    """One judgement, with its line number (None if not from a file), and the model or rule that judged it, if any."""
+    """One judgement, with its line number (None if not from a file), and the model or rule that judged it, if any.
+
+    `subtopic` is the part of the query that the document was judged for, empty if it was judged for the whole.
+    """
 
     query: str
     doc: str
     grade: int
     line: int | None = None
     judge_label: str = ""
+    subtopic: str = ""
 
 
+GradesBySubtopic = Mapping[str, Mapping[str, Mapping[str, int]]]
+"""Query to subtopic to document to grade."""
 GradesByQuery = Mapping[str, Mapping[str, int] | Set[str]]
 """Query to document to grade, or query to the set of relevant documents."""
 
@@ -46,11 +52,17 @@ class Qrels(Viewed, Mapping[str, Mapping[str, int]]):
     machine that judged a pair; a pair that is not in it was judged by people. `repeats` counts exact repeats, which are dropped;
     `converted` the grades written as whole floats or booleans; `conflicts` the pairs with two grades, of which `on_conflict`
     chose one.
+
+    `subtopics` has the grades of documents for each subtopic, where judgements name more than one subtopic. The grade of such a
+    document for the query is then its largest, or the one that `on_conflict` chooses; `merged` counts the documents whose grades
+    differ between subtopics.
     """
 
-    __slots__ = ("_grades", "conflicts", "converted", "judge_labels", "on_conflict", "repeats", "source")
+    __slots__ = ("_grades", "conflicts", "converted", "judge_labels", "merged", "on_conflict", "repeats", "source", "subtopics")
 
     source: str
+    subtopics: GradesBySubtopic
+    merged: int
     judge_labels: Mapping[tuple[str, str], str]
     repeats: int
     converted: int
@@ -71,16 +83,21 @@ class Qrels(Viewed, Mapping[str, Mapping[str, int]]):
         if other := [one for one in wrong if not isinstance(one, Judgement)]:
             raise UsageError(f"judgements cannot be {type_phrase(other[0])}", fix="pass {query: {document: grade}}")
         grades = GradeReader(source, grade_map)
-        rows = _judgements(judgements, grades) if isinstance(judgements, Mapping) else judgements
-        self._fill(rows, grades, on_conflict)
+        if isinstance(judgements, Qrels) and judgements.subtopics:
+            rows: Iterable[Judgement] = _subtopic_judgements(judgements.subtopics, grades)
+            self._fill(rows, grades, judgements.on_conflict, by_subtopic=True)
+        else:
+            self._fill(_judgements(judgements, grades) if isinstance(judgements, Mapping) else judgements, grades, on_conflict)
         if isinstance(judgements, Qrels):
             self.repeats, self.converted = judgements.repeats, judgements.converted
             self.conflicts, self.on_conflict = judgements.conflicts, judgements.on_conflict
             self.judge_labels = judgements.judge_labels
 
-    def _fill(self, judgements: Iterable[Judgement], grades: GradeReader, on_conflict: OnConflict) -> None:
+    def _fill(
+        self, judgements: Iterable[Judgement], grades: GradeReader, on_conflict: OnConflict, *, by_subtopic: bool = False
+    ) -> None:
         """Takes rows whose grades the reader reads; of several errors, the one on the first line is raised."""
-        pairs = _Pairs(grades.source, on_conflict)
+        pairs = _Pairs(grades.source, on_conflict, by_subtopic=by_subtopic)
         try:
             pairs.add_all(judgements)
         except InputError as error:
@@ -94,11 +111,21 @@ class Qrels(Viewed, Mapping[str, Mapping[str, int]]):
         self.repeats, self.converted, self.conflicts = pairs.repeats, grades.converted, len(pairs.conflicts)
         self.judge_labels = MappingProxyType(pairs.labels)
         self._grades = _read_only(pairs.grades)
+        self.subtopics = MappingProxyType({query: _read_only(each) for query, each in pairs.subtopics.items()})
+        self.merged = len(pairs.merged)
 
     @classmethod
     def from_dict(cls, grades: Mapping[str, Mapping[str, int]], *, source: str = "qrels") -> Qrels:
         """Qrels from a dict of dicts; integer ids become their decimal text."""
         return cls(grades, source=source)
+
+    @classmethod
+    def from_subtopics(
+        cls, grades: Mapping[str, Mapping[str, Mapping[str, int]]], *, source: str = "qrels", on_conflict: OnConflict = "error"
+    ) -> Qrels:
+        """Qrels from {query: {subtopic: {doc: grade}}}."""
+        reader = GradeReader(source, None)
+        return qrels_of_rows(_subtopic_judgements(grades, reader), reader, on_conflict, by_subtopic=True)
 
     @classmethod
     def of_checked(cls, grades: Mapping[str, Mapping[str, int]], *, source: str) -> Qrels:
@@ -128,8 +155,22 @@ class Qrels(Viewed, Mapping[str, Mapping[str, int]]):
 
     def grade_notes(self) -> tuple[str, ...]:
         """A sentence on converted grades and one on conflicts, if there are any."""
-        converted = (describe_converted(self.converted),) if self.converted else ()
-        return (*converted, describe_conflicts(self.conflicts, self.on_conflict)) if self.conflicts else converted
+        texts = {
+            describe_converted(self.converted): self.converted,
+            describe_merged(self.merged): self.merged,
+            describe_conflicts(self.conflicts, self.on_conflict): self.conflicts,
+        }
+        return tuple(text for text, count in texts.items() if count)
+
+    def rows(self) -> Iterator[Judgement]:
+        """Every judgement, for each subtopic where there are subtopics."""
+        for query, docs in self.items() if not self.subtopics else ():
+            for doc, grade in docs.items():
+                yield Judgement(query, doc, grade, judge_label=self.judge_labels.get((query, doc), ""))
+        for query, subtopics in self.subtopics.items():
+            for subtopic, docs in subtopics.items():
+                for doc, grade in docs.items():
+                    yield Judgement(query, doc, grade, subtopic=subtopic)
 
     def fingerprint(self) -> str:
         """A sha256 of the judgements, the same for any order of lines."""
@@ -139,13 +180,21 @@ class Qrels(Viewed, Mapping[str, Mapping[str, int]]):
         for query in sorted(self):
             for doc in sorted(self[query]):
                 digest.update(f"{query}\0{doc}\0{self[query][doc]}\n".encode())
+            for subtopic, docs in sorted(self.subtopics.get(query, {}).items()):
+                for doc, grade in sorted(docs.items()):
+                    digest.update(f"{query}\0{subtopic}\0{doc}\0{grade}\n".encode())
         return digest.hexdigest()
 
 
-def qrels_of_rows(judgements: Iterable[Judgement], grades: GradeReader, on_conflict: OnConflict = "error") -> Qrels:
-    """Qrels from rows whose grades the reader reads; grades that need a map are an error, listed together."""
+def qrels_of_rows(
+    judgements: Iterable[Judgement], grades: GradeReader, on_conflict: OnConflict = "error", *, by_subtopic: bool = False
+) -> Qrels:
+    """Qrels from rows whose grades the reader reads; grades that need a map are an error, listed together.
+
+    Subtopics count where the rows have more than one, or `by_subtopic` says so.
+    """
     made = Qrels({}, source=grades.source)
-    made._fill(judgements, grades, on_conflict)
+    made._fill(judgements, grades, on_conflict, by_subtopic=by_subtopic)
     return made
 
 
@@ -163,40 +212,86 @@ def _judgements(grades: GradesByQuery, reader: GradeReader) -> Iterator[Judgemen
             yield Judgement(query_id, doc_id, reader.of_value(grade, query=query_id, doc=doc_id, line=None))
 
 
-class _Pairs:
-    """The grade of each pair of query and document, and the pairs with two grades."""
+def _subtopic_judgements(grades: GradesBySubtopic, reader: GradeReader) -> Iterator[Judgement]:
+    source = reader.source
+    for query, subtopics in zip(checked_keys(grades, "query", source=source), grades.values(), strict=True):
+        if not isinstance(subtopics, Mapping):
+            kind = type(subtopics).__name__
+            raise row_error("not-a-mapping", source=source, query=query, kind=kind, value="{document: grade} of each subtopic")
+        names = checked_keys(subtopics, "subtopic", source=source)
+        for subtopic, docs in zip(names, subtopics.values(), strict=True):
+            for row in _judgements({query: docs}, reader):
+                yield row._replace(subtopic=subtopic)
 
-    def __init__(self, source: str, on_conflict: OnConflict) -> None:
+
+class _Pairs:
+    """The grade of each pair of query and document, for each subtopic too, and the pairs with two grades."""
+
+    def __init__(self, source: str, on_conflict: OnConflict, *, by_subtopic: bool) -> None:
         if on_conflict not in get_args(OnConflict):
             fix = f"choose from: {', '.join(get_args(OnConflict))}"
             raise UsageError(f"on_conflict is {for_message(repr(on_conflict))}", fix=fix)
         self.source, self._rule = source, on_conflict
         self.grades: dict[str, dict[str, int]] = {}
         self.labels: dict[tuple[str, str], str] = {}
+        self.subtopics: dict[str, dict[str, dict[str, int]]] = {}
         self.conflicts: set[tuple[str, str]] = set()
+        self.merged: set[tuple[str, str]] = set()
         self.repeats = 0
-        self._lines: dict[tuple[str, str], int | None] = {}
+        self._by_subtopic = by_subtopic
+        self._lines: dict[tuple[str, str, str], int | None] = {}
         self._first: tuple[Judgement, int] | None = None
 
     def add_all(self, judgements: Iterable[Judgement]) -> None:
         """Adds the judgements; under `error`, a conflict above another error is reported instead of it."""
+        # Whether a name in the rows is a subtopic is known once there are two of them.
+        held: list[Judgement] = []
         try:
             for row in judgements:
-                self._add(row)
+                if row.subtopic and (held or not self._lines):
+                    held.append(row)
+                    continue
+                self._add_held([*held, row])
+                held.clear()
         except InputError:
+            self._add_all_held(held)
             self._check()
             raise
+        self._add_all_held(held)
         self._check()
 
-    def _add(self, row: Judgement) -> None:
-        key, docs = (row.query, row.doc), self.grades.setdefault(row.query, {})
+    def _add_all_held(self, held: list[Judgement]) -> None:
+        if self._by_subtopic or len({row.subtopic for row in held}) > 1:
+            self._add_subtopics(held)
+        else:
+            self._add_held(held)
+
+    def _add_held(self, held: list[Judgement]) -> None:
+        """Adds rows whose names are no subtopics."""
+        for row in held:
+            self._add(row._replace(subtopic="") if row.subtopic else row, self.grades.setdefault(row.query, {}))
+
+    def _add_subtopics(self, rows: list[Judgement]) -> None:
+        for row in rows:
+            self._add(row, self.subtopics.setdefault(row.query, {}).setdefault(row.subtopic, {}))
+        rule: OnConflict = "max" if self._rule == "error" else self._rule
+        differing = self.merged if self._rule == "error" else self.conflicts
+        for row in rows:
+            docs = self.grades.setdefault(row.query, {})
+            kept = docs.setdefault(row.doc, row.grade)
+            if kept != row.grade:
+                differing.add((row.query, row.doc))
+                docs[row.doc] = row.grade if _REPLACES[rule](row.grade, kept) else kept
+
+    def _add(self, row: Judgement, docs: dict[str, int]) -> None:
+        key = row.query, row.subtopic, row.doc
         if key not in self._lines:
             self._lines[key] = row.line
             self._keep(row, docs)
         elif docs[row.doc] == row.grade:
             self.repeats += 1
         else:
-            self.conflicts.add(key)
+            self.conflicts.add((row.query, row.doc))
             self._first = self._first or (row, docs[row.doc])
             if _REPLACES[self._rule](row.grade, docs[row.doc]):
                 self._keep(row, docs)
@@ -211,13 +306,13 @@ class _Pairs:
         if self._rule != "error" or self._first is None:
             return
         row, earlier = self._first
-        line = self._lines[row.query, row.doc]
+        line = self._lines[row.query, row.subtopic, row.doc]
         raise row_error(
             "conflict",
             source=self.source,
             line=row.line,
             doc=row.doc,
-            query=row.query,
+            query=f"{row.query}, subtopic {row.subtopic}" if row.subtopic else row.query,
             first_grade=earlier,
             grade=row.grade,
             first=f"line {line}" if line else "an earlier row",
@@ -249,6 +344,11 @@ HUMAN_PREFIX = "human:"
 def assessor_of(text: str) -> str:
     """The name in the second qrels column of a judgement that a person made in the browser, else an empty one."""
     return text.removeprefix(HUMAN_PREFIX).rpartition("@")[0] if text.startswith(HUMAN_PREFIX) else ""
+
+
+def subtopic_of(text: str) -> str:
+    """The second qrels column as the name of a subtopic; an empty one if it says who judged."""
+    return "" if label_of(text) or text.startswith(HUMAN_PREFIX) or text == HUMAN_JUDGE else text
 
 
 def label_of(text: str) -> str:

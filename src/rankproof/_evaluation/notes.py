@@ -10,7 +10,7 @@ import numpy as np
 
 from rankproof._align.hits import Hits
 from rankproof._data.arrays import BoolArray, FloatArray
-from rankproof._data.grades import describe_conflicts, describe_converted
+from rankproof._data.grades import describe_conflicts, describe_converted, describe_merged
 from rankproof._data.ordering import RankScoreAgreement
 from rankproof._data.qrels import describe_judges
 from rankproof._evaluation.options import USUAL_PRIMARY, EvaluateOptions
@@ -257,6 +257,7 @@ def _about_judgements(hits: Hits) -> list[Note]:
             converted,
             describe_converted(converted),
         ),
+        Note("merged-subtopics", hits.judged.merged, describe_merged(hits.judged.merged)),
         Note(
             "conflicting-judgements",
             conflicts,

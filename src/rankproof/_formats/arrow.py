@@ -203,19 +203,21 @@ def run_rows(batches: Iterable[pa.RecordBatch], names: list[str], places: Stream
 
 
 def judgements(batches: Iterable[pa.RecordBatch], names: list[str], grades: GradeReader) -> Iterator[Judgement]:
-    """The judgements from the columns of these names: query, document and grade."""
+    """The judgements from the columns of these names: query, document, grade, and subtopic if there is one."""
+    columns = Columns(0, 1, 2, subtopic=3 if len(names) > 3 else None)
     for line, cells in _numbered_rows(_with_id_columns(batches, names, grades.source), grades.source):
-        yield judgement(cells, Columns(0, 1, 2), grades, line=line)
+        yield judgement(cells, columns, grades, line=line)
 
 
 def _with_id_columns(batches: Iterable[pa.RecordBatch], names: list[str], source: str) -> Iterator[list[Any]]:
     done = 0
     for batch in batches:
-        query, doc, grade = (batch.column(name) for name in names)
+        query, doc, grade, *rest = (batch.column(name) for name in names)
         yield [
             id_column(query, "query", names[0], source, done),
             id_column(doc, "document", names[1], source, done),
             grade,
+            *(id_column(subtopic, "subtopic", names[3], source, done) for subtopic in rest),
         ]
         done += batch.num_rows
 

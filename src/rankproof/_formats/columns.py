@@ -28,6 +28,7 @@ COLUMN_NAMES: dict[str, tuple[str, ...]] = {
     "rank": ("rank", "position"),
     "tag": ("tag", "run_id", "runid", "run_name", "run_tag", "system"),
     "judge": ("judged_by",),
+    "subtopic": ("subtopic", "subtopic_id", "subtopicid", "iteration"),
 }
 # In texts, unlike in rows, `query` and `document` name the text itself.
 TEXT_ID_NAMES: dict[str, tuple[str, ...]] = {
@@ -41,7 +42,8 @@ _BEIR = ("query_id", "corpus_id", "score")
 class Columns(NamedTuple):
     """The indexes of a row's columns; `value` is the score of a run or the grade of qrels.
 
-    A run that is ordered by rank may have no score: then it is not `scored`, and `value` is its rank. `mark` is who judged.
+    A run that is ordered by rank may have no score: then it is not `scored`, and `value` is its rank.
+    `judge_label` says who judged, `subtopic` for which part of the query.
     """
 
     query: int
@@ -51,18 +53,19 @@ class Columns(NamedTuple):
     tag: int | None = None
     scored: bool = True
     judge_label: int | None = None
+    subtopic: int | None = None
 
     @property
     def places(self) -> tuple[int, ...]:
         """The columns with a role, each once."""
-        parts = (self.query, self.doc, self.value, self.rank, self.tag)
+        parts = (self.query, self.doc, self.value, self.rank, self.tag, self.subtopic)
         return tuple(dict.fromkeys(place for place in parts if place is not None))
 
     def compacted(self) -> Columns:
         """The indexes after selecting the columns of `places`, in that order."""
         at = self.places.index
-        rank, tag = (None if place is None else at(place) for place in (self.rank, self.tag))
-        return Columns(at(self.query), at(self.doc), at(self.value), rank, tag, self.scored)
+        rank, tag, subtopic = (None if place is None else at(place) for place in (self.rank, self.tag, self.subtopic))
+        return Columns(at(self.query), at(self.doc), at(self.value), rank, tag, self.scored, subtopic=subtopic)
 
 
 class ColumnNames(NamedTuple):
@@ -135,7 +138,8 @@ def find_columns(
     if kind == "run" and order == "rank" and rank is None:
         raise row_error("rank-missing", source=source, line=line)
     query, doc, number = (place for place in places.values() if place is not None)
-    return Columns(query, doc, number, rank, tag, scored, column_of_role("judge", names) if kind == "qrels" else None)
+    judge, subtopic = (column_of_role(role, names) if kind == "qrels" else None for role in ("judge", "subtopic"))
+    return Columns(query, doc, number, rank, tag, scored, judge, subtopic)
 
 
 def kind_from_names(names: Sequence[str]) -> Kind | None:

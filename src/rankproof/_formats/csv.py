@@ -14,7 +14,7 @@ from rankproof._data.validation import checked_id
 from rankproof._formats import native
 from rankproof._formats.columns import Columns, Kind, find_columns, kind_from_names
 from rankproof._formats.fields import parse_score, rank_of_value, score_of_rank
-from rankproof._formats.rows import ParseOptions, build_qrels, build_run, ranked_rows
+from rankproof._formats.rows import ParseOptions, build_qrels, build_run, ranked_rows, subtopic_of_value
 from rankproof._io.file_errors import file_error
 from rankproof._io.open import numbered_text_lines
 from rankproof._io.streams import ByteSource
@@ -106,7 +106,7 @@ def _quote_field(field: str, delimiter: str) -> str:
     return field if plain else _QUOTE + field.replace(_QUOTE, _QUOTE * 2) + _QUOTE
 
 
-JUDGE_LABEL_COLUMN = "judged-by"
+JUDGE_LABEL_COLUMN, SUBTOPIC_COLUMN = "judged-by", "subtopic"
 _OTHER_DELIMITERS = (";", "\t", ",", "|")
 
 
@@ -177,7 +177,8 @@ class DelimitedFormat:
         for line, fields in table:
             query, doc = _ids(fields, columns, source.name, line)
             grade = grades.of_text(fields[columns.value], line=line)
-            yield Judgement(query, doc, grade, line, "" if columns.judge_label is None else label_of(fields[columns.judge_label]))
+            label = "" if columns.judge_label is None else label_of(fields[columns.judge_label])
+            yield Judgement(query, doc, grade, line, label, _subtopic(fields, columns, source.name, line))
 
     def _table(self, source: ByteSource, options: ParseOptions) -> Iterator[tuple[int, list[str]]]:
         """The header, then every row with as many fields; comments are skipped."""
@@ -201,12 +202,12 @@ class DelimitedFormat:
 
 
 def qrels_table(qrels: Qrels, header: Sequence[str], delimiter: str) -> Iterator[bytes]:
-    """Judgements under a header of three names; a fourth column names the judge if any is a machine."""
-    yield delimited_line([*header, *([JUDGE_LABEL_COLUMN] if qrels.judge_labels else [])], delimiter).encode()
-    for query, docs in qrels.items():
-        for doc, grade in docs.items():
-            label = [qrels.judge_labels.get((query, doc), HUMAN_JUDGE)] if qrels.judge_labels else []
-            yield delimited_line([query, doc, str(grade), *label], delimiter).encode()
+    """Judgements under a header of three names; a fourth column has the subtopic, or the judge if any is a machine."""
+    more = [SUBTOPIC_COLUMN] if qrels.subtopics else [JUDGE_LABEL_COLUMN] if qrels.judge_labels else []
+    yield delimited_line([*header, *more], delimiter).encode()
+    for row in qrels.rows():
+        last = [row.subtopic or row.judge_label or HUMAN_JUDGE] if more else []
+        yield delimited_line([row.query, row.doc, str(row.grade), *last], delimiter).encode()
 
 
 def _ids(fields: list[str], columns: Columns, source: str, line: int) -> tuple[str, str]:
@@ -214,6 +215,10 @@ def _ids(fields: list[str], columns: Columns, source: str, line: int) -> tuple[s
         checked_id(fields[columns.query], "query", source=source, line=line),
         checked_id(fields[columns.doc], "document", source=source, line=line),
     )
+
+
+def _subtopic(fields: list[str], columns: Columns, source: str, line: int) -> str:
+    return "" if columns.subtopic is None else subtopic_of_value(fields[columns.subtopic], source=source, line=line)
 
 
 def _score(token: str, source: str, line: int) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache, partial
 from typing import Any, TypeVar
 
@@ -78,6 +78,8 @@ class JsonFormat:
         return _json_blocks(scores)
 
     def qrels_blocks(self, qrels: Qrels) -> Iterator[bytes]:
+        if qrels.subtopics:
+            return _array_blocks(map(_qrels_record, qrels.rows()))
         return _json_blocks({query: dict(docs) for query, docs in qrels.items()})
 
 
@@ -146,6 +148,18 @@ def _decode_utf8(data: bytes, name: str) -> str:
         return decode_line(data[start : error.end], data.count(b"\n", 0, error.start) + 1, name)
 
 
+def _qrels_record(row: Judgement) -> dict[str, Any]:
+    subtopic = {"subtopic": row.subtopic} if row.subtopic else {}
+    return {"query_id": row.query, **subtopic, "doc_id": row.doc, "rel": row.grade}
+
+
+def _array_blocks(records: Iterable[dict[str, Any]]) -> Iterator[bytes]:
+    yield b"["
+    for index, record in enumerate(records):
+        yield (b",\n" if index else b"\n") + json_line(record).rstrip()
+    yield b"\n]\n"
+
+
 def _json_blocks(table: dict[str, Any]) -> Iterator[bytes]:
     import json
 
@@ -193,10 +207,9 @@ class JsonLinesFormat:
             yield json_line({"query_id": row.query, "doc_id": row.doc, "rank": row.rank, "score": row.score, **tag})
 
     def qrels_blocks(self, qrels: Qrels) -> Iterator[bytes]:
-        for query, docs in qrels.items():
-            for doc, grade in docs.items():
-                label = {"judged_by": qrels.judge_labels.get((query, doc), HUMAN_JUDGE)} if qrels.judge_labels else {}
-                yield json_line({"query_id": query, "doc_id": doc, "rel": grade, **label})
+        for row in qrels.rows():
+            label = {"judged_by": row.judge_label or HUMAN_JUDGE} if qrels.judge_labels else {}
+            yield json_line({**_qrels_record(row), **label})
 
 
 def json_line(record: dict[str, Any]) -> bytes:

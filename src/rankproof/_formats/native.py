@@ -65,7 +65,9 @@ def read_qrels(source: ByteSource, read: ReadTable, options: ParseOptions) -> Qr
 
 
 def places_of(columns: Columns) -> Places:
-    """The columns by role, as the extension reads them: -1 for one that is missing."""
+    """The columns by role, as the extension reads them: -1 for one that is missing; it reads no subtopics."""
+    if columns.subtopic is not None:
+        return NO_PLACES
     places = (
         columns.query,
         columns.doc,

@@ -74,10 +74,15 @@ class ParquetFormat:
 
     def qrels_blocks(self, qrels: Qrels) -> Iterator[bytes]:
         pa = load_pyarrow()
-        rows = [(query, doc, grade) for query, docs in qrels.items() for doc, grade in docs.items()]
-        queries, docs, grades = zip(*rows, strict=True) if rows else ((), (), ())
-        columns = {"query_id": pa.array(queries, pa.string()), "doc_id": pa.array(docs, pa.string())}
-        yield _parquet_blocks(pa.table({**columns, "relevance": pa.array(grades, pa.int64())}))
+        rows = list(qrels.rows())
+        columns = {
+            "query_id": pa.array([row.query for row in rows], pa.string()),
+            "doc_id": pa.array([row.doc for row in rows], pa.string()),
+            "relevance": pa.array([row.grade for row in rows], pa.int64()),
+        }
+        if qrels.subtopics:
+            columns["subtopic"] = pa.array([row.subtopic for row in rows], pa.string())
+        yield _parquet_blocks(pa.table(columns))
 
 
 def open_parquet(source: ByteSource, dictionaries: list[str] | None = None) -> Any:

@@ -21,7 +21,7 @@ from rankproof._formats.beir import BEIR
 from rankproof._formats.detect import open_file
 from rankproof._formats.fields import id_of_value
 from rankproof._formats.registry import COMPRESSED_SUFFIXES, system_name
-from rankproof._formats.rows import build_qrels, run_without_duplicates
+from rankproof._formats.rows import build_qrels, run_without_duplicates, subtopic_of_value
 from rankproof._formats.texts import read_queries, text_blocks
 from rankproof._io.file_errors import file_error
 from rankproof._io.files import check_folder_file, write_blocks
@@ -367,7 +367,9 @@ def _judgements(rows: Iterable[Any], grades: GradeReader) -> Iterator[Judgement]
     for line, row in enumerate(rows, start=1):
         query = id_of_value(row.query_id, "query", source=grades.source, line=line)
         doc = id_of_value(row.doc_id, "document", source=grades.source, line=line)
-        yield Judgement(query, doc, grades.of_value(row.relevance, query=query, doc=doc, line=line), line)
+        grade = grades.of_value(row.relevance, query=query, doc=doc, line=line)
+        named = getattr(row, "subtopic_id", getattr(row, "iteration", None))
+        yield Judgement(query, doc, grade, line, subtopic=subtopic_of_value(named, source=grades.source, line=line))
 
 
 def _records(rows: Iterable[Any], make: type[_Record], key: str) -> Iterator[_Record]:

@@ -11,12 +11,13 @@ import numpy as np
 
 from rankproof._data.grades import GradeMap, GradeReader, checked_grade_map
 from rankproof._data.ordering import ReadOptions, best_first_order, resolve_duplicates
-from rankproof._data.qrels import Judgement, Qrels, label_of, qrels_of_rows
+from rankproof._data.qrels import Judgement, Qrels, label_of, qrels_of_rows, subtopic_of
 from rankproof._data.row_errors import OnConflict, row_error
 from rankproof._data.run import Run, RunRow
 from rankproof._formats.columns import Columns, Kind, find_columns
 from rankproof._formats.fields import (
     id_of_value,
+    is_nan,
     json_type_name,
     rank_of_value,
     score_of_cell,
@@ -123,7 +124,16 @@ def judgement(cells: Sequence[Any], columns: Columns, grades: GradeReader, *, li
     query = id_of_value(cells[columns.query], "query", source=grades.source, line=line)
     doc = id_of_value(cells[columns.doc], "document", source=grades.source, line=line)
     grade = grades.of_value(cells[columns.value], query=query, doc=doc, line=line)
-    return Judgement(query, doc, grade, line, "" if columns.judge_label is None else label_of(str(cells[columns.judge_label])))
+    label = "" if columns.judge_label is None else label_of(str(cells[columns.judge_label]))
+    subtopic = "" if columns.subtopic is None else subtopic_of_value(cells[columns.subtopic], source=grades.source, line=line)
+    return Judgement(query, doc, grade, line, label, subtopic)
+
+
+def subtopic_of_value(value: object, *, source: str, line: int | None) -> str:
+    """The name of a subtopic; an empty one for a missing value, and for a text that says who judged."""
+    if value is None or value == "" or is_nan(value):
+        return ""
+    return subtopic_of(id_of_value(value, "subtopic", source=source, line=line))
 
 
 NumberedItems = Iterable[tuple[int | None, Any]]

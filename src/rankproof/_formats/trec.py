@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rankproof._data.grades import GradeReader
-from rankproof._data.qrels import SHORTEST_PREFIX, Judgement, Qrels, label_of
+from rankproof._data.qrels import SHORTEST_PREFIX, Judgement, Qrels, label_of, subtopic_of
 from rankproof._data.row_errors import MAX_LINE_BYTES, row_error
 from rankproof._data.run import Run, RunRow
 from rankproof._data.validation import checked_id
@@ -65,17 +65,16 @@ def read_plain_qrels(source: ByteSource, options: ParseOptions) -> Qrels:
 
 
 def qrels_rows(source: ByteSource, grades: GradeReader) -> Iterator[Judgement]:
-    """The judgements of TREC qrels; the second column may be the label of a machine judge."""
+    """The judgements of TREC qrels; the second column is a subtopic, or says who judged."""
     for line, text in numbered_lines(source):
         columns = text.split()
         if len(columns) != 4:
             raise qrels_columns_error(len(columns), source=source.name, line=line)
-        query, label, doc, grade = columns
+        query, second, doc, grade = columns
         _check_nul(text, query, doc, source.name, line)
         value = grades.of_text(grade.decode(), line=line)
-        yield Judgement(
-            query.decode(), doc.decode(), value, line, label_of(label.decode()) if len(label) > SHORTEST_PREFIX else ""
-        )
+        label = label_of(second.decode()) if len(second) > SHORTEST_PREFIX else ""
+        yield Judgement(query.decode(), doc.decode(), value, line, label, "" if label else subtopic_of(second.decode()))
 
 
 def _check_nul(text: bytes, query: bytes, doc: bytes, source: str, line: int) -> None:
@@ -117,11 +116,9 @@ class TrecFormat:
             yield _line(row.query, row.doc, f"{row.query} Q0 {row.doc} {row.rank} {row.score!r} {tag}\n")
 
     def qrels_blocks(self, qrels: Qrels) -> Iterator[bytes]:
-        for query, docs in qrels.items():
-            for doc, grade in docs.items():
-                _check_writable(query, doc)
-                label = qrels.judge_labels.get((query, doc), "0")
-                yield _line(query, doc, f"{query} {label} {doc} {grade}\n")
+        for row in qrels.rows():
+            _check_writable(row.query, row.doc, row.subtopic)
+            yield _line(row.query, row.doc, f"{row.query} {row.subtopic or row.judge_label or 0} {row.doc} {row.grade}\n")
 
 
 def _tag(run: Run) -> str:
@@ -131,8 +128,8 @@ def _tag(run: Run) -> str:
     return "_".join(run.name.split()) or "run"
 
 
-def _check_writable(query: str, doc: str) -> None:
-    for column, text in (("query", query), ("document", doc)):
+def _check_writable(query: str, doc: str, subtopic: str = "") -> None:
+    for column, text in (("query", query), ("document", doc), ("subtopic", subtopic)):
         if not _SPACE.isdisjoint(text):
             raise file_error("unwritable-id", column=column, token=text, reason="contains white space")
     if query.startswith(("#", "\ufeff")):

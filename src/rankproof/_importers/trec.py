@@ -81,9 +81,7 @@ def _judgements(
     if "documents" in files:
         judged = {doc for docs in qrels.values() for doc in docs} if options.is_judged_only else None
         _add_documents(source, files["documents"], builder, judged)
-    for query, docs in qrels.items():
-        for doc, grade in docs.items():
-            yield Judgement(query, doc, grade, None, qrels.judge_labels.get((query, doc), ""))
+    yield from qrels.rows()
 
 
 def _classified(source: ImportSource) -> list[tuple[str, FileKind]]:

@@ -82,14 +82,16 @@ def agreement_sentence(facts: Mapping[str, Any]) -> str:
 def join_judgements(parts: Sequence[Qrels], on_conflict: OnConflict = "error") -> JoinedJudgements:
     """The judgements of all parts; `on_conflict` decides between two grades of people, or of machines, for one pair."""
     source = ", ".join(part.source for part in parts if part)
-    rows = [row for part in parts for row in _rows(part)]
+    by_subtopic = all(part.subtopics for part in parts if part)
+    rows = [row for part in parts for row in (part.rows() if by_subtopic else _rows(part))]
     people = Qrels((row for row in rows if not row.judge_label), source=source, on_conflict=on_conflict)
     machines = Qrels((row for row in rows if row.judge_label), source=source, on_conflict=on_conflict)
-    others = (row for row in _rows(machines) if row.doc not in people.get(row.query, {}))
-    return JoinedJudgements(people, machines, Qrels((*_rows(people), *others), source=source))
+    others = (row for row in machines.rows() if row.doc not in people.get(row.query, {}))
+    return JoinedJudgements(people, machines, Qrels((*people.rows(), *others), source=source))
 
 
 def _rows(qrels: Qrels) -> Iterator[Judgement]:
+    """The judgements without subtopics."""
     for query, docs in qrels.items():
         for doc, grade in docs.items():
             yield Judgement(query, doc, grade, judge_label=qrels.judge_labels.get((query, doc), ""))

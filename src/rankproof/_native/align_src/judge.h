@@ -23,7 +23,7 @@ typedef struct {
     uint32_t *slots;
     size_t slots_count;
     size_t repeats;
-    bool marked; /* some row has the label of a machine judge */
+    bool marked; /* the second column must be read in Python */
     int64_t highest; /* grade of all rows */
 } Judge;
 

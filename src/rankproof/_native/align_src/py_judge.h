@@ -97,8 +97,8 @@ static PyObject *judged_tuple(Handle *handle, const Judge *judge) {
                          judge->marked ? Py_True : Py_False);
 }
 
-/* (handle, queries, offsets, grades, repeats, highest grade, queries with other than ASCII ids, whether some row has a
- * machine's mark) of what was collected. */
+/* (handle, queries, offsets, grades, repeats, highest grade, queries with other than ASCII ids, whether the
+ * second column must be read in Python) of what was collected. */
 static PyObject *judge_object(Judge *judge, PyObject *only) {
     uint8_t *kept = only == Py_None ? NULL : kept_queries(judge, only);
     if (only != Py_None && kept == NULL) return NULL;

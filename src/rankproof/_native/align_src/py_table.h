@@ -28,8 +28,8 @@ static PyObject *bytes_taken(void **items, size_t count, size_t item) {
     return bytes;
 }
 
-/* (queries, offsets, text of the ids, their bounds, scores or grades, ranks, lines, tags, whether a machine's mark is there);
- * ranks are empty for judgements. */
+/* (queries, offsets, text of the ids, their bounds, scores or grades, ranks, lines, tags, whether the label
+ * column must be read in Python); ranks are empty for judgements. */
 static PyObject *table_tuple(TableReader *reader) {
     Table *table = &reader->table;
     size_t rows = table->count;

@@ -6,9 +6,17 @@
 #include "lines.h"
 #include "number.h"
 
+/* The second column of the first row. */
+typedef struct {
+    char text[32];
+    size_t size;
+    bool known;
+} FirstSecond;
+
 typedef struct {
     Lines *lines;
     Judge *judge;
+    FirstSecond second;
 } QrelsText;
 
 static inline bool begins_with(Slice text, const char *front, size_t size) {
@@ -18,6 +26,21 @@ static inline bool begins_with(Slice text, const char *front, size_t size) {
 /* Whether the second column is the label of a machine judge; JUDGE_PREFIXES in _data/qrels.py has the same list. */
 static inline bool is_mark(Slice text) {
     return begins_with(text, "llm:", 4) || begins_with(text, "keywords:", 9) || begins_with(text, "heuristic:", 10);
+}
+
+/* Whether the second column differs from that of the first row, so that it may name subtopics; a long one always does. */
+static inline bool is_other_second(FirstSecond *first, Slice text) {
+    if (RARELY(!first->known)) {
+        first->known = true;
+        first->size = text.size;
+        if (text.size <= sizeof first->text) memcpy(first->text, text.at, text.size);
+    }
+    return text.size != first->size || text.size > sizeof first->text || memcmp(text.at, first->text, text.size) != 0;
+}
+
+/* Whether the second column must be read in Python: it says who judged, or has more than one value. */
+static inline bool is_second_read_in_python(FirstSecond *first, Slice text) {
+    return is_other_second(first, text) || (RARELY(text.size > 4) && is_mark(text));
 }
 
 ALWAYS_INLINE Outcome take_judgement(void *context, const char *text, const Column *columns) {
@@ -31,7 +54,8 @@ ALWAYS_INLINE Outcome take_judgement(void *context, const char *text, const Colu
         lines->fault.token = token;
         return REJECTED;
     }
-    if (RARELY(columns[1].size > 4) && is_mark((Slice){text + columns[1].at, columns[1].size})) qrels->judge->marked = true;
+    if (RARELY(is_second_read_in_python(&qrels->second, (Slice){text + columns[1].at, columns[1].size})))
+        qrels->judge->marked = true;
     TRY(judge_query(qrels->judge, (Slice){text + columns[0].at, columns[0].size}, &query));
     return judge_add(qrels->judge, query, (Slice){text + columns[2].at, columns[2].size}, grade, lines->line, &lines->fault);
 }
@@ -44,7 +68,7 @@ static inline Outcome nothing_pending(void *context) { return (void)context, DON
 
 /* Reads every judgement of a stream into `judge`. */
 static inline Outcome read_qrels(Lines *lines, Judge *judge) {
-    QrelsText qrels = {lines, judge};
+    QrelsText qrels = {.lines = lines, .judge = judge};
     TRY(lines_start(lines));
     while (true) {
         TRY(cut_lines(lines, 4, take_judgement, take_odd_judgement, nothing_pending, &qrels));

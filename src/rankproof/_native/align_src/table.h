@@ -23,7 +23,8 @@ typedef struct {
     Slice query_id; /* of the row before; of size 0 before the first row */
     Names tags;
     size_t tag; /* of the row before */
-    bool marked;
+    bool marked; /* the column of who judged, or of subtopics, must be read in Python */
+    FirstSecond second;
     Table table;
 } TableReader;
 

@@ -23,7 +23,7 @@ ALWAYS_INLINE Outcome take_table_judgement(void *context, const char *text, cons
     TRY(begin_row(reader, column_text(text, columns[0]), column_text(text, columns[2]), false));
     if (!parse_grade(text + columns[3].at, columns[3].size, &table->grades[table->count]))
         return reject(&reader->lines->fault, "grade", reader->lines->line);
-    reader->marked |= is_mark(column_text(text, columns[1]));
+    reader->marked |= is_second_read_in_python(&reader->second, column_text(text, columns[1]));
     table->count++;
     return DONE;
 }

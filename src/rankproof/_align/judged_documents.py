@@ -1,0 +1,114 @@
+"""Which judged document each hit is: alignment by document codes, with the grades of documents for each subtopic."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rankproof._data.arrays import IntArray
+from rankproof._data.qrels import Qrels
+
+if TYPE_CHECKING:
+    from rankproof._align.hits import Hits, JudgedQueries
+
+
+@dataclass(frozen=True, eq=False)
+class SubtopicGrades:
+    """The grades of documents for subtopics, by document; the subtopics of query i are offsets[i] to offsets[i + 1].
+
+    `documents` are indexes in JudgedDocuments, `subtopics` indexes in `names`.
+    """
+
+    offsets: IntArray
+    names: tuple[str, ...]
+    documents: IntArray
+    subtopics: IntArray
+    grades: IntArray
+
+    def between(self, start: int, end: int, documents: IntArray) -> SubtopicGrades:
+        """The grades of the queries from start to end; `documents` are the bounds of their documents."""
+        bounds = self.offsets[start : end + 1]
+        rows = slice(*np.searchsorted(self.documents, documents[[0, -1]]))
+        return SubtopicGrades(
+            offsets=bounds - bounds[0],
+            names=self.names[bounds[0] : bounds[-1]],
+            documents=self.documents[rows] - documents[0],
+            subtopics=self.subtopics[rows] - bounds[0],
+            grades=self.grades[rows],
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class JudgedDocuments:
+    """The judged documents of query i are offsets[i] to offsets[i + 1], the largest id first.
+
+    The code of a document is its index among those of its query. `subtopics` is None where no document is judged for subtopics.
+    """
+
+    offsets: IntArray
+    ids: tuple[str, ...]
+    grades: IntArray
+    subtopics: SubtopicGrades | None = None
+
+    def between(self, start: int, end: int) -> JudgedDocuments:
+        """The documents of the queries from start to end."""
+        bounds = self.offsets[start : end + 1]
+        span = slice(bounds[0], bounds[-1])
+        subtopics = None if self.subtopics is None else self.subtopics.between(start, end, bounds)
+        return JudgedDocuments(bounds - bounds[0], self.ids[span], self.grades[span], subtopics)
+
+
+def judge_by_code(
+    judge: Callable[[Qrels, Collection[str] | None], JudgedQueries], qrels: Qrels, only: Collection[str] | None
+) -> JudgedQueries:
+    """The judgements by an engine's function, ready for an alignment whose hits have codes.
+
+    The engine gets -1 - code in place of the grade, which may be any negative number; `with_codes` looks the grade up.
+    """
+    ids = {query: sorted(docs, reverse=True) for query, docs in qrels.items()}
+    coded = {query: {doc: -1 - code for code, doc in enumerate(docs)} for query, docs in ids.items()}
+    judged = judge(Qrels.of_checked(coded, source=qrels.source), only)
+    chosen = [ids[query] for query in judged.queries]
+    grades = _integers(qrels[query][doc] for query, docs in zip(judged.queries, chosen, strict=True) for doc in docs)
+    documents = JudgedDocuments(
+        offsets=judged.offsets,
+        ids=tuple(doc for docs in chosen for doc in docs),
+        grades=grades,
+        subtopics=_subtopic_grades(judged, coded, qrels.subtopics) if qrels.subtopics else None,
+    )
+    highest = max((grade for docs in qrels.values() for grade in docs.values()), default=0)
+    best_first = grades[np.lexsort((-grades, judged.query_index))]
+    return replace(judged, grades=best_first, highest=highest, documents=documents).counted(qrels, only)
+
+
+def with_codes(hits: Hits) -> Hits:
+    """The hits of judgements by code, with the code and the grade of each."""
+    documents = hits.judged.documents
+    assert documents is not None, "judged by code"
+    codes = -1 - hits.grades
+    return replace(hits, codes=codes, grades=documents.grades[documents.offsets[hits.query_index] + codes])
+
+
+def _subtopic_grades(
+    judged: JudgedQueries,
+    coded: Mapping[str, Mapping[str, int]],
+    subtopics: Mapping[str, Mapping[str, Mapping[str, int]]],
+) -> SubtopicGrades:
+    names: list[str] = []
+    offsets, rows = [0], []
+    for start, query in zip(judged.offsets.tolist(), judged.queries, strict=False):
+        codes = coded[query]
+        for subtopic, grades in subtopics.get(query, {}).items():
+            rows += [(start - 1 - codes[doc], len(names), grade) for doc, grade in grades.items()]
+            names.append(subtopic)
+        offsets.append(len(names))
+    table = np.array(rows, dtype=np.int64).reshape(-1, 3)
+    documents, topics, grades_of_rows = table[np.lexsort((table[:, 1], table[:, 0]))].T
+    return SubtopicGrades(np.array(offsets, dtype=np.int64), tuple(names), documents, topics, grades_of_rows)
+
+
+def _integers(values: Iterable[int]) -> IntArray:
+    return np.fromiter(values, dtype=np.int64)

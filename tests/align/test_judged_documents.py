@@ -1,0 +1,82 @@
+"""Hits with the codes of their documents, by both engines, also cut, without unjudged documents, and in parts."""
+
+from __future__ import annotations
+
+from types import ModuleType
+
+import numpy as np
+import pytest
+from hypothesis import given
+
+from rankproof._align import hits as hits_module
+from rankproof._align import native, reference
+from rankproof._align.hits import Hits, merge_hits
+from rankproof._align.judged_documents import judge_by_code, with_codes
+from rankproof._data.ordering import ReadOptions
+from rankproof._data.qrels import Qrels
+from support.native_cases import assert_same_hits
+from support.qrels_and_runs import Grades, Scores, aligned, qrels_of, runs
+
+QRELS = {"q1": {"a": 2, "b": 0, "c": 1, "j": -1}, "q2": {"d": 1}, "q3": {"e": 3, "f": 1}}
+RUN = {"q1": {"x": 9.0, "j": 8.0, "a": 7.0, "b": 7.0, "y": 7.0, "c": 1.0}, "q3": {"f": 2.0, "z": 1.0}}
+ENGINES = pytest.mark.parametrize("engine", [native, reference])
+
+
+def coded(qrels: Grades, run: Scores, engine: ModuleType) -> Hits:
+    judged = judge_by_code(engine.judge_qrels, Qrels.from_dict(qrels), None)
+    return with_codes(engine.align_dict(judged, run, "run", ReadOptions()))
+
+
+def found(hits: Hits) -> list[str]:
+    """The ids of the hits."""
+    documents = hits.judged.documents
+    assert documents is not None
+    assert hits.codes is not None
+    return [documents.ids[at] for at in documents.offsets[hits.query_index] + hits.codes]
+
+
+@ENGINES
+def test_codes_say_which_documents_the_hits_are(engine: ModuleType) -> None:
+    hits = coded(QRELS, RUN, engine)
+    assert found(hits) == ["j", "b", "a", "c", "f"]
+    assert hits.codes is not None
+    assert hits.codes.tolist() == [0, 2, 3, 1, 0]
+    assert found(hits.cut(4)) == ["j", "b", "f"]
+    assert found(hits.judged_only()) == ["b", "a", "c", "f"]
+
+
+@ENGINES
+def test_parts_of_the_queries_keep_their_documents(engine: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hits_module, "QUERIES_PER_BLOCK", 1)
+    assert [found(block) for block in coded(QRELS, RUN, engine).blocks] == [["j", "b", "a", "c"], [], ["f"]]
+
+
+@ENGINES
+def test_runs_in_several_parts_keep_their_documents(engine: ModuleType) -> None:
+    judged = judge_by_code(engine.judge_qrels, Qrels.from_dict(QRELS), None)
+    parts = [with_codes(engine.align_dict(judged, {query: docs}, "run", ReadOptions())) for query, docs in RUN.items()]
+    assert found(merge_hits(parts)) == ["j", "b", "a", "c", "f"]
+
+
+@ENGINES
+@given(qrels=qrels_of(), run=runs())
+def test_everything_but_the_codes_is_as_without_them(engine: ModuleType, qrels: Grades, run: Scores) -> None:
+    hits, without = coded(qrels, run, engine), aligned(qrels, run, engine=engine)
+    assert_same_hits(hits, without)
+    assert np.array_equal(hits.judged.grades, without.judged.grades)
+    assert hits.judged.highest == without.judged.highest
+
+
+@ENGINES
+def test_grades_for_subtopics_are_those_of_the_selected_queries(engine: ModuleType) -> None:
+    qrels = Qrels.from_subtopics({"q1": {"1": {"a": 1, "c": 3}, "2": {"a": 2, "b": 0}}, "q2": {"1": {"x": 1}, "3": {"y": 2}}})
+    subtopics = engine.judge_qrels(qrels, {"q2"}).documents.subtopics
+    whole = engine.judge_qrels(qrels).documents
+    for one in (subtopics, whole.between(1, 2).subtopics):
+        assert one.names == ("1", "3")
+        assert [one.offsets.tolist(), one.documents.tolist(), one.subtopics.tolist(), one.grades.tolist()] == [
+            [0, 2],
+            [0, 1],
+            [1, 0],
+            [2, 1],
+        ]
