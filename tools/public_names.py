@@ -31,11 +31,15 @@ def updated_init(package: str) -> str:
     return f"{before}{_START}{''.join(_imports(package))}{_END}{after}"
 
 
+def _is_constant(name: str) -> bool:
+    """Whether linters sort the name as a constant."""
+    return name.isupper() and len(name) > 1
+
+
 def _imports(package: str) -> list[str]:
     importlib.import_module(package)
-    homes = {
-        name: (home, not name.isupper(), not name[0].isupper(), name.lower()) for name, home in PUBLIC_NAMES[package].items()
-    }
+    found = PUBLIC_NAMES[package].items()
+    homes = {name: (home, not _is_constant(name), not name[0].isupper(), name.lower()) for name, home in found}
     return [f"    from {homes[name][0]} import {name} as {name}\n" for name in sorted(homes, key=lambda name: homes[name])]
 
 

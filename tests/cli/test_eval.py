@@ -137,8 +137,8 @@ def test_a_rel_that_a_measure_names_stands_beside_the_one_for_all(folder: Path, 
     found = json.loads(output(capsys, *argv, "--format", "json"))["systems"][0]["measures"]
     assert {name: one["value"] for name, one in found.items()} == {"P(rel=1)@2": 0.75, "P(rel=2)@2": 0.25}
     assert [line.split("\t")[0].strip() for line in output(capsys, *argv, "--format", "trec").splitlines()] == [
-        "P(rel=1)@2",
         "P_2",
+        "P(rel=1)@2",
     ]
 
 
@@ -292,9 +292,31 @@ def test_verbose_explains_the_measures(folder: Path, capsys: pytest.CaptureFixtu
     assert "rank of the first relevant" in output(capsys, "qrels.txt", "good.run", "-m", "RR", "-v")
 
 
-def test_unsupported_measures_of_trec_eval_nicknames_are_noted(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["eval", "qrels.txt", "good.run", "-m", "all_trec", "--format", "trec"]) == 0
-    assert "rankproof does not have, left out: relstring" in capsys.readouterr().err
+def test_texts_are_shown_by_the_formats_that_have_them(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    argv = ("qrels.txt", "good.run", "-m", "relstring.3,runid,P@2", "-q", "--format")
+    assert "relstring_3           \tq1\t'12-'" in output(capsys, *argv, "trec")
+    assert "good,q1,relstring(length=3),text,1,12-" in output(capsys, *argv, "csv")
+    texts = json.loads(output(capsys, *argv, "json"))["systems"][0]["texts"]
+    assert texts["runid"] == {"value": "t", "per_query": {}}
+    assert main(["eval", *argv, "table"]) == 0
+    assert "texts, shown by --format trec, csv and json: relstring(length=3), runid" in capsys.readouterr().err
+
+
+def test_texts_alone_need_a_format_that_has_them(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert output(capsys, "qrels.txt", "good.run", "-m", "runid", "--format", "trec") == "runid                 \tall\tt\n"
+    assert main(["eval", "qrels.txt", "good.run", "-m", "relstring"]) == 2
+    assert "relstring has no numbers, which the format table shows; use --format trec" in capsys.readouterr().err
+    Path("other.run").write_text(RUN)
+    assert main(["compare", "qrels.txt", "good.run", "other.run", "-m", "relstring"]) == 2
+    assert "relstring has no numbers to compare; add a measure with numbers" in capsys.readouterr().err
+
+
+def test_n_leaves_out_the_summaries_as_in_trec_eval(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    argv = ("qrels.txt", "good.run", "-m", "official", "--format", "trec")
+    both = output(capsys, *argv, "-q").splitlines(keepends=True)
+    assert output(capsys, *argv, "-q", "-n") == "".join(line for line in both if "\tall\t" not in line)
+    assert main(["eval", *argv, "-n"]) == 2
+    assert "-n shows the values of queries alone; add -q --format trec" in capsys.readouterr().err
 
 
 def test_the_sample_needs_no_files(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -249,15 +249,16 @@ def test_lower_is_better_for_these_measures_alone_and_counts_have_no_winner() ->
         wanted: {measure.name for measure in all_measures() if measure.higher_is_better is wanted}
         for wanted in (True, False, None)
     }
-    assert by_direction[False] == {"Unjudged", "Hallucination", "Noise"}
-    assert by_direction[None] == {"NumQ", "NumRet", "NumRel"}
+    assert by_direction[False] == {"Unjudged", "RBPResid", "Hallucination", "Noise"}
+    assert by_direction[None] == {"NumQ", "NumRet", "NumRel", "NumNonrelRet", "IDCG", "relstring", "runid"}
     without_winner = {measure.name for measure in all_measures() if not measure.has_winner}
-    assert without_winner == {"Judged", "Unjudged", "NumQ", "NumRet", "NumRel", "NumRelRet"}
+    assert without_winner == by_direction[None] | {"Judged", "Unjudged", "RBPResid", "NumRelRet"}
 
 
 def test_only_a_mean_from_0_to_1_has_percentage_points() -> None:
     others = {measure.name for measure in all_measures() if not measure.is_fraction}
-    assert others == {"DCG", "GMAP", "Similarity", "NumQ", "NumRet", "NumRel", "NumRelRet"}
+    counts = {"NumQ", "NumRet", "NumRel", "NumRelRet", "NumNonrelRet"}
+    assert others == {"DCG", "IDCG", "GMAP", "GMbpref", "yaap", "Utility", "Similarity", "relstring", "runid", *counts}
 
 
 @pytest.mark.parametrize("beta", [0, 0.5, 1, 3])
@@ -279,5 +280,5 @@ def test_a_share_may_be_0_or_1_and_a_persistence_may_not() -> None:
 
 def test_what_a_document_adds_depends_on_its_own_grade_and_rank_in_these_measures() -> None:
     assert {measure.name for measure in all_measures() if measure.additive} == {
-        *("nDCG", "DCG", "P", "R", "F1", "Rprec", "RBP", "SetP", "SetR", "Judged", "NumRelRet"),
+        *("nDCG", "DCG", "P", "R", "F1", "Rprec", "RBP", "SetP", "SetR", "Judged", "NumRelRet", "relative_P", "GradedRBP"),
     }

@@ -13,12 +13,12 @@ from rankproof.errors import UsageError
 from rankproof.measures import (
     ANSWER_MEASURES,
     MEASURES,
+    TEXT_MEASURES,
     Measure,
     default_measures,
     nDCG,
     parse_measure,
     parse_measures,
-    unsupported_measures,
 )
 from rankproof.measures._registry import all_measures
 
@@ -94,7 +94,11 @@ LISTS = {
     "11pt_avg..25,.5,.75": "11pt(recalls=(0.25,0.5,0.75))",
     "unj": "Unjudged@5 Unjudged@10 Unjudged@20",
     "R@10 AP R@10 map recall_10": "R@10 AP",
-    "set": "NumQ NumRet NumRel NumRelRet SetP SetR SetF",
+    "set": "runid NumQ NumRet NumRel NumRelRet Utility SetP SetR SetP(relative=True) SetAP SetF",
+    "Rprec_mult.0.5,2": "Rprec_mult@0.5 Rprec_mult@2",
+    "utility.2,-1,-0.5,0 relstring.15": "Utility(weights=(2,-1,-0.5,0)) relstring(length=15)",
+    "rbp rbp.p=0.8 rbp.p=0.8,1=3,2=9": "GradedRBP GradedRBP(p=0.8) GradedRBP(p=0.8,gain={1:3,2:9})",
+    "rbp_resid.p=0.5 RBP rbp.95": "RBPResid(p=0.5) RBP RBP(p=0.95)",
     "\tnDCG(gain={1:3,2:9})@5\n,, P(rel=2)@1 ": "nDCG(gain={1:3,2:9})@5 P(rel=2)@1",
 }
 
@@ -108,14 +112,19 @@ def test_several_texts_and_measures_may_be_mixed() -> None:
     assert parse_measures(["P@5", nDCG @ 10, "ndcg@10,RR"]) == [parse_measure("P@5"), nDCG @ 10, parse_measure("RR")]
 
 
-def test_nicknames_of_trec_eval_give_the_supported_measures_and_list_the_others() -> None:
+def test_nicknames_of_trec_eval_give_its_measures() -> None:
     official, everything = parse_measures("official"), parse_measures("all_trec")
-    assert len(official) == 4 + 5 + 11 + 9
+    assert len(official) == 5 + 5 + 11 + 9
     assert official == everything[: len(official)]
-    assert {measure.name for measure in everything} == {one.name for one in MEASURES.values() if one.parity} - {"DCG"}
-    assert unsupported_measures("official nDCG@10") == []
-    assert unsupported_measures(["set", nDCG]) == ["utility", "set_relative_P", "set_map"]
-    assert "relative_P" in unsupported_measures("ALL_TREC,P@5")
+    ours = {*MEASURES.values(), *TEXT_MEASURES.values()}
+    assert {measure.name for measure in everything} == {one.name for one in ours if one.parity} - {"DCG", "IDCG", "yaap"}
+
+
+def test_a_measure_with_parameters_replaces_that_of_a_nickname_as_in_trec_eval() -> None:
+    found = [str(measure) for measure in parse_measures(["set", "utility.2,-1,0,0", "set_F.2.0"])]
+    assert found[-2:] == ["Utility(weights=(2,-1,0,0))", "SetF(beta=2)"]
+    assert not {"Utility", "SetF"} & {*found}
+    assert {"Utility", "SetF"} <= {str(measure) for measure in parse_measures(["set", "P@5"])}
 
 
 SEE = "see rankproof measures for all of them, and name one of your own as module:name"
@@ -158,11 +167,10 @@ REFUSED = {
     "RBP(p=0)": "p 0.0 is not between 0 and 1; write it like 0.8",
     "RBP(p=1)": "p 1.0 is not between 0 and 1; write it like 0.8",
     "SetF(beta=-1)": "beta -1.0 is below 0; write it like 2",
-    "rbp": "rbp without parameters is graded with p=0.9 in trec_eval, and ranx writes p after the @;"
-    " write RBP(p=0.9), which is binary",
+    "utility.1,2": "weights (1, 2) are not four numbers; write them like (1,-1,0,0)",
+    "utility.1,-1,0,1": "the fourth weight of Utility needs the number of documents in the corpus;"
+    " write Utility(weights=(1,-1,0,0.01),documents=1000)",
     "hits@10": "hits is a mean count in ranx; write NumRelRet for the total count, or Success@10 for the hit rate",
-    "utility": "utility of trec_eval is not supported; leave it out, or see rankproof measures",
-    "Rprec_mult_0.20": "Rprec_mult of trec_eval is not supported; leave it out, or see rankproof measures",
     "nDCG(gain='exp'@10": "cannot read \"nDCG(gain='exp'@10\" as a measure; write it like nDCG@10 or nDCG(gain='exp')@10",
     "P@5@6": "cannot read \"P@5@6\" as a measure; write it like nDCG@10 or nDCG(gain='exp')@10",
     "Rprec.5": "cannot read \"Rprec.5\" as a measure; write it like nDCG@10 or nDCG(gain='exp')@10",

@@ -13,8 +13,8 @@ from rankproof._render import result as as_csv
 from rankproof._render import result as as_json
 from rankproof._render import trec
 from rankproof._render.grid import RenderOptions
-from rankproof._render.trec import trec_name
 from rankproof.measures import parse_measure
+from rankproof.measures._trec_names import trec_label
 
 
 def result_of(
@@ -64,12 +64,12 @@ def test_csv_has_one_layout_with_and_without_queries() -> None:
 
 def test_trec_layout_is_that_of_trec_eval() -> None:
     assert trec.render_trec(result_of("a"), RenderOptions(per_query=True)).splitlines() == [
-        "ndcg_cut_10           \tq1\t0.3333",
         "num_ret               \tq1\t3",
-        "ndcg_cut_10           \tq2\t1.0000",
+        "ndcg_cut_10           \tq1\t0.3333",
         "num_ret               \tq2\t4",
-        "ndcg_cut_10           \tall\t0.6667",
+        "ndcg_cut_10           \tq2\t1.0000",
         "num_ret               \tall\t7",
+        "ndcg_cut_10           \tall\t0.6667",
     ]
 
 
@@ -109,7 +109,14 @@ def test_a_system_called_all_keeps_its_name() -> None:
         ("Unjudged@5", "unj_5"),
         ("11pt", "11pt_avg"),
         ("SetF", "set_F"),
-        ("SetF(beta=2)", "SetF(beta=2)"),
+        ("SetF(beta=2)", "set_F_2.0"),
+        ("nDCG(gain={1:3,2:9})", "ndcg_1=3,2=9"),
+        ("nDCG(gain={1:3,2:9})@5", "nDCG(gain={1:3,2:9})@5"),
+        ("SetP(relative=True)", "set_relative_P"),
+        ("Utility(weights=(2,-1,-0.5,0))", "utility_2,-1,-0.5,0"),
+        ("GradedRBP(p=0.8)", "rbp_p=0.8"),
+        ("RBP(p=0.8)", "RBP"),
+        ("Rprec_mult@1.5", "Rprec_mult_1.50"),
         ("GMAP", "gm_map"),
         ("NumQ", "num_q"),
         ("nDCG(gain='exp')@10", "nDCG(gain='exp')@10"),
@@ -118,17 +125,17 @@ def test_a_system_called_all_keeps_its_name() -> None:
     ],
 )
 def test_trec_names_are_trec_evals_where_it_has_one(ours: str, theirs: str) -> None:
-    assert trec_name(parse_measure(ours)) == theirs
+    assert trec_label(parse_measure(ours)).name == theirs
 
 
 @pytest.mark.parametrize(
     ("measures", "rel", "names"),
     [
-        (("P(rel=2)@5", "AP(rel=2)", "nDCG@5"), 2, ["P_5", "map", "ndcg_cut_5"]),
-        (("P(rel=2)@5", "nDCG"), 1, ["P(rel=2)@5", "ndcg"]),
+        (("P(rel=2)@5", "AP(rel=2)", "nDCG@5"), 2, ["map", "P_5", "ndcg_cut_5"]),
+        (("P(rel=2)@5", "nDCG"), 1, ["ndcg", "P(rel=2)@5"]),
         (("P(rel=1)@5",), 2, ["P(rel=1)@5"]),
         (("P(rel=1)@5",), 1, ["P_5"]),
-        (("P(rel=2)@5", "P@5"), 1, ["P(rel=2)@5", "P_5"]),
+        (("P(rel=2)@5", "P@5"), 1, ["P_5", "P(rel=2)@5"]),
     ],
 )
 def test_trec_names_leave_out_only_the_given_rel(measures: tuple[str, ...], rel: int, names: list[str]) -> None:

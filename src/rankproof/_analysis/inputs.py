@@ -105,6 +105,9 @@ def input_from_evaluation(
     result: Result, qrels: Qrels, runs: Mapping[str, Run], options: EvaluateOptions, *, name: str
 ) -> AnalysisInput:
     """An input from an evaluation, with the judgements, runs and options that it used."""
+    if not all(system.measures for system in result.systems):
+        texts = ", ".join(result.systems[0].texts)
+        raise UsageError(f"{texts} has no numbers to compare", fix="add a measure with numbers, such as nDCG@10")
     return AnalysisInput(
         name=name,
         fingerprint="",

@@ -43,6 +43,7 @@ def _add_output(group: argparse._ArgumentGroup) -> None:
         "-m", "--measures", action="append", metavar="MEASURES", help="comma separated, repeatable: nDCG@10,RR,P@5"
     )
     group.add_argument("-q", "--per-query", action="store_true", help="also show the value of every query")
+    group.add_argument("-n", "--no-summary", action="store_true", help="leave out the summaries; needs --format trec")
     group.add_argument(
         "--format", choices=RESULT_FORMATS, default="table", metavar="FORMAT", help="output format (table): %(choices)s"
     )

@@ -77,7 +77,8 @@ def show_result(result: Result, args: argparse.Namespace, terminal: Terminal) ->
     """Writes the result to standard output or a file, then shows its notes."""
     from rankproof._render.registry import RESULT_FORMATS
 
-    options = terminal.render_options(per_query=args.per_query, to_file=args.output not in STDOUT, rel=args.rel)
+    to_file, summary = args.output not in STDOUT, not args.no_summary
+    options = terminal.render_options(per_query=args.per_query, to_file=to_file, rel=args.rel, summary=summary)
     write_or_show(RESULT_FORMATS.load(args.format)(result, options), args.output, terminal)
     for line in note_lines(result):
         terminal.note(line)

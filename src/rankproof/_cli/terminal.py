@@ -68,11 +68,14 @@ class Terminal:
         if sys.stderr is not None:
             sys.stderr.write(f"{text}\n")
 
-    def render_options(self, *, per_query: bool = False, to_file: bool = False, rel: int = 1) -> RenderOptions:
+    def render_options(
+        self, *, per_query: bool = False, to_file: bool = False, rel: int = 1, summary: bool = True
+    ) -> RenderOptions:
         """How to render a table for its destination."""
         tty = not to_file and _is_tty(sys.stdout)
         colour = tty and _wants_colour()
-        return RenderOptions(per_query, stream_width(sys.stdout), wrap=tty, colour=colour, verbose=self.verbose, rel=rel)
+        width = stream_width(sys.stdout)
+        return RenderOptions(per_query, width, wrap=tty, colour=colour, verbose=self.verbose, rel=rel, summary=summary)
 
 
 def stream_width(stream: TextIO | None) -> int:

@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -24,6 +25,9 @@ from rankproof.errors import InputError, UsageError, for_message
 from rankproof.measures._base import Measure
 from rankproof.measures._parse import MeasureLike, parse_measures
 from rankproof.measures._registry import default_measures
+
+if TYPE_CHECKING:
+    from rankproof.measures._text import TextResult
 
 _MISMATCH_REASONS: tuple[tuple[str, Callable[[str], str]], ...] = (
     ("leading zeros differ", lambda query: query.lstrip("0")),
@@ -146,11 +150,13 @@ def _evaluate(
     chosen = default_measures(judged.highest) if named is None else named
     fitted = {str(measure): measure for measure in (each.with_rel(options.rel) for each in chosen)}
     rels = sorted({options.rel, *(rel for measure in fitted.values() if (rel := measure.parameters().get("rel")))})
+    numbers = {name: measure for name, measure in fitted.items() if measure.kind != "text"}
     systems, all_hits = [], []
     for name, run in runs.items():
         hits = _aligned(judged, run, name, options)
-        results = _measure_results(hits, fitted, options)
-        systems.append(SystemResult(name, results, evaluation_notes(hits, rels, options, results), _common_depth(hits)))
+        results = _measure_results(hits, numbers, options)
+        notes = evaluation_notes(hits, rels, options, results)
+        systems.append(SystemResult(name, results, notes, _common_depth(hits), _texts(hits, fitted)))
         all_hits.append(hits)
     return Result(judged.queries, tuple(_with_tie_notes(systems, all_hits)))
 
@@ -208,6 +214,15 @@ def _measure_results(hits: Hits, measures: Mapping[str, Measure], options: Evalu
         values = found[hits.present] if skips else found
         results[name] = MeasureResult(measure, measure.summarise(values, weights), queries, values, weights)
     return results
+
+
+def _texts(hits: Hits, measures: Mapping[str, Measure]) -> dict[str, TextResult]:
+    """The texts of the measures that have no number."""
+    if not any(measure.kind == "text" for measure in measures.values()):
+        return {}
+    from rankproof.measures._text import StringMeasure
+
+    return {name: measure.texts(hits) for name, measure in measures.items() if isinstance(measure, StringMeasure)}
 
 
 def _weights_of(queries: Sequence[str], weights: Mapping[str, float]) -> FloatArray:

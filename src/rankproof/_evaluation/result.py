@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from rankproof._data.table import CellValue, ColumnKind
     from rankproof._evaluation.inputs import EvaluationInput
     from rankproof._statistics.intervals import Interval
+    from rankproof.measures._text import TextResult
 
 
 @dataclass(frozen=True, eq=False, slots=True, repr=False)
@@ -66,12 +67,13 @@ class MeasureResult(Viewed):
 
 @dataclass(frozen=True, eq=False, slots=True, repr=False)
 class SystemResult(Viewed):
-    """One system: its measures by name, its notes, and the depth at which its rankings were truncated."""
+    """One system: its measures by name, its notes, the depth at which its rankings were truncated, and its texts by measure."""
 
     name: str
     measures: Mapping[str, MeasureResult]
     notes: tuple[Note, ...]
     depth: int | None = None
+    texts: Mapping[str, TextResult] = field(default_factory=dict)
 
     def _view(self) -> View:
         from rankproof._data.table import Column, Table

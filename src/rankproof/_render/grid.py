@@ -121,7 +121,7 @@ def _summary_cells(ones: Sequence[MeasureResult]) -> tuple[Cell, ...]:
 class RenderOptions:
     """Options for printing; `width` is the number of characters per line, and `wrap` wraps longer lines.
 
-    `rel` is the relevance threshold, which names of trec_eval leave out.
+    `rel` is the relevance threshold, which names of trec_eval leave out. `summary` is False for values of queries alone.
     """
 
     per_query: bool = False
@@ -130,3 +130,4 @@ class RenderOptions:
     colour: bool = False
     verbose: bool = False
     rel: int = 1
+    summary: bool = True

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from math import isfinite
 
 from rankproof._io.escape import for_markdown
 from rankproof._render.grid import RenderOptions
@@ -43,6 +44,7 @@ KINDS = {
     "binary": "binary judgements: a document is relevant if its grade is at least rel",
     "graded": "graded judgements",
     "count": "describes the data; not a measure of quality",
+    "text": "a text, shown by rankproof eval alone",
     "answer": "reference answers, contexts or nuggets instead of judgements; CiteP and CiteR by judgements need binary ones",
 }
 
@@ -85,7 +87,7 @@ def advice_lines(measure: Measure) -> list[str]:
 
 def notation(measure: Measure) -> str:
     """The notation of the measure, with a cutoff if it takes one."""
-    place = {"cutoff": "@k", "recall": "@r"}.get(measure.at or "", "")
+    place = {"cutoff": "@k", "recall": "@r", "multiple": "@x"}.get(measure.at or "", "")
     if not place or measure.needs:
         return f"{measure}{place}"
     return f"{measure}, {measure}{place}"
@@ -93,14 +95,17 @@ def notation(measure: Measure) -> str:
 
 def value_range(measure: Measure) -> str:
     """The range of values and the summary over queries."""
+    if measure.kind == "text":
+        return "a text"
     least, greatest = measure.range
-    bounds = f"{least:g} or more" if greatest == float("inf") else f"{least:g} to {greatest:g}"
+    unbounded = "any number" if least == -float("inf") else f"{least:g} or more"
+    bounds = unbounded if greatest == float("inf") else f"{least:g} to {greatest:g}"
     return f"{bounds}; {measure.summary}{' mean' if measure.summary == 'geometric' else ''} over queries"
 
 
 def _facts(measure: Measure) -> dict[str, object]:
     advice = measure.advice
-    least, greatest = (None if abs(bound) == float("inf") else bound for bound in measure.range)
+    least, greatest = (bound if isfinite(bound) else None for bound in measure.range)
     return {
         "written": notation(measure),
         "title": measure.title,

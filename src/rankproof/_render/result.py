@@ -98,7 +98,7 @@ HEADER = "system,query,measure,summary,queries,value"
 
 
 def render_csv(result: Result, options: RenderOptions) -> str:
-    """The result as CSV; `query` is empty in summary rows, and `summary` is `query` in query rows."""
+    """The result as CSV; `query` is empty in summary rows, and `summary` is `query` in query rows, `text` for texts."""
     lines = [line for system in result.systems for line in _csv_lines(system, options)]
     return "\n".join([HEADER, *lines]) + "\n"
 
@@ -111,6 +111,12 @@ def _csv_lines(system: SystemResult, options: RenderOptions) -> Iterator[str]:
             for query, value in one.per_query.items():
                 yield f"{name},{escape_csv(query)},{cell},query,1,{value!r}"
         yield f"{name},,{cell},{one.summary},{one.queries},{'' if math.isnan(one.value) else repr(one.value)}"
+    for measure, found in system.texts.items():
+        if options.per_query:
+            for query, text in found.per_query.items():
+                yield f"{name},{escape_csv(query)},{escape_csv(measure)},text,1,{escape_csv(text)}"
+        if found.summary:
+            yield f"{name},,{escape_csv(measure)},text,,{escape_csv(found.summary)}"
 
 
 def render_json(result: Result, options: RenderOptions) -> str:
@@ -123,7 +129,16 @@ def _system_json(system: SystemResult, options: RenderOptions) -> str:
     measures = ",\n".join(f"    {_dump(name)}: {_dump(_measure_json(one, options))}" for name, one in system.measures.items())
     notes = ",\n".join(f"    {_dump({'code': note.code, 'count': note.count, 'text': note.text})}" for note in system.notes)
     listed = f"[\n{notes}\n  ]" if notes else "[]"
-    return f'  {{"name": {_dump(system.name)}, "measures": {{\n{measures}\n  }}, "notes": {listed}}}'
+    texts = f' "texts": {_dump(_texts_json(system, options))},' if system.texts else ""
+    return f'  {{"name": {_dump(system.name)}, "measures": {{\n{measures}\n  }},{texts} "notes": {listed}}}'
+
+
+def _texts_json(system: SystemResult, options: RenderOptions) -> Mapping[str, Any]:
+    """The texts by measure: `value` is that of the run, and `per_query` those of the queries."""
+    return {
+        name: {"value": one.summary or None} | ({"per_query": one.per_query} if options.per_query else {})
+        for name, one in system.texts.items()
+    }
 
 
 def _measure_json(one: MeasureResult, options: RenderOptions) -> Mapping[str, Any]:

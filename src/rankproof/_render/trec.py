@@ -1,42 +1,18 @@
-"""The output format of trec_eval: measure, query or `all`, and value, with the measure names of trec_eval if it has one."""
+"""The output format of trec_eval: measure, query or `all`, and value, in its order and with its names where it has one."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
-from rankproof._evaluation.result import Result, SystemResult
+import numpy as np
+
+from rankproof._evaluation.result import MeasureResult, Result, SystemResult
 from rankproof._render.grid import RenderOptions, format_value
 from rankproof.errors import escape_invisible
-from rankproof.measures._base import BinaryMeasure, Measure
+from rankproof.measures._trec_names import TrecLabel, trec_label
 
-_TREC_NAMES = {
-    "AP": "map",
-    "GMAP": "gm_map",
-    "RR": "recip_rank",
-    "nDCG": "ndcg",
-    "Rprec": "Rprec",
-    "bpref": "bpref",
-    "infAP": "infAP",
-    "11pt": "11pt_avg",
-    "SetP": "set_P",
-    "SetR": "set_recall",
-    "SetF": "set_F",
-    "NumQ": "num_q",
-    "NumRet": "num_ret",
-    "NumRel": "num_rel",
-    "NumRelRet": "num_rel_ret",
-}
-_TREC_CUTOFF_NAMES = {
-    "P": "P_{}",
-    "R": "recall_{}",
-    "AP": "map_cut_{}",
-    "nDCG": "ndcg_cut_{}",
-    "Success": "success_{}",
-    "Unjudged": "unj_{}",
-    "IPrec": "iprec_at_recall_{:.2f}",
-}
-_SUMMARY_ONLY = ("NumQ", "GMAP")
+_SUMMARY_ONLY = ("NumQ", "GMAP", "GMbpref")
 
 
 def render_trec(result: Result, options: RenderOptions) -> str:
@@ -45,16 +21,9 @@ def render_trec(result: Result, options: RenderOptions) -> str:
     return "".join(line for system in result.systems for line in _lines(system, result, options, several=several))
 
 
-def trec_name(measure: Measure, rel: int = 1) -> str:
-    """The name of the measure in trec_eval with `-l rel`, or our name if it has none."""
-    at = None if measure.at is None else measure.parameters()[measure.at]
-    pattern = (_TREC_NAMES if at is None else _TREC_CUTOFF_NAMES).get(measure.name)
-    return str(measure) if pattern is None or not _has_trec_parameters(measure, rel) else pattern.format(at)
-
-
 def query_labels(queries: Sequence[str]) -> dict[str, str]:
-    """The label of each query; a query called `all` gets a label that no summary row or query has."""
-    labels = {query: escape_invisible(query) for query in queries}
+    """The label of each query, by its id; a query called `all` gets a label that no summary row or query has."""
+    labels = {query: escape_invisible(query) for query in sorted(queries)}
     if "all" in labels:
         taken = set(labels.values())
         while labels["all"] in taken:
@@ -62,30 +31,56 @@ def query_labels(queries: Sequence[str]) -> dict[str, str]:
     return labels
 
 
-def _has_trec_parameters(measure: Measure, rel: int) -> bool:
-    """Whether the parameters other than the cutoff are those of trec_eval."""
-    given, usual = measure.parameters(), type(measure)().parameters()
-    others = {name for name, value in given.items() if name not in (measure.at, "rel") and value != usual[name]}
-    return not others and (not isinstance(measure, BinaryMeasure) or measure.least == rel)
-
-
 def _lines(system: SystemResult, result: Result, options: RenderOptions, *, several: bool) -> Iterator[str]:
-    names = {key: trec_name(one.measure, options.rel) for key, one in system.measures.items()}
+    labels = _labels(system, options)
     if several:
         yield _line("runid", "all", escape_invisible(system.name))
     if options.per_query:
-        yield from _query_lines(system, names, result.queries)
-    for key, one in system.measures.items():
-        if not math.isnan(one.value):
-            yield _line(names[key], "all", format_value(one.value, one))
+        yield from _query_lines(system, labels, result.queries)
+    if not options.summary:
+        return
+    for key, label in labels.items():
+        if key in system.measures:
+            one = system.measures[key]
+            if not math.isnan(one.value):
+                yield _line(label.name, "all", format_value(_summary(one), one))
+        elif key == "runid" and not several:
+            yield _line(label.name, "all", escape_invisible(system.texts[key].summary or system.name))
 
 
-def _query_lines(system: SystemResult, names: dict[str, str], queries: tuple[str, ...]) -> Iterator[str]:
-    shown = [(names[key], one, one.per_query) for key, one in system.measures.items() if one.measure.name not in _SUMMARY_ONLY]
+def _labels(system: SystemResult, options: RenderOptions) -> dict[str, TrecLabel]:
+    """The name of each measure in trec_eval, in the order of trec_eval; measures of ours alone come last, as asked for."""
+    from rankproof.measures._parse import parse_measure
+
+    found = {key: trec_label(one.measure, options.rel) for key, one in system.measures.items()}
+    found |= {key: trec_label(parse_measure(key), options.rel) for key in system.texts}
+    return dict(sorted(found.items(), key=lambda item: item[1][:2]))
+
+
+def _summary(one: MeasureResult) -> float:
+    """The summary with the mean formed as in trec_eval: the values added in the order of the query ids."""
+    if one.summary != "mean" or one.weights is not None or not len(one.values):
+        return one.value
+    order = sorted(range(len(one.query_ids)), key=one.query_ids.__getitem__)
+    return float(np.add.accumulate(one.values[order])[-1]) / len(order)
+
+
+def _query_lines(system: SystemResult, labels: Mapping[str, TrecLabel], queries: tuple[str, ...]) -> Iterator[str]:
+    shown = [(label.name, _query_texts(system, key)) for key, label in labels.items()]
     for query, label in query_labels(queries).items():
-        for name, one, values in shown:
-            if query in values:
-                yield _line(name, label, format_value(values[query], one))
+        for name, texts in shown:
+            if query in texts:
+                yield _line(name, label, texts[query])
+
+
+def _query_texts(system: SystemResult, key: str) -> dict[str, str]:
+    """The text of each query's value; empty for what is a summary only."""
+    if key in system.texts:
+        return {query: f"'{text}'" for query, text in system.texts[key].per_query.items()}
+    one = system.measures[key]
+    if one.measure.name in _SUMMARY_ONLY:
+        return {}
+    return {query: format_value(value, one) for query, value in one.per_query.items()}
 
 
 def _line(name: str, query: str, value: str) -> str:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from rankproof.measures._average_precision import ElevenPoint as ElevenPoint
     from rankproof.measures._average_precision import IPrec as IPrec
     from rankproof.measures._average_precision import infAP as infAP
+    from rankproof.measures._average_precision import yaap as yaap
     from rankproof.measures._base import Advice as Advice
     from rankproof.measures._base import BinaryCutoffMeasure as BinaryCutoffMeasure
     from rankproof.measures._base import BinaryMeasure as BinaryMeasure
@@ -40,12 +41,19 @@ if TYPE_CHECKING:
     from rankproof.measures._contexts import ContextRelevance as ContextRelevance
     from rankproof.measures._contexts import Noise as Noise
     from rankproof.measures._contexts import Utilisation as Utilisation
+    from rankproof.measures._counts import NumNonrelRet as NumNonrelRet
     from rankproof.measures._counts import NumQ as NumQ
     from rankproof.measures._counts import NumRel as NumRel
     from rankproof.measures._counts import NumRelRet as NumRelRet
     from rankproof.measures._counts import NumRet as NumRet
     from rankproof.measures._dcg import DCG as DCG
     from rankproof.measures._dcg import nDCG as nDCG
+    from rankproof.measures._gain_levels import IDCG as IDCG
+    from rankproof.measures._gain_levels import G as G
+    from rankproof.measures._gain_levels import Rndcg as Rndcg
+    from rankproof.measures._gain_levels import binG as binG
+    from rankproof.measures._gain_levels import ndcg_rel as ndcg_rel
+    from rankproof.measures._judged import GMbpref as GMbpref
     from rankproof.measures._judged import Judged as Judged
     from rankproof.measures._judged import Unjudged as Unjudged
     from rankproof.measures._judged import bpref as bpref
@@ -59,25 +67,35 @@ if TYPE_CHECKING:
     from rankproof.measures._parse import MeasureLike as MeasureLike
     from rankproof.measures._parse import parse_measure as parse_measure
     from rankproof.measures._parse import parse_measures as parse_measures
-    from rankproof.measures._parse import unsupported_measures as unsupported_measures
     from rankproof.measures._precision_recall import F1 as F1
     from rankproof.measures._precision_recall import P as P
     from rankproof.measures._precision_recall import R as R
     from rankproof.measures._precision_recall import Rprec as Rprec
+    from rankproof.measures._precision_recall import Rprec_mult as Rprec_mult
+    from rankproof.measures._precision_recall import SetAP as SetAP
     from rankproof.measures._precision_recall import SetF as SetF
     from rankproof.measures._precision_recall import SetP as SetP
     from rankproof.measures._precision_recall import SetR as SetR
     from rankproof.measures._precision_recall import Success as Success
+    from rankproof.measures._precision_recall import relative_P as relative_P
     from rankproof.measures._registry import ANSWER_MEASURES as ANSWER_MEASURES
     from rankproof.measures._registry import MEASURES as MEASURES
+    from rankproof.measures._registry import TEXT_MEASURES as TEXT_MEASURES
     from rankproof.measures._registry import default_answer_measures as default_answer_measures
     from rankproof.measures._registry import default_measures as default_measures
+    from rankproof.measures._text import StringMeasure as StringMeasure
+    from rankproof.measures._text import TextResult as TextResult
+    from rankproof.measures._text import relstring as relstring
+    from rankproof.measures._text import runid as runid
+    from rankproof.measures._trec_user import GradedRBP as GradedRBP
+    from rankproof.measures._trec_user import RBPResid as RBPResid
+    from rankproof.measures._trec_user import Utility as Utility
     from rankproof.measures._user_model import ERR as ERR
     from rankproof.measures._user_model import RBP as RBP
     from rankproof.measures._user_model import RR as RR
 else:
     from rankproof._registry import lazy_names
-    from rankproof.measures._registry import ANSWER_MEASURES, MEASURES
+    from rankproof.measures._registry import ANSWER_MEASURES, MEASURES, TEXT_MEASURES
 
     _MODULES = {
         "_answers": ("AnswerCase", "AnswerMeasure", "Encode"),
@@ -86,8 +104,9 @@ else:
             "SummedMeasure",
         ),
         "_own": ("FunctionMeasure", "GradesFunction", "from_function"),
-        "_parse": ("MeasureLike", "parse_measure", "parse_measures", "unsupported_measures"),
-        "_registry": ("ANSWER_MEASURES", "MEASURES", "default_answer_measures", "default_measures"),
+        "_text": ("StringMeasure", "TextResult"),
+        "_parse": ("MeasureLike", "parse_measure", "parse_measures"),
+        "_registry": ("ANSWER_MEASURES", "MEASURES", "TEXT_MEASURES", "default_answer_measures", "default_measures"),
     }
     _OTHERS = {name: f"{__name__}.{module}" for module, names in _MODULES.items() for name in names}
-    __all__, __getattr__, __dir__ = lazy_names(__name__, MEASURES, ANSWER_MEASURES, **_OTHERS)
+    __all__, __getattr__, __dir__ = lazy_names(__name__, MEASURES, ANSWER_MEASURES, TEXT_MEASURES, **_OTHERS)

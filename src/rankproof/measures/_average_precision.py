@@ -64,7 +64,16 @@ AP = AveragePrecision()
 _FLOOR = 1e-5
 
 
-class GeometricMeanAP(BinaryMeasure):
+class GeometricMeasure(BinaryMeasure):
+    """A measure whose summary is the geometric mean, with a floor of 0.00001 for each value."""
+
+    summary = "geometric"
+
+    def summarise(self, values: FloatArray, weights: FloatArray | None = None) -> float:
+        return math.exp(weighted_mean(np.log(np.maximum(values, _FLOOR)), weights)) if len(values) else 0.0
+
+
+class GeometricMeanAP(GeometricMeasure):
     """The geometric mean of average precision."""
 
     name = "GMAP"
@@ -79,16 +88,39 @@ class GeometricMeanAP(BinaryMeasure):
         "many queries retrieve nothing relevant: the value then depends mostly on the floor of 0.00001."
         " rankproof compare leaves it out, because it compares arithmetic means only.",
     )
-    summary = "geometric"
 
     def values(self, hits: Hits) -> FloatArray:
         return AveragePrecision(rel=self.rel).values(hits)
 
-    def summarise(self, values: FloatArray, weights: FloatArray | None = None) -> float:
-        return math.exp(weighted_mean(np.log(np.maximum(values, _FLOOR)), weights)) if len(values) else 0.0
-
 
 GMAP = GeometricMeanAP()
+
+
+class SmoothedLogitAP(BinaryMeasure):
+    """The log odds of average precision, smoothed by one document for and one against."""
+
+    name = "yaap"
+    title = "Yet another average precision"
+    definition = (
+        "ln((1 + s) / (1 + R - s)): s is the sum of the precision at each relevant document found, R the number of relevant"
+        " documents."
+    )
+    source = "Robertson 2012; trec_eval yaap"
+    parity = "trec_eval"
+    advice = Advice(
+        "ordering",
+        "you average AP over queries of very different difficulty: differences near 0 and near 1 count more.",
+        "readers expect a value from 0 to 1: it is below 0 for an AP below about 0.5, also for a query that the run lacks.",
+    )
+    range = (-math.inf, math.inf)
+
+    def values(self, hits: Hits) -> FloatArray:
+        those = relevant_found(hits, self.least)
+        found = those.sum_by_query(those.nth / those.ranks)
+        return np.asarray(np.log((1.0 + found) / (1.0 + those.total - found)))
+
+
+yaap = SmoothedLogitAP()
 
 
 _EPSILON = 1e-5

@@ -149,6 +149,12 @@ def _max_grade(value: object) -> int | None:
     return None if value is None else _integer(value, "max_grade", too_large="grades are at most 1000")
 
 
+def _weights(value: object) -> tuple[float, ...]:
+    if isinstance(value, str) or not isinstance(value, Iterable) or len(given := tuple(value)) != 4:
+        raise UsageError(f"weights {for_message(repr(value))} are not four numbers", fix="write them like (1,-1,0,0)")
+    return tuple(float(_number(one, "weight")) for one in given)
+
+
 def _grade(value: object) -> int:
     plain = _number(value, "grade")
     if plain != int(plain) or not 0 <= plain <= 1000:
@@ -183,6 +189,7 @@ PARAMETER_CHECKS: dict[str, Callable[[object], Any]] = {
     "p": _persistence,
     "beta": _beta,
     "gain": _gain,
+    "weights": _weights,
     "tokens": _one_of("tokens", "bag", "set"),
     "stop_words": _one_of("stop_words", "none", "english"),
     "model": _model,
@@ -249,7 +256,7 @@ class Measure(ABC):
     definition: ClassVar[str]
     source: ClassVar[str]
     range: ClassVar[tuple[float, float]] = (0.0, 1.0)
-    kind: ClassVar[Literal["binary", "graded", "count", "answer"]] = "binary"
+    kind: ClassVar[Literal["binary", "graded", "count", "answer", "text"]] = "binary"
     summary: ClassVar[SummaryKind] = "mean"
     higher_is_better: ClassVar[bool | None] = True
     parity: ClassVar[Literal["trec_eval"] | None] = None

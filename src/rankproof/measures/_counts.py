@@ -1,4 +1,4 @@
-"""Counts of queries and documents: NumQ, NumRet, NumRel and NumRelRet."""
+"""Counts of queries and documents: NumQ, NumRet, NumRel, NumRelRet and NumNonrelRet."""
 
 from __future__ import annotations
 
@@ -91,6 +91,29 @@ class NumberRelevantRetrieved(SummedMeasure, CountMeasure, BinaryMeasure):
 
 
 NumRelRet = NumberRelevantRetrieved()
+
+
+class NumberNonrelevantRetrieved(CountMeasure, BinaryMeasure):
+    """The number of retrieved documents that are judged and not relevant."""
+
+    name = "NumNonrelRet"
+    title = "Number of judged non-relevant retrieved documents"
+    definition = "The number of retrieved documents with a grade from 0 to below rel."
+    source = "trec_eval num_nonrel_judged_ret"
+    parity = "trec_eval"
+    aliases = ("num_nonrel_judged_ret",)
+    advice = Advice(
+        "checking",
+        "you want to know how many of the retrieved documents are known to be wrong.",
+        "you compare systems of different depth: the longer ranking retrieves more of everything.",
+    )
+
+    def values(self, hits: Hits) -> FloatArray:
+        chosen = (hits.grades >= 0) & (hits.grades < self.least)
+        return np.bincount(hits.query_index[chosen], minlength=len(hits.queries)).astype(np.float64)
+
+
+NumNonrelRet = NumberNonrelevantRetrieved()
 
 
 class NumberRetrieved(CountMeasure):

@@ -6,6 +6,7 @@ import numpy as np
 
 from rankproof._align.hits import Hits, JudgedQueries
 from rankproof._data.arrays import FloatArray, IntArray, read_only
+from rankproof.measures._average_precision import GeometricMeasure
 from rankproof.measures._base import Advice, BinaryMeasure, CutoffMeasure, SummedMeasure
 from rankproof.measures._relevant import SumParts, cached_on, equal_parts, nonrelevant_above, relevant_found
 
@@ -43,6 +44,29 @@ class BinaryPreference(SummedMeasure, BinaryMeasure):
 
 
 bpref = BinaryPreference()
+
+
+class GeometricMeanPreference(GeometricMeasure):
+    """The geometric mean of binary preference."""
+
+    name = "GMbpref"
+    title = "Geometric mean binary preference"
+    definition = "The geometric mean of bpref over queries, with a floor of 0.00001: exp(mean(ln(max(bpref, 0.00001))))."
+    source = "trec_eval gm_bpref"
+    parity = "trec_eval"
+    aliases = ("gm_bpref",)
+    advice = Advice(
+        "ordering",
+        "many documents are unjudged and the worst queries matter most.",
+        "many queries retrieve nothing relevant: the value then depends mostly on the floor of 0.00001."
+        " rankproof compare leaves it out, because it compares arithmetic means only.",
+    )
+
+    def values(self, hits: Hits) -> FloatArray:
+        return BinaryPreference(rel=self.rel).values(hits)
+
+
+GMbpref = GeometricMeanPreference()
 
 
 def judged_within(hits: Hits, depth: int) -> IntArray:

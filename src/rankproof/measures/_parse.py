@@ -10,7 +10,8 @@ from typing import NamedTuple
 from rankproof.errors import ExternalError, UsageError, closest_name, escape_invisible, for_message
 from rankproof.measures._base import Measure
 from rankproof.measures._own import GradesFunction, import_measure, is_own, own_measure, remembered
-from rankproof.measures._registry import ANSWER_MEASURES, MEASURES
+from rankproof.measures._registry import ANSWER_MEASURES, MEASURES, TEXT_MEASURES
+from rankproof.measures._trec_names import NICKNAMES, ONLY_TREC_CUTOFFS, spellings_of
 
 # Parameters as ir_measures writes them; None is any value.
 _PARAMETERS: dict[tuple[str, object], tuple[str, object]] = {
@@ -19,22 +20,8 @@ _PARAMETERS: dict[tuple[str, object], tuple[str, object]] = {
     ("dcg", "exp-log2"): ("gain", "exp"),
 }
 
-# Default cutoffs of trec_eval, for names that only trec_eval uses.
-_RANKS = ("5", "10", "15", "20", "30", "100", "200", "500", "1000")
-_RECALLS = ("0.0", "0.1", "0.2", "0.3", "0.4", "0.5", "0.6", "0.7", "0.8", "0.9", "1.0")
-_TREC_CUTOFFS: dict[str, tuple[str, ...]] = {
-    "iprec_at_recall": _RECALLS,
-    "map_cut": _RANKS,
-    "ndcg_cut": _RANKS,
-    "unj": ("5", "10", "20"),
-}
-
 # Names that mean something else in another tool.
 _AMBIGUOUS_NAMES: dict[str, tuple[str, str]] = {
-    "rbp": (
-        "rbp without parameters is graded with p=0.9 in trec_eval, and ranx writes p after the @",
-        "write RBP(p=0.9), which is binary",
-    ),
     "hits": ("hits is a mean count in ranx", "write NumRelRet for the total count, or Success@10 for the hit rate"),
     "accuracy": ("accuracy differs between BEIR and ir_measures", "write Success@10 for that of BEIR"),
     "context_precision": (
@@ -56,31 +43,17 @@ _AMBIGUOUS_NAMES: dict[str, tuple[str, str]] = {
     "hole": ("hole counts documents that are judged for no query", "write Unjudged@10 for those not judged for this query"),
 }
 
-# The measures of trec_eval's nicknames that are supported, and below those that are not.
-_COUNT_MEASURES = "num_q num_ret num_rel num_rel_ret"
-_OFFICIAL_MEASURES = f"{_COUNT_MEASURES} map gm_map Rprec bpref recip_rank iprec_at_recall P.{','.join(_RANKS)}"
-_NICKNAMES: dict[str, str] = {
-    "official": _OFFICIAL_MEASURES,
-    "set": f"{_COUNT_MEASURES} set_P set_recall set_F",
-    "all_trec": f"{_OFFICIAL_MEASURES} recall.{','.join(_RANKS)} infAP 11pt_avg ndcg ndcg_cut map_cut success.1,5,10"
-    " set_P set_recall set_F unj",
-}
-_UNSUPPORTED = ("runid", "ideal_dcg", "yaap")
-_UNSUPPORTED_OF_NICKNAME: dict[str, tuple[str, ...]] = {
-    "official": (),
-    "set": ("utility", "set_relative_P", "set_map"),
-    "all_trec": (
-        *("relstring", "gm_bpref", "Rprec_mult", "utility", "binG", "G", "ndcg_rel", "Rndcg", "relative_P", "set_relative_P"),
-        *("set_map", "num_nonrel_judged_ret", "rbp", "rbp_resid"),
-    ),
-}
+# trec_eval writes rbp for its own, graded rank-biased precision, ranx for the binary one with p, as in rbp.95.
+_TREC_RBP = "GradedRBP"
+# The parameters of which trec_eval writes a list after the name.
+_LISTED = ("recalls", "weights")
 
 _MAX_LENGTH = 500
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?")
 _INTEGER = re.compile(r"[+-]?[0-9]+")
-_FURTHER_NUMBER = re.compile(r"[+-]?[0-9.][0-9.eE+-]*|[0-9]+=[^=]+")
+_FURTHER_NUMBER = re.compile(r"[+-]?[0-9.][0-9.eE+-]*|(?:[0-9]+|p)=[^=]+")
 _MEASURE_TEXT = re.compile(r"(?P<name>[^()@]+?)(?:\((?P<inside>.*)\))?(?:@(?P<at>[^()@]*?))?(?:-l(?P<level>[0-9]+))?")
-_SUFFIXED = re.compile(r"(?P<name>.+?)[._](?P<suffix>[0-9.][0-9.eE+-]*|[0-9]+=[^=]+)")
+_SUFFIXED = re.compile(r"(?P<name>.+?)[._](?P<suffix>[+-]?[0-9.][0-9.eE+-]*|(?:[0-9]+|p)=[^=]+)")
 _WORD = re.compile(r"(['\"]?)([A-Za-z][A-Za-z0-9-]*)\1")
 _QUOTED = re.compile(r"(['\"])([^'\"()\[\]{}@,=\s]+)\1")
 _MODULE_AND_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*:[A-Za-z_][A-Za-z0-9_]*")
@@ -190,9 +163,6 @@ def parse_number(text: str, what: str) -> float:
     return int(text) if _INTEGER.fullmatch(text) else float(text)
 
 
-_UNSUPPORTED_NAMES = {name.lower(): name for names in (*_UNSUPPORTED_OF_NICKNAME.values(), _UNSUPPORTED) for name in names}
-
-
 def parse_measure(text: MeasureLike) -> Measure:
     """The measure with this name, such as nDCG@10."""
     measures = parse_measures(text)
@@ -203,20 +173,14 @@ def parse_measure(text: MeasureLike) -> Measure:
 
 def parse_measures(texts: MeasureLike | Iterable[MeasureLike]) -> list[Measure]:
     """Every measure that the texts name, in order, without repeats."""
+    given = _checked_texts(texts)
+    replaced = _replaced_names([one for one in given if isinstance(one, str)])
     measures = [
-        measure
-        for one in _checked_texts(texts)
-        for measure in ([one.complete()] if isinstance(one, Measure) else _parse_list(one))
+        measure for one in given for measure in ([one.complete()] if isinstance(one, Measure) else _parse_list(one, replaced))
     ]
     if not measures:
         raise UsageError("no measure is named", fix="specify one, like nDCG@10")
     return list(dict.fromkeys(measures))
-
-
-def unsupported_measures(texts: MeasureLike | Iterable[MeasureLike]) -> list[str]:
-    """The measures of trec_eval's nicknames among the texts that are not supported."""
-    names = [part.name.lower() for one in _checked_texts(texts) if isinstance(one, str) for part in split_measures(one)]
-    return list(dict.fromkeys(name for nickname in names for name in _UNSUPPORTED_OF_NICKNAME.get(nickname, ())))
 
 
 def _checked_texts(texts: MeasureLike | Iterable[MeasureLike]) -> list[str | Measure]:
@@ -243,25 +207,34 @@ def _text_of_other_library(measure: object) -> str | None:
     return None
 
 
+def _replaced_names(texts: Sequence[str]) -> frozenset[str]:
+    """The names that are given with parameters of their own beside a nickname, which then leaves them out as trec_eval does."""
+    parts = [part for text in texts for part in split_measures(text)]
+    if not any(part.text.lower() in NICKNAMES for part in parts):
+        return frozenset()
+    return frozenset(suffixed[0].lower() for part in parts if (suffixed := part.split_suffix()))
+
+
 @lru_cache(maxsize=256)
-def _parse_list(text: str) -> tuple[Measure, ...]:
-    return tuple(measure.complete() for part in split_measures(text) for measure in _measures_of(part))
+def _parse_list(text: str, replaced: frozenset[str] = frozenset()) -> tuple[Measure, ...]:
+    return tuple(measure.complete() for part in split_measures(text) for measure in _measures_of(part, replaced))
 
 
-def _measures_of(part: MeasureText) -> Sequence[Measure]:
+def _measures_of(part: MeasureText, replaced: frozenset[str]) -> Sequence[Measure]:
     """The measures of a nickname, a spelling with a suffix, or a name with parameters and cutoffs."""
-    if part.text.lower() in _NICKNAMES:
-        return _parse_list(_NICKNAMES[part.text.lower()]) if not part.more else _check_no_more_numbers(part)
+    if part.text.lower() in NICKNAMES:
+        return _parse_list(spellings_of(part.text.lower(), replaced)) if not part.more else _check_no_more_numbers(part)
     suffixed = part.split_suffix()
     if suffixed and not _is_name(part.name) and not _is_of_ones_own(part.name):
         return _with_suffixes(suffixed[0], (suffixed[1], *part.more), part)
     if part.inside is None and part.name in _AMBIGUOUS_NAMES:
         what, fix = _AMBIGUOUS_NAMES[part.name]
         raise UsageError(what, fix=fix)
-    base = _measure_named(part.name)(**_parameters(part))
+    is_trec_rbp = part.name == "rbp" and part.inside is None and part.at is None
+    base = _measure_named(_TREC_RBP if is_trec_rbp else part.name)(**_parameters(part))
     ats = () if part.at is None else (*part.at.split("/"), *part.more)
     if not ats and part.inside is None:
-        ats = _TREC_CUTOFFS.get(part.name.lower(), ())
+        ats = ONLY_TREC_CUTOFFS.get(part.name.lower(), ())
     if part.more and part.at is None:
         _check_no_more_numbers(part)
     return [base @ parse_number(at, base.at or "cutoff") for at in ats] or [_of_answers(base)]
@@ -280,16 +253,25 @@ def _check_no_more_numbers(part: MeasureText) -> list[Measure]:
 
 
 def _with_suffixes(name: str, suffixes: tuple[str, ...], part: MeasureText) -> list[Measure]:
-    """The spellings of trec_eval and ranx: ndcg_cut_10, P.5,10, ndcg.1=3,2=9, 11pt_avg..25,.5, rbp.95."""
-    base = _measure_named(name)(**_parameters(part))
+    """The spellings of trec_eval and ranx: ndcg_cut_10, P.5,10, ndcg.1=3,2=9, rbp.p=0.8, utility.1,-1,0,0, rbp.95."""
+    pairs = [one for one in suffixes if "=" in one]
+    base = _measure_named(_TREC_RBP if name == "rbp" and pairs else name)(**_parameters(part))
     if base.suffix is None or part.inside is not None or part.at is not None:
         raise measure_syntax_error(part.text)
-    if "=" in suffixes[0]:
-        return [base(gain=parse_gain_pairs(list(suffixes)))]
-    if base.suffix == "recalls":
-        return [base(recalls=tuple(parse_number(one, "recall") for one in suffixes))]
+    if pairs:
+        return [base(**_paired_parameters(suffixes))]
+    if base.suffix in _LISTED:
+        return [base(**{base.suffix: tuple(parse_number(one, base.suffix) for one in suffixes)})]
     dot = "0." if base.suffix == "p" else ""
     return [base(**{base.suffix: parse_number(dot + one, base.suffix)}) for one in suffixes]
+
+
+def _paired_parameters(pairs: Sequence[str]) -> dict[str, ParameterValue]:
+    """The parameters of pairs such as p=0.8 and 1=3: a whole number is a grade and has a gain."""
+    named = dict(pair.split("=", 1) for pair in pairs if "=" in pair and not pair[0].isdigit())
+    gains = [pair for pair in pairs if pair[0].isdigit()]
+    found: dict[str, ParameterValue] = {name: parse_number(value, name) for name, value in named.items()}
+    return found | ({"gain": parse_gain_pairs(gains)} if gains else {})
 
 
 def _parameters(part: MeasureText) -> dict[str, ParameterValue]:
@@ -309,7 +291,8 @@ def _translate_parameter(name: str, value: ParameterValue) -> tuple[str, Paramet
 @cache
 def _own_names() -> dict[str, str]:
     """The registered names in lower case, without those of other packages."""
-    return {component.name.lower(): component.name for one in (ANSWER_MEASURES, MEASURES) for component in one.components}
+    registries = (TEXT_MEASURES, ANSWER_MEASURES, MEASURES)
+    return {component.name.lower(): component.name for one in registries for component in one.components}
 
 
 @cache
@@ -326,6 +309,8 @@ def _aliased(measures: Iterable[Measure]) -> Iterator[tuple[str, Measure]]:
 
 
 def _own_measure(name: str) -> Measure:
+    if name in TEXT_MEASURES:
+        return TEXT_MEASURES[name]
     found: Measure = MEASURES[name] if name in _ranking_names() else ANSWER_MEASURES[name]
     return found
 
@@ -362,8 +347,6 @@ def _measure_named(name: str) -> Measure:
         return _own_measure(_own_names()[plain])
     if plain in _own_aliases():
         return _own_aliases()[plain]
-    if theirs := _UNSUPPORTED_NAMES.get(plain):
-        raise UsageError(f"{theirs} of trec_eval is not supported", fix="leave it out, or see rankproof measures")
     if measure := remembered(plain):
         return measure
     outside = {one.lower(): one for one in MEASURES.entry_points()}

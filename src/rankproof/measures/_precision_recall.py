@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
 from rankproof._align.hits import Hits
 from rankproof._data.arrays import FloatArray
-from rankproof.measures._base import Advice, BinaryCutoffMeasure, BinaryMeasure, Measure, RandomRanking, SummedMeasure
-from rankproof.measures._relevant import SumParts, equal_parts, ratio, relevant_found
+from rankproof._registry import Option
+from rankproof.measures._base import (
+    NO_LIMIT,
+    Advice,
+    BinaryCutoffMeasure,
+    BinaryMeasure,
+    Measure,
+    RandomRanking,
+    SummedMeasure,
+)
+from rankproof.measures._relevant import RelevantFound, SumParts, equal_parts, ratio, relevant_found
 
 
 class Precision(SummedMeasure, BinaryCutoffMeasure):
@@ -71,6 +81,30 @@ class Recall(SummedMeasure, BinaryCutoffMeasure):
 R = Recall()
 
 
+class RelativePrecision(SummedMeasure, BinaryCutoffMeasure):
+    """Relevant documents in the top k, divided by as many as the top k can hold."""
+
+    name = "relative_P"
+    title = "Relative precision"
+    definition = "P@k divided by the best possible P@k: rel_ret(k) / min(k, R)."
+    source = "trec_eval relative_P"
+    parity = "trec_eval"
+    advice = Advice(
+        "ordering",
+        "a page shows k results and some queries have fewer than k relevant documents: a perfect page gets 1.",
+        "you compare with published P@k: queries with few relevant documents get higher values here.",
+    )
+    needs = "relative_P@10"
+    additive = True
+
+    def parts(self, hits: Hits) -> SumParts:
+        those = relevant_found(hits, self.least)
+        return equal_parts(hits, those.at_within(self.depth), np.minimum(those.total, self.depth))
+
+
+relative_P = RelativePrecision()  # noqa: N816
+
+
 class F1At(SummedMeasure, BinaryCutoffMeasure):
     """The harmonic mean of P@k and R@k."""
 
@@ -127,6 +161,41 @@ class RPrecision(SummedMeasure, BinaryMeasure):
 Rprec = RPrecision()
 
 
+@dataclass(frozen=True, kw_only=True, repr=False)
+class PrecisionAtMultiple(BinaryMeasure):
+    """Precision at a multiple of R, the number of relevant documents."""
+
+    multiple: Annotated[float | None, Option("multiple of the number of relevant documents", least=0)] = None
+    name = "Rprec_mult"
+    title = "Precision at a multiple of R"
+    definition = "Precision at rank k = floor(x R + 0.9), where R is the number of relevant documents and x the multiple."
+    source = "trec_eval Rprec_mult"
+    parity = "trec_eval"
+    advice = Advice(
+        "ordering",
+        "you want to see whether a system is better at the top or further down, with queries of different size side by side.",
+        "one number is enough: use Rprec, which is the multiple 1.",
+    )
+    at: ClassVar[str | None] = "multiple"
+    suffix: ClassVar[str | None] = "multiple"
+    needs = "Rprec_mult@1.5"
+
+    def values(self, hits: Hits) -> FloatArray:
+        self.complete()
+        those = relevant_found(hits, self.least)
+        return precision_at_multiple(those, self.multiple or 0.0)
+
+
+def precision_at_multiple(those: RelevantFound, multiple: float) -> FloatArray:
+    """The precision of each query at the multiple of its number of relevant documents."""
+    depths = np.floor(multiple * those.total + 0.9)
+    within = those.ranks <= depths[those.query_index]
+    return ratio(np.bincount(those.query_index[within], minlength=len(those.total)), depths)
+
+
+Rprec_mult = PrecisionAtMultiple()
+
+
 class SuccessAt(SummedMeasure, BinaryCutoffMeasure):
     """1 if any relevant document is in the top k."""
 
@@ -161,15 +230,24 @@ class SuccessAt(SummedMeasure, BinaryCutoffMeasure):
 Success = SuccessAt()
 
 
+@dataclass(frozen=True, kw_only=True, repr=False)
 class SetPrecision(SummedMeasure, BinaryMeasure):
     """Relevant documents retrieved, divided by documents retrieved."""
 
+    relative: Annotated[bool, Option("divide by the most that can be found")] = False
     name = "SetP"
     title = "Set precision"
-    definition = "Relevant documents retrieved, divided by all retrieved: rel_ret / ret."
-    source = "trec_eval set_P"
+    definition = (
+        "Relevant documents retrieved, divided by all retrieved: rel_ret / ret;"
+        " with relative=True by the most that could be found: rel_ret / min(ret, R)."
+    )
+    source = "trec_eval set_P, set_relative_P"
     parity = "trec_eval"
-    aliases = ("set_P",)
+    aliases = (
+        "set_P",
+        "set_relative_P",
+    )
+    alias_parameters: ClassVar[Mapping[str, Mapping[str, Any]]] = {"set_relative_P": {"relative": True}}
     advice = Advice(
         "finding",
         "a system returns a set without order: filters, Boolean search, extraction.",
@@ -178,7 +256,8 @@ class SetPrecision(SummedMeasure, BinaryMeasure):
     additive = True
 
     def parts(self, hits: Hits) -> SumParts:
-        return equal_parts(hits, relevant_found(hits, self.least).at, hits.retrieved)
+        those = relevant_found(hits, self.least)
+        return equal_parts(hits, those.at, np.minimum(hits.retrieved, those.total) if self.relative else hits.retrieved)
 
 
 SetP = SetPrecision()
@@ -206,6 +285,30 @@ class SetRecall(SummedMeasure, BinaryMeasure):
 
 
 SetR = SetRecall()
+
+
+class SetAveragePrecision(BinaryMeasure):
+    """Set precision times set recall."""
+
+    name = "SetAP"
+    title = "Set average precision"
+    definition = "SetP times SetR: rel_ret^2 / (ret R)."
+    source = "trec_eval set_map"
+    parity = "trec_eval"
+    aliases = ("set_map",)
+    advice = Advice(
+        "finding",
+        "a system returns a set without order, and one number should drop with every false positive and every miss.",
+        "the documents are ranked (use AP), or readers know SetF.",
+    )
+
+    def values(self, hits: Hits) -> FloatArray:
+        those = relevant_found(hits, self.least)
+        found = those.count_within(NO_LIMIT).astype(np.float64)
+        return ratio(found * found, hits.retrieved * those.total.astype(np.float64))
+
+
+SetAP = SetAveragePrecision()
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

@@ -9,6 +9,7 @@ from rankproof._registry import Component, Registry
 if TYPE_CHECKING:
     from rankproof.measures._answers import AnswerMeasure
     from rankproof.measures._base import Measure
+    from rankproof.measures._text import StringMeasure
 
 
 MEASURES: Registry[Measure] = Registry(
@@ -22,27 +23,51 @@ MEASURES: Registry[Measure] = Registry(
         Component("P", "rankproof.measures._precision_recall:P"),
         Component("R", "rankproof.measures._precision_recall:R"),
         Component("F1", "rankproof.measures._precision_recall:F1"),
+        Component("relative_P", "rankproof.measures._precision_recall:relative_P"),
         Component("Success", "rankproof.measures._precision_recall:Success"),
         Component("Rprec", "rankproof.measures._precision_recall:Rprec"),
+        Component("Rprec_mult", "rankproof.measures._precision_recall:Rprec_mult"),
         Component("bpref", "rankproof.measures._judged:bpref"),
+        Component("GMbpref", "rankproof.measures._judged:GMbpref"),
         Component("infAP", "rankproof.measures._average_precision:infAP"),
         Component("IPrec", "rankproof.measures._average_precision:IPrec"),
         Component("11pt", "rankproof.measures._average_precision:ElevenPoint"),
         Component("GMAP", "rankproof.measures._average_precision:GMAP"),
+        Component("yaap", "rankproof.measures._average_precision:yaap"),
+        Component("G", "rankproof.measures._gain_levels:G"),
+        Component("binG", "rankproof.measures._gain_levels:binG"),
+        Component("ndcg_rel", "rankproof.measures._gain_levels:ndcg_rel"),
+        Component("Rndcg", "rankproof.measures._gain_levels:Rndcg"),
+        Component("IDCG", "rankproof.measures._gain_levels:IDCG"),
         Component("ERR", "rankproof.measures._user_model:ERR"),
         Component("RBP", "rankproof.measures._user_model:RBP"),
+        Component("GradedRBP", "rankproof.measures._trec_user:GradedRBP"),
+        Component("RBPResid", "rankproof.measures._trec_user:RBPResid"),
         Component("SetP", "rankproof.measures._precision_recall:SetP"),
         Component("SetR", "rankproof.measures._precision_recall:SetR"),
         Component("SetF", "rankproof.measures._precision_recall:SetF"),
+        Component("SetAP", "rankproof.measures._precision_recall:SetAP"),
+        Component("Utility", "rankproof.measures._trec_user:Utility"),
         Component("Judged", "rankproof.measures._judged:Judged"),
         Component("Unjudged", "rankproof.measures._judged:Unjudged"),
         Component("NumQ", "rankproof.measures._counts:NumQ"),
         Component("NumRet", "rankproof.measures._counts:NumRet"),
         Component("NumRel", "rankproof.measures._counts:NumRel"),
         Component("NumRelRet", "rankproof.measures._counts:NumRelRet"),
+        Component("NumNonrelRet", "rankproof.measures._counts:NumNonrelRet"),
     ),
 )
 """Measures of rankings, and all measures of installed packages."""
+
+TEXT_MEASURES: Registry[StringMeasure] = Registry(
+    "text measure",
+    "",
+    (
+        Component("relstring", "rankproof.measures._text:relstring"),
+        Component("runid", "rankproof.measures._text:runid"),
+    ),
+)
+"""Measures whose value is a text; `eval` shows them, and nothing else uses them."""
 
 ANSWER_MEASURES: Registry[AnswerMeasure] = Registry(
     "answer measure",
@@ -77,8 +102,8 @@ ANSWER_MEASURES: Registry[AnswerMeasure] = Registry(
 
 
 def all_measures() -> list[Measure]:
-    """Every measure without parameters: of rankings, of answers, then those of installed packages."""
-    own = [component.load() for registry in (MEASURES, ANSWER_MEASURES) for component in registry.components]
+    """Every measure without parameters: of rankings, texts, of answers, then those of installed packages."""
+    own = [component.load() for registry in (MEASURES, TEXT_MEASURES, ANSWER_MEASURES) for component in registry.components]
     return [*own, *(MEASURES[name] for name in MEASURES.entry_points())]
 
 

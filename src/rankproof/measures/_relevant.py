@@ -82,6 +82,21 @@ def relevant_counts(judged: JudgedQueries, rel: int) -> IntArray:
     return read_only(judged.relevant(rel))
 
 
+def running_sums(terms: FloatArray, counts: IntArray) -> FloatArray:
+    """For each term, the sum of its query's terms up to it, added in their order; `counts` are the terms of each query.
+
+    All queries advance together, one term a step, longest first, so that no sum depends on another query.
+    """
+    found = terms.astype(np.float64)
+    longest = np.argsort(-counts, kind="stable")
+    at = (np.cumsum(counts) - counts)[longest]
+    lengths = counts[longest]
+    for step in range(1, int(lengths[0]) if len(lengths) else 0):
+        at = at[: np.searchsorted(-lengths, -step)] + 1
+        found[at] += found[at - 1]
+    return found
+
+
 def ratio(numerator: IntArray | FloatArray, denominator: IntArray | FloatArray) -> FloatArray:
     """Numerator divided by denominator, 0 where the denominator is 0."""
     return np.divide(numerator, denominator, out=np.zeros(len(denominator)), where=denominator != 0)

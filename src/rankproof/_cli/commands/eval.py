@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Collection
 from contextlib import ExitStack
+from typing import TYPE_CHECKING
 
 from rankproof._cli.arg_types import first_few
 from rankproof._cli.command import Command
@@ -12,6 +13,9 @@ from rankproof._cli.options import add_arguments, evaluate_options
 from rankproof._cli.output import check_output
 from rankproof._cli.terminal import Terminal
 from rankproof.errors import UsageError
+
+if TYPE_CHECKING:
+    from rankproof._evaluation.result import Result
 
 USAGE = "QRELS RUN… [-m MEASURES] [-q] [--format F] [options]"
 EXAMPLES = """\
@@ -41,20 +45,32 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
     from rankproof._evaluation.coerce import name_runs_uniquely
     from rankproof._evaluation.evaluate import evaluate_runs
     from rankproof._formats.read import qrels_file
-    from rankproof.measures._parse import unsupported_measures
 
     with ExitStack() as stack:
         qrels, *runs = _files(args, stack)
         check_output(args.output, [qrels_file(qrels), *runs, args.queries])
         options = evaluate_options(args, stack.enter_context(ReadProgress(terminal)))
         result = evaluate_runs(qrels, name_runs_uniquely(runs, args.name), args.measures, options)
+    _check_format(result, args)
     show_result(result, args, terminal)
     for line in cutoff_notes(result):
         terminal.note(line)
-    if absent := unsupported_measures(args.measures or ()):
-        terminal.note(f"measures of trec_eval that rankproof does not have, left out: {', '.join(absent)}")
+    if result.systems[0].texts and args.format in _NUMBERS_ONLY:
+        terminal.note(f"texts, shown by --format trec, csv and json: {', '.join(result.systems[0].texts)}")
     _note_unknown_queries(options.queries or (), set(result.queries), terminal)
     return 0
+
+
+_NUMBERS_ONLY = ("table", "latex", "markdown")
+
+
+def _check_format(result: Result, args: argparse.Namespace) -> None:
+    """Refuses -n with summaries alone, and texts in a format of numbers."""
+    if args.no_summary and (args.format != "trec" or not args.per_query):
+        raise UsageError("-n shows the values of queries alone", fix="add -q --format trec, or leave out -n")
+    texts = ", ".join(result.systems[0].texts)
+    if texts and args.format in _NUMBERS_ONLY and not result.systems[0].measures:
+        raise UsageError(f"{texts} has no numbers, which the format {args.format} shows", fix="use --format trec, csv or json")
 
 
 def _files(args: argparse.Namespace, stack: ExitStack) -> list[str]:

@@ -1,0 +1,217 @@
+"""Measures of trec_eval that compare gains with those of the ideal ranking: G, binG, ndcg_rel, Rndcg and the ideal DCG."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+
+from rankproof._align.hits import Hits, JudgedQueries
+from rankproof._data.arrays import FloatArray, IntArray, read_only
+from rankproof.measures._base import NO_LIMIT, Advice, BinaryMeasure, GainScheme, Measure, SummedMeasure, discount_gains, gains
+from rankproof.measures._dcg import ideal_dcg, ideal_list
+from rankproof.measures._relevant import SumParts, cached_on, ratio, relevant_found, running_sums, sum_by_query
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class GainMeasure(Measure):
+    """A measure of gains, which are the grades unless others are given."""
+
+    gain: GainScheme = "linear"
+    kind = "graded"
+    suffix: ClassVar[str | None] = "gain"
+
+
+class GainSteps(NamedTuple):
+    """The documents with a gain, by query and rank: those that a run found, or those of the ideal ranking.
+
+    `sums` are the DCG up to each of them, `worth` the plain sum of gains up to each of them.
+    """
+
+    query_index: IntArray
+    ranks: IntArray
+    gain: FloatArray
+    sums: FloatArray
+    worth: FloatArray
+    offsets: IntArray
+
+    @property
+    def counts(self) -> IntArray:
+        """The number of documents of each query."""
+        return np.diff(self.offsets)
+
+    def totals(self, sums: FloatArray) -> FloatArray:
+        """The last sum of each query, 0 without documents."""
+        return self.up_to(sums, np.arange(len(self.counts)), np.full(len(self.counts), NO_LIMIT))
+
+    def up_to(self, sums: FloatArray, queries: IntArray, ranks: IntArray) -> FloatArray:
+        """The sum of each of these queries up to this rank."""
+        width = int(self.ranks.max(initial=0)) + 1
+        keys = self.query_index * width + self.ranks
+        at = np.searchsorted(keys, queries * width + np.minimum(ranks, width - 1), side="right")
+        return np.concatenate(([0.0], sums))[np.where(at > self.offsets[queries], at, 0)]
+
+
+def _steps(query_index: IntArray, ranks: IntArray, gain: FloatArray, queries: int) -> GainSteps:
+    counts = np.bincount(query_index, minlength=queries)
+    offsets = np.concatenate(([0], np.cumsum(counts)))
+    sums, worth = running_sums(discount_gains(gain, ranks), counts), running_sums(gain, counts)
+    return GainSteps(query_index, ranks, gain, read_only(sums), read_only(worth), offsets)
+
+
+@cached_on
+def found_steps(hits: Hits, gain: GainScheme) -> GainSteps:
+    """The documents with a gain that the run found."""
+    worth = gains(hits.grades, gain)
+    at = np.flatnonzero(worth > 0)
+    return _steps(hits.query_index[at], hits.ranks[at], worth[at], len(hits.queries))
+
+
+@cached_on
+def ideal_steps(judged: JudgedQueries, gain: GainScheme) -> GainSteps:
+    """The judged documents with a gain in the best order."""
+    ideal = ideal_list(judged, gain, NO_LIMIT)
+    at = np.flatnonzero(ideal.gain > 0)
+    return _steps(ideal.query_index[at], ideal.ranks[at], ideal.gain[at], len(judged.queries))
+
+
+class NormalisedGainOfCost(GainMeasure):
+    """Gains, each discounted by what was missed so far, divided by all gains that could be found."""
+
+    name = "G"
+    title = "Normalised gain"
+    definition = (
+        "Sum over documents of gain / log2(2 + cost - found), divided by the gains of all judged documents. Up to this document"
+        " and with it, found is the sum of gains, and cost the sum of max(1, gain) of the ideal ranking."
+    )
+    source = "trec_eval G"
+    parity = "trec_eval"
+    advice = Advice(
+        "ordering",
+        "a document should be worth less the more was missed before it, rather than by its rank alone.",
+        "readers should know the measure: it is used by trec_eval only. Use nDCG.",
+    )
+
+    def values(self, hits: Hits) -> FloatArray:
+        found, ideal = found_steps(hits, self.gain), ideal_steps(hits.judged, self.gain)
+        above_one = running_sums(np.maximum(ideal.gain - 1.0, 0.0), ideal.counts)
+        cost = found.ranks + ideal.up_to(above_one, found.query_index, found.ranks)
+        terms = found.gain / np.log2(2.0 + cost - found.worth)
+        return ratio(sum_by_query(found.query_index, terms, len(hits.queries)), ideal.totals(ideal.worth))
+
+
+G = NormalisedGainOfCost()
+
+
+class BinaryGain(SummedMeasure, BinaryMeasure):
+    """Relevant documents, each discounted by the non-relevant ones above it."""
+
+    name = "binG"
+    title = "Binary normalised gain"
+    definition = (
+        "Mean over relevant documents of 1 / log2(2 + n): n documents above it are not relevant, and one that is not retrieved"
+        " adds 0."
+    )
+    source = "trec_eval binG"
+    parity = "trec_eval"
+    advice = Advice(
+        "ordering",
+        "relevant documents should not lower the worth of each other, as ranks do in nDCG.",
+        "readers should know the measure: it is used by trec_eval only. Use AP.",
+    )
+
+    def parts(self, hits: Hits) -> SumParts:
+        those = relevant_found(hits, self.least)
+        terms = 1.0 / np.log2(2.0 + those.ranks - those.nth)
+        return SumParts(hits, those.at, np.ones(len(terms)), terms, terms, those.total)
+
+
+binG = BinaryGain()  # noqa: N816
+
+
+class GainAtRelevant(GainMeasure):
+    """nDCG at the rank of each document with a gain, averaged."""
+
+    name = "ndcg_rel"
+    title = "nDCG averaged over relevant documents"
+    definition = (
+        "Mean over judged documents with a gain: nDCG@k if it is at rank k, and the DCG of the whole ranking divided by the full"
+        " ideal DCG if it is not retrieved."
+    )
+    source = "trec_eval ndcg_rel"
+    parity = "trec_eval"
+    advice = Advice(
+        "ordering",
+        "you want nDCG without a choice of the cutoff.",
+        "readers should know the measure: it is used by trec_eval only. Use nDCG@10.",
+    )
+
+    def values(self, hits: Hits) -> FloatArray:
+        found, ideal = found_steps(hits, self.gain), ideal_steps(hits.judged, self.gain)
+        terms = found.sums / ideal.up_to(ideal.sums, found.query_index, found.ranks)
+        missed = (ideal.counts - found.counts) * found.totals(found.sums)
+        sums = sum_by_query(found.query_index, terms, len(hits.queries)) + ratio(missed, ideal.totals(ideal.sums))
+        return ratio(sums, ideal.counts)
+
+
+ndcg_rel = GainAtRelevant()
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class GainAtLevels(GainMeasure, BinaryMeasure):
+    """nDCG at the ranks at which the ideal ranking goes to a lower gain, averaged."""
+
+    name = "Rndcg"
+    title = "nDCG at the levels of gain"
+    definition = (
+        "Mean of nDCG@k over the ranks k at which a level of gain ends in the ideal ranking, and over the end of the ranking if"
+        " it is at least two documents longer than that; 0 for a query without relevant documents."
+    )
+    source = "trec_eval Rndcg"
+    parity = "trec_eval"
+    advice = Advice(
+        "ordering",
+        "you want Rprec for grades: the cutoffs follow the number of documents of each grade.",
+        "readers should know the measure, or rankings have different lengths: those are averaged over different ranks.",
+    )
+
+    def values(self, hits: Hits) -> FloatArray:
+        found, ideal = found_steps(hits, self.gain), ideal_steps(hits.judged, self.gain)
+        last = np.flatnonzero(np.append((np.diff(ideal.gain) != 0) | (np.diff(ideal.query_index) != 0), len(ideal.gain) > 0))
+        queries, ranks = ideal.query_index[last], ideal.ranks[last]
+        points = found.up_to(found.sums, queries, ranks) / ideal.sums[last]
+        longer = hits.retrieved > ideal.counts + 1
+        ends = np.where(longer, ratio(found.totals(found.sums), ideal.totals(ideal.sums)), 0.0)
+        sums = sum_by_query(queries, points, len(hits.queries)) + ends
+        counted = np.bincount(queries, minlength=len(hits.queries)) + longer
+        return np.where(hits.judged.relevant(self.least) > 0, ratio(sums, counted), 0.0)
+
+
+Rndcg = GainAtLevels()
+
+
+class IdealDiscountedGain(GainMeasure):
+    """The DCG of the best ranking of the judged documents."""
+
+    name = "IDCG"
+    title = "Ideal discounted cumulative gain"
+    definition = "The DCG of all judged documents in the best order, including queries missing from the run."
+    source = "Järvelin and Kekäläinen 2002; trec_eval ideal_dcg"
+    parity = "trec_eval"
+    aliases = ("ideal_dcg",)
+    advice = Advice(
+        "checking",
+        "you want to know what nDCG divides by.",
+        "you want to measure quality: it depends on the judgements alone.",
+    )
+    range = (0.0, math.inf)
+    kind = "count"
+    higher_is_better: ClassVar[bool | None] = None
+
+    def values(self, hits: Hits) -> FloatArray:
+        return ideal_dcg(hits.judged, self.gain, NO_LIMIT)
+
+
+IDCG = IdealDiscountedGain()

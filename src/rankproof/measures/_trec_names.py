@@ -1,0 +1,147 @@
+"""The measures of trec_eval 10: its names for ours, its default cutoffs, its order, and its nicknames."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from rankproof.measures._base import BinaryMeasure, Measure
+
+RANKS = ("5", "10", "15", "20", "30", "100", "200", "500", "1000")
+RECALLS = ("0.0", "0.1", "0.2", "0.3", "0.4", "0.5", "0.6", "0.7", "0.8", "0.9", "1.0")
+MULTIPLES = ("0.2", "0.4", "0.6", "0.8", "1.0", "1.2", "1.4", "1.6", "1.8", "2.0")
+
+
+class TrecMeasure(NamedTuple):
+    """A measure of trec_eval, ours without its cutoff, and the default cutoffs."""
+
+    theirs: str
+    ours: str
+    cutoffs: tuple[str, ...] = ()
+
+    @property
+    def spelling(self) -> str:
+        """The name with its default cutoffs, as trec_eval takes it."""
+        return f"{self.theirs}.{','.join(self.cutoffs)}" if self.cutoffs else self.theirs
+
+
+TREC_MEASURES = (
+    TrecMeasure("runid", "runid"),
+    TrecMeasure("num_q", "NumQ"),
+    TrecMeasure("num_ret", "NumRet"),
+    TrecMeasure("num_rel", "NumRel"),
+    TrecMeasure("num_rel_ret", "NumRelRet"),
+    TrecMeasure("map", "AP"),
+    TrecMeasure("gm_map", "GMAP"),
+    TrecMeasure("Rprec", "Rprec"),
+    TrecMeasure("bpref", "bpref"),
+    TrecMeasure("recip_rank", "RR"),
+    TrecMeasure("iprec_at_recall", "IPrec", RECALLS),
+    TrecMeasure("P", "P", RANKS),
+    TrecMeasure("relstring", "relstring"),
+    TrecMeasure("recall", "R", RANKS),
+    TrecMeasure("infAP", "infAP"),
+    TrecMeasure("gm_bpref", "GMbpref"),
+    TrecMeasure("Rprec_mult", "Rprec_mult", MULTIPLES),
+    TrecMeasure("utility", "Utility"),
+    TrecMeasure("11pt_avg", "11pt"),
+    TrecMeasure("binG", "binG"),
+    TrecMeasure("G", "G"),
+    TrecMeasure("dcg", "DCG"),
+    TrecMeasure("ideal_dcg", "IDCG"),
+    TrecMeasure("ndcg", "nDCG"),
+    TrecMeasure("ndcg_rel", "ndcg_rel"),
+    TrecMeasure("Rndcg", "Rndcg"),
+    TrecMeasure("ndcg_cut", "nDCG", RANKS),
+    TrecMeasure("map_cut", "AP", RANKS),
+    TrecMeasure("relative_P", "relative_P", RANKS),
+    TrecMeasure("success", "Success", ("1", "5", "10")),
+    TrecMeasure("set_P", "SetP"),
+    TrecMeasure("set_relative_P", "SetP(relative=True)"),
+    TrecMeasure("set_recall", "SetR"),
+    TrecMeasure("set_map", "SetAP"),
+    TrecMeasure("set_F", "SetF"),
+    TrecMeasure("num_nonrel_judged_ret", "NumNonrelRet"),
+    TrecMeasure("yaap", "yaap"),
+    TrecMeasure("rbp", "GradedRBP"),
+    TrecMeasure("rbp_resid", "RBPResid"),
+    TrecMeasure("unj", "Unjudged", ("5", "10", "20")),
+)
+"""The measures in the order in which trec_eval prints them."""
+
+_BY_NAME = {one.theirs: one for one in TREC_MEASURES}
+_COUNTS = ("runid", "num_q", "num_ret", "num_rel", "num_rel_ret")
+_OFFICIAL = (*_COUNTS, "map", "gm_map", "Rprec", "bpref", "recip_rank", "iprec_at_recall", "P")
+_SETS = ("set_P", "set_recall", "set_relative_P", "set_map", "set_F")
+NICKNAMES: dict[str, tuple[str, ...]] = {
+    "official": _OFFICIAL,
+    "set": (*_COUNTS, "utility", *_SETS),
+    "all_trec": (
+        *(*_OFFICIAL, "relstring", "recall", "unj", "rbp", "rbp_resid", "infAP", "gm_bpref", "utility", "11pt_avg", "ndcg"),
+        *("relative_P", "Rprec_mult", "success", "map_cut", "ndcg_cut", "ndcg_rel", "Rndcg", "binG", "G", *_SETS),
+        "num_nonrel_judged_ret",
+    ),
+}
+"""The names of trec_eval for several measures."""
+
+ONLY_TREC_CUTOFFS = {
+    name.lower(): _BY_NAME[name].cutoffs for name in ("iprec_at_recall", "map_cut", "ndcg_cut", "unj", "Rprec_mult", "relative_P")
+}
+"""The default cutoffs of names that only trec_eval uses."""
+
+
+def spellings_of(nickname: str, replaced: frozenset[str]) -> str:
+    """The measures of a nickname as a list, without those that are given with parameters of their own."""
+    return " ".join(_BY_NAME[name].spelling for name in NICKNAMES[nickname] if name.lower() not in replaced)
+
+
+class TrecLabel(NamedTuple):
+    """The place of a measure in the output of trec_eval, its cutoff, and its name there."""
+
+    place: int
+    cutoff: float
+    name: str
+
+
+def trec_label(measure: Measure, rel: int = 1) -> TrecLabel:
+    """Where and how trec_eval with `-l rel` prints the measure; a measure that it lacks comes last, by our name."""
+    at = None if measure.at is None else measure.parameters()[measure.at]
+    if not isinstance(measure, BinaryMeasure) or measure.least == rel:
+        for place, one in enumerate(TREC_MEASURES):
+            if one.ours.partition("(")[0] == measure.name and (at is not None) == bool(one.cutoffs):
+                found = _label_of(measure, one, at)
+                if found is not None:
+                    return TrecLabel(place, at or 0.0, found)
+    return TrecLabel(len(TREC_MEASURES), 0.0, str(measure))
+
+
+def _label_of(measure: Measure, one: TrecMeasure, at: float | None) -> str | None:
+    """The name of the measure as this one of trec_eval; None if its parameters are not possible there."""
+    usual = type(measure)().parameters() | ({"relative": True} if "relative" in one.ours else {})
+    changed = {
+        name: value for name, value in measure.parameters().items() if name not in (measure.at, "rel") and value != usual[name]
+    }
+    if at is not None:
+        return None if changed else f"{one.theirs}_{at if isinstance(at, int) else f'{at:.2f}'}"
+    written = [_TREC_PARAMETERS[name](value) if name in _TREC_PARAMETERS else None for name, value in changed.items()]
+    if any(text is None for text in written):
+        return None
+    return "_".join((one.theirs, *([",".join(text for text in written if text)] if written else ())))
+
+
+def _gains(value: object) -> str | None:
+    return ",".join(f"{grade}={gain:g}" for grade, gain in value) if isinstance(value, tuple) else None
+
+
+def _numbers(value: object) -> str | None:
+    return ",".join(f"{one:g}" for one in value) if isinstance(value, tuple) else None
+
+
+_TREC_PARAMETERS = {
+    "gain": _gains,
+    "p": lambda value: f"p={value:g}",
+    "weights": _numbers,
+    "recalls": _numbers,
+    "beta": repr,
+    "length": repr,
+}
+"""The parameters that trec_eval writes after the name."""
