@@ -192,9 +192,11 @@ class GainAtLevels(GainMeasure, BinaryMeasure):
 Rndcg = GainAtLevels()
 
 
-class IdealDiscountedGain(GainMeasure):
+@dataclass(frozen=True, kw_only=True, repr=False)
+class IdealDiscountedGain(Measure):
     """The DCG of the best ranking of the judged documents."""
 
+    gain: GainScheme = "linear"
     name = "IDCG"
     title = "Ideal discounted cumulative gain"
     definition = "The DCG of all judged documents in the best order, including queries missing from the run."
@@ -209,6 +211,7 @@ class IdealDiscountedGain(GainMeasure):
     range = (0.0, math.inf)
     kind = "count"
     higher_is_better: ClassVar[bool | None] = None
+    suffix: ClassVar[str | None] = "gain"
 
     def values(self, hits: Hits) -> FloatArray:
         return ideal_dcg(hits.judged, self.gain, NO_LIMIT)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from rankproof._registry import Registry
 from rankproof.errors import ExternalError, UsageError, closest_name, escape_invisible, for_message
 from rankproof.measures._base import Measure
 from rankproof.measures._own import GradesFunction, import_measure, is_own, own_measure, remembered
@@ -309,9 +310,8 @@ def _aliased(measures: Iterable[Measure]) -> Iterator[tuple[str, Measure]]:
 
 
 def _own_measure(name: str) -> Measure:
-    if name in TEXT_MEASURES:
-        return TEXT_MEASURES[name]
-    found: Measure = MEASURES[name] if name in _ranking_names() else ANSWER_MEASURES[name]
+    others: Registry[Any] = TEXT_MEASURES if name in TEXT_MEASURES else ANSWER_MEASURES
+    found: Measure = (MEASURES if name in _ranking_names() else others)[name]
     return found
 
 
