@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from rankproof._api.programs import judge as judge
     from rankproof._api.programs import run as run
     from rankproof._api.programs import save_results as save_results
+    from rankproof._api.tune import tune as tune
     from rankproof._data.answers import Answers as Answers
     from rankproof._data.corpus import Corpus as Corpus
     from rankproof._data.dataset import Dataset as Dataset
@@ -97,6 +98,7 @@ _TARGETS = {
     "run": "rankproof._api.programs:run",
     "save_results": "rankproof._api.programs:save_results",
     "segments": "rankproof._api.analyses:segments",
+    "tune": "rankproof._api.tune:tune",
     "write_qrels": "rankproof._formats.write:write_qrels",
     "write_run": "rankproof._formats.write:write_run",
     "errors": "rankproof.errors",
@@ -152,6 +154,7 @@ __all__ = [
     "segments",
     "stages",
     "stores",
+    "tune",
     "types",
     "write_qrels",
     "write_run",

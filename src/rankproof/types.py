@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from rankproof._api.values import Plots as Plots
     from rankproof._api.values import Report as Report
     from rankproof._api.values import Segments as Segments
+    from rankproof._api.values import Tuning as Tuning
     from rankproof._cli.command import Command as Command
     from rankproof._cli.terminal import Terminal as Terminal
     from rankproof._data.answers import Answer as Answer
@@ -196,6 +197,7 @@ else:
         Table="rankproof._data.table",
         TableSummary="rankproof._data.table",
         Terminal="rankproof._cli.terminal",
+        Tuning="rankproof._api.values",
         TimeSummary="rankproof._results.experiment_result",
         TimerCounts="rankproof.stages._base",
         Usage="rankproof._llm.budget",

@@ -76,6 +76,7 @@ VERBS: dict[str, list[str]] = {
     "generate": ["sample", "-o", "made", "--count", "6"],
     "judge": ["sample", "--by", "keywords", "--qrels", "sample", "--sample", "20"],
     "fuse": ["results/runs/bm25.trec.gz", "results/runs/static.trec.gz", "-o", "both.run"],
+    "tune": ["results", "results/runs/bm25.trec.gz", "results/runs/static.trec.gz"],
     "convert": ["results/runs/bm25.trec.gz", "bm25.csv"],
     "measures": [],
     "cache": ["clear"],

@@ -32,6 +32,8 @@ ALLOWED = {
     "refusals": (("docs/",), "replies in which a model refuses"),
     "mend": (("src/rankproof/stages/_rewrite.py",), "part of a prompt, which stays as it is: cached replies depend on it"),
     "hole": (("src/rankproof/measures/_parse.py",), "a measure of BEIR"),
+    "trial": (("src/rankproof/", "docs/", "benchmarks/", "tests/support/"), "one setting in a search for parameters"),
+    "trials": (("src/rankproof/", "docs/", "benchmarks/", "tests/support/"), "the settings in a search for parameters"),
     "oracle": (("benchmarks/", "tools/", "tests/"), "a library that tests compare with"),
 }
 """Word to the places where it has its usual meaning, and that meaning."""

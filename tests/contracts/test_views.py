@@ -70,6 +70,7 @@ VALUES: dict[type, Callable[[], Any]] = {
     rp.types.Judging: lambda: rp.judge("sample", model="keywords", qrels="sample", sample=30),
     rp.types.Imported: imported,
     rp.types.Generated: lambda: rp.generate("sample", 12),
+    rp.types.Tuning: lambda: rp.tune(rp.Experiment({STRINGS[0]: rp.stages.BM25()}), vary={"k1": [0.1, 3]}),
 }
 
 

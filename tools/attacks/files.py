@@ -58,6 +58,7 @@ OVER_FILES: Mapping[str, Sequence[str]] = {
     "report": ["qrels.txt", "FILE", "-o", "out.html"],
     "gate": ["qrels.txt", "FILE", "--baseline", "baseline.json"],
     "fuse": ["run.txt", "FILE", "-o", "out.run"],
+    "tune": ["qrels.txt", "run.txt", "FILE"],
     "convert": ["FILE", "out.jsonl"],
     "import": ["FILE", "-o", "out"],
     "answers": ["FILE"],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -114,6 +115,30 @@ class Generated(Analysis):
     queries: Queries
     qrels: Qrels
     dataset: Dataset
+
+
+@dataclass(frozen=True, eq=False, slots=True, repr=False)
+class Tuning(Analysis):
+    """The chosen settings, their held-out gain over the default ones, and the trials.
+
+    `toml` is the tuned system as an experiment file, None for runs without a dataset. `pays` says whether the 95% interval of the
+    held-out gain is above no gain.
+    """
+
+    settings: Mapping[str, Any]
+    gain: float
+    interval: tuple[float, float] | None
+    optimism: float
+    pays: bool
+    toml: str | None = None
+
+    def save(self, path: str) -> None:
+        """Writes the tuned system as an experiment file, which `rankproof run` runs."""
+        from rankproof._io.files import write_blocks
+
+        if self.toml is None:
+            raise UsageError("an experiment file needs a dataset", fix="pass dataset= to tune")
+        write_blocks(path, [self.toml.encode()])
 
 
 @dataclass(frozen=True, eq=False, slots=True, repr=False)

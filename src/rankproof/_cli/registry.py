@@ -35,6 +35,7 @@ COMMANDS: Registry[Command] = Registry(
         Component("generate", f"{_DIR}.generate:COMMAND", "generate test queries from documents"),
         Component("judge", f"{_DIR}.judge:COMMAND", "grade documents with a language model; measure agreement with people"),
         Component("fuse", f"{_DIR}.fuse:COMMAND", "merge several runs into one by rank or score fusion"),
+        Component("tune", f"{_DIR}.tune:COMMAND", "find parameters of fusion or of a system, and their gain on held-out queries"),
         Component("convert", f"{_DIR}.convert:COMMAND", "convert a run, judgements or a dataset to another format"),
         Component("measures", f"{_DIR}.measures:COMMAND", "list the measures: definition, range, source, aliases"),
         Component("cache", f"{_DIR}.cache:COMMAND", "show or clear the cache"),

@@ -11,12 +11,20 @@ from numpy.typing import NDArray
 from rankproof._data.arrays import FloatArray, IntArray
 
 RandomWords = NDArray[np.uint64]
-StreamUse = Literal["flips", "resamples", "labels", "orders", "normals", "gammas"]
+StreamUse = Literal["flips", "resamples", "labels", "orders", "normals", "gammas", "folds"]
 
 GOLDEN = 0x9E3779B97F4A7C15
 _FIRST, _SECOND = 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
 _MASK = (1 << 64) - 1
-_STREAM_OF_USE: dict[StreamUse, int] = {"flips": 1, "resamples": 2, "labels": 3, "orders": 4, "normals": 5, "gammas": 6}
+_STREAM_OF_USE: dict[StreamUse, int] = {
+    "flips": 1,
+    "resamples": 2,
+    "labels": 3,
+    "orders": 4,
+    "normals": 5,
+    "gammas": 6,
+    "folds": 7,
+}
 
 
 def stream_key(seed: int, use: StreamUse) -> int:

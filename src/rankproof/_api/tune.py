@@ -1,0 +1,208 @@
+"""`tune` as a function: parameters found on training queries, their gain measured on held-out queries."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Unpack
+
+import numpy as np
+
+from rankproof._api.values import Tuning
+from rankproof._data.arrays import FloatArray
+from rankproof._evaluation.coerce import Coercion, QrelsLike, RunLike, as_dataset
+from rankproof._evaluation.evaluate import no_judged_query_error
+from rankproof._evaluation.inputs import prepare_judgements, read_source
+from rankproof._evaluation.options import EvaluateArguments, EvaluateOptions, make_evaluate_options
+from rankproof._tune.space import Space
+from rankproof._tune.tables import tuning_tables
+from rankproof._tune.tuning import TunedResult, TuningPlan, tunable_measure, tune_objective
+from rankproof.errors import UsageError, for_message, type_phrase
+from rankproof.measures._base import Measure
+
+if TYPE_CHECKING:
+    from rankproof._experiment.experiment import Experiment
+    from rankproof._experiment.run import RunOptions
+    from rankproof._tune.parameters import TunedSystem, ValuesLike
+    from rankproof._tune.search import SearchName
+    from rankproof.stages._base import Stage
+
+MEASURE = "nDCG@10"
+
+
+def tune(
+    data: QrelsLike | Experiment,
+    runs: RunLike | None = None,
+    measure: Measure | str = MEASURE,
+    *,
+    system: str | None = None,
+    vary: Mapping[str, ValuesLike] | None = None,
+    method: str | Sequence[str] = "rrf",
+    norm: str | Sequence[str] = "min-max",
+    step: float = 0.1,
+    search: SearchName = "grid",
+    folds: int = 5,
+    repeats: int = 10,
+    seed: int = 0,
+    dataset: Any = None,
+    run_options: RunOptions | None = None,
+    **options: Unpack[EvaluateArguments],
+) -> Tuning:
+    """Parameters by nested cross-validation over queries: those that training queries choose, measured on held-out queries.
+
+    `data` are judgements, and `runs` the runs that are fused by `method` with `norm` (names or "all"), weights in steps of `step`
+    and the parameters of the method. Or `data` is an Experiment or its file, whose `system` is tuned: `vary` has the values of
+    its parameters, such as {"k1": [0.9, 1.2], "b": "0.1:0.9:0.2"}. `search` is grid or coordinate. Queries are split into
+    `folds`, `repeats` times, by `seed`. `dataset` is a folder for the experiment file of tuned runs.
+    """
+    plan = TuningPlan(search, folds, repeats, seed)
+    chosen = tunable_measure(measure)
+    if runs is None:
+        if options or dataset is not None:
+            raise UsageError("dataset and options are for judgements and runs: an experiment has its own", fix="leave them out")
+        return tune_system(_experiment(data), system, vary or {}, chosen, plan, run_options)
+    if system is not None or run_options is not None:
+        raise UsageError("system and run_options are for an experiment", fix="leave them out")
+    how = make_evaluate_options(**options)
+    fusion = FusionChoices(_names(method), _names(norm), vary or {}, step)
+    return tune_runs(data, runs, chosen, fusion, plan, how, dataset=dataset)
+
+
+def _names(given: str | Sequence[str]) -> tuple[str, ...]:
+    return tuple(given.split(",")) if isinstance(given, str) else tuple(given)
+
+
+@dataclass(frozen=True, slots=True)
+class FusionChoices:
+    """The fusion methods, normalisations and parameters that are tried."""
+
+    methods: Sequence[str]
+    norms: Sequence[str]
+    vary: Mapping[str, ValuesLike]
+    step: float
+
+    def space(self, runs: int) -> Space:
+        """The trials for so many runs."""
+        from rankproof._tune.runs import fusion_space
+
+        return fusion_space(runs, self.methods, self.norms, self.vary, self.step)
+
+
+def tune_runs(
+    qrels: Any, runs: Any, measure: Measure, fusion: FusionChoices, plan: TuningPlan, options: EvaluateOptions, *, dataset: Any
+) -> Tuning:
+    """Tunes the fusion of runs, with judgements and runs in any form."""
+    from rankproof._tune.runs import RUN, FusionObjective
+
+    coercion = Coercion(options.files.columns, options.files.grade_map, options.files.on_conflict)
+    source = coercion.qrels(qrels)
+    judged = prepare_judgements(source, options)
+    if not judged.queries:
+        raise no_judged_query_error(judged.source, options.queries)
+    sources = coercion.runs(runs, lambda: judged.queries)
+    if len(sources) < 2:
+        raise UsageError("fusion needs at least two runs", fix="pass two or more runs")
+    read = {name: read_source(one, name, options) for name, one in sources.items()}
+    objective = FusionObjective(judged, read, measure.with_rel(options.rel), options)
+    space = fusion.space(len(read))
+    weights = _query_weights(objective.queries, qrels, options)
+    singles = {name: ((RUN, name),) for name in read}
+    result = tune_objective(objective, space, measure.with_rel(options.rel), plan, weights=weights, singles=singles)
+    return _tuning(result, None if dataset is None else _runs_toml(dataset, sources, result, options))
+
+
+def _query_weights(queries: Sequence[str], qrels: Any, options: EvaluateOptions) -> FloatArray | None:
+    given = options.weights
+    if given is None and (dataset := as_dataset(qrels)) is not None:
+        given = dataset.queries.weights
+    if given is None:
+        return None
+    return np.array([given[query] for query in queries], np.float64)
+
+
+def _runs_toml(dataset: Any, sources: Mapping[str, Any], result: TunedResult, options: EvaluateOptions) -> str:
+    """The default and the tuned fusion of the run files, and the files themselves."""
+    from rankproof._experiment.experiment import Experiment
+    from rankproof._tune.toml import TUNED, tuned_toml
+    from rankproof.stages._fuse import Fuse
+    from rankproof.stages._run_file import RunFile
+
+    for name, one in sources.items():
+        if not isinstance(one, str):
+            fix = "pass the runs as files, or leave out dataset"
+            raise UsageError(f"an experiment file needs the path of run {for_message(name)}", fix=fix)
+    how = options.read_options
+    reading: dict[str, Any] = {name: getattr(how, name) for name in ("order", "lower_is_better", "on_duplicate")}
+    files: dict[str, Stage] = {name: RunFile(os.path.abspath(path), **reading) for name, path in sources.items()}
+    fused = {"default": result.space.default, TUNED: result.best}
+    inputs, depth = tuple(files.values()), how.depth or RunFile.depth
+    systems: dict[str, Stage] = {name: Fuse(inputs, depth=depth, **dict(one)) for name, one in fused.items()}
+    given = options.files
+    experiment = Experiment(
+        files,
+        dataset=dataset,
+        name=TUNED,
+        rel=options.rel,
+        judged_only=how.judged_only,
+        grade_map=given.grade_map,
+        on_conflict=given.on_conflict,
+    )
+    return tuned_toml(experiment, {**systems, **files}, result)
+
+
+def tune_system(
+    experiment: Experiment,
+    system: str | None,
+    vary: Mapping[str, ValuesLike],
+    measure: Measure,
+    plan: TuningPlan,
+    options: RunOptions | None,
+) -> Tuning:
+    """Tunes a system of an experiment."""
+    from rankproof._experiment.run import RunOptions
+    from rankproof._tune.systems import SystemObjective
+    from rankproof._tune.toml import TUNED, tuned_toml
+
+    tuned = chosen_system(experiment, system, vary)
+    objective = SystemObjective(experiment, tuned, measure, options or RunOptions())
+    try:
+        result = tune_objective(objective, tuned.space, objective.measure, plan, weights=objective.weights)
+    finally:
+        objective.close()
+    systems = {tuned.name: tuned.stage, f"{tuned.name}-{TUNED}": tuned.with_settings(result.best)}
+    return _tuning(result, tuned_toml(experiment, systems, result))
+
+
+def chosen_system(experiment: Experiment, system: str | None, vary: Mapping[str, ValuesLike]) -> TunedSystem:
+    """The system to tune, by default the only one, with the parameters that vary."""
+    from rankproof._tune.parameters import tuned_system
+
+    if system is None and len(experiment.systems) > 1:
+        raise UsageError("the experiment has several systems", fix=f"choose one with --system: {', '.join(experiment.systems)}")
+    return tuned_system(experiment.systems, next(iter(experiment.systems)) if system is None else system, vary)
+
+
+def _experiment(data: Any) -> Experiment:
+    from rankproof._experiment.config_read import read_experiment
+    from rankproof._experiment.experiment import Experiment
+
+    if isinstance(data, Experiment):
+        return data
+    if isinstance(data, str | os.PathLike):
+        return read_experiment(data)
+    raise UsageError(
+        f"without runs, data cannot be {type_phrase(data)}", fix="pass an Experiment or its file, or judgements and runs"
+    )
+
+
+def _tuning(result: TunedResult, toml: str | None) -> Tuning:
+    return Tuning(
+        tables=tuning_tables(result),
+        settings=dict(result.best),
+        gain=result.gain.mean,
+        interval=result.gain.interval,
+        optimism=result.optimism,
+        pays=result.pays,
+        toml=toml,
+    )

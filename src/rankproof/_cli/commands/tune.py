@@ -1,0 +1,209 @@
+"""`rankproof tune`: finds parameters by nested cross-validation over queries."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from rankproof._cli.arg_types import any_float, budget_limits, name_list, nonnegative_int, positive_int
+from rankproof._cli.command import Command
+from rankproof._cli.inputs import FORMATS, add_input_options
+from rankproof._cli.output import add_details_option, check_output, is_summary_view, summary_tables, write_or_show
+from rankproof._cli.terminal import Terminal
+from rankproof.errors import UsageError
+
+if TYPE_CHECKING:
+    from rankproof._api.values import Tuning
+    from rankproof._tune.space import Space
+    from rankproof._tune.tuning import TuningPlan
+
+
+USAGE = "QRELS RUN RUN… | --config EXPERIMENT.toml [--system NAME] [--vary KEY=VALUES] [options]"
+EXAMPLES = """\
+examples:
+  rankproof tune qrels.txt bm25.run dense.run
+  rankproof tune qrels.txt bm25.run dense.run --method all --norm all -m RR@10
+  rankproof tune qrels.txt a.run b.run c.run d.run --method combsum --search coordinate
+  rankproof tune data/scifact bm25.run dense.run --dataset data/scifact -o tuned.toml
+  rankproof tune --config experiment.toml --system bm25 -o tuned.toml
+  rankproof tune --config experiment.toml --system bm25 --vary k1=0.6:2.4:0.3 --vary b=0.3,0.5,0.75
+  rankproof tune --config experiment.toml --system hybrid --vary weights=grid --vary bm25.k1
+  rankproof tune --config experiment.toml --system reranked --vary weight=0:1:0.1 --vary top --dry-run
+
+The settings are chosen on training queries and measured on held-out queries: folds × repeats.
+Values of --vary: a list a,b,c, a range low:high:step, for weights also grid or grid:STEP; without
+values, the usual ones. How the gain is measured: docs/tuning.md"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the inputs, the parameters, the validation and the output."""
+    out = add_input_options(parser, "output", "the judgements and then two or more runs to fuse")
+    out.add_argument("--format", choices=FORMATS, default="table", help="output format (default: table)")
+    out.add_argument("-o", "--output", metavar="FILE", help="write the tuned system as an experiment file (TOML)")
+    out.add_argument("--trials", metavar="FILE", help="write all trials: CSV, or JSON if the file ends in .json")
+    out.add_argument("--dataset", metavar="SOURCE", help="the dataset of the runs, for the experiment file of -o")
+    add_details_option(out)
+    what = parser.add_argument_group("parameters")
+    what.add_argument("--method", type=name_list, metavar="M,M…", help="fusion methods of runs, or all (default: rrf)")
+    what.add_argument("--norm", type=name_list, metavar="N,N…", help="normalisations of scores, or all (default: min-max)")
+    what.add_argument("--step", type=any_float, metavar="S", help="step of the weights of runs, which sum to 1 (default: 0.1)")
+    what.add_argument("--config", metavar="EXPERIMENT.toml", help="tune a system of this experiment file")
+    what.add_argument("--system", metavar="NAME", help="the system to tune (default: the only one)")
+    what.add_argument(
+        "--vary",
+        action="append",
+        default=[],
+        metavar="KEY[=VALUES]",
+        help="a parameter and its values; repeatable; key, or part.key such as bm25.k1 (default: the usual ones)",
+    )
+    _add_validation(parser.add_argument_group("search and validation"))
+    _add_execution(parser.add_argument_group("execution, with --config"))
+
+
+def _add_validation(group: argparse._ArgumentGroup) -> None:
+    group.add_argument(
+        "--search",
+        choices=("grid", "coordinate"),
+        default="grid",
+        help="try every combination, or change one parameter at a time (default: grid)",
+    )
+    group.add_argument("--folds", type=positive_int, default=5, metavar="K", help="folds of the queries (default: 5)")
+    group.add_argument("--repeats", type=positive_int, default=10, metavar="N", help="number of random splits (default: 10)")
+    group.add_argument("--seed", type=nonnegative_int, default=0, metavar="N", help="random seed of the splits (default: 0)")
+    group.add_argument("--dry-run", action="store_true", help="say how many trials there are, and stop")
+
+
+def _add_execution(group: argparse._ArgumentGroup) -> None:
+    group.add_argument(
+        "-j", "--jobs", type=positive_int, default=1, metavar="N", help="threads that index and encode (default: 1)"
+    )
+    group.add_argument("--cache", metavar="FOLDER", help="cache folder (see rankproof cache)")
+    group.add_argument("--no-cache", action="store_true", help="do not use the cache")
+    group.add_argument("--budget", type=budget_limits, metavar="LIMITS", help="limits on calls to models and search engines")
+    group.set_defaults(
+        on=None, cache_limit=None, latency_queries=None, partition_size=None, repeat=1, ask_again=False, strict=False
+    )
+
+
+def run(args: argparse.Namespace, terminal: Terminal) -> int:
+    """Tunes the fusion of the runs, or the system of the experiment."""
+    from rankproof._tune.tuning import TuningPlan
+
+    plan = TuningPlan(args.search, args.folds, args.repeats, args.seed)
+    check_output(args.output, [*args.files, args.config])
+    check_output(args.trials, [*args.files, args.config])
+    tuning = _tune_system(args, plan, terminal) if args.config is not None else _tune_runs(args, plan, terminal)
+    if tuning is not None:
+        _show(tuning, args, terminal)
+    return 0
+
+
+_ONLY_RUNS = ("files", "name", "method", "norm", "step", "dataset", "rel", "depth", "judged_only", "queries", "weights", "order")
+_ONLY_SYSTEMS = ("system", "jobs", "cache", "no_cache", "budget")
+
+
+def _refuse(args: argparse.Namespace, names: Sequence[str], what: str, fix: str) -> None:
+    """Refuses options that the input does not use."""
+    for name in names:
+        if getattr(args, name) != args.parser.get_default(name) and getattr(args, name):
+            given = "run files are" if name == "files" else f"--{name.replace('_', '-')} is"
+            raise UsageError(f"{given} {what}", fix=fix)
+
+
+def _measure(args: argparse.Namespace) -> str:
+    names = [name for one in args.measures or ["nDCG@10"] for name in [one]]
+    if len(names) > 1:
+        raise UsageError("one measure chooses the settings", fix="name one with -m")
+    return names[0]
+
+
+def _tune_runs(args: argparse.Namespace, plan: TuningPlan, terminal: Terminal) -> Tuning | None:
+    from rankproof._api.tune import FusionChoices, tune_runs
+    from rankproof._cli.options import evaluate_options
+    from rankproof._evaluation.coerce import name_runs_uniquely
+    from rankproof._tune.tuning import tunable_measure
+
+    _refuse(args, _ONLY_SYSTEMS, "for a system of an experiment file", "name the file with --config, or leave it out")
+    if len(args.files) < 3:
+        raise UsageError(
+            "there are fewer than two runs", fix="specify the judgements and then two or more runs, or --config FILE"
+        )
+    fusion = FusionChoices(
+        args.method or ("rrf",), args.norm or ("min-max",), _vary(args.vary), 0.1 if args.step is None else args.step
+    )
+    qrels, *runs = args.files
+    if args.dry_run:
+        return _say_trials(fusion.space(len(runs)), plan, terminal)
+    dataset = _runs_dataset(args)
+    args.rel = args.rel or 1
+    named = name_runs_uniquely(runs, args.name)
+    measure = tunable_measure(_measure(args))
+    return tune_runs(qrels, named, measure, fusion, plan, evaluate_options(args, None), dataset=dataset)
+
+
+def _runs_dataset(args: argparse.Namespace) -> str | None:
+    """The dataset of the experiment file: --dataset, or judgements that are in the folder of one."""
+    if args.output is None:
+        return None
+    found = args.dataset or (args.files[0] if os.path.isdir(args.files[0]) else None)
+    if found is None:
+        raise UsageError("an experiment file needs the queries of the runs", fix="name their dataset with --dataset FOLDER")
+    return found if found == "sample" or found.startswith("irds:") else os.path.abspath(found)
+
+
+def _tune_system(args: argparse.Namespace, plan: TuningPlan, terminal: Terminal) -> Tuning | None:
+    from rankproof._api.tune import chosen_system, tune_system
+    from rankproof._cli.execution_options import run_options
+    from rankproof._cli.progress import RunProgress
+    from rankproof._experiment.config_read import read_experiment
+    from rankproof._tune.tuning import tunable_measure
+
+    _refuse(args, _ONLY_RUNS, "not used with --config", "leave it out: the experiment file has its own settings")
+    experiment = read_experiment(args.config)
+    tuned = chosen_system(experiment, args.system, _vary(args.vary))
+    if args.dry_run:
+        return _say_trials(tuned.space, plan, terminal)
+    measure = tunable_measure(_measure(args))
+    with RunProgress(terminal) as progress:
+        return tune_system(experiment, args.system, _vary(args.vary), measure, plan, run_options(args, progress))
+
+
+def _vary(given: Sequence[str]) -> dict[str, str | None]:
+    """Each parameter with the text of its values, None for the usual ones."""
+    found: dict[str, str | None] = {}
+    for text in given:
+        key, has_values, values = text.partition("=")
+        if not key or (has_values and not values):
+            raise UsageError(f"--vary {text} has no {'values' if key else 'parameter'}", fix="write --vary k1=0.6,0.9,1.2")
+        found[key] = values if has_values else None
+    return found
+
+
+def _say_trials(space: Space, plan: TuningPlan, terminal: Terminal) -> None:
+    """Says how many trials there are."""
+    if plan.search == "grid":
+        trials = f"{len(space.grid()):,} trials"
+    else:
+        trials = f"at most {len(space.grid()):,} trials; coordinate search tries those that it meets"
+    terminal.show(f"{trials}, {plan.folds} folds x {plan.repeats} repeats\n")
+
+
+def _show(tuning: Tuning, args: argparse.Namespace, terminal: Terminal) -> None:
+    from rankproof._io.files import write_blocks
+    from rankproof._render.table import TABLE_RENDERERS
+
+    if args.output is not None and tuning.toml is not None:
+        write_or_show(tuning.toml, args.output, terminal)
+    options = terminal.render_options()
+    if args.trials is not None:
+        form = "json" if args.trials.endswith(".json") else "csv"
+        write_blocks(args.trials, [TABLE_RENDERERS[form]([tuning.table("trials")], options).encode()])
+    tables = summary_tables(tuning.tables) if is_summary_view(args) else tuning.tables
+    terminal.show(TABLE_RENDERERS[args.format](tables, options))
+    for note in dict.fromkeys(note for table in tables for note in table.notes):
+        terminal.note(note)
+
+
+COMMAND = Command(usage=USAGE, examples=EXAMPLES, add_arguments=add_arguments, run=run)

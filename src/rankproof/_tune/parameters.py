@@ -1,0 +1,229 @@
+"""The parameters of a system that vary: their names, their values, and the system with other values."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from rankproof._data.validation import checked_number
+from rankproof._experiment.config_settings import is_scorer, is_system, is_systems
+from rankproof._experiment.experiment import stage_with_inputs
+from rankproof._fusion.method import METHODS
+from rankproof._fusion.normalisations import NORMALISATIONS
+from rankproof._registry import Setting, settings_of
+from rankproof._tune.space import MOST_TRIALS, Family, Parameter, Settings, Space, Value, weight_grid
+from rankproof.errors import UsageError, for_message
+from rankproof.stages._base import Stage
+from rankproof.stages._fuse import Fuse
+from rankproof.stages._registry import SCORERS, STAGES
+
+ValuesLike = str | Sequence[Any] | None
+"""Values to try: a text such as `0.3,0.5`, `0.1:0.9:0.2` or `grid`, a list, or None for the usual values."""
+WEIGHT_STEP = 0.1
+USUAL_VALUES: Mapping[tuple[str, str], str] = {
+    ("bm25", "k1"): "0.6:2.4:0.3",
+    ("bm25", "b"): "0.15:0.9:0.15",
+    ("rm3", "docs"): "5,10,20",
+    ("rm3", "terms"): "5,10,20,40",
+    ("rm3", "weight"): "0.3:0.9:0.2",
+    ("rerank", "weight"): "0:1:0.1",
+    ("rerank", "top"): "10,20,50,100",
+    ("fuse", "k"): "10:100:10",
+    ("fuse", "weights"): f"grid:{WEIGHT_STEP}",
+    ("fuse", "norm"): ",".join(NORMALISATIONS.registered()),
+}
+"""Stage and key to the values that are tried unless others are given; a system without --vary varies those of its stage."""
+_EXAMPLE = "write values such as --vary k1=0.6,0.9,1.2 or --vary b=0.1:0.9:0.2"
+
+
+@dataclass(frozen=True, slots=True)
+class _Target:
+    """A setting of a stage or scorer in a system, with its name in tables."""
+
+    name: str
+    part: Any
+    setting: Setting
+
+    @property
+    def kind(self) -> str:
+        """The registered name of the stage or scorer."""
+        return part_name(self.part)
+
+
+@dataclass(frozen=True, slots=True)
+class TunedSystem:
+    """A system and the settings in it that vary."""
+
+    name: str
+    stage: Stage
+    targets: tuple[_Target, ...]
+    space: Space
+
+    def with_settings(self, settings: Settings) -> Stage:
+        """The system with these values."""
+        changes: dict[Any, dict[str, Value]] = {}
+        given = dict(settings)
+        for target in self.targets:
+            changes.setdefault(target.part, {})[target.setting.field] = given[target.name]
+        found: Stage = changed_part(self.stage, changes)
+        return found
+
+
+def tuned_system(systems: Mapping[str, Stage], name: str, vary: Mapping[str, ValuesLike]) -> TunedSystem:
+    """The system of that name with the parameters that vary, by default the usual ones of its stage."""
+    if name not in systems:
+        raise UsageError(f"no system is called {for_message(name)}", fix=f"choose from: {', '.join(map(for_message, systems))}")
+    stage = systems[name]
+    asked = vary or dict.fromkeys(_usual_keys(stage))
+    if not asked:
+        known = ", ".join(_names(systems, stage))
+        raise UsageError(f"system {for_message(name)} has no usual parameters", fix=f"choose some with --vary: {known}")
+    targets = tuple(_target(systems, stage, key) for key in asked)
+    axes = tuple(_axis(target, values) for target, values in zip(targets, asked.values(), strict=True))
+    default = tuple((axis.name, axis.default) for axis in axes)
+    tuned = TunedSystem(name, stage, targets, Space(default, (Family((), axes),)))
+    for axis in axes:
+        for value in axis.values:
+            tuned.with_settings(tuple((key, value if key == axis.name else old) for key, old in default))
+    return tuned
+
+
+def part_name(part: Any) -> str:
+    """The registered name of a stage or scorer, else its class."""
+    return STAGES.name_of(type(part)) or SCORERS.name_of(type(part)) or type(part).__name__
+
+
+def changed_part(part: Any, changes: Mapping[Any, Mapping[str, Any]]) -> Any:
+    """The part with the changed fields of itself and of its inputs and scorers, at any level."""
+    new: dict[str, Any] = {}
+    for setting in settings_of(type(part)):
+        value = getattr(part, setting.field)
+        if is_system(setting) or is_scorer(setting):
+            new[setting.field] = changed_part(value, changes)
+        elif is_systems(setting):
+            new[setting.field] = tuple(changed_part(one, changes) for one in value)
+    changed = {name: value for name, value in new.items() if value != getattr(part, name)}
+    changed |= changes.get(part, {})
+    return replace(part, **changed) if changed else part
+
+
+def _usual_keys(stage: Stage) -> list[str]:
+    keys = [key for part, key in USUAL_VALUES if part == part_name(stage)]
+    used = METHODS[stage.method].uses if isinstance(stage, Fuse) else ()
+    return [key for key in keys if not isinstance(stage, Fuse) or (key in used and key != "norm")]
+
+
+def _parts(stage: Stage) -> Iterator[Any]:
+    """The stage, its scorers and all its inputs, each once; the stage itself first."""
+    for part in reversed(stage_with_inputs(stage)):
+        yield part
+        yield from (getattr(part, one.field) for one in settings_of(type(part)) if is_scorer(one))
+
+
+def _names(systems: Mapping[str, Stage], stage: Stage) -> list[str]:
+    """The parameters of a system by their full names."""
+    named = {one: name for name, one in reversed(list(systems.items())) if one != stage}
+    return [
+        f"{named.get(part, part_name(part))}.{setting.key}"
+        for part in dict.fromkeys(_parts(stage))
+        for setting in settings_of(type(part))
+        if _is_plain(setting)
+    ]
+
+
+def _is_plain(setting: Setting) -> bool:
+    """Whether values of the setting can be written in text."""
+    return setting.type in (int, float, bool, str, tuple[float, ...]) and not setting.option.role
+
+
+def _target(systems: Mapping[str, Stage], stage: Stage, name: str) -> _Target:
+    """The setting that a name means: `key` of the system's own stage or of its only part with it, or `part.key`."""
+    place, _, key = name.rpartition(".")
+    parts = dict.fromkeys(_parts(stage))
+    if place:
+        parts = {part: None for part in parts if systems.get(place) == part or part_name(part) == place}
+    found = [
+        _Target(name, part, setting)
+        for part in parts
+        for setting in settings_of(type(part))
+        if setting.key == key and _is_plain(setting)
+    ]
+    own = [target for target in found if target.part == stage]
+    if not found:
+        known = ", ".join(_names(systems, stage))
+        raise UsageError(f"the system has no parameter {for_message(name)}", fix=f"choose from: {known}")
+    if len(own or found) > 1:
+        several = [full for full in _names(systems, stage) if full.rpartition(".")[2] == key]
+        raise UsageError(f"several parts of the system have {for_message(name)}", fix=f"choose one: {', '.join(several)}")
+    return (own or found)[0]
+
+
+def _axis(target: _Target, values: ValuesLike) -> Parameter:
+    setting, default = target.setting, getattr(target.part, target.setting.field)
+    given = USUAL_VALUES.get((target.kind, setting.key)) if values is None else values
+    if given is None:
+        raise UsageError(f"{target.name} has no usual values", fix=_EXAMPLE)
+    if setting.type == tuple[float, ...]:
+        return weights_axis(target.name, given, len(target.part.inputs()), default)
+    return named_axis(target.name, setting.type, given, default)
+
+
+def named_axis(name: str, kind: Any, values: str | Sequence[Any], default: Value) -> Parameter:
+    """The axis of a parameter of this type; numbers are sorted."""
+    each = _listed(name, kind, values) if isinstance(values, str) else list(values)
+    if not each:
+        raise UsageError(f"{name} has no values", fix=_EXAMPLE)
+    if kind in (int, float):
+        return Parameter(name, tuple(sorted({_number(name, kind, one) for one in each})), default)
+    return Parameter(name, tuple(dict.fromkeys(each)), default, "choice")
+
+
+def weights_axis(name: str, values: str | Sequence[Any], runs: int, default: tuple[float, ...] | None) -> Parameter:
+    """The axis of the weights of so many runs: `grid`, `grid:STEP`, or a list such as `1/1,1/2`."""
+    equal = (1.0,) * runs if default is None else default
+    if isinstance(values, str) and values.partition(":")[0] == "grid":
+        step = values.partition(":")[2]
+        return Parameter(name, weight_grid(runs, _number("step", float, step or WEIGHT_STEP)), equal, "weights")
+    listed = [one.split("/") for one in values.split(",")] if isinstance(values, str) else list(values)
+    each = tuple(tuple(float(_number(name, float, weight)) for weight in one) for one in listed)
+    if wrong := [one for one in each if len(one) != runs]:
+        raise UsageError(f"{name} has {len(wrong[0])} weights for {runs} runs", fix="write a weight for each, as in 1/2,2/1")
+    return Parameter(name, each, equal, "choice")
+
+
+def _listed(name: str, kind: Any, text: str) -> list[Any]:
+    """The values of `a,b,c`, or of `low:high:step`."""
+    if kind is bool:
+        words = {"true": True, "false": False}
+        if unknown := [one for one in text.split(",") if one not in words]:
+            raise UsageError(f"{name} is {for_message(unknown[0])}", fix="write true, false or true,false")
+        return [words[one] for one in text.split(",")]
+    if kind is str or ":" not in text:
+        return [one for one in text.split(",") if one]
+    low, high, step = (_number(name, float, one) for one in _bounds(name, text))
+    if step <= 0 or high < low or (high - low) / step > MOST_TRIALS:
+        raise UsageError(f"{name}={for_message(text)} is not a range", fix=_EXAMPLE)
+    count = math.floor((high - low) / step + 1e-9) + 1
+    return [round(low + at * step, 12) for at in range(count)]
+
+
+def _bounds(name: str, text: str) -> list[str]:
+    parts = text.split(":")
+    if len(parts) != 3:
+        raise UsageError(f"{name}={for_message(text)} is not low:high:step", fix=_EXAMPLE)
+    return parts
+
+
+def _number(name: str, kind: Any, value: Any) -> int | float:
+    try:
+        number = float(value) if isinstance(value, str) else value
+    except ValueError:
+        raise UsageError(f"{name} is {for_message(str(value))}", fix=_EXAMPLE) from None
+    checked = checked_number(name, number)
+    if kind is int:
+        if checked != int(checked):
+            raise UsageError(f"{name} is {checked:g}", fix="choose whole numbers")
+        return int(checked)
+    return checked

@@ -1,0 +1,162 @@
+"""Searches for the best settings on training queries: every combination, or one parameter at a time."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Literal, Protocol
+
+import numpy as np
+
+from rankproof._data.arrays import FloatArray, IntArray
+from rankproof._tune.folds import fold_numbers, training_queries
+from rankproof._tune.space import Family, Settings, Space
+
+SearchName = Literal["grid", "coordinate"]
+_VALUE_BITS = 40
+_INNER_FOLDS = 5
+_MOST_ROUNDS = 100
+
+
+class Objective(Protocol):
+    """The values of settings on the queries, one for each query; higher or lower may be better."""
+
+    @property
+    def queries(self) -> tuple[str, ...]:
+        """The judged queries, by id."""
+        ...
+
+    def values(self, settings: Sequence[Settings]) -> FloatArray:
+        """A row for each settings; a trained method is fitted on all queries."""
+        ...
+
+    def is_trained(self, settings: Settings) -> bool:
+        """Whether the settings are of a method that is fitted to judgements."""
+        ...
+
+    def fitted_values(self, settings: Settings, train: IntArray) -> FloatArray:
+        """The values of all queries, by a method that is fitted on the training queries."""
+        ...
+
+
+class Trials:
+    """Settings with their values, each computed once; sums of training queries have no rounding error.
+
+    `weights` are those of the queries; `sign` is -1 where lower values are better. A value counts as a whole number of units, so
+    that settings with equal means are equal on every machine.
+    """
+
+    def __init__(self, objective: Objective, *, weights: FloatArray | None = None, higher_is_better: bool = True) -> None:
+        self.objective, self.queries = objective, objective.queries
+        self._sign = 1.0 if higher_is_better else -1.0
+        self._weights = np.ones(len(self.queries)) if weights is None else weights * (len(weights) / math.fsum(weights.tolist()))
+        self._rows: dict[Settings, int] = {}
+        self._values = np.zeros((0, len(self.queries)))
+        self._numbers = np.zeros((0, len(self.queries)), np.int64)
+        self._unit = 0.0
+        self._inner: dict[tuple[Settings, bytes], int] = {}
+        self._fitted: dict[tuple[Settings, bytes], FloatArray] = {}
+
+    @property
+    def settings(self) -> tuple[Settings, ...]:
+        """All settings that were tried, in the order of the trials."""
+        return tuple(self._rows)
+
+    def values_of(self, settings: Settings) -> FloatArray:
+        """The values of all queries; those of a trained method are fitted on the same queries."""
+        return self._values[self._known([settings])[0]]
+
+    def held_out(self, settings: Settings, train: IntArray) -> FloatArray:
+        """The values of all queries, of which those outside `train` are held out: a trained method is fitted on `train`."""
+        if not self.objective.is_trained(settings):
+            return self.values_of(settings)
+        key = settings, train.tobytes()
+        if key not in self._fitted:
+            self._fitted[key] = self.objective.fitted_values(settings, train)
+        return self._fitted[key]
+
+    def sums(self, settings: Sequence[Settings], train: IntArray) -> list[int]:
+        """What each settings add up to on the training queries, larger is better; a trained method by cross-validation inside."""
+        rows = self._known(settings)
+        inside = np.zeros(len(self.queries), np.int64)
+        inside[train] = 1
+        chosen = self._numbers if len(rows) == len(self._numbers) and rows == [*range(len(rows))] else self._numbers[rows]
+        found: list[int] = (chosen @ inside).tolist()
+        for at, one in enumerate(settings):
+            if self.objective.is_trained(one):
+                found[at] = self._inner_sum(one, train)
+        return found
+
+    def _inner_sum(self, settings: Settings, train: IntArray) -> int:
+        """The sum over the training queries, each measured by a fit on the other folds of them."""
+        key = settings, train.tobytes()
+        if key not in self._inner:
+            found = np.zeros(len(train), np.int64)
+            numbers = fold_numbers(len(train), min(_INNER_FOLDS, len(train)), seed=0, repeat=0)
+            for fold in range(int(numbers.max()) + 1):
+                held = train[numbers == fold]
+                values = self.held_out(settings, training_queries(train, numbers, fold))
+                found[numbers == fold] = self._as_numbers(values)[held]
+            self._inner[key] = int(found.sum())
+        return self._inner[key]
+
+    def _known(self, settings: Sequence[Settings]) -> list[int]:
+        """The rows of the settings; those that are new are computed in one batch."""
+        new = [one for one in dict.fromkeys(settings) if one not in self._rows]
+        if new:
+            values = self.objective.values(new)
+            self._rows.update({one: len(self._rows) + at for at, one in enumerate(new)})
+            self._values = np.concatenate([self._values, values])
+            self._numbers = np.concatenate([self._numbers, self._as_numbers(values)])
+        return [self._rows[one] for one in settings]
+
+    def _as_numbers(self, values: FloatArray) -> IntArray:
+        signed = self._sign * self._weights * values
+        if not self._unit:
+            largest = float(np.abs(signed).max(initial=0.0)) or 1.0
+            self._unit = math.ldexp(1.0, math.frexp(largest)[1] - _VALUE_BITS)
+        return np.rint(signed / self._unit).astype(np.int64)
+
+
+Search = Callable[[Trials, Space, IntArray], Settings]
+"""From the trials, the space and the training queries to the best settings; ties go to the default, then to the earlier ones."""
+
+
+def grid_search(trials: Trials, space: Space, train: IntArray) -> Settings:
+    """The best of all combinations."""
+    return _best(trials, space.grid(), train)
+
+
+def coordinate_search(trials: Trials, space: Space, train: IntArray) -> Settings:
+    """The best settings that changes of one parameter at a time reach from the defaults, in each family.
+
+    Distances start at a quarter of the values and are halved when no change is better (Hooke and Jeeves 1961).
+    """
+    found = [_descend(trials, family, train) for family in space.families]
+    return _best(trials, [space.default, *found], train)
+
+
+def _descend(trials: Trials, family: Family, train: IntArray) -> Settings:
+    current, reach = family.start(), max((axis.reach for axis in family.axes), default=1)
+    for _ in range(_MOST_ROUNDS):
+        before = current
+        for axis in family.axes:
+            value = dict(current)[axis.name]
+            near = axis.near(value, min(reach, axis.reach))
+            current = _best(trials, [current, *(_changed(current, axis.name, one) for one in near)], train)
+        if current == before and reach == 1:
+            break
+        reach = reach if current != before else reach // 2
+    return current
+
+
+def _changed(settings: Settings, name: str, value: object) -> Settings:
+    return tuple((key, value if key == name else old) for key, old in settings)  # type: ignore[misc]
+
+
+def _best(trials: Trials, settings: Sequence[Settings], train: IntArray) -> Settings:
+    sums = trials.sums(settings, train)
+    return settings[sums.index(max(sums))]
+
+
+SEARCHES: Mapping[SearchName, Search] = {"grid": grid_search, "coordinate": coordinate_search}

@@ -1,0 +1,160 @@
+"""The tables and sentences of a tuning."""
+
+from __future__ import annotations
+
+from rankproof._data.table import Column, Table, TableSummary
+from rankproof._data.text import pluralise
+from rankproof._statistics.intervals import MIN_DIFFERENT
+from rankproof._tune.space import Settings, Value, settings_text, value_text
+from rankproof._tune.tuning import TunedResult
+
+FEW_QUERIES = 50
+_SHOWN_TRIALS = 10
+
+
+def tuning_tables(result: TunedResult) -> tuple[Table, ...]:
+    """The gain, the parameters and the trials."""
+    return _gain_table(result), _parameters_table(result), _trials_table(result)
+
+
+def verdict(result: TunedResult) -> str:
+    """Whether tuning pays, in one sentence."""
+    name, gain = str(result.measure), result.gain
+    if gain.interval is None:
+        return f"Keep the defaults: the tuned settings change {name} on fewer than {MIN_DIFFERENT} held-out queries."
+    figures = f"{gain.mean:+.4f} {name} on held-out queries (95% CI {gain.interval[0]:+.4f} to {gain.interval[1]:+.4f})"
+    if result.pays:
+        return f"Tuning pays: {figures}. Use {settings_text(result.best)}."
+    if result.harms:
+        return f"Keep the defaults: tuning makes the system worse, {figures}."
+    return f"Keep the defaults: no significant gain, {figures}."
+
+
+def _gain_table(result: TunedResult) -> Table:
+    rows = [
+        ("tuned, held-out queries", result.held_out_value, result.gain.mean, result.gain.interval, result.gain.p),
+        ("tuned, same queries (naive)", result.best_value, result.naive, None, None),
+    ]
+    first, *others = result.baselines
+    rows.append((f"default: {settings_text(result.space.default)}", first.value, None, None, None))
+    columns = (
+        Column("system"),
+        Column(str(result.measure), "value"),
+        Column("gain", "difference", "over the default settings"),
+        Column("95% CI", "interval"),
+        Column("p", "p"),
+    )
+    rows += [(one.name, one.value, one.value - first.value, None, None) for one in others]
+    counts = f"{pluralise(len(result.trials), 'trial')}, {pluralise(len(result.queries), 'query', 'queries')}"
+    return Table(
+        "gain",
+        f"Tuning by {result.measure}: {counts}",
+        columns,
+        tuple(rows),
+        sentences=(verdict(result), _optimism(result), *(_against(one.name, result, at) for at, one in enumerate(others, 1))),
+        notes=_notes(result),
+        facts=_facts(result),
+        verdict_first=True,
+    )
+
+
+def _optimism(result: TunedResult) -> str:
+    return (
+        f"The gain on the queries that chose the settings is {result.naive:+.4f}: "
+        f"{result.optimism:+.4f} of it is optimism, which other queries do not show."
+    )
+
+
+def _against(name: str, result: TunedResult, at: int) -> str:
+    gain = result.baselines[at].gain
+    if gain.interval is None:
+        return f"Against the {name}: {gain.mean:+.4f} on held-out queries; too few queries differ for an interval."
+    return (
+        f"Against the {name}: {gain.mean:+.4f} on held-out queries (95% CI {gain.interval[0]:+.4f} to {gain.interval[1]:+.4f})."
+    )
+
+
+def _notes(result: TunedResult) -> tuple[str, ...]:
+    found = []
+    if len(result.queries) < FEW_QUERIES:
+        found.append(f"{len(result.queries)} queries are few to tune on: the choice and its gain can differ much on others")
+    edges = [name for name, value in result.best if _is_edge(result, name, value)]
+    if edges:
+        found.append(f"the best value of {', '.join(edges)} is at the end of its range: a wider range may be better")
+    return tuple(found)
+
+
+def _is_edge(result: TunedResult, name: str, value: Value) -> bool:
+    chosen = dict(result.best)
+    for family in result.space.families:
+        if all(chosen.get(key) == fixed for key, fixed in family.fixed):
+            for axis in family.axes:
+                if axis.name == name and axis.kind == "ordered" and len(axis.values) > 2:
+                    return value in (axis.values[0], axis.values[-1])
+    return False
+
+
+def _facts(result: TunedResult) -> dict[str, object]:
+    return {
+        "queries": len(result.queries),
+        "trials": len(result.trials),
+        "search": result.plan.search,
+        "folds": result.plan.folds,
+        "repeats": result.plan.repeats,
+        "seed": result.plan.seed,
+        "chosen": {name: list(value) if isinstance(value, tuple) else value for name, value in result.best},
+        "optimism": result.optimism,
+        "pays": result.pays,
+    }
+
+
+def _parameters_table(result: TunedResult) -> Table:
+    """Each parameter: its default, what all queries choose, and what the folds choose."""
+    default, names = dict(result.space.default), [name for name, _ in result.best]
+    rows = []
+    for name, value in result.best:
+        chosen = [dict(settings).get(name) for settings in result.held.chosen]
+        same = sum(one == value for one in chosen) / len(chosen)
+        others = sorted({value_text(one) for one in chosen if one is not None})
+        rows.append((name, value_text(default[name]) if name in default else "", value_text(value), same, ", ".join(others)))
+    whole = next((share for settings, share in result.shares if settings == result.best), 0.0)
+    count = len(result.held.chosen)
+    return Table(
+        "parameters",
+        "Parameters",
+        (
+            Column("parameter"),
+            Column("default"),
+            Column("chosen"),
+            Column("folds", "share", "share of the folds that choose the same value"),
+            Column("chosen by folds"),
+        ),
+        tuple(rows),
+        sentences=(f"{whole:.0%} of {count} folds choose {'this value' if len(names) == 1 else 'the same settings'}.",),
+    )
+
+
+def _trials_table(result: TunedResult) -> Table:
+    """Every trial, best first, with its mean on all queries."""
+    keys = list(dict.fromkeys(name for settings in result.trials for name, _ in settings))
+    ordered = sorted(result.trials.items(), key=lambda item: -result.direction * item[1])
+    base = result.trials[result.space.default]
+    rows = tuple(
+        (*(_cell(settings, key) for key in keys), value, value - base, settings == result.best, settings == result.space.default)
+        for settings, value in ordered
+    )
+    columns = (
+        *(Column(key) for key in keys),
+        Column(str(result.measure), "value"),
+        Column("gain", "difference", "over the default settings, on the same queries"),
+        Column("chosen", "flag"),
+        Column("default", "flag"),
+    )
+    shown = tuple(range(min(_SHOWN_TRIALS, len(rows))))
+    summary = TableSummary((*keys, str(result.measure), "gain", "chosen"), shown)
+    return Table("trials", "Best trials on all queries", columns, rows, summary=summary)
+
+
+def _cell(settings: Settings, key: str) -> str:
+    found = dict(settings).get(key)
+    return "" if found is None else value_text(found)
