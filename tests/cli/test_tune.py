@@ -67,11 +67,11 @@ def test_trials_are_written_as_csv_and_json(files: list[str], tmp_path: Path, ca
         output(capsys, *files, "--step", "0.5", "--trials", str(tmp_path / name))
     rows = list(csv.DictReader((tmp_path / "trials.csv").read_text().splitlines()))
     table = json.loads((tmp_path / "trials.json").read_text())["tables"][0]
-    assert len(rows) == len(table["rows"]) == 10 * 3 + 1
+    assert len(rows) == len(table["rows"]) == 12 * 3 + 1
 
 
 def test_a_dry_run_says_how_many_trials_there_are(files: list[str], experiment: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert output(capsys, *files, "--dry-run") == "111 trials, 5 folds x 10 repeats\n"
+    assert output(capsys, *files, "--dry-run") == "133 trials, 5 folds x 10 repeats\n"
     text = output(capsys, "--config", experiment, "--system", "bm25", "--vary", "k1=1,2", "--dry-run", "--search", "coordinate")
     assert text.startswith("at most 3 trials")
 

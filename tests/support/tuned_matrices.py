@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from rankproof._data.arrays import FloatArray, IntArray
-from rankproof._tune.space import Family, Parameter, Settings, Space
+from rankproof._tune.space import Family, SearchAxis, Settings, Space
 
 
 class MatrixObjective:
@@ -25,7 +25,8 @@ class MatrixObjective:
         return False
 
     def fitted_values(self, settings: Settings, train: IntArray) -> FloatArray:
-        return self.values([settings])[0]
+        found: FloatArray = self.values([settings])[0]
+        return found
 
 
 class MemorisingObjective(MatrixObjective):
@@ -42,4 +43,4 @@ class MemorisingObjective(MatrixObjective):
 
 def row_space(rows: int, default: int = 0) -> Space:
     """The space of the parameter `at`."""
-    return Space((("at", default),), (Family((), (Parameter("at", tuple(range(rows)), default),)),))
+    return Space((("at", default),), (Family((), (SearchAxis("at", tuple(range(rows)), default),)),))

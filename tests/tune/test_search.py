@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from rankproof._data.arrays import FloatArray, IntArray
 from rankproof._tune.search import Trials, coordinate_search, grid_search
-from rankproof._tune.space import Family, Parameter, Settings, Space, weight_grid
+from rankproof._tune.space import Family, SearchAxis, Settings, Space, weight_grid
 from rankproof.errors import UsageError
 from support.tuned_matrices import MatrixObjective, row_space
 
@@ -36,15 +36,15 @@ def test_too_many_weights_are_refused() -> None:
 
 
 def test_neighbours_of_weights_move_so_many_steps_from_one_run_to_another() -> None:
-    axis = Parameter("weights", weight_grid(3, 0.25), (1.0, 1.0, 1.0), "weights")
+    axis = SearchAxis("weights", weight_grid(3, 0.25), (1.0, 1.0, 1.0), "weights")
     assert set(axis.near((0.5, 0.5, 0.0), 1)) == {(0.25, 0.75, 0), (0.75, 0.25, 0), (0.25, 0.5, 0.25), (0.5, 0.25, 0.25)}
     assert set(axis.near((1.0, 0.0, 0.0), 2)) == {(0.5, 0.5, 0), (0.5, 0, 0.5)}
 
 
 def test_a_search_starts_at_the_value_nearest_to_the_default() -> None:
-    assert Parameter("b", (0.3, 0.6, 0.9), 0.75).start() in (0.6, 0.9)
-    assert Parameter("weights", weight_grid(2, 0.1), (1.0, 3.0), "weights").start() in ((0.2, 0.8), (0.3, 0.7))
-    assert Parameter("norm", ("max", "sum"), "z-score", "choice").start() == "max"
+    assert SearchAxis("b", (0.3, 0.6, 0.9), 0.75).start() in (0.6, 0.9)
+    assert SearchAxis("weights", weight_grid(2, 0.1), (1.0, 3.0), "weights").start() in ((0.2, 0.8), (0.3, 0.7))
+    assert SearchAxis("norm", ("max", "sum"), "z-score", "choice").start() == "max"
 
 
 class Hill:
@@ -64,13 +64,14 @@ class Hill:
         return False
 
     def fitted_values(self, settings: Settings, train: IntArray) -> FloatArray:
-        return self.values([settings])[0]
+        found: FloatArray = self.values([settings])[0]
+        return found
 
 
 @given(st.integers(0, 100), st.integers(0, 100))
 def test_coordinate_search_finds_the_top_of_a_smooth_hill_with_few_trials(k1: int, b: int) -> None:
     hill = Hill({"k1": k1, "b": b})
-    axes = (Parameter("k1", tuple(range(101)), 50), Parameter("b", tuple(range(101)), 50))
+    axes = (SearchAxis("k1", tuple(range(101)), 50), SearchAxis("b", tuple(range(101)), 50))
     space = Space((("k1", 50), ("b", 50)), (Family((), axes),))
     assert dict(coordinate_search(Trials(hill), space, np.arange(10))) == {"k1": k1, "b": b}
     assert hill.asked < 120
@@ -93,7 +94,7 @@ def test_each_trial_is_computed_once() -> None:
 
 
 def test_the_grid_has_each_combination_once_and_the_default_first() -> None:
-    axes = (Parameter("a", (1, 2), 2), Parameter("b", (1, 2, 3), 1))
+    axes = (SearchAxis("a", (1, 2), 2), SearchAxis("b", (1, 2, 3), 1))
     grid = Space((("a", 2), ("b", 1)), (Family((), axes),)).grid()
     assert grid[0] == (("a", 2), ("b", 1))
     assert len(grid) == len(set(grid)) == 6
@@ -101,6 +102,6 @@ def test_the_grid_has_each_combination_once_and_the_default_first() -> None:
 
 
 def test_too_many_trials_are_refused() -> None:
-    axes = tuple(Parameter(name, tuple(range(100)), 0) for name in ("a", "b", "c"))
+    axes = tuple(SearchAxis(name, tuple(range(100)), 0) for name in ("a", "b", "c"))
     with pytest.raises(UsageError, match="1,000,001 trials are too many"):
         Space((), (Family((), axes),))

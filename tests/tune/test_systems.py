@@ -20,11 +20,11 @@ from rankproof._tune.systems import ScoreMemo, SharedScorer, SystemObjective, sh
 from rankproof.errors import UsageError
 from rankproof.measures import nDCG
 from rankproof.stages import BM25, RM3, RRF, KeywordScorer, Rerank
-from rankproof.stages._base import BuildContext, LoadedScorer
+from rankproof.stages._base import BuildContext, LoadedScorer, Stage
 from rankproof.stages._scorers import LoadedKeywordScorer
 
 HYBRID = RRF((BM25(), BM25(k1=0.9, fields=("title",))))
-SYSTEMS = {
+SYSTEMS: dict[str, Stage] = {
     "bm25": BM25(),
     "expanded": RM3(BM25()),
     "hybrid": HYBRID,
@@ -64,14 +64,14 @@ def test_the_default_settings_give_the_system_itself() -> None:
 
 
 def test_a_parameter_of_an_input_changes_it_wherever_it_is_used() -> None:
-    systems = {"bm25": BM25(), "both": RRF((BM25(), RM3(BM25())))}
+    systems: dict[str, Stage] = {"bm25": BM25(), "both": RRF((BM25(), RM3(BM25())))}
     tuned = tuned_system(systems, "both", {"bm25.k1": "2,3", "rm3.terms": "5"})
     assert tuned.with_settings((("bm25.k1", 3.0), ("rm3.terms", 5))) == RRF((BM25(k1=3), RM3(BM25(k1=3), terms=5)))
 
 
 def test_the_setting_of_the_own_stage_goes_before_that_of_an_input() -> None:
     tuned = tuned_system(SYSTEMS, "reranked", {"norm": "min-max"})
-    assert tuned.with_settings((("norm", "min-max"),)) == replace(SYSTEMS["reranked"], norm="min-max")
+    assert tuned.with_settings((("norm", "min-max"),)) == Rerank(HYBRID, KeywordScorer(), top=20, weight=0.5, norm="min-max")
 
 
 def test_weights_are_a_grid_or_a_list() -> None:

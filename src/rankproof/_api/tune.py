@@ -135,9 +135,9 @@ def _runs_toml(dataset: Any, sources: Mapping[str, Any], result: TunedResult, op
     how = options.read_options
     reading: dict[str, Any] = {name: getattr(how, name) for name in ("order", "lower_is_better", "on_duplicate")}
     files: dict[str, Stage] = {name: RunFile(os.path.abspath(path), **reading) for name, path in sources.items()}
-    fused = {"default": result.space.default, TUNED: result.best}
+    fused: dict[str, dict[str, Any]] = {"default": dict(result.space.default), TUNED: dict(result.best)}
     inputs, depth = tuple(files.values()), how.depth or RunFile.depth
-    systems: dict[str, Stage] = {name: Fuse(inputs, depth=depth, **dict(one)) for name, one in fused.items()}
+    systems: dict[str, Stage] = {name: Fuse(inputs, depth=depth, **one) for name, one in fused.items()}
     given = options.files
     experiment = Experiment(
         files,

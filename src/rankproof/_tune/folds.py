@@ -35,7 +35,8 @@ def fold_numbers(queries: int, folds: int, seed: int, repeat: int) -> IntArray:
 
 def training_queries(queries: IntArray, numbers: IntArray, fold: int) -> IntArray:
     """The queries of the other folds."""
-    return queries[numbers != fold]
+    found: IntArray = queries[numbers != fold]
+    return found
 
 
 def check_enough_queries(queries: int, folds: int) -> None:

@@ -13,7 +13,7 @@ from rankproof._experiment.experiment import stage_with_inputs
 from rankproof._fusion.method import METHODS
 from rankproof._fusion.normalisations import NORMALISATIONS
 from rankproof._registry import Setting, settings_of
-from rankproof._tune.space import MOST_TRIALS, Family, Parameter, Settings, Space, Value, weight_grid
+from rankproof._tune.space import MOST_TRIALS, Family, SearchAxis, Settings, Space, Value, weight_grid
 from rankproof.errors import UsageError, for_message
 from rankproof.stages._base import Stage
 from rankproof.stages._fuse import Fuse
@@ -30,7 +30,7 @@ USUAL_VALUES: Mapping[tuple[str, str], str] = {
     ("rm3", "weight"): "0.3:0.9:0.2",
     ("rerank", "weight"): "0:1:0.1",
     ("rerank", "top"): "10,20,50,100",
-    ("fuse", "k"): "10:100:10",
+    ("fuse", "k"): "1,5,10,20,30,40,50,60,70,80,90,100",
     ("fuse", "weights"): f"grid:{WEIGHT_STEP}",
     ("fuse", "norm"): ",".join(NORMALISATIONS.registered()),
 }
@@ -160,7 +160,7 @@ def _target(systems: Mapping[str, Stage], stage: Stage, name: str) -> _Target:
     return (own or found)[0]
 
 
-def _axis(target: _Target, values: ValuesLike) -> Parameter:
+def _axis(target: _Target, values: ValuesLike) -> SearchAxis:
     setting, default = target.setting, getattr(target.part, target.setting.field)
     given = USUAL_VALUES.get((target.kind, setting.key)) if values is None else values
     if given is None:
@@ -170,27 +170,27 @@ def _axis(target: _Target, values: ValuesLike) -> Parameter:
     return named_axis(target.name, setting.type, given, default)
 
 
-def named_axis(name: str, kind: Any, values: str | Sequence[Any], default: Value) -> Parameter:
+def named_axis(name: str, kind: Any, values: str | Sequence[Any], default: Value) -> SearchAxis:
     """The axis of a parameter of this type; numbers are sorted."""
     each = _listed(name, kind, values) if isinstance(values, str) else list(values)
     if not each:
         raise UsageError(f"{name} has no values", fix=_EXAMPLE)
     if kind in (int, float):
-        return Parameter(name, tuple(sorted({_number(name, kind, one) for one in each})), default)
-    return Parameter(name, tuple(dict.fromkeys(each)), default, "choice")
+        return SearchAxis(name, tuple(sorted({_number(name, kind, one) for one in each})), default)
+    return SearchAxis(name, tuple(dict.fromkeys(each)), default, "choice")
 
 
-def weights_axis(name: str, values: str | Sequence[Any], runs: int, default: tuple[float, ...] | None) -> Parameter:
+def weights_axis(name: str, values: str | Sequence[Any], runs: int, default: tuple[float, ...] | None) -> SearchAxis:
     """The axis of the weights of so many runs: `grid`, `grid:STEP`, or a list such as `1/1,1/2`."""
     equal = (1.0,) * runs if default is None else default
     if isinstance(values, str) and values.partition(":")[0] == "grid":
         step = values.partition(":")[2]
-        return Parameter(name, weight_grid(runs, _number("step", float, step or WEIGHT_STEP)), equal, "weights")
+        return SearchAxis(name, weight_grid(runs, _number("step", float, step or WEIGHT_STEP)), equal, "weights")
     listed = [one.split("/") for one in values.split(",")] if isinstance(values, str) else list(values)
     each = tuple(tuple(float(_number(name, float, weight)) for weight in one) for one in listed)
     if wrong := [one for one in each if len(one) != runs]:
         raise UsageError(f"{name} has {len(wrong[0])} weights for {runs} runs", fix="write a weight for each, as in 1/2,2/1")
-    return Parameter(name, each, equal, "choice")
+    return SearchAxis(name, each, equal, "choice")
 
 
 def _listed(name: str, kind: Any, text: str) -> list[Any]:

@@ -15,7 +15,7 @@ from rankproof._fusion.fuse import fuse
 from rankproof._fusion.method import METHODS, FusionMethod
 from rankproof._fusion.normalisations import NORMALISATIONS
 from rankproof._tune.parameters import USUAL_VALUES, WEIGHT_STEP, ValuesLike, named_axis, weights_axis
-from rankproof._tune.space import Family, Parameter, Settings, Space, Value
+from rankproof._tune.space import Family, SearchAxis, Settings, Space, Value
 from rankproof.errors import UsageError, for_message
 from rankproof.measures._base import Measure
 
@@ -42,7 +42,8 @@ class FusionObjective:
 
     def fitted_values(self, settings: Settings, train: IntArray) -> FloatArray:
         """The values of the method, fitted on the training queries."""
-        return self.values([settings])[0]
+        found: FloatArray = self.values([settings])[0]
+        return found
 
     def _hits(self, settings: dict[str, Value]) -> Hits:
         if RUN in settings:
@@ -83,7 +84,7 @@ def _chosen(kind: str, table: Mapping[str, object], names: Sequence[str]) -> lis
     return list(dict.fromkeys(found))
 
 
-def _axes(method: FusionMethod, runs: int, vary: Mapping[str, ValuesLike], step: float) -> tuple[Parameter, ...]:
+def _axes(method: FusionMethod, runs: int, vary: Mapping[str, ValuesLike], step: float) -> tuple[SearchAxis, ...]:
     found = []
     if "k" in method.uses:
         found.append(named_axis("k", float, vary.get("k") or USUAL_VALUES["fuse", "k"], 60.0))

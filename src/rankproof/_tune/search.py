@@ -64,7 +64,8 @@ class Trials:
 
     def values_of(self, settings: Settings) -> FloatArray:
         """The values of all queries; those of a trained method are fitted on the same queries."""
-        return self._values[self._known([settings])[0]]
+        found: FloatArray = self._values[self._known([settings])[0]]
+        return found
 
     def held_out(self, settings: Settings, train: IntArray) -> FloatArray:
         """The values of all queries, of which those outside `train` are held out: a trained method is fitted on `train`."""

@@ -15,18 +15,18 @@ Value = str | bool | int | float | tuple[float, ...]
 """A value of a parameter; weights are a tuple."""
 Settings = tuple[tuple[str, Value], ...]
 """One value for each parameter, as pairs of name and value."""
-ParameterKind = Literal["ordered", "choice", "weights"]
+AxisKind = Literal["ordered", "choice", "weights"]
 MOST_TRIALS = 100_000
 
 
 @dataclass(frozen=True, slots=True)
-class Parameter:
+class SearchAxis:
     """A parameter with the values that are tried; `kind` says which values are neighbours."""
 
     name: str
     values: tuple[Value, ...]
     default: Value
-    kind: ParameterKind = "ordered"
+    kind: AxisKind = "ordered"
 
     @property
     def reach(self) -> int:
@@ -100,7 +100,7 @@ class Family:
     """Settings with the same parameters: fixed values, and the axes that vary."""
 
     fixed: Settings
-    axes: tuple[Parameter, ...]
+    axes: tuple[SearchAxis, ...]
 
     def grid(self) -> Iterator[Settings]:
         """Every combination of values, the last axis varying fastest."""

@@ -127,7 +127,8 @@ class SystemObjective:
 
     def fitted_values(self, settings: Settings, train: IntArray) -> FloatArray:
         """The values of the settings, which no training changes."""
-        return self.values([settings])[0]
+        found: FloatArray = self.values([settings])[0]
+        return found
 
     def _run(self, settings: Sequence[Settings]) -> ExperimentResult:
         stages = (share_scorers(self._tuned.with_settings(one), self._memos) for one in settings)

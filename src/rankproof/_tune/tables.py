@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rankproof._data.table import Column, Table, TableSummary
+from rankproof._data.table import CellValue, Column, Table, TableSummary
 from rankproof._data.text import pluralise
 from rankproof._statistics.intervals import MIN_DIFFERENT
 from rankproof._tune.space import Settings, Value, settings_text, value_text
@@ -10,6 +10,7 @@ from rankproof._tune.tuning import TunedResult
 
 FEW_QUERIES = 50
 _SHOWN_TRIALS = 10
+_SHOWN_DIFFERENCE = 0.00005
 
 
 def tuning_tables(result: TunedResult) -> tuple[Table, ...]:
@@ -31,7 +32,7 @@ def verdict(result: TunedResult) -> str:
 
 
 def _gain_table(result: TunedResult) -> Table:
-    rows = [
+    rows: list[tuple[CellValue, ...]] = [
         ("tuned, held-out queries", result.held_out_value, result.gain.mean, result.gain.interval, result.gain.p),
         ("tuned, same queries (naive)", result.best_value, result.naive, None, None),
     ]
@@ -59,10 +60,12 @@ def _gain_table(result: TunedResult) -> Table:
 
 
 def _optimism(result: TunedResult) -> str:
-    return (
-        f"The gain on the queries that chose the settings is {result.naive:+.4f}: "
-        f"{result.optimism:+.4f} of it is optimism, which other queries do not show."
-    )
+    naive = f"The gain on the queries that chose the settings is {result.naive:+.4f}"
+    if abs(result.optimism) < _SHOWN_DIFFERENCE:
+        return f"{naive}, the same: there is no optimism in it."
+    if result.optimism < 0:
+        return f"{naive}, which is less: it is not optimistic."
+    return f"{naive}: {result.optimism:.4f} of it is optimism, which other queries do not show."
 
 
 def _against(name: str, result: TunedResult, at: int) -> str:
@@ -139,7 +142,7 @@ def _trials_table(result: TunedResult) -> Table:
     keys = list(dict.fromkeys(name for settings in result.trials for name, _ in settings))
     ordered = sorted(result.trials.items(), key=lambda item: -result.direction * item[1])
     base = result.trials[result.space.default]
-    rows = tuple(
+    rows: tuple[tuple[CellValue, ...], ...] = tuple(
         (*(_cell(settings, key) for key in keys), value, value - base, settings == result.best, settings == result.space.default)
         for settings, value in ordered
     )

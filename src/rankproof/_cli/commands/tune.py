@@ -113,7 +113,7 @@ def _refuse(args: argparse.Namespace, names: Sequence[str], what: str, fix: str)
 
 
 def _measure(args: argparse.Namespace) -> str:
-    names = [name for one in args.measures or ["nDCG@10"] for name in [one]]
+    names: list[str] = args.measures or ["nDCG@10"]
     if len(names) > 1:
         raise UsageError("one measure chooses the settings", fix="name one with -m")
     return names[0]
@@ -135,7 +135,8 @@ def _tune_runs(args: argparse.Namespace, plan: TuningPlan, terminal: Terminal) -
     )
     qrels, *runs = args.files
     if args.dry_run:
-        return _say_trials(fusion.space(len(runs)), plan, terminal)
+        _say_trials(fusion.space(len(runs)), plan, terminal)
+        return None
     dataset = _runs_dataset(args)
     args.rel = args.rel or 1
     named = name_runs_uniquely(runs, args.name)
@@ -147,7 +148,7 @@ def _runs_dataset(args: argparse.Namespace) -> str | None:
     """The dataset of the experiment file: --dataset, or judgements that are in the folder of one."""
     if args.output is None:
         return None
-    found = args.dataset or (args.files[0] if os.path.isdir(args.files[0]) else None)
+    found: str | None = args.dataset or (args.files[0] if os.path.isdir(args.files[0]) else None)
     if found is None:
         raise UsageError("an experiment file needs the queries of the runs", fix="name their dataset with --dataset FOLDER")
     return found if found == "sample" or found.startswith("irds:") else os.path.abspath(found)
@@ -164,7 +165,8 @@ def _tune_system(args: argparse.Namespace, plan: TuningPlan, terminal: Terminal)
     experiment = read_experiment(args.config)
     tuned = chosen_system(experiment, args.system, _vary(args.vary))
     if args.dry_run:
-        return _say_trials(tuned.space, plan, terminal)
+        _say_trials(tuned.space, plan, terminal)
+        return None
     measure = tunable_measure(_measure(args))
     with RunProgress(terminal) as progress:
         return tune_system(experiment, args.system, _vary(args.vary), measure, plan, run_options(args, progress))
