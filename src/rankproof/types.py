@@ -56,8 +56,10 @@ if TYPE_CHECKING:
     from rankproof._experiment.run import RunOptions as RunOptions
     from rankproof._formats.json import JsonContent as JsonContent
     from rankproof._formats.source_table import SourceTable as SourceTable
+    from rankproof._fusion.candidates import CandidateTable as CandidateTable
+    from rankproof._fusion.method import Contributions as Contributions
     from rankproof._fusion.method import FusionSettings as FusionSettings
-    from rankproof._fusion.method import QueryPoints as QueryPoints
+    from rankproof._fusion.normalisations import ScoreLists as ScoreLists
     from rankproof._importers.base import Dropped as Dropped
     from rankproof._importers.base import ImportCounts as ImportCounts
     from rankproof._importers.base import Imported as Imported
@@ -115,6 +117,8 @@ else:
         BlockCache="rankproof.stages._base",
         Budget="rankproof._llm.budget",
         BuildContext="rankproof.stages._base",
+        CandidateTable="rankproof._fusion.candidates",
+        Contributions="rankproof._fusion.method",
         EngineOptions="rankproof.stages._base",
         RecordedReply="rankproof._data.replies",
         Executor="rankproof._executors.base",
@@ -175,7 +179,6 @@ else:
         Plot="rankproof._api.values",
         Plots="rankproof._api.values",
         Query="rankproof._data.dataset",
-        QueryPoints="rankproof._fusion.method",
         QueryTimer="rankproof.stages._base",
         ReadArguments="rankproof._evaluation.options",
         ReadOptions="rankproof._data.ordering",
@@ -185,6 +188,7 @@ else:
         Report="rankproof._api.values",
         RunOptions="rankproof._experiment.run",
         RunRow="rankproof._data.run",
+        ScoreLists="rankproof._fusion.normalisations",
         Scorer="rankproof.stages._base",
         Searcher="rankproof.stages._base",
         Segments="rankproof._api.values",

@@ -24,6 +24,7 @@ from rankproof._data.run import Run
 from rankproof._experiment.run import run_experiment
 from rankproof._formats.read import write_folder
 from rankproof._fusion.fuse import fuse
+from rankproof._fusion.method import METHODS
 from rankproof._results.folder import save_results
 from rankproof.errors import UsageError
 from rankproof.measures import MEASURES, Measure, parse_measure
@@ -193,7 +194,7 @@ def test_the_parts_of_a_fused_score_add_up_to_the_score_of_the_run(method: str) 
     }
     inputs = _with_stages({**parts, "fused": {"q1": scores}}, [*stages, whole])
     for doc, score in scores.items():
-        assert explain_score(inputs, "fused", "q1", doc).facts["sum"] == score
+        assert explain_score(inputs, "fused", "q1", doc).facts["combined" if METHODS[method].combine else "sum"] == score
 
 
 def test_a_fused_ranking_that_is_not_a_system_of_the_folder_is_unknown() -> None:

@@ -39,20 +39,25 @@ import numpy as np
 from rankproof.stages import fusion_method, normalisation
 from rankproof.plugins import check_result, doctor_check
 
-@fusion_method("zz-test", "adds 1 / rank²", uses=(), by_rank=True, times_found=True)
-def inverse_square_rank(scores, settings):
-    return 1.0 / np.arange(1, len(scores) + 1) ** 2
+def times_found(given):
+    return given.total() * given.table.found
 
-def median_points(query):
-    return {doc: float(np.median([points[doc] for points in query.points if doc in points])) for doc in query.docs()}
+@fusion_method(
+    "zz-test", "adds 1 / rank²", by_rank=True, combine=times_found, combined="multiplied by the number of runs with the document"
+)
+def inverse_square_rank(table, settings):
+    return table.by_rank(1.0 / np.arange(1, table.depth + 1) ** 2)
 
-@fusion_method("zz-median", "takes the median rank", uses=(), by_rank=True, combine=median_points)
-def negative_ranks(scores, settings):
-    return -np.arange(1.0, len(scores) + 1)
+def median_points(given):
+    return np.nanmedian(np.where(given.table.present, given.points, np.nan), axis=0)
+
+@fusion_method("zz-median", "takes the median rank", by_rank=True, combine=median_points)
+def negative_ranks(table, settings):
+    return -table.ranks.astype(float)
 
 @normalisation("zz-half", "half of each score")
 def halved(scores):
-    return scores / 2
+    return scores.values / 2
 
 @doctor_check(
     "zz-shouting",
@@ -189,9 +194,7 @@ def explained_fusion(method: str, fused: dict[str, float]) -> Table:
 def test_explain_takes_a_score_of_the_added_method_apart() -> None:
     table = explained_fusion("zz-test", {"d2": 2.5, "d1": 1.0})
     assert [row["points"] for row in table.records()] == [0.25, 1.0]
-    assert table.sentences[0].startswith(
-        "zz-test: the sum of the contributions, multiplied by 2 (the number of rankings with the document), is 2.5"
-    )
+    assert table.sentences[0].startswith("zz-test: the points, multiplied by the number of runs with the document, give 2.5")
     assert next(column for column in table.columns if column.name == "points").about == "zz-test adds 1 / rank²"
 
 
@@ -217,9 +220,9 @@ def test_explain_shows_the_points_of_a_method_that_does_not_add() -> None:
     assert table.facts["combined"] == -1.5
 
 
-def test_a_combining_method_cannot_be_multiplied_as_a_sum() -> None:
-    with pytest.raises(ValueError, match="zz-both: times_found is for sums"):
-        fusion_method("zz-both", "both", uses=(), times_found=True, combine=lambda query: {})
+def test_a_method_can_only_use_known_parameters() -> None:
+    with pytest.raises(ValueError, match="zz-both: no parameter is called q; choose among norm, "):
+        fusion_method("zz-both", "both", uses=("q",))
 
 
 @pytest.mark.usefixtures("added")

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from rankproof._data.run import Run
-from rankproof._fusion.fuse import fuse
+from rankproof._fusion.fuse import fit_fusion, fuse
 from rankproof._fusion.method import METHODS
 from rankproof._fusion.normalisations import NORMALISATIONS
 from rankproof.errors import UsageError
@@ -27,9 +27,14 @@ def run_of(stage: Any) -> Run:
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("norm", NORMALISATIONS)
 def test_the_stage_and_the_verb_have_one_definition(method: Any, norm: Any) -> None:
-    options: dict[str, Any] = {"method": method, "norm": norm, "k": 7, "weights": (1.0, 0.3), "depth": 9}
+    options: dict[str, Any] = {"method": method, "norm": norm, "k": 7, "depth": 9}
+    runs = [run_of(stage) for stage in STAGES]
+    if "weights" in METHODS[method].uses:
+        options["weights"] = (1.0, 0.3)
+    if METHODS[method].fit:
+        options["fitted"] = fit_fusion(method, {"q": {"d1": 1, "d4": 1}}, runs)
     docs, scores = ranking_of(Fuse(STAGES, **options), GROUND, "w1 w4 common")
-    run = fuse([run_of(stage) for stage in STAGES], **options)
+    run = fuse(runs, **options)
     assert tuple(docs) == run.docs
     assert scores.tolist() == run.scores.tolist()
 
@@ -47,8 +52,8 @@ def test_the_facts_have_method_and_weights() -> None:
 WRONG: list[tuple[dict[str, Any], str]] = [
     ({"stages": ()}, "no stages to fuse"),
     ({"stages": "bm25"}, "no stages to fuse"),
-    ({"method": "sum"}, "no fusion method is called sum"),
-    ({"norm": "max"}, "no normalisation is called max"),
+    ({"method": "total"}, "no fusion method is called total"),
+    ({"method": "combsum", "norm": "most"}, "no normalisation is called most"),
     ({"k": -1}, "k is -1"),
     ({"depth": 0}, "depth is 0"),
     ({"weights": (1.0,)}, "1 weight for 2 runs"),

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from rankproof._data.arrays import FloatArray
 from rankproof._data.dataset import Query
-from rankproof._fusion.normalisations import z_score
+from rankproof._fusion.normalisations import ScoreLists, z_score
 from rankproof.errors import ExternalError, UsageError
 from rankproof.stages import BM25, BiEncoderScorer, CrossEncoderScorer, Dense, KeywordScorer, MaxSim, Rerank
 from rankproof.stages._base import BuildContext, QueryTimer
@@ -60,7 +60,7 @@ def test_between_them_normalised_scores_are_blended() -> None:
     below = dict(zip(*ranking_of(FIRST, GROUND, QUERY), strict=True))
     docs, scores = ranking_of(Rerank(FIRST, CrossEncoderScorer(SharedWords()), weight=0.25), GROUND, QUERY)
     own = SharedWords().load().scores(QUERY, [TEXTS[doc] for doc in docs])
-    expected = 0.75 * z_score(np.array([below[doc] for doc in docs])) + 0.25 * z_score(own)
+    expected = 0.75 * z_score(ScoreLists.one(np.array([below[doc] for doc in docs]))) + 0.25 * z_score(ScoreLists.one(own))
     assert scores == pytest.approx(expected)
 
 
@@ -195,7 +195,7 @@ def test_time_goes_to_reranking() -> None:
 WRONG: list[tuple[dict[str, Any], str]] = [
     ({"top": 0}, "top is 0"),
     ({"weight": 1.5}, "weight is 1.5; choose a number from 0 to 1"),
-    ({"norm": "max"}, "norm is max; choose one of min-max, z-score, none"),
+    ({"norm": "most"}, "norm is most; choose one of min-max, max, sum, "),
 ]
 
 

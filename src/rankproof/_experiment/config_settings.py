@@ -105,6 +105,7 @@ _PLAIN: Mapping[Any, Takes] = {
     dict[str, int]: ("a table of labels and whole numbers, like {E = 3, S = 2}", _is_grade_map),
     Mapping[str, Any]: ("a table", lambda value: isinstance(value, dict)),
     tuple[float, ...]: ("a list of numbers", _all(_is_number)),
+    tuple[tuple[float, ...], ...]: ("a list of lists of numbers", _all(_all(_is_number))),
     bool | tuple[str, ...]: (
         "true, false, or a list of words",
         lambda value: isinstance(value, bool) or _all(_is_text)(value),

@@ -1,37 +1,22 @@
-"""Fusion of runs, query by query, and the merge of rankings behind every method."""
+"""Fusion of runs, and of the rankings of one query."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
-from importlib.util import find_spec
-from typing import Literal
+from typing import Any
 
 import numpy as np
 
-from rankproof._data.arrays import FloatArray
-from rankproof._data.ordering import Order, Ranking, ReadOptions, rank_documents, resolve_duplicates
-from rankproof._data.row_errors import row_error
-from rankproof._data.run import NO_RANK, Run
+from rankproof._data.arrays import FloatArray, IntArray, read_only
+from rankproof._data.ordering import Order, Ranking, ReadOptions
+from rankproof._data.run import Run
 from rankproof._data.validation import checked_integer
-from rankproof._fusion.method import (
-    METHODS,
-    Combine,
-    FusionMethod,
-    FusionSettings,
-    QueryPoints,
-    check_choices,
-    check_k,
-    check_runs,
-    checked_weights,
-)
-from rankproof.errors import InputError
-
-Kernel = Literal["native", "plain"]
-Given = tuple[Sequence[str], int, FloatArray]
-"""Documents, the index at which one ranking starts, and the points of each document from there."""
-_EMPTY: Given = ((), 0, np.zeros(0))
+from rankproof._fusion.candidates import CandidateTable
+from rankproof._fusion.kernels import best_first, taken
+from rankproof._fusion.method import Fitted, FusionMethod, FusionSettings, Training, fused_scores
+from rankproof._fusion.settings import check_order, check_runs, checked_settings, checked_weights, method_for
+from rankproof.errors import InputError, UsageError
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,77 +27,92 @@ class Fuser:
     settings: FusionSettings
     weights: tuple[float, ...]
 
-    def fuse(self, rankings: Sequence[Ranking]) -> Ranking:
-        """One ranking from several, each best first; an empty one adds nothing."""
-        return self.merged([(docs, 0, scores) for docs, scores in rankings])
+    def fuse(self, rankings: Sequence[Ranking], depth: int | None = None) -> Ranking:
+        """One ranking from several; an empty one adds nothing."""
+        table = CandidateTable.of_rankings(rankings)
+        scores = self.scores(table)
+        order = best_first(scores, table.offsets, table.docs)[:depth]
+        return [table.docs[at] for at in order.tolist()], scores[order]
 
-    def merged(self, found: Sequence[Given]) -> Ranking:
-        """One ranking from documents with the index at which each ranking starts, and its scores, best first."""
-        # An overflow is an error below.
-        with np.errstate(over="ignore"):
-            docs, scores = self._summed(found) if self.method.combine is None else self._combined(found, self.method.combine)
-        if len(scores) and not np.isfinite(scores).all():
+    def scores(self, table: CandidateTable) -> FloatArray:
+        """The fused score of each candidate; a score that is not finite is an error."""
+        scores = fused_scores(table, self.method, self.settings, self.weights)
+        if not np.isfinite(scores).all():
             raise InputError(
                 "a fused score is outside the range of a 64-bit float",
                 fix="lower the weights, or normalise with min-max or z-score",
             )
-        return docs, scores
-
-    def _summed(self, found: Sequence[Given]) -> Ranking:
-        given = [
-            (docs, start, weight * self.points(scores))
-            for (docs, start, scores), weight in zip(found, self.weights, strict=True)
-            if len(scores)
-        ]
-        return merge(given, times_found=self.method.times_found)
-
-    def _combined(self, found: Sequence[Given], combine: Combine) -> Ranking:
-        each = tuple(_by_doc(docs, start, self.points(scores)) if len(scores) else {} for docs, start, scores in found)
-        combined = combine(QueryPoints(each, self.weights, self.settings))
-        return rank_documents(list(combined), np.array(list(combined.values()), dtype=np.float64))
-
-    def points(self, scores: FloatArray) -> FloatArray:
-        """The points of each document of a ranking, best first, without its weight."""
-        return self.method.points(scores, self.settings)
+        return scores
 
 
 def fuse(
     runs: Sequence[Run],
     method: str = "rrf",
     *,
-    k: float = 60,
     weights: Sequence[float] | None = None,
-    norm: str = "min-max",
     depth: int | None = None,
     order: Order = "score",
     lower_is_better: bool = False,
     name: str | None = None,
+    **settings: Any,
 ) -> Run:
     """One run from several: each query's documents by their points, which most methods add.
 
-    `rrf` gives weight / (k + rank); `combsum` gives weight x normalised score, `combmnz` the same sum times the number of runs
-    that have the document; `rankproof fuse --help` lists all methods. `k`, `norm` and `weights` apply to the methods that use
-    them. With `lower_is_better`, scores are negated first; `order` "rank" is for methods that only use ranks. A document that is
-    missing from a run gets no points from it, and a query that is missing from a run is fused from the others. `depth` limits the
-    documents of each query. Points are added in the order of the runs.
+    The settings are those of `FusionSettings`; a method ignores those that it does not use.
     """
     check_runs(runs)
-    check_choices(method, norm, order, lower_is_better=lower_is_better)
-    if "k" in METHODS[method].uses:
-        check_k(k)
+    chosen = method_for(method, runs)
+    check_order(chosen, order, lower_is_better=lower_is_better)
+    fuser = Fuser(chosen, checked_settings(chosen, settings, len(runs)), checked_weights(chosen, len(runs), weights))
     if depth is not None:
         checked_integer("depth", depth)
-    fuser = Fuser(METHODS[method], FusionSettings(float(k), norm), checked_weights(method, runs, weights))
-    read_options = ReadOptions(order=order, lower_is_better=lower_is_better)
-    found = [_slices(run, read_options) for run in runs]
-    queries = list(dict.fromkeys(query for one in found for query in one))
-    try:
-        merged = (fuser.merged([one.get(query, _EMPTY) for one in found]) for query in queries)
-        return Run.from_rankings(name or method, queries, ((docs[:depth], scores[:depth]) for docs, scores in merged))
-    except KeyError:
-        for run in runs:
-            resolve_duplicates(run, ReadOptions())
-        raise
+    table = CandidateTable.of(runs, ReadOptions(order=order, lower_is_better=lower_is_better))
+    return _ranked(table, fuser.scores(table), depth, name or chosen.name)
+
+
+def _ranked(table: CandidateTable, scores: FloatArray, depth: int | None, name: str) -> Run:
+    """The candidates of each query by score, at most `depth` of them."""
+    order, offsets = best_first(scores, table.offsets, table.docs), table.offsets
+    ranks = np.arange(1, table.size + 1) - np.repeat(offsets[:-1], np.diff(offsets).astype(np.intp))
+    if depth is not None:
+        kept = ranks <= depth
+        order, ranks, offsets = order[kept], ranks[kept], _cut(offsets, depth)
+    return Run.from_columns(
+        name=name,
+        queries=table.queries,
+        offsets=read_only(offsets),
+        docs=taken(table.docs, order),
+        scores=read_only(scores[order]),
+        ranks=read_only(ranks),
+        source=name,
+    )
+
+
+def _cut(offsets: IntArray, depth: int) -> IntArray:
+    lengths = np.minimum(np.diff(offsets), depth)
+    return np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths, dtype=np.int64)])
+
+
+def fit_fusion(
+    method: str,
+    qrels: Mapping[str, Mapping[str, int]],
+    runs: Sequence[Run],
+    *,
+    order: Order = "score",
+    lower_is_better: bool = False,
+    rel: int = 1,
+    segments: int = 10,
+) -> Fitted:
+    """What a trained method learns of each run from judged queries; a query that a run lacks counts as an empty ranking."""
+    check_runs(runs)
+    chosen = method_for(method, runs)
+    if chosen.fit is None:
+        raise UsageError(f"{chosen.name} is not trained", fix="leave out the training, or choose a trained method")
+    if not qrels:
+        raise UsageError("there are no judgements to learn from", fix="pass judgements of the queries of the runs")
+    settings = checked_settings(chosen, {"segments": segments}, len(runs), is_fit=True)
+    table = CandidateTable.of(runs, ReadOptions(order=order, lower_is_better=lower_is_better), queries=qrels)
+    return chosen.fit(Training.of(table, qrels, rel), settings)
 
 
 def partial_queries(runs: Sequence[Run]) -> tuple[str, ...]:
@@ -120,66 +120,3 @@ def partial_queries(runs: Sequence[Run]) -> tuple[str, ...]:
     held = [set(run.queries) for run in runs]
     everywhere = set.intersection(*held) if held else set()
     return tuple(query for query in dict.fromkeys(query for run in runs for query in run.queries) if query not in everywhere)
-
-
-def _slices(run: Run, read_options: ReadOptions) -> dict[str, Given]:
-    """Each query's documents in order, the index at which they start, and their scores; higher is better.
-
-    Documents that are already in order are not copied.
-    """
-    keys = _keys(run, read_options)
-    ids, ends = tuple(run.docs), run.offsets.tolist()
-    found: dict[str, Given] = {}
-    for query, start, end in zip(run.queries, ends, ends[1:], strict=False):
-        if end - start < 2 or bool(np.all(keys[start + 1 : end] < keys[start : end - 1])):
-            found[query] = ids, start, keys[start:end]
-        else:
-            docs, scores = rank_documents(list(ids[start:end]), keys[start:end])
-            found[query] = docs, 0, scores
-    return found
-
-
-def _keys(run: Run, read_options: ReadOptions) -> FloatArray:
-    if read_options.order == "score":
-        return -run.scores if read_options.lower_is_better else run.scores
-    if run.docs and (run.ranks is None or NO_RANK in run.ranks):
-        raise row_error("rank-missing", source=run.source)
-    return np.zeros(0) if run.ranks is None else -run.ranks.astype(np.float64)
-
-
-@cache
-def best_kernel() -> Kernel:
-    """`native` if the C extension was built, else `plain`; both give the same documents, order and bits."""
-    return "native" if find_spec("rankproof._native.merge") is not None else "plain"
-
-
-def merge(given: Sequence[Given], *, times_found: bool, kernel: Kernel | None = None) -> Ranking:
-    """Each document once, best first, with the sum of its points, times the number of its rankings if `times_found`.
-
-    Points are added in the order of the rankings. A document that occurs twice in one ranking is a KeyError.
-    """
-    if (kernel or best_kernel()) == "plain":
-        return _merge_in_python(given, times_found)
-    from rankproof._native import merge as native
-
-    docs, scores = native.merge([(docs, start, np.ascontiguousarray(parts)) for docs, start, parts in given], times_found)
-    return docs, np.frombuffer(scores, dtype=np.float64)
-
-
-def _by_doc(docs: Sequence[str], start: int, parts: FloatArray) -> dict[str, float]:
-    """The points of each document; a document that occurs twice is a KeyError."""
-    found = dict(zip(docs[start : start + len(parts)], parts.tolist(), strict=True))
-    if len(found) < len(parts):
-        raise KeyError("a document occurs twice")
-    return found
-
-
-def _merge_in_python(given: Sequence[Given], times_found: bool) -> Ranking:
-    totals: dict[str, float] = {}
-    times: dict[str, int] = {}
-    for docs, start, parts in given:
-        for doc, part in _by_doc(docs, start, parts).items():
-            totals[doc] = totals.get(doc, 0.0) + part
-            times[doc] = times.get(doc, 0) + 1
-    values = [total * times[doc] if times_found else total for doc, total in totals.items()]
-    return rank_documents(list(totals), np.array(values, dtype=np.float64))

@@ -1,140 +1,182 @@
-"""Fusion methods: their records, their table, and the checks of their settings."""
+"""Fusion methods: their records, their table, and their parameters."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Literal
 
-from rankproof._data.arrays import FloatArray
-from rankproof._data.ordering import Order
-from rankproof._data.run import Run
-from rankproof._data.text import pluralise
-from rankproof._fusion.normalisations import NORMALISATIONS
+import numpy as np
+
+from rankproof._data.arrays import BoolArray, FloatArray, IntArray
+from rankproof._fusion.candidates import CandidateTable
+from rankproof._fusion.kernels import added
 from rankproof._registry import RecordTable
-from rankproof.errors import UsageError, for_message, type_phrase
+from rankproof.errors import UsageError
 
-
-def check_runs(runs: Sequence[Run]) -> None:
-    """Raises a UsageError unless the runs are a list with at least one Run."""
-    if isinstance(runs, str | bytes) or not isinstance(runs, Sequence):
-        raise UsageError(f"the runs cannot be {type_phrase(runs)}", fix="pass a list of them")
-    if not runs:
-        raise UsageError("there is no run to fuse", fix="pass at least one")
-    for run in runs:
-        if not isinstance(run, Run):
-            raise UsageError(f"a run to fuse cannot be {type_phrase(run)}", fix="pass a Run: read_run(path) or Run.from_dict(…)")
-
-
-def check_choices(method: str, norm: str, order: Order, *, lower_is_better: bool) -> None:
-    """Raises a UsageError for unknown names and contradicting choices."""
-    chosen = METHODS.named(method)
-    NORMALISATIONS.named(norm)
-    if order not in get_args(Order):
-        raise UsageError(f"no order is called {for_message(str(order))}", fix=f"choose one of {', '.join(get_args(Order))}")
-    if order == "rank" and not chosen.by_rank:
-        by_rank = " or ".join(one.name for one in METHODS.registered().values() if one.by_rank)
-        raise UsageError(f"{method} uses scores, and cannot order by rank", fix=f"use {by_rank}, or order by score")
-    if order == "rank" and lower_is_better:
-        raise UsageError("lower_is_better has no effect when ordering by rank", fix="leave it out, or order by score")
-
-
-def check_k(k: float) -> None:
-    """Raises a UsageError unless k is a finite number of at least 0."""
-    if not _is_at_least_0(k):
-        raise UsageError(f"k is {for_message(str(k))}", fix="pass a finite number of at least 0, such as 60")
-
-
-def checked_weights(method: str, runs: Sequence[object], weights: Sequence[float] | None) -> tuple[float, ...]:
-    """A weight for each run, 1 by default."""
-    if weights is None:
-        return (1.0,) * len(runs)
-    if "weights" not in METHODS[method].uses:
-        raise UsageError(f"{method} has no weights", fix=f"leave them out, or use {methods_with('weights')}")
-    if not isinstance(weights, Iterable):
-        raise UsageError(f"the weights are {type_phrase(weights)}", fix="pass a list of numbers, one for each run")
-    each = list(weights)
-    if len(each) != len(runs):
-        what = f"{pluralise(len(each), 'weight')} for {pluralise(len(runs), 'run')}"
-        raise UsageError(what, fix="pass one weight for each run")
-    if not all(map(_is_at_least_0, each)) or not any(each):
-        raise UsageError("a weight is negative or not finite, or all are 0", fix="pass finite numbers of at least 0, not all 0")
-    return tuple(float(weight) for weight in each)
-
-
-def methods_with(setting: Setting) -> str:
-    """The methods that use a setting, for an error message."""
-    return " or ".join(one.name for one in METHODS.registered().values() if setting in one.uses)
-
-
-def _is_at_least_0(value: Any) -> bool:
-    try:
-        return math.isfinite(value) and bool(value >= 0)
-    except (TypeError, OverflowError):
-        return False
-
-
-Setting = Literal["k", "norm", "weights"]
-SETTINGS: tuple[Setting, ...] = get_args(Setting)
+Fitted = tuple[tuple[float, ...], ...]
+"""What a trained method learned: numbers for each run."""
 
 
 @dataclass(frozen=True, slots=True)
 class FusionSettings:
-    """The settings of a fusion without its weights; a method reads only the settings in its `uses`."""
+    """The settings of a fusion without its weights; a method reads only its `parameters`."""
 
-    k: float = 60.0
     norm: str = "min-max"
+    k: float = 60.0
+    gamma: float = 0.5
+    sigma: float = 0.01
+    phi: float = 0.95
+    alpha: float = 0.5
+    segments: int = 10
+    window: int = 5
+    fitted: Fitted | None = None
 
-    def normalise(self, scores: FloatArray) -> FloatArray:
-        """The scores of one ranking on the scale that `norm` names."""
-        return NORMALISATIONS[self.norm].normalise(scores)
 
-
-Points = Callable[[FloatArray, FusionSettings], FloatArray]
-"""From the scores of one ranking of a query, best first, to the points of its documents."""
+ParameterKind = Literal["number", "integer", "choice", "weights"]
 
 
 @dataclass(frozen=True, slots=True)
-class QueryPoints:
-    """The points of one query: a mapping from document to points for each ranking, best first; empty for an empty ranking."""
+class Parameter:
+    """A parameter of a method: its default, bounds, and the values that a search tries; weights have no values of their own."""
 
-    points: tuple[Mapping[str, float], ...]
-    weights: tuple[float, ...]
+    name: str
+    kind: ParameterKind
+    about: str
+    default: float | str | None
+    values: tuple[float | str, ...] = ()
+    least: float | None = None
+    most: float | None = None
+
+
+def _steps(first: float, last: float, count: int) -> tuple[float, ...]:
+    return tuple(round(first + (last - first) * at / count, 10) for at in range(count + 1))
+
+
+PARAMETERS: dict[str, Parameter] = {
+    one.name: one
+    for one in (
+        Parameter(
+            "norm", "choice", "normalisation of scores, per query", "min-max", ("min-max", "max", "sum", "z-score", "rank")
+        ),
+        Parameter("weights", "weights", "one number for each run", None, least=0),
+        Parameter("k", "number", "constant that is added to ranks", 60.0, (1.0, 5.0, *_steps(10, 100, 9)), least=0),
+        Parameter("gamma", "number", "exponent of the number of runs with the document", 0.5, _steps(0, 2, 20)),
+        Parameter("sigma", "number", "added to the number of runs with the document", 0.01, (0.01, *_steps(0.1, 1, 9)), 0, 1),
+        Parameter("phi", "number", "persistence: how likely a user reads the next document", 0.95, _steps(0.5, 0.95, 9), 0, 1),
+        Parameter("alpha", "number", "weight of the second run; the first has 1 - alpha", 0.5, _steps(0, 1, 20), 0, 1),
+        Parameter("segments", "integer", "number of segments of equal length", 10, (2, 5, 10, 20, 50, 100), least=1),
+        Parameter("window", "integer", "ranks to each side that are averaged", 5, (1, 2, 3, 5, 10, 20), least=0),
+    )
+}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Contributions:
+    """The points of each run and candidate, 0 where a run gives none, with the weight of each run."""
+
+    table: CandidateTable
+    points: FloatArray
+    weights: FloatArray
     settings: FusionSettings
 
-    def docs(self) -> list[str]:
-        """Every document once, in the order of the rankings."""
-        return list(dict.fromkeys(doc for points in self.points for doc in points))
+    def total(self) -> FloatArray:
+        """The sum of weight x points of each candidate, in ascending order."""
+        return added(self.weighted())
+
+    def weighted(self) -> FloatArray:
+        """Weight x points."""
+        return self.points if bool(np.all(self.weights == 1)) else self.weights[:, None] * self.points
 
 
-Combine = Callable[[QueryPoints], Mapping[str, float]]
-"""From the points of all rankings of a query to the score of each document; higher is better."""
+Points = Callable[[CandidateTable, FusionSettings], FloatArray]
+"""From the candidates of all queries to the points of each run (row) and candidate (column), 0 where a run gives none."""
+Combine = Callable[[Contributions], FloatArray]
+"""From the points of all runs to the score of each candidate; higher is better."""
+
+
+@dataclass(frozen=True, eq=False)
+class Training:
+    """The judged queries that a method learns from: `chosen` are their indexes in the table, those that no run has included.
+
+    `relevant` says which candidates are relevant, `totals` how many relevant documents each query of the table has.
+    """
+
+    table: CandidateTable
+    chosen: IntArray
+    relevant: BoolArray
+    totals: IntArray
+
+    @classmethod
+    def of(cls, table: CandidateTable, qrels: Mapping[str, Mapping[str, int]], rel: int = 1) -> Training:
+        """All queries of the table with judgements; make the table with `queries=qrels` to count those that no run has."""
+        relevant, totals = np.zeros(table.size, dtype=np.bool_), np.zeros(len(table.queries), dtype=np.int64)
+        for at, (query, start, end) in enumerate(zip(table.queries, table.offsets[:-1], table.offsets[1:], strict=True)):
+            if query in qrels:
+                found = {doc for doc, grade in qrels[query].items() if grade >= rel}
+                totals[at] = len(found)
+                relevant[start:end] = [doc in found for doc in table.docs[start:end]]
+        return cls(table, np.array([at for at, query in enumerate(table.queries) if query in qrels], np.int64), relevant, totals)
+
+    def restricted_to(self, chosen: IntArray) -> Training:
+        """The same with these queries only, by their indexes in the table."""
+        return replace(self, chosen=chosen)
+
+    def hit_lists(self, run: int) -> HitLists:
+        """The rankings of a run for the chosen queries."""
+        lengths = self.table.lengths[run][self.chosen]
+        owner = np.repeat(np.arange(len(self.chosen)), lengths.astype(np.intp))
+        starts = self.table.bounds[run * len(self.table.queries) + self.chosen]
+        ranks = np.arange(1, len(owner) + 1) - (np.cumsum(lengths) - lengths)[owner]
+        return HitLists(lengths, owner, ranks, self.relevant[self.table.places[starts[owner] + ranks - 1]])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class HitLists:
+    """Rankings of judged queries: the length of each, and for each document its query, its rank and whether it is relevant."""
+
+    lengths: IntArray
+    query: IntArray
+    ranks: IntArray
+    hits: BoolArray
+
+
+Fit = Callable[[Training, FusionSettings], Fitted]
+"""From judged queries to what a method learns of each run."""
 
 
 @dataclass(frozen=True, slots=True)
 class FusionMethod:
-    """One method: a document's score is the sum, over the rankings that have it, of weight x points.
+    """One method: a candidate's score is the sum over the runs of weight x points, or what `combine` makes of the points.
 
-    `uses` names the settings that change its result, `by_rank` says that it never looks at scores, and `times_found` that the sum
-    is multiplied by the number of rankings that have the document. `summary` continues the name: "rrf adds 1 / (k + rank)".
-
-    A method that is no such sum (a median, Condorcet) has `combine`, which takes the points of all rankings of a query and their
-    weights. What a trained method (BayesFuse) learned is one more field of FusionSettings, named in `uses`.
+    `uses` names the settings that change its result, `by_rank` says that it never looks at scores. `summary` continues the name:
+    "rrf adds 1 / (k + rank)"; `formula` is its definition, `source` the paper behind it, `aliases` are its names in other tools.
+    `combined` says in words what `combine` makes of the points. `runs` is the number of runs that it needs, if it needs a certain
+    one. A trained method has `fit`, which learns from judged queries; `fit_uses` names the settings that only the fit reads.
     """
 
     name: str
     summary: str
     points: Points
-    uses: tuple[Setting, ...]
+    uses: tuple[str, ...]
     by_rank: bool
-    times_found: bool
+    formula: str
     source: str
-    combine: Combine | None = None
+    aliases: tuple[str, ...]
+    combine: Combine | None
+    combined: str
+    runs: int | None
+    fit: Fit | None
+    fit_uses: tuple[str, ...]
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """The parameters of the method and of its fit, with defaults and usual values."""
+        return tuple(PARAMETERS[name] for name in (*self.uses, *self.fit_uses))
 
 
 METHODS: RecordTable[FusionMethod] = RecordTable(
-    "fusion method", "rankproof.fusion_methods", f"{__package__}.methods", first=("reciprocal_rank",)
+    "fusion method", "rankproof.fusion_methods", f"{__package__}.methods", first=("reciprocal_rank", "comb")
 )
 
 
@@ -142,21 +184,58 @@ def fusion_method(
     name: str,
     summary: str,
     *,
-    uses: tuple[Setting, ...],
+    uses: tuple[str, ...] = (),
     by_rank: bool = False,
-    times_found: bool = False,
+    formula: str = "",
     source: str = "",
+    aliases: tuple[str, ...] = (),
     combine: Combine | None = None,
+    combined: str = "",
+    runs: int | None = None,
+    fit: Fit | None = None,
+    fit_uses: tuple[str, ...] = (),
 ) -> Callable[[Points], Points]:
-    """Registers a function of points as a fusion method; points are added unless `combine` is given.
-
-    `source` is the paper that defines the method.
-    """
-    if combine is not None and times_found:
-        raise ValueError(f"{name}: times_found is for sums; multiply in combine")
+    """Registers a function of points as a fusion method; points are added unless `combine` is given."""
+    if unknown := [one for one in uses if one not in PARAMETERS]:
+        raise ValueError(f"{name}: no parameter is called {unknown[0]}; choose among {', '.join(PARAMETERS)}")
 
     def register(points: Points) -> Points:
-        METHODS.add(FusionMethod(name, summary, points, uses, by_rank, times_found, source, combine), points.__module__)
+        record = FusionMethod(
+            name, summary, points, uses, by_rank, formula, source, aliases, combine, combined, runs, fit, fit_uses
+        )
+        METHODS.add(record, points.__module__)
         return points
 
     return register
+
+
+def method_named(name: str) -> FusionMethod:
+    """The method of that name, which may be its name in another tool."""
+    for method in METHODS.registered().values():
+        if name in method.aliases:
+            return method
+    return METHODS.named(name)
+
+
+def users_of(setting: str) -> list[str]:
+    """The methods that use a setting."""
+    return [one.name for one in METHODS.registered().values() if setting in one.uses]
+
+
+def methods_with(setting: str) -> str:
+    """The methods that use a setting, for an error message."""
+    found = users_of(setting)
+    return found[0] if len(found) == 1 else f"one of {', '.join(found)}"
+
+
+def fused_scores(
+    table: CandidateTable, method: FusionMethod, settings: FusionSettings, weights: FloatArray | tuple[float, ...] | None = None
+) -> FloatArray:
+    """The fused score of each candidate of all queries; `weights` has one for each run, 1 by default."""
+    each = np.ones(table.runs) if weights is None else np.asarray(weights, dtype=np.float64)
+    if len(each) != table.runs:
+        raise UsageError(f"{len(each)} weights for {table.runs} runs", fix="pass one weight for each run")
+    # An overflow is an error of the caller, who knows the runs.
+    with np.errstate(over="ignore", invalid="ignore"):
+        contributions = Contributions(table, method.points(table, settings), each, settings)
+        return contributions.total() if method.combine is None else method.combine(contributions)

@@ -10,13 +10,22 @@ from rankproof._data.dataset import Query
 from rankproof._data.ordering import Ranking
 from rankproof._data.validation import checked_integer
 from rankproof._fusion.fuse import Fuser
-from rankproof._fusion.method import METHODS, FusionSettings, check_choices, check_k, checked_weights, methods_with
+from rankproof._fusion.method import METHODS, PARAMETERS, FusionSettings, users_of
 from rankproof._fusion.normalisations import NORMALISATIONS
+from rankproof._fusion.settings import checked_settings, checked_weights, method_for
 from rankproof._registry import Option
 from rankproof.errors import UsageError
 from rankproof.stages import _fields
 from rankproof.stages._base import BuildContext, Cost, QueryTimer, Stage
 from rankproof.stages._fields import Depth
+
+_SETTINGS = ("k", "norm", "gamma", "sigma", "phi", "alpha", "window", "fitted")
+
+
+def _option(name: str) -> Option:
+    """The option of a parameter, with the methods that use it."""
+    parameter = PARAMETERS[name]
+    return Option(f"{parameter.about}; for {', '.join(users_of(name))}", least=parameter.least, most=parameter.most)
 
 
 @dataclass(frozen=True)
@@ -24,15 +33,24 @@ class Fuse:
     """Fuses rankings by reciprocal ranks with the constant k (`rrf`), sums of normalised scores (`combsum`) or another method.
 
     A setting that the method does not use is set to its default, and weights that are all 1 to None, so that equivalent stages
-    are equal.
+    are equal. `fitted` is what `fit_fusion` learned, for a trained method.
     """
 
     stages: Annotated[tuple[Stage, ...], Option("the systems that are fused", key="of")]
     method: Annotated[str, Option(f"the fusion method: {', '.join(METHODS.registered())}")] = "rrf"
-    k: Annotated[float, Option(f"the constant of {methods_with('k')}")] = 60
+    k: Annotated[float, _option("k")] = 60
     weights: Annotated[tuple[float, ...] | None, Option("one number for each system (default: 1 for each)")] = None
     norm: Annotated[str, Option(f"normalisation of scores, per query: {', '.join(NORMALISATIONS.registered())}")] = "min-max"
     depth: Depth = 100
+    gamma: Annotated[float, _option("gamma")] = 0.5
+    sigma: Annotated[float, _option("sigma")] = 0.01
+    phi: Annotated[float, _option("phi")] = 0.95
+    alpha: Annotated[float, _option("alpha")] = 0.5
+    window: Annotated[int, _option("window")] = 5
+    fitted: Annotated[
+        tuple[tuple[float, ...], ...] | None,
+        Option("what a trained method learned of each system, from `rankproof fuse --train`"),
+    ] = None
     needs_documents: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
@@ -41,14 +59,18 @@ class Fuse:
         object.__setattr__(self, "stages", tuple(self.stages))
         for stage in self.stages:
             _fields.check_stage("a stage to fuse", stage)
-        check_choices(self.method, self.norm, "score", lower_is_better=False)
-        check_k(self.k)
+        method = method_for(self.method, self.stages)
         checked_integer("depth", self.depth)
-        weights = checked_weights(self.method, self.stages, self.weights)
-        used = METHODS[self.method].uses
+        weights = checked_weights(method, len(self.stages), self.weights)
+        settings = checked_settings(method, {name: getattr(self, name) for name in _SETTINGS}, len(self.stages))
+        object.__setattr__(self, "method", method.name)
         object.__setattr__(self, "weights", None if set(weights) == {1.0} else weights)
-        object.__setattr__(self, "k", float(self.k if "k" in used else Fuse.k))
-        object.__setattr__(self, "norm", self.norm if "norm" in used else Fuse.norm)
+        for name in _SETTINGS:
+            object.__setattr__(self, name, getattr(settings, name))
+
+    def settings(self) -> FusionSettings:
+        """The settings of the method."""
+        return FusionSettings(**{name: getattr(self, name) for name in _SETTINGS})
 
     def inputs(self) -> tuple[Stage, ...]:
         """The fused stages."""
@@ -71,13 +93,12 @@ class FuseSearcher:
 
     def __init__(self, stage: Fuse) -> None:
         weights = stage.weights or (1.0,) * len(stage.stages)
-        self._fuser, self._stage = Fuser(METHODS[stage.method], FusionSettings(stage.k, stage.norm), weights), stage
+        self._fuser, self._stage = Fuser(METHODS[stage.method], stage.settings(), weights), stage
 
     def search(self, query: Query, inputs: Sequence[Ranking], timer: QueryTimer) -> Ranking:
         """The documents of all input rankings, best first."""
         with timer.part("search"):
-            docs, scores = self._fuser.fuse(inputs)
-            return docs[: self._stage.depth], scores[: self._stage.depth]
+            return self._fuser.fuse(inputs, self._stage.depth)
 
     def cost(self) -> Cost:
         """No cost."""

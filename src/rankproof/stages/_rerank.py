@@ -12,7 +12,7 @@ from rankproof._data.arrays import FloatArray
 from rankproof._data.dataset import Query
 from rankproof._data.ordering import Ranking
 from rankproof._data.validation import checked_choice
-from rankproof._fusion.normalisations import NORMALISATIONS
+from rankproof._fusion.normalisations import NORMALISATIONS, ScoreLists
 from rankproof._llm.budget import Estimate
 from rankproof._registry import Option
 from rankproof.errors import ExternalError, UsageError
@@ -127,7 +127,7 @@ class RerankSearcher:
         if not np.isfinite(given).all():
             raise ExternalError("the reranker model returned a score that is not a finite number; fix or replace the model")
         weight, norm = self._stage.weight, NORMALISATIONS[self._stage.norm].normalise
-        return given if weight == 1 else (1 - weight) * norm(inputs) + weight * norm(given)
+        return given if weight == 1 else (1 - weight) * norm(ScoreLists.one(inputs)) + weight * norm(ScoreLists.one(given))
 
     @property
     def concurrency(self) -> int:

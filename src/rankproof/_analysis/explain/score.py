@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
 
 from rankproof._analysis.inputs import AnalysisInput
-from rankproof._analysis.values import EMPTY_LIST, RankedList, ranked_lists
+from rankproof._analysis.values import EMPTY_LIST, ranked_lists
+from rankproof._data.arrays import FloatArray
 from rankproof._data.run import TermPart
 from rankproof._data.table import CellValue, Column, Table
-from rankproof._fusion.fuse import Fuser
-from rankproof._fusion.method import METHODS, FusionMethod, FusionSettings
+from rankproof._fusion.candidates import CandidateTable
+from rankproof._fusion.method import METHODS, FusionMethod, FusionSettings, fused_scores
 from rankproof._results.experiment_result import COLLAPSE_KEY, SystemRun
 from rankproof.errors import UsageError, for_message
 
@@ -61,49 +63,61 @@ def explain_score(inputs: AnalysisInput, system: str, query: str, doc: str, term
 
 def _fused_score(inputs: AnalysisInput, system_run: SystemRun, query: str, doc: str, title: str, facts: dict[str, Any]) -> Table:
     stage = system_run.stage
-    weights = stage["weights"] or [1.0] * len(stage["stages"])
     method = METHODS.named(stage["method"])
-    fuser = Fuser(method, FusionSettings(stage["k"], stage["norm"]), tuple(weights))
-    rows: list[tuple[CellValue, ...]] = []
-    ranked: list[RankedList] = []
-    unknown = 0
-    for identity, weight in zip(stage["stages"], weights, strict=True):
-        part = _same_stage(inputs, identity)
-        ranked.append(EMPTY_LIST if part is None else ranked_lists(inputs, part.name, [query]).get(query, EMPTY_LIST))
-        unknown += part is None
-        row = _contribution_row(fuser, ranked[-1], doc, weight)
-        rows.append((identity["kind"] if part is None else part.name, *row))
+    known = {one.name: stage[one.name] for one in fields(FusionSettings) if one.name in stage}
+    parts = [_same_stage(inputs, identity) for identity in stage["stages"]]
+    ranked = [EMPTY_LIST if part is None else ranked_lists(inputs, part.name, [query]).get(query, EMPTY_LIST) for part in parts]
+    names = [identity["kind"] if part is None else part.name for identity, part in zip(stage["stages"], parts, strict=True)]
+    weights = np.array(stage["weights"] or [1.0] * len(parts))
+    table = CandidateTable.of_rankings([(list(one.docs), one.scores) for one in ranked])
+    value: float | None = None
+    rows: list[tuple[CellValue, ...]] = [
+        (name, None, None, None, weight, None) for name, weight in zip(names, weights, strict=True)
+    ]
+    if doc in table.docs:
+        value, rows = _parts_of(table, method, FusionSettings(**known), weights, names, table.docs.index(doc))
     columns = _columns(method)
-    what, value = _summed(method, rows) if method.combine is None else _combined(fuser, ranked, doc)
-    shown = "an unknown score" if value is None else f"{value:.6f}"
-    sentences = [f"{method.name}: {what} {shown}; the run has {facts['score']:.6f}."]
-    if unknown:
-        sentences.append(f"{unknown} of the fused rankings are not systems of this folder, so their contribution is unknown.")
+    unknown = parts.count(None)
     return Table(
         "explain-fusion",
         title,
         columns,
         tuple(row[: len(columns)] for row in rows),
-        tuple(sentences),
+        tuple(_sentences(method, value, unknown, facts["score"])),
         facts={**facts, "sum" if method.combine is None else "combined": value, "unknown": unknown},
     )
 
 
-def _summed(method: FusionMethod, rows: Sequence[tuple[CellValue, ...]]) -> tuple[str, float]:
-    """How a method that adds makes the score of its contributions, and the score."""
-    total = 0.0
-    for row in rows:
-        total += row[-1] if isinstance(row[-1], float) else 0.0
-    if not method.times_found:
-        return "the contributions add up to", total
-    found = sum(row[1] is not None for row in rows)
-    return f"the sum of the contributions, multiplied by {found} (the number of rankings with the document), is", total * found
+def _parts_of(
+    table: CandidateTable, method: FusionMethod, settings: FusionSettings, weights: FloatArray, names: Sequence[str], at: int
+) -> tuple[float, list[tuple[CellValue, ...]]]:
+    """The fused score of a candidate, and for each run its rank, score, points, weight and contribution."""
+    points = method.points(table, settings)
+    value = float(fused_scores(table, method, settings, weights)[at])
+    rows: list[tuple[CellValue, ...]] = []
+    for run, (name, weight) in enumerate(zip(names, weights.tolist(), strict=True)):
+        rank, score, given = int(table.ranks[run, at]), float(table.scores[run, at]), float(points[run, at])
+        nothing = rank == 0 and given == 0
+        rows.append(
+            (
+                name,
+                rank or None,
+                score if rank else None,
+                None if nothing else given,
+                weight,
+                None if nothing else weight * given,
+            )
+        )
+    return value, rows
 
 
-def _combined(fuser: Fuser, ranked: Sequence[RankedList], doc: str) -> tuple[str, float | None]:
-    """The same for a method that does not add, whose score of a document may depend on the others; None if none is known."""
-    docs, scores = fuser.fuse([(list(one.docs), one.scores) for one in ranked])
-    return "the points of all rankings give", float(scores[docs.index(doc)]) if doc in docs else None
+def _sentences(method: FusionMethod, value: float | None, unknown: int, score: float) -> Iterator[str]:
+    what = f"the points, {method.combined}, give" if method.combined else "the points of all rankings give"
+    how = "the contributions add up to" if method.combine is None else what
+    shown = "an unknown score" if value is None else f"{value:.6f}"
+    yield f"{method.name}: {how} {shown}; the run has {score:.6f}."
+    if unknown:
+        yield f"{unknown} of the fused rankings are not systems of this folder, so their contribution is unknown."
 
 
 def _columns(method: FusionMethod) -> tuple[Column, ...]:
@@ -116,15 +130,6 @@ def _columns(method: FusionMethod) -> tuple[Column, ...]:
         Column("weight", "value"),
         *contribution,
     )
-
-
-def _contribution_row(fuser: Fuser, ranked_list: RankedList, doc: str, weight: float) -> tuple[CellValue, ...]:
-    """Rank, score, points, weight and contribution."""
-    if doc not in ranked_list.docs:
-        return None, None, None, weight, None
-    place = ranked_list.docs.index(doc)
-    points = fuser.points(ranked_list.scores)
-    return place + 1, float(ranked_list.scores[place]), float(points[place]), weight, float((weight * points)[place])
 
 
 def _term_scores(system_run: SystemRun, parts: Sequence[TermPart] | None, title: str, facts: dict[str, Any]) -> Table:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from rankproof._data.run import Run
 
 
+_SETTINGS = ("k", "norm", "weights")
 USAGE = "RUN RUN… [--method M] [-o FILE] [options]"
 EXAMPLES = """\
 examples:
@@ -28,14 +29,14 @@ examples:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the runs, the fusion method and the output."""
-    from rankproof._fusion.method import METHODS, methods_with
+    from rankproof._fusion.method import METHODS, users_of
     from rankproof._fusion.normalisations import NORMALISATIONS
 
     parser.add_argument("runs", nargs="+", metavar="RUN", help="the run files; - is standard input")
     how = parser.add_argument_group("fusion")
     how.add_argument("--method", choices=METHODS, default="rrf", metavar="METHOD", help="fusion method (rrf): %(choices)s")
     how.add_argument("--norm", choices=NORMALISATIONS, metavar="NORM", help="score normalisation (min-max): %(choices)s")
-    how.add_argument("--k", type=float, metavar="N", help=f"constant k of {methods_with('k')} (default: 60)")
+    how.add_argument("--k", type=float, metavar="N", help=f"constant k of {', '.join(users_of('k'))} (default: 60)")
     how.add_argument("--weights", type=float_list, metavar="W,W…", help="one weight for each run (default: 1 for each)")
     how.add_argument("--depth", type=int, metavar="N", help="keep the first N documents of each fused ranking")
     out = parser.add_argument_group("output")
@@ -96,9 +97,9 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
 
 
 def _refuse_unused_options(args: argparse.Namespace) -> None:
-    from rankproof._fusion.method import METHODS, SETTINGS, methods_with
+    from rankproof._fusion.method import METHODS, methods_with
 
-    for setting in SETTINGS:
+    for setting in _SETTINGS:
         if getattr(args, setting) is not None and setting not in METHODS[args.method].uses:
             fix = f"leave out --{setting}, or use --method {methods_with(setting)}"
             raise UsageError(f"{args.method} does not use --{setting}", fix=fix)

@@ -1,0 +1,192 @@
+"""The documents of several runs, query by query, with their score and rank in each run, as arrays over all queries."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from rankproof._data.arrays import BoolArray, FloatArray, IntArray
+from rankproof._data.ordering import Ranking, ReadOptions, resolve_duplicates
+from rankproof._data.row_errors import row_error
+from rankproof._data.run import NO_RANK, Run
+from rankproof._fusion.kernels import RowsOfRun, best_first, candidates
+from rankproof._fusion.normalisations import NORMALISATIONS, ScoreLists, is_sorted
+
+
+@dataclass(frozen=True, slots=True)
+class NormalisedScores:
+    """A normalised score for each run and candidate, 0 without one; `present` says who has one, `found` how many runs."""
+
+    values: FloatArray
+    present: BoolArray
+    found: IntArray
+
+
+@dataclass(frozen=True, eq=False)
+class CandidateTable:
+    """The candidates of each query: those of query i are offsets[i] to offsets[i + 1].
+
+    The rows of run r and query q, best first, are bounds[r * queries + q] to the next bound: `places` has the candidate of each
+    row, `values` its score, higher is better. Methods read `ranks`, `scores` and `normalised`, which have a row for each run.
+    """
+
+    queries: tuple[str, ...]
+    offsets: IntArray
+    docs: list[str]
+    runs: int
+    places: IntArray
+    values: FloatArray
+    bounds: IntArray
+    _normalised: dict[str, NormalisedScores] = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def of(cls, runs: Sequence[Run], read_options: ReadOptions | None = None, *, queries: Iterable[str] = ()) -> CandidateTable:
+        """The table of these runs; `queries` come first, also those that no run has."""
+        chosen = read_options or ReadOptions()
+        names = tuple(dict.fromkeys((*queries, *(query for run in runs for query in run.queries))))
+        try:
+            return cls._built(names, [_rows(run, names) for run in runs], [_keys(run, chosen) for run in runs])
+        except KeyError:
+            for run in runs:
+                resolve_duplicates(run, ReadOptions())
+            raise
+
+    @classmethod
+    def of_rankings(cls, rankings: Sequence[Ranking]) -> CandidateTable:
+        """The table of one query, from its rankings."""
+        rows = [(docs, np.zeros(1, np.int64), np.full(1, len(docs), np.int64)) for docs, _ in rankings]
+        return cls._built(("",), rows, [np.asarray(scores, dtype=np.float64) for _, scores in rankings])
+
+    @classmethod
+    def _built(cls, queries: tuple[str, ...], rows: Sequence[RowsOfRun], keys: Sequence[FloatArray]) -> CandidateTable:
+        docs, offsets, places = candidates(rows, len(queries))
+        lengths = np.concatenate([np.zeros(0, np.int64), *(ends - starts for _, starts, ends in rows)])
+        bounds = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths, dtype=np.int64)])
+        parts = [_gathered(one, starts, ends) for one, (_, starts, ends) in zip(keys, rows, strict=True)]
+        values = np.concatenate([np.zeros(0), *parts])
+        if not is_sorted(values, bounds):
+            order = best_first(values, bounds, docs, places)
+            places, values = places[order], values[order]
+        return cls(queries, offsets, docs, len(rows), places, values, bounds)
+
+    @property
+    def size(self) -> int:
+        """The number of candidates of all queries."""
+        return len(self.docs)
+
+    @cached_property
+    def lengths(self) -> IntArray:
+        """How many documents each run has for each query."""
+        return np.diff(self.bounds).reshape(self.runs, len(self.queries))
+
+    @cached_property
+    def depth(self) -> int:
+        """The length of the longest ranking."""
+        return int(self.lengths.max(initial=0))
+
+    @cached_property
+    def query_index(self) -> IntArray:
+        """For each candidate, the index of its query."""
+        return np.repeat(np.arange(len(self.queries)), np.diff(self.offsets).astype(np.intp))
+
+    @cached_property
+    def _cells(self) -> IntArray:
+        """For each row, its index in an array of runs and candidates."""
+        rows_of_runs = self.bounds[:: len(self.queries)] if self.queries else np.zeros(self.runs + 1, np.int64)
+        run = np.repeat(np.arange(self.runs), np.diff(rows_of_runs).astype(np.intp))
+        return self.places + run * self.size
+
+    def spread(self, values: FloatArray, missing: FloatArray | None = None) -> FloatArray:
+        """A value for each run and candidate, from one for each row; without a row 0, or what `missing` has there."""
+        whole = np.zeros(self.runs * self.size) if missing is None else missing.reshape(-1).copy()
+        whole[self._cells] = values
+        return whole.reshape(self.runs, self.size)
+
+    @cached_property
+    def ranks(self) -> IntArray:
+        """The rank of each candidate in each run, from 1; 0 if the run does not have it."""
+        whole = np.zeros(self.runs * self.size, dtype=np.int64)
+        lengths = self.lengths.reshape(-1)
+        whole[self._cells] = np.arange(1, len(self.places) + 1) - np.repeat(self.bounds[:-1], lengths.astype(np.intp))
+        return whole.reshape(self.runs, self.size)
+
+    @cached_property
+    def scores(self) -> FloatArray:
+        """The score of each candidate in each run; 0 if the run does not have it."""
+        return self.spread(self.values)
+
+    @cached_property
+    def present(self) -> BoolArray:
+        """Whether each run has each candidate."""
+        return self.ranks > 0
+
+    @cached_property
+    def found(self) -> IntArray:
+        """How many runs have each candidate."""
+        return np.bincount(self.places, minlength=self.size).astype(np.int64, copy=False)
+
+    @cached_property
+    def by_id(self) -> IntArray:
+        """The place of each candidate among the ids of its query, largest first."""
+        place = np.empty(self.size, dtype=np.int64)
+        place[best_first(np.zeros(self.size), self.offsets, self.docs)] = np.arange(self.size)
+        return place
+
+    def by_rank(self, points: FloatArray) -> FloatArray:
+        """The points of each candidate in each run, from those of rank 1, 2, …, `depth`; 0 without a rank."""
+        return np.concatenate([np.zeros(1), points])[self.ranks]
+
+    def of_each_query(self, values: FloatArray) -> FloatArray:
+        """A value for each run and candidate, from one for each run and query."""
+        return values[:, self.query_index]
+
+    def normalised(self, norm: str) -> NormalisedScores:
+        """The scores on the scale of a normalisation; computed once."""
+        if norm not in self._normalised:
+            self._normalised[norm] = self._normalise(norm)
+        return self._normalised[norm]
+
+    def _normalise(self, norm: str) -> NormalisedScores:
+        chosen = NORMALISATIONS[norm]
+        counts = np.tile(np.diff(self.offsets), self.runs)
+        values = chosen.normalise(ScoreLists(self.values, np.diff(self.bounds), counts))
+        if chosen.missing is None:
+            return NormalisedScores(self.spread(values), self.present, self.found)
+        missing = chosen.missing(self.lengths, np.broadcast_to(np.diff(self.offsets), self.lengths.shape))
+        everywhere = np.ones((self.runs, self.size), dtype=np.bool_)
+        return NormalisedScores(
+            self.spread(values, self.of_each_query(missing)), everywhere, np.full(self.size, self.runs, dtype=np.int64)
+        )
+
+
+def _rows(run: Run, queries: tuple[str, ...]) -> RowsOfRun:
+    """The documents of a run and the span of each query, empty for a query that it lacks."""
+    docs = tuple(run.docs)
+    if run.queries == queries:
+        return docs, run.offsets[:-1], run.offsets[1:]
+    at = {query: index for index, query in enumerate(run.queries)}
+    spans = [at.get(query, -1) for query in queries]
+    chosen = np.array(spans, dtype=np.int64)
+    starts, ends = (np.append(part, 0)[chosen] for part in (run.offsets[:-1], run.offsets[1:]))
+    return docs, starts, ends
+
+
+def _gathered(keys: FloatArray, starts: IntArray, ends: IntArray) -> FloatArray:
+    """The keys of all spans, one after the other."""
+    if len(starts) and starts[0] == 0 and bool(np.all(starts[1:] == ends[:-1])) and ends[-1] == len(keys):
+        return keys
+    lengths = ends - starts
+    shift = np.repeat(starts - (np.cumsum(lengths) - lengths), lengths.astype(np.intp))
+    gathered: FloatArray = keys[np.arange(len(shift)) + shift]
+    return gathered
+
+
+def _keys(run: Run, read_options: ReadOptions) -> FloatArray:
+    if read_options.order == "score":
+        return -run.scores if read_options.lower_is_better else run.scores
+    if run.docs and (run.ranks is None or NO_RANK in run.ranks):
+        raise row_error("rank-missing", source=run.source)
+    return np.zeros(0) if run.ranks is None else -run.ranks.astype(np.float64)

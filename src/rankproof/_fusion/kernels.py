@@ -1,0 +1,143 @@
+"""The loops of fusion, in C or in Python and numpy; both give the same documents, order and bits."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from importlib.util import find_spec
+from itertools import pairwise
+from typing import Literal
+
+import numpy as np
+
+from rankproof._data.arrays import FloatArray, IntArray
+from rankproof._data.ordering import best_first_order
+
+Kernel = Literal["native", "plain"]
+RowsOfRun = tuple[Sequence[str], IntArray, IntArray]
+"""The documents of a run, a tuple or a list, and where those of each query start and end."""
+
+
+@cache
+def best_kernel() -> Kernel:
+    """`native` if the C extension was built, else `plain`."""
+    return "native" if find_spec("rankproof._native.merge") is not None else "plain"
+
+
+def candidates(runs: Sequence[RowsOfRun], queries: int, *, kernel: Kernel | None = None) -> tuple[list[str], IntArray, IntArray]:
+    """The documents of each query once, where those of each query start, and the place of each row among them, run by run.
+
+    A document that occurs twice in one ranking is a KeyError.
+    """
+    rows = sum(int((ends - starts).sum()) for _, starts, ends in runs)
+    places, offsets = np.empty(rows, dtype=np.int64), np.empty(queries + 1, dtype=np.int64)
+    if (kernel or best_kernel()) == "plain":
+        return _candidates_in_python(runs, places, offsets), offsets, places
+    from rankproof._native import merge
+
+    return merge.candidates(list(runs), queries, places, offsets), offsets, places
+
+
+def _candidates_in_python(runs: Sequence[RowsOfRun], places: IntArray, offsets: IntArray) -> list[str]:
+    docs: list[str] = []
+    next_rows = np.cumsum([0, *(int((ends - starts).sum()) for _, starts, ends in runs)]).tolist()
+    offsets[0] = 0
+    for query in range(len(offsets) - 1):
+        found: dict[str, int] = {}
+        for at, (ids, starts, ends) in enumerate(runs):
+            here = ids[starts[query] : ends[query]]
+            if len(set(here)) < len(here):
+                raise KeyError("a document occurs twice")
+            rows = [found.setdefault(doc, len(docs) + len(found)) for doc in here]
+            places[next_rows[at] : next_rows[at] + len(rows)] = rows
+            next_rows[at] += len(rows)
+        docs.extend(found)
+        offsets[query + 1] = len(docs)
+    return docs
+
+
+def best_first(
+    keys: FloatArray, offsets: IntArray, docs: list[str], places: IntArray | None = None, *, kernel: Kernel | None = None
+) -> IntArray:
+    """The indexes of each query by key, highest first, then by id, larger first.
+
+    The document of an index is `docs[index]`, or `docs[places[index]]`.
+    """
+    order = np.empty(len(keys), dtype=np.int64)
+    if (kernel or best_kernel()) == "native":
+        from rankproof._native import merge
+
+        merge.best_first(np.ascontiguousarray(keys), offsets, docs, places, order)
+        return order
+    for start, end in pairwise(offsets.tolist()):
+        here = docs[start:end] if places is None else [docs[place] for place in places[start:end].tolist()]
+        order[start:end] = start + best_first_order(here, keys[start:end] + 0.0)
+    return order
+
+
+def taken(docs: list[str], order: IntArray, *, kernel: Kernel | None = None) -> tuple[str, ...]:
+    """The documents at these indexes."""
+    if (kernel or best_kernel()) == "plain":
+        return tuple([docs[at] for at in order.tolist()])
+    from rankproof._native import merge
+
+    return merge.taken(docs, np.ascontiguousarray(order))
+
+
+def added(terms: FloatArray, *, kernel: Kernel | None = None) -> FloatArray:
+    """The sum of each column, its terms in ascending order, so that the order of the rows changes no bit."""
+    total = np.zeros(terms.shape[1])
+    if (kernel or best_kernel()) == "native":
+        from rankproof._native import merge
+
+        merge.added(np.ascontiguousarray(terms), total)
+        return total
+    for row in np.sort(terms, axis=0):
+        total += row
+    return total
+
+
+MOST_COUNTED = 64
+"""Comparisons for each candidate from which sorting is faster than counting."""
+
+
+def ranks_of(
+    scores: FloatArray,
+    offsets: IntArray,
+    by_id: IntArray,
+    chosen: IntArray,
+    chosen_offsets: IntArray,
+    *,
+    kernel: Kernel | None = None,
+) -> tuple[IntArray, IntArray, IntArray]:
+    """The rank of each chosen candidate, the first rank with its score, and how many candidates have its score.
+
+    `by_id` has the place of each candidate among the ids of its query, largest first.
+    """
+    work = int((np.diff(chosen_offsets) * np.diff(offsets)).sum())
+    if (kernel or best_kernel()) == "native" and work <= MOST_COUNTED * (len(scores) + 1):
+        from rankproof._native import merge
+
+        counts = np.empty((len(chosen), 3), dtype=np.int64)
+        merge.better(np.ascontiguousarray(scores), offsets, by_id, chosen, chosen_offsets, counts)
+        higher, equal, larger = counts.T
+        return higher + larger + 1, higher + 1, equal
+    return _ranks_by_sorting(scores, offsets, by_id, chosen)
+
+
+def _ranks_by_sorting(
+    scores: FloatArray, offsets: IntArray, by_id: IntArray, chosen: IntArray
+) -> tuple[IntArray, IntArray, IntArray]:
+    lengths = np.diff(offsets)
+    query = np.repeat(np.arange(len(lengths)), lengths.astype(np.intp))
+    order = np.lexsort((by_id, -scores, query))
+    sorted_scores = scores[order]
+    is_first = np.ones(len(scores), dtype=np.bool_)
+    is_first[1:] = (sorted_scores[1:] != sorted_scores[:-1]) | (query[1:] != query[:-1])
+    firsts = np.flatnonzero(is_first)
+    group = np.cumsum(is_first) - 1
+    place = np.empty(len(scores), dtype=np.int64)
+    place[order] = np.arange(len(scores))
+    sizes = np.diff(np.append(firsts, len(scores)))
+    at, start = place[chosen], offsets[query[chosen]]
+    return at - start + 1, firsts[group[at]] - start + 1, sizes[group[at]]

@@ -1,0 +1,208 @@
+"""Methods that learn from judged queries how likely a document at a rank is relevant."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from rankproof._data.arrays import FloatArray, IntArray
+from rankproof._fusion.candidates import CandidateTable
+from rankproof._fusion.method import Fitted, FusionSettings, HitLists, Training, fusion_method
+
+BAYES_BOUNDS = np.array([0, 5, 10, 15, 20, 30, 100, 200, 500, 1000])
+SEGMENT_BOUNDS = np.array([0, *(10 * 2**at - 5 for at in range(10))])
+LEAST_PROBABILITY = 0.001
+MISSING_LOG_ODDS = math.log(LEAST_PROBABILITY / (1 - LEAST_PROBABILITY))
+
+
+def _each_run(training: Training, learned: Callable[[HitLists], FloatArray]) -> Fitted:
+    return tuple(tuple(learned(training.hit_lists(run)).tolist()) for run in range(training.table.runs))
+
+
+def _points_of_rows(table: CandidateTable, settings: FusionSettings, points: Callable[[FloatArray], FloatArray]) -> FloatArray:
+    """By rank, from what was learned of each run; `points` gives those of rank 1, 2, …, `depth`."""
+    learned = [np.concatenate([np.zeros(1), points(np.array(one))]) for one in settings.fitted or ()]
+    return np.stack([one[ranks] for one, ranks in zip(learned, table.ranks, strict=True)])
+
+
+def _by_segment(values: FloatArray, bounds: IntArray, depth: int, below: float) -> FloatArray:
+    """The value of the segment of each rank from 1 to `depth`; ranks below the last segment get `below`."""
+    segment = np.searchsorted(bounds, np.arange(depth), side="right") - 1
+    return np.append(values, below)[np.minimum(segment, len(values))]
+
+
+def _segment_precision(lists: HitLists, bounds: IntArray) -> FloatArray:
+    """The mean over queries of the share of relevant documents in each segment, of its full size."""
+    segment = np.searchsorted(bounds, lists.ranks - 1, side="right") - 1
+    hits = np.bincount(segment[lists.hits], minlength=len(bounds))[: len(bounds) - 1]
+    return hits / np.diff(bounds) / max(len(lists.lengths), 1)
+
+
+def fit_bayes(training: Training, settings: FusionSettings) -> Fitted:
+    """The log odds of relevance in each segment of ranks."""
+
+    def log_odds(lists: HitLists) -> FloatArray:
+        precision = _segment_precision(lists, BAYES_BOUNDS)
+        likely = np.where(precision == 0, LEAST_PROBABILITY, precision)
+        return np.log(likely / np.where(likely == 1, LEAST_PROBABILITY, 1 - likely))
+
+    return _each_run(training, log_odds)
+
+
+@fusion_method(
+    "bayesfuse",
+    "adds the log odds of relevance of the rank; a missing document has the odds 0.001 / 0.999",
+    by_rank=True,
+    formula="Σ ln(p / (1 - p)), p = precision of the ranks 1-5, 6-10, 11-15, 16-20, 21-30, 31-100, 101-200, 201-500, 501-1000",
+    source="Aslam and Montague 2001",
+    fit=fit_bayes,
+)
+def bayes(table: CandidateTable, settings: FusionSettings) -> FloatArray:
+    """BayesFuse."""
+    points = _points_of_rows(table, settings, lambda learned: _by_segment(learned, BAYES_BOUNDS, table.depth, MISSING_LOG_ODDS))
+    return np.where(table.present, points, MISSING_LOG_ODDS)
+
+
+def fit_map(training: Training, settings: FusionSettings) -> Fitted:
+    """The mean average precision of each run."""
+    totals = training.totals[training.chosen]
+
+    def mean_average_precision(lists: HitLists) -> FloatArray:
+        hit_query, hit_rank = lists.query[lists.hits], lists.ranks[lists.hits]
+        counts = np.bincount(hit_query, minlength=len(totals))
+        seen = np.arange(1, len(hit_query) + 1) - (np.cumsum(counts) - counts)[hit_query]
+        sums = np.bincount(hit_query, weights=seen / hit_rank, minlength=len(totals))
+        return np.array([math.fsum((sums / np.maximum(totals, 1)).tolist()) / max(len(totals), 1)])
+
+    return _each_run(training, mean_average_precision)
+
+
+@fusion_method(
+    "mapfuse",
+    "adds the mean average precision of the run, divided by the rank",
+    by_rank=True,
+    formula="Σ MAP / rank",
+    source="Lillis et al. 2010",
+    fit=fit_map,
+)
+def map_fuse(table: CandidateTable, settings: FusionSettings) -> FloatArray:
+    """MAPFuse."""
+    return _points_of_rows(table, settings, lambda learned: learned[0] / np.arange(1, table.depth + 1))
+
+
+def fit_positions(training: Training, settings: FusionSettings) -> Fitted:
+    """The share of relevant documents at each rank, among the rankings that are long enough."""
+
+    def shares(lists: HitLists) -> FloatArray:
+        depth = int(lists.lengths.max(initial=0))
+        hits = np.bincount(lists.ranks[lists.hits] - 1, minlength=depth)
+        return hits / np.maximum(np.bincount(lists.ranks - 1, minlength=depth), 1)
+
+    return _each_run(training, shares)
+
+
+@fusion_method(
+    "posfuse",
+    "adds the share of relevant documents at the rank",
+    by_rank=True,
+    formula="Σ p(rank); 0 below the ranks of the training queries",
+    source="Lillis et al. 2010",
+    fit=fit_positions,
+)
+def pos_fuse(table: CandidateTable, settings: FusionSettings) -> FloatArray:
+    """PosFuse."""
+    return _points_of_rows(table, settings, lambda learned: _padded(learned, table.depth))
+
+
+def _padded(values: FloatArray, count: int) -> FloatArray:
+    return np.concatenate([values[:count], np.zeros(max(0, count - len(values)))])
+
+
+@fusion_method(
+    "slidefuse",
+    "adds the mean share of relevant documents at the ranks from rank - window to rank + window",
+    uses=("window",),
+    by_rank=True,
+    formula="Σ mean of p(rank - window), …, p(rank + window), cut at both ends of the ranking",
+    source="Lillis et al. 2008",
+    fit=fit_positions,
+)
+def slide_fuse(table: CandidateTable, settings: FusionSettings) -> FloatArray:
+    """SlideFuse."""
+    learned = [_padded(np.array(one), table.depth) for one in settings.fitted or ()]
+    points = np.zeros((table.runs, table.size))
+    lengths = table.lengths[:, table.query_index]
+    for run, shares in enumerate(learned):
+        for length in np.unique(table.lengths[run]).tolist():
+            chosen = (lengths[run] == length) & table.present[run]
+            points[run, chosen] = _windows(shares[:length], settings.window)[table.ranks[run, chosen] - 1]
+    return points
+
+
+def _windows(shares: FloatArray, window: int) -> FloatArray:
+    """The mean of the shares from each position - window to position + window."""
+    positions = np.arange(len(shares))
+    first, last = np.maximum(positions - window, 0), np.minimum(positions + window, len(shares) - 1)
+    sums = [math.fsum(shares[start : end + 1].tolist()) for start, end in zip(first.tolist(), last.tolist(), strict=True)]
+    means: FloatArray = np.array(sums) / (last - first + 1)
+    return means
+
+
+def _segment_of(ranks: IntArray, lengths: IntArray, segments: int) -> IntArray:
+    """The segment, from 0, of each rank in a ranking of that length, cut into segments of equal size."""
+    return (ranks - 1) // np.maximum(-(-lengths // segments), 1)
+
+
+def fit_segments(training: Training, settings: FusionSettings) -> Fitted:
+    """The mean precision of each of the segments of a ranking."""
+    segments = settings.segments
+
+    def precisions(lists: HitLists) -> FloatArray:
+        cell = lists.query * segments + _segment_of(lists.ranks, lists.lengths[lists.query], segments)
+        cells = len(lists.lengths) * segments
+        hits = np.bincount(cell[lists.hits], minlength=cells) / np.maximum(np.bincount(cell, minlength=cells), 1)
+        sums = [math.fsum(column) for column in hits.reshape(-1, segments).T.tolist()]
+        return np.array(sums) / max(len(lists.lengths), 1)
+
+    return _each_run(training, precisions)
+
+
+@fusion_method(
+    "probfuse",
+    "adds the precision of the document's segment, divided by the number of the segment",
+    by_rank=True,
+    formula="Σ p(j) / j, j = segment of the rank; a ranking has `segments` segments of equal size",
+    source="Lillis et al. 2006",
+    fit=fit_segments,
+    fit_uses=("segments",),
+)
+def prob_fuse(table: CandidateTable, settings: FusionSettings) -> FloatArray:
+    """ProbFuse."""
+    points = np.zeros((table.runs, table.size))
+    for run, learned in enumerate(settings.fitted or ()):
+        chosen = table.present[run]
+        lengths = table.lengths[run][table.query_index[chosen]]
+        shares = np.array(learned) / np.arange(1, len(learned) + 1)
+        points[run, chosen] = shares[_segment_of(table.ranks[run, chosen], lengths, len(learned))]
+    return points
+
+
+def fit_growing_segments(training: Training, settings: FusionSettings) -> Fitted:
+    """The mean precision of the segments 1-5, 6-15, 16-35, 36-75, …"""
+    return _each_run(training, lambda lists: _segment_precision(lists, SEGMENT_BOUNDS))
+
+
+@fusion_method(
+    "segfuse",
+    "adds the precision of the document's segment x (1 + normalised score)",
+    uses=("norm",),
+    formula="Σ p(j) (1 + s), j = segment of the rank: 1-5, 6-15, 16-35, 36-75, …",
+    source="Shokouhi 2007",
+    fit=fit_growing_segments,
+)
+def seg_fuse(table: CandidateTable, settings: FusionSettings) -> FloatArray:
+    """SegFuse."""
+    shares = _points_of_rows(table, settings, lambda learned: _by_segment(learned, SEGMENT_BOUNDS, table.depth, 0.0))
+    return shares * (table.normalised(settings.norm).values + 1.0)

@@ -1,0 +1,161 @@
+"""The loops of fusion in C and in Python give the same bits, and the ones in C refuse what does not fit."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rankproof._fusion.kernels import added, best_first, best_kernel, candidates, ranks_of, taken
+from support.examples import examples
+
+needs_native = pytest.mark.skipif(best_kernel() == "plain", reason="the native merge was not built")
+finite = st.floats(allow_nan=False, allow_infinity=False)
+few_values = st.sampled_from([0.0, -0.0, 1.0, 1.0, 0.5, -2.0, 1e-310, -1e308, 3.0])
+names = st.one_of(
+    st.sampled_from(["a", "b", "é", "007"]),
+    st.text(alphabet="ab\x00é\ufffd𝔸", min_size=1, max_size=3),
+    st.integers(0, 300).map(str),
+)
+queries = st.lists(st.lists(names, unique=True, max_size=60), min_size=3, max_size=3)
+keys = st.lists(few_values | finite, min_size=180, max_size=180).map(np.array)
+
+
+def spans(lists: list[list[str]]) -> tuple[Any, Any]:
+    ends = np.cumsum([len(docs) for docs in lists], dtype=np.int64)
+    return ends - np.array([len(docs) for docs in lists]), ends
+
+
+def rows_of(run: list[list[str]], *, as_list: bool) -> Any:
+    docs = [doc for one in run for doc in one]
+    return (docs if as_list else tuple(docs), *spans(run))
+
+
+@needs_native
+@examples(100)
+@given(runs=st.lists(queries, max_size=4))
+def test_the_native_candidates_are_those_in_python(runs: Any) -> None:
+    given_ = [rows_of(run, as_list=at % 2 == 0) for at, run in enumerate(runs)]
+    native, plain = (candidates(given_, 3, kernel=kernel) for kernel in ("native", "plain"))
+    assert native[0] == plain[0]
+    assert [part.tolist() for part in native[1:]] == [part.tolist() for part in plain[1:]]
+
+
+@needs_native
+@examples(200)
+@given(docs=queries, keys=keys, is_placed=st.booleans())
+def test_the_native_order_is_that_in_python(docs: Any, keys: Any, is_placed: bool) -> None:
+    flat, ends = [doc for one in docs for doc in one], spans(docs)[1]
+    offsets, values = np.concatenate([np.zeros(1, np.int64), ends]), keys[: len(flat)]
+    places = np.arange(len(flat))[::-1].copy() if is_placed else None
+    shown = flat[::-1] if is_placed else flat
+    native, plain = (best_first(values, offsets, shown, places, kernel=kernel) for kernel in ("native", "plain"))
+    assert native.tolist() == plain.tolist()
+    for start, end in pairwise(offsets.tolist()):
+        here = [(values[at], flat[at]) for at in native[start:end]]
+        assert here == sorted(here, reverse=True)
+    assert taken(flat, native, kernel="native") == taken(flat, native, kernel="plain")
+
+
+@needs_native
+@examples(100)
+@given(docs=queries, keys=keys, chosen=st.lists(st.booleans(), min_size=180, max_size=180))
+def test_ranks_by_counting_are_those_by_sorting(docs: Any, keys: Any, chosen: Any) -> None:
+    flat, ends = [doc for one in docs for doc in one], spans(docs)[1]
+    offsets, values = np.concatenate([np.zeros(1, np.int64), ends]), keys[: len(flat)]
+    by_id = np.empty(len(flat), np.int64)
+    by_id[best_first(np.zeros(len(flat)), offsets, flat)] = np.arange(len(flat))
+    picked = np.array([at for at in range(len(flat)) if chosen[at]], dtype=np.int64)
+    bounds = np.searchsorted(picked, offsets).astype(np.int64)
+    native, plain = (ranks_of(values, offsets, by_id, picked, bounds, kernel=kernel) for kernel in ("native", "plain"))
+    assert [part.tolist() for part in native] == [part.tolist() for part in plain]
+    order = best_first(values, offsets, flat).tolist()
+    starts = np.repeat(offsets[:-1], np.diff(offsets)).tolist()
+    assert native[0].tolist() == [order.index(at) - starts[at] + 1 for at in picked.tolist()]
+
+
+@needs_native
+@examples(100)
+@given(terms=st.lists(st.lists(few_values | st.floats(-1e300, 1e300), min_size=4, max_size=4), max_size=6), seed=st.randoms())
+def test_a_sum_has_the_same_bits_in_c_in_python_and_in_any_order(terms: Any, seed: Any) -> None:
+    rows = np.array(terms, dtype=np.float64).reshape(-1, 4)
+    shuffled = list(terms)
+    seed.shuffle(shuffled)
+    again = np.array(shuffled, dtype=np.float64).reshape(-1, 4)
+    with np.errstate(over="ignore", invalid="ignore"):
+        found = {added(one, kernel=kernel).tobytes() for one in (rows, again) for kernel in ("native", "plain")}
+    assert len(found) == 1
+
+
+@pytest.mark.parametrize("kernel", ["plain", "native"])
+def test_a_document_twice_in_one_ranking_is_refused(kernel: Any) -> None:
+    if kernel == "native" and best_kernel() == "plain":
+        pytest.skip("the native merge was not built")
+    with pytest.raises(KeyError):
+        candidates([rows_of([["a", "b", "a"]], as_list=True)], 1, kernel=kernel)
+
+
+INTS, FLOATS = np.zeros(1, np.int64), np.zeros(1)
+ONE = np.array([0, 1], np.int64)
+WRONG: dict[str, list[Any]] = {
+    "candidates": [
+        ([(["a"], INTS, INTS + 2)], 1, ONE, ONE),
+        ([(["a"], INTS - 1, INTS + 1)], 1, ONE, ONE),
+        ([(["a"], INTS + 1, INTS)], 1, ONE, ONE),
+        ([(["a"], INTS, INTS + 1)], 1, ONE, ONE),
+        ([(["a"], INTS, INTS + 1)], 2, INTS, ONE),
+        ([(["a"], ONE, ONE)], 1, INTS, ONE),
+        ([([1], INTS, INTS + 1)], 1, INTS.copy(), ONE.copy()),
+        ([("a", INTS, INTS + 1)], 1, INTS, ONE),
+        ([3], 1, INTS, ONE),
+        ([()], 1, INTS, ONE),
+        (3, 1, INTS, ONE),
+        ([], -1, INTS, ONE),
+    ],
+    "best_first": [
+        (FLOATS, INTS, ["a"], None, INTS),
+        (FLOATS, ONE, [], None, INTS),
+        (FLOATS, ONE, [1], None, INTS),
+        (FLOATS, ONE, ["a"], INTS + 1, INTS),
+        (FLOATS, ONE, ["a"], INTS - 1, INTS),
+        (FLOATS, ONE, ["a"], ONE, INTS),
+        (FLOATS, ONE, ["a"], None, ONE.copy()),
+        (FLOATS, np.array([0, 2, 1]), ["a"], None, INTS),
+        (FLOATS, ONE, ("a",), None, INTS),
+        (bytes(7), ONE, ["a"], None, INTS),
+    ],
+    "taken": [(["a"], INTS + 1), (["a"], INTS - 1), (("a",), INTS), (["a"], bytes(7))],
+    "better": [
+        (FLOATS, ONE, INTS, INTS + 1, ONE, np.zeros(3, np.int64)),
+        (FLOATS, ONE, INTS, INTS - 1, ONE, np.zeros(3, np.int64)),
+        (FLOATS, ONE, INTS, INTS, ONE, np.zeros(2, np.int64)),
+        (FLOATS, ONE, ONE, INTS, ONE, np.zeros(3, np.int64)),
+        (FLOATS, ONE, INTS, INTS, INTS, np.zeros(3, np.int64)),
+        (FLOATS, INTS, INTS, INTS, INTS, np.zeros(3, np.int64)),
+    ],
+    "added": [(np.zeros(3), np.zeros(2)), (bytes(7), np.zeros(1)), (np.zeros(3), np.zeros(0))],
+}
+
+
+@needs_native
+@pytest.mark.parametrize(("function", "arguments"), [(name, one) for name, cases in WRONG.items() for one in cases])
+def test_the_native_loops_refuse_arrays_that_do_not_fit(function: str, arguments: Any) -> None:
+    from rankproof._native import merge
+
+    with pytest.raises((TypeError, ValueError)):
+        getattr(merge, function)(*arguments)
+
+
+@needs_native
+def test_the_native_candidates_run_no_code_of_a_document_id() -> None:
+    class Removing(str):
+        def __hash__(self) -> int:
+            docs.clear()
+            return 0
+
+    docs: list[str] = [Removing("a"), "b"]
+    assert candidates([rows_of([docs], as_list=True)], 1, kernel="native")[0] == ["a", "b"]
