@@ -250,14 +250,14 @@ def test_lower_is_better_for_these_measures_alone_and_counts_have_no_winner() ->
         for wanted in (True, False, None)
     }
     assert by_direction[False] == {"Unjudged", "RBPResid", "Hallucination", "Noise"}
-    assert by_direction[None] == {"NumQ", "NumRet", "NumRel", "NumNonrelRet", "IDCG", "relstring", "runid"}
+    assert by_direction[None] == {"NumQ", "NumRet", "NumRel", "NumNonrelRet", "NumPrefs", "IDCG", "relstring", "runid"}
     without_winner = {measure.name for measure in all_measures() if not measure.has_winner}
-    assert without_winner == by_direction[None] | {"Judged", "Unjudged", "RBPResid", "NumRelRet"}
+    assert without_winner == by_direction[None] | {"Judged", "Unjudged", "RBPResid", "NumRelRet", "NumPrefsFul"}
 
 
 def test_only_a_mean_from_0_to_1_has_percentage_points() -> None:
     others = {measure.name for measure in all_measures() if not measure.is_fraction}
-    counts = {"NumQ", "NumRet", "NumRel", "NumRelRet", "NumNonrelRet"}
+    counts = {"NumQ", "NumRet", "NumRel", "NumRelRet", "NumNonrelRet", "NumPrefs", "NumPrefsFul"}
     assert others == {"DCG", "IDCG", "GMAP", "GMbpref", "yaap", "Utility", "Similarity", "relstring", "runid", *counts}
 
 

@@ -14,6 +14,7 @@ from rankproof._data.row_errors import OnConflict
 
 if TYPE_CHECKING:
     from rankproof._align.judged_documents import JudgedDocuments
+    from rankproof._align.preferences import PreferenceGroup
     from rankproof._data.qrels import Qrels
 
 QUERIES_PER_BLOCK = 1 << 16
@@ -28,7 +29,8 @@ class JudgedQueries:
     `repeats` counts exact repeats of a judgement, which are dropped. `highest` is the highest grade of all queries, including
     those not selected. `handle` is the engine's lookup table of documents. `judge_labels` counts the judgements of each machine.
     `converted` counts the grades written as whole floats or booleans, `conflicts` the pairs of which `on_conflict` chose a grade,
-    `merged` the documents whose grades for subtopics differ. `documents` says which documents they are, where hits have codes.
+    `merged` the documents whose grades for subtopics differ. `documents` says which documents they are, where hits have codes,
+    `preferences` which are preferred to which by the judges of each query.
     """
 
     queries: tuple[str, ...]
@@ -44,6 +46,7 @@ class JudgedQueries:
     on_conflict: OnConflict = "error"
     merged: int = 0
     documents: JudgedDocuments | None = None
+    preferences: tuple[tuple[PreferenceGroup, ...], ...] | None = None
 
     @cached_property
     def query_index(self) -> IntArray:
@@ -66,7 +69,15 @@ class JudgedQueries:
         bounds = self.offsets[start : end + 1]
         grades = self.grades[bounds[0] : bounds[-1]]
         documents = None if self.documents is None else self.documents.between(start, end)
-        return replace(self, queries=self.queries[start:end], offsets=bounds - bounds[0], grades=grades, documents=documents)
+        preferences = None if self.preferences is None else self.preferences[start:end]
+        return replace(
+            self,
+            queries=self.queries[start:end],
+            offsets=bounds - bounds[0],
+            grades=grades,
+            documents=documents,
+            preferences=preferences,
+        )
 
     def counted(self, qrels: Qrels, only: Collection[str] | None) -> JudgedQueries:
         """The same judgements with the counts of the qrels that they are from."""
@@ -126,6 +137,7 @@ class Hits:
 
     `present` says which queries are in the run, `retrieved` how many documents each has. `trec_eval_9` asks measures for the
     values of version 9 where those of version 10 differ. `codes` say which judged documents the hits are, if these have codes.
+    `only_judged` says that unjudged documents were removed from the rankings.
     """
 
     judged: JudgedQueries
@@ -138,6 +150,7 @@ class Hits:
     alignment_counts: AlignmentCounts
     trec_eval_9: bool = False
     codes: IntArray | None = None
+    only_judged: bool = False
 
     @property
     def queries(self) -> tuple[str, ...]:
@@ -190,7 +203,7 @@ class Hits:
         starts = np.cumsum(counts) - counts
         ranks = np.zeros_like(self.ranks)
         ranks[kept] = np.arange(1, len(owners) + 1) - starts[owners]
-        return self._keep(kept, ranks, counts, self._judged_ties(kept, ranks))
+        return replace(self._keep(kept, ranks, counts, self._judged_ties(kept, ranks)), only_judged=True)
 
     def _judged_ties(self, kept: BoolArray, ranks: IntArray) -> Ties:
         """The ties among the kept hits, at their new ranks."""

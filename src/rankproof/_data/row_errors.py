@@ -55,6 +55,19 @@ _ROW_ERRORS: dict[str, tuple[str, str]] = {
     "score-range": ("score {token} is outside the range of a 64-bit float", "rescale the scores"),
     "rank-text": ("the rank is not a whole number", "fix the line, or order by score (--order score)"),
     "rank-missing": ("the run has no ranks to order by", "order by score (--order score)"),
+    "preference-columns": (
+        "{found} columns where preferences have {count} ({names})",
+        "fix the line, or pass --qrels-format prefs for 5 columns and qrels_prefs for 4",
+    ),
+    "level": ('level "{token}" is not a number of at least 0', "write levels like 2 or 0.5; 0 means not relevant"),
+    "level-twice": (
+        "document {doc} has the levels {first_level:g} and {level:g} in one group of query {query}",
+        "give it one level in each subgroup, either always 0 or never",
+    ),
+    "preference-circle": (
+        "the preferences of group {group} of query {query} contradict each other at document {doc}",
+        "put contradicting preferences in different groups",
+    ),
     "grade-bits": ("grade {token} is not a 64-bit integer", "check the column; grades are small integers"),
     "grade-high": (f"grade {{token}} is above the limit of {MAX_GRADE}", "check the column, or map it with --grade-map"),
     "grade-empty": ("empty grade", "fill it in, or remove the row"),

@@ -150,6 +150,7 @@ def _evaluate(
     chosen = default_measures(judged.highest) if named is None else named
     fitted = {str(measure): measure for measure in (each.with_rel(options.rel) for each in chosen)}
     rels = sorted({options.rel, *(rel for measure in fitted.values() if (rel := measure.parameters().get("rel")))})
+    _check_judgements(judged, fitted)
     numbers = {name: measure for name, measure in fitted.items() if measure.kind != "text"}
     systems, all_hits = [], []
     for name, run in runs.items():
@@ -214,6 +215,17 @@ def _measure_results(hits: Hits, measures: Mapping[str, Measure], options: Evalu
         values = found[hits.present] if skips else found
         results[name] = MeasureResult(measure, measure.summarise(values, weights), queries, values, weights)
     return results
+
+
+def _check_judgements(judged: JudgedQueries, measures: Mapping[str, Measure]) -> None:
+    """Refuses measures of grades where the judgements are preferences."""
+    if judged.preferences is None:
+        return
+    from rankproof.measures._preferences import MEASURES_OF_PREFERENCES
+
+    if others := [name for name, measure in measures.items() if measure.name not in MEASURES_OF_PREFERENCES]:
+        what = f"{others[0]} needs grades, and {for_message(judged.source)} has preferences"
+        raise UsageError(what, fix="name measures of preferences, such as -m PrefsFul or -m all_prefs")
 
 
 def _texts(hits: Hits, measures: Mapping[str, Measure]) -> dict[str, TextResult]:

@@ -13,6 +13,7 @@ from rankproof._align.hits import Hits, JudgedQueries, merge_hits
 from rankproof._data.qrels import Qrels
 from rankproof._data.run import Run, join_runs, repeated_query_error
 from rankproof._evaluation.options import EvaluateOptions, FileOptions
+from rankproof.errors import UsageError
 
 
 def prepare_judgements(qrels: str | Qrels | Mapping[Any, Any] | Any, options: EvaluateOptions) -> JudgedQueries:
@@ -115,7 +116,7 @@ def read_judgements(source: str | Qrels | Mapping[Any, Any] | Any, options: Eval
         path = source if is_irds_name(source) else qrels_file(source)
         return read_qrels(
             path,
-            format=files.qrels_format,
+            format=_format_of_grades(files.qrels_format),
             delimiter=files.delimiter,
             encoding=files.encoding,
             grade_map=files.grade_map,
@@ -143,11 +144,13 @@ def _judge_file(path: str, options: EvaluateOptions) -> JudgedQueries:
     from rankproof._io.memory import memory_errors_of
 
     files, only = options.files, options.queries
+    if files.qrels_format in ("prefs", "qrels_prefs"):
+        return _judge_preferences(path, files.qrels_format, options)
     if is_irds_name(path):
         return engine.judge_qrels(read_qrels(path, grade_map=files.grade_map, on_conflict=files.on_conflict), only)
     file = open_file(
         qrels_file(path),
-        format=files.qrels_format,
+        format=_format_of_grades(files.qrels_format),
         delimiter=files.delimiter,
         encoding=files.encoding,
         progress=files.progress,
@@ -156,6 +159,22 @@ def _judge_file(path: str, options: EvaluateOptions) -> JudgedQueries:
         with memory_errors_of(path):
             return engine.judge_text(file.source, only, on_conflict=files.on_conflict)
     return engine.judge_qrels(file.qrels(grade_map=files.grade_map, on_conflict=files.on_conflict), only)
+
+
+def _format_of_grades(named: str | None) -> str | None:
+    """The format of a file of grades; trec_eval calls TREC text with judgement groups qrels_jg. Preferences are refused."""
+    if named in ("prefs", "qrels_prefs"):
+        raise UsageError(f"{named} has preferences, which rankproof eval alone reads", fix="pass judgements with grades")
+    return {"qrels_jg": "trec", "qrels": "trec"}.get(named, named) if named else None
+
+
+def _judge_preferences(path: str, form: str, options: EvaluateOptions) -> JudgedQueries:
+    from rankproof._align.preferences import judge_preferences
+    from rankproof._formats.preferences import preference_rows
+    from rankproof._io.open import open_source
+
+    source = open_source(path, encoding=options.files.encoding)
+    return judge_preferences(preference_rows(source, form), source.name, options.queries)
 
 
 def _aligned(judged: JudgedQueries, run: Any, name: str, options: EvaluateOptions) -> Hits:

@@ -53,6 +53,9 @@ if TYPE_CHECKING:
     from rankproof.measures._gain_levels import Rndcg as Rndcg
     from rankproof.measures._gain_levels import binG as binG
     from rankproof.measures._gain_levels import ndcg_rel as ndcg_rel
+    from rankproof.measures._groups import P_avgjg as P_avgjg
+    from rankproof.measures._groups import Rprec_mult_avgjg as Rprec_mult_avgjg
+    from rankproof.measures._groups import map_avgjg as map_avgjg
     from rankproof.measures._judged import GMbpref as GMbpref
     from rankproof.measures._judged import Judged as Judged
     from rankproof.measures._judged import Unjudged as Unjudged
@@ -78,6 +81,9 @@ if TYPE_CHECKING:
     from rankproof.measures._precision_recall import SetR as SetR
     from rankproof.measures._precision_recall import Success as Success
     from rankproof.measures._precision_recall import relative_P as relative_P
+    from rankproof.measures._preferences import NumPrefs as NumPrefs
+    from rankproof.measures._preferences import NumPrefsFul as NumPrefsFul
+    from rankproof.measures._preferences import PrefsFul as PrefsFul
     from rankproof.measures._registry import ANSWER_MEASURES as ANSWER_MEASURES
     from rankproof.measures._registry import MEASURES as MEASURES
     from rankproof.measures._registry import TEXT_MEASURES as TEXT_MEASURES

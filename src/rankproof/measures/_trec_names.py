@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import NamedTuple
 
 from rankproof.measures._base import BinaryMeasure, Measure
@@ -61,6 +62,23 @@ TREC_MEASURES = (
     TrecMeasure("set_map", "SetAP"),
     TrecMeasure("set_F", "SetF"),
     TrecMeasure("num_nonrel_judged_ret", "NumNonrelRet"),
+    TrecMeasure("prefs_num_prefs_poss", "NumPrefs"),
+    TrecMeasure("prefs_num_prefs_ful", "NumPrefsFul"),
+    TrecMeasure("prefs_num_prefs_ful_ret", "NumPrefsFul(of='both')"),
+    TrecMeasure("prefs_simp", "PrefsFul"),
+    TrecMeasure("prefs_pair", "PrefsFul(mean='pair')"),
+    TrecMeasure("prefs_avgjg", "PrefsFul(mean='group')"),
+    TrecMeasure("prefs_avgjg_Rnonrel", "PrefsFul(mean='group',nonrel='R')"),
+    TrecMeasure("prefs_simp_ret", "PrefsFul(of='both')"),
+    TrecMeasure("prefs_pair_ret", "PrefsFul(mean='pair',of='both')"),
+    TrecMeasure("prefs_avgjg_ret", "PrefsFul(mean='group',of='both')"),
+    TrecMeasure("prefs_avgjg_Rnonrel_ret", "PrefsFul(mean='group',of='both',nonrel='R')"),
+    TrecMeasure("prefs_simp_imp", "PrefsFul(of='either')"),
+    TrecMeasure("prefs_pair_imp", "PrefsFul(mean='pair',of='either')"),
+    TrecMeasure("prefs_avgjg_imp", "PrefsFul(mean='group',of='either')"),
+    TrecMeasure("map_avgjg", "map_avgjg"),
+    TrecMeasure("P_avgjg", "P_avgjg", RANKS),
+    TrecMeasure("Rprec_mult_avgjg", "Rprec_mult_avgjg", MULTIPLES),
     TrecMeasure("yaap", "yaap"),
     TrecMeasure("rbp", "GradedRBP"),
     TrecMeasure("rbp_resid", "RBPResid"),
@@ -80,12 +98,17 @@ NICKNAMES: dict[str, tuple[str, ...]] = {
         *("relative_P", "Rprec_mult", "success", "map_cut", "ndcg_cut", "ndcg_rel", "Rndcg", "binG", "G", *_SETS),
         "num_nonrel_judged_ret",
     ),
+    "all_prefs": ("runid", "num_q", *(one.theirs for one in TREC_MEASURES if one.theirs.startswith("prefs_"))),
+    "prefs": (
+        *("runid", "num_q", "prefs_num_prefs_poss", "prefs_num_prefs_ful", "prefs_num_prefs_ful_ret"),
+        *("prefs_simp", "prefs_pair", "prefs_avgjg"),
+    ),
+    "qrels_jg": ("runid", "num_q", "map_avgjg", "P_avgjg", "Rprec_mult_avgjg"),
 }
 """The names of trec_eval for several measures."""
 
-ONLY_TREC_CUTOFFS = {
-    name.lower(): _BY_NAME[name].cutoffs for name in ("iprec_at_recall", "map_cut", "ndcg_cut", "unj", "Rprec_mult", "relative_P")
-}
+_ONLY_TREC = ("iprec_at_recall", "map_cut", "ndcg_cut", "unj", "Rprec_mult", "relative_P", "P_avgjg", "Rprec_mult_avgjg")
+ONLY_TREC_CUTOFFS = {name.lower(): _BY_NAME[name].cutoffs for name in _ONLY_TREC}
 """The default cutoffs of names that only trec_eval uses."""
 
 
@@ -116,7 +139,7 @@ def trec_label(measure: Measure, rel: int = 1) -> TrecLabel:
 
 def _label_of(measure: Measure, one: TrecMeasure, at: float | None) -> str | None:
     """The name of the measure as this one of trec_eval; None if its parameters are not possible there."""
-    usual = type(measure)().parameters() | ({"relative": True} if "relative" in one.ours else {})
+    usual = type(measure)().parameters() | _given_parameters(one.ours)
     changed = {
         name: value for name, value in measure.parameters().items() if name not in (measure.at, "rel") and value != usual[name]
     }
@@ -126,6 +149,14 @@ def _label_of(measure: Measure, one: TrecMeasure, at: float | None) -> str | Non
     if any(text is None for text in written):
         return None
     return "_".join((one.theirs, *([",".join(text for text in written if text)] if written else ())))
+
+
+@cache
+def _given_parameters(ours: str) -> dict[str, object]:
+    """The parameters that the notation names."""
+    from rankproof.measures._parse import parse_measure
+
+    return parse_measure(ours).parameters() if "(" in ours else {}
 
 
 def _gains(value: object) -> str | None:

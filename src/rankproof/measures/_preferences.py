@@ -1,0 +1,340 @@
+"""Measures of preferences between documents: PrefsFul, NumPrefs and NumPrefsFul."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple
+
+import numpy as np
+
+from rankproof._align.hits import Hits
+from rankproof._align.preferences import PreferenceGroup
+from rankproof._data.arrays import BoolArray, FloatArray, IntArray
+from rankproof._registry import Option
+from rankproof.errors import UsageError
+from rankproof.measures._base import Advice, Measure
+from rankproof.measures._counts import CountMeasure
+from rankproof.measures._relevant import cached_on, ratio, sum_by_query
+
+Pairs = Literal["all", "both", "either"]
+
+
+class Counts(NamedTuple):
+    """Preferences that the ranking fulfils, and those that it could fulfil."""
+
+    fulfilled: float
+    possible: float
+
+    @property
+    def share(self) -> float:
+        """The share of fulfilled preferences; 0 without preferences."""
+        return self.fulfilled / self.possible if self.possible else 0.0
+
+
+class GroupCounts(NamedTuple):
+    """The preferences of a group: all, those with both documents retrieved, and those with at least one.
+
+    The last two are all and both, with as many non-relevant documents as relevant ones.
+    """
+
+    all: Counts
+    both: Counts
+    either: Counts
+    all_limited: Counts
+    both_limited: Counts
+
+
+class PairMeans(NamedTuple):
+    """The mean over pairs of documents of the share of judges that prefer the one ranked first."""
+
+    all: float
+    both: float
+    either: float
+
+
+class PreferenceCounts(NamedTuple):
+    """The counts of each group with the query of each, and the means over pairs of each query."""
+
+    groups: tuple[GroupCounts, ...]
+    owners: IntArray
+    pairs: tuple[PairMeans, ...]
+
+    def of(self, kind: str) -> FloatArray:
+        """Fulfilled and possible preferences of each group, one row each."""
+        return np.array([getattr(one, kind) for one in self.groups], dtype=np.float64).reshape(-1, 2)
+
+
+class Placed(NamedTuple):
+    """A group with the place of each document among the query's judged documents: first those retrieved, then the others."""
+
+    places: IntArray
+    levels: FloatArray
+    better: BoolArray
+    is_partial: bool
+
+
+@cached_on
+def preference_counts(hits: Hits) -> PreferenceCounts:
+    """The preferences of every group; grades are levels where the judgements are grades, and below 0 they do not count."""
+    groups: list[GroupCounts] = []
+    owners: list[int] = []
+    pairs: list[PairMeans] = []
+    for query, (found, placed) in enumerate(_placed_groups(hits)):
+        groups += [_group_counts(group, found) for group in placed]
+        owners += [query] * len(placed)
+        pairs.append(_pair_means(placed, found))
+    return PreferenceCounts(tuple(groups), np.array(owners, dtype=np.int64), tuple(pairs))
+
+
+def _placed_groups(hits: Hits) -> Iterator[tuple[int, list[Placed]]]:
+    """For each query, the number of judged documents that were retrieved, and its groups.
+
+    Among documents with the same score the smaller id is first, as trec_eval orders them for preferences alone.
+    """
+    order = np.lexsort((-hits.ranks, hits.ties.starts, hits.query_index))
+    for query in range(len(hits.queries)):
+        span = order[hits.offsets[query] : hits.offsets[query + 1]]
+        if hits.codes is None:
+            yield _of_grades(hits, query, span)
+            continue
+        known = hits.judged.offsets[query + 1] - hits.judged.offsets[query]
+        codes = hits.codes[span]
+        places = np.zeros(known, dtype=np.int64)
+        others = np.setdiff1d(np.arange(known), codes)[::-1]
+        places[np.concatenate((codes, others))] = np.arange(known)
+        yield len(codes), [_placed(group, places) for group in _groups(hits, query)]
+
+
+def _of_grades(hits: Hits, query: int, span: IntArray) -> tuple[int, list[Placed]]:
+    """The only group of a query without codes: its levels are the grades, those of the retrieved documents first."""
+    found = hits.grades[span]
+    found = found[found >= 0]
+    judged = hits.judged.grades[hits.judged.offsets[query] : hits.judged.offsets[query + 1]]
+    judged = judged[judged >= 0]
+    size = int(judged.max(initial=0)) + 1
+    missed = np.bincount(judged, minlength=size) - np.bincount(found, minlength=size)
+    levels = np.concatenate((found, np.repeat(np.arange(size), missed))).astype(np.float64)
+    group = PreferenceGroup(np.arange(len(levels)), levels)
+    return len(found), [_placed(group, group.codes)] if len(levels) else []
+
+
+def _groups(hits: Hits, query: int) -> Iterator[PreferenceGroup]:
+    """The groups of a query whose documents have codes: its preferences, or the grades of each judgement group."""
+    if hits.judged.preferences is not None:
+        yield from hits.judged.preferences[query]
+        return
+    documents = hits.judged.documents
+    assert documents is not None, "judged by code"
+    first, last = documents.offsets[query], documents.offsets[query + 1]
+    if documents.subtopics is None:
+        yield _judged_group(np.arange(last - first), documents.grades[first:last])
+        return
+    each = documents.subtopics
+    rows = slice(*np.searchsorted(each.documents, (first, last)))
+    topics = range(each.offsets[query], each.offsets[query + 1])
+    for topic in sorted(topics, key=each.names.__getitem__):
+        at = np.flatnonzero(each.subtopics[rows] == topic) + rows.start
+        yield _judged_group(each.documents[at] - first, each.grades[at])
+
+
+def _judged_group(codes: IntArray, grades: IntArray) -> PreferenceGroup:
+    kept = grades >= 0
+    return PreferenceGroup(codes[kept], grades[kept].astype(np.float64))
+
+
+def _placed(group: PreferenceGroup, places: IntArray) -> Placed:
+    """The group in the order of its places."""
+    at = places[group.codes]
+    order = np.argsort(at)
+    return Placed(at[order], group.levels[order], group.preferred[np.ix_(order, order)], group.better is not None)
+
+
+def _group_counts(group: Placed, found: int) -> GroupCounts:
+    """The preferences of the group; documents at places below `found` were retrieved."""
+    first = int(np.searchsorted(group.places, found))
+    kept = np.ones(len(group.places), dtype=np.bool_)
+    both, either, every = _areas(group.better, first, kept)
+    relevant, retrieved = group.levels > 0, np.arange(len(group.places)) < first
+    return GroupCounts(
+        every,
+        both,
+        either,
+        _limited(group, every, first, relevant, np.ones_like(relevant)),
+        _limited(group, both, first, relevant, retrieved),
+    )
+
+
+def _areas(better: BoolArray, first: int, kept: BoolArray) -> tuple[Counts, Counts, Counts]:
+    """The preferences among the kept documents with both retrieved, with at least one, and all; `first` were retrieved."""
+    counted = better & kept[:, None] & kept[None, :]
+    upper = float(np.triu(counted[:first, :first], 1).sum())
+    both = Counts(upper, float(counted[:first, :first].sum()))
+    implied = float(counted[:first, first:].sum())
+    either = Counts(upper + implied, both.possible + implied + float(counted[first:, :first].sum()))
+    return both, either, Counts(either.fulfilled, either.possible + float(counted[first:, first:].sum()))
+
+
+def _limited(group: Placed, counts: Counts, first: int, relevant: BoolArray, chosen: BoolArray) -> Counts:
+    """The counts of the chosen documents with as many non-relevant documents as there are relevant ones, R.
+
+    Fewer are filled up, as if not retrieved. Of more, the first R count, as in trec_eval: every document, also the non-relevant
+    ones, is then preferred to each of these R, unless the group is partial.
+    """
+    total, found = int((relevant & chosen).sum()), int((relevant & chosen)[:first].sum())
+    missing = total - int((~relevant & chosen).sum())
+    if missing >= 0:
+        return Counts(counts.fulfilled + found * missing, counts.possible + int(relevant.sum()) * missing)
+    if group.is_partial:
+        kept = relevant | (np.cumsum(~relevant) <= int(relevant.sum()))
+        both, _, every = _areas(group.better, first, kept)
+        return every if chosen.all() else both
+    kept = ~relevant & chosen & (np.cumsum(~relevant) <= total)
+    among = group.better & (relevant & chosen)[:, None] & (relevant & chosen)[None, :]
+    against = np.broadcast_to(chosen[:, None] & kept[None, :], among.shape)
+    upper = np.triu(np.ones_like(among), 1)
+    upper[first:] = False
+    return Counts(float((among & upper).sum() + (against & upper).sum()), float(among.sum() + against.sum()))
+
+
+def _pair_means(groups: list[Placed], found: int) -> PairMeans:
+    """The means over pairs of documents between which a judge has a preference."""
+    size = max((int(group.places[-1]) + 1 for group in groups if len(group.places)), default=0)
+    counts = np.zeros((size, size), dtype=np.int64)
+    for group in groups:
+        counts[np.ix_(group.places, group.places)] += group.better
+    known = np.triu(counts + counts.T > 0, 1)
+    shares = ratio(counts[known], (counts + counts.T)[known])
+    rows, columns = np.nonzero(known)
+    both, implied = columns < found, (rows < found) & (columns >= found)
+    terms = np.concatenate((shares[both], shares[implied]))
+    sums = np.concatenate(([0.0], np.add.accumulate(terms)))
+    pairs = int(both.sum()), len(terms), len(shares)
+    of_both, of_either, of_all = (
+        float(total / count) if count else 0.0 for total, count in zip((sums[pairs[0]], sums[-1], sums[-1]), pairs, strict=True)
+    )
+    return PairMeans(of_all, of_both, of_either)
+
+
+_OF = Option("preferences that count: all, those with both documents retrieved, or with at least one (either)")
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class PreferencesFulfilled(Measure):
+    """The share of preferences that the ranking fulfils."""
+
+    mean: Annotated[
+        Literal["preference", "pair", "group"],
+        Option("what counts the same: each preference, each pair of documents, or each group of preferences"),
+    ] = "preference"
+    of: Annotated[Pairs, _OF] = "all"
+    nonrel: Annotated[Literal["all", "R"], Option("non-relevant documents that count: all, or as many as relevant ones (R)")] = (
+        "all"
+    )
+    name = "PrefsFul"
+    title = "Preferences fulfilled"
+    definition = (
+        "Preferences for a document over another that is ranked below it or not retrieved, divided by all preferences. With"
+        " mean='pair', the mean over pairs of documents of the share of judges that prefer the first; with mean='group', the mean"
+        " over groups, in which a group without preferences counts 0. of='both' counts preferences with both documents retrieved,"
+        " of='either' with at least one. nonrel='R' counts as many non-relevant documents of a group as it has relevant ones."
+    )
+    source = "Carterette and others 2008; trec_eval prefs_simp, prefs_pair, prefs_avgjg"
+    parity = "trec_eval"
+    aliases = (
+        *("prefs_simp", "prefs_simp_ret", "prefs_simp_imp", "prefs_pair", "prefs_pair_ret", "prefs_pair_imp", "prefs_avgjg"),
+        *("prefs_avgjg_ret", "prefs_avgjg_imp", "prefs_avgjg_Rnonrel", "prefs_avgjg_Rnonrel_ret"),
+    )
+    alias_parameters: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "prefs_simp_ret": {"of": "both"},
+        "prefs_simp_imp": {"of": "either"},
+        "prefs_pair": {"mean": "pair"},
+        "prefs_pair_ret": {"mean": "pair", "of": "both"},
+        "prefs_pair_imp": {"mean": "pair", "of": "either"},
+        "prefs_avgjg": {"mean": "group"},
+        "prefs_avgjg_ret": {"mean": "group", "of": "both"},
+        "prefs_avgjg_imp": {"mean": "group", "of": "either"},
+        "prefs_avgjg_Rnonrel": {"mean": "group", "nonrel": "R"},
+        "prefs_avgjg_Rnonrel_ret": {"mean": "group", "of": "both", "nonrel": "R"},
+    }
+    advice = Advice(
+        "ordering",
+        "people said which of two documents is better, rather than how good each is.",
+        "documents have grades: nDCG weighs the top ranks, preferences do not.",
+    )
+    kind = "graded"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.nonrel == "R" and (self.mean != "group" or self.of == "either"):
+            raise UsageError("nonrel='R' needs mean='group', and not of='either'", fix="write PrefsFul(mean='group',nonrel='R')")
+
+    def values(self, hits: Hits) -> FloatArray:
+        counts = preference_counts(hits)
+        if self.mean == "pair":
+            return np.array([getattr(one, self.of) for one in counts.pairs], dtype=np.float64)
+        fulfilled, possible = counts.of(self.of if self.nonrel == "all" else f"{self.of}_limited").T
+        number = len(hits.queries)
+        if self.mean == "preference":
+            return ratio(sum_by_query(counts.owners, fulfilled, number), sum_by_query(counts.owners, possible, number))
+        found = ratio(
+            sum_by_query(counts.owners, ratio(fulfilled, possible), number), np.bincount(counts.owners, minlength=number)
+        )
+        undefined = counts.owners[possible == 0] if self.nonrel == "R" else counts.owners[:0]
+        found[undefined] = 0.0
+        return found
+
+
+PrefsFul = PreferencesFulfilled()
+
+
+class NumberOfPreferences(CountMeasure):
+    """The number of preferences."""
+
+    name = "NumPrefs"
+    title = "Number of preferences"
+    definition = "The number of preferences of all groups, including queries missing from the run."
+    source = "trec_eval prefs_num_prefs_poss"
+    parity = "trec_eval"
+    aliases = ("prefs_num_prefs_poss",)
+    advice = Advice("checking", "you check that the preferences are the ones you expect.", "you want to measure quality.")
+
+    def values(self, hits: Hits) -> FloatArray:
+        counts = preference_counts(hits)
+        return sum_by_query(counts.owners, counts.of("all")[:, 1], len(hits.queries))
+
+
+NumPrefs = NumberOfPreferences()
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class NumberOfPreferencesFulfilled(CountMeasure):
+    """The number of preferences that the ranking fulfils."""
+
+    of: Annotated[Pairs, _OF] = "all"
+    name = "NumPrefsFul"
+    title = "Number of preferences fulfilled"
+    definition = (
+        "The number of preferences for a document over another that is ranked below it or not retrieved; with of='both', of those"
+        " with both documents retrieved."
+    )
+    source = "trec_eval prefs_num_prefs_ful, prefs_num_prefs_ful_ret"
+    parity = "trec_eval"
+    aliases = ("prefs_num_prefs_ful", "prefs_num_prefs_ful_ret")
+    alias_parameters: ClassVar[Mapping[str, Mapping[str, Any]]] = {"prefs_num_prefs_ful_ret": {"of": "both"}}
+    advice = Advice(
+        "checking",
+        "you want the share of preferences as a count.",
+        "a few queries have most of the preferences: they then dominate the sum.",
+    )
+    higher_is_better = True
+
+    def values(self, hits: Hits) -> FloatArray:
+        counts = preference_counts(hits)
+        return sum_by_query(counts.owners, counts.of(self.of)[:, 0], len(hits.queries))
+
+
+NumPrefsFul = NumberOfPreferencesFulfilled()
+
+MEASURES_OF_PREFERENCES = ("PrefsFul", "NumPrefs", "NumPrefsFul", "NumQ", "NumRet", "runid")
+"""The measures that need no grades."""
