@@ -94,7 +94,8 @@ def test_weights_are_a_grid_or_a_list() -> None:
         ("bm25", {"language": None}, "has no usual values", "--vary k1="),
         ("bm25", {"stemming": "yes"}, "stemming is yes", "true,false"),
         ("hybrid", {"weights": "1/1/1"}, "3 weights for 2 runs", "1/2"),
-        ("hybrid", {"norm": "l2"}, "l2", "choose one of"),
+        ("reranked", {"norm": "l2"}, "l2", "choose one of"),
+        ("hybrid", {"norm": "sum,max"}, "norm has no effect", "another parameter"),
     ],
 )
 def test_wrong_parameters_are_refused_before_any_work(system: str, vary: dict[str, Any], what: str, fix: str) -> None:

@@ -13,7 +13,7 @@ from rankproof._api.values import Tuning
 from rankproof._data.arrays import FloatArray
 from rankproof._evaluation.coerce import Coercion, QrelsLike, RunLike, as_dataset
 from rankproof._evaluation.evaluate import no_judged_query_error
-from rankproof._evaluation.inputs import prepare_judgements, read_source
+from rankproof._evaluation.inputs import prepare_judgements, read_judgements, read_source
 from rankproof._evaluation.options import EvaluateArguments, EvaluateOptions, make_evaluate_options
 from rankproof._tune.space import Space
 from rankproof._tune.tables import tuning_tables
@@ -94,22 +94,27 @@ def tune_runs(
 ) -> Tuning:
     """Tunes the fusion of runs, with judgements and runs in any form."""
     from rankproof._tune.runs import RUN, FusionObjective
+    from rankproof._tune.toml import TUNED
 
     coercion = Coercion(options.files.columns, options.files.grade_map, options.files.on_conflict)
     source = coercion.qrels(qrels)
-    judged = prepare_judgements(source, options)
+    judgements = read_judgements(source, options)
+    judged = prepare_judgements(judgements, options)
     if not judged.queries:
         raise no_judged_query_error(judged.source, options.queries)
     sources = coercion.runs(runs, lambda: judged.queries)
     if len(sources) < 2:
         raise UsageError("fusion needs at least two runs", fix="pass two or more runs")
     read = {name: read_source(one, name, options) for name, one in sources.items()}
-    objective = FusionObjective(judged, read, measure.with_rel(options.rel), options)
+    objective = FusionObjective(judgements, judged, read, measure.with_rel(options.rel), options)
     space = fusion.space(len(read))
     weights = _query_weights(objective.queries, qrels, options)
     singles = {name: ((RUN, name),) for name in read}
     result = tune_objective(objective, space, measure.with_rel(options.rel), plan, weights=weights, singles=singles)
-    return _tuning(result, None if dataset is None else _runs_toml(dataset, sources, result, options))
+    if dataset is None:
+        return _tuning(result, None)
+    fused = {"default": objective.stage_settings(space.default), TUNED: objective.stage_settings(result.best)}
+    return _tuning(result, _runs_toml(dataset, sources, fused, result, options))
 
 
 def _query_weights(queries: Sequence[str], qrels: Any, options: EvaluateOptions) -> FloatArray | None:
@@ -121,7 +126,13 @@ def _query_weights(queries: Sequence[str], qrels: Any, options: EvaluateOptions)
     return np.array([given[query] for query in queries], np.float64)
 
 
-def _runs_toml(dataset: Any, sources: Mapping[str, Any], result: TunedResult, options: EvaluateOptions) -> str:
+def _runs_toml(
+    dataset: Any,
+    sources: Mapping[str, Any],
+    fused: Mapping[str, Mapping[str, Any]],
+    result: TunedResult,
+    options: EvaluateOptions,
+) -> str:
     """The default and the tuned fusion of the run files, and the files themselves."""
     from rankproof._experiment.experiment import Experiment
     from rankproof._tune.toml import TUNED, tuned_toml
@@ -135,7 +146,6 @@ def _runs_toml(dataset: Any, sources: Mapping[str, Any], result: TunedResult, op
     how = options.read_options
     reading: dict[str, Any] = {name: getattr(how, name) for name in ("order", "lower_is_better", "on_duplicate")}
     files: dict[str, Stage] = {name: RunFile(os.path.abspath(path), **reading) for name, path in sources.items()}
-    fused: dict[str, dict[str, Any]] = {"default": dict(result.space.default), TUNED: dict(result.best)}
     inputs, depth = tuple(files.values()), how.depth or RunFile.depth
     systems: dict[str, Stage] = {name: Fuse(inputs, depth=depth, **one) for name, one in fused.items()}
     given = options.files

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any
 
 from rankproof._data.validation import checked_number
@@ -35,6 +36,7 @@ USUAL_VALUES: Mapping[tuple[str, str], str] = {
     ("fuse", "norm"): ",".join(NORMALISATIONS.registered()),
 }
 """Stage and key to the values that are tried unless others are given; a system without --vary varies those of its stage."""
+_CHECKED = 2000
 _EXAMPLE = "write values such as --vary k1=0.6,0.9,1.2 or --vary b=0.1:0.9:0.2"
 
 
@@ -84,10 +86,28 @@ def tuned_system(systems: Mapping[str, Stage], name: str, vary: Mapping[str, Val
     axes = tuple(_axis(target, values) for target, values in zip(targets, asked.values(), strict=True))
     default = tuple((axis.name, axis.default) for axis in axes)
     tuned = TunedSystem(name, stage, targets, Space(default, (Family((), axes),)))
-    for axis in axes:
-        for value in axis.values:
-            tuned.with_settings(tuple((key, value if key == axis.name else old) for key, old in default))
+    _check_values(tuned, axes)
     return tuned
+
+
+def _check_values(tuned: TunedSystem, axes: Sequence[SearchAxis]) -> None:
+    """Refuses a value that the system does not take, and a parameter that changes nothing."""
+    for axis in axes:
+        alone = _with_values(axes, axis, (axis.values[0],))
+        every = {tuned.with_settings(one) for one in _some(Family((), tuple(axes)).grid())}
+        if len(axis.values) > 1 and every == {tuned.with_settings(one) for one in _some(Family((), alone).grid())}:
+            raise UsageError(f"{axis.name} has no effect with the other settings of the system", fix="vary another parameter")
+        for value in axis.values:
+            tuned.with_settings(tuple((key, value if key == axis.name else old) for key, old in tuned.space.default))
+
+
+def _with_values(axes: Sequence[SearchAxis], axis: SearchAxis, values: tuple[Value, ...]) -> tuple[SearchAxis, ...]:
+    """The axes with other values of one of them."""
+    return tuple(replace(one, values=values) if one == axis else one for one in axes)
+
+
+def _some(settings: Iterator[Settings]) -> Iterator[Settings]:
+    return islice(settings, _CHECKED)
 
 
 def part_name(part: Any) -> str:

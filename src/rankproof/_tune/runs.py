@@ -1,72 +1,157 @@
-"""Trials of fusion methods on run files: the fused scores of each setting, measured without making a run."""
+"""Trials of fusion methods on run files: fused scores over one table of candidates, measured without making a run."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 
-from rankproof._align.hits import Hits, JudgedQueries
+from rankproof._align.hits import AlignmentCounts, Hits, JudgedQueries, Ties
 from rankproof._data.arrays import FloatArray, IntArray
+from rankproof._data.qrels import Qrels
 from rankproof._data.run import Run
 from rankproof._evaluation.inputs import align
 from rankproof._evaluation.options import EvaluateOptions
-from rankproof._fusion.fuse import fuse
-from rankproof._fusion.method import METHODS, FusionMethod
+from rankproof._fusion.candidates import CandidateTable
+from rankproof._fusion.fuse import Fuser
+from rankproof._fusion.kernels import ranks_of
+from rankproof._fusion.method import METHODS, Fitted, FusionMethod, FusionSettings, Parameter, Training
 from rankproof._fusion.normalisations import NORMALISATIONS
-from rankproof._tune.parameters import USUAL_VALUES, WEIGHT_STEP, ValuesLike, named_axis, weights_axis
-from rankproof._tune.space import Family, SearchAxis, Settings, Space, Value
+from rankproof._fusion.settings import checked_settings, checked_weights, method_for
+from rankproof._tune.parameters import WEIGHT_STEP, ValuesLike, named_axis, weights_axis
+from rankproof._tune.space import Family, SearchAxis, Settings, Space
 from rankproof.errors import UsageError, for_message
 from rankproof.measures._base import Measure
 
 RUN = "run"
 """The parameter of a trial that is one run alone."""
 ALL = "all"
+_FUSION_FIELDS = tuple(field.name for field in fields(FusionSettings))
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class JudgedCandidates:
+    """The candidates with a judgement: their index in the table and their grade; those of query i are offsets[i] to the next."""
+
+    table: CandidateTable
+    judged: JudgedQueries
+    chosen: IntArray
+    grades: IntArray
+    offsets: IntArray
+
+    @classmethod
+    def of(cls, table: CandidateTable, judged: JudgedQueries, qrels: Mapping[str, Mapping[str, int]]) -> JudgedCandidates:
+        """The judged candidates of a table whose first queries are the judged ones."""
+        chosen: list[int] = []
+        grades: list[int] = []
+        offsets = [0]
+        for query, start, end in zip(judged.queries, table.offsets.tolist(), table.offsets[1:].tolist(), strict=False):
+            known = qrels[query]
+            found = [at for at, doc in enumerate(table.docs[start:end], start) if doc in known]
+            chosen += found
+            grades += [known[table.docs[at]] for at in found]
+            offsets.append(len(chosen))
+        offsets += [len(chosen)] * (len(table.queries) - len(judged.queries))
+        return cls(table, judged, np.array(chosen, np.int64), np.array(grades, np.int64), np.array(offsets, np.int64))
+
+    def hits(self, scores: FloatArray) -> Hits:
+        """The hits of the ranking by these scores, as alignment of the fused run gives them."""
+        table, count = self.table, len(self.judged.queries)
+        ranks, starts, sizes = ranks_of(scores, table.offsets, table.by_id, self.chosen, self.offsets)
+        offsets = self.offsets[: count + 1]
+        owner = np.repeat(np.arange(count), np.diff(offsets).astype(np.intp))
+        order = np.lexsort((ranks, owner))
+        retrieved = np.diff(table.offsets)[:count]
+        return Hits(
+            self.judged,
+            retrieved > 0,
+            retrieved,
+            offsets,
+            ranks[order],
+            self.grades[order],
+            Ties(starts[order], sizes[order]),
+            AlignmentCounts(),
+        )
 
 
 class FusionObjective:
     """The values of fused runs; the judged queries are in the order of their ids."""
 
-    def __init__(self, judged: JudgedQueries, runs: Mapping[str, Run], measure: Measure, options: EvaluateOptions) -> None:
-        self._judged, self._runs, self._measure, self._options = judged, runs, measure, options
+    def __init__(
+        self, qrels: Qrels, judged: JudgedQueries, runs: Mapping[str, Run], measure: Measure, options: EvaluateOptions
+    ) -> None:
+        self._qrels, self._judged, self._runs, self._measure, self._options = qrels, judged, runs, measure, options
+        self._table = CandidateTable.of(list(runs.values()), options.read_options, queries=judged.queries)
+        self.candidates = JudgedCandidates.of(self._table, judged, qrels)
         self._order = np.array(sorted(range(len(judged.queries)), key=lambda at: judged.queries[at]), np.int64)
         self.queries = tuple(judged.queries[at] for at in self._order)
 
+    @cached_property
+    def _training(self) -> Training:
+        return Training.of(self._table, {query: self._qrels[query] for query in self._judged.queries}, self._options.rel)
+
     def values(self, settings: Sequence[Settings]) -> FloatArray:
-        """A row for each settings."""
-        return np.stack([self._measured(self._hits(dict(one))) for one in settings])
+        """A row for each settings; a trained method is fitted on all queries."""
+        return np.stack([self._values(dict(one), self._order) for one in settings])
 
     def is_trained(self, settings: Settings) -> bool:
         """Whether the method is fitted to judgements."""
-        return False
+        name = dict(settings).get("method")
+        return name is not None and METHODS[str(name)].fit is not None
 
     def fitted_values(self, settings: Settings, train: IntArray) -> FloatArray:
         """The values of the method, fitted on the training queries."""
-        found: FloatArray = self.values([settings])[0]
-        return found
+        return self._values(dict(settings), self._order[train])
 
-    def _hits(self, settings: dict[str, Value]) -> Hits:
-        if RUN in settings:
-            return align(self._judged, self._runs[str(settings[RUN])], RUN, self._options)
-        runs = list(self._runs.values())
-        return align(self._judged, fuse(runs, **settings), "fused", self._options)  # type: ignore[arg-type]
+    def stage_settings(self, settings: Settings) -> dict[str, Any]:
+        """The settings of a fusion stage; a trained method is fitted on all queries."""
+        given: dict[str, Any] = dict(settings)
+        method = METHODS[given["method"]]
+        kept = {name: value for name, value in given.items() if name not in method.fit_uses}
+        return kept if method.fit is None else {**kept, "fitted": self._fit(method, given, self._order)}
 
-    def _measured(self, hits: Hits) -> FloatArray:
+    def _values(self, settings: Mapping[str, Any], train: IntArray) -> FloatArray:
+        hits = self._run_hits(settings[RUN]) if RUN in settings else self._fused_hits(settings, train)
         found = np.concatenate([self._measure.values(block) for block in hits.blocks])
         return found[self._order]
+
+    def _run_hits(self, name: str) -> Hits:
+        return align(self._judged, self._runs[name], name, self._options)
+
+    def _fused_hits(self, settings: Mapping[str, Any], train: IntArray) -> Hits:
+        hits, how = self.candidates.hits(self.scores(settings, train)), self._options.read_options
+        hits = hits if how.depth is None else hits.cut(how.depth)
+        hits = hits.judged_only() if how.judged_only else hits
+        return replace(hits, trec_eval_9=how.float32)
+
+    def scores(self, settings: Mapping[str, Any], train: IntArray) -> FloatArray:
+        """The fused score of each candidate; a trained method is fitted on these queries of the table."""
+        method, runs = METHODS[settings["method"]], len(self._runs)
+        given = {name: settings[name] for name in _FUSION_FIELDS if name in settings}
+        if method.fit is not None:
+            given["fitted"] = self._fit(method, settings, train)
+        fuser = Fuser(method, checked_settings(method, given, runs), checked_weights(method, runs, settings.get("weights")))
+        return fuser.scores(self._table)
+
+    def _fit(self, method: FusionMethod, settings: Mapping[str, Any], train: IntArray) -> Fitted:
+        assert method.fit is not None, "only trained methods are fitted"
+        given = {name: settings[name] for name in _FUSION_FIELDS if name in settings}
+        chosen = checked_settings(method, given, len(self._runs), is_fit=True)
+        return method.fit(self._training.restricted_to(np.sort(train)), chosen)
 
 
 def fusion_space(
     runs: int, methods: Sequence[str], norms: Sequence[str], vary: Mapping[str, ValuesLike], step: float = WEIGHT_STEP
 ) -> Space:
     """The trials of fusion methods: each with every normalisation that it uses, and its parameters."""
-    chosen = _chosen("fusion method", METHODS, methods)
-    scales = _chosen("normalisation", NORMALISATIONS, norms)
+    scales = _chosen_norms(norms)
     families = []
-    for name in chosen:
-        method = METHODS[name]
+    for method in _chosen_methods(methods, runs):
         for norm in scales if "norm" in method.uses else scales[:1]:
-            fixed = (("method", name), *((("norm", norm),) if "norm" in method.uses else ()))
+            fixed = (("method", method.name), *((("norm", norm),) if "norm" in method.uses else ()))
             families.append(Family(fixed, _axes(method, runs, vary, step)))
     _refuse_unused(vary, families)
     first = families[0]
@@ -74,23 +159,44 @@ def fusion_space(
     return Space(default, tuple(families))
 
 
-def _chosen(kind: str, table: Mapping[str, object], names: Sequence[str]) -> list[str]:
-    found = list(table) if list(names) == [ALL] else list(names)
-    for name in found:
-        if name not in table:
-            raise UsageError(f"no {kind} is called {for_message(name)}", fix=f"choose from {', '.join(table)}, or {ALL}")
-    if not found:
-        raise UsageError(f"no {kind} is chosen", fix=f"choose from {', '.join(table)}, or {ALL}")
-    return list(dict.fromkeys(found))
+def _chosen_methods(names: Sequence[str], runs: int) -> list[FusionMethod]:
+    if list(names) == [ALL]:
+        return [method for method in METHODS.values() if method.runs in (None, runs)]
+    _refuse_unknown("fusion method", names, [*METHODS, *(alias for one in METHODS.values() for alias in one.aliases)])
+    found = [method_for(name, range(runs)) for name in names]
+    return list({method.name: method for method in found}.values())
+
+
+def _chosen_norms(names: Sequence[str]) -> list[str]:
+    if list(names) == [ALL]:
+        return list(NORMALISATIONS)
+    for name in names:
+        NORMALISATIONS.named(name)
+    return list(dict.fromkeys(names))
+
+
+def _refuse_unknown(kind: str, names: Sequence[str], known: Sequence[str]) -> None:
+    for name in names:
+        if name not in known:
+            raise UsageError(f"no {kind} is called {for_message(name)}", fix=f"choose from {', '.join(METHODS)}, or {ALL}")
+    if not names:
+        raise UsageError(f"no {kind} is chosen", fix=f"choose from {', '.join(METHODS)}, or {ALL}")
 
 
 def _axes(method: FusionMethod, runs: int, vary: Mapping[str, ValuesLike], step: float) -> tuple[SearchAxis, ...]:
+    """The axes of the method's parameters; the normalisation is part of the family."""
     found = []
-    if "k" in method.uses:
-        found.append(named_axis("k", float, vary.get("k") or USUAL_VALUES["fuse", "k"], 60.0))
-    if "weights" in method.uses and runs > 1:
-        found.append(weights_axis("weights", vary.get("weights") or f"grid:{step}", runs, None))
+    for parameter in method.parameters:
+        if parameter.kind == "weights" and runs > 1:
+            found.append(weights_axis(parameter.name, vary.get("weights") or f"grid:{step}", runs, None))
+        elif parameter.kind in ("number", "integer"):
+            found.append(_number_axis(parameter, vary.get(parameter.name)))
     return tuple(found)
+
+
+def _number_axis(parameter: Parameter, values: ValuesLike) -> SearchAxis:
+    kind = int if parameter.kind == "integer" else float
+    return named_axis(parameter.name, kind, values or parameter.values, kind(parameter.default or 0))
 
 
 def _refuse_unused(vary: Mapping[str, ValuesLike], families: Sequence[Family]) -> None:

@@ -138,23 +138,30 @@ def _parameters_table(result: TunedResult) -> Table:
 
 
 def _trials_table(result: TunedResult) -> Table:
-    """Every trial, best first, with its mean on all queries."""
+    """Every trial, best first, with its mean on all queries; details have a column for each parameter."""
     keys = list(dict.fromkeys(name for settings in result.trials for name, _ in settings))
     ordered = sorted(result.trials.items(), key=lambda item: -result.direction * item[1])
-    base = result.trials[result.space.default]
+    base, name = result.trials[result.space.default], str(result.measure)
     rows: tuple[tuple[CellValue, ...], ...] = tuple(
-        (*(_cell(settings, key) for key in keys), value, value - base, settings == result.best, settings == result.space.default)
+        (
+            settings_text(settings),
+            value,
+            value - base,
+            settings == result.best,
+            settings == result.space.default,
+            *(_cell(settings, key) for key in keys),
+        )
         for settings, value in ordered
     )
     columns = (
-        *(Column(key) for key in keys),
-        Column(str(result.measure), "value"),
+        Column("settings"),
+        Column(name, "value"),
         Column("gain", "difference", "over the default settings, on the same queries"),
         Column("chosen", "flag"),
         Column("default", "flag"),
+        *(Column(key) for key in keys),
     )
-    shown = tuple(range(min(_SHOWN_TRIALS, len(rows))))
-    summary = TableSummary((*keys, str(result.measure), "gain", "chosen"), shown)
+    summary = TableSummary(("settings", name, "gain"), tuple(range(min(_SHOWN_TRIALS, len(rows)))))
     return Table("trials", "Best trials on all queries", columns, rows, summary=summary)
 
 
