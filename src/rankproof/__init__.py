@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from rankproof._api.checks import gate as gate
     from rankproof._api.datasets import import_dataset as import_dataset
     from rankproof._api.explain import explain as explain
+    from rankproof._api.output import fit_fusion as fit_fusion
     from rankproof._api.output import fuse as fuse
     from rankproof._api.output import plot as plot
     from rankproof._api.output import report as report
@@ -82,6 +83,7 @@ _TARGETS = {
     "evaluate": "rankproof._evaluation.evaluate:evaluate",
     "evaluate_answers": "rankproof._api.answers:evaluate_answers",
     "explain": "rankproof._api.explain:explain",
+    "fit_fusion": "rankproof._api.output:fit_fusion",
     "fuse": "rankproof._api.output:fuse",
     "gate": "rankproof._api.checks:gate",
     "generate": "rankproof._api.programs:generate",
@@ -133,6 +135,7 @@ __all__ = [
     "evaluate",
     "evaluate_answers",
     "explain",
+    "fit_fusion",
     "fuse",
     "gate",
     "generate",

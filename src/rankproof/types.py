@@ -57,8 +57,12 @@ if TYPE_CHECKING:
     from rankproof._formats.json import JsonContent as JsonContent
     from rankproof._formats.source_table import SourceTable as SourceTable
     from rankproof._fusion.candidates import CandidateTable as CandidateTable
+    from rankproof._fusion.candidates import NormalisedScores as NormalisedScores
     from rankproof._fusion.method import Contributions as Contributions
+    from rankproof._fusion.method import FittedFusion as FittedFusion
     from rankproof._fusion.method import FusionSettings as FusionSettings
+    from rankproof._fusion.method import HitLists as HitLists
+    from rankproof._fusion.method import Training as Training
     from rankproof._fusion.normalisations import ScoreLists as ScoreLists
     from rankproof._importers.base import Dropped as Dropped
     from rankproof._importers.base import ImportCounts as ImportCounts
@@ -120,6 +124,9 @@ else:
         CandidateTable="rankproof._fusion.candidates",
         Contributions="rankproof._fusion.method",
         EngineOptions="rankproof.stages._base",
+        FittedFusion="rankproof._fusion.method",
+        HitLists="rankproof._fusion.method",
+        NormalisedScores="rankproof._fusion.candidates",
         RecordedReply="rankproof._data.replies",
         Executor="rankproof._executors.base",
         Resources="rankproof._executors.base",
@@ -201,6 +208,7 @@ else:
         Table="rankproof._data.table",
         TableSummary="rankproof._data.table",
         Terminal="rankproof._cli.terminal",
+        Training="rankproof._fusion.method",
         Tuning="rankproof._api.values",
         TimeSummary="rankproof._results.experiment_result",
         TimerCounts="rankproof.stages._base",

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankproof._fusion.kernels import added, best_first, best_kernel, candidates, ranks_of, taken
+from rankproof._fusion.kernels import added, best_first, best_kernel, by_majority, candidates, exact_sums, ranks_of, taken
 from support.examples import examples
 
 needs_native = pytest.mark.skipif(best_kernel() == "plain", reason="the native merge was not built")
@@ -91,6 +91,33 @@ def test_a_sum_has_the_same_bits_in_c_in_python_and_in_any_order(terms: Any, see
     assert len(found) == 1
 
 
+@needs_native
+@examples(300)
+@given(values=st.lists(few_values | st.floats(-1e300, 1e300), max_size=30), cut=st.integers(0, 30))
+def test_the_native_sums_are_exact(values: Any, cut: int) -> None:
+    numbers = np.array(values, dtype=np.float64) / 64
+    offsets = np.array([0, min(cut, len(values)), len(values)], dtype=np.int64)
+    native, plain = (exact_sums(numbers, offsets, kernel=kernel) for kernel in ("native", "plain"))
+    assert native.tolist() == plain.tolist()
+
+
+@needs_native
+@examples(100)
+@given(
+    runs=st.lists(st.permutations(range(1, 9)), min_size=1, max_size=5),
+    lost=st.lists(st.tuples(st.integers(0, 4), st.integers(0, 7)), max_size=8),
+    weights=st.lists(st.sampled_from([0.0, 0.1, 0.3, 1.0]), min_size=5, max_size=5),
+)
+def test_the_native_majority_is_that_in_python(runs: Any, lost: Any, weights: Any) -> None:
+    ranks = np.array(runs, dtype=np.int64)
+    for run, doc in lost:
+        ranks[run % len(runs), doc] = 0
+    offsets, order = np.array([0, 3, 8], np.int64), np.array([2, 1, 0, 3, 4, 5, 6, 7], np.int64)
+    votes = np.array(weights[: len(runs)])
+    native, plain = (by_majority(ranks, votes, offsets, order, kernel=kernel) for kernel in ("native", "plain"))
+    assert native.tolist() == plain.tolist()
+
+
 @pytest.mark.parametrize("kernel", ["plain", "native"])
 def test_a_document_twice_in_one_ranking_is_refused(kernel: Any) -> None:
     if kernel == "native" and best_kernel() == "plain":
@@ -119,7 +146,7 @@ WRONG: dict[str, list[Any]] = {
     "best_first": [
         (FLOATS, INTS, ["a"], None, INTS),
         (FLOATS, ONE, [], None, INTS),
-        (FLOATS, ONE, [1], None, INTS),
+        (np.zeros(2), 2 * ONE, [1, 2], None, np.zeros(2, np.int64)),
         (FLOATS, ONE, ["a"], INTS + 1, INTS),
         (FLOATS, ONE, ["a"], INTS - 1, INTS),
         (FLOATS, ONE, ["a"], ONE, INTS),
@@ -137,6 +164,14 @@ WRONG: dict[str, list[Any]] = {
         (FLOATS, ONE, INTS, INTS, INTS, np.zeros(3, np.int64)),
         (FLOATS, INTS, INTS, INTS, INTS, np.zeros(3, np.int64)),
     ],
+    "by_majority": [
+        (ONE, FLOATS, ONE, INTS.copy()),
+        (INTS, FLOATS, INTS, INTS.copy()),
+        (INTS, FLOATS, ONE, INTS + 1),
+        (INTS, FLOATS, ONE, INTS - 1),
+        (INTS, bytes(7), ONE, INTS.copy()),
+    ],
+    "exact_sums": [(FLOATS, ONE, np.zeros(2)), (FLOATS, INTS, np.zeros(0)), (bytes(7), ONE, FLOATS.copy())],
     "added": [(np.zeros(3), np.zeros(2)), (bytes(7), np.zeros(1)), (np.zeros(3), np.zeros(0))],
 }
 

@@ -12,13 +12,16 @@ from rankproof._api.inputs import DataLike, analysis_input, dataset_of, results_
 from rankproof._api.values import Plot, Plots, Report
 from rankproof._data.ordering import Order
 from rankproof._data.run import Run
-from rankproof._evaluation.coerce import Coercion, RunLike
+from rankproof._evaluation.coerce import Coercion, QrelsLike, RunLike
 from rankproof._evaluation.evaluate import MeasuresLike
 from rankproof._evaluation.inputs import read_source
 from rankproof._evaluation.notes import value_notes
 from rankproof._evaluation.options import EvaluateArguments, EvaluateOptions, make_read_options
 from rankproof._evaluation.result import Result
+from rankproof._formats.columns import ColumnNames
+from rankproof._fusion.fuse import fit_fusion as fit_runs
 from rankproof._fusion.fuse import fuse as fuse_runs
+from rankproof._fusion.method import FittedFusion
 from rankproof._results.experiment_result import ExperimentResult
 from rankproof.errors import UsageError, for_message
 from rankproof.measures._base import Measure
@@ -111,6 +114,12 @@ def fuse(
     k: float = 60,
     weights: Sequence[float] | None = None,
     norm: str = "min-max",
+    gamma: float = 0.5,
+    sigma: float = 0.01,
+    phi: float = 0.95,
+    alpha: float = 0.5,
+    window: int = 5,
+    fitted: FittedFusion | None = None,
     depth: int | None = None,
     order: Order = "score",
     lower_is_better: bool = False,
@@ -119,32 +128,62 @@ def fuse(
     doc: str | None = None,
     score: str | None = None,
 ) -> Run:
-    """One run from several: each query's documents by the sum of their points.
+    """One run from several: each query's documents by their points, which most methods add.
 
-    `rrf` gives weight / (k + rank); `combsum` gives weight x normalised score, `combmnz` the same sum times the number of runs
-    that have the document; `rankproof fuse --help` lists all methods. `k`, `norm` and `weights` apply to the methods that use
-    them. With `lower_is_better`, scores are negated first; `order` "rank" is for methods that only use ranks. A document that is
-    missing from a run gets no points from it, and a query that is missing from a run is fused from the others. `depth` limits the
-    documents of each query. `query`, `doc` and `score` name the columns of tables.
+    `rrf` gives weight / (k + rank); `combsum` gives weight x normalised score; `rankproof fuse --help` lists all methods and
+    normalisations. A setting applies to the methods that use it. `fitted` is what `fit_fusion` learned, for a trained method.
+    With `lower_is_better`, scores are negated first; `order` "rank" is for methods that only use ranks. A query that is missing
+    from a run is an empty ranking. `depth` limits the documents of each query. `query`, `doc` and `score` name the columns of
+    tables.
     """
-    from rankproof._formats.columns import ColumnNames
-
-    if isinstance(runs, str | bytes) or not isinstance(runs, Mapping | Sequence):
-        raise UsageError("runs is not a list of runs", fix="pass a list of runs, or {name: run}")
-    coercion = Coercion(ColumnNames(query, doc, score))
-    named = runs.items() if isinstance(runs, Mapping) else ((f"run {at}", run) for at, run in enumerate(runs, start=1))
-    sources = {str(label): coercion.run(run, str(label)) for label, run in named}
-    coercion.check_columns()
-    reading = EvaluateOptions(make_read_options(order=order, lower_is_better=lower_is_better))
-    read = [read_source(source, label, reading) for label, source in sources.items()]
     return fuse_runs(
-        read,
+        _read_runs(runs, ColumnNames(query, doc, score), order, lower_is_better=lower_is_better),
         method,
         k=k,
         weights=weights,
         norm=norm,
+        gamma=gamma,
+        sigma=sigma,
+        phi=phi,
+        alpha=alpha,
+        window=window,
+        fitted=fitted,
         depth=depth,
         order=order,
         lower_is_better=lower_is_better,
         name=name,
     )
+
+
+def fit_fusion(
+    method: str,
+    qrels: QrelsLike,
+    runs: Sequence[RunLike] | Mapping[str, RunLike],
+    *,
+    segments: int = 10,
+    order: Order = "score",
+    lower_is_better: bool = False,
+) -> FittedFusion:
+    """What a trained fusion method learns of each run from judged queries, for `fuse`; grades from 1 up are relevant.
+
+    Queries are paired by id. A judged query that a run lacks counts as an empty ranking, queries without judgements are ignored.
+    Fuse other queries than those that the method learned from: on these, its measures are too high.
+    """
+    from rankproof._api.programs import qrels_of
+
+    judgements = qrels_of(qrels)
+    read = _read_runs(runs, ColumnNames(), order, lower_is_better=lower_is_better)
+    return fit_runs(method, judgements, read, order=order, lower_is_better=lower_is_better, segments=segments)
+
+
+def _read_runs(
+    runs: Sequence[RunLike] | Mapping[str, RunLike], columns: ColumnNames, order: Order, *, lower_is_better: bool
+) -> list[Run]:
+    if isinstance(runs, str | bytes) or not isinstance(runs, Mapping | Sequence):
+        raise UsageError("runs is not a list of runs", fix="pass a list of runs, or {name: run}")
+    coercion = Coercion(columns)
+    named = runs.items() if isinstance(runs, Mapping) else ((f"run {at}", run) for at, run in enumerate(runs, start=1))
+    sources = {str(label): coercion.run(run, str(label)) for label, run in named}
+    coercion.check_columns()
+    reading = EvaluateOptions(make_read_options(order=order, lower_is_better=lower_is_better))
+    return [read_source(source, label, reading) for label, source in sources.items()]

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import pairwise
+from typing import TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rankproof._data.arrays import BoolArray, FloatArray, IntArray
 from rankproof._data.ordering import Ranking, ReadOptions, resolve_duplicates
@@ -14,6 +17,8 @@ from rankproof._data.row_errors import row_error
 from rankproof._data.run import NO_RANK, Run
 from rankproof._fusion.kernels import RowsOfRun, best_first, candidates
 from rankproof._fusion.normalisations import NORMALISATIONS, ScoreLists, is_sorted
+
+_Item = TypeVar("_Item", bound=np.generic)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,26 +97,23 @@ class CandidateTable:
         """For each candidate, the index of its query."""
         return np.repeat(np.arange(len(self.queries)), np.diff(self.offsets).astype(np.intp))
 
-    @cached_property
-    def _cells(self) -> IntArray:
-        """For each row, its index in an array of runs and candidates."""
-        rows_of_runs = self.bounds[:: len(self.queries)] if self.queries else np.zeros(self.runs + 1, np.int64)
-        run = np.repeat(np.arange(self.runs), np.diff(rows_of_runs).astype(np.intp))
-        return self.places + run * self.size
-
-    def spread(self, values: FloatArray, missing: FloatArray | None = None) -> FloatArray:
+    def spread(self, rows: NDArray[_Item], missing: NDArray[_Item] | None = None) -> NDArray[_Item]:
         """A value for each run and candidate, from one for each row; without a row 0, or what `missing` has there."""
-        whole = np.zeros(self.runs * self.size) if missing is None else missing.reshape(-1).copy()
-        whole[self._cells] = values
-        return whole.reshape(self.runs, self.size)
+        whole = np.zeros((self.runs, self.size), dtype=rows.dtype) if missing is None else missing.copy()
+        bounds = self.bounds[:: len(self.queries)].tolist() if self.queries else [0] * (self.runs + 1)
+        for run, (start, end) in enumerate(pairwise(bounds)):
+            whole[run, self.places[start:end]] = rows[start:end]
+        return whole
+
+    @cached_property
+    def row_ranks(self) -> IntArray:
+        """The rank of each row, from 1."""
+        return np.arange(1, len(self.places) + 1) - np.repeat(self.bounds[:-1], np.diff(self.bounds).astype(np.intp))
 
     @cached_property
     def ranks(self) -> IntArray:
         """The rank of each candidate in each run, from 1; 0 if the run does not have it."""
-        whole = np.zeros(self.runs * self.size, dtype=np.int64)
-        lengths = self.lengths.reshape(-1)
-        whole[self._cells] = np.arange(1, len(self.places) + 1) - np.repeat(self.bounds[:-1], lengths.astype(np.intp))
-        return whole.reshape(self.runs, self.size)
+        return self.spread(self.row_ranks)
 
     @cached_property
     def scores(self) -> FloatArray:
@@ -137,7 +139,7 @@ class CandidateTable:
 
     def by_rank(self, points: FloatArray) -> FloatArray:
         """The points of each candidate in each run, from those of rank 1, 2, …, `depth`; 0 without a rank."""
-        return np.concatenate([np.zeros(1), points])[self.ranks]
+        return self.spread(points[self.row_ranks - 1])
 
     def of_each_query(self, values: FloatArray) -> FloatArray:
         """A value for each run and candidate, from one for each run and query."""

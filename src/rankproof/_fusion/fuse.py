@@ -14,7 +14,7 @@ from rankproof._data.run import Run
 from rankproof._data.validation import checked_integer
 from rankproof._fusion.candidates import CandidateTable
 from rankproof._fusion.kernels import best_first, taken
-from rankproof._fusion.method import Fitted, FusionMethod, FusionSettings, Training, fused_scores
+from rankproof._fusion.method import FittedFusion, FusionMethod, FusionSettings, Training, fused_scores
 from rankproof._fusion.settings import check_order, check_runs, checked_settings, checked_weights, method_for
 from rankproof.errors import InputError, UsageError
 
@@ -100,9 +100,8 @@ def fit_fusion(
     *,
     order: Order = "score",
     lower_is_better: bool = False,
-    rel: int = 1,
     segments: int = 10,
-) -> Fitted:
+) -> FittedFusion:
     """What a trained method learns of each run from judged queries; a query that a run lacks counts as an empty ranking."""
     check_runs(runs)
     chosen = method_for(method, runs)
@@ -112,7 +111,7 @@ def fit_fusion(
         raise UsageError("there are no judgements to learn from", fix="pass judgements of the queries of the runs")
     settings = checked_settings(chosen, {"segments": segments}, len(runs), is_fit=True)
     table = CandidateTable.of(runs, ReadOptions(order=order, lower_is_better=lower_is_better), queries=qrels)
-    return chosen.fit(Training.of(table, qrels, rel), settings)
+    return FittedFusion(chosen.name, chosen.fit(Training.of(table, qrels), settings))
 
 
 def partial_queries(runs: Sequence[Run]) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from functools import cache
 from importlib.util import find_spec
@@ -97,6 +98,18 @@ def added(terms: FloatArray, *, kernel: Kernel | None = None) -> FloatArray:
     return total
 
 
+def exact_sums(values: FloatArray, offsets: IntArray, *, kernel: Kernel | None = None) -> FloatArray:
+    """The exact sum of each list, rounded once; the magnitude of no partial sum may exceed the range of a 64-bit float."""
+    if (kernel or best_kernel()) == "plain":
+        numbers = values.tolist()
+        return np.array([math.fsum(numbers[start:end]) for start, end in pairwise(offsets.tolist())])
+    from rankproof._native import merge
+
+    sums = np.empty(len(offsets) - 1)
+    merge.exact_sums(np.ascontiguousarray(values), offsets, sums)
+    return sums
+
+
 MOST_COUNTED = 64
 """Comparisons for each candidate from which sorting is faster than counting."""
 
@@ -141,3 +154,36 @@ def _ranks_by_sorting(
     sizes = np.diff(np.append(firsts, len(scores)))
     at, start = place[chosen], offsets[query[chosen]]
     return at - start + 1, firsts[group[at]] - start + 1, sizes[group[at]]
+
+
+def by_majority(
+    ranks: IntArray, weights: FloatArray, offsets: IntArray, order: IntArray, *, kernel: Kernel | None = None
+) -> IntArray:
+    """The candidates of each query by merge sort, one before another if more votes rank it higher; `order` decides equal votes.
+
+    A run votes by `ranks`, 0 for a candidate that it lacks, which comes after all that it has.
+    """
+    found = order.copy()
+    if (kernel or best_kernel()) == "native":
+        from rankproof._native import merge
+
+        merge.by_majority(np.ascontiguousarray(ranks), np.ascontiguousarray(weights), offsets, found)
+        return found
+    places = np.where(ranks == 0, np.iinfo(np.int64).max, ranks)
+    for start, end in pairwise(offsets.tolist()):
+        found[start:end] = _merge_sorted(found[start:end].tolist(), places.T.tolist(), weights.tolist())
+    return found
+
+
+def _merge_sorted(items: list[int], places: list[list[int]], weights: list[float]) -> list[int]:
+    if len(items) < 2:
+        return items
+    half = len(items) // 2
+    left, right = (_merge_sorted(part, places, weights) for part in (items[:half], items[half:]))
+    merged: list[int] = []
+    while left and right:
+        votes = list(zip(places[left[0]], places[right[0]], weights, strict=True))
+        before = sum(weight for one, other, weight in votes if one < other)
+        after = sum(weight for one, other, weight in votes if other < one)
+        merged.append(right.pop(0) if after > before else left.pop(0))
+    return [*merged, *left, *right]

@@ -4,18 +4,37 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from rankproof._data.arrays import BoolArray, FloatArray, IntArray
+from rankproof._data.text import pluralise
+from rankproof._data.view import View, Viewed, collection_view
 from rankproof._fusion.candidates import CandidateTable
 from rankproof._fusion.kernels import added
 from rankproof._registry import RecordTable
 from rankproof.errors import UsageError
 
+if TYPE_CHECKING:
+    from rankproof._data.table import ColumnKind
+
 Fitted = tuple[tuple[float, ...], ...]
 """What a trained method learned: numbers for each run."""
+
+
+@dataclass(frozen=True, repr=False)
+class FittedFusion(Viewed):
+    """What a trained method learned: `values` has numbers for each run, for an experiment file or another fusion."""
+
+    method: str
+    values: Fitted
+
+    def _view(self) -> View:
+        title = f"{self.method}, fitted on {pluralise(len(self.values), 'run')}"
+        cells = ((run, at, value) for run, each in enumerate(self.values, 1) for at, value in enumerate(each, 1))
+        columns: dict[str, ColumnKind] = {"run": "count", "position": "count", "value": "value"}
+        return collection_view(title, columns, cells, sum(map(len, self.values)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +171,8 @@ class FusionMethod:
     `uses` names the settings that change its result, `by_rank` says that it never looks at scores. `summary` continues the name:
     "rrf adds 1 / (k + rank)"; `formula` is its definition, `source` the paper behind it, `aliases` are its names in other tools.
     `combined` says in words what `combine` makes of the points. `runs` is the number of runs that it needs, if it needs a certain
-    one. A trained method has `fit`, which learns from judged queries; `fit_uses` names the settings that only the fit reads.
+    one. A trained method has `fit`, which learns from judged queries; `fit_uses` names the settings that only the fit reads,
+    `learned` how many numbers it learns of a run, if that is always the same.
     """
 
     name: str
@@ -168,6 +188,7 @@ class FusionMethod:
     runs: int | None
     fit: Fit | None
     fit_uses: tuple[str, ...]
+    learned: int | None
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
@@ -194,6 +215,7 @@ def fusion_method(
     runs: int | None = None,
     fit: Fit | None = None,
     fit_uses: tuple[str, ...] = (),
+    learned: int | None = None,
 ) -> Callable[[Points], Points]:
     """Registers a function of points as a fusion method; points are added unless `combine` is given."""
     if unknown := [one for one in uses if one not in PARAMETERS]:
@@ -201,7 +223,7 @@ def fusion_method(
 
     def register(points: Points) -> Points:
         record = FusionMethod(
-            name, summary, points, uses, by_rank, formula, source, aliases, combine, combined, runs, fit, fit_uses
+            name, summary, points, uses, by_rank, formula, source, aliases, combine, combined, runs, fit, fit_uses, learned
         )
         METHODS.add(record, points.__module__)
         return points
@@ -219,7 +241,7 @@ def method_named(name: str) -> FusionMethod:
 
 def users_of(setting: str) -> list[str]:
     """The methods that use a setting."""
-    return [one.name for one in METHODS.registered().values() if setting in one.uses]
+    return [one.name for one in METHODS.registered().values() if setting in (*one.uses, *one.fit_uses)]
 
 
 def methods_with(setting: str) -> str:

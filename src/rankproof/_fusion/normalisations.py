@@ -1,22 +1,21 @@
 """Normalisations of scores to a common scale, per query and ranking.
 
 A new one is one function here. Values do not depend on a common factor, so scores are first divided by a power of two where a sum
-or difference could overflow. Sums are exact (`math.fsum`), so that every machine gives the same bits.
+or difference could overflow. Sums are exact, so that every machine gives the same bits.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
 from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankproof._data.arrays import FloatArray, IntArray
+from rankproof._fusion.kernels import exact_sums
 from rankproof._registry import RecordTable
 
 _Item = TypeVar("_Item", bound=np.generic)
@@ -64,8 +63,7 @@ class ScoreLists:
 
     def totals(self) -> FloatArray:
         """The exact sum of each ranking."""
-        values = self.values.tolist()
-        return np.array([math.fsum(values[start:end]) for start, end in pairwise(self._bounds.tolist())])
+        return exact_sums(self.values, self._bounds)
 
     @cached_property
     def _bounds(self) -> IntArray:
@@ -175,6 +173,18 @@ def z_score(scores: ScoreLists) -> FloatArray:
     centred = scaled.changed(scaled.values - scores.each(scaled.means())).scaled()
     deviation = np.sqrt(scores.changed(centred.values * centred.values).means())
     return np.where(scores.each(constant), 0.0, centred.values / scores.each(np.where(constant, 1.0, deviation)))
+
+
+@normalisation(
+    "dbsf",
+    "0 at 3 standard deviations below the mean, 1 at 3 above it, not clipped; all 1/2 where all are equal",
+    formula="(s - (mean - 3 sd)) / (6 sd), sd = sample standard deviation (n - 1)",
+)
+def by_distribution(scores: ScoreLists) -> FloatArray:
+    """The distribution-based normalisation of Qdrant; 1/2 where all are equal."""
+    sample = np.sqrt(np.maximum(scores.lengths - 1, 0) / np.maximum(scores.lengths, 1))
+    values: FloatArray = 0.5 + z_score(scores) * scores.each(sample) / 6
+    return values
 
 
 @normalisation("rank", "1 at rank 1, falling by 1 / n a rank", formula="1 - (rank - 1) / n, n = length of the ranking")

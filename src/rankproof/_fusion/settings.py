@@ -10,7 +10,16 @@ from typing import Any, get_args
 from rankproof._data.ordering import Order
 from rankproof._data.run import Run
 from rankproof._data.text import pluralise
-from rankproof._fusion.method import METHODS, PARAMETERS, Fitted, FusionMethod, FusionSettings, method_named, methods_with
+from rankproof._fusion.method import (
+    METHODS,
+    PARAMETERS,
+    Fitted,
+    FittedFusion,
+    FusionMethod,
+    FusionSettings,
+    method_named,
+    methods_with,
+)
 from rankproof._fusion.normalisations import NORMALISATIONS
 from rankproof.errors import UsageError, for_message, type_phrase
 
@@ -69,7 +78,8 @@ def checked_settings(method: FusionMethod, given: Mapping[str, Any], runs: int, 
     if unknown := [name for name in given if name not in known]:
         raise UsageError(f"fusion has no setting {for_message(unknown[0])}", fix=f"choose among {', '.join(known)}")
     names = method.fit_uses if is_fit else method.uses
-    used: dict[str, Any] = {name: _checked(name, given[name]) for name in names if name in given}
+    checked = {name: _checked(name, value) for name, value in given.items() if name in PARAMETERS}
+    used: dict[str, Any] = {name: checked[name] for name in names if name in checked}
     if method.fit is not None and not is_fit:
         used["fitted"] = _checked_fitted(method, given.get("fitted"), runs)
     elif given.get("fitted") is not None:
@@ -114,12 +124,18 @@ def _checked_fitted(method: FusionMethod, fitted: Any, runs: int) -> Fitted:
     if fitted is None:
         fix = f"pass fitted=fit_fusion('{method.name}', qrels, runs), with judgements of other queries"
         raise UsageError(f"{method.name} is trained, and nothing was fitted", fix=fix)
+    if isinstance(fitted, FittedFusion):
+        if fitted.method != method.name:
+            raise UsageError(f"fitted is of {fitted.method}, and the method is {method.name}", fix=f"use {fitted.method}")
+        fitted = fitted.values
     try:
         each = tuple(tuple(float(value) for value in one) for one in fitted)
     except (TypeError, ValueError):
         raise UsageError(f"fitted is {type_phrase(fitted)}", fix="pass what fit_fusion returned") from None
     if len(each) != runs:
         raise UsageError(f"fitted on {pluralise(len(each), 'run')}, and there are {runs}", fix="fit and fuse the same systems")
-    if not all(math.isfinite(value) for one in each for value in one):
-        raise UsageError("fitted holds a number that is not finite", fix="pass what fit_fusion returned")
+    if method.learned is not None and any(len(one) != method.learned for one in each):
+        raise UsageError(f"{method.name} learns {method.learned} numbers of each run", fix="pass what fit_fusion returned")
+    if not all(math.isfinite(value) for one in each for value in one) or (method.fit_uses and not all(each)):
+        raise UsageError("fitted holds no number, or one that is not finite", fix="pass what fit_fusion returned")
     return each

@@ -49,7 +49,7 @@ class Fuse:
     window: Annotated[int, _option("window")] = 5
     fitted: Annotated[
         tuple[tuple[float, ...], ...] | None,
-        Option("what a trained method learned of each system, from `rankproof fuse --train`"),
+        Option("what a trained method learned of each system, by `fit_fusion`"),
     ] = None
     needs_documents: ClassVar[bool] = False
 

@@ -3,41 +3,50 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from rankproof._cli.arg_types import add_on_duplicate_option, first_few, float_list, single_character
 from rankproof._cli.command import Command
 from rankproof._cli.inputs import rank_note
 from rankproof._cli.output import check_output
 from rankproof._cli.terminal import STDOUT, Terminal
+from rankproof._data.text import pluralise
 from rankproof.errors import UsageError
 
 if TYPE_CHECKING:
     from rankproof._data.ordering import ReadOptions
     from rankproof._data.run import Run
+    from rankproof._fusion.method import FittedFusion
 
 
-_SETTINGS = ("k", "norm", "weights")
 USAGE = "RUN RUN… [--method M] [-o FILE] [options]"
 EXAMPLES = """\
 examples:
   rankproof fuse bm25.run dense.run > both.run
   rankproof fuse bm25.run dense.run --depth 100 --tag hybrid -o both.run.gz
-  rankproof fuse bm25.run dense.run --method combsum --norm z-score --weights 1,2 -o both.csv"""
+  rankproof fuse bm25.run dense.run --method combsum --norm z-score --weights 1,2 -o both.csv
+  rankproof fuse bm25.run dense.run --method probfuse --segments 20 --train judged.qrels -o both.run"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the runs, the fusion method and the output."""
-    from rankproof._fusion.method import METHODS, users_of
+    from rankproof._fusion.method import METHODS, PARAMETERS, users_of
     from rankproof._fusion.normalisations import NORMALISATIONS
 
     parser.add_argument("runs", nargs="+", metavar="RUN", help="the run files; - is standard input")
     how = parser.add_argument_group("fusion")
-    how.add_argument("--method", choices=METHODS, default="rrf", metavar="METHOD", help="fusion method (rrf): %(choices)s")
+    how.add_argument(
+        "--method", type=_method_name, choices=METHODS, default="rrf", metavar="METHOD", help="fusion method (rrf): %(choices)s"
+    )
     how.add_argument("--norm", choices=NORMALISATIONS, metavar="NORM", help="score normalisation (min-max): %(choices)s")
-    how.add_argument("--k", type=float, metavar="N", help=f"constant k of {', '.join(users_of('k'))} (default: 60)")
     how.add_argument("--weights", type=float_list, metavar="W,W…", help="one weight for each run (default: 1 for each)")
+    for parameter in PARAMETERS.values():
+        if parameter.kind in ("number", "integer"):
+            about = f"{parameter.about}; for {', '.join(users_of(parameter.name))} (default: {parameter.default:g})"
+            kind = float if parameter.kind == "number" else int
+            how.add_argument(f"--{parameter.name}", type=kind, metavar="N", help=about)
+    how.add_argument("--train", metavar="QRELS", help="judgements that a trained method learns from, of queries of these runs")
     how.add_argument("--depth", type=int, metavar="N", help="keep the first N documents of each fused ranking")
     out = parser.add_argument_group("output")
     out.add_argument("--tag", metavar="NAME", help="tag of the fused run (default: the method)")
@@ -75,17 +84,12 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
     read_options = ReadOptions(order=args.order, lower_is_better=args.lower_is_better, on_duplicate=args.on_duplicate)
     known = {"format": args.run_format, "delimiter": args.delimiter, "encoding": args.encoding}
     runs = [read_run(path, read_options=read_options, **known) for path in args.runs]
-    fused = fuse(
-        runs,
-        args.method,
-        k=60 if args.k is None else args.k,
-        weights=args.weights,
-        norm=args.norm or "min-max",
-        depth=args.depth,
-        order=args.order,
-        lower_is_better=args.lower_is_better,
-        name=args.tag,
-    )
+    settings = {name: getattr(args, name) for name in _settings() if getattr(args, name) is not None}
+    reading = {"order": args.order, "lower_is_better": args.lower_is_better}
+    if args.train is not None:
+        settings["fitted"] = _fitted(args, runs, settings, reading, terminal)
+        settings.pop("segments", None)
+    fused = fuse(runs, args.method, depth=args.depth, name=args.tag, **settings, **reading)
     if args.output in STDOUT:
         terminal.show_bytes(run_blocks(fused, args.format or "trec"))
     else:
@@ -96,13 +100,49 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
     return 0
 
 
+def _method_name(name: str) -> str:
+    """The name of the method, from one that it has in another tool."""
+    from rankproof._fusion.method import METHODS
+
+    return next((one.name for one in METHODS.registered().values() if name in one.aliases), name)
+
+
+def _settings() -> list[str]:
+    from rankproof._fusion.method import PARAMETERS
+
+    return list(PARAMETERS)
+
+
 def _refuse_unused_options(args: argparse.Namespace) -> None:
     from rankproof._fusion.method import METHODS, methods_with
 
-    for setting in _SETTINGS:
-        if getattr(args, setting) is not None and setting not in METHODS[args.method].uses:
+    method = METHODS[args.method]
+    for setting in _settings():
+        if getattr(args, setting) is not None and setting not in (*method.uses, *method.fit_uses):
             fix = f"leave out --{setting}, or use --method {methods_with(setting)}"
-            raise UsageError(f"{args.method} does not use --{setting}", fix=fix)
+            raise UsageError(f"{method.name} does not use --{setting}", fix=fix)
+    if method.fit is not None and args.train is None:
+        raise UsageError(f"{method.name} is trained", fix="pass judgements to learn from: --train QRELS")
+    if method.fit is None and args.train is not None:
+        trained = ", ".join(one.name for one in METHODS.registered().values() if one.fit)
+        raise UsageError(f"{method.name} is not trained", fix=f"leave out --train, or use --method one of {trained}")
+
+
+def _fitted(
+    args: argparse.Namespace, runs: Sequence[Run], settings: Mapping[str, Any], reading: Mapping[str, Any], terminal: Terminal
+) -> FittedFusion:
+    """What the method learns from the judgements, with a note on the queries that are fused too."""
+    from rankproof._formats.read import read_qrels
+    from rankproof._fusion.fuse import fit_fusion
+
+    qrels = read_qrels(args.train)
+    more = {name: settings[name] for name in ("segments",) if name in settings}
+    fitted = fit_fusion(args.method, qrels, runs, **more, **reading)
+    fused = {query for run in runs for query in run.queries}
+    if learned := [query for query in qrels if query in fused]:
+        count = pluralise(len(learned), "fused query is", "fused queries are")
+        terminal.note(f"{count} among those that {fitted.method} learned from; evaluate it on the others")
+    return fitted
 
 
 def _note_ranks(runs: Sequence[Run], read_options: ReadOptions, terminal: Terminal) -> None:

@@ -27,6 +27,18 @@ def comb_sum(table: CandidateTable, settings: FusionSettings) -> FloatArray:
     return table.normalised(settings.norm).values
 
 
+@fusion_method(
+    "dbsf",
+    "adds scores normalised by their distribution: combsum with the normalisation dbsf",
+    uses=("weights",),
+    formula="Σ w (s - (mean - 3 sd)) / (6 sd)",
+    source="Qdrant 2024",
+)
+def distribution_based(table: CandidateTable, settings: FusionSettings) -> FloatArray:
+    """Distribution-based score fusion."""
+    return table.normalised("dbsf").values
+
+
 def _times_found(given: Contributions) -> FloatArray:
     return given.total() * _normalised(given).found
 

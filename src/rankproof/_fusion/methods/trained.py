@@ -58,6 +58,7 @@ def fit_bayes(training: Training, settings: FusionSettings) -> Fitted:
     formula="Σ ln(p / (1 - p)), p = precision of the ranks 1-5, 6-10, 11-15, 16-20, 21-30, 31-100, 101-200, 201-500, 501-1000",
     source="Aslam and Montague 2001",
     fit=fit_bayes,
+    learned=len(BAYES_BOUNDS) - 1,
 )
 def bayes(table: CandidateTable, settings: FusionSettings) -> FloatArray:
     """BayesFuse."""
@@ -86,6 +87,7 @@ def fit_map(training: Training, settings: FusionSettings) -> Fitted:
     formula="Σ MAP / rank",
     source="Lillis et al. 2010",
     fit=fit_map,
+    learned=1,
 )
 def map_fuse(table: CandidateTable, settings: FusionSettings) -> FloatArray:
     """MAPFuse."""
@@ -201,6 +203,7 @@ def fit_growing_segments(training: Training, settings: FusionSettings) -> Fitted
     formula="Σ p(j) (1 + s), j = segment of the rank: 1-5, 6-15, 16-35, 36-75, …",
     source="Shokouhi 2007",
     fit=fit_growing_segments,
+    learned=len(SEGMENT_BOUNDS) - 1,
 )
 def seg_fuse(table: CandidateTable, settings: FusionSettings) -> FloatArray:
     """SegFuse."""

@@ -6,7 +6,8 @@ import numpy as np
 
 from rankproof._data.arrays import FloatArray
 from rankproof._fusion.candidates import CandidateTable
-from rankproof._fusion.method import FusionSettings, fusion_method
+from rankproof._fusion.kernels import best_first, by_majority
+from rankproof._fusion.method import Contributions, FusionSettings, fusion_method
 
 
 @fusion_method(
@@ -23,3 +24,29 @@ def borda_count(table: CandidateTable, settings: FusionSettings) -> FloatArray:
     candidates = np.diff(table.offsets)[table.query_index]
     missing = table.of_each_query((np.diff(table.offsets) - table.lengths + 1) / 2)
     return np.where(table.present, candidates - table.ranks + 1.0, missing)
+
+
+def _places(given: Contributions) -> FloatArray:
+    """c for the first of c candidates, one less a place; equal votes go to more Borda points, then to the larger id."""
+    table, votes = given.table, np.argsort(given.weights, kind="stable")
+    order = best_first(given.total(), table.offsets, table.docs)
+    found = by_majority(table.ranks[votes], given.weights[votes], table.offsets, order)
+    places = np.empty(table.size)
+    places[found] = np.repeat(table.offsets[1:], np.diff(table.offsets).astype(np.intp)) - np.arange(table.size)
+    return places
+
+
+@fusion_method(
+    "condorcet",
+    "puts a document before another if more runs rank it higher; equal votes are decided by Borda points",
+    uses=("weights",),
+    by_rank=True,
+    formula="c - place + 1, c = candidates, place in a merge sort by majority",
+    source="Montague and Aslam 2002",
+    aliases=("w_condorcet",),
+    combine=_places,
+    combined="which decide equal votes, and the votes of all pairs",
+)
+def condorcet(table: CandidateTable, settings: FusionSettings) -> FloatArray:
+    """Condorcet fusion."""
+    return borda_count(table, settings)

@@ -121,6 +121,10 @@ static int64_t span_of(const RunRows *run, size_t query, int64_t *start) {
     return ((const int64_t *)run->ends.buf)[query] - *start;
 }
 
+static PyObject *doc_at(const RunRows *run, int64_t row) {
+    return run->is_tuple ? PyTuple_GetItem(run->docs, (Py_ssize_t)row) : PyList_GetItem(run->docs, (Py_ssize_t)row);
+}
+
 /* Finds the documents of a query; writes the place of each row behind `next` of its run. */
 static bool find_documents(Table *table, const RunRows *runs, size_t count, size_t query, int64_t first, int64_t **next) {
     size_t most = 0;
@@ -130,9 +134,8 @@ static bool find_documents(Table *table, const RunRows *runs, size_t count, size
     for (size_t at = 0; at < count; at++) {
         int64_t rows = span_of(&runs[at], query, &start);
         for (int64_t row = start; row < start + rows; row++) {
-            PyObject *doc =
-                runs[at].is_tuple ? PyTuple_GetItem(runs[at].docs, (Py_ssize_t)row) : PyList_GetItem(runs[at].docs, (Py_ssize_t)row);
-            int64_t entry = entry_of(table, doc, (int64_t)at);
+            if (row + AHEAD < start + rows) PREFETCH(doc_at(&runs[at], row + AHEAD));
+            int64_t entry = entry_of(table, doc_at(&runs[at], row), (int64_t)at);
             if (entry < 0) return false;
             *next[at]++ = first + entry;
         }

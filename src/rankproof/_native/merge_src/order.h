@@ -62,7 +62,7 @@ static PyObject *doc_of(const Names *names, int64_t at) {
     return PyList_GetItem(names->docs, (Py_ssize_t)(names->places == NULL ? at : names->places[at]));
 }
 
-/* Both are text, so that comparing cannot fail. */
+/* Comparing fails where one is no text; then an error is set. */
 static bool comes_first(const Names *names, Item left, Item right) {
     return PyUnicode_Compare(doc_of(names, left.at), doc_of(names, right.at)) > 0;
 }
@@ -110,11 +110,9 @@ static int64_t longest_query(const Py_buffer *offsets, int64_t all) {
     return longest;
 }
 
-/* Whether the documents are text and each of so many indexes has one. */
+/* Whether each of so many indexes has a document. */
 static bool names_fit(PyObject *docs, const Py_buffer *places, int64_t all) {
     Py_ssize_t there = PyList_Size(docs);
-    for (Py_ssize_t at = 0; at < there; at++)
-        if (!PyUnicode_Check(PyList_GetItem(docs, at))) return false;
     if (places->buf == NULL) return there == (Py_ssize_t)all;
     if (!holds_items(places, 8) || places->len / 8 != all) return false;
     for (int64_t at = 0; at < all; at++) {
@@ -131,7 +129,7 @@ static bool order_all(const Names *names, const double *keys, const Py_buffer *o
     for (Py_ssize_t query = 0; query < offsets->len / 8 - 1; query++)
         order_query(names, keys, bounds[query], bounds[query + 1], items, items + longest, order);
     free(items);
-    return true;
+    return PyErr_Occurred() == NULL;
 }
 
 /* best_first(keys, offsets, documents, places, order): writes the indexes of each query best first. */
@@ -164,8 +162,10 @@ static PyObject *py_taken(PyObject *module, PyObject *arguments) {
     for (Py_ssize_t at = 0; fits && at < count; at++) fits = indexes[at] >= 0 && indexes[at] < (int64_t)there;
     if (!fits) PyErr_SetString(PyExc_ValueError, "an index is no document");
     else taken = PyTuple_New(count);
-    for (Py_ssize_t at = 0; taken != NULL && at < count; at++)
+    for (Py_ssize_t at = 0; taken != NULL && at < count; at++) {
+        if (at + AHEAD < count) PREFETCH(PyList_GetItem(docs, (Py_ssize_t)indexes[at + AHEAD]));
         PyTuple_SetItem(taken, at, Py_NewRef(PyList_GetItem(docs, (Py_ssize_t)indexes[at])));
+    }
     PyBuffer_Release(&order);
     return taken;
 }

@@ -40,4 +40,126 @@ static PyObject *py_added(PyObject *module, PyObject *arguments) {
     return fits ? Py_NewRef(Py_None) : NULL;
 }
 
+enum { MOST_PARTIALS = 64 };
+
+/* Adds a number to partial sums that do not overlap; returns how many there are. Finite doubles never need all of them. */
+static size_t add_partial(double *partials, size_t count, double value) {
+    size_t kept = 0;
+    for (size_t at = 0; at < count; at++) {
+        double other = partials[at];
+        bool swaps = (value < 0 ? -value : value) < (other < 0 ? -other : other);
+        double large = swaps ? other : value, small = swaps ? value : other;
+        double high = large + small, low = small - (high - large);
+        if (low != 0) partials[kept++] = low;
+        value = high;
+    }
+    if (kept < MOST_PARTIALS) partials[kept++] = value;
+    return kept;
+}
+
+/* The partial sums as one number, rounded to the nearest, and from the middle to the even one. */
+static double rounded_sum(const double *partials, size_t count) {
+    double high = count == 0 ? 0 : partials[--count], low = 0;
+    while (count > 0 && low == 0) {
+        double sum = high + partials[--count];
+        low = partials[count] - (sum - high);
+        high = sum;
+    }
+    if (count == 0 || (low < 0) != (partials[count - 1] < 0) || low == 0) return high;
+    double doubled = high + 2 * low;
+    return doubled - high == 2 * low ? doubled : high;
+}
+
+/* exact_sums(values, offsets, sums): the exact sum of each list, rounded once, as `math.fsum`. */
+static PyObject *py_exact_sums(PyObject *module, PyObject *arguments) {
+    Py_buffer values, offsets, sums;
+    (void)module;
+    if (!PyArg_ParseTuple(arguments, "y*y*w*", &values, &offsets, &sums)) return NULL;
+    bool fits = holds_items(&values, 8) && holds_items(&sums, 8) && longest_query(&offsets, (int64_t)values.len / 8) >= 0 &&
+                sums.len + 8 == offsets.len;
+    if (fits) {
+        const int64_t *bounds = offsets.buf;
+        Py_BEGIN_ALLOW_THREADS;
+        for (Py_ssize_t list = 0; list < sums.len / 8; list++) {
+            double partials[MOST_PARTIALS];
+            size_t count = 0;
+            for (int64_t at = bounds[list]; at < bounds[list + 1]; at++) count = add_partial(partials, count, ((const double *)values.buf)[at]);
+            ((double *)sums.buf)[list] = rounded_sum(partials, count);
+        }
+        Py_END_ALLOW_THREADS;
+    } else PyErr_SetString(PyExc_ValueError, "the lists to add have the wrong sizes");
+    PyBuffer_Release(&values);
+    PyBuffer_Release(&offsets);
+    PyBuffer_Release(&sums);
+    return fits ? Py_NewRef(Py_None) : NULL;
+}
+
+/* The ranks of all runs, their votes, and the candidates in the order in which equal votes leave them. */
+typedef struct {
+    const int64_t *ranks;
+    const double *weights;
+    size_t runs, columns;
+} Votes;
+
+/* Whether more votes put the second candidate before the first; a run without both does not vote, and a rank beats no rank. */
+static bool second_wins(const Votes *votes, int64_t first, int64_t second) {
+    double before = 0, after = 0;
+    for (size_t run = 0; run < votes->runs; run++) {
+        const int64_t *ranks = votes->ranks + run * votes->columns;
+        uint64_t one = (uint64_t)ranks[first] - 1, other = (uint64_t)ranks[second] - 1;
+        before += one < other ? votes->weights[run] : 0;
+        after += other < one ? votes->weights[run] : 0;
+    }
+    return after > before;
+}
+
+/* Merge sort: neighbours in the result have met, so that each of them beats or ties the next. */
+static void sort_by_majority(const Votes *votes, int64_t *items, int64_t *room, size_t count) {
+    if (count < 2) return;
+    size_t half = count / 2, left = 0, right = half, to = 0;
+    sort_by_majority(votes, items, room, half);
+    sort_by_majority(votes, items + half, room, count - half);
+    memcpy(room, items, half * sizeof *items);
+    while (left < half) items[to++] = right < count && second_wins(votes, room[left], items[right]) ? items[right++] : room[left++];
+}
+
+static bool votes_fit(const Py_buffer *ranks, const Py_buffer *weights, const Py_buffer *order, int64_t longest) {
+    size_t columns = (size_t)order->len / 8, runs = (size_t)weights->len / 8;
+    if (!holds_items(ranks, 8) || !holds_items(weights, 8) || !holds_items(order, 8) || longest < 0) return false;
+    if (columns != 0 && runs > SIZE_MAX / 8 / columns) return false;
+    if ((size_t)ranks->len / 8 != runs * columns) return false;
+    for (size_t at = 0; at < columns; at++) {
+        int64_t item = ((const int64_t *)order->buf)[at];
+        if (item < 0 || (size_t)item >= columns) return false;
+    }
+    return true;
+}
+
+/* by_majority(ranks, weights, offsets, order): sorts the candidates of each query by majority; `order` has their first order. */
+static PyObject *py_by_majority(PyObject *module, PyObject *arguments) {
+    Py_buffer ranks, weights, offsets, order;
+    (void)module;
+    if (!PyArg_ParseTuple(arguments, "y*y*y*w*", &ranks, &weights, &offsets, &order)) return NULL;
+    int64_t longest = longest_query(&offsets, (int64_t)order.len / 8);
+    bool fits = votes_fit(&ranks, &weights, &order, longest);
+    int64_t *room = malloc(((fits ? (size_t)longest : 0) + 1) * sizeof *room);
+    if (room == NULL) PyErr_NoMemory();
+    else if (!fits) PyErr_SetString(PyExc_ValueError, "the arrays of votes have the wrong sizes");
+    else {
+        Votes votes = {ranks.buf, weights.buf, (size_t)weights.len / 8, (size_t)order.len / 8};
+        const int64_t *bounds = offsets.buf;
+        Py_BEGIN_ALLOW_THREADS;
+        for (Py_ssize_t query = 0; query < offsets.len / 8 - 1; query++)
+            sort_by_majority(&votes, (int64_t *)order.buf + bounds[query], room, (size_t)(bounds[query + 1] - bounds[query]));
+        Py_END_ALLOW_THREADS;
+    }
+    fits = fits && room != NULL;
+    free(room);
+    PyBuffer_Release(&ranks);
+    PyBuffer_Release(&weights);
+    PyBuffer_Release(&offsets);
+    PyBuffer_Release(&order);
+    return fits ? Py_NewRef(Py_None) : NULL;
+}
+
 #endif
