@@ -84,7 +84,10 @@ def test_the_ideal_ranking_adds_up_to_the_denominator_of_ndcg(qrels: Grades, run
 def test_every_measure_either_has_parts_or_says_that_it_has_none() -> None:
     hits = aligned(QRELS, RUN)
     without = {name for name, measure in MEASURES.items() if _at(measure).parts(hits) is None}
-    assert without == {"infAP", "IPrec", "11pt", "GMAP", "SetF", "Unjudged", "NumQ", "NumRet", "NumRel"}
+    of_grades = {"G", "ndcg_rel", "Rndcg", "IDCG", "PrefsFul", "NumPrefs", "NumPrefsFul", "RBPResid"}
+    of_relevant = {"infAP", "IPrec", "11pt", "GMAP", "GMbpref", "yaap", "SetF", "SetAP", "Utility", "Rprec_mult"}
+    of_groups = {"map_avgjg", "P_avgjg", "Rprec_mult_avgjg"}
+    assert without == of_grades | of_relevant | of_groups | {"Unjudged", "NumQ", "NumRet", "NumRel", "NumNonrelRet"}
 
 
 def _at(measure: Measure) -> Measure:

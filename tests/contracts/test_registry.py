@@ -39,7 +39,7 @@ from rankproof._plots.registry import PLOT_KINDS
 from rankproof._registry import Component, Option, RecordTable, Registry, settings_of
 from rankproof._render.registry import EXPORT_FORMATS, RESULT_FORMATS
 from rankproof.errors import InputError, MissingExtraError, UsageError
-from rankproof.measures._registry import ANSWER_MEASURES, MEASURES
+from rankproof.measures._registry import ANSWER_MEASURES, MEASURES, TEXT_MEASURES
 from rankproof.models._registry import BY_SOURCE, CHATS, CROSS_ENCODERS, ENCODERS
 from rankproof.stages import BM25
 from rankproof.stages._registry import SCORERS, STAGES
@@ -74,7 +74,7 @@ MODELS = {"chat": '"smollm2"', "encoder": '"minilm"', "cross-encoder": '"acme/cr
 SENTENCE = re.compile(r"(?!.*\. )\S.*[^\s.]")
 WITH_SUMMARY = (*REGISTRIES.values(), FORMATS, IMPORTERS, RESULT_FORMATS, EXPORT_FORMATS, PLOT_KINDS, COMMANDS, CLAIM_JUDGES)
 RECORDS: tuple[RecordTable[Any], ...] = (METHODS, NORMALISATIONS, CHECKS)
-MEASURE_REGISTRIES: tuple[Registry[Any], ...] = (MEASURES, ANSWER_MEASURES)
+MEASURE_REGISTRIES: tuple[Registry[Any], ...] = (MEASURES, TEXT_MEASURES, ANSWER_MEASURES)
 
 
 def summary_cases() -> Iterator[Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from rankproof._io.escape import for_markdown
 from rankproof._render.grid import RenderOptions
 from rankproof._render.measure_list import KINDS, STAGES, as_markdown, notation, value_range
-from rankproof.measures import ANSWER_MEASURES, MEASURES, Measure
+from rankproof.measures import ANSWER_MEASURES, MEASURES, TEXT_MEASURES, Measure
 from rankproof.measures._claim_base import ClaimMeasure
 from rankproof.measures._nuggets import AnswerStateMeasure
 
@@ -32,7 +32,7 @@ def measure_pages() -> dict[str, str]:
 
 def definitions_table() -> str:
     """What `rankproof measures --format markdown` prints."""
-    return as_markdown(all_measures(), RenderOptions())
+    return as_markdown([*MEASURES.values(), *TEXT_MEASURES.values(), *ANSWER_MEASURES.values()], RenderOptions())
 
 
 def index_table() -> str:

@@ -47,6 +47,19 @@ REFERENCE_TOOLS: dict[str, tuple[str, str]] = {
     "NumRet": ("pytrec_eval", "num_ret"),
     "NumRel": ("pytrec_eval", "num_rel"),
     "NumRelRet": ("pytrec_eval", "num_rel_ret"),
+    "NumNonrelRet": ("pytrec_eval", "num_nonrel_judged_ret"),
+    "G": ("pytrec_eval", "G"),
+    "binG": ("pytrec_eval", "binG"),
+    "ndcg_rel": ("pytrec_eval", "ndcg_rel"),
+    "Rndcg": ("pytrec_eval", "Rndcg"),
+    "SetAP": ("pytrec_eval", "set_map"),
+    "SetP(relative=True)": ("pytrec_eval", "set_relative_P"),
+    "relative_P@3": ("pytrec_eval", "relative_P.3"),
+    "relative_P@5": ("pytrec_eval", "relative_P.5"),
+    "Rprec_mult@0.5": ("pytrec_eval", "Rprec_mult.0.50"),
+    "Rprec_mult@2": ("pytrec_eval", "Rprec_mult.2.00"),
+    "Utility": ("pytrec_eval", "utility"),
+    "GMbpref": ("pytrec_eval", "gm_bpref"),
 }
 """Measure to a tool that has it and its name there."""
 
@@ -55,6 +68,15 @@ BY_HAND = {
     "RBP": "The tests compute these values from the formula.",
     "11pt": "The tests compute these values by the rule of trec_eval 10; pytrec_eval uses version 9, which rounds differently.",
     "Unjudged": "The tests check these values by counting documents.",
+    **dict.fromkeys(("yaap", "IDCG", "GradedRBP", "RBPResid"), "The tests compute these values from the formula."),
+    **dict.fromkeys(
+        ("map_avgjg", "P_avgjg", "Rprec_mult_avgjg"),
+        "With one group the value is that of the plain measure; the tests compute it from the formula.",
+    ),
+    **dict.fromkeys(
+        ("PrefsFul", "NumPrefs", "NumPrefsFul"),
+        "The grades are the preferences of one judge here; the tests check these values by counting pairs.",
+    ),
 }
 """Measures that none of the tools has, and how their values are checked."""
 

@@ -85,7 +85,9 @@ def add_judged_only_option(group: argparse._ArgumentGroup) -> None:
 
 def add_file_options(group: argparse._ArgumentGroup) -> None:
     """Adds the options for the format of files."""
-    group.add_argument("--qrels-format", metavar="FORMAT", help="format of the judgements, if not detected")
+    group.add_argument(
+        "--qrels-format", metavar="FORMAT", help="format of the judgements, if not detected; prefs or qrels_prefs for preferences"
+    )
     group.add_argument("--run-format", metavar="FORMAT", help="format of the runs, if not detected")
     group.add_argument(
         "--delimiter", type=single_character, metavar="D", help="column separator of CSV files; tab or \\t for a tab"

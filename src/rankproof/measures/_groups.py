@@ -35,7 +35,7 @@ def grouped_hits(hits: Hits) -> GroupedHits:
     owners = np.repeat(np.arange(len(hits.queries)), np.diff(grades.offsets))
     order = np.array(sorted(range(len(owners)), key=lambda at: (owners[at], grades.names[at])), dtype=np.int64)
     place = np.argsort(order)
-    split = _split_by_group(hits, grades, place, hits.judged.documents.offsets[hits.query_index] + _codes(hits))
+    split = _split_by_group(hits, grades, place, documents.offsets[hits.query_index] + _codes(hits))
     found = replace(split, present=hits.present[owners], retrieved=hits.retrieved[owners])
     return GroupedHits(found.judged_only() if hits.only_judged else found, owners)
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from rankproof._align.hits import Hits
+from rankproof._align.hits import Hits, Ties
 from rankproof._analysis.inputs import AnalysisInput
 from rankproof._analysis.values import EMPTY_LIST, RankedList, all_hits, measure_result, ranked_lists
 from rankproof._data.replies import RecordedReply
@@ -144,21 +144,25 @@ def _without_each_hit(hits: Hits, query: int) -> Hits:
     grades = judged.grades[judged.offsets[query] : judged.offsets[query + 1]]
     count = hit.stop - hit.start
     copies = count + 1
-    kept = np.vstack([np.ones((1, count), np.bool_), ~np.eye(count, dtype=np.bool_)])
+    kept = np.vstack([np.ones((1, count), np.bool_), ~np.eye(count, dtype=np.bool_)]).ravel()
+    documents = None if judged.documents is None else judged.documents.between(query, query + 1).repeated(copies)
     repeated = replace(
         judged,
         queries=tuple(str(at) for at in range(copies)),
         offsets=np.arange(copies + 1) * len(grades),
         grades=np.tile(grades, copies),
+        documents=documents,
     )
     return replace(
         hits,
         judged=repeated,
         present=np.repeat(hits.present[query], copies),
         retrieved=np.repeat(hits.retrieved[query], copies),
-        offsets=np.concatenate(([0], np.cumsum(kept.sum(axis=1)))),
-        ranks=np.tile(hits.ranks[hit], copies)[kept.ravel()],
-        grades=np.tile(hits.grades[hit], copies)[kept.ravel()],
+        offsets=np.concatenate(([0], np.cumsum(kept.reshape(copies, count).sum(axis=1)))),
+        ranks=np.tile(hits.ranks[hit], copies)[kept],
+        grades=np.tile(hits.grades[hit], copies)[kept],
+        ties=Ties(*(np.tile(array[hit], copies)[kept] for array in hits.ties)),
+        codes=None if hits.codes is None else np.tile(hits.codes[hit], copies)[kept],
     )
 
 

@@ -27,6 +27,8 @@ examples:
   rankproof eval esci.csv shop.run --grade-map E=3,S=2,C=1,I=0 -m "nDCG(gain='exp')@10"
   rankproof eval qrels.txt 'runs/part-*.parquet'
       one run in several files, split by query; the quotes are needed
+  rankproof eval qrels.txt bm25.run -m all_trec -q --format trec
+      what trec_eval prints
   my-search | rankproof eval qrels.txt - --format json -o result.json
 
 Without -m: nDCG@10, RR@10, R@100, P@10, Success@1/3/5/10,
