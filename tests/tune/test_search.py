@@ -93,6 +93,11 @@ def test_each_trial_is_computed_once() -> None:
     assert objective.asked == 7
 
 
+def test_the_values_of_settings_that_were_not_tried_are_computed() -> None:
+    matrix = np.random.default_rng(2).random((3, 10))
+    assert Trials(MatrixObjective(matrix)).values_of((("at", 1),)).tolist() == matrix[1].tolist()
+
+
 def test_the_grid_has_each_combination_once_and_the_default_first() -> None:
     axes = (SearchAxis("a", (1, 2), 2), SearchAxis("b", (1, 2, 3), 1))
     grid = Space((("a", 2), ("b", 1)), (Family((), axes),)).grid()

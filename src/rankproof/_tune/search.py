@@ -64,7 +64,8 @@ class Trials:
 
     def values_of(self, settings: Settings) -> FloatArray:
         """The values of all queries; those of a trained method are fitted on the same queries."""
-        found: FloatArray = self._values[self._known([settings])[0]]
+        (row,) = self._known([settings])
+        found: FloatArray = self._values[row]
         return found
 
     def held_out(self, settings: Settings, train: IntArray) -> FloatArray:
