@@ -61,6 +61,8 @@ bench: $(VENV)/bench.stamp ## speed and memory beside other tools, about 25 minu
 	$(BIN)/python -m benchmarks.load_results
 	$(BIN)/python -m benchmarks.read_files
 	$(BIN)/python -m benchmarks.report_page
+	$(BIN)/python -m benchmarks.rank_statistics
+	$(BIN)/python -m benchmarks.parity_statistics
 	$(BIN)/python -m benchmarks.error_rates
 	$(BIN)/python -m benchmarks.decision_rule
 	$(BIN)/python -m benchmarks.interval_coverage

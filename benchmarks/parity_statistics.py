@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import permutations
 from pathlib import Path
@@ -16,6 +16,13 @@ import numpy as np
 
 from rankproof._data.arrays import FloatArray
 from rankproof._statistics.paired import differences, paired_statistics, t_test_p
+from rankproof._statistics.rank_correlation import (
+    Overlap,
+    kendall_tau,
+    order_agreement,
+    rank_biased_overlap,
+    rank_biased_overlaps,
+)
 from rankproof._statistics.rank_tests import normal_signed_rank_p, sign_test_p, signed_rank_p, signed_ranks
 from rankproof._statistics.tukey import Tukey, tukey_hsd
 
@@ -91,7 +98,46 @@ def _paired(case: Case) -> Iterator[Compared]:
 
 
 _METHODS = ("exact", "approx")
-FILES = {"tukey_hsd": _tukey, "paired_tests": _paired}
+
+
+def _rank_correlation(case: Case) -> Iterator[Compared]:
+    found, normal = kendall_tau(np.array(case["x"]), np.array(case["y"])), case["kendall_tau_b_asymptotic"]
+    exact, tau_ap = case["kendall_tau_b_exact"], case["tau_ap"]
+    yield Compared("tau-b", "scipy", found.tau, normal["statistic"])
+    name, given = ("tau-b, normal p with ties", normal) if "error" in exact else ("tau-b, exact p", exact)
+    yield Compared(name, "scipy", found.p, given["pvalue"])
+    for true, estimated in (("x", "y"), ("y", "x")):
+        place = {item: at for at, item in enumerate(tau_ap[f"order_{true}"])}
+        ranks = np.array([place[item] for item in tau_ap[f"order_{estimated}"]])
+        ours = float(order_agreement(ranks, np.array([0, len(ranks)])).tau_ap[0])
+        yield Compared("tau-AP", "formula", ours, tau_ap[f"truth_{true}_estimate_{estimated}"])
+    yield from _overlap(case["rbo"])
+
+
+def _overlap(case: Case) -> Iterator[Compared]:
+    one, other = case["S"], case["T"]
+    shortest = min(len(one), len(other))
+    for row in case["results"]:
+        p = row["p"]
+        whole, same_length = _rbo(one, other, p), _rbo(one[:shortest], other[:shortest], p)
+        yield Compared("RBO, extrapolated", "rbo", float(whole.extrapolated[0]), row["rbo_ext"])
+        yield Compared("RBO, extrapolated", "formula", float(whole.extrapolated[0]), row["rbo_ext_webber_eq32"])
+        yield Compared(
+            "RBO, least, at the end of the shorter ranking", "formula", float(same_length.least[0]), row["rbo_min_webber_eq11"]
+        )
+        for depth in (3, 5):
+            ours = rank_biased_overlap(one[:depth], other[:depth], p)
+            yield Compared("RBO, extrapolated, top 3 and 5", "rbo", ours, row[f"rbo_k{depth}_ext"])
+
+
+def _rbo(one: Sequence[str], other: Sequence[str], p: float) -> Overlap:
+    ranks = {doc: rank for rank, doc in enumerate(one, start=1)}
+    depths = np.array([max(ranks[doc], rank) for rank, doc in enumerate(other, start=1) if doc in ranks], np.int64)
+    lengths = np.array([len(one)]), np.array([len(other)])
+    return rank_biased_overlaps(depths, np.array([0, len(depths)]), *lengths, p)
+
+
+FILES = {"tukey_hsd": _tukey, "paired_tests": _paired, "rank_correlation": _rank_correlation}
 
 
 def main() -> None:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from rankproof import types as types
     from rankproof._analysis.compare.comparison import Comparison as Comparison
     from rankproof._analysis.decision import Decision as Decision
+    from rankproof._api.agreement import correlate as correlate
     from rankproof._api.analyses import audit as audit
     from rankproof._api.analyses import compare as compare
     from rankproof._api.analyses import diagnose as diagnose
@@ -77,6 +78,7 @@ _TARGETS = {
     "audit": "rankproof._api.analyses:audit",
     "baselines": "rankproof._api.baselines:baselines",
     "compare": "rankproof._api.analyses:compare",
+    "correlate": "rankproof._api.agreement:correlate",
     "default_systems": "rankproof._experiment.experiment:default_systems",
     "diagnose": "rankproof._api.analyses:diagnose",
     "doctor": "rankproof._api.checks:doctor",
@@ -128,6 +130,7 @@ __all__ = [
     "audit",
     "baselines",
     "compare",
+    "correlate",
     "default_systems",
     "diagnose",
     "doctor",

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from rankproof._api.values import Analysis as Analysis
     from rankproof._api.values import Audit as Audit
     from rankproof._api.values import Baselines as Baselines
+    from rankproof._api.values import Correlation as Correlation
     from rankproof._api.values import Diagnosis as Diagnosis
     from rankproof._api.values import DoctorReport as DoctorReport
     from rankproof._api.values import Explanation as Explanation
@@ -140,6 +141,7 @@ else:
         ClaimVerdict="rankproof._data.claims",
         Column="rankproof._data.table",
         Command="rankproof._cli.command",
+        Correlation="rankproof._api.values",
         CompareOptions="rankproof._analysis.compare.pairs",
         Component="rankproof._registry",
         CorpusStorage="rankproof._io.corpus_store",

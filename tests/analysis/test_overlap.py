@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankproof._analysis.overlap import overlap_table, rank_biased_overlap, rankings_table
+from rankproof._analysis.overlap import overlap_table, rankings_table
+from rankproof._statistics.rank_correlation import rank_biased_overlap
 from support.small_results import small_results
 
 RANKINGS = st.lists(st.integers(0, 12).map(str), max_size=9, unique=True)

@@ -12,37 +12,15 @@ from rankproof._data.ordering import ranked_documents
 from rankproof._data.table import CellValue, Column, Table
 from rankproof._data.text import pluralise
 from rankproof._results.experiment_result import ExperimentResult, SystemRun, timed_queries
+from rankproof._statistics.rank_correlation import PERSISTENCE, rank_biased_overlap
 from rankproof.errors import for_message
 
-PERSISTENCE = 0.9
-"""The p of rank-biased overlap: the first 10 ranks have 86% of the weight."""
 TOP = 10
 NEXT_STEP = (
     "Without judgements no system can be called better. Grade the top documents of all systems: with a language model"
     " (rankproof judge RESULTS --model NAME), or in the browser (rankproof serve RESULTS --judge)."
 )
 _Rankings = Mapping[str, Sequence[str]]
-
-
-def rank_biased_overlap(one: Sequence[str], other: Sequence[str], p: float = PERSISTENCE) -> float:
-    """Rank-biased overlap of two rankings, extrapolated beyond their ends: 1 for equal rankings, 0 for disjoint ones.
-
-    This is RBO_EXT, equation 32 of Webber, Moffat and Zobel (2010), A similarity measure for indefinite rankings, ACM TOIS 28(4),
-    which also takes rankings of different lengths. An empty ranking shares nothing.
-    """
-    short, long = sorted((one, other), key=len)
-    if not short:
-        return 0.0
-    ranks = {doc: rank for rank, doc in enumerate(short, start=1)}
-    shared = np.zeros(len(long) + 1)
-    for rank, doc in enumerate(long, start=1):
-        if doc in ranks:
-            shared[max(rank, ranks[doc])] += 1
-    overlap, depth = shared.cumsum()[1:], np.arange(1, len(long) + 1)
-    at_end, at_short_end = overlap[-1], overlap[len(short) - 1]
-    beyond = at_short_end * np.maximum(depth - len(short), 0) / len(short)
-    seen = (1 - p) / p * float(np.sum((overlap + beyond) / depth * p**depth))
-    return seen + float((at_end - at_short_end) / len(long) + at_short_end / len(short)) * p ** len(long)
 
 
 def rankings_table(results: ExperimentResult) -> Table:

@@ -84,6 +84,12 @@ class Baselines(Analysis):
     __slots__ = ()
 
 
+class Correlation(Analysis):
+    """How much rankings, or orders of systems, agree."""
+
+    __slots__ = ()
+
+
 class DoctorReport(Analysis):
     """The findings of the checks of data, runs and encoders; `is_severe` is True if a finding is severe."""
 

@@ -112,7 +112,7 @@ def _subset_measure(one: MeasureResult, queries: Collection[str]) -> MeasureResu
 
 
 FORMATS = ("table", "json", "csv", "markdown", "latex")
-FILE_OPTIONS = ("queries", "weights", "by_file", "bands", "dataset", "train", "train_qrels")
+FILE_OPTIONS = ("other_qrels", "queries", "weights", "by_file", "bands", "dataset", "train", "train_qrels")
 """Options that name a further input file or folder."""
 INPUTS_HELP = "one or more results folders, or the judgements and then one or more runs"
 

@@ -56,17 +56,16 @@ def normal_signed_rank_p(ranks: SignedRanks) -> float:
 
 
 def _exact_p(ranks: SignedRanks) -> float:
-    """The share of all sign flips, from the distribution of the sum of the positive ranks, one rank after the other."""
-    total = int(ranks.doubled.sum())
-    chances = np.zeros(total + 1)
-    chances[0], reached = 1.0, 0
-    for rank in ranks.doubled.tolist():
-        chances[: reached + 1] /= 2
-        chances[rank : reached + rank + 1] += chances[: reached + 1].copy()
-        reached += rank
-    # The smaller of both sums of ranks: at most this many, on either side.
-    least = round((total - 2 * abs(ranks.rank_sum)) / 2)
-    return min(1.0, 2 * math.fsum(chances[: least + 1].tolist()))
+    """Twice the share of sign flips whose positive ranks sum to at most the smaller of both sums, one rank after the other."""
+    unit = int(np.gcd.reduce(ranks.doubled))
+    least = round(ranks.doubled.sum() / 2 - abs(ranks.rank_sum)) // unit
+    chances = np.zeros(least + 1)
+    chances[0] = 1.0
+    for rank in (ranks.doubled // unit).tolist():
+        chances /= 2
+        if rank <= least:
+            chances[rank:] += chances[: least + 1 - rank].copy()
+    return min(1.0, 2 * math.fsum(chances.tolist()))
 
 
 def sign_test_p(apart: FloatArray) -> float:
@@ -75,13 +74,13 @@ def sign_test_p(apart: FloatArray) -> float:
 
 
 class Friedman(NamedTuple):
-    """Friedman's test: chi-square, its degrees of freedom and p, the mean rank of each system, and the number of queries."""
+    """Friedman's test: chi-square, its degrees of freedom and p, the mean rank of each system with its standard error."""
 
     square: float
     freedom: int
     p: float
     mean_ranks: FloatArray
-    n: int
+    error: float
 
 
 def friedman_test(values: FloatArray) -> Friedman:
@@ -91,16 +90,18 @@ def friedman_test(values: FloatArray) -> Friedman:
     means = ranks.mean(axis=0)
     spread = math.fsum(np.square(ranks).ravel().tolist()) - n * systems * (systems + 1) ** 2 / 4
     if spread <= 0:
-        return Friedman(0.0, systems - 1, 1.0, means, n)
+        return Friedman(0.0, systems - 1, 1.0, means, 0.0)
     square = (systems - 1) * n**2 * math.fsum(np.square(means - (systems + 1) / 2).tolist()) / spread
-    return Friedman(square, systems - 1, chi_square_above(square, systems - 1), means, n)
+    return Friedman(square, systems - 1, chi_square_above(square, systems - 1), means, math.sqrt(spread / (systems - 1)) / n)
 
 
 def nemenyi_p(found: Friedman, one: int, other: int) -> float:
-    """p of two systems by Nemenyi's test (1963), corrected for all pairs: the studentized range of the mean ranks."""
-    systems = len(found.mean_ranks)
-    error = math.sqrt(systems * (systems + 1) / (12 * found.n))
-    return studentized_range_above(abs(found.mean_ranks[one] - found.mean_ranks[other]) / error, systems, math.inf)
+    """p of two systems by Nemenyi's test (1963), corrected for all pairs: the studentized range of the mean ranks.
+
+    The standard error is that of the observed ranks; without ties it is sqrt(k (k + 1) / (12 n)) for k systems, as in the paper.
+    """
+    apart = abs(float(found.mean_ranks[one] - found.mean_ranks[other]))
+    return studentized_range_above(apart / found.error, len(found.mean_ranks), math.inf) if apart else 1.0
 
 
 def ranks_within_rows(values: FloatArray) -> FloatArray:

@@ -1,0 +1,306 @@
+"""How much two rankings, or two orders of systems, agree: rank-biased overlap, Kendall's tau-b and tau-AP."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+
+from rankproof._data.arrays import FloatArray, IntArray
+from rankproof._data.ordering import ReadOptions
+from rankproof._data.run import Run
+from rankproof._data.table import CellValue, Column, Table
+from rankproof._data.text import format_p, pluralise
+from rankproof._evaluation.result import Result
+from rankproof._fusion.candidates import CandidateTable
+from rankproof._statistics.correction import is_number, setting_error
+from rankproof._statistics.rank_correlation import (
+    PERSISTENCE,
+    OrderAgreement,
+    Overlap,
+    kendall_tau,
+    order_agreement,
+    rank_biased_overlap,
+    rank_biased_overlaps,
+)
+from rankproof.errors import UsageError, for_message
+from rankproof.measures._base import Measure
+
+_SOURCES = "Webber, Moffat and Zobel (2010); Kendall (1945); Yilmaz, Aslam and Robertson (2008)"
+_ALIKE, _SIMILAR = 0.9, 0.8
+"""Orders of systems with a tau of at least these are almost alike, or similar (Voorhees 2001)."""
+_MAX_SWAPS = 10
+
+
+def check_persistence(p: object) -> float:
+    """The persistence of rank-biased overlap, or a UsageError if it is not between 0 and 1."""
+    if not is_number(p) or not 0 < p < 1:  # type: ignore[operator]
+        raise setting_error("persistence", p, "pass a number between 0 and 1, such as 0.9")
+    return float(p)  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True, slots=True)
+class SharedRanks:
+    """The documents that two runs share, those of query i from offsets[i] to offsets[i + 1], in the order of the second run.
+
+    `one` and `other` are their ranks from 1; `lengths` are those of the rankings of each query in both runs.
+    """
+
+    queries: tuple[str, ...]
+    offsets: IntArray
+    one: IntArray
+    other: IntArray
+    lengths: IntArray
+
+    @property
+    def counts(self) -> IntArray:
+        """The number of shared documents of each query."""
+        return np.diff(self.offsets)
+
+    def cut(self, depth: int) -> SharedRanks:
+        """The documents that the first ranks of both runs share."""
+        kept = (self.one <= depth) & (self.other <= depth)
+        offsets = np.concatenate(([0], np.cumsum(kept)))[self.offsets]
+        return SharedRanks(self.queries, offsets, self.one[kept], self.other[kept], np.minimum(self.lengths, depth))
+
+    def overlap(self, p: float = PERSISTENCE) -> Overlap:
+        """Rank-biased overlap of each query."""
+        return rank_biased_overlaps(np.maximum(self.one, self.other), self.offsets, self.lengths[0], self.lengths[1], p)
+
+    def orders(self) -> OrderAgreement:
+        """Agreement of the orders of shared documents; the first run has the true order."""
+        first = np.repeat(self.offsets[:-1], self.counts)
+        true = np.argsort(first * (int(self.one.max(initial=0)) + 1) + self.one)
+        place = np.empty(len(true), np.int64)
+        place[true] = np.arange(len(true))
+        return order_agreement(place - first, self.offsets)
+
+
+def shared_ranks(one: Run, other: Run, read_options: ReadOptions | None = None) -> SharedRanks:
+    """The shared documents of two runs, over the queries that either has."""
+    read_options = read_options or ReadOptions()
+    table = CandidateTable.of([one, other], read_options)
+    queries = len(table.queries)
+    starts, split = table.bounds[:queries], int(table.bounds[queries])
+    ranks = np.zeros(table.size, np.int64)
+    ranks[table.places[:split]] = np.arange(1, split + 1) - np.repeat(starts, table.lengths[0])
+    first = ranks[table.places[split:]]
+    shared = np.flatnonzero(first)
+    other_starts = table.bounds[queries:] - split
+    offsets = np.searchsorted(shared, other_starts)
+    second = shared + 1 - np.repeat(other_starts[:-1], np.diff(offsets))
+    found = SharedRanks(table.queries, offsets, first[shared], second, table.lengths)
+    return found if read_options.depth is None else found.cut(read_options.depth)
+
+
+@dataclass(frozen=True, slots=True)
+class RankingAgreement:
+    """The agreement of two rankings of each query."""
+
+    shared: SharedRanks
+    overlap: Overlap
+    orders: OrderAgreement
+
+
+def ranking_agreement(one: Run, other: Run, p: float = PERSISTENCE, read_options: ReadOptions | None = None) -> RankingAgreement:
+    """The agreement of two runs, query by query."""
+    shared = shared_ranks(one, other, read_options)
+    return RankingAgreement(shared, shared.overlap(p), shared.orders())
+
+
+RANKING_COLUMNS = (
+    Column("RBO", "value", "rank-biased overlap, extrapolated: 1 for equal rankings, 0 for disjoint ones"),
+    Column("RBO min", "value", "if the rankings shared nothing below their ends"),
+    Column("RBO max", "value", "if they were equal below their ends"),
+    Column("tau", "number", "Kendall's tau over the documents that both have"),
+    Column("tau-AP", "number", "tau in which the top counts more; the first system has the true order"),
+)
+
+
+def correlate_rankings(runs: Mapping[str, Run], read_options: ReadOptions, *, p: float = PERSISTENCE) -> list[Table]:
+    """The agreement of each two runs: means over queries, and the values of each query."""
+    check_persistence(p)
+    if len(runs) < 2:
+        raise UsageError("there is only one run", fix="pass two runs or more")
+    found = {pair: ranking_agreement(runs[pair[0]], runs[pair[1]], p, read_options) for pair in combinations(runs, 2)}
+    for (one, other), each in found.items():
+        if not each.shared.queries:
+            raise UsageError(f"{for_message(one)} and {for_message(other)} have no query", fix="pass runs with results")
+    facts = {"persistence": p, "source": _SOURCES}
+    rows = tuple((*pair, *_means(each)) for pair, each in found.items())
+    columns = (
+        Column("system"),
+        Column("other"),
+        *RANKING_COLUMNS,
+        Column("shared", "share", "shared documents, as a share of the longer ranking"),
+        Column("n", "count", "queries that either has"),
+    )
+    title = f"Agreement of rankings (p = {p:g}), means over queries"
+    table = Table("rankings", title, columns, rows, tuple(_sentences(rows)), tuple(_notes(found)), facts, verdict_first=True)
+    return [table, _query_table(found, facts)]
+
+
+def _means(each: RankingAgreement) -> tuple[CellValue, ...]:
+    shared, overlap, orders = each.shared, each.overlap, each.orders
+    shares = shared.counts / np.maximum(shared.lengths.max(axis=0), 1)
+    values = (overlap.extrapolated, overlap.least, overlap.most, orders.tau, orders.tau_ap, shares)
+    return (*(_mean(one) for one in values), len(shared.queries))
+
+
+def _mean(values: FloatArray) -> float | None:
+    """The mean of the values that are known; None if none is."""
+    known = values[~np.isnan(values)]
+    return math.fsum(known.tolist()) / len(known) if len(known) else None
+
+
+def _sentences(rows: Sequence[tuple[CellValue, ...]]) -> Iterator[str]:
+    for one, other, overlap, least, most, tau, *_, n in rows:
+        names = f"{for_message(str(one))} and {for_message(str(other))}"
+        by_tau = "" if tau is None else f"; tau {tau:.2f} over the documents that both have"
+        queries = pluralise(int(n), "query", "queries")  # type: ignore[arg-type]
+        yield f"{names}: RBO {overlap:.3f}, between {least:.3f} and {most:.3f} whatever follows{by_tau} ({queries})."
+
+
+def _notes(found: Mapping[tuple[str, str], RankingAgreement]) -> Iterator[str]:
+    for (one, other), each in found.items():
+        lone = int(np.count_nonzero(each.shared.lengths.min(axis=0) == 0))
+        if lone:
+            queries = pluralise(lone, "query is", "queries are")
+            yield f"{queries} in only one of {for_message(one)} and {for_message(other)}: RBO 0"
+        few = int(np.count_nonzero(each.shared.counts < 2))
+        if few:
+            queries = pluralise(few, "query", "queries")
+            yield f"{for_message(one)} and {for_message(other)} share fewer than 2 documents on {queries}, which have no tau"
+
+
+def _query_table(found: Mapping[tuple[str, str], RankingAgreement], facts: Mapping[str, object]) -> Table:
+    columns = (
+        Column("query"),
+        Column("system"),
+        Column("other"),
+        *RANKING_COLUMNS,
+        Column("shared", "count", "documents of both"),
+    )
+    rows = tuple(row for pair, each in found.items() for row in _query_rows(pair, each))
+    return Table("queries", "Agreement of rankings by query", columns, rows, facts=dict(facts))
+
+
+def _query_rows(pair: tuple[str, str], each: RankingAgreement) -> Iterator[tuple[CellValue, ...]]:
+    overlap, orders = each.overlap, each.orders
+    columns = (overlap.extrapolated, overlap.least, overlap.most, orders.tau, orders.tau_ap, each.shared.counts)
+    for query, *values, count in zip(each.shared.queries, *(column.tolist() for column in columns), strict=True):
+        yield (query, *pair, *(None if math.isnan(value) else value for value in values), count)
+
+
+@dataclass(frozen=True, slots=True)
+class SystemOrder:
+    """An order of systems: its label, and the value of each system, higher is better."""
+
+    label: str
+    values: Mapping[str, float]
+
+
+def system_order(result: Result, measure: str, label: str) -> SystemOrder:
+    """The systems of a result by the mean of a measure."""
+    sign = -1.0 if result.systems[0].measures[measure].measure.higher_is_better is False else 1.0
+    return SystemOrder(label, {system.name: sign * system.measures[measure].value for system in result.systems})
+
+
+def ordering_measures(result: Result) -> list[Measure]:
+    """The evaluated measures that say which system is better."""
+    return [one.measure for one in result.systems[0].measures.values() if one.measure.has_winner]
+
+
+def correlate_orders(pairs: Sequence[tuple[SystemOrder, SystemOrder]], *, p: float = PERSISTENCE) -> list[Table]:
+    """The agreement of each two orders of the same systems, and the pairs of systems that they swap."""
+    check_persistence(p)
+    systems = len(pairs[0][0].values)
+    if systems < 3:
+        raise UsageError(f"an order of {pluralise(systems, 'system')} has too few pairs", fix="pass three systems or more")
+    swaps = [list(_swaps(one, other)) for one, other in pairs]
+    rows = tuple(_order_row(one, other, len(swapped), p) for (one, other), swapped in zip(pairs, swaps, strict=True))
+    columns = (
+        Column("order"),
+        Column("other"),
+        Column("tau-b", "number", "Kendall's tau-b: 1 for the same order, -1 for the reversed one"),
+        Column("p", "p", "of tau-b, two-sided"),
+        Column("tau-AP", "number", "tau in which the top counts more; the first order is the true one"),
+        Column("RBO", "value", "rank-biased overlap of the orders"),
+        Column("swapped", "count", "pairs of systems in the opposite order"),
+        Column("systems", "count"),
+    )
+    facts = {"persistence": p, "source": _SOURCES}
+    sentences = tuple(_order_sentence(row) for row in rows)
+    notes = tuple(_tie_notes(pairs))
+    table = Table(
+        "orders", f"Agreement of orders of {systems} systems", columns, rows, sentences, notes, facts, verdict_first=True
+    )
+    return [table, _swap_table(pairs, swaps)] if any(swaps) else [table]
+
+
+def _in_order(order: SystemOrder) -> list[str]:
+    """The systems, best first; equal values by name."""
+    return sorted(order.values, key=lambda name: (-order.values[name], name))
+
+
+def _order_row(one: SystemOrder, other: SystemOrder, swapped: int, p: float) -> tuple[CellValue, ...]:
+    names = list(one.values)
+    found = kendall_tau(*(np.array([order.values[name] for name in names]) for order in (one, other)))
+    true, estimated = _in_order(one), _in_order(other)
+    place = {name: at for at, name in enumerate(true)}
+    ranks = np.array([place[name] for name in estimated], np.int64)
+    tau_ap = float(order_agreement(ranks, np.array([0, len(ranks)])).tau_ap[0])
+    tau, by_chance = (None if math.isnan(value) else value for value in found)
+    return one.label, other.label, tau, by_chance, tau_ap, rank_biased_overlap(true, estimated, p), swapped, len(names)
+
+
+def _order_sentence(row: tuple[CellValue, ...]) -> str:
+    one, other, tau, by_chance, tau_ap, _, swapped, systems = row
+    names, count = f"{for_message(str(one))} and {for_message(str(other))}", int(systems)  # type: ignore[arg-type]
+    if tau is None:
+        return f"{names}: no tau, because all systems have the same value."
+    how = _how_alike(float(tau))  # type: ignore[arg-type]
+    numbers = f"tau {tau:.2f} ({format_p(float(by_chance or 0.0))}), tau-AP {tau_ap:.2f}"  # type: ignore[arg-type]
+    return f"{names} order {count} systems {how}: {numbers}; {swapped} of {count * (count - 1) // 2} pairs are swapped."
+
+
+def _how_alike(tau: float) -> str:
+    if tau == 1:
+        return "the same way"
+    return "almost alike" if tau >= _ALIKE else "similarly" if tau >= _SIMILAR else "differently"
+
+
+def _swaps(one: SystemOrder, other: SystemOrder) -> Iterator[tuple[str, str, float, float]]:
+    """The pairs in opposite orders, as the first order has them, and by how much each order has one ahead."""
+    for first, second in combinations(_in_order(one), 2):
+        ahead, behind = one.values[first] - one.values[second], other.values[second] - other.values[first]
+        if ahead > 0 and behind > 0:
+            yield first, second, ahead, behind
+
+
+def _swap_table(pairs: Sequence[tuple[SystemOrder, SystemOrder]], swaps: Sequence[list[tuple[str, str, float, float]]]) -> Table:
+    columns = (
+        Column("order"),
+        Column("other"),
+        Column("system", "text", "the system that the first order has ahead"),
+        Column("behind"),
+        Column("difference", "value", "by the first order"),
+        Column("reversed by", "value", "by the other order"),
+    )
+    rows = tuple(
+        (one.label, others.label, *swap)
+        for (one, others), swapped in zip(pairs, swaps, strict=True)
+        for swap in sorted(swapped, key=lambda swap: -min(swap[2], swap[3]))[:_MAX_SWAPS]
+    )
+    return Table("swaps", f"Swapped pairs of systems, at most {_MAX_SWAPS} of each two orders, largest first", columns, rows)
+
+
+def _tie_notes(pairs: Sequence[tuple[SystemOrder, SystemOrder]]) -> Iterator[str]:
+    for order in {id(order): order for pair in pairs for order in pair}.values():
+        tied = len(order.values) - len(set(order.values.values()))
+        if tied:
+            systems = pluralise(tied, "system has", "systems have")
+            yield f"{for_message(order.label)}: {systems} the value of another; tau-AP and RBO order them by name"

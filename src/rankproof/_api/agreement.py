@@ -1,0 +1,122 @@
+"""`correlate` and `stability` as functions."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+from typing import Any, Unpack
+
+from rankproof._analysis.correlate import SystemOrder, correlate_orders, correlate_rankings, ordering_measures, system_order
+from rankproof._analysis.inputs import AnalysisInput
+from rankproof._analysis.rejudged import on_common_queries
+from rankproof._api.inputs import analysis_input, holds_results, results_of, with_value_notes
+from rankproof._api.values import Correlation
+from rankproof._data.qrels import Qrels
+from rankproof._data.run import Run
+from rankproof._data.table import Table
+from rankproof._evaluation.coerce import Coercion, QrelsLike, RunLike
+from rankproof._evaluation.evaluate import MeasuresLike
+from rankproof._evaluation.inputs import RunSources, read_judgements
+from rankproof._evaluation.options import EvaluateArguments, EvaluateOptions, make_evaluate_options
+from rankproof._statistics.rank_correlation import PERSISTENCE
+from rankproof.errors import UsageError, for_message
+
+
+def correlate(
+    data: Any,
+    runs: RunLike | None = None,
+    measures: MeasuresLike = None,
+    *,
+    other_qrels: QrelsLike | None = None,
+    persistence: float = PERSISTENCE,
+    **options: Unpack[EvaluateArguments],
+) -> Correlation:
+    """How much rankings, or orders of systems, agree: rank-biased overlap with its bounds, Kendall's tau and tau-AP.
+
+    With runs alone ({name: run}, or results), the rankings of each two systems, by query and as means. With judgements, runs and
+    `measures`, the orders of the systems by each two measures. With `other_qrels`, the orders by both judgements.
+    """
+    if measures is None and other_qrels is None:
+        if runs is not None:
+            raise UsageError(
+                "measures is missing", fix="pass two measures to order systems, or the runs alone for their rankings"
+            )
+        chosen = make_evaluate_options(**options)
+        return Correlation(tuple(correlate_rankings(_runs_of(data, chosen), chosen.read_options, p=persistence)))
+    inputs = analysis_input(data, runs, measures, options)
+    other = None if other_qrels is None else read_other_judgements(other_qrels)
+    return Correlation(with_value_notes(order_tables(inputs, other, persistence), inputs))
+
+
+def _runs_of(data: Any, options: EvaluateOptions) -> Mapping[str, Run]:
+    """The runs by name: those of results, or the given ones."""
+    if holds_results(data):
+        each = data.values() if isinstance(data, Mapping) else data if isinstance(data, list | tuple) else [data]
+        return named_runs([(one.name, {run.name: run.run for run in one.system_runs}) for one in map(results_of, each)])
+    coercion = Coercion(options.files.columns)
+    if isinstance(data, Mapping):
+        sources = {str(name): coercion.run(run, str(name)) for name, run in data.items()}
+    elif isinstance(data, Sequence) and not isinstance(data, str):
+        sources = coercion.runs(data, tuple)
+    else:
+        raise UsageError("data is not a list of runs", fix="pass {name: run}, a list of runs, or results")
+    coercion.check_columns()
+    return RunSources(sources, options)
+
+
+def named_runs(found: Sequence[tuple[str, Mapping[str, Run]]]) -> dict[str, Run]:
+    """The runs of several experiments; a name that occurs twice has that of its experiment before it."""
+    names = [name for _, runs in found for name in runs]
+    named: dict[str, Run] = {}
+    for experiment, runs in found:
+        for name, run in runs.items():
+            label = f"{experiment}/{name}" if names.count(name) > 1 else name
+            if label in named:
+                raise UsageError(f"two systems are called {for_message(label)}", fix="compare experiments with different names")
+            named[label] = run
+    return named
+
+
+def read_other_judgements(qrels: QrelsLike) -> Qrels:
+    """The other judgements, with their path or `other qrels` as name."""
+    return read_judgements(Coercion().qrels(qrels), EvaluateOptions())
+
+
+def order_tables(inputs: AnalysisInput, other: Qrels | None, p: float) -> list[Table]:
+    """The orders of the systems by each two measures, or by each measure with both judgements."""
+    measures = [str(measure) for measure in ordering_measures(inputs.result)]
+    if other is None:
+        if len(measures) < 2:
+            raise UsageError(
+                "two measures are needed for two orders", fix="pass two, such as -m nDCG@10,AP, or --other-qrels FILE"
+            )
+        orders = [system_order(inputs.result, measure, measure) for measure in measures]
+        return correlate_orders(list(combinations(orders, 2)), p=p)
+    if not measures:
+        raise UsageError("no measure says which system is better", fix="pass one, such as -m nDCG@10")
+    own, theirs = on_common_queries(inputs, other)
+    labels = _labels(inputs.qrels.source, other.source)
+    pairs: list[tuple[SystemOrder, SystemOrder]] = []
+    for measure in measures:
+        one, another = (
+            system_order(each.result, measure, f"{measure} by {label}") for each, label in zip((own, theirs), labels, strict=True)
+        )
+        pairs.append((one, another))
+    first, *others = correlate_orders(pairs, p=p)
+    return [_noted(first, len(own.result.queries), len(inputs.result.queries)), *others]
+
+
+def _labels(one: str, other: str) -> tuple[str, str]:
+    """Short names of two files of judgements."""
+    short = os.path.basename(one), os.path.basename(other)
+    return short if short[0] != short[1] else (one, other) if one != other else ("judgements", "other judgements")
+
+
+def _noted(table: Table, common: int, queries: int) -> Table:
+    from dataclasses import replace
+
+    if common == queries:
+        return table
+    note = f"{queries - common:,} of {queries:,} queries are left out because the other judgements lack them: n = {common:,}"
+    return replace(table, notes=(*table.notes, note))
