@@ -112,6 +112,9 @@ def test_tuned_runs_are_written_with_their_dataset(files: list[str], tmp_path: P
         (["{qrels}", "{good}", "{bad}", "-o", "tuned.toml"], "name their dataset with --dataset"),
         (["{qrels}", "{good}", "{bad}", "--step", "0.3"], "step is 0.3"),
         (["{qrels}", "{good}", "{bad}", "--system", "bm25"], "--system is for a system of an experiment file"),
+        (["{qrels}", "{good}", "{bad}", "--skip-missing"], "--skip-missing is not used"),
+        (["{qrels}", "{good}", "{bad}", "--compat", "trec_eval-9"], "--compat is not used"),
+        (["{qrels}", "{good}", "{other}"], "no query"),
         (["--config", "{experiment}"], "the experiment has several systems; choose one with --system: bm25, title"),
         (["--config", "{experiment}", "--system", "bm25", "--method", "rrf"], "--method is not used with --config"),
         (["{qrels}", "--config", "{experiment}"], "run files are not used with --config"),
@@ -122,6 +125,8 @@ def test_tuned_runs_are_written_with_their_dataset(files: list[str], tmp_path: P
 def test_wrong_input_is_refused_with_a_fix(
     argv: list[str], message: str, files: list[str], experiment: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    named = dict(zip(("qrels", "good", "bad"), files, strict=True), experiment=experiment)
+    other = Path(experiment).with_name("other.run")
+    other.write_text("x1 Q0 d1 1 2 other\nx1 Q0 d2 2 1 other\n")
+    named = dict(zip(("qrels", "good", "bad"), files, strict=True), experiment=experiment, other=other)
     error = output(capsys, *(one.format(**named) for one in argv), code=2)
     assert message in " ".join(error.split())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
@@ -12,8 +12,9 @@ import numpy as np
 from rankproof._api.values import Tuning
 from rankproof._data.arrays import FloatArray
 from rankproof._evaluation.coerce import Coercion, QrelsLike, RunLike, as_dataset
-from rankproof._evaluation.evaluate import no_judged_query_error
+from rankproof._evaluation.evaluate import evaluate_runs, no_judged_query_error
 from rankproof._evaluation.inputs import prepare_judgements, read_judgements, read_source
+from rankproof._evaluation.notes import MAX_NOTED_SYSTEMS, value_notes
 from rankproof._evaluation.options import EvaluateArguments, EvaluateOptions, make_evaluate_options
 from rankproof._tune.space import Space
 from rankproof._tune.tables import tuning_tables
@@ -96,6 +97,7 @@ def tune_runs(
     from rankproof._tune.runs import RUN, FusionObjective
     from rankproof._tune.toml import TUNED
 
+    _refuse_unused(options)
     coercion = Coercion(options.files.columns, options.files.grade_map, options.files.on_conflict)
     source = coercion.qrels(qrels)
     judgements = read_judgements(source, options)
@@ -106,15 +108,24 @@ def tune_runs(
     if len(sources) < 2:
         raise UsageError("fusion needs at least two runs", fix="pass two or more runs")
     read = {name: read_source(one, name, options) for name, one in sources.items()}
+    notes = value_notes(evaluate_runs(judgements, read, [measure], options).systems, MAX_NOTED_SYSTEMS)
     objective = FusionObjective(judgements, judged, read, measure.with_rel(options.rel), options)
     space = fusion.space(len(read))
     weights = _query_weights(objective.queries, qrels, options)
     singles = {name: ((RUN, name),) for name in read}
     result = tune_objective(objective, space, measure.with_rel(options.rel), plan, weights=weights, singles=singles)
     if dataset is None:
-        return _tuning(result, None)
+        return _tuning(result, None, notes)
     fused = {"default": objective.stage_settings(space.default), TUNED: objective.stage_settings(result.best)}
-    return _tuning(result, _runs_toml(dataset, sources, fused, result, options))
+    return _tuning(result, _runs_toml(dataset, sources, fused, result, options), notes)
+
+
+def _refuse_unused(options: EvaluateOptions) -> None:
+    """Refuses options that would give the trials other queries, or other ties than a fused run has."""
+    if options.skip_missing:
+        raise UsageError("--skip-missing is not used: trials are compared over all judged queries", fix="leave it out")
+    if options.read_options.float32:
+        raise UsageError("--compat is not used: fused scores are 64-bit floats", fix="leave it out")
 
 
 def _query_weights(queries: Sequence[str], qrels: Any, options: EvaluateOptions) -> FloatArray | None:
@@ -181,7 +192,7 @@ def tune_system(
     finally:
         objective.close()
     systems = {tuned.name: tuned.stage, f"{tuned.name}-{TUNED}": tuned.with_settings(result.best)}
-    return _tuning(result, tuned_toml(experiment, systems, result))
+    return _tuning(result, tuned_toml(experiment, systems, result), objective.notes)
 
 
 def chosen_system(experiment: Experiment, system: str | None, vary: Mapping[str, ValuesLike]) -> TunedSystem:
@@ -206,9 +217,10 @@ def _experiment(data: Any) -> Experiment:
     )
 
 
-def _tuning(result: TunedResult, toml: str | None) -> Tuning:
+def _tuning(result: TunedResult, toml: str | None, notes: Sequence[str]) -> Tuning:
+    first, *others = tuning_tables(result)
     return Tuning(
-        tables=tuning_tables(result),
+        tables=(replace(first, notes=(*first.notes, *notes)), *others),
         settings=dict(result.best),
         gain=result.gain.mean,
         interval=result.gain.interval,

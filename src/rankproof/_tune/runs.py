@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any
 
@@ -124,8 +124,7 @@ class FusionObjective:
     def _fused_hits(self, settings: Mapping[str, Any], train: IntArray) -> Hits:
         hits, how = self.candidates.hits(self.scores(settings, train)), self._options.read_options
         hits = hits if how.depth is None else hits.cut(how.depth)
-        hits = hits.judged_only() if how.judged_only else hits
-        return replace(hits, trec_eval_9=how.float32)
+        return hits.judged_only() if how.judged_only else hits
 
     def scores(self, settings: Mapping[str, Any], train: IntArray) -> FloatArray:
         """The fused score of each candidate; a trained method is fitted on these queries of the table."""

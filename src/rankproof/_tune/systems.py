@@ -11,6 +11,7 @@ import numpy as np
 from rankproof._data.arrays import FloatArray, IntArray
 from rankproof._data.dataset import Query
 from rankproof._data.identity import NOT_IN_IDENTITY
+from rankproof._evaluation.notes import MAX_NOTED_SYSTEMS, value_notes
 from rankproof._experiment.experiment import Experiment, stage_with_inputs
 from rankproof._experiment.run import RunOptions, run_experiment
 from rankproof._results.experiment_result import ExperimentResult
@@ -110,7 +111,7 @@ class SystemObjective:
         order = sorted(range(len(result.query_ids)), key=lambda at: result.query_ids[at])
         self.queries = tuple(result.query_ids[at] for at in order)
         self.weights = None if result.weights is None else result.weights[order]
-        self.notes = first.notes
+        self.notes = value_notes(first.result.systems, MAX_NOTED_SYSTEMS)
 
     def values(self, settings: Sequence[Settings]) -> FloatArray:
         """A row for each settings."""

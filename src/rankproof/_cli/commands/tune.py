@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import argparse
 import os
+import sys
 from collections.abc import Sequence
+from contextlib import redirect_stdout
 from typing import TYPE_CHECKING
 
 from rankproof._cli.arg_types import any_float, budget_limits, name_list, nonnegative_int, positive_int
@@ -89,8 +91,12 @@ def _add_execution(group: argparse._ArgumentGroup) -> None:
 
 def run(args: argparse.Namespace, terminal: Terminal) -> int:
     """Tunes the fusion of the runs, or the system of the experiment."""
+    import gc
+
     from rankproof._tune.tuning import TuningPlan
 
+    # The command starts without the garbage collector; long work needs it.
+    gc.enable()
     plan = TuningPlan(args.search, args.folds, args.repeats, args.seed)
     check_output(args.output, [*args.files, args.config])
     check_output(args.trials, [*args.files, args.config])
@@ -162,13 +168,15 @@ def _tune_system(args: argparse.Namespace, plan: TuningPlan, terminal: Terminal)
     from rankproof._tune.tuning import tunable_measure
 
     _refuse(args, _ONLY_RUNS, "not used with --config", "leave it out: the experiment file has its own settings")
-    experiment = read_experiment(args.config)
+    # What a search function prints is not part of the output.
+    with redirect_stdout(sys.stderr):
+        experiment = read_experiment(args.config)
     tuned = chosen_system(experiment, args.system, _vary(args.vary))
     if args.dry_run:
         _say_trials(tuned.space, plan, terminal)
         return None
     measure = tunable_measure(_measure(args))
-    with RunProgress(terminal) as progress:
+    with RunProgress(terminal) as progress, redirect_stdout(sys.stderr):
         return tune_system(experiment, args.system, _vary(args.vary), measure, plan, run_options(args, progress))
 
 
