@@ -1,4 +1,4 @@
-"""Speed of every fusion method on three runs of 200 queries x 1,000 documents: rankproof and ranx.
+"""Speed of every fusion method on three runs of 50 queries x 1,000 documents: rankproof and ranx.
 
 Times are CPU seconds on one thread from runs in memory to a run in memory, each tool in a fresh process, best of several interleaved
 rounds. A first fusion, in which ranx compiles, is not timed, and neither is the fit of a trained method.
@@ -22,7 +22,7 @@ import numpy as np
 
 from .evaluation_tool import best
 
-RUNS, QUERIES, DEPTH, SEED = 3, 200, 1_000, 11
+RUNS, QUERIES, DEPTH, SEED = 3, 50, 1_000, 11
 TOOLS = ("rankproof", "ranx")
 Scores = dict[str, dict[str, float]]
 WEIGHTS = [0.2, 0.3, 0.5]
@@ -81,16 +81,17 @@ def judgements(found: list[Scores]) -> dict[str, dict[str, int]]:
     return {query: dict.fromkeys([*docs][3:60:7], 1) for query, docs in found[0].items()}
 
 
-def ours(found: list[Scores], method: str) -> tuple[Callable[[], Any], Callable[[Any], Scores]]:
-    """Our function, and how to read its run."""
+Fusion = tuple[Callable[[], Any], Callable[[Any], Scores]]
+"""A fusion, and how to read its run."""
+
+
+def ours(found: list[Scores]) -> Callable[[str], Fusion]:
+    """Our function for each method."""
     from rankproof import Run, fuse
     from rankproof._fusion.fuse import fit_fusion
     from rankproof._fusion.method import method_named
 
     runs = [Run.from_dict(table) for table in found]
-    settings = dict(PARAMETERS[method])
-    if method_named(method).fit:
-        settings["fitted"] = fit_fusion(method, judgements(found), runs)
 
     def as_dict(run: Run) -> Scores:
         table: Scores = {query: {} for query in run.queries}
@@ -98,34 +99,43 @@ def ours(found: list[Scores], method: str) -> tuple[Callable[[], Any], Callable[
             table[row.query][row.doc] = row.score
         return table
 
-    return lambda: fuse(runs, method, **settings), as_dict
+    def fusion(method: str) -> Fusion:
+        settings = dict(PARAMETERS[method])
+        if method_named(method).fit:
+            settings["fitted"] = fit_fusion(method, judgements(found), runs)
+        return lambda: fuse(runs, method, **settings), as_dict
+
+    return fusion
 
 
-def theirs(found: list[Scores], method: str) -> tuple[Callable[[], Any], Callable[[Any], Scores]]:
-    """ranx's function, and how to read its run; methods that use ranks do not normalise."""
+def theirs(found: list[Scores]) -> Callable[[str], Fusion]:
+    """ranx's function for each method; those that use ranks do not normalise."""
     import ranx
     from ranx import fusion
 
     runs = [ranx.Run(table, name=f"run{at}") for at, table in enumerate(found)]
-    parameters, norm = dict(PARAMETERS[method]), "min-max" if method in SCORED else None
-    if method in LEARNED:
-        more = {"n_segments": 10} if method == "probfuse" else {}
-        learned = getattr(fusion, f"{method}_train")(ranx.Qrels(judgements(found)), runs, **more)
-        parameters |= {LEARNED[method]: learned} | ({"w": 5} if method == "slidefuse" else {})
-    return lambda: ranx.fuse(runs, norm=norm, method=method, params=parameters), lambda run: run.to_dict()
+
+    def fused(method: str) -> Fusion:
+        parameters, norm = dict(PARAMETERS[method]), "min-max" if method in SCORED else None
+        if method in LEARNED:
+            more = {"n_segments": 10} if method == "probfuse" else {}
+            learned = getattr(fusion, f"{method}_train")(ranx.Qrels(judgements(found)), runs, **more)
+            parameters |= {LEARNED[method]: learned} | ({"w": 5} if method == "slidefuse" else {})
+        return lambda: ranx.fuse(runs, norm=norm, method=method, params=parameters), lambda run: run.to_dict()
+
+    return fused
 
 
 def contend(tool: str, folder: Path) -> None:
     """Measures every method; prints CPU seconds and leaves the fused scores in the folder."""
     warnings.simplefilter("ignore")
-    found, seconds = tables(), {}
+    fusion, seconds = {"rankproof": ours, "ranx": theirs}[tool](tables()), {}
     for method in PARAMETERS:
-        fuse, as_dict = {"rankproof": ours, "ranx": theirs}[tool](found, method)
+        fuse, as_dict = fusion(method)
         fuse()
         seconds[method], run = best(fuse, at_least=0.5, most=5)
         scores = as_dict(run)
-        kept = {query: scores[query] for query in list(scores)[:20]}
-        (folder / f"{tool}.{method}.json").write_text(json.dumps(kept))
+        (folder / f"{tool}.{method}.json").write_text(json.dumps(scores))
     print(json.dumps(seconds))
 
 

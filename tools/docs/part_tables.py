@@ -19,34 +19,34 @@ from rankproof.stages._engines.request import Preset, presets
 def fusion_methods() -> str:
     """Every fusion method with the settings that it uses and its source."""
     rows = ((f"`{one.name}`", one.summary, ", ".join(f"`{name}`" for name in one.uses), one.source) for one in METHODS.values())
-    return _table(("method", "what it does", "uses", "source"), rows)
+    return table(("method", "what it does", "uses", "source"), rows)
 
 
 def normalisations() -> str:
     """Every normalisation of scores."""
-    return _table(("norm", "scores of one ranking"), ((f"`{one.name}`", one.summary) for one in NORMALISATIONS.values()))
+    return table(("norm", "scores of one ranking"), ((f"`{one.name}`", one.summary) for one in NORMALISATIONS.values()))
 
 
 def significance_tests() -> str:
     """Every test of `compare`, with its null hypothesis and when to use it."""
     rows = ((f"`--test {name}`", one.title, one.tests, one.use, one.source) for name, one in TESTS.items())
-    return _table(("option", "test", "null hypothesis", "use it", "source"), rows)
+    return table(("option", "test", "null hypothesis", "use it", "source"), rows)
 
 
 def checks() -> str:
     """Every check of `rankproof doctor`."""
     rows = ((f"`{one.name}`", one.severity, ", ".join(one.needs), one.summary, one.advice) for one in all_checks())
-    return _table(("check", "severity", "needs", "looks for", "what to do"), rows)
+    return table(("check", "severity", "needs", "looks for", "what to do"), rows)
 
 
 def commands() -> str:
     """Every command."""
-    return _table(("command", "to"), ((f"`rankproof {name}`", summary) for name, summary in verb_lines().items()))
+    return table(("command", "to"), ((f"`rankproof {name}`", summary) for name, summary in verb_lines().items()))
 
 
 def plots() -> str:
     """Every chart of `rankproof plot`."""
-    return _table(("kind", "shows"), ((f"`{name}`", PLOT_KINDS.summary(name)) for name in PLOT_KINDS))
+    return table(("kind", "shows"), ((f"`{name}`", PLOT_KINDS.summary(name)) for name in PLOT_KINDS))
 
 
 def exports() -> str:
@@ -55,7 +55,7 @@ def exports() -> str:
         (f"`{one.name}`", ", ".join(f"`.{name}`" for name in (one.name, *one.aliases)), one.summary)
         for one in EXPORT_FORMATS.components
     )
-    return _table(("format", "suffixes", "holds"), rows)
+    return table(("format", "suffixes", "holds"), rows)
 
 
 def http_presets() -> str:
@@ -64,13 +64,13 @@ def http_presets() -> str:
         (f"`{one.name}`", one.summary, _values(one), one.settings.get("escape", "none"), _limit(one), one.tested or "no")
         for one in presets().values()
     )
-    return _table(("preset", "engine", "values (default)", "escape", "most documents", "tested with"), rows)
+    return table(("preset", "engine", "values (default)", "escape", "most documents", "tested with"), rows)
 
 
 def table_roles() -> str:
     """The roles of columns in a table that becomes a dataset: the option that names one, and the names that tell it."""
     rows = ((role, f"`{OPTIONS[role]}`", ", ".join(f"`{name}`" for name in names)) for role, names in NAMES.items())
-    return _table(("role", "option", "names"), rows)
+    return table(("role", "option", "names"), rows)
 
 
 def _values(preset: Preset) -> str:
@@ -82,7 +82,7 @@ def _limit(preset: Preset) -> str:
     return f"{preset.settings['max_size']:,}" if "max_size" in preset.settings else "–"
 
 
-def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
+def table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
     lines = [head, ("---",) * len(head), *(tuple(map(_cell, row)) for row in rows)]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 

@@ -175,7 +175,7 @@ def fit_segments(training: Training, settings: FusionSettings) -> Fitted:
     "probfuse",
     "adds the precision of the document's segment, divided by the number of the segment",
     by_rank=True,
-    formula="Σ p(j) / j, j = segment of the rank; a ranking has `segments` segments of equal size",
+    formula="Σ p(j) / j, j = segment of the rank; a ranking has as many segments of equal size as segments says",
     source="Lillis et al. 2006",
     fit=fit_segments,
     fit_uses=("segments",),
@@ -192,7 +192,7 @@ def prob_fuse(table: CandidateTable, settings: FusionSettings) -> FloatArray:
 
 
 def fit_growing_segments(training: Training, settings: FusionSettings) -> Fitted:
-    """The mean precision of the segments 1-5, 6-15, 16-35, 36-75, …"""
+    """The mean precision of the ranks 1-5, 6-15, 16-35 and so on."""
     return _each_run(training, lambda lists: _segment_precision(lists, SEGMENT_BOUNDS))
 
 
