@@ -1,7 +1,7 @@
 """Speed of every fusion method on three runs of 50 queries x 1,000 documents: rankproof and ranx.
 
-Times are CPU seconds on one thread from runs in memory to a run in memory, each tool in a fresh process, best of several interleaved
-rounds. A first fusion, in which ranx compiles, is not timed, and neither is the fit of a trained method.
+Times are CPU seconds on one thread from runs in memory to a run in memory, each tool in a fresh process, best of several
+interleaved rounds. A first fusion, in which ranx compiles, is not timed, and neither is the fit of a trained method.
 """
 
 from __future__ import annotations

@@ -83,6 +83,7 @@ def _limit(preset: Preset) -> str:
 
 
 def table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
+    """A Markdown table."""
     lines = [head, ("---",) * len(head), *(tuple(map(_cell, row)) for row in rows)]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
