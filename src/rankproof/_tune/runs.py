@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from rankproof._align.hits import AlignmentCounts, Hits, JudgedQueries, Ties
+from rankproof._align.fused_hits import JudgedCandidates
+from rankproof._align.hits import Hits, JudgedQueries
 from rankproof._data.arrays import FloatArray, IntArray
 from rankproof._data.qrels import Qrels
 from rankproof._data.run import Run
@@ -17,7 +18,6 @@ from rankproof._evaluation.inputs import align
 from rankproof._evaluation.options import EvaluateOptions
 from rankproof._fusion.candidates import CandidateTable
 from rankproof._fusion.fuse import Fuser
-from rankproof._fusion.kernels import ranks_of
 from rankproof._fusion.method import METHODS, Fitted, FusionMethod, FusionSettings, Parameter, Training
 from rankproof._fusion.normalisations import NORMALISATIONS
 from rankproof._fusion.settings import checked_settings, checked_weights, method_for
@@ -30,51 +30,6 @@ RUN = "run"
 """The parameter of a trial that is one run alone."""
 ALL = "all"
 _FUSION_FIELDS = tuple(field.name for field in fields(FusionSettings))
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class JudgedCandidates:
-    """The candidates with a judgement: their index in the table and their grade; those of query i are offsets[i] to the next."""
-
-    table: CandidateTable
-    judged: JudgedQueries
-    chosen: IntArray
-    grades: IntArray
-    offsets: IntArray
-
-    @classmethod
-    def of(cls, table: CandidateTable, judged: JudgedQueries, qrels: Mapping[str, Mapping[str, int]]) -> JudgedCandidates:
-        """The judged candidates of a table whose first queries are the judged ones."""
-        chosen: list[int] = []
-        grades: list[int] = []
-        offsets = [0]
-        for query, start, end in zip(judged.queries, table.offsets.tolist(), table.offsets[1:].tolist(), strict=False):
-            known = qrels[query]
-            found = [at for at, doc in enumerate(table.docs[start:end], start) if doc in known]
-            chosen += found
-            grades += [known[table.docs[at]] for at in found]
-            offsets.append(len(chosen))
-        offsets += [len(chosen)] * (len(table.queries) - len(judged.queries))
-        return cls(table, judged, np.array(chosen, np.int64), np.array(grades, np.int64), np.array(offsets, np.int64))
-
-    def hits(self, scores: FloatArray) -> Hits:
-        """The hits of the ranking by these scores, as alignment of the fused run gives them."""
-        table, count = self.table, len(self.judged.queries)
-        ranks, starts, sizes = ranks_of(scores, table.offsets, table.by_id, self.chosen, self.offsets)
-        offsets = self.offsets[: count + 1]
-        owner = np.repeat(np.arange(count), np.diff(offsets).astype(np.intp))
-        order = np.lexsort((ranks, owner))
-        retrieved = np.diff(table.offsets)[:count]
-        return Hits(
-            self.judged,
-            retrieved > 0,
-            retrieved,
-            offsets,
-            ranks[order],
-            self.grades[order],
-            Ties(starts[order], sizes[order]),
-            AlignmentCounts(),
-        )
 
 
 class FusionObjective:
