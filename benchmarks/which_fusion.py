@@ -23,7 +23,7 @@ from rankproof._experiment.run import RunOptions, run_experiment
 from rankproof._fusion.method import METHODS
 from rankproof._fusion.normalisations import NORMALISATIONS
 from rankproof._tune.folds import HeldOut, HeldOutGain, cross_validate, held_out_gain
-from rankproof._tune.runs import FusionObjective, fusion_space
+from rankproof._tune.runs import RUN, FusionObjective, fusion_space
 from rankproof._tune.search import Trials, grid_search
 from rankproof._tune.space import Settings, Space, settings_text
 from rankproof.measures import nDCG
@@ -88,16 +88,15 @@ def _as_is(trials: Trials, space: Space) -> HeldOut:
     return cross_validate(trials, Space(space.default, ()), grid_search, folds=FOLDS, repeats=REPEATS)
 
 
-def spaces(runs: int) -> dict[str, Space]:
-    """The settings of each method, and of all methods together."""
+def spaces(systems: Sequence[str]) -> dict[str, Space]:
+    """Each system alone, the settings of each method, and those of all methods together."""
+    runs = len(systems)
     fitting = [name for name, method in METHODS.items() if method.runs in (None, runs)]
     norms = [name for name in NORMALISATIONS if name != "none"]
-    found = {}
-    for name in fitting:
-        own = fusion_space(runs, [name], norms, {}, step=0.1 if runs == 2 else 0.2)
-        found[name] = own
+    found = {name: fusion_space(runs, [name], norms, {}, step=0.1 if runs == 2 else 0.2) for name in fitting}
     families = tuple(family for space in found.values() for family in space.families)
-    return {**found, "all methods": Space(found[RRF].default, families)}
+    alone = {f"{name} alone": Space(((RUN, name),), ()) for name in systems}
+    return {**alone, **found, "all methods": Space(found[RRF].default, families)}
 
 
 def shown(value: float, gain: HeldOutGain) -> str:
@@ -111,7 +110,7 @@ def table(
     title: str, systems: Sequence[str], collections: Sequence[str], data: Mapping[str, tuple[Qrels, dict[str, Run]]]
 ) -> None:
     """Prints the table of one set of systems."""
-    rows = spaces(len(systems))
+    rows = spaces(systems)
     each = {}
     for name in collections:
         print(f"{title}, {name}", file=sys.stderr)

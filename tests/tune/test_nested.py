@@ -9,6 +9,7 @@ from rankproof._data.arrays import FloatArray
 from rankproof._statistics.deterministic import VariateStream
 from rankproof._tune.folds import HeldOut, check_enough_queries, cross_validate, fold_numbers, held_out_gain
 from rankproof._tune.search import Trials, grid_search
+from rankproof._tune.tables import tuning_tables
 from rankproof._tune.tuning import TunedResult, TuningPlan, tune_objective
 from rankproof.errors import UsageError
 from rankproof.measures import nDCG
@@ -89,6 +90,17 @@ def test_a_true_gain_is_found_on_held_out_queries() -> None:
     assert result.pays
     assert result.gain.mean == pytest.approx(0.2, abs=0.05)
     assert result.shares == [((("at", 3),), 1.0)]
+
+
+def test_the_tables_say_what_folds_chose_in_order() -> None:
+    matrix = random_values(12, 40, seed=6)
+    gain, parameters, trials = tuning_tables(tuned(matrix))
+    chosen = [int(one) for one in str(parameters.rows[0][4]).split(", ")]
+    assert len(chosen) > 1
+    assert chosen == sorted(chosen)
+    assert gain.sentences[0].startswith("Keep the defaults: no significant gain")
+    means = [float(str(row[1])) for row in trials.rows]
+    assert means == sorted(means, reverse=True)
 
 
 def test_a_worse_system_than_the_default_is_never_chosen() -> None:

@@ -37,7 +37,7 @@ def _gain_table(result: TunedResult) -> Table:
         ("tuned, same queries (naive)", result.best_value, result.naive, None, None),
     ]
     first, *others = result.baselines
-    rows.append((f"default: {settings_text(result.space.default)}", first.value, None, None, None))
+    rows.append(("default settings", first.value, None, None, None))
     columns = (
         Column("system"),
         Column(str(result.measure), "value"),
@@ -116,10 +116,10 @@ def _parameters_table(result: TunedResult) -> Table:
     default, names = dict(result.space.default), [name for name, _ in result.best]
     rows = []
     for name, value in result.best:
-        chosen = [dict(settings).get(name) for settings in result.held.chosen]
-        same = sum(one == value for one in chosen) / len(chosen)
-        others = sorted({value_text(one) for one in chosen if one is not None})
-        rows.append((name, value_text(default[name]) if name in default else "", value_text(value), same, ", ".join(others)))
+        chosen = [dict(settings)[name] for settings in result.held.chosen if name in dict(settings)]
+        same = sum(one == value for one in chosen) / len(result.held.chosen)
+        others = ", ".join(map(value_text, sorted(set(chosen), key=_sort_key)))
+        rows.append((name, value_text(default[name]) if name in default else "", value_text(value), same, others))
     whole = next((share for settings, share in result.shares if settings == result.best), 0.0)
     count = len(result.held.chosen)
     return Table(
@@ -135,6 +135,13 @@ def _parameters_table(result: TunedResult) -> Table:
         tuple(rows),
         sentences=(f"{whole:.0%} of {count} folds choose {'this value' if len(names) == 1 else 'the same settings'}.",),
     )
+
+
+def _sort_key(value: Value) -> tuple[float, ...] | tuple[str]:
+    """Numbers and weights by size, names by letter; the values of one parameter are of one kind."""
+    if isinstance(value, str):
+        return (value,)
+    return value if isinstance(value, tuple) else (float(value),)
 
 
 def _trials_table(result: TunedResult) -> Table:
