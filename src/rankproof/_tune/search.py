@@ -62,6 +62,11 @@ class Trials:
         """All settings that were tried, in the order of the trials."""
         return tuple(self._rows)
 
+    @property
+    def differ(self) -> bool:
+        """Whether two trials have different values on some query."""
+        return bool(np.ptp(self._values, axis=0).any())
+
     def values_of(self, settings: Settings) -> FloatArray:
         """The values of all queries; those of a trained method are fitted on the same queries."""
         (row,) = self._known([settings])

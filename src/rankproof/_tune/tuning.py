@@ -19,6 +19,9 @@ from rankproof.measures._answers import AnswerMeasure
 from rankproof.measures._base import Measure
 from rankproof.measures._parse import parse_measure
 
+MOST_VALUES = 50_000_000
+"""Trials x queries of a grid search; each value takes 16 bytes."""
+
 
 @dataclass(frozen=True, slots=True)
 class TuningPlan:
@@ -122,6 +125,9 @@ def tune_objective(
     `singles` are alternatives without tuning, such as each run alone: the best of them is chosen on the training queries as well.
     """
     check_enough_queries(len(objective.queries), plan.folds)
+    if plan.search == "grid" and space.size * len(objective.queries) > MOST_VALUES:
+        what = f"{space.size:,} trials on {len(objective.queries):,} queries need too much memory"
+        raise UsageError(what, fix="vary fewer parameters, or use --search coordinate")
     trials = Trials(objective, weights=weights, higher_is_better=measure.higher_is_better is not False)
     search = SEARCHES[plan.search]
     everything = np.arange(len(objective.queries))
@@ -160,9 +166,9 @@ def _baseline(name: str, held: HeldOut, values: FloatArray, weights: FloatArray 
 
 
 def _refuse_constant(trials: Trials, measure: Measure) -> None:
-    values = np.stack([trials.values_of(one) for one in trials.settings])
-    if len(values) == 1:
+    count = len(trials.settings)
+    if count == 1:
         raise UsageError("there is one trial", fix="vary at least one parameter with two values")
-    if not np.ptp(values, axis=0).any():
-        what = f"{measure} is the same for all {len(values)} trials on every query"
+    if not trials.differ:
+        what = f"{measure} is the same for all {count} trials on every query"
         raise UsageError(what, fix="choose another measure, or vary another parameter")
