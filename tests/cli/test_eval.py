@@ -311,6 +311,20 @@ def test_texts_alone_need_a_format_that_has_them(folder: Path, capsys: pytest.Ca
     assert "relstring has no numbers to compare; add a measure with numbers" in capsys.readouterr().err
 
 
+def test_names_of_trec_eval_are_printed_as_they_are_spelled(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    given = ("-m", "11pt_avg..25,.5,.75", "-m", "set_F.2.0", "-m", "utility.2,-1,0,0", "-m", "P.2", "--rel", "2")
+    shown = output(capsys, "qrels.txt", "good.run", *given, "--format", "trec").splitlines()
+    assert [line.split("\t")[0].strip() for line in shown] == ["P_2", "utility_2,-1,0,0", "11pt_avg_.25,.5,.75", "set_F_2.0"]
+
+
+def test_bare_names_of_trec_eval_have_its_cutoffs_in_its_format(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    shown = output(capsys, "qrels.txt", "good.run", "-m", "P", "-m", "success,map", "--format", "trec").splitlines()
+    names = [line.split("\t")[0].strip() for line in shown]
+    ranks = (5, 10, 15, 20, 30, 100, 200, 500, 1000)
+    assert names == ["map", *(f"P_{rank}" for rank in ranks), "success_1", "success_5", "success_10"]
+    assert main(["eval", "qrels.txt", "good.run", "-m", "P"]) == 2
+
+
 def test_n_leaves_out_the_summaries_as_in_trec_eval(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     argv = ("qrels.txt", "good.run", "-m", "official", "--format", "trec")
     both = output(capsys, *argv, "-q").splitlines(keepends=True)

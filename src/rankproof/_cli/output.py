@@ -79,6 +79,10 @@ def show_result(result: Result, args: argparse.Namespace, terminal: Terminal) ->
 
     to_file, summary = args.output not in STDOUT, not args.no_summary
     options = terminal.render_options(per_query=args.per_query, to_file=to_file, rel=args.rel, summary=summary)
+    if args.format == "trec":
+        from rankproof.measures._trec_names import spelled_names
+
+        options = replace(options, trec_names=spelled_names(args.measures or (), args.rel))
     write_or_show(RESULT_FORMATS.load(args.format)(result, options), args.output, terminal)
     for line in note_lines(result):
         terminal.note(line)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -122,6 +122,7 @@ class RenderOptions:
     """Options for printing; `width` is the number of characters per line, and `wrap` wraps longer lines.
 
     `rel` is the relevance threshold, which names of trec_eval leave out. `summary` is False for values of queries alone.
+    `trec_names` are names in the output of trec_eval, by measure.
     """
 
     per_query: bool = False
@@ -131,3 +132,4 @@ class RenderOptions:
     verbose: bool = False
     rel: int = 1
     summary: bool = True
+    trec_names: Mapping[str, str] = field(default_factory=dict)

@@ -54,6 +54,7 @@ def _labels(system: SystemResult, options: RenderOptions) -> dict[str, TrecLabel
 
     found = {key: trec_label(one.measure, options.rel) for key, one in system.measures.items()}
     found |= {key: trec_label(parse_measure(key), options.rel) for key in system.texts}
+    found |= {key: found[key]._replace(name=name) for key, name in options.trec_names.items() if key in found}
     return dict(sorted(found.items(), key=lambda item: item[1][:2]))
 
 

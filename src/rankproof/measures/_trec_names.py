@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cache
 from typing import NamedTuple
 
@@ -115,6 +116,28 @@ ONLY_TREC_CUTOFFS = {name.lower(): _BY_NAME[name].cutoffs for name in _ONLY_TREC
 def spellings_of(nickname: str, replaced: frozenset[str]) -> str:
     """The measures of a nickname as a list, without those that are given with parameters of their own."""
     return " ".join(_BY_NAME[name].spelling for name in NICKNAMES[nickname] if name.lower() not in replaced)
+
+
+def with_default_cutoffs(texts: Iterable[str]) -> list[str]:
+    """The measures with the cutoffs of trec_eval where its bare name is written, such as P."""
+    from rankproof.measures._parse import split_measures
+
+    parts = [part for text in texts for part in split_measures(text)]
+    bare = {one.theirs: one.spelling for one in TREC_MEASURES}
+    return [",".join((bare.get(part.text, part.text) if not part.more else part.text, *part.more)) for part in parts]
+
+
+def spelled_names(texts: Iterable[str], rel: int) -> dict[str, str]:
+    """Measure to the name that trec_eval prints for it, in which parameters are spelled as the user did: set_F_2.0."""
+    from rankproof.measures._parse import parse_measures, split_measures
+
+    found = {}
+    for part in (part for text in texts for part in split_measures(text)):
+        name, dot, parameters = part.text.partition(".")
+        if dot and name in _BY_NAME and not _BY_NAME[name].cutoffs:
+            (measure,) = parse_measures(",".join((part.text, *part.more)))
+            found[str(measure.with_rel(rel))] = f"{name}_{','.join((parameters, *part.more))}"
+    return found
 
 
 class TrecLabel(NamedTuple):

@@ -47,11 +47,14 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
     from rankproof._evaluation.coerce import name_runs_uniquely
     from rankproof._evaluation.evaluate import evaluate_runs
     from rankproof._formats.read import qrels_file
+    from rankproof.measures._trec_names import with_default_cutoffs
 
     with ExitStack() as stack:
         qrels, *runs = _files(args, stack)
         check_output(args.output, [qrels_file(qrels), *runs, args.queries])
         options = evaluate_options(args, stack.enter_context(ReadProgress(terminal)))
+        if args.format == "trec" and args.measures:
+            args.measures = with_default_cutoffs(args.measures)
         result = evaluate_runs(qrels, name_runs_uniquely(runs, args.name), args.measures, options)
     _check_format(result, args)
     show_result(result, args, terminal)
