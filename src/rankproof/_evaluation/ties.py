@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache, partial
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from rankproof._align.hits import Hits, Ties
 from rankproof._data.arrays import FloatArray, IntArray
 from rankproof._evaluation.notes import TIED_SCORES, VALUE_NOTES, Note, summary_over
 from rankproof._evaluation.result import MeasureResult
-from rankproof.measures._base import BinaryMeasure, Measure, gains
+from rankproof.measures._base import BinaryMeasure, GainScheme, Measure, gains
 
 WIDE_RANGE = 0.005
 """A range above this is noted."""
@@ -44,19 +45,33 @@ def can_tie(measure: Measure) -> bool:
     return measure.summary == "mean" and (measure.additive or measure.name in ORDERED_MEASURES)
 
 
+def _preferred(measure: Measure) -> int | GainScheme:
+    """How the measure prefers documents: by the lowest grade that counts, or by gains."""
+    if isinstance(measure, BinaryMeasure):
+        return measure.least
+    gain: GainScheme = getattr(measure, "gain", "linear")
+    return 0 if measure.name == "Judged" else gain
+
+
 def gain_for(measure: Measure) -> Callable[[IntArray], FloatArray]:
     """The function from grades to gains by which the measure prefers documents."""
-    if isinstance(measure, BinaryMeasure):
-        return lambda grades: (grades >= measure.least).astype(np.float64)
-    if measure.name == "Judged":
-        return lambda grades: (grades >= 0).astype(np.float64)
-    return lambda grades: gains(grades, getattr(measure, "gain", "linear"))
+    return partial(_gains_by, _preferred(measure))
+
+
+def _gains_by(preferred: int | GainScheme, grades: IntArray) -> FloatArray:
+    return (grades >= preferred).astype(np.float64) if isinstance(preferred, int) else gains(grades, preferred)
 
 
 def value_range(measure: Measure, hits: Hits) -> tuple[FloatArray, FloatArray]:
     """The worst and the best value of each query."""
-    gain_values = gain_for(measure)(hits.grades)
-    return measure.values(_reordered(hits, gain_values, best=False)), measure.values(_reordered(hits, gain_values, best=True))
+    worst, best = _extremes(hits, _preferred(measure))
+    return measure.values(worst), measure.values(best)
+
+
+def _extremes(hits: Hits, preferred: int | GainScheme) -> tuple[Hits, Hits]:
+    """The hits with each tie in the worst order, and in the best."""
+    values = _gains_by(preferred, hits.grades)
+    return _reordered(hits, values, best=False), _reordered(hits, values, best=True)
 
 
 def _reordered(hits: Hits, gain_values: FloatArray, *, best: bool) -> Hits:
@@ -74,10 +89,11 @@ def _reordered(hits: Hits, gain_values: FloatArray, *, best: bool) -> Hits:
 def tie_ranges(hits: Hits, results: Mapping[str, MeasureResult]) -> dict[str, TieRange]:
     """The range of each measure of one system."""
     found = {}
+    extremes = cache(partial(_extremes, hits))
     for name, one in results.items():
         if can_tie(one.measure):
-            tied = value_range(one.measure, hits) if hits.alignment_counts.tied else ()
-            worst, best = (summary_over(one, hits, values) for values in tied) if tied else (one.value, one.value)
+            tied = extremes(_preferred(one.measure)) if hits.alignment_counts.tied else ()
+            worst, best = (summary_over(one, hits, one.measure.values(each)) for each in tied) if tied else (one.value, one.value)
             found[name] = TieRange(one.value, worst, best)
     return found
 

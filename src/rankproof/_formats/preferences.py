@@ -34,10 +34,10 @@ def preference_rows(source: ByteSource, form: str) -> Iterator[PreferenceRow]:
         found = text.split()
         if len(found) != count:
             raise row_error("preference-columns", source=source.name, line=line, found=len(found), count=count, names=names)
-        query, doc = (
-            checked_id(one.decode(), column, source=source.name, line=line)
-            for column, one in (("query", found[0]), ("document", found[-2]))
-        )
+        query, doc = found[0].decode(), found[-2].decode()
+        if b"\0" in text:
+            for column, one in (("query", query), ("document", doc)):
+                checked_id(one, column, source=source.name, line=line)
         subgroup = found[2].decode() if count == 5 else "0"
         yield PreferenceRow(query, found[1].decode(), subgroup, doc, _level(found[-1], source.name, line), line)
 

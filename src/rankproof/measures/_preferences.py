@@ -70,8 +70,12 @@ class Placed(NamedTuple):
 
     places: IntArray
     levels: FloatArray
-    better: BoolArray
-    is_partial: bool
+    partial: BoolArray | None
+
+    @property
+    def better(self) -> BoolArray:
+        """Whether document i is preferred to document j."""
+        return self.levels[:, None] > self.levels[None, :] if self.partial is None else self.partial
 
 
 @cached_on
@@ -81,9 +85,10 @@ def preference_counts(hits: Hits) -> PreferenceCounts:
     owners: list[int] = []
     pairs: list[PairMeans] = []
     for query, (found, placed) in enumerate(_placed_groups(hits)):
-        groups += [_group_counts(group, found) for group in placed]
+        counted = [_group_counts(group, found) for group in placed]
+        groups += counted
         owners += [query] * len(placed)
-        pairs.append(_pair_means(placed, found))
+        pairs.append(_pair_means(placed, found) if len(placed) > 1 else _pairs_of_one(counted))
     return PreferenceCounts(tuple(groups), np.array(owners, dtype=np.int64), tuple(pairs))
 
 
@@ -147,54 +152,94 @@ def _placed(group: PreferenceGroup, places: IntArray) -> Placed:
     """The group in the order of its places."""
     at = places[group.codes]
     order = np.argsort(at)
-    return Placed(at[order], group.levels[order], group.preferred[np.ix_(order, order)], group.better is not None)
+    partial = None if group.better is None else group.better[np.ix_(order, order)]
+    return Placed(at[order], group.levels[order], partial)
 
 
 def _group_counts(group: Placed, found: int) -> GroupCounts:
     """The preferences of the group; documents at places below `found` were retrieved."""
     first = int(np.searchsorted(group.places, found))
-    kept = np.ones(len(group.places), dtype=np.bool_)
-    both, either, every = _areas(group.better, first, kept)
-    relevant, retrieved = group.levels > 0, np.arange(len(group.places)) < first
+    relevant = group.levels > 0
+    if group.partial is not None:
+        both, either, every = _areas(group.partial, first)
+        # The first R non-relevant documents, where R is the number of relevant ones.
+        kept = relevant | (np.cumsum(~relevant) <= int(relevant.sum()))
+        both_kept, _, every_kept = _areas(group.partial & kept[:, None] & kept[None, :], first)
+    else:
+        both, either, every = _areas_of_levels(group.levels, first)
+        both_kept, every_kept = _kept_counts(group.levels[:first], first), _kept_counts(group.levels, first)
+    total = int(relevant.sum())
     return GroupCounts(
-        every,
-        both,
-        either,
-        _limited(group, every, first, relevant, np.ones_like(relevant)),
-        _limited(group, both, first, relevant, retrieved),
+        all=every,
+        both=both,
+        either=either,
+        all_limited=_filled(every, relevant, total, first) or every_kept,
+        both_limited=_filled(both, relevant[:first], total, first) or both_kept,
     )
 
 
-def _areas(better: BoolArray, first: int, kept: BoolArray) -> tuple[Counts, Counts, Counts]:
-    """The preferences among the kept documents with both retrieved, with at least one, and all; `first` were retrieved."""
-    counted = better & kept[:, None] & kept[None, :]
-    upper = float(np.triu(counted[:first, :first], 1).sum())
-    both = Counts(upper, float(counted[:first, :first].sum()))
-    implied = float(counted[:first, first:].sum())
-    either = Counts(upper + implied, both.possible + implied + float(counted[first:, :first].sum()))
-    return both, either, Counts(either.fulfilled, either.possible + float(counted[first:, first:].sum()))
+def _areas(better: BoolArray, first: int) -> tuple[Counts, Counts, Counts]:
+    """The preferences with both documents retrieved, with at least one, and all; the first documents were retrieved."""
+    upper = float(np.triu(better[:first, :first], 1).sum())
+    both = Counts(upper, float(better[:first, :first].sum()))
+    implied = float(better[:first, first:].sum())
+    either = Counts(upper + implied, both.possible + implied + float(better[first:, :first].sum()))
+    return both, either, Counts(either.fulfilled, either.possible + float(better[first:, first:].sum()))
 
 
-def _limited(group: Placed, counts: Counts, first: int, relevant: BoolArray, chosen: BoolArray) -> Counts:
-    """The counts of the chosen documents with as many non-relevant documents as there are relevant ones, R.
+def _areas_of_levels(levels: FloatArray, first: int) -> tuple[Counts, Counts, Counts]:
+    """The same, where every document of a higher level is preferred to every one of a lower level."""
+    found, others = levels[:first], levels[first:]
+    both = Counts(_in_order(found), _different(found))
+    implied = _above(found, others)
+    either = Counts(both.fulfilled + implied, both.possible + implied + _above(others, found))
+    return both, either, Counts(either.fulfilled, either.possible + _different(others))
 
-    Fewer are filled up, as if not retrieved. Of more, the first R count, as in trec_eval: every document, also the non-relevant
-    ones, is then preferred to each of these R, unless the group is partial.
+
+def _in_order(levels: FloatArray) -> float:
+    """The number of pairs of which the first has the higher level."""
+    return float(sum(((levels > level).cumsum() * (levels == level)).sum() for level in np.unique(levels)[:-1]))
+
+
+def _different(levels: FloatArray) -> float:
+    """The number of pairs with different levels."""
+    counts = np.unique(levels, return_counts=True)[1]
+    return float(len(levels) ** 2 - (counts**2).sum()) / 2
+
+
+def _above(levels: FloatArray, others: FloatArray) -> float:
+    """The number of pairs of one of the levels and one of the others that is lower."""
+    return float(np.searchsorted(np.sort(others), levels, side="left").sum())
+
+
+def _filled(counts: Counts, chosen: BoolArray, total: int, first: int) -> Counts | None:
+    """The counts with non-relevant documents filled up to R, as if not retrieved; None if there are more than R already."""
+    relevant, others = int(chosen.sum()), int((~chosen).sum())
+    if relevant < others:
+        return None
+    found = int(chosen[:first].sum())
+    return Counts(counts.fulfilled + found * (relevant - others), counts.possible + total * (relevant - others))
+
+
+def _kept_counts(levels: FloatArray, first: int) -> Counts:
+    """The counts with the first R non-relevant documents, as in trec_eval: all documents, also the others, are preferred to them.
+
+    R is the number of relevant documents, and the first documents were retrieved.
     """
-    total, found = int((relevant & chosen).sum()), int((relevant & chosen)[:first].sum())
-    missing = total - int((~relevant & chosen).sum())
-    if missing >= 0:
-        return Counts(counts.fulfilled + found * missing, counts.possible + int(relevant.sum()) * missing)
-    if group.is_partial:
-        kept = relevant | (np.cumsum(~relevant) <= int(relevant.sum()))
-        both, _, every = _areas(group.better, first, kept)
-        return every if chosen.all() else both
-    kept = ~relevant & chosen & (np.cumsum(~relevant) <= total)
-    among = group.better & (relevant & chosen)[:, None] & (relevant & chosen)[None, :]
-    against = np.broadcast_to(chosen[:, None] & kept[None, :], among.shape)
-    upper = np.triu(np.ones_like(among), 1)
-    upper[first:] = False
-    return Counts(float((among & upper).sum() + (against & upper).sum()), float(among.sum() + against.sum()))
+    relevant = levels > 0
+    places = np.flatnonzero(~relevant)[: int(relevant.sum())]
+    among = levels[relevant]
+    retrieved = int(relevant[:first].sum())
+    fulfilled = _in_order(among[:retrieved]) + _above(among[:retrieved], among[retrieved:])
+    return Counts(fulfilled + float(np.minimum(places, first).sum()), _different(among) + float(len(levels) * len(places)))
+
+
+def _pairs_of_one(groups: list[GroupCounts]) -> PairMeans:
+    """The means over pairs where there is one judge: the shares of preferences."""
+    return PairMeans(*(one.share for group in groups for one in (group.all, group.both, group.either))) if groups else _NO_PAIRS
+
+
+_NO_PAIRS = PairMeans(0.0, 0.0, 0.0)
 
 
 def _pair_means(groups: list[Placed], found: int) -> PairMeans:
