@@ -65,6 +65,17 @@ SAMPLES: dict[str, str] = {
     "ndcg_rel": "ndcg_rel ndcg_rel(gain='exp')",
     "Rndcg": "Rndcg Rndcg(gain={1:3,2:9,3:9,4:27})",
     "IDCG": "IDCG IDCG(gain='exp')",
+    "nERR": "nERR nERR@1 nERR@3",
+    "SDCG": "SDCG@1 SDCG@3 SDCG(max_rel=3,min_rel=1)@30",
+    "INST": "INST INST(T=2) INST(max_rel=3)",
+    "INSQ": "INSQ INSQ(T=2)",
+    "BPM": "BPM BPM@3 BPM(T=2)@3",
+    "NERR8": "NERR8@1 NERR8@3 NERR8(max_rel=5)@30",
+    "NERR9": "NERR9@1 NERR9@3",
+    "NERR10": "NERR10 NERR10(p=0.5)",
+    "NERR11": "NERR11 NERR11(T=2)",
+    "Compat": "Compat Compat(p=0.5) Compat(normalize=False)",
+    "Accuracy": "Accuracy Accuracy@3 Accuracy(rel=2)",
     "GradedRBP": "GradedRBP GradedRBP(p=0.5) GradedRBP(gain='exp')",
     "RBPResid": "RBPResid RBPResid(p=0.5)",
     "NumNonrelRet": "NumNonrelRet NumNonrelRet(rel=2)",
@@ -83,7 +94,14 @@ SAMPLES: dict[str, str] = {
     "NumRel": "NumRel NumRel(rel=2)",
     "NumRelRet": "NumRelRet NumRelRet(rel=2)",
 }
-EVERY = [measure for name, bare in MEASURES.items() for measure in parse_measures(SAMPLES.get(name, bare.needs or name))]
+OF_SUBTOPICS = {name for name, measure in MEASURES.items() if measure.needs_subtopics}
+"""Their laws are in tests/measures/test_diversity.py."""
+EVERY = [
+    measure
+    for name, bare in MEASURES.items()
+    for measure in parse_measures(SAMPLES.get(name, bare.needs or name))
+    if name not in OF_SUBTOPICS
+]
 DIRECTED = [measure for measure in EVERY if measure.higher_is_better is not None]
 
 NOT_ZERO_WITHOUT_A_RANKING = {
@@ -103,10 +121,19 @@ NOT_ZERO_WITHOUT_RELEVANT = {
     "Utility": "every document retrieved in vain costs",
 }
 PULLED_DOWN_BY_PASSING_THE_POOLED = {"infAP": "a pooled document without a judgement counts as relevant in proportion"}
-LOWERED_BY_A_BETTER_ORDER = {"G": "what is found above a document lowers its discount"}
-RAISED_BY_A_LONGER_RANKING = {"Rndcg": "the end of a long ranking is one more rank that is averaged"}
+LOWERED_BY_A_BETTER_ORDER = {
+    "G": "what is found above a document lowers its discount",
+    "Accuracy": "a relevant document that enters the top k brings pairs in the wrong order",
+    "BPM": "the user stops earlier, before another good document",
+}
+RAISED_BY_A_LONGER_RANKING = {
+    "Rndcg": "the end of a long ranking is one more rank that is averaged",
+    "Compat": "overlap is summed up to the length of the ranking",
+    "Accuracy": "a document at the end is below every relevant one",
+}
 ONE_WHEN_PERFECT = [
     *("nDCG", "RR", "AP", "Success", "Rprec", "bpref", "IPrec", "11pt", "GMAP", "SetP", "SetR", "SetF", "Judged"),
+    *("nERR", "Compat", "Accuracy"),
     *("ndcg_rel", "Rndcg", "binG", "SetAP", "GMbpref", "relative_P"),
 ]
 
@@ -114,7 +141,7 @@ every_collection = examples(80)
 
 
 def test_the_laws_hold_for_every_registered_measure() -> None:
-    assert {measure.name for measure in EVERY} == set(MEASURES)
+    assert {measure.name for measure in EVERY} | OF_SUBTOPICS == set(MEASURES)
     assert set(SAMPLES) <= set(MEASURES)
 
 
@@ -296,6 +323,21 @@ def test_a_document_above_can_raise_what_the_next_one_adds_to_the_normalised_gai
 def test_the_end_of_a_longer_ranking_is_one_more_rank_of_rndcg() -> None:
     assert single("Rndcg", {"a": 1}, ["x", "a"]) == 0
     assert single("Rndcg", {"a": 1}, ["x", "a", "y"]) == pytest.approx(0.5 / math.log2(3))
+
+
+def test_a_relevant_document_that_enters_the_top_brings_pairs_in_the_wrong_order() -> None:
+    assert single("Accuracy@3", {"a": 1, "b": 1}, ["a", "x", "y", "b"]) == 1
+    assert single("Accuracy@3", {"a": 1, "b": 1}, ["a", "x", "b", "y"]) == 0.5
+
+
+def test_a_user_who_has_enough_stops_before_another_good_document() -> None:
+    assert single("BPM", {"a": 3, "b": 4}, ["x", "y", "a", "b"]) == 1.75 / 4
+    assert single("BPM", {"a": 3, "b": 4}, ["x", "y", "b", "a"]) == 1 / 3
+
+
+def test_a_longer_ranking_has_more_pairs_and_a_longer_overlap() -> None:
+    for measure in ("Accuracy", "Compat"):
+        assert single(measure, {"a": 1, "b": 1}, ["x", "a", "y"]) > single(measure, {"a": 1, "b": 1}, ["x", "a"])
 
 
 @every_collection

@@ -118,7 +118,7 @@ def _subtopic_grades(
     offsets, rows = [0], []
     for start, query in zip(judged.offsets.tolist(), judged.queries, strict=False):
         codes = coded[query]
-        for subtopic, grades in subtopics.get(query, {}).items():
+        for subtopic, grades in sorted(subtopics.get(query, {}).items()):
             rows += [(start - 1 - codes[doc], len(names), grade) for doc, grade in grades.items()]
             names.append(subtopic)
         offsets.append(len(names))

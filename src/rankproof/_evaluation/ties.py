@@ -83,7 +83,8 @@ def _reordered(hits: Hits, gain_values: FloatArray, *, best: bool) -> Hits:
     members = np.diff(begins, append=len(order))
     places = np.arange(len(order)) - np.repeat(begins, members)
     first = starts if best else starts + sizes - np.repeat(members, members)
-    return replace(hits, ranks=first + places, grades=hits.grades[order], ties=Ties(starts, sizes))
+    codes = None if hits.codes is None else hits.codes[order]
+    return replace(hits, ranks=first + places, grades=hits.grades[order], ties=Ties(starts, sizes), codes=codes)
 
 
 def tie_ranges(hits: Hits, results: Mapping[str, MeasureResult]) -> dict[str, TieRange]:

@@ -44,7 +44,11 @@ def value_bounds(measure: Measure, hits: Hits, documents: IntArray) -> Bounds | 
     None for a measure without them.
     """
     cutoff = getattr(measure, "cutoff", None)
-    if measure.name not in _BOUNDS or (measure.name == "nDCG" and (cutoff is None or cutoff > _MAX_DEPTH)):
+    if (
+        measure.name not in _BOUNDS
+        or getattr(measure, "judged_only", False)
+        or (measure.name == "nDCG" and (cutoff is None or cutoff > _MAX_DEPTH))
+    ):
         return None
     depth = int(hits.retrieved.max(initial=1) if cutoff is None else cutoff)
     if depth > _MAX_CELLS // len(hits.queries):

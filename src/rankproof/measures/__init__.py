@@ -35,12 +35,22 @@ if TYPE_CHECKING:
     from rankproof.measures._claims import ClaimR as ClaimR
     from rankproof.measures._claims import Faithfulness as Faithfulness
     from rankproof.measures._claims import Hallucination as Hallucination
+    from rankproof.measures._compat import Accuracy as Accuracy
+    from rankproof.measures._compat import Compat as Compat
     from rankproof.measures._contexts import ContextAP as ContextAP
     from rankproof.measures._contexts import ContextP as ContextP
     from rankproof.measures._contexts import ContextR as ContextR
     from rankproof.measures._contexts import ContextRelevance as ContextRelevance
     from rankproof.measures._contexts import Noise as Noise
     from rankproof.measures._contexts import Utilisation as Utilisation
+    from rankproof.measures._continuation import BPM as BPM
+    from rankproof.measures._continuation import INSQ as INSQ
+    from rankproof.measures._continuation import INST as INST
+    from rankproof.measures._continuation import NERR10 as NERR10
+    from rankproof.measures._continuation import NERR11 as NERR11
+    from rankproof.measures._continuation import NERR8 as NERR8
+    from rankproof.measures._continuation import NERR9 as NERR9
+    from rankproof.measures._continuation import SDCG as SDCG
     from rankproof.measures._counts import NumNonrelRet as NumNonrelRet
     from rankproof.measures._counts import NumQ as NumQ
     from rankproof.measures._counts import NumRel as NumRel
@@ -48,6 +58,15 @@ if TYPE_CHECKING:
     from rankproof.measures._counts import NumRet as NumRet
     from rankproof.measures._dcg import DCG as DCG
     from rankproof.measures._dcg import nDCG as nDCG
+    from rankproof.measures._diversity import AP_IA as AP_IA
+    from rankproof.measures._diversity import ERR_IA as ERR_IA
+    from rankproof.measures._diversity import NRBP as NRBP
+    from rankproof.measures._diversity import P_IA as P_IA
+    from rankproof.measures._diversity import StRecall as StRecall
+    from rankproof.measures._diversity import alpha_DCG as alpha_DCG
+    from rankproof.measures._diversity import alpha_nDCG as alpha_nDCG
+    from rankproof.measures._diversity import nERR_IA as nERR_IA
+    from rankproof.measures._diversity import nNRBP as nNRBP
     from rankproof.measures._gain_levels import IDCG as IDCG
     from rankproof.measures._gain_levels import G as G
     from rankproof.measures._gain_levels import Rndcg as Rndcg
@@ -99,6 +118,7 @@ if TYPE_CHECKING:
     from rankproof.measures._user_model import ERR as ERR
     from rankproof.measures._user_model import RBP as RBP
     from rankproof.measures._user_model import RR as RR
+    from rankproof.measures._user_model import nERR as nERR
 else:
     from rankproof._registry import lazy_names
     from rankproof.measures._registry import ANSWER_MEASURES, MEASURES, TEXT_MEASURES

@@ -96,10 +96,6 @@ def _rel(value: object) -> int | None:
     return None if value is None else _integer(value, "rel", too_large="grades are at most 1000")
 
 
-def _recall(value: object) -> float | None:
-    return None if value is None else _fraction(value, "recall")
-
-
 def _recalls(value: object) -> tuple[float, ...]:
     if isinstance(value, str) or not isinstance(value, Iterable):
         raise UsageError(f"recalls {for_message(repr(value))} is not a list", fix="write it like (0.25,0.5,0.75)")
@@ -166,25 +162,24 @@ def _one_of(name: str, *known: str) -> Callable[[object], str]:
     return lambda value: checked_choice(name, value, known)
 
 
-def _model(value: object) -> str:
-    """The name of an encoder, without characters that the notation uses."""
-    if not isinstance(value, str) or not _NAME.fullmatch(value):
-        raise UsageError(f"model {for_message(repr(value))} is not the name of an encoder", fix="write it like model='minilm'")
-    return value
+def _name_of(name: str, what: str, example: str) -> Callable[[object], str]:
+    """A check for the name of a part, without characters that the notation uses."""
 
+    def checked(value: object) -> str:
+        if not isinstance(value, str) or not _NAME.fullmatch(value):
+            raise UsageError(
+                f"{name} {for_message(repr(value))} is not the name of {what}", fix=f"write it like {name}='{example}'"
+            )
+        return value
 
-def _judge(value: object) -> str:
-    """The name of a judge, without characters that the notation uses."""
-    if not isinstance(value, str) or not _NAME.fullmatch(value):
-        raise UsageError(f"judge {for_message(repr(value))} is not the name of a judge", fix="write it like judge='overlap'")
-    return value
+    return checked
 
 
 PARAMETER_CHECKS: dict[str, Callable[[object], Any]] = {
     "cutoff": _cutoff,
     "rel": _rel,
     "max_grade": _max_grade,
-    "recall": _recall,
+    "recall": lambda value: None if value is None else _fraction(value, "recall"),
     "recalls": _recalls,
     "p": _persistence,
     "beta": _beta,
@@ -192,8 +187,8 @@ PARAMETER_CHECKS: dict[str, Callable[[object], Any]] = {
     "weights": _weights,
     "tokens": _one_of("tokens", "bag", "set"),
     "stop_words": _one_of("stop_words", "none", "english"),
-    "model": _model,
-    "judge": _judge,
+    "model": _name_of("model", "an encoder", "minilm"),
+    "judge": _name_of("judge", "a judge", "overlap"),
 }
 """The checks of the parameters that several measures have in common."""
 
@@ -264,6 +259,7 @@ class Measure(ABC):
     needs: ClassVar[str | None] = None
     suffix: ClassVar[str | None] = None
     additive: ClassVar[bool] = False
+    needs_subtopics: ClassVar[bool] = False
     aliases: ClassVar[tuple[str, ...]] = ()
     alias_parameters: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
     advice: ClassVar[Advice | None] = None
@@ -307,6 +303,10 @@ class Measure(ABC):
         return self
 
     def __call__(self, **parameters: Any) -> Measure:
+        if "judged_only" in parameters and self.kind in ("binary", "graded"):
+            from rankproof.measures._judged_only import with_judged_only
+
+            return with_judged_only(self, parameters.pop("judged_only"))(**parameters)
         return replace(self, **self._known(parameters))
 
     def __matmul__(self, at: float) -> Measure:

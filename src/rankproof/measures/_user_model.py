@@ -1,4 +1,4 @@
-"""Measures of a user who reads from the top: RR, ERR and RBP."""
+"""Measures of a user who reads from the top: RR, ERR, nERR and RBP."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from rankproof._align.hits import Hits
+from rankproof._align.hits import Hits, JudgedQueries
 from rankproof._data.arrays import FloatArray, IntArray
 from rankproof.errors import UsageError
 from rankproof.measures._base import Advice, BinaryCutoffMeasure, CutoffMeasure, RandomRanking, SummedMeasure
-from rankproof.measures._relevant import SumParts, relevant_found
+from rankproof.measures._relevant import Ideal, SumParts, relevant_found
 
 
 class ReciprocalRank(SummedMeasure, BinaryCutoffMeasure):
@@ -76,6 +76,11 @@ def _continue_probabilities(satisfied: FloatArray, counts: IntArray) -> FloatArr
     return chance
 
 
+def _satisfied(grades: IntArray, largest: float) -> FloatArray:
+    """The probability that a document satisfies the user: (2^grade - 1) / 2^largest."""
+    return np.asarray(np.exp2(grades - largest) - np.exp2(-largest))
+
+
 @dataclass(frozen=True, kw_only=True, repr=False)
 class ExpectedReciprocalRank(SummedMeasure, CutoffMeasure):
     """The expected reciprocal of the rank at which the user stops."""
@@ -101,7 +106,7 @@ class ExpectedReciprocalRank(SummedMeasure, CutoffMeasure):
         good = np.flatnonzero((hits.ranks <= self.depth) & (hits.grades > 0))
         owners, ranks = hits.query_index[good], hits.ranks[good]
         largest = self._largest_grade(hits.judged.highest)
-        satisfied = np.exp2(hits.grades[good] - largest) - np.exp2(-largest)
+        satisfied = _satisfied(hits.grades[good], largest)
         chance = _continue_probabilities(satisfied, np.bincount(owners, minlength=len(hits.queries)))
         return SumParts(hits, good, satisfied, chance / ranks, chance * satisfied / ranks, np.ones(len(hits.queries)))
 
@@ -112,6 +117,37 @@ class ExpectedReciprocalRank(SummedMeasure, CutoffMeasure):
 
 
 ERR = ExpectedReciprocalRank()
+
+
+class NormalisedExpectedReciprocalRank(ExpectedReciprocalRank):
+    """ERR divided by that of the ideal ranking."""
+
+    name = "nERR"
+    title = "Normalised expected reciprocal rank"
+    definition = (
+        "ERR@k divided by the ERR@k of all judged documents in the best order, which is by grade;"
+        " max_grade is the same as in ERR."
+    )
+    source = "Chapelle et al. 2009, normalised as nDCG is"
+    advice = Advice(
+        "ordering",
+        "grades say how likely a user is to be satisfied and stop, and a perfect ranking should get 1.",
+        "you compare with published values of ERR: those are not normalised.",
+    )
+
+    def parts(self, hits: Hits) -> SumParts:
+        return super().parts(hits)._replace(denominator=self.ideal(hits.judged).sums())
+
+    def ideal(self, judged: JudgedQueries) -> Ideal:
+        owners, ranks, at = judged.top(self.depth)
+        good = judged.grades[at] > 0
+        owners, ranks, at = owners[good], ranks[good], at[good]
+        satisfied = _satisfied(judged.grades[at], self._largest_grade(judged.highest))
+        chance = _continue_probabilities(satisfied, np.bincount(owners, minlength=len(judged.queries)))
+        return Ideal(judged, owners, ranks, at, satisfied, chance * satisfied / ranks)
+
+
+nERR = NormalisedExpectedReciprocalRank()  # noqa: N816
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

@@ -1,0 +1,65 @@
+"""Measures of rankings without their unjudged documents: `nDCG(judged_only=True)@10`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from functools import cache
+from typing import Annotated, Any
+
+from rankproof._align.hits import Hits
+from rankproof._data.arrays import FloatArray
+from rankproof._registry import Option
+from rankproof.measures._base import Measure, RandomRanking
+from rankproof.measures._relevant import SumParts, cached_on
+
+
+def with_judged_only(measure: Measure, judged_only: object) -> Measure:
+    """The measure of rankings without unjudged documents, or of whole rankings."""
+    chosen = _variant(_plain(type(measure)))
+    given = {one.name: getattr(measure, one.name) for one in fields(measure) if one.name != "judged_only"}
+    made = chosen(**given, judged_only=judged_only)  # type: ignore[call-arg]
+    return made if getattr(made, "judged_only", False) else _plain(type(measure))(**given)
+
+
+@cached_on
+def _judged_hits(hits: Hits) -> Hits:
+    """The hits of the ranking without unjudged documents; the same hits if it has none."""
+    return hits if len(hits.ranks) == hits.retrieved.sum() and (hits.grades >= 0).all() else hits.judged_only()
+
+
+def _plain(kind: type[Measure]) -> type[Measure]:
+    """The class of the measure of whole rankings."""
+    return getattr(kind, "whole", kind)
+
+
+@cache
+def _variant(kind: type[Measure]) -> type[Measure]:
+    """The class of a measure with the parameter judged_only."""
+
+    def values(self: Measure, hits: Hits) -> FloatArray:
+        return kind.values(self, _judged_hits(hits))
+
+    def parts(self: Measure, hits: Hits) -> SumParts | None:
+        return kind.parts(self, _judged_hits(hits))
+
+    def chance(self: Measure, ranking: RandomRanking) -> None:
+        return None
+
+    def reduce(self: Measure) -> tuple[Any, ...]:
+        given = {one.name: getattr(self, one.name) for one in fields(self) if one.name != "judged_only"}
+        return with_judged_only, (kind(**given), True)
+
+    members: dict[str, Any] = {
+        "__module__": kind.__module__,
+        "__doc__": kind.__doc__,
+        "__annotations__": {"judged_only": Annotated[bool, Option("remove unjudged documents from the rankings")]},
+        "__reduce__": reduce,
+        "judged_only": False,
+        "whole": kind,
+        "additive": False,
+        "parity": None,
+        "values": values,
+        "parts": parts,
+        "chance": chance,
+    }
+    return dataclass(frozen=True, kw_only=True, repr=False)(type(kind.__name__, (kind,), members))
