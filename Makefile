@@ -57,6 +57,7 @@ bench: $(VENV)/bench.stamp ## speed and memory beside other tools, about 25 minu
 	$(BIN)/python -m benchmarks.vector_search
 	$(BIN)/python -m benchmarks.fusion
 	$(BIN)/python -m benchmarks.tuning
+	$(BIN)/python -m benchmarks.diversity
 	$(BIN)/python -m benchmarks.permutation_test
 	$(BIN)/python -m benchmarks.compare_speed
 	$(BIN)/python -m benchmarks.load_results

@@ -83,11 +83,14 @@ def test_the_ideal_ranking_adds_up_to_the_denominator_of_ndcg(qrels: Grades, run
 
 def test_every_measure_either_has_parts_or_says_that_it_has_none() -> None:
     hits = aligned(QRELS, RUN)
-    without = {name for name, measure in MEASURES.items() if _at(measure).parts(hits) is None}
-    of_grades = {"G", "ndcg_rel", "Rndcg", "IDCG", "PrefsFul", "NumPrefs", "NumPrefsFul", "RBPResid"}
-    of_relevant = {"infAP", "IPrec", "11pt", "GMAP", "GMbpref", "yaap", "SetF", "SetAP", "Utility", "Rprec_mult"}
+    others = {name: measure for name, measure in MEASURES.items() if not measure.needs_subtopics}
+    without = {name for name, measure in others.items() if _at(measure).parts(hits) is None}
+    of_grades = {"G", "ndcg_rel", "Rndcg", "IDCG", "PrefsFul", "NumPrefs", "NumPrefsFul", "RBPResid", "Compat"}
+    of_users = {"SDCG", "INST", "INSQ", "BPM", "NERR8", "NERR9", "NERR10", "NERR11"}
+    of_relevant = {"infAP", "IPrec", "11pt", "GMAP", "GMbpref", "yaap", "SetF", "SetAP", "Utility", "Rprec_mult", "Accuracy"}
     of_groups = {"map_avgjg", "P_avgjg", "Rprec_mult_avgjg"}
-    assert without == of_grades | of_relevant | of_groups | {"Unjudged", "NumQ", "NumRet", "NumRel", "NumNonrelRet"}
+    counts = {"Unjudged", "NumQ", "NumRet", "NumRel", "NumNonrelRet"}
+    assert without == of_grades | of_users | of_relevant | of_groups | counts
 
 
 def _at(measure: Measure) -> Measure:

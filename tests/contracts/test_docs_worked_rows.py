@@ -8,7 +8,7 @@ from functools import cache
 from itertools import permutations
 
 import pytest
-from tools.docs.measure_rows import GRADES, RANKINGS, shown_as
+from tools.docs.measure_rows import GRADES, RANKINGS, SUBTOPICS, shown_as
 from tools.docs.reference_tools import BY_HAND, REFERENCE_TOOLS, reference_note
 from tools.docs.site import DOCS
 
@@ -35,10 +35,23 @@ def ranx(name: str, run: dict[str, dict[str, float]]) -> float:
     return float(pytest.importorskip("ranx").evaluate(QRELS, run, name))
 
 
+def pyndeval(name: str, run: dict[str, dict[str, float]]) -> float:
+    """A measure of ndeval; its options follow it in brackets, as in `NRBP (alpha 0.2, beta 0.8)`."""
+    tool = pytest.importorskip("pyndeval")
+    measure, _, inside = name.removesuffix(")").partition(" (")
+    given = dict(part.split() for part in inside.split(", ") if part)
+    options = {key: int(value) if key == "relevance_level" else float(value) for key, value in given.items()}
+    qrels = [("q1", name, doc, grade) for name, docs in SUBTOPICS.items() for doc, grade in docs.items()]
+    rows = [("q1", doc, score) for doc, score in run["q1"].items()]
+    found = tool.RelevanceEvaluator(qrels, [measure], **options).evaluate(rows)["q1"][measure]
+    return float(found)
+
+
 TOOLS: dict[str, Callable[[str, dict[str, dict[str, float]]], float]] = {
     "pytrec_eval": pytrec_eval,
     "ir_measures": ir_measures,
     "ranx": ranx,
+    "pyndeval": pyndeval,
 }
 
 
@@ -105,6 +118,13 @@ def err(ranking: str, depth: int | None = None) -> float:
     return expected
 
 
+def accuracy(ranking: str, depth: int | None = None) -> float:
+    """The share of pairs of a relevant and another document that are in this order."""
+    grades = grades_of(ranking, depth)
+    pairs = [(at, other) for at, grade in enumerate(grades) if grade for other, none in enumerate(grades) if not none]
+    return sum(at < other for at, other in pairs) / len(pairs) if pairs else float(any(grades))
+
+
 def rbp(ranking: str, persistence: float, least: int) -> float:
     """Moffat and Zobel 2008."""
     return (1 - persistence) * math.fsum(persistence**at for at, grade in enumerate(grades_of(ranking)) if grade >= least)
@@ -159,6 +179,10 @@ def share(counts: tuple[int, int]) -> float:
 HAND: dict[str, Callable[[str], float]] = {
     "ERR@1": lambda ranking: err(ranking, 1),
     "ERR": err,
+    "nERR@1": lambda ranking: err(ranking, 1) / err("a c b", 1),
+    "nERR": lambda ranking: err(ranking) / err("a c b"),
+    "Accuracy": accuracy,
+    "Accuracy@3": lambda ranking: accuracy(ranking, 3),
     "RBP": lambda ranking: rbp(ranking, 0.8, 1),
     "RBP(p=0.5)": lambda ranking: rbp(ranking, 0.5, 1),
     "RBP(rel=2)": lambda ranking: rbp(ranking, 0.8, 2),

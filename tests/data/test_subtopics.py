@@ -5,11 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from rankproof._data.qrels import Judgement, Qrels
+from rankproof._formats import native
 from rankproof._formats.read import read_qrels
+from rankproof._formats.rows import ParseOptions
+from rankproof._formats.trec import read_plain_qrels
 from rankproof._formats.write import write_qrels
 from rankproof.errors import InputError
+from support.native_cases import source_of
 
 GRADES = {"q1": {"1": {"a": 1, "c": 3}, "2": {"a": 2, "b": 0}}, "q2": {"1": {"x": 1}}}
 
@@ -84,3 +90,32 @@ def test_every_format_keeps_subtopics(tmp_path: Path, name: str) -> None:
     again = read_qrels(path)
     assert plain(again) == GRADES
     assert again.fingerprint() == qrels.fingerprint() != Qrels(dict(qrels)).fingerprint()
+
+
+def lines() -> st.SearchStrategy[list[str]]:
+    """Lines of qrels for a few queries, subtopics and documents, some of them twice or with two grades."""
+    line = st.tuples(st.sampled_from("qr"), st.sampled_from(["1", "2", "x"]), st.sampled_from("abcdé"), st.integers(-2, 3))
+    return st.lists(line.map(lambda parts: " ".join(map(str, parts))), min_size=1, max_size=30)
+
+
+@given(written_lines=lines(), end=st.sampled_from(["\n", "\r\n"]))
+def test_both_readers_of_subtopics_give_the_same(written_lines: list[str], end: str) -> None:
+    source = source_of("".join(f"{line}{end}" for line in written_lines).encode())
+    found = native.read_subtopics(source, ParseOptions())
+    try:
+        wanted = read_plain_qrels(source, ParseOptions())
+    except InputError:
+        assert found is None
+        return
+    assert (found is None) == (not wanted.subtopics or wanted.repeats > 0)
+    if found is not None:
+        assert plain(found) == plain(wanted)
+        assert [(query, [*docs.items()]) for query, docs in found.items()] == [
+            (query, [*docs.items()]) for query, docs in wanted.items()
+        ]
+        assert (found.merged, found.fingerprint()) == (wanted.merged, wanted.fingerprint())
+
+
+def test_a_second_column_that_says_who_judged_is_no_subtopic_in_c() -> None:
+    for label in ("llm:x", "human:eva@2026-01-01", "people"):
+        assert native.read_subtopics(source_of(f"q 0 a 1\nq {label} b 2\n".encode()), ParseOptions()) is None

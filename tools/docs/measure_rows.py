@@ -8,6 +8,9 @@ from rankproof.measures import Measure
 GRADES = {"a": 3, "b": 1, "c": 2, "d": 0, "e": 0}
 """Five judged documents; x, y and z are not judged."""
 
+SUBTOPICS = {"1": {"a": 2, "b": 1, "d": 0}, "2": {"a": 1, "c": 2}, "3": {"c": 1, "e": 0}}
+"""The grades of the same documents for three subtopics."""
+
 RANKINGS = {
     "a c b d e": "the best order",
     "c d a x b": "all found, in a worse order",
@@ -30,6 +33,26 @@ VARIANTS = {
     "IPrec": ("IPrec@0", "IPrec@0.5", "IPrec@1"),
     "ERR": ("ERR@1", "ERR"),
     "RBP": ("RBP", "RBP(p=0.5)", "RBP(rel=2)"),
+    "nERR": ("nERR@1", "nERR"),
+    "SDCG": ("SDCG@3", "SDCG(max_rel=3,min_rel=1)@3"),
+    "INST": ("INST", "INST(T=2)"),
+    "INSQ": ("INSQ", "INSQ(T=2)"),
+    "BPM": ("BPM@3", "BPM(T=2)@5"),
+    "NERR8": ("NERR8@3", "NERR8@5"),
+    "NERR9": ("NERR9@3", "NERR9@5"),
+    "NERR10": ("NERR10", "NERR10(p=0.5)"),
+    "NERR11": ("NERR11", "NERR11(T=2)"),
+    "Compat": ("Compat", "Compat(p=0.8)", "Compat(normalize=False)"),
+    "Accuracy": ("Accuracy", "Accuracy@3"),
+    "alpha_nDCG": ("alpha_nDCG@3", "alpha_nDCG@5", "alpha_nDCG(alpha=0.8)@5"),
+    "alpha_DCG": ("alpha_DCG@3", "alpha_DCG(rel=2)@3"),
+    "ERR_IA": ("ERR_IA@3", "ERR_IA(rel=2)@3"),
+    "nERR_IA": ("nERR_IA@3", "nERR_IA(rel=2)@3"),
+    "NRBP": ("NRBP", "NRBP(alpha=0.2,beta=0.8)"),
+    "nNRBP": ("nNRBP", "nNRBP(alpha=0.2,beta=0.8)"),
+    "AP_IA": ("AP_IA", "AP_IA(rel=2)"),
+    "P_IA": ("P_IA@3", "P_IA@5"),
+    "StRecall": ("StRecall@1", "StRecall@3"),
     "SetF": ("SetF", "SetF(beta=0.5)"),
     "SetP": ("SetP", "SetP(relative=True)"),
     "relative_P": ("relative_P@3", "relative_P@5"),

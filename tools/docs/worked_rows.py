@@ -27,6 +27,7 @@ from .measure_rows import (
     RANKINGS,
     REFERENCE,
     RELEVANT,
+    SUBTOPICS,
     shown_as,
 )
 from .reference_tools import reference_note
@@ -37,19 +38,33 @@ def ranking_rows(measure: Measure) -> str:
     names = shown_as(measure)
     decimals = 0 if measure.summary == "sum" else 4
     rows = [("ranking", "", *(f"`{name}`" for name in names)), (":---", ":---", *("---:",) * len(names))]
+    qrels = rp.Qrels.from_subtopics({"q1": SUBTOPICS}) if measure.needs_subtopics else {"q1": GRADES}
     for ranking, what in RANKINGS.items():
-        values = rp.evaluate({"q1": GRADES}, {"q1": _scores(ranking)}, names).means["run"]
+        values = rp.evaluate(qrels, {"q1": _scores(ranking)}, names).means["run"]
         rows.append((f"`{ranking}`", what, *(f"{values[name]:.{decimals}f}" for name in names)))
     heading = "One value explained" if _explains(measure) else "From the command line"
-    judged = ", ".join(f"{doc} {grade}" for doc, grade in GRADES.items())
     return (
-        f"## Worked examples\n\nOne query. Judged documents and their grades: {judged}. The other documents are unjudged.\n\n"
-        f"{_table(rows)}\n{reference_note(measure.name, names)}\n\n## {heading}\n\n{_files()}\n{_explained(measure, names[0])}"
+        f"## Worked examples\n\nOne query. {_judged(measure)} The other documents are unjudged.\n\n"
+        f"{_table(rows)}\n{reference_note(measure.name, names)}\n\n## {heading}\n\n{_files(measure)}\n"
+        f"{_explained(measure, names[0])}"
     )
 
 
-def _files() -> str:
-    qrels = "".join(f"q1 0 {doc} {grade}\n" for doc, grade in GRADES.items())
+def _judged(measure: Measure) -> str:
+    """A sentence on the judgements of the examples."""
+    if not measure.needs_subtopics:
+        return f"Judged documents and their grades: {_grades(GRADES)}."
+    each = "; ".join(f"subtopic {name}: {_grades(docs)}" for name, docs in SUBTOPICS.items())
+    return f"Judged documents and their grades for each subtopic: {each}."
+
+
+def _grades(docs: Mapping[str, int]) -> str:
+    return ", ".join(f"{doc} {grade}" for doc, grade in docs.items())
+
+
+def _files(measure: Measure) -> str:
+    judged = SUBTOPICS if measure.needs_subtopics else {"0": GRADES}
+    qrels = "".join(f"q1 {name} {doc} {grade}\n" for name, docs in judged.items() for doc, grade in docs.items())
     run = "".join(f"q1 Q0 {doc} {rank} {score:g} mine\n" for rank, (doc, score) in enumerate(_scores(EXPLAINED).items(), start=1))
     return f'```text title="qrels.txt"\n{qrels}```\n\n```text title="mine.run"\n{run}```\n'
 

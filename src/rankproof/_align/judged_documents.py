@@ -81,10 +81,21 @@ class JudgedDocuments:
 def judge_by_code(
     judge: Callable[[Qrels, Collection[str] | None], JudgedQueries], qrels: Qrels, only: Collection[str] | None
 ) -> JudgedQueries:
-    """The judgements by an engine's function, ready for an alignment whose hits have codes.
+    """The judgements by an engine's function, ready for an alignment whose hits have codes; those of all queries are kept.
 
     The engine gets -1 - code in place of the grade, which may be any negative number; `with_codes` looks the grade up.
     """
+    kept = qrels.aligned
+    if only is not None:
+        return _judged_by_code(judge, qrels, only)
+    if judge not in kept:
+        kept[judge] = _judged_by_code(judge, qrels, None)
+    return kept[judge]
+
+
+def _judged_by_code(
+    judge: Callable[[Qrels, Collection[str] | None], JudgedQueries], qrels: Qrels, only: Collection[str] | None
+) -> JudgedQueries:
     ids = {query: sorted(docs, reverse=True) for query, docs in qrels.items()}
     coded = {query: {doc: -1 - code for code, doc in enumerate(docs)} for query, docs in ids.items()}
     judged = judge(Qrels.of_checked(coded, source=qrels.source), only)
@@ -115,16 +126,25 @@ def _subtopic_grades(
     subtopics: Mapping[str, Mapping[str, Mapping[str, int]]],
 ) -> SubtopicGrades:
     names: list[str] = []
-    offsets, rows = [0], []
+    offsets, starts, sizes, codes, grades = [0], [], [], [], []
     for start, query in zip(judged.offsets.tolist(), judged.queries, strict=False):
-        codes = coded[query]
-        for subtopic, grades in sorted(subtopics.get(query, {}).items()):
-            rows += [(start - 1 - codes[doc], len(names), grade) for doc, grade in grades.items()]
+        for subtopic, docs in sorted(subtopics.get(query, {}).items()):
+            codes += map(coded[query].__getitem__, docs)
+            grades += docs.values()
             names.append(subtopic)
+            starts.append(start)
+            sizes.append(len(docs))
         offsets.append(len(names))
-    table = np.array(rows, dtype=np.int64).reshape(-1, 3)
-    documents, topics, grades_of_rows = table[np.lexsort((table[:, 1], table[:, 0]))].T
-    return SubtopicGrades(np.array(offsets, dtype=np.int64), tuple(names), documents, topics, grades_of_rows)
+    topics = np.repeat(np.arange(len(names)), sizes)
+    documents = np.repeat(np.array(starts, dtype=np.int64), sizes) - 1 - np.array(codes, dtype=np.int64)
+    order = np.argsort(documents, kind="stable")
+    return SubtopicGrades(
+        offsets=np.array(offsets, dtype=np.int64),
+        names=tuple(names),
+        documents=documents[order],
+        subtopics=topics[order],
+        grades=np.array(grades, dtype=np.int64)[order],
+    )
 
 
 def _integers(values: Iterable[int]) -> IntArray:

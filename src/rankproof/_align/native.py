@@ -276,7 +276,7 @@ def judge_text(
         from rankproof._formats import trec
         from rankproof._formats.rows import ParseOptions
 
-        return judge_qrels(trec.read_plain_qrels(source, ParseOptions(on_conflict=on_conflict)), only)
+        return judge_qrels(trec.read_marked_qrels(source, ParseOptions(on_conflict=on_conflict)), only)
     return judged_from_native(made, kept, source.name)
 
 

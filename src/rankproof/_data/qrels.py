@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Set
 from types import MappingProxyType
-from typing import NamedTuple, get_args
+from typing import Any, NamedTuple, get_args
 
 from rankproof._data.grades import GradeMap, GradeReader, describe_conflicts, describe_converted, describe_merged
 from rankproof._data.row_errors import OnConflict, row_error
@@ -58,11 +58,24 @@ class Qrels(Viewed, Mapping[str, Mapping[str, int]]):
     differ between subtopics.
     """
 
-    __slots__ = ("_grades", "conflicts", "converted", "judge_labels", "merged", "on_conflict", "repeats", "source", "subtopics")
+    __slots__ = (
+        "_grades",
+        "aligned",
+        "conflicts",
+        "converted",
+        "judge_labels",
+        "merged",
+        "on_conflict",
+        "repeats",
+        "source",
+        "subtopics",
+    )
 
     source: str
     subtopics: GradesBySubtopic
     merged: int
+    aligned: dict[Any, Any]
+    """What alignment keeps of the judgements for the next run."""
     judge_labels: Mapping[tuple[str, str], str]
     repeats: int
     converted: int
@@ -112,7 +125,7 @@ class Qrels(Viewed, Mapping[str, Mapping[str, int]]):
         self.judge_labels = MappingProxyType(pairs.labels)
         self._grades = _read_only(pairs.grades)
         self.subtopics = MappingProxyType({query: _read_only(each) for query, each in pairs.subtopics.items()})
-        self.merged = len(pairs.merged)
+        self.merged, self.aligned = len(pairs.merged), {}
 
     @classmethod
     def from_dict(cls, grades: Mapping[str, Mapping[str, int]], *, source: str = "qrels") -> Qrels:
@@ -128,10 +141,13 @@ class Qrels(Viewed, Mapping[str, Mapping[str, int]]):
         return qrels_of_rows(_subtopic_judgements(grades, reader), reader, on_conflict, by_subtopic=True)
 
     @classmethod
-    def of_checked(cls, grades: Mapping[str, Mapping[str, int]], *, source: str) -> Qrels:
+    def of_checked(
+        cls, grades: Mapping[str, Mapping[str, int]], *, source: str, subtopics: GradesBySubtopic | None = None, merged: int = 0
+    ) -> Qrels:
         """Qrels from ids and grades that are already checked, judged by people and without repeats."""
         made = cls(iter(()), source=source)
-        made._grades = _read_only(grades)
+        made._grades, made.merged = _read_only(grades), merged
+        made.subtopics = MappingProxyType({query: _read_only(each) for query, each in (subtopics or {}).items()})
         return made
 
     def __getitem__(self, query: str) -> Mapping[str, int]:

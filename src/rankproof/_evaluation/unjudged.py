@@ -28,14 +28,18 @@ def unjudged_mask(hits: Hits, depth: int) -> BoolArray:
 def own_bounds(measure: Measure, hits: Hits) -> Bounds | None:
     """The bounds of each query's value over the grades of the documents that the run has; None for another measure."""
     lows, highs = [], []
-    for block in hits.blocks:
+    for block in hits.blocks if _is_bounded(measure) else ():
         judged = np.bincount(block.query_index[block.grades >= 0], minlength=len(block.queries))
         found = value_bounds(measure, block, block.retrieved - judged)
         if found is None:
             return None
         lows.append(found[0])
         highs.append(found[1])
-    return np.concatenate(lows), np.concatenate(highs)
+    return (np.concatenate(lows), np.concatenate(highs)) if lows else None
+
+
+def _is_bounded(measure: Measure) -> bool:
+    return measure.name in _BOUNDS and not getattr(measure, "judged_only", False)
 
 
 def value_bounds(measure: Measure, hits: Hits, documents: IntArray) -> Bounds | None:
@@ -44,11 +48,7 @@ def value_bounds(measure: Measure, hits: Hits, documents: IntArray) -> Bounds | 
     None for a measure without them.
     """
     cutoff = getattr(measure, "cutoff", None)
-    if (
-        measure.name not in _BOUNDS
-        or getattr(measure, "judged_only", False)
-        or (measure.name == "nDCG" and (cutoff is None or cutoff > _MAX_DEPTH))
-    ):
+    if not _is_bounded(measure) or (measure.name == "nDCG" and (cutoff is None or cutoff > _MAX_DEPTH)):
         return None
     depth = int(hits.retrieved.max(initial=1) if cutoff is None else cutoff)
     if depth > _MAX_CELLS // len(hits.queries):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any, Final
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from rankproof import _engine_choice
 from rankproof._data.arrays import PackedIds
-from rankproof._data.qrels import Qrels
+from rankproof._data.qrels import Qrels, subtopic_of
 from rankproof._data.run import NO_RANK, Run, known
 from rankproof._formats.columns import Columns
 from rankproof._formats.rows import ParseOptions
@@ -62,6 +62,65 @@ def read_qrels(source: ByteSource, read: ReadTable, options: ParseOptions) -> Qr
     if sum(map(len, found.values())) < len(values):
         return None
     return Qrels.of_checked(found, source=source.name)
+
+
+_DOC_PLACES: Final[Places] = (0, 2, 3, -1, -1, 1)
+_SUBTOPIC_PLACES: Final[Places] = (0, 1, 3, -1, -1, -1)
+
+
+def read_subtopics(source: ByteSource, options: ParseOptions) -> Qrels | None:
+    """The judgements of TREC text for subtopics; None if C cannot read it, a row repeats, or the second column says who judged.
+
+    The text is read twice: once with the documents and once with the subtopics as ids.
+    """
+    if options.grade_map is not None or options.on_conflict != "error":
+        return None
+    tables = [_table(source, _reader_of_four(places)) for places in (_DOC_PLACES, _SUBTOPIC_PLACES)]
+    first, second = tables
+    if first is None or second is None or first[-1]:
+        return None
+    (queries, offsets, *_, grades), docs, names = first[:5], *(_ids(table) for table in (first, second))
+    values = np.frombuffer(grades, dtype=np.int64).tolist()
+    made = _BySubtopic()
+    for query, (a, b) in zip(queries, pairwise(np.frombuffer(offsets, dtype=np.int64).tolist()), strict=True):
+        made.add(query, names[a:b], docs[a:b], values[a:b])
+    if made.rows < len(values) or len(made.names) < 2 or not all(map(subtopic_of, made.names)):
+        return None
+    return Qrels.of_checked(made.grades, source=source.name, subtopics=made.subtopics, merged=made.merged)
+
+
+class _BySubtopic:
+    """The grades of documents for subtopics, and the largest one of each document."""
+
+    def __init__(self) -> None:
+        self.grades: dict[str, dict[str, int]] = {}
+        self.subtopics: dict[str, dict[str, dict[str, int]]] = {}
+        self.names: set[str] = set()
+        self.merged = self.rows = 0
+
+    def add(self, query: str, names: Sequence[str], docs: Sequence[str], values: Sequence[int]) -> None:
+        largest: dict[str, int] = {}
+        differing = set()
+        each: dict[str, dict[str, int]] = {name: {} for name in dict.fromkeys(names)}
+        for name, doc, value in zip(names, docs, values, strict=True):
+            each[name][doc] = value
+            known = largest.setdefault(doc, value)
+            if known != value:
+                differing.add(doc)
+                largest[doc] = max(known, value)
+        self.grades[query], self.subtopics[query] = largest, each
+        self.names |= each.keys()
+        self.merged += len(differing)
+        self.rows += sum(map(len, each.values()))
+
+
+def _reader_of_four(places: Places) -> ReadTable:
+    """The reader in C of four columns between white space."""
+    return lambda align, stream: align.read_delimited(stream, False, 0, 0, 4, places, BLOCK_BYTES)
+
+
+def _ids(table: Table) -> PackedIds:
+    return PackedIds(table[2], np.frombuffer(table[3], dtype=np.int64))
 
 
 def places_of(columns: Columns) -> Places:

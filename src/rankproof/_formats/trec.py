@@ -58,6 +58,11 @@ def qrels_columns_error(found: int, *, source: str, line: int) -> InputError:
     return row_error(code, source=source, line=line, found=found)
 
 
+def read_marked_qrels(source: ByteSource, options: ParseOptions) -> Qrels:
+    """The judgements of TREC qrels whose second column has more than one value."""
+    return native.read_subtopics(source, options) or read_plain_qrels(source, options)
+
+
 def read_plain_qrels(source: ByteSource, options: ParseOptions) -> Qrels:
     """The judgements of TREC qrels, read in Python."""
     grades = GradeReader(source.name, options.grade_map)
@@ -94,7 +99,7 @@ class TrecFormat:
 
     def read_qrels(self, source: ByteSource, options: ParseOptions) -> Qrels:
         found = native.read_qrels(source, self.native_reader("qrels"), options)
-        return found or read_plain_qrels(source, options)
+        return found or read_marked_qrels(source, options)
 
     def read_run(self, source: ByteSource, name: str, options: ParseOptions) -> Run:
         found = native.read_run(source, name, self.native_reader("run"), options)

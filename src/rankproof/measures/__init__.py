@@ -46,10 +46,10 @@ if TYPE_CHECKING:
     from rankproof.measures._continuation import BPM as BPM
     from rankproof.measures._continuation import INSQ as INSQ
     from rankproof.measures._continuation import INST as INST
-    from rankproof.measures._continuation import NERR10 as NERR10
-    from rankproof.measures._continuation import NERR11 as NERR11
     from rankproof.measures._continuation import NERR8 as NERR8
     from rankproof.measures._continuation import NERR9 as NERR9
+    from rankproof.measures._continuation import NERR10 as NERR10
+    from rankproof.measures._continuation import NERR11 as NERR11
     from rankproof.measures._continuation import SDCG as SDCG
     from rankproof.measures._counts import NumNonrelRet as NumNonrelRet
     from rankproof.measures._counts import NumQ as NumQ

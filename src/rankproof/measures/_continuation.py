@@ -129,7 +129,7 @@ INST = GoalDirectedINST()
 
 
 class StaticINSQ(TargetMeasure):
-    """The expected gain of a user whose patience depends on the goal alone."""
+    """The expected gain of a user who goes on less the further down, for a goal of T."""
 
     name = "INSQ"
     title = "INSQ"
@@ -185,7 +185,7 @@ class NearlyERR8(CutContinuationMeasure):
     title = "Nearly ERR, equation 8"
     definition = f"Sum over the top k of w(i) g(i), divided by the sum of w(i); w(1) = 1, w(i + 1) = w(i) (1 - g(i)); {_GAIN}"
     source = _NERR_SOURCE.format(8, 8)
-    advice = Advice("ordering", _NERR_USE, "users lose patience with the rank: use NERR9, NERR10 or NERR11.")
+    advice = Advice("ordering", _NERR_USE, "users read less the further down: use NERR9, NERR10 or NERR11.")
     needs = "NERR8@10"
 
     def continuation(self, gain: FloatArray, ranks: FloatArray) -> FloatArray:
@@ -237,7 +237,7 @@ NERR10 = NearlyERR10()
 
 
 class NearlyERR11(TargetMeasure):
-    """The same user, whose patience depends on a goal as in INSQ."""
+    """The same user, who also goes on as the user of INSQ does."""
 
     name = "NERR11"
     title = "Nearly ERR, equation 11"
