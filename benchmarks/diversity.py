@@ -64,7 +64,7 @@ def ours(qrels: str, names: tuple[str, ...], runs: int) -> Callable[[Path], Valu
 def pyndeval_job(folder: Path) -> Values:
     """pyndeval, with files read by ir_measures."""
     import ir_measures
-    import pyndeval
+    import pyndeval  # type: ignore[import-untyped,import-not-found,unused-ignore]
 
     rows = ir_measures.read_trec_qrels(str(folder / "subtopics.qrels"))
     judged = [(row.query_id, row.iteration, row.doc_id, row.relevance) for row in rows]

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import rankproof as rp
+from rankproof._evaluation.options import Compat
 
 GOLDEN = Path(__file__).resolve().parents[2] / "shared" / "golden" / "peers" / "ir_measures"
 CLOSE, FIVE_DECIMALS = 1e-9, 5.001e-6
@@ -88,7 +89,7 @@ def _compared(case: dict[str, Any], result: dict[str, Any]) -> Iterator[Compared
 
 def _ours(case: dict[str, Any], provider: str, measure: str) -> Any:
     name = measure.replace("ERR@", "ERR(max_grade=4)@") if provider == "gdeval" else measure
-    compat = "trec_eval-9" if provider == "pytrec_eval" and measure.startswith("IPrec") else None
+    compat: Compat | None = "trec_eval-9" if provider == "pytrec_eval" and measure.startswith("IPrec") else None
     result = rp.evaluate(_qrels(case, provider), _ranked(case["run"], provider), name, compat=compat)
     return next(iter(result.systems[0].measures.values()))
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -85,7 +86,7 @@ def judge_by_code(
 
     The engine gets -1 - code in place of the grade, which may be any negative number; `with_codes` looks the grade up.
     """
-    kept = qrels.aligned
+    kept: dict[object, JudgedQueries] = qrels.aligned
     if only is not None:
         return _judged_by_code(judge, qrels, only)
     if judge not in kept:
@@ -100,14 +101,15 @@ def _judged_by_code(
     coded = {query: {doc: -1 - code for code, doc in enumerate(docs)} for query, docs in ids.items()}
     judged = judge(Qrels.of_checked(coded, source=qrels.source), only)
     chosen = [ids[query] for query in judged.queries]
-    grades = _integers(qrels[query][doc] for query, docs in zip(judged.queries, chosen, strict=True) for doc in docs)
+    each = (map(qrels[query].__getitem__, docs) for query, docs in zip(judged.queries, chosen, strict=True))
+    grades = np.fromiter(chain.from_iterable(each), dtype=np.int64)
     documents = JudgedDocuments(
         offsets=judged.offsets,
-        ids=tuple(doc for docs in chosen for doc in docs),
+        ids=tuple(chain.from_iterable(chosen)),
         grades=grades,
         subtopics=_subtopic_grades(judged, coded, qrels.subtopics) if qrels.subtopics else None,
     )
-    highest = max((grade for docs in qrels.values() for grade in docs.values()), default=0)
+    highest = max((max(docs.values()) for docs in qrels.values()), default=0)
     best_first = grades[np.lexsort((-grades, judged.query_index))]
     return replace(judged, grades=best_first, highest=highest, documents=documents).counted(qrels, only)
 
@@ -126,7 +128,9 @@ def _subtopic_grades(
     subtopics: Mapping[str, Mapping[str, Mapping[str, int]]],
 ) -> SubtopicGrades:
     names: list[str] = []
-    offsets, starts, sizes, codes, grades = [0], [], [], [], []
+    offsets, starts, sizes = [0], [], []
+    codes: list[int] = []
+    grades: list[int] = []
     for start, query in zip(judged.offsets.tolist(), judged.queries, strict=False):
         for subtopic, docs in sorted(subtopics.get(query, {}).items()):
             codes += map(coded[query].__getitem__, docs)
@@ -145,7 +149,3 @@ def _subtopic_grades(
         subtopics=topics[order],
         grades=np.array(grades, dtype=np.int64)[order],
     )
-
-
-def _integers(values: Iterable[int]) -> IntArray:
-    return np.fromiter(values, dtype=np.int64)

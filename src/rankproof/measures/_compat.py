@@ -53,8 +53,8 @@ class Compatibility(Measure):
         good = np.flatnonzero(hits.grades > 0)
         wanted = hits.judged.count(hits.judged.grades > 0)
         depths = np.maximum(hits.retrieved, wanted)
-        weights = self.p ** np.arange(int(depths.max(initial=1)))
-        summed = _sums(weights / np.arange(1.0, len(weights) + 1.0))
+        weights = np.asarray(self.p ** np.arange(float(depths.max(initial=1))))
+        summed = _sums(np.asarray(weights / np.arange(1.0, len(weights) + 1.0)))
         from_depth = np.maximum(hits.ranks[good], _ideal_ranks(hits, good))
         owners = hits.query_index[good]
         overlap = sum_by_query(owners, summed[depths[owners]] - summed[from_depth - 1], len(depths))

@@ -12,7 +12,7 @@ from rankproof._align.hits import Hits
 from rankproof._data.arrays import FloatArray
 from rankproof._registry import Option
 from rankproof.errors import UsageError
-from rankproof.measures._base import Advice, CutoffMeasure, Measure, discounts
+from rankproof.measures._base import Advice, CutoffMeasure, Measure
 
 DEEPEST = 1000
 """The last rank that the user can reach; ranks without a document have gain 0, as in cwl_eval."""
@@ -91,7 +91,7 @@ class ScaledDiscountedGain(CutContinuationMeasure):
     needs = "SDCG@10"
 
     def continuation(self, gain: FloatArray, ranks: FloatArray) -> FloatArray:
-        return np.broadcast_to(discounts(ranks + 1) / discounts(ranks), gain.shape)
+        return np.broadcast_to(np.log2(ranks + 1.0) / np.log2(ranks + 2.0), gain.shape)
 
 
 SDCG = ScaledDiscountedGain()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from rankproof._data.arrays import FloatArray, IntArray
 from rankproof._registry import Option
 from rankproof.errors import UsageError
 from rankproof.measures._base import NO_LIMIT, Advice, BinaryCutoffMeasure, BinaryMeasure, SummedMeasure, discounts
-from rankproof.measures._relevant import SumParts
+from rankproof.measures._relevant import SumParts, sum_by_query
 from rankproof.measures._subtopics import RelevantSubtopics, SubtopicsFound, ideal_gains, relevant_subtopics, subtopics_found
 
 _MOST_PERFECT = 1_000_000
@@ -44,7 +44,7 @@ class SubtopicMeasure(SummedMeasure, BinaryMeasure):
 
     def parts(self, hits: Hits) -> SumParts:
         found, relevant = subtopics_found(hits, self.least), relevant_subtopics(hits.judged, self.least)
-        summed = np.bincount(found.at, self.gain(found, relevant), len(hits.ranks))
+        summed = sum_by_query(found.at, self.gain(found, relevant), len(hits.ranks))
         at = np.flatnonzero((summed > 0) & (hits.ranks <= self.depth))
         gain, discount = summed[at], self.discount(hits.ranks[at])
         return SumParts(hits, at, gain, discount, gain * discount, self.denominator(hits.judged, relevant.counts))
@@ -102,7 +102,7 @@ class AlphaGain(BinaryCutoffMeasure, NoveltyMeasure):
         "queries are ambiguous or have several aspects, and documents should not repeat each other.",
         "few documents cover several subtopics: even the best ranking is then far below 1. Use alpha_nDCG.",
     )
-    needs = "alpha_DCG@10"
+    needs: ClassVar[str | None] = "alpha_DCG@10"
 
     @property
     def redundancy(self) -> float:
@@ -159,7 +159,7 @@ class IntentAwareERR(BinaryCutoffMeasure, NoveltyMeasure):
         "queries are ambiguous, and each user wants one good document for one meaning.",
         "users want several documents, or a perfect ranking should get 1: use nERR_IA.",
     )
-    needs = "ERR_IA@10"
+    needs: ClassVar[str | None] = "ERR_IA@10"
 
     def discount(self, ranks: IntArray) -> FloatArray:
         return 1.0 / ranks
@@ -299,7 +299,7 @@ class IntentAwarePrecision(BinaryCutoffMeasure, SubtopicMeasure):
         return np.ones(len(found.at))
 
     def denominator(self, judged: JudgedQueries, counts: IntArray) -> FloatArray:
-        return counts * float(self.depth)
+        return np.asarray(counts * np.float64(self.depth))
 
 
 P_IA = IntentAwarePrecision()
@@ -321,7 +321,7 @@ class SubtopicRecall(BinaryCutoffMeasure, SubtopicMeasure):
     needs = "StRecall@10"
 
     def gain(self, found: SubtopicsFound, relevant: RelevantSubtopics) -> FloatArray:
-        return (found.nth == 1).astype(np.float64)
+        return np.asarray(found.nth == 1, dtype=np.float64)
 
     def denominator(self, judged: JudgedQueries, counts: IntArray) -> FloatArray:
         return counts.astype(np.float64)
