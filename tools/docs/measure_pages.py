@@ -80,6 +80,8 @@ def _facts(measure: Measure) -> str:
 
 
 def _kind(measure: Measure) -> str:
+    if measure.needs_subtopics:
+        return "judgements for [subtopics](../formats.md#subtopics): a document covers a subtopic if its grade is at least rel"
     if measure.kind != "answer":
         return KINDS[measure.kind]
     if isinstance(measure, AnswerStateMeasure):

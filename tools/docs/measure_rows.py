@@ -34,7 +34,7 @@ VARIANTS = {
     "ERR": ("ERR@1", "ERR"),
     "RBP": ("RBP", "RBP(p=0.5)", "RBP(rel=2)"),
     "nERR": ("nERR@1", "nERR"),
-    "SDCG": ("SDCG@3", "SDCG(max_rel=3,min_rel=1)@3"),
+    "SDCG": ("SDCG@3", "SDCG(min_rel=1,max_rel=3)@3"),
     "INST": ("INST", "INST(T=2)"),
     "INSQ": ("INSQ", "INSQ(T=2)"),
     "BPM": ("BPM@3", "BPM(T=2)@5"),

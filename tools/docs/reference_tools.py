@@ -61,7 +61,7 @@ REFERENCE_TOOLS: dict[str, tuple[str, str]] = {
     "Utility": ("pytrec_eval", "utility"),
     "GMbpref": ("pytrec_eval", "gm_bpref"),
     "SDCG@3": ("ir_measures", "SDCG(max_rel=3)@3"),
-    "SDCG(max_rel=3,min_rel=1)@3": ("ir_measures", "SDCG(max_rel=3,min_rel=1)@3"),
+    "SDCG(min_rel=1,max_rel=3)@3": ("ir_measures", "SDCG(max_rel=3,min_rel=1)@3"),
     "INST": ("ir_measures", "INST(max_rel=3)"),
     "INST(T=2)": ("ir_measures", "INST(T=2.0,max_rel=3)"),
     "INSQ": ("ir_measures", "INSQ(max_rel=3)"),
