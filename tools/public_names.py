@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import re
 from pathlib import Path
 
 from rankproof._registry import PUBLIC_NAMES
@@ -36,10 +37,15 @@ def _is_constant(name: str) -> bool:
     return name.isupper() and len(name) > 1
 
 
+def _by_number(name: str) -> list[tuple[int, str]]:
+    """The name as linters compare it: NERR8 before NERR10."""
+    return [(int(part), "") if part.isdigit() else (-1, part) for part in re.split("([0-9]+)", name.lower())]
+
+
 def _imports(package: str) -> list[str]:
     importlib.import_module(package)
     found = PUBLIC_NAMES[package].items()
-    homes = {name: (home, not _is_constant(name), not name[0].isupper(), name.lower()) for name, home in found}
+    homes = {name: (home, not _is_constant(name), not name[0].isupper(), _by_number(name)) for name, home in found}
     return [f"    from {homes[name][0]} import {name} as {name}\n" for name in sorted(homes, key=lambda name: homes[name])]
 
 
