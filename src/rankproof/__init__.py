@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from rankproof._analysis.compare.comparison import Comparison as Comparison
     from rankproof._analysis.decision import Decision as Decision
     from rankproof._api.agreement import correlate as correlate
+    from rankproof._api.agreement import stability as stability
     from rankproof._api.analyses import audit as audit
     from rankproof._api.analyses import compare as compare
     from rankproof._api.analyses import diagnose as diagnose
@@ -103,6 +104,7 @@ _TARGETS = {
     "save_results": "rankproof._api.programs:save_results",
     "segments": "rankproof._api.analyses:segments",
     "tune": "rankproof._api.tune:tune",
+    "stability": "rankproof._api.agreement:stability",
     "write_qrels": "rankproof._formats.write:write_qrels",
     "write_run": "rankproof._formats.write:write_run",
     "errors": "rankproof.errors",
@@ -158,6 +160,7 @@ __all__ = [
     "run",
     "save_results",
     "segments",
+    "stability",
     "stages",
     "stores",
     "tune",

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from rankproof._api.values import Plots as Plots
     from rankproof._api.values import Report as Report
     from rankproof._api.values import Segments as Segments
+    from rankproof._api.values import Stability as Stability
     from rankproof._api.values import Tuning as Tuning
     from rankproof._cli.command import Command as Command
     from rankproof._cli.terminal import Terminal as Terminal
@@ -142,6 +143,7 @@ else:
         Column="rankproof._data.table",
         Command="rankproof._cli.command",
         Correlation="rankproof._api.values",
+        Stability="rankproof._api.values",
         CompareOptions="rankproof._analysis.compare.pairs",
         Component="rankproof._registry",
         CorpusStorage="rankproof._io.corpus_store",

@@ -8,10 +8,10 @@ from itertools import combinations
 from typing import Any, Unpack
 
 from rankproof._analysis.correlate import SystemOrder, correlate_orders, correlate_rankings, ordering_measures, system_order
-from rankproof._analysis.inputs import AnalysisInput
+from rankproof._analysis.inputs import MAIN_MEASURES, AnalysisInput
 from rankproof._analysis.rejudged import on_common_queries
-from rankproof._api.inputs import analysis_input, holds_results, results_of, with_value_notes
-from rankproof._api.values import Correlation
+from rankproof._api.inputs import DataLike, analysis_input, holds_results, results_of, with_value_notes
+from rankproof._api.values import Correlation, Stability
 from rankproof._data.qrels import Qrels
 from rankproof._data.run import Run
 from rankproof._data.table import Table
@@ -21,6 +21,7 @@ from rankproof._evaluation.inputs import RunSources, read_judgements
 from rankproof._evaluation.options import EvaluateArguments, EvaluateOptions, make_evaluate_options
 from rankproof._statistics.rank_correlation import PERSISTENCE
 from rankproof.errors import UsageError, for_message
+from rankproof.measures._base import Measure
 
 
 def correlate(
@@ -120,3 +121,35 @@ def _noted(table: Table, common: int, queries: int) -> Table:
         return table
     note = f"{queries - common:,} of {queries:,} queries are left out because the other judgements lack them: n = {common:,}"
     return replace(table, notes=(*table.notes, note))
+
+
+def stability(
+    data: DataLike,
+    runs: RunLike | None = None,
+    *,
+    primary: str | Measure | None = None,
+    margin: float | None = None,
+    costs: Mapping[str, float] | None = None,
+    other_qrels: QrelsLike | Sequence[QrelsLike] = (),
+    splits: int = 1_000,
+    flip: float = 0.1,
+    rounds: int = 50,
+    pools: Sequence[int] = (10, 20, 50),
+    alpha: float = 0.05,
+    seed: int = 0,
+    **options: Unpack[EvaluateArguments],
+) -> Stability:
+    """Whether the decision of `compare` stands with half of the queries, changed grades, other judges and a shallower pool.
+
+    `data`, `primary`, `margin` and `costs` are those of `compare`. `splits` is the number of random halves of the queries. A
+    share `flip` of the grades is changed at random, in so many `rounds`. `other_qrels` are judgements of other judges, one or a
+    list. `pools` are depths: only documents in the top of any run keep their judgement.
+    """
+    from rankproof._analysis.stability import StabilityOptions
+    from rankproof._analysis.stability import stability as check
+
+    settings = StabilityOptions(splits, flip, rounds, tuple(pools), alpha, seed)
+    inputs = analysis_input(data, runs, None if primary is None else [primary], options, usual=MAIN_MEASURES[:1])
+    given = list(other_qrels) if isinstance(other_qrels, list | tuple) else [other_qrels]
+    others = [read_other_judgements(one) for one in given]
+    return Stability(with_value_notes(check(inputs, others, settings, primary=primary, margin=margin, costs=costs), inputs))

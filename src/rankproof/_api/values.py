@@ -90,6 +90,12 @@ class Correlation(Analysis):
     __slots__ = ()
 
 
+class Stability(Analysis):
+    """Whether a decision stands with half of the queries, changed grades, other judges and a shallower pool."""
+
+    __slots__ = ()
+
+
 class DoctorReport(Analysis):
     """The findings of the checks of data, runs and encoders; `is_severe` is True if a finding is severe."""
 

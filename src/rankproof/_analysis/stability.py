@@ -1,0 +1,278 @@
+"""Whether a decision would stand with half of the queries, with changed grades, with other judges, or with a shallower pool."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from rankproof._analysis.compare.comparison import compare_inputs
+from rankproof._analysis.compare.joined_values import common_values
+from rankproof._analysis.compare.pairs import CompareOptions
+from rankproof._analysis.decision import Decision
+from rankproof._analysis.inputs import AnalysisInput
+from rankproof._analysis.rejudged import check_rankings, on_common_queries, with_judgements
+from rankproof._analysis.values import format_points
+from rankproof._data.arrays import BoolArray, FloatArray, IntArray
+from rankproof._data.ordering import ranked_run
+from rankproof._data.qrels import Qrels
+from rankproof._data.table import CellValue, Column, Table
+from rankproof._data.text import pluralise
+from rankproof._data.validation import checked_integer, checked_number
+from rankproof._evaluation.result import Result
+from rankproof._statistics.deterministic import products, random_words, stream_key, to_exact_sum
+from rankproof._statistics.distributions import student_quantile
+from rankproof.errors import UsageError, for_message
+from rankproof.measures._base import Measure
+
+STANDS = 0.95
+"""A decision stands a check if it stands in this share of the rounds."""
+_MIN_QUERIES = 10
+_CELLS = 1 << 21
+_ROUNDING = 1e-12
+
+
+@dataclass(frozen=True, slots=True)
+class StabilityOptions:
+    """Options of the checks: `splits` halves of the queries, `rounds` with a share `flip` of the grades changed, pool depths."""
+
+    splits: int = 1_000
+    flip: float = 0.1
+    rounds: int = 50
+    pools: tuple[int, ...] = (10, 20, 50)
+    alpha: float = 0.05
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        checked_integer("splits", self.splits, 1, 1_000_000)
+        checked_integer("rounds", self.rounds, 1, 100_000)
+        checked_number("flip", self.flip, 0, 1)
+        for depth in self.pools:
+            checked_integer("pools", depth)
+        CompareOptions(alpha=self.alpha, seed=self.seed)
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The chosen system by its place, the measure, and the margin within which it may be below the best."""
+
+    systems: tuple[str, ...]
+    system: int
+    measure: Measure
+    margin: float
+    alpha: float
+
+    @property
+    def name(self) -> str:
+        """The name of the chosen system, for a message."""
+        return for_message(self.systems[self.system])
+
+
+@dataclass(frozen=True, slots=True)
+class StabilityCheck:
+    """A check: in which rounds the choice stands and is reversed, the best system of each round, and the judgements kept."""
+
+    name: str
+    stands: BoolArray
+    is_reversed: BoolArray
+    best: Sequence[int]
+    kept: float | None = None
+
+    @property
+    def passes(self) -> bool:
+        """Whether the choice stands in enough rounds."""
+        return float(self.stands.mean()) >= STANDS
+
+
+def stability(
+    inputs: AnalysisInput, others: Sequence[Qrels] = (), options: StabilityOptions | None = None, **decision: Any
+) -> list[Table]:
+    """Whether the decision of `compare` stands each check; `decision` are the arguments of `compare_inputs`."""
+    options = options or StabilityOptions()
+    check_rankings(inputs)
+    if inputs.result.weights is not None:
+        raise UsageError("stability has no weights of queries", fix="leave out the weights")
+    made = compare_inputs(inputs, options=CompareOptions(samples=1_000, alpha=options.alpha, seed=options.seed), **decision)
+    choice = _choice(made.decision, options.alpha)
+    values = _oriented(inputs.result, choice)
+    if len(values) < _MIN_QUERIES:
+        what = f"{pluralise(len(values), 'common query is', 'common queries are')} too few to split"
+        raise UsageError(what, fix=f"compare the systems on at least {_MIN_QUERIES} queries")
+    checks = [
+        _halves(values, choice, options),
+        *([_changed_grades(inputs, choice, options)] if options.flip else []),
+        *(_other_judge(inputs, other, choice) for other in others),
+        *_pools(inputs, choice, options.pools),
+    ]
+    return [_table(checks, choice, made.decision, options), _winners(checks, choice)]
+
+
+def _choice(decision: Decision, alpha: float) -> Choice:
+    """The recommended system, or the leading one."""
+    names = tuple(one.name for one in decision.systems)
+    if decision.system is None or len(names) < 2:
+        raise UsageError("there are fewer than two systems that retrieve anything", fix="compare two or more")
+    return Choice(names, names.index(decision.system), decision.measure, decision.margin, alpha)
+
+
+def _oriented(result: Result, choice: Choice) -> FloatArray:
+    """The values by common query and system, higher is better."""
+    joined = common_values(result, [choice.measure])
+    values: FloatArray = joined.values[0][:, [joined.systems.index(name) for name in choice.systems]]
+    return -values if choice.measure.higher_is_better is False else values
+
+
+def _halves(values: FloatArray, choice: Choice, options: StabilityOptions) -> StabilityCheck:
+    """Random halves of the queries."""
+    n, parts = len(values), []
+    block = max(1, _CELLS // n)
+    for first in range(0, options.splits, block):
+        count = min(block, options.splits - first)
+        words = random_words(stream_key(options.seed, "halves"), first * n, count * n).reshape(count, n)
+        chosen = np.zeros((count, n))
+        np.put_along_axis(chosen, np.argsort(words, axis=1, kind="stable")[:, : n // 2], 1.0, axis=1)
+        parts.append(_rounds(values, chosen, choice))
+    stands, is_reversed, best = (np.concatenate(part) for part in zip(*parts, strict=True))
+    return StabilityCheck("half of the queries", stands, is_reversed, best.tolist())
+
+
+def _rounds(values: FloatArray, chosen: FloatArray, choice: Choice) -> tuple[BoolArray, BoolArray, IntArray]:
+    """In which rounds the choice stands and is reversed, and the best system; a row of `chosen` has the queries of a round.
+
+    The choice is reversed if another system is significantly better by the t-test, with Bonferroni's correction.
+    """
+    size = float(chosen[0].sum())
+    numbers = to_exact_sum(values)
+    sums = products(chosen, numbers.numbers)
+    ahead = (sums.max(axis=1) - sums[:, choice.system]) * (numbers.unit / size)
+    apart = values - values[:, choice.system : choice.system + 1]
+    mean, square = chosen @ apart / size, chosen @ np.square(apart) / size
+    error = np.sqrt(np.maximum(square - np.square(mean), 0) / (size - 1))
+    least = student_quantile(1 - choice.alpha / 2 / (values.shape[1] - 1), size - 1)
+    is_better: BoolArray = (mean > least * error) & (mean > _ROUNDING)
+    is_reversed: BoolArray = np.asarray(is_better.any(axis=1))
+    return ahead <= choice.margin + _ROUNDING, is_reversed, sums.argmax(axis=1)
+
+
+def _checked(name: str, found: Sequence[FloatArray], choice: Choice, kept: float | None = None) -> StabilityCheck:
+    """The check of rounds whose values were measured again."""
+    parts = [_rounds(values, np.ones((1, len(values))), choice) for values in found]
+    stands, is_reversed, best = (np.concatenate(part) for part in zip(*parts, strict=True))
+    return StabilityCheck(name, stands, is_reversed, best.tolist(), kept)
+
+
+def _measured(inputs: AnalysisInput, qrels: Qrels, choice: Choice) -> FloatArray:
+    return _oriented(with_judgements(inputs, qrels, measures=[choice.measure]).result, choice)
+
+
+def _changed_grades(inputs: AnalysisInput, choice: Choice, options: StabilityOptions) -> StabilityCheck:
+    """A share of the grades changed at random to another grade of the scale."""
+    pairs = [(query, doc) for query in inputs.result.queries for doc in inputs.qrels[query]]
+    grades = np.array([inputs.qrels[query][doc] for query, doc in pairs])
+    scale = np.unique(np.append(grades, 0)) if grades.min() == grades.max() else np.unique(grades)
+    found = []
+    for at in range(options.rounds):
+        words = random_words(stream_key(options.seed, "grades"), 2 * at * len(pairs), 2 * len(pairs)).reshape(2, -1)
+        share = (words[0] >> np.uint64(11)).astype(np.float64) * 2.0**-53
+        step = 1 + (words[1] >> np.uint64(32)).astype(np.int64) % (len(scale) - 1)
+        moved = scale[(np.searchsorted(scale, grades) + step) % len(scale)]
+        changed: dict[str, dict[str, int]] = {query: {} for query in inputs.result.queries}
+        for (query, doc), grade in zip(pairs, np.where(share < options.flip, moved, grades).tolist(), strict=True):
+            changed[query][doc] = grade
+        found.append(_measured(inputs, Qrels.of_checked(changed, source=inputs.qrels.source), choice))
+    return _checked(f"{100 * options.flip:g}% of the grades changed", found, choice)
+
+
+def _other_judge(inputs: AnalysisInput, other: Qrels, choice: Choice) -> StabilityCheck:
+    """Other judgements, on the queries that both have."""
+    _, theirs = on_common_queries(inputs, other, measures=[choice.measure])
+    n, queries = len(theirs.result.queries), len(inputs.result.queries)
+    part = "" if n == queries else f" ({n:,} of {queries:,} queries)"
+    return _checked(f"judgements of {for_message(other.source)}{part}", [_oriented(theirs.result, choice)], choice)
+
+
+def _pools(inputs: AnalysisInput, choice: Choice, depths: Sequence[int]) -> Iterator[StabilityCheck]:
+    """Judgements of documents in the top of any run alone; the others are unjudged."""
+    ranked = [ranked_run(inputs.runs[name], inputs.read_options) for name in choice.systems]
+    rankings = [
+        {query: run.docs[start:end] for query, (start, end) in zip(run.queries, pairwise(run.offsets.tolist()), strict=True)}
+        for run in ranked
+    ]
+    queries = inputs.result.queries
+    total = sum(len(inputs.qrels[query]) for query in queries)
+    for depth in dict.fromkeys(depths):
+        pool = {query: {doc for one in rankings for doc in one.get(query, ())[:depth]} for query in queries}
+        cut = {query: {doc: grade for doc, grade in inputs.qrels[query].items() if doc in pool[query]} for query in queries}
+        judged = [query for query in queries if cut[query]]
+        # A query without a judged document in the pool has the value 0 for every system.
+        values = np.zeros((len(queries) - len(judged), len(choice.systems)))
+        if judged:
+            kept = Qrels.of_checked({query: cut[query] for query in judged}, source=inputs.qrels.source)
+            found = with_judgements(inputs, kept, judged, measures=[choice.measure])
+            values = np.concatenate([_oriented(found.result, choice), values])
+        share = sum(map(len, cut.values())) / total
+        yield _checked(f"a pool of the top {depth}", [values], choice, share)
+
+
+def _table(checks: Sequence[StabilityCheck], choice: Choice, decision: Decision, options: StabilityOptions) -> Table:
+    columns = (
+        Column("check"),
+        Column("rounds", "count"),
+        Column("stands", "share", "rounds in which the chosen system is within the margin of the best"),
+        Column("best", "share", "rounds in which the chosen system is the best"),
+        Column("reversed", "share", "rounds in which another system is significantly better"),
+        Column("judgements kept", "share", "of a shallower pool"),
+    )
+    rows = tuple(_row(check, choice) for check in checks)
+    facts = {
+        "system": choice.systems[choice.system],
+        "measure": str(choice.measure),
+        "margin": choice.margin,
+        "decided": decision.decided,
+        "alpha": options.alpha,
+        "seed": options.seed,
+        "n": decision.n,
+    }
+    title = f"Stability of the choice of {choice.name} by {choice.measure} (n = {pluralise(decision.n, 'query', 'queries')})"
+    sentences = tuple(_sentences(checks, choice, decision))
+    return Table("stability", title, columns, rows, sentences, (), facts, verdict_first=True)
+
+
+def _row(check: StabilityCheck, choice: Choice) -> tuple[CellValue, ...]:
+    best = sum(one == choice.system for one in check.best) / len(check.best)
+    return check.name, len(check.best), float(check.stands.mean()), best, float(check.is_reversed.mean()), check.kept
+
+
+def _sentences(checks: Sequence[StabilityCheck], choice: Choice, decision: Decision) -> Iterator[str]:
+    margin = format_points(choice.margin, choice.measure)
+    failed = [check for check in checks if not check.passes]
+    subject = f"The choice of {choice.name}" if decision.decided else f"Nothing is decided; the lead of {choice.name}"
+    if not failed:
+        yield f"{subject} stands: it is within {margin} of the best with {_listed([check.name for check in checks])}."
+        return
+    yield f"{subject} does not stand with {_listed([_with_share(check) for check in failed])}."
+    passed = [check.name for check in checks if check.passes]
+    if passed:
+        yield f"It stands, within {margin} of the best, with {_listed(passed)}."
+
+
+def _with_share(check: StabilityCheck) -> str:
+    rounds = len(check.best)
+    return check.name if rounds == 1 else f"{check.name} (stands in {check.stands.mean():.0%} of {rounds:,} rounds)"
+
+
+def _listed(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def _winners(checks: Sequence[StabilityCheck], choice: Choice) -> Table:
+    """How often each system is the best of a round."""
+    columns = (Column("system"), *(Column(check.name, "share", "rounds in which the system is the best") for check in checks))
+    shares = [np.bincount(check.best, minlength=len(choice.systems)) / len(check.best) for check in checks]
+    rows: tuple[tuple[CellValue, ...], ...] = tuple(
+        (name, *(float(share[at]) for share in shares)) for at, name in enumerate(choice.systems)
+    )
+    return Table("winners", "How often each system is the best", columns, rows)

@@ -1,0 +1,62 @@
+"""`rankproof stability`: says whether a decision stands with fewer queries, other judges and a shallower pool."""
+
+from __future__ import annotations
+
+import argparse
+
+from rankproof._cli.arg_types import any_float, nonnegative_ints, positive_int
+from rankproof._cli.command import Command
+from rankproof._cli.inputs import add_analysis_options, read_input, show_tables
+from rankproof._cli.options import add_decision_options, decision_options
+from rankproof._cli.output import add_details_option, is_summary_view, show_value_notes
+from rankproof._cli.terminal import Terminal
+
+USAGE = "QRELS RUN RUN… | RESULTS… [--primary MEASURE] [--other-qrels FILE] [options]"
+EXAMPLES = """\
+examples:
+  rankproof stability qrels.txt bm25.run dense.run hybrid.run
+  rankproof stability results/ --primary RR@10 --margin 0.01
+  rankproof stability qrels.txt *.run --other-qrels second-judge.txt
+  rankproof stability results/ --flip 0.2 --pools 5,10 --details
+
+A decision stands a check if the chosen system is within the margin of the best in 95% of
+the rounds. What each check does: docs/stability.md"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the inputs, the decision and the checks."""
+    add_analysis_options(parser)
+    add_decision_options(parser.add_argument_group("decision"))
+    group = parser.add_argument_group("checks")
+    group.add_argument("--splits", type=positive_int, default=1_000, metavar="N", help="random halves (default: 1000)")
+    group.add_argument(
+        "--flip", type=any_float, default=0.1, metavar="SHARE", help="share of grades to change; 0 for none (default: 0.1)"
+    )
+    group.add_argument("--rounds", type=positive_int, default=50, metavar="N", help="rounds with changed grades (default: 50)")
+    group.add_argument(
+        "--other-qrels", action="append", default=[], metavar="FILE", help="judgements of another judge; repeatable"
+    )
+    group.add_argument(
+        "--pools", type=nonnegative_ints, default=[10, 20, 50], metavar="K,K…", help="depths of pools (default: 10,20,50)"
+    )
+    group.add_argument("--alpha", type=any_float, default=0.05, metavar="A", help="significance level (default: 0.05)")
+    group.add_argument("--seed", type=int, default=0, metavar="N", help="seed of the random numbers (default: 0)")
+    add_details_option(group)
+
+
+def run(args: argparse.Namespace, terminal: Terminal) -> int:
+    """Makes the decision and checks it."""
+    from rankproof._analysis.stability import StabilityOptions, stability
+    from rankproof._api.agreement import read_other_judgements
+
+    options = StabilityOptions(args.splits, args.flip, args.rounds, tuple(args.pools), args.alpha, args.seed)
+    inputs = read_input(args, also=[args.primary] if args.primary else [], usual=True)
+    args.primary = args.primary or inputs.decision_settings.primary
+    others = [read_other_judgements(path) for path in args.other_qrels]
+    tables = stability(inputs, others, options, **decision_options(args))
+    show_tables(tables[:1] if is_summary_view(args) or args.format == "csv" else tables, args, terminal)
+    show_value_notes(inputs.result, terminal)
+    return 0
+
+
+COMMAND = Command(usage=USAGE, examples=EXAMPLES, add_arguments=add_arguments, run=run)
