@@ -90,6 +90,8 @@ def test_weights_are_a_grid_or_a_list() -> None:
         ("bm25", {"k1": "1:2"}, "is not low:high:step", "--vary k1="),
         ("bm25", {"k1": "2:1:0.5"}, "is not a range", "--vary k1="),
         ("bm25", {"b": "0.5,2"}, "b is 2", "from 0 to 1"),
+        ("bm25", {"k1": 5}, "the values of k1 are an int", "a list of values"),
+        ("hybrid", {"weights": [1, 2]}, "the values of weights are an int", "a list of values"),
         ("bm25", {"depth": "1.5"}, "depth is 1.5", "whole numbers"),
         ("bm25", {"language": None}, "has no usual values", "--vary k1="),
         ("bm25", {"stemming": "yes"}, "stemming is yes", "true,false"),

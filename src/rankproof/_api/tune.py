@@ -58,6 +58,8 @@ def tune(
     `folds`, `repeats` times, by `seed`. `dataset` is a folder for the experiment file of tuned runs.
     """
     plan = TuningPlan(search, folds, repeats, seed)
+    if vary is not None and not isinstance(vary, Mapping):
+        raise UsageError(f"vary is {type_phrase(vary)}", fix='pass the values of each parameter: {"k1": [0.9, 1.2]}')
     chosen = tunable_measure(measure)
     if runs is None:
         if options or dataset is not None:

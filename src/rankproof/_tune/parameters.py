@@ -15,7 +15,7 @@ from rankproof._fusion.method import METHODS
 from rankproof._fusion.normalisations import NORMALISATIONS
 from rankproof._registry import Setting, settings_of
 from rankproof._tune.space import MOST_TRIALS, Family, SearchAxis, Settings, Space, Value, weight_grid
-from rankproof.errors import UsageError, for_message
+from rankproof.errors import UsageError, for_message, type_phrase
 from rankproof.stages._base import Stage
 from rankproof.stages._fuse import Fuse
 from rankproof.stages._registry import SCORERS, STAGES
@@ -37,7 +37,7 @@ USUAL_VALUES: Mapping[tuple[str, str], str] = {
 }
 """Stage and key to the values that are tried unless others are given; a system without --vary varies those of its stage."""
 _CHECKED = 2000
-_EXAMPLE = "write values such as --vary k1=0.6,0.9,1.2 or --vary b=0.1:0.9:0.2"
+_EXAMPLE = "write values such as --vary k1=0.6:2.4:0.3"
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +192,7 @@ def _axis(target: _Target, values: ValuesLike) -> SearchAxis:
 
 def named_axis(name: str, kind: Any, values: str | Sequence[Any], default: Value) -> SearchAxis:
     """The axis of a parameter of this type; numbers are sorted."""
-    each = _listed(name, kind, values) if isinstance(values, str) else list(values)
+    each = _listed(name, kind, values) if isinstance(values, str) else _sequence(name, values)
     if not each:
         raise UsageError(f"{name} has no values", fix=_EXAMPLE)
     if kind in (int, float):
@@ -206,11 +206,17 @@ def weights_axis(name: str, values: str | Sequence[Any], runs: int, default: tup
     if isinstance(values, str) and values.partition(":")[0] == "grid":
         step = values.partition(":")[2]
         return SearchAxis(name, weight_grid(runs, _number("step", float, step or WEIGHT_STEP)), equal, "weights")
-    listed = [one.split("/") for one in values.split(",")] if isinstance(values, str) else list(values)
-    each = tuple(tuple(float(_number(name, float, weight)) for weight in one) for one in listed)
+    listed = [one.split("/") for one in values.split(",")] if isinstance(values, str) else _sequence(name, values)
+    each = tuple(tuple(float(_number(name, float, weight)) for weight in _sequence(name, one)) for one in listed)
     if wrong := [one for one in each if len(one) != runs]:
         raise UsageError(f"{name} has {len(wrong[0])} weights for {runs} runs", fix="write a weight for each, as in 1/2,2/1")
     return SearchAxis(name, each, equal, "choice")
+
+
+def _sequence(name: str, values: Any) -> list[Any]:
+    if isinstance(values, str) or not isinstance(values, Sequence):
+        raise UsageError(f"the values of {name} are {type_phrase(values)}", fix="pass a list of values, or a text")
+    return list(values)
 
 
 def _listed(name: str, kind: Any, text: str) -> list[Any]:
