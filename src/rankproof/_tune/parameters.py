@@ -92,22 +92,18 @@ def tuned_system(systems: Mapping[str, Stage], name: str, vary: Mapping[str, Val
 
 def _check_values(tuned: TunedSystem, axes: Sequence[SearchAxis]) -> None:
     """Refuses a value that the system does not take, and a parameter that changes nothing."""
+    every = _stages(tuned, axes)
     for axis in axes:
-        alone = _with_values(axes, axis, (axis.values[0],))
-        every = {tuned.with_settings(one) for one in _some(Family((), tuple(axes)).grid())}
-        if len(axis.values) > 1 and every == {tuned.with_settings(one) for one in _some(Family((), alone).grid())}:
+        fixed = [replace(one, values=one.values[:1]) if one == axis else one for one in axes]
+        if len(axis.values) > 1 and every == _stages(tuned, fixed):
             raise UsageError(f"{axis.name} has no effect with the other settings of the system", fix="vary another parameter")
         for value in axis.values:
             tuned.with_settings(tuple((key, value if key == axis.name else old) for key, old in tuned.space.default))
 
 
-def _with_values(axes: Sequence[SearchAxis], axis: SearchAxis, values: tuple[Value, ...]) -> tuple[SearchAxis, ...]:
-    """The axes with other values of one of them."""
-    return tuple(replace(one, values=values) if one == axis else one for one in axes)
-
-
-def _some(settings: Iterator[Settings]) -> Iterator[Settings]:
-    return islice(settings, _CHECKED)
+def _stages(tuned: TunedSystem, axes: Sequence[SearchAxis]) -> set[Stage]:
+    """The different systems among the first combinations."""
+    return {tuned.with_settings(one) for one in islice(Family((), tuple(axes)).grid(), _CHECKED)}
 
 
 def part_name(part: Any) -> str:

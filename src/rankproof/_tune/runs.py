@@ -116,25 +116,18 @@ def fusion_space(
 def _chosen_methods(names: Sequence[str], runs: int) -> list[FusionMethod]:
     if list(names) == [ALL]:
         return [method for method in METHODS.values() if method.runs in (None, runs)]
-    _refuse_unknown("fusion method", names, [*METHODS, *(alias for one in METHODS.values() for alias in one.aliases)])
-    found = [method_for(name, range(runs)) for name in names]
-    return list({method.name: method for method in found}.values())
+    known = {alias: method.name for method in METHODS.values() for alias in (method.name, *method.aliases)}
+    fix = f"choose from {', '.join(METHODS)}, or {ALL}"
+    if unknown := [name for name in names if name not in known]:
+        raise UsageError(f"no fusion method is called {for_message(unknown[0])}", fix=fix)
+    if not names:
+        raise UsageError("no fusion method is chosen", fix=fix)
+    return [method_for(name, range(runs)) for name in dict.fromkeys(known[name] for name in names)]
 
 
 def _chosen_norms(names: Sequence[str]) -> list[str]:
-    if list(names) == [ALL]:
-        return list(NORMALISATIONS)
-    for name in names:
-        NORMALISATIONS.named(name)
-    return list(dict.fromkeys(names))
-
-
-def _refuse_unknown(kind: str, names: Sequence[str], known: Sequence[str]) -> None:
-    for name in names:
-        if name not in known:
-            raise UsageError(f"no {kind} is called {for_message(name)}", fix=f"choose from {', '.join(METHODS)}, or {ALL}")
-    if not names:
-        raise UsageError(f"no {kind} is chosen", fix=f"choose from {', '.join(METHODS)}, or {ALL}")
+    chosen = list(NORMALISATIONS) if list(names) == [ALL] else names
+    return list(dict.fromkeys(NORMALISATIONS.named(name).name for name in chosen))
 
 
 def _axes(method: FusionMethod, runs: int, vary: Mapping[str, ValuesLike], step: float) -> tuple[SearchAxis, ...]:
