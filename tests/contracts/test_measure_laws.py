@@ -361,7 +361,7 @@ def perfect(qrels: Grades, least: int) -> Scores:
 def test_no_ranking_beats_the_perfect_one(qrels: Grades, run: Scores) -> None:
     hits = aligned(qrels, run)
     bests = [aligned(qrels, perfect(qrels, least)) for least in range(3)]
-    for measure in (one for one in DIRECTED if not counts_retrieved_pairs(one)):
+    for measure in (one for one in DIRECTED if not has_no_perfect_ranking(one)):
         rel = measure.least if isinstance(measure, BinaryMeasure) else 1
         best = bests[0 if names_grade_0(measure) else rel]
         reachable = best.judged.relevant(rel) > 0
@@ -401,9 +401,10 @@ def test_a_query_without_relevant_documents_counts_0(qrels: Grades, run: Scores)
             assert not measure.values(hits).any(), measure
 
 
-def counts_retrieved_pairs(measure: Measure) -> bool:
-    """Whether only pairs of retrieved documents count, so that a ranking with more documents of grade 0 has more of them."""
-    return measure.parameters().get("of") == "both"
+def has_no_perfect_ranking(measure: Measure) -> bool:
+    """Whether documents of grade 0 can help: only pairs of retrieved documents count, or they are preferred to the first R."""
+    given = measure.parameters()
+    return given.get("of") == "both" or given.get("nonrel") == "R"
 
 
 def names_grade_0(measure: Measure) -> bool:
