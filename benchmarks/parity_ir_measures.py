@@ -29,8 +29,8 @@ REASONS = {
     "raw grades": "RBP of trectools without `rel` adds raw grades, so that values exceed 1; RBP is binary here.",
     "missing query": "NumQ and NumRel of ir_measures leave out a query that the run lacks; here they cover all judged queries.",
     "negative grade": "A grade below 0 counts as judged in Judged of ir_measures, and as unjudged here and in trec_eval.",
-    "score of 0": "Compat of ir_measures treats a document that was not retrieved as one of score 0, so that adding a constant to"
-    " all scores changes the value; here it comes after those retrieved.",
+    "score of 0": "Compat of ir_measures treats a document that was not retrieved as one of score 0, and orders ties as the"
+    " qrels do; here the ideal ranking is the one closest to the run, as in the paper.",
     "mean without 0": "The mean of Accuracy leaves out queries without a relevant document retrieved; here they count 0.",
 }
 """Why a value differs on purpose."""
