@@ -62,6 +62,8 @@ VALUES: dict[type, Callable[[], Any]] = {
     rp.types.Segments: lambda: rp.segments(results(), by="category"),
     rp.types.Diagnosis: lambda: rp.diagnose(results()),
     rp.types.Baselines: lambda: rp.baselines(results()),
+    rp.types.Correlation: lambda: rp.correlate(results()),
+    rp.types.Stability: lambda: rp.stability(results(), rounds=2, splits=20),
     rp.types.DoctorReport: lambda: rp.doctor(results()),
     rp.types.GateResult: lambda: rp.gate(results(), baseline=results()),
     rp.types.Report: lambda: rp.report(results()),
