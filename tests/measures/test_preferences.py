@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from rankproof import Qrels, evaluate
 from rankproof.errors import InputError, UsageError
 from rankproof.measures import parse_measure
+from rankproof.measures._preferences import _areas, _areas_of_levels
 from support.qrels_and_runs import aligned, ranked
 
 
@@ -133,3 +137,21 @@ def test_measures_of_grades_are_refused_for_preferences(folder: Path) -> None:
 
 def test_levels_without_subgroups_have_four_columns(folder: Path) -> None:
     assert values("g a 1.5\ng b 0.5", "b a", "NumPrefs,NumPrefsFul", form="qrels_prefs") == [1, 0]
+
+
+@given(levels=st.lists(st.integers(0, 3), min_size=1, max_size=12), first=st.integers(0, 12))
+def test_counting_by_level_equals_counting_every_pair(levels: list[int], first: int) -> None:
+    values = np.array(levels, dtype=np.float64)
+    found = min(first, len(levels))
+    assert _areas_of_levels(values, found) == _areas(values[:, None] > values[None, :], found)
+
+
+@given(
+    judges=st.lists(st.lists(st.integers(0, 2), min_size=5, max_size=5), min_size=1, max_size=3), docs=st.permutations("abcxy")
+)
+def test_more_judges_who_agree_change_no_share(judges: list[list[int]], docs: list[str]) -> None:
+    one = {str(number): dict(zip("abcde", levels, strict=True)) for number, levels in enumerate(judges)}
+    twice = one | {f"{name} again": levels for name, levels in one.items()}
+    measures = ["PrefsFul", "PrefsFul(mean='pair')", "PrefsFul(mean='group',of='either')", "map_avgjg"]
+    first, second = (evaluate(Qrels.from_subtopics({"q": each}), {"q": ranked(docs)}, measures) for each in (one, twice))
+    assert first.means["run"] == pytest.approx(second.means["run"])
