@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from rankproof import read_experiment
 from rankproof._data.run import Run
+from rankproof._experiment.config_write import experiment_toml
 from rankproof._fusion.fuse import fit_fusion, fuse
 from rankproof._fusion.method import METHODS
 from rankproof._fusion.normalisations import NORMALISATIONS
@@ -47,6 +50,17 @@ def test_the_short_name_is_reciprocal_ranks() -> None:
 def test_the_facts_have_method_and_weights() -> None:
     assert RRF(STAGES).build(GROUND).facts() == {"method": "rrf", "weights": [1.0, 1.0], "k": 60.0}
     assert Fuse(STAGES, "combsum").build(GROUND).facts() == {"method": "combsum", "weights": [1.0, 1.0], "norm": "min-max"}
+
+
+def test_what_was_fitted_goes_into_an_experiment_file_and_back(tmp_path: Path) -> None:
+    file = tmp_path / "experiment.toml"
+    file.write_text(
+        'dataset = "sample"\n[systems.bm25]\nstage = "bm25"\n[systems.title]\nstage = "bm25"\nfields = ["title"]\n'
+        '[systems.both]\nstage = "fuse"\nof = ["bm25", "title"]\nmethod = "mapfuse"\nfitted = [[0.5], [0.25]]\n'
+    )
+    experiment = read_experiment(file)
+    assert experiment.systems["both"] == Fuse((BM25(), BM25(fields=("title",))), "mapfuse", fitted=((0.5,), (0.25,)))
+    assert "fitted = [[0.5], [0.25]]" in experiment_toml(experiment)
 
 
 WRONG: list[tuple[dict[str, Any], str]] = [

@@ -131,7 +131,13 @@ def merge_calls() -> Iterator[Call]:
         merge.merge_hits(ids, [hits, hits], 1, into)
         return [array.tolist() for array in into]
 
-    yield lambda: merge.merge([(["a", "b"], 0, np.ones(2)), (("b",), 0, np.ones(1))], True)
+    starts, ends, bounds = np.zeros(1, np.int64), np.full(1, 2, np.int64), np.array([0, 2], np.int64)
+    both = [(["a", "b"], starts, ends), (("b", "c"), starts, ends)]
+    yield lambda: merge.candidates(both, 1, np.zeros(4, np.int64), bounds.copy())
+    yield lambda: merge.best_first(np.ones(2), bounds, ["a", "b"], None, np.zeros(2, np.int64))
+    yield lambda: merge.taken(["a", "b"], np.arange(2))
+    yield lambda: merge.by_majority(np.ones((1, 2), np.int64), np.ones(1), bounds, np.arange(2))
+    yield lambda: merge.added(np.ones((2, 2)), np.zeros(2))
     yield merged
     yield lambda: merge.hit_ids(ids, hits, 1, True)
     yield lambda: merge.hit_ids(ids, hits, 1, False)
