@@ -63,6 +63,24 @@ def test_the_native_order_is_that_in_python(docs: Any, keys: Any, is_placed: boo
 
 @needs_native
 @examples(100)
+@given(
+    docs=st.lists(
+        st.text(alphabet="ab\x00é\ufffd𝔸", max_size=4)
+        | st.integers(0, 999).map(lambda number: f"a long prefix {number} and more"),
+        unique=True,
+        min_size=48,
+        max_size=90,
+    ),
+    prefix=st.sampled_from(["", "doc-", "é", "\ud800"]),
+)
+def test_many_equal_scores_are_ordered_by_id(docs: list[str], prefix: str) -> None:
+    named = [prefix + doc for doc in docs]
+    order = best_first(np.zeros(len(named)), np.array([0, len(named)], np.int64), named, kernel="native")
+    assert [named[at] for at in order.tolist()] == sorted(named, reverse=True)
+
+
+@needs_native
+@examples(100)
 @given(docs=queries, keys=keys, chosen=st.lists(st.booleans(), min_size=180, max_size=180))
 def test_ranks_by_counting_are_those_by_sorting(docs: Any, keys: Any, chosen: Any) -> None:
     flat, ends = [doc for one in docs for doc in one], spans(docs)[1]

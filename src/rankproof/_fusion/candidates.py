@@ -100,10 +100,15 @@ class CandidateTable:
     def spread(self, rows: NDArray[_Item], missing: NDArray[_Item] | None = None) -> NDArray[_Item]:
         """A value for each run and candidate, from one for each row; without a row 0, or what `missing` has there."""
         whole = np.zeros((self.runs, self.size), dtype=rows.dtype) if missing is None else missing.copy()
-        bounds = self.bounds[:: len(self.queries)].tolist() if self.queries else [0] * (self.runs + 1)
-        for run, (start, end) in enumerate(pairwise(bounds)):
-            whole[run, self.places[start:end]] = rows[start:end]
+        for run, span in enumerate(self.spans):
+            whole[run, self.places[span]] = rows[span]
         return whole
+
+    @cached_property
+    def spans(self) -> tuple[slice, ...]:
+        """The rows of each run."""
+        bounds = self.bounds[:: len(self.queries)].tolist() if self.queries else [0] * (self.runs + 1)
+        return tuple(slice(start, end) for start, end in pairwise(bounds))
 
     @cached_property
     def row_ranks(self) -> IntArray:

@@ -17,14 +17,23 @@ LEAST_PROBABILITY = 0.001
 MISSING_LOG_ODDS = math.log(LEAST_PROBABILITY / (1 - LEAST_PROBABILITY))
 
 
+RowPoints = Callable[[FloatArray, slice], FloatArray]
+"""From what was learned of a run, and the span of its rows in the table, to the points of these rows."""
+
+
 def _each_run(training: Training, learned: Callable[[HitLists], FloatArray]) -> Fitted:
     return tuple(tuple(learned(training.hit_lists(run)).tolist()) for run in range(training.table.runs))
 
 
-def _points_of_rows(table: CandidateTable, settings: FusionSettings, points: Callable[[FloatArray], FloatArray]) -> FloatArray:
-    """By rank, from what was learned of each run; `points` gives those of rank 1, 2, …, `depth`."""
-    learned = [np.concatenate([np.zeros(1), points(np.array(one))]) for one in settings.fitted or ()]
-    return np.stack([one[ranks] for one, ranks in zip(learned, table.ranks, strict=True)])
+def _spread(table: CandidateTable, settings: FusionSettings, points: RowPoints, missing: float = 0.0) -> FloatArray:
+    """The points of each run and candidate, from what was learned of each run; `missing` without a rank."""
+    rows = [points(np.array(one), span) for one, span in zip(settings.fitted or (), table.spans, strict=True)]
+    return table.spread(np.concatenate(rows), np.full((table.runs, table.size), missing) if missing else None)
+
+
+def _by_rank(table: CandidateTable, points: Callable[[FloatArray], FloatArray]) -> RowPoints:
+    """The points of rows by their rank; `points` gives those of rank 1, 2, …, `depth` from what was learned of a run."""
+    return lambda learned, span: points(learned)[table.row_ranks[span] - 1]
 
 
 def _by_segment(values: FloatArray, bounds: IntArray, depth: int, below: float) -> FloatArray:
@@ -62,8 +71,8 @@ def fit_bayes(training: Training, settings: FusionSettings) -> Fitted:
 )
 def bayes(table: CandidateTable, settings: FusionSettings) -> FloatArray:
     """BayesFuse."""
-    points = _points_of_rows(table, settings, lambda learned: _by_segment(learned, BAYES_BOUNDS, table.depth, MISSING_LOG_ODDS))
-    return np.where(table.present, points, MISSING_LOG_ODDS)
+    points = _by_rank(table, lambda learned: _by_segment(learned, BAYES_BOUNDS, table.depth, MISSING_LOG_ODDS))
+    return _spread(table, settings, points, MISSING_LOG_ODDS)
 
 
 def fit_map(training: Training, settings: FusionSettings) -> Fitted:
@@ -91,7 +100,7 @@ def fit_map(training: Training, settings: FusionSettings) -> Fitted:
 )
 def map_fuse(table: CandidateTable, settings: FusionSettings) -> FloatArray:
     """MAPFuse."""
-    return _points_of_rows(table, settings, lambda learned: learned[0] / np.arange(1, table.depth + 1))
+    return _spread(table, settings, _by_rank(table, lambda learned: learned[0] / np.arange(1, table.depth + 1)))
 
 
 def fit_positions(training: Training, settings: FusionSettings) -> Fitted:
@@ -115,7 +124,7 @@ def fit_positions(training: Training, settings: FusionSettings) -> Fitted:
 )
 def pos_fuse(table: CandidateTable, settings: FusionSettings) -> FloatArray:
     """PosFuse."""
-    return _points_of_rows(table, settings, lambda learned: _padded(learned, table.depth))
+    return _spread(table, settings, _by_rank(table, lambda learned: _padded(learned, table.depth)))
 
 
 def _padded(values: FloatArray, count: int) -> FloatArray:
@@ -133,28 +142,32 @@ def _padded(values: FloatArray, count: int) -> FloatArray:
 )
 def slide_fuse(table: CandidateTable, settings: FusionSettings) -> FloatArray:
     """SlideFuse."""
-    learned = [_padded(np.array(one), table.depth) for one in settings.fitted or ()]
-    points = np.zeros((table.runs, table.size))
-    lengths = table.lengths[:, table.query_index]
-    for run, shares in enumerate(learned):
-        for length in np.unique(table.lengths[run]).tolist():
-            chosen = (lengths[run] == length) & table.present[run]
-            points[run, chosen] = _windows(shares[:length], settings.window)[table.ranks[run, chosen] - 1]
-    return points
+    lengths, which = np.unique(table.lengths, return_inverse=True)
+    starts = np.cumsum(lengths) - lengths
+    first = np.repeat(starts[which.reshape(-1)], table.lengths.reshape(-1).astype(np.intp))
+
+    def means(learned: FloatArray, span: slice) -> FloatArray:
+        shares = _padded(learned, table.depth)
+        of_lengths = [_windows(shares[:length], settings.window) for length in lengths.tolist()]
+        return np.concatenate(of_lengths)[first[span] + table.row_ranks[span] - 1]
+
+    return _spread(table, settings, means)
 
 
 def _windows(shares: FloatArray, window: int) -> FloatArray:
     """The mean of the shares from each position - window to position + window."""
-    positions = np.arange(len(shares))
-    first, last = np.maximum(positions - window, 0), np.minimum(positions + window, len(shares) - 1)
-    sums = [math.fsum(shares[start : end + 1].tolist()) for start, end in zip(first.tolist(), last.tolist(), strict=True)]
-    means: FloatArray = np.array(sums) / (last - first + 1)
-    return means
+    count = len(shares)
+    sums, sizes = np.zeros(count), np.zeros(count)
+    for shift in range(-min(window, count), min(window, count) + 1):
+        here, there = slice(max(0, -shift), count - max(0, shift)), slice(max(0, shift), count - max(0, -shift))
+        sums[here] += shares[there]
+        sizes[here] += 1
+    return sums / sizes
 
 
-def _segment_of(ranks: IntArray, lengths: IntArray, segments: int) -> IntArray:
-    """The segment, from 0, of each rank in a ranking of that length, cut into segments of equal size."""
-    return (ranks - 1) // np.maximum(-(-lengths // segments), 1)
+def _segment_sizes(lengths: IntArray, segments: int) -> IntArray:
+    """How many ranks each segment of a ranking has, if it is cut into segments of equal size."""
+    return np.maximum(-(-lengths // segments), 1)
 
 
 def fit_segments(training: Training, settings: FusionSettings) -> Fitted:
@@ -162,7 +175,7 @@ def fit_segments(training: Training, settings: FusionSettings) -> Fitted:
     segments = settings.segments
 
     def precisions(lists: HitLists) -> FloatArray:
-        cell = lists.query * segments + _segment_of(lists.ranks, lists.lengths[lists.query], segments)
+        cell = lists.query * segments + (lists.ranks - 1) // _segment_sizes(lists.lengths, segments)[lists.query]
         cells = len(lists.lengths) * segments
         hits = np.bincount(cell[lists.hits], minlength=cells) / np.maximum(np.bincount(cell, minlength=cells), 1)
         sums = [math.fsum(column) for column in hits.reshape(-1, segments).T.tolist()]
@@ -182,13 +195,14 @@ def fit_segments(training: Training, settings: FusionSettings) -> Fitted:
 )
 def prob_fuse(table: CandidateTable, settings: FusionSettings) -> FloatArray:
     """ProbFuse."""
-    points = np.zeros((table.runs, table.size))
-    for run, learned in enumerate(settings.fitted or ()):
-        chosen = table.present[run]
-        lengths = table.lengths[run][table.query_index[chosen]]
-        shares = np.array(learned) / np.arange(1, len(learned) + 1)
-        points[run, chosen] = shares[_segment_of(table.ranks[run, chosen], lengths, len(learned))]
-    return points
+    lengths = table.lengths.reshape(-1)
+
+    def precisions(learned: FloatArray, span: slice) -> FloatArray:
+        sizes = np.repeat(_segment_sizes(lengths, len(learned)), lengths.astype(np.intp))[span]
+        shares: FloatArray = learned / np.arange(1, len(learned) + 1)
+        return shares[(table.row_ranks[span] - 1) // sizes]
+
+    return _spread(table, settings, precisions)
 
 
 def fit_growing_segments(training: Training, settings: FusionSettings) -> Fitted:
@@ -207,5 +221,5 @@ def fit_growing_segments(training: Training, settings: FusionSettings) -> Fitted
 )
 def seg_fuse(table: CandidateTable, settings: FusionSettings) -> FloatArray:
     """SegFuse."""
-    shares = _points_of_rows(table, settings, lambda learned: _by_segment(learned, SEGMENT_BOUNDS, table.depth, 0.0))
+    shares = _spread(table, settings, _by_rank(table, lambda learned: _by_segment(learned, SEGMENT_BOUNDS, table.depth, 0.0)))
     return shares * (table.normalised(settings.norm).values + 1.0)

@@ -78,7 +78,57 @@ static void sort_by_id(const Names *names, Item *items, Item *room, size_t count
     while (left < half) items[to++] = right < count && comes_first(names, items[right], room[left]) ? items[right++] : room[left++];
 }
 
-/* Writes the indexes from `start` to `end` best first. */
+/* Items with equal keys by id, larger first. */
+static void sort_ties_by_id(const Names *names, Item *items, Item *room, size_t count) {
+    for (size_t first = 0, last; first < count; first = last) {
+        for (last = first + 1; last < count && items[last].key == items[first].key; last++) {}
+        sort_by_id(names, items + first, room, last - first);
+    }
+}
+
+/* The UTF-8 bytes of an id; false where it has none, such as a lone surrogate. */
+static bool bytes_of(const Names *names, int64_t at, Id *id) {
+    Py_ssize_t size;
+    id->bytes = PyUnicode_AsUTF8AndSize(doc_of(names, at), &size);
+    id->size = (size_t)size;
+    if (id->bytes == NULL) PyErr_Clear();
+    return id->bytes != NULL;
+}
+
+/* How many bytes all ids begin with in common; false where one has no bytes. */
+static bool common_bytes(const Names *names, const Item *items, size_t count, size_t *common) {
+    Id first, id;
+    if (!bytes_of(names, items[0].at, &first)) return false;
+    *common = first.size;
+    for (size_t at = 1; at < count; at++) {
+        if (!bytes_of(names, items[at].at, &id)) return false;
+        size_t most = id.size < *common ? id.size : *common, same = 0;
+        while (same < most && id.bytes[same] == first.bytes[same]) same++;
+        *common = same;
+    }
+    return true;
+}
+
+/* Many items by id, larger first: by the eight bytes after those in common, and only where these are equal by all. */
+static void sort_many_by_id(const Names *names, Item *items, Item *room, size_t count) {
+    size_t common;
+    if (!common_bytes(names, items, count, &common)) {
+        sort_by_id(names, items, room, count);
+        return;
+    }
+    for (size_t at = 0; at < count; at++) {
+        Id id = {0};
+        uint64_t key = 0;
+        if (!bytes_of(names, items[at].at, &id)) id.size = 0;
+        for (size_t byte = common; byte < common + 8; byte++) key = key << 8 | (byte < id.size ? (unsigned char)id.bytes[byte] : 0);
+        items[at].key = ~key;
+    }
+    Item *sorted = sort_by_key(items, room, count);
+    if (sorted != items) memcpy(items, sorted, count * sizeof *items);
+    sort_ties_by_id(names, items, room, count);
+}
+
+/* Writes the indexes from `start` to `end` best first; where many scores are equal, all are first sorted by id. */
 static void order_query(const Names *names, const double *keys, int64_t start, int64_t end, Item *items, Item *room, int64_t *order) {
     size_t count = (size_t)(end - start);
     bool in_order = true;
@@ -89,10 +139,14 @@ static void order_query(const Names *names, const double *keys, int64_t start, i
     }
     for (size_t at = 0; at < count; at++) items[at] = (Item){key_of(keys[start + (int64_t)at]), start + (int64_t)at};
     Item *sorted = sort_by_key(items, room, count), *other = sorted == items ? room : items;
-    for (size_t first = 0, last; first < count; first = last) {
-        for (last = first + 1; last < count && sorted[last].key == sorted[first].key; last++) {}
-        sort_by_id(names, sorted + first, other, last - first);
-    }
+    size_t tied = 0;
+    for (size_t at = 1; at < count; at++) tied += sorted[at].key == sorted[at - 1].key;
+    if (count >= FEW && 4 * tied > count) {
+        sort_many_by_id(names, sorted, other, count);
+        for (size_t at = 0; at < count; at++) sorted[at].key = key_of(keys[sorted[at].at]);
+        sorted = sort_by_key(sorted, other, count);
+    } else
+        sort_ties_by_id(names, sorted, other, count);
     for (size_t at = 0; at < count; at++) order[start + (int64_t)at] = sorted[at].at;
 }
 
