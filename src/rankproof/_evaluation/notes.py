@@ -89,7 +89,7 @@ def value_notes(systems: Sequence[SystemResult], most: int | None = None, *, bou
 
 
 def _without_bounds(note: Note) -> Note:
-    share = note.text.partition(",")[0]
+    share = note.text.partition("; ")[0].partition(",")[0]
     return replace(note, text=f"{share}; {VALUE_NOTES[FEW_JUDGED]}") if note.code == FEW_JUDGED else note
 
 

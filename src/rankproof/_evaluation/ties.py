@@ -42,7 +42,8 @@ class TieRange:
 
 def can_tie(measure: Measure) -> bool:
     """Whether the range of the measure is known: its value grows if a better document of a tie comes first."""
-    return measure.summary == "mean" and (measure.additive or measure.name in ORDERED_MEASURES)
+    ordered = measure.name in ORDERED_MEASURES and not getattr(measure, "judged_only", False)
+    return measure.summary == "mean" and (measure.additive or ordered)
 
 
 def _preferred(measure: Measure) -> int | GainScheme:

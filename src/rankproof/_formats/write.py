@@ -139,7 +139,7 @@ def _convert_dataset(
 def _convert_qrels(qrels: Qrels, goal: str, format: str) -> ConvertResult:
     write_qrels(qrels, goal, format)
     lost = 0 if format_named(format).keeps_judge_labels else len(qrels.judge_labels)
-    rows = sum(map(len, qrels.values()))
+    rows = sum(1 for _ in qrels.rows())
     return ConvertResult("qrels", format, len(qrels), rows, lost_judge_labels=lost, grade_notes=qrels.grade_notes())
 
 

@@ -6,6 +6,8 @@ from dataclasses import dataclass, fields
 from functools import cache
 from typing import Annotated, Any
 
+import numpy as np
+
 from rankproof._align.hits import Hits
 from rankproof._data.arrays import FloatArray
 from rankproof._registry import Option
@@ -40,7 +42,11 @@ def _variant(kind: type[Measure]) -> type[Measure]:
         return kind.values(self, _judged_hits(hits))
 
     def parts(self: Measure, hits: Hits) -> SumParts | None:
-        return kind.parts(self, _judged_hits(hits))
+        judged = _judged_hits(hits)
+        found = kind.parts(self, judged)
+        if found is None or judged is hits:
+            return found
+        return found._replace(hits=hits, at=np.flatnonzero(hits.grades >= 0)[found.at])
 
     def chance(self: Measure, ranking: RandomRanking) -> None:
         return None

@@ -105,8 +105,8 @@ class _PossibleChanges:
 
 
 def has_pair_changes(measure: Measure) -> bool:
-    """Whether the effect of one pair on the summary is known, which holds for means."""
-    return measure.summary == "mean"
+    """Whether the effect of one pair on the summary is known, which holds for means without subtopics."""
+    return measure.summary == "mean" and not measure.needs_subtopics
 
 
 def judge_next(unjudged_docs: UnjudgedDocuments, name: str, count: int) -> Table:
@@ -114,7 +114,8 @@ def judge_next(unjudged_docs: UnjudgedDocuments, name: str, count: int) -> Table
     inputs = unjudged_docs.inputs
     measure = inputs.result.systems[0].measures[name].measure
     if not has_pair_changes(measure):
-        raise UsageError(f"{name} is not a mean over queries", fix="choose a mean as the first measure, such as -m nDCG@10")
+        what = "needs grades for subtopics" if measure.needs_subtopics else "is not a mean over queries"
+        raise UsageError(f"{name} {what}", fix="choose a mean as the first measure, such as -m nDCG@10")
     found, sign = unjudged_pairs(unjudged_docs, measure), -1.0 if measure.higher_is_better is False else 1.0
     means = np.array([measure_result(inputs, system, name).value for system in inputs.systems])
     changes = _PossibleChanges(unjudged_docs, measure, found, sign * means, sign * found.changes)

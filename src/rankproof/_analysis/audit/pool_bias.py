@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import astuple, dataclass
 
 from rankproof._analysis.audit.unjudged import UnjudgedDocuments, is_judged
@@ -78,13 +79,20 @@ def _found_alone(unjudged_docs: UnjudgedDocuments, system: str) -> dict[str, fro
 
 def _values_without(inputs: AnalysisInput, system: str, alone: dict[str, frozenset[str]]) -> dict[str, float]:
     """The values if those documents are unjudged; a query stays evaluated even without judgements."""
-    grades = {
-        query: {doc: _UNJUDGED if doc in alone.get(query, ()) else grade for doc, grade in docs.items()}
-        for query, docs in inputs.qrels.items()
-    }
     measures = [one.measure for one in inputs.result.systems[0].measures.values()]
-    result = evaluate_runs(Qrels.from_dict(grades), {system: inputs.runs[system]}, measures, inputs.options)
+    result = evaluate_runs(_judgements_without(inputs.qrels, alone), {system: inputs.runs[system]}, measures, inputs.options)
     return result.means[system]
+
+
+def _judgements_without(qrels: Qrels, alone: dict[str, frozenset[str]]) -> Qrels:
+    def left(query: str, docs: Mapping[str, int]) -> dict[str, int]:
+        return {doc: _UNJUDGED if doc in alone.get(query, ()) else grade for doc, grade in docs.items()}
+
+    if not qrels.subtopics:
+        return Qrels.from_dict({query: left(query, docs) for query, docs in qrels.items()})
+    return Qrels.from_subtopics(
+        {query: {name: left(query, docs) for name, docs in each.items()} for query, each in qrels.subtopics.items()}
+    )
 
 
 def _relevant(inputs: AnalysisInput, alone: dict[str, frozenset[str]]) -> int:

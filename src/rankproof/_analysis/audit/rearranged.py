@@ -70,4 +70,5 @@ def _rearranged_judgements(judged: JudgedQueries, rearrangements: Sequence[Rearr
         offsets=np.concatenate(([0], np.cumsum(lengths))),
         grades=grades[np.lexsort((-grades, owners))],
         handle=None,
+        documents=None,
     )

@@ -243,6 +243,12 @@ _COLUMNS = (
     Column("lowest", "value", "the value if the unjudged documents of this ranking got the grades that lower it most"),
     Column("highest", "value", "the value if the unjudged documents of this ranking got the grades that raise it most"),
 )
+
+
+def _has_bounds(measure: Measure) -> bool:
+    return measure.name in COMPLETION_RULES and measure.summary == "mean" and not getattr(measure, "judged_only", False)
+
+
 _BOUNDS_NOTE = "Bounds are for each system alone. Systems share documents, so overlapping bounds need not mean another order."
 
 
@@ -261,7 +267,7 @@ class _UnjudgedRow:
 def audit_unjudged(inputs: AnalysisInput, unjudged_docs: UnjudgedDocuments) -> Table:
     """The judged share and bounds of every value."""
     measures = {name: one.measure for name, one in inputs.result.systems[0].measures.items()}
-    bounded = [name for name, measure in measures.items() if measure.name in COMPLETION_RULES and measure.summary == "mean"]
+    bounded = [name for name, measure in measures.items() if _has_bounds(measure)]
     rows = [_row(unjudged_docs, measure_result(inputs, system, name), system) for name in bounded for system in inputs.systems]
     highest = max(hits.judged.highest for hits in unjudged_docs.hits.values())
     counts, pairs = query_counts(inputs), sum(map(len, unjudged_docs.docs.values()))

@@ -183,7 +183,7 @@ def with_pairs_to_judge(inputs: AnalysisInput, decision: Decision) -> Decision:
     if decision.system is None or decision.alternative is None or inputs.read_options.judged_only:
         return decision
     both = (decision.system, decision.alternative.system)
-    if decision.measure.kind == "answer" or any(name not in inputs.runs for name in both):
+    if decision.measure.kind == "answer" or decision.measure.needs_subtopics or any(name not in inputs.runs for name in both):
         return decision
     if len(both) * len(inputs.result.queries) > _MAX_LISTS:
         return decision
