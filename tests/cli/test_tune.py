@@ -115,6 +115,8 @@ def test_tuned_runs_are_written_with_their_dataset(files: list[str], tmp_path: P
         (["{qrels}", "{good}", "{bad}", "--skip-missing"], "--skip-missing is not used"),
         (["{qrels}", "{good}", "{bad}", "--compat", "trec_eval-9"], "--compat is not used"),
         (["{qrels}", "{good}", "{other}"], "no query"),
+        (["{qrels}", "{good}", "{bad}", "--order", "rank", "--method", "combsum"], "combsum uses scores"),
+        (["{qrels}", "{good}", "{bad}", "--trials", "no-folder/trials.csv"], "is in a folder that does not exist"),
         (["--config", "{experiment}"], "the experiment has several systems; choose one with --system: bm25, title"),
         (["--config", "{experiment}", "--system", "bm25", "--method", "rrf"], "--method is not used with --config"),
         (["{qrels}", "--config", "{experiment}"], "run files are not used with --config"),

@@ -11,6 +11,7 @@ import numpy as np
 
 from rankproof._api.values import Tuning
 from rankproof._data.arrays import FloatArray
+from rankproof._data.ordering import ReadOptions
 from rankproof._evaluation.coerce import Coercion, QrelsLike, RunLike, as_dataset
 from rankproof._evaluation.evaluate import evaluate_runs, no_judged_query_error
 from rankproof._evaluation.inputs import prepare_judgements, read_judgements, read_source
@@ -113,6 +114,7 @@ def tune_runs(
     notes = value_notes(evaluate_runs(judgements, read, [measure], options).systems, MAX_NOTED_SYSTEMS)
     objective = FusionObjective(judgements, judged, read, measure.with_rel(options.rel), options)
     space = fusion.space(len(read))
+    _check_orders(space, options.read_options)
     weights = _query_weights(objective.queries, qrels, options)
     singles = {name: ((RUN, name),) for name in read}
     result = tune_objective(objective, space, measure.with_rel(options.rel), plan, weights=weights, singles=singles)
@@ -120,6 +122,15 @@ def tune_runs(
         return _tuning(result, None, notes)
     fused = {"default": objective.stage_settings(space.default), TUNED: objective.stage_settings(result.best)}
     return _tuning(result, _runs_toml(dataset, sources, fused, result, options), notes)
+
+
+def _check_orders(space: Space, how: ReadOptions) -> None:
+    """Refuses an order of documents that a method cannot use."""
+    from rankproof._fusion.method import METHODS
+    from rankproof._fusion.settings import check_order
+
+    for family in space.families:
+        check_order(METHODS[str(dict(family.fixed)["method"])], how.order, lower_is_better=how.lower_is_better)
 
 
 def _refuse_unused(options: EvaluateOptions) -> None:

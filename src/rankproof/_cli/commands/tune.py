@@ -13,8 +13,8 @@ from rankproof._cli.arg_types import any_float, budget_limits, name_list, nonneg
 from rankproof._cli.command import Command
 from rankproof._cli.inputs import FORMATS, add_input_options
 from rankproof._cli.output import add_details_option, check_output, is_summary_view, summary_tables, write_or_show
-from rankproof._cli.terminal import Terminal
-from rankproof.errors import UsageError
+from rankproof._cli.terminal import STDOUT, Terminal
+from rankproof.errors import UsageError, for_message
 
 if TYPE_CHECKING:
     from rankproof._api.values import Tuning
@@ -98,12 +98,19 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
     # The command starts without the garbage collector; long work needs it.
     gc.enable()
     plan = TuningPlan(args.search, args.folds, args.repeats, args.seed)
-    check_output(args.output, [*args.files, args.config])
-    check_output(args.trials, [*args.files, args.config])
+    for path in (args.output, args.trials):
+        _check_file(path, [*args.files, args.config])
     tuning = _tune_system(args, plan, terminal) if args.config is not None else _tune_runs(args, plan, terminal)
     if tuning is not None:
         _show(tuning, args, terminal)
     return 0
+
+
+def _check_file(path: str | None, inputs: Sequence[str | None]) -> None:
+    """Refuses, before any work is done, an output that is an input or has no folder."""
+    check_output(path, inputs)
+    if path not in STDOUT and not os.path.isdir(os.path.dirname(os.path.abspath(str(path)))):
+        raise UsageError(f"{for_message(str(path))} is in a folder that does not exist", fix="specify a folder that exists")
 
 
 _ONLY_RUNS = ("files", "name", "method", "norm", "step", "dataset", "rel", "depth", "judged_only", "queries", "weights", "order")
@@ -167,7 +174,7 @@ def _tune_system(args: argparse.Namespace, plan: TuningPlan, terminal: Terminal)
     from rankproof._experiment.config_read import read_experiment
     from rankproof._tune.tuning import tunable_measure
 
-    _refuse(args, _ONLY_RUNS, "not used with --config", "leave it out: the experiment file has its own settings")
+    _refuse(args, _ONLY_RUNS, "not used with --config", "leave out what is for run files: the experiment file has its own")
     # What a search function prints is not part of the output.
     with redirect_stdout(sys.stderr):
         experiment = read_experiment(args.config)
