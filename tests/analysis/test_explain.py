@@ -23,7 +23,7 @@ from rankproof._data.dataset import Queries, Query
 from rankproof._data.run import Run
 from rankproof._experiment.run import run_experiment
 from rankproof._formats.read import write_folder
-from rankproof._fusion.fuse import fuse
+from rankproof._fusion.fuse import fit_fusion, fuse
 from rankproof._fusion.method import METHODS
 from rankproof._results.folder import save_results
 from rankproof.errors import UsageError
@@ -183,11 +183,13 @@ def test_the_terms_of_a_bm25_score_add_up_to_the_score_of_the_run() -> None:
     assert [row["term"] for row in table.records()] == ["red", "fox", "unheard"]
 
 
-@pytest.mark.parametrize("method", ["rrf", "combsum", "combmnz"])
+@pytest.mark.parametrize("method", METHODS)
 def test_the_parts_of_a_fused_score_add_up_to_the_score_of_the_run(method: str) -> None:
     parts = {"a": {"q1": {"d1": 3.0, "d2": 1.0}}, "b": {"q1": {"d2": 0.5, "d3": 0.25, "d4": 0.125}}}
     runs = [Run.from_dict(run, name=name) for name, run in parts.items()]
-    fused = fuse(runs, method, weights=[1.0, 0.3])
+    weights = [1.0, 0.3] if "weights" in METHODS[method].uses else None
+    learned = fit_fusion(method, {"q1": {"d2": 1}}, runs) if METHODS[method].fit else None
+    fused = fuse(runs, method, weights=weights, fitted=learned)
     scores = dict(zip(fused.docs, fused.scores.tolist(), strict=True))
     stages: list[dict[str, object]] = [{"kind": "A"}, {"kind": "B"}]
     whole: dict[str, object] = {
@@ -195,12 +197,17 @@ def test_the_parts_of_a_fused_score_add_up_to_the_score_of_the_run(method: str) 
         "stages": stages,
         "method": method,
         "k": 60.0,
-        "weights": [1.0, 0.3],
+        "weights": weights,
         "norm": "min-max",
+        "fitted": None if learned is None else [list(one) for one in learned.values],
     }
     inputs = _with_stages({**parts, "fused": {"q1": scores}}, [*stages, whole])
     for doc, score in scores.items():
-        assert explain_score(inputs, "fused", "q1", doc).facts["combined" if METHODS[method].combine else "sum"] == score
+        table = explain_score(inputs, "fused", "q1", doc)
+        assert table.facts["combined" if METHODS[method].combine else "sum"] == score
+        if METHODS[method].combine is None:
+            parts_of_score = [float(str(row["contribution"])) for row in table.records() if row["contribution"] is not None]
+            assert sum(sorted(parts_of_score)) == score
 
 
 def test_a_fused_ranking_that_is_not_a_system_of_the_folder_is_unknown() -> None:

@@ -133,7 +133,7 @@ class CandidateTable:
     @cached_property
     def found(self) -> IntArray:
         """How many runs have each candidate."""
-        return np.bincount(self.places, minlength=self.size).astype(np.int64, copy=False)
+        return np.bincount(self.places.astype(np.intp, copy=False), minlength=self.size).astype(np.int64, copy=False)
 
     @cached_property
     def by_id(self) -> IntArray:

@@ -169,9 +169,9 @@ def by_majority(
 
         merge.by_majority(np.ascontiguousarray(ranks), np.ascontiguousarray(weights), offsets, found)
         return found
-    places = np.where(ranks == 0, np.iinfo(np.int64).max, ranks)
+    places = np.where(ranks == 0, np.iinfo(np.int64).max, ranks).T.tolist()
     for start, end in pairwise(offsets.tolist()):
-        found[start:end] = _merge_sorted(found[start:end].tolist(), places.T.tolist(), weights.tolist())
+        found[start:end] = _merge_sorted(found[start:end].tolist(), places, weights.tolist())
     return found
 
 

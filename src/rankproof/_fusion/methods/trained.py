@@ -21,6 +21,11 @@ RowPoints = Callable[[FloatArray, slice], FloatArray]
 """From what was learned of a run, and the span of its rows in the table, to the points of these rows."""
 
 
+def _counts(places: IntArray, length: int) -> IntArray:
+    """How often each place from 0 to length - 1 occurs; numpy of a 32-bit processor takes no 64-bit places."""
+    return np.bincount(places.astype(np.intp, copy=False), minlength=length)
+
+
 def _each_run(training: Training, learned: Callable[[HitLists], FloatArray]) -> Fitted:
     return tuple(tuple(learned(training.hit_lists(run)).tolist()) for run in range(training.table.runs))
 
@@ -45,7 +50,7 @@ def _by_segment(values: FloatArray, bounds: IntArray, depth: int, below: float) 
 def _segment_precision(lists: HitLists, bounds: IntArray) -> FloatArray:
     """The mean over queries of the share of relevant documents in each segment, of its full size."""
     segment = np.searchsorted(bounds, lists.ranks - 1, side="right") - 1
-    hits = np.bincount(segment[lists.hits], minlength=len(bounds))[: len(bounds) - 1]
+    hits = _counts(segment[lists.hits], len(bounds))[: len(bounds) - 1]
     return hits / np.diff(bounds) / max(len(lists.lengths), 1)
 
 
@@ -81,9 +86,9 @@ def fit_map(training: Training, settings: FusionSettings) -> Fitted:
 
     def mean_average_precision(lists: HitLists) -> FloatArray:
         hit_query, hit_rank = lists.query[lists.hits], lists.ranks[lists.hits]
-        counts = np.bincount(hit_query, minlength=len(totals))
+        counts = _counts(hit_query, len(totals))
         seen = np.arange(1, len(hit_query) + 1) - (np.cumsum(counts) - counts)[hit_query]
-        sums = np.bincount(hit_query, weights=seen / hit_rank, minlength=len(totals))
+        sums = np.bincount(hit_query.astype(np.intp, copy=False), weights=seen / hit_rank, minlength=len(totals))
         return np.array([math.fsum((sums / np.maximum(totals, 1)).tolist()) / max(len(totals), 1)])
 
     return _each_run(training, mean_average_precision)
@@ -108,8 +113,8 @@ def fit_positions(training: Training, settings: FusionSettings) -> Fitted:
 
     def shares(lists: HitLists) -> FloatArray:
         depth = int(lists.lengths.max(initial=0))
-        hits = np.bincount(lists.ranks[lists.hits] - 1, minlength=depth)
-        return hits / np.maximum(np.bincount(lists.ranks - 1, minlength=depth), 1)
+        hits = _counts(lists.ranks[lists.hits] - 1, depth)
+        return hits / np.maximum(_counts(lists.ranks - 1, depth), 1)
 
     return _each_run(training, shares)
 
@@ -177,7 +182,7 @@ def fit_segments(training: Training, settings: FusionSettings) -> Fitted:
     def precisions(lists: HitLists) -> FloatArray:
         cell = lists.query * segments + (lists.ranks - 1) // _segment_sizes(lists.lengths, segments)[lists.query]
         cells = len(lists.lengths) * segments
-        hits = np.bincount(cell[lists.hits], minlength=cells) / np.maximum(np.bincount(cell, minlength=cells), 1)
+        hits = _counts(cell[lists.hits], cells) / np.maximum(_counts(cell, cells), 1)
         sums = [math.fsum(column) for column in hits.reshape(-1, segments).T.tolist()]
         return np.array(sums) / max(len(lists.lengths), 1)
 
@@ -200,7 +205,8 @@ def prob_fuse(table: CandidateTable, settings: FusionSettings) -> FloatArray:
     def precisions(learned: FloatArray, span: slice) -> FloatArray:
         sizes = np.repeat(_segment_sizes(lengths, len(learned)), lengths.astype(np.intp))[span]
         shares: FloatArray = learned / np.arange(1, len(learned) + 1)
-        return shares[(table.row_ranks[span] - 1) // sizes]
+        points: FloatArray = shares[(table.row_ranks[span] - 1) // sizes]
+        return points
 
     return _spread(table, settings, precisions)
 
