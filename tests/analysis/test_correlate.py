@@ -9,7 +9,7 @@ import pytest
 import rankproof as rp
 from rankproof._cli.main import main
 from rankproof._statistics.rank_correlation import rank_biased_overlap
-from rankproof.errors import UsageError
+from rankproof.errors import InputError, UsageError
 
 ONE = {"q1": ["a", "b", "c"], "q2": ["a"]}
 OTHER = {"q1": ["b", "a", "d"], "q3": ["x"]}
@@ -43,6 +43,16 @@ def test_equal_runs_agree_whatever_the_order_of_their_rows() -> None:
 def test_depth_and_order_are_those_of_the_read_options() -> None:
     runs = {"one": {"q": {"a": 1.0, "b": 2.0, "c": 3.0}}, "other": {"q": {"a": 1.0, "b": 3.0, "c": 2.0}}}
     (row,) = rp.correlate(runs, lower_is_better=True, depth=1).records()
+    assert row["RBO"] == 1
+
+
+def test_duplicates_are_resolved_as_asked() -> None:
+    rows = [("q", "a", 1.0), ("q", "b", 2.0), ("q", "a", 3.0)]
+    twice = rp.Run.from_rows([rp.types.RunRow(*row) for row in rows], name="twice")
+    runs = {"twice": twice, "once": {"q": {"a": 3.0, "b": 2.0}}}
+    with pytest.raises(InputError, match="appears twice"):
+        rp.correlate(runs)
+    (row,) = rp.correlate(runs, on_duplicate="keep-best", depth=5).records()
     assert row["RBO"] == 1
 
 
@@ -93,6 +103,7 @@ def test_tied_systems_are_noted() -> None:
         (lambda: rp.correlate(QRELS, {"a": placed()}), "measures is missing"),
         (lambda: rp.correlate(QRELS, {"a": placed(), "b": placed(1), "c": placed(2)}, ["RR"]), "two measures are needed"),
         (lambda: rp.correlate("bm25.run"), "data is not a list of runs"),
+        (lambda: rp.correlate({"a": ONE, "b": OTHER}, judged_only=True), "rankings are compared without them"),
     ],
 )
 def test_what_has_no_agreement_is_refused(call: object, message: str) -> None:

@@ -15,6 +15,8 @@ from rankproof._analysis.compare.significance import TESTS, Test
 from rankproof._analysis.inputs import AnalysisInput
 from rankproof._cli.registry import parser_of
 from rankproof._data.qrels import Qrels
+from rankproof._render.comparison import render_comparison
+from rankproof._render.grid import RenderOptions
 from rankproof.errors import UsageError
 from support.compared_systems import result_of
 
@@ -57,6 +59,15 @@ def test_tukey_has_simultaneous_intervals_that_agree_with_p() -> None:
         assert pair.ci is not None
         assert (pair.p <= 0.05) == (not pair.ci[0] <= 0 <= pair.ci[1])
     assert "simultaneous 95% intervals of all pairs" in found.method
+
+
+def test_with_a_baseline_tukey_still_covers_all_pairs() -> None:
+    every = {frozenset((pair.system, pair.other)): pair.p for pair in compared(VALUES, "tukey").pairs}
+    result = result_of({name: {"RR": column.tolist()} for name, column in zip(NAMES, VALUES.T, strict=True)})
+    inputs = AnalysisInput("values", "", Qrels({}), {}, result)
+    found = compare_inputs(inputs, baseline="a", options=CompareOptions(test="tukey", samples=500))
+    assert {frozenset((pair.system, pair.other)): pair.p for pair in found.pairs}.items() <= every.items()
+    assert "p Tukey: corrected for all pairs" in render_comparison(found, RenderOptions(), details=False)
 
 
 def test_one_way_tukey_is_that_of_scipy() -> None:

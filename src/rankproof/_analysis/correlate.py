@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
 
 from rankproof._data.arrays import FloatArray, IntArray
-from rankproof._data.ordering import ReadOptions
+from rankproof._data.ordering import ReadOptions, ranked_run
 from rankproof._data.run import Run
 from rankproof._data.table import CellValue, Column, Table
 from rankproof._data.text import format_p, pluralise
@@ -125,6 +125,11 @@ def correlate_rankings(runs: Mapping[str, Run], read_options: ReadOptions, *, p:
     check_persistence(p)
     if len(runs) < 2:
         raise UsageError("there is only one run", fix="pass two runs or more")
+    if read_options.judged_only:
+        raise UsageError("-J needs judgements, and rankings are compared without them", fix="leave out -J")
+    if read_options.on_duplicate != "error":
+        runs = {name: ranked_run(run, replace(read_options, depth=None)) for name, run in runs.items()}
+        read_options = ReadOptions(depth=read_options.depth)
     found = {pair: ranking_agreement(runs[pair[0]], runs[pair[1]], p, read_options) for pair in combinations(runs, 2)}
     for (one, other), each in found.items():
         if not each.shared.queries:

@@ -191,12 +191,16 @@ def _legend(comparison: Comparison) -> str:
     if not comparison.pairs:
         return f"n = {pluralise(comparison.n, 'query', 'queries')}.{latency}"
     tests = sum(not pair.exploratory for pair in comparison.pairs)
-    name, over = comparison.options.correction_name, f"{pluralise(tests, 'test')}"
+    name, over = comparison.options.correction_name, _corrected_for(comparison, tests)
     corrected = "" if name is None else f"; p {name}: corrected for {over}"
     method = TESTS[comparison.options.test].short
     others = [name for name in comparison.measures if name != comparison.primary]
     more = f" Exploratory measures: {', '.join(others)}." if others else ""
     return f"n = {comparison.n:,}; p: two-sided {method}{corrected}.{more}{latency}"
+
+
+def _corrected_for(comparison: Comparison, tests: int) -> str:
+    return pluralise(tests, "test") if TESTS[comparison.options.test].all_pairs is None else "all pairs"
 
 
 def comparison_json(comparison: Comparison) -> str:
