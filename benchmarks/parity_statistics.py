@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import permutations
+from itertools import combinations, permutations
 from pathlib import Path
 from typing import Any
 
@@ -58,19 +58,28 @@ def _tukey(case: Case) -> Iterator[Compared]:
     yield Compared("critical value", "statsmodels", margin / one_way.error, case["statsmodels"]["q_crit"])
     yield Compared("variance", "statsmodels", one_way.variance, case["statsmodels"]["variance"])
     yield Compared("variance, queries as blocks", "formula", blocks.variance, case["two_way"]["mse"])
+    p, p_of_blocks = _each_p(one_way), _each_p(blocks)
     for one, other in permutations(range(values.shape[1]), 2):
         apart = float(one_way.means[one] - one_way.means[other])
-        yield Compared("p, one-way", "scipy", one_way.p(one, other), case["scipy"]["pvalue"][one][other])
-        yield Compared("p, queries as blocks", "formula", blocks.p(one, other), case["two_way"]["pvalue"][one][other])
+        yield Compared("p, one-way", "scipy", p[one, other], case["scipy"]["pvalue"][one][other])
+        yield Compared("p, queries as blocks", "formula", p_of_blocks[one, other], case["two_way"]["pvalue"][one][other])
         yield Compared("ends of 95% intervals, one-way", "scipy", apart - margin, low[one][other])
         yield Compared("ends of 95% intervals, one-way", "scipy", apart + margin, high[one][other])
     named = list(case["systems"])
     for row in case["ranx"]["rows"]:
         one, other = named.index(row["control"]), named.index(row["treatment"])
-        yield Compared("p, one-way", "ranx", 1.0 if one == other else one_way.p(one, other), row["p"])
+        yield Compared("p, one-way", "ranx", p[one, other], row["p"])
     for row in case["statsmodels"]["rows"]:
         one, other = named.index(row["group1"]), named.index(row["group2"])
-        yield Compared("p, one-way", "statsmodels", one_way.p(one, other), row["p_adj"])
+        yield Compared("p, one-way", "statsmodels", p[one, other], row["p_adj"])
+
+
+def _each_p(found: Tukey) -> FloatArray:
+    """p of each two systems; 1 for a system and itself."""
+    p = np.ones((len(found.means),) * 2)
+    for one, other in combinations(range(len(found.means)), 2):
+        p[one, other] = p[other, one] = found.p(one, other)
+    return p
 
 
 def _tested(values: FloatArray, *, by_query: bool) -> Tukey:
