@@ -13,6 +13,7 @@ import subprocess
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from importlib.metadata import version
 from typing import Any
 
@@ -168,31 +169,60 @@ def equal_rows(rows: int, queries: int, kind: str, seed: int) -> FloatArray:
     return found
 
 
-def simulated(rows: int, queries: int, kind: str) -> Iterator[tuple[float, float, bool, bool]]:
+def real_rows(collection: str) -> FloatArray:
+    """The values of BM25 and MiniLM fused by combsum, with every normalisation and weight; the first row is the default."""
+    from rankproof._evaluation.inputs import prepare_judgements
+    from rankproof._evaluation.options import EvaluateOptions
+    from rankproof._tune.runs import FusionObjective, fusion_space
+
+    from .which_fusion import MEASURE, rankings
+
+    qrels, runs = rankings(collection)
+    options = EvaluateOptions()
+    both = {name: runs[name] for name in ("bm25", "minilm")}
+    objective = FusionObjective(qrels, prepare_judgements(qrels, options), both, MEASURE, options)
+    return objective.values(fusion_space(2, ["combsum"], ["all"], {}).grid())
+
+
+def flipped(rows: FloatArray, seed: int) -> FloatArray:
+    """The rows with all differences to the first one negated on a random half of the queries, so that nothing is gained."""
+    signs = np.random.default_rng([seed, len(rows)]).choice([-1.0, 1.0], rows.shape[1])
+    found: FloatArray = rows[0] + signs * (rows - rows[0])
+    return found
+
+
+def simulated(draw: Callable[[int], FloatArray], default: int) -> Iterator[tuple[float, float, bool, bool]]:
     """The naive and the held-out gain, whether the interval has 0, and whether tuning seems to pay, without a true gain."""
     from rankproof._tune.tuning import TuningPlan, tune_objective
     from rankproof.measures import nDCG
 
     for seed in range(SIMULATIONS):
-        objective = Rows(equal_rows(rows, queries, kind, seed))
-        result = tune_objective(objective, objective.space(rows // 2), nDCG @ 10, TuningPlan())
+        objective = Rows(draw(seed))
+        result = tune_objective(objective, objective.space(default), nDCG @ 10, TuningPlan())
         low, high = result.gain.interval or (0.0, 0.0)
         yield result.naive, result.gain.mean, low <= 0 <= high, result.pays
 
 
 def simulate() -> None:
-    """Prints a Markdown table."""
+    """Prints a Markdown table: drawn values, and real ones where the collections are there."""
+    from .which_fusion import COLLECTIONS, DATA
+
     print("| settings | queries | naive gain | held-out gain | 95% intervals with 0 | tuning seems to pay |")
     print("|---|---:|---:|---:|---:|---:|")
     for kind, rows in (("independent", 2), ("independent", 20), ("independent", 200), ("smooth", 21)):
         for queries in (50, 200):
-            found = np.array(list(simulated(rows, queries, kind)), dtype=np.float64)
-            naive, held, covered, pays = found.mean(axis=0)
-            error = found[:, 1].std(ddof=1) / np.sqrt(len(found))
-            print(
-                f"| {rows} {kind} | {queries} | {naive:+.4f} | {held:+.4f} ± {2 * error:.4f} | {covered:.1%} | {pays:.1%} |",
-                flush=True,
-            )
+            _show(f"{rows} {kind}", queries, simulated(partial(equal_rows, rows, queries, kind), rows // 2))
+    for name in COLLECTIONS if DATA.exists() else ():
+        values = real_rows(name)
+        _show(f"{len(values)} of combsum, {name}", values.shape[1], simulated(partial(flipped, values), 0))
+
+
+def _show(name: str, queries: int, simulations: Iterator[tuple[float, float, bool, bool]]) -> None:
+    found = np.array(list(simulations), dtype=np.float64)
+    naive, held, covered, pays = found.mean(axis=0)
+    error = found[:, 1].std(ddof=1) / np.sqrt(len(found))
+    cells = f"{naive:+.4f} | {held:+.4f} ± {2 * error:.4f} | {covered:.1%} | {pays:.1%}"
+    print(f"| {name} | {queries:,} | {cells} |", flush=True)
 
 
 def main() -> None:
