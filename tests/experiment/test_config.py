@@ -209,7 +209,7 @@ WRONG: list[tuple[str, int | None, str]] = [
     (BM + "[systems.f]\nstage = 'fuse'\nof = [\n'bm25',\n'dense']\n", 7, "no system is called dense"),
     ("[systems.f]\nstage = 'fuse'\nof = ['xyz']\n" + BM, 3, "no system is called xyz; choose from bm25"),
     ("[systems.f]\nstage = 'fuse'\nof = ['xyz']\n", 3, "no system is called xyz; add [systems.xyz]"),
-    (BM + "[systems.f]\nstage = 'fuse'\nof = ['bm25']\nmethod = 'borda'\n", 6, "borda"),
+    (BM + "[systems.f]\nstage = 'fuse'\nof = ['bm25']\nmethod = 'magic'\n", 6, "magic"),
     (BM + "[systems.f]\nstage = 'fuse'\nof = []\n", 3, ""),
     (BM + "[systems.r]\nstage = 'rerank'\nof = 'bm25'\n", 3, "by is missing"),
     (BM + "[systems.r]\nstage = 'rerank'\nof = 'bm25'\nby = 'maxsin'\n", 6, "did you mean maxsim"),
