@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from rankproof._data.claims import Claim, ClaimVerdict, claims_of
@@ -97,6 +97,7 @@ TEXTS = st.lists(st.sampled_from(_PIECES), max_size=12).map("".join)
 
 @examples(200)
 @given(TEXTS, st.lists(TEXTS, min_size=1, max_size=3))
+@example("Tea ", ["pie\x1eTea hot. 茶很热。"])
 def test_the_mean_score_is_faithfulness_by_words(answer: str, contexts: list[str]) -> None:
     case = AnswerCase(answer, ("x",), contexts=tuple(contexts))
     found = judged(ClaimTask(case, "answer-contexts", claims_of(answer, "answer"), tuple(contexts)))

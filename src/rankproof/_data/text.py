@@ -116,7 +116,8 @@ def _punctuation() -> re.Pattern[str]:
     return re.compile(rf"[^\w\s{marks}]|(?<![\w{marks}])[{marks}]")
 
 
-_ASCII_PUNCTUATION = re.compile(r"[^\w\s]", re.ASCII)
+_ASCII_PUNCTUATION = re.compile(r"[^\w\s\x1c-\x1f]", re.ASCII)
+"""The control characters are white space in other text, and in `str.split`."""
 
 
 def without_punctuation(text: str) -> str:
