@@ -127,3 +127,6 @@ def test_the_command_shows_rankings_or_orders(tmp_path: Path, capsys: pytest.Cap
     assert main(["correlate", qrels, *names, "-m", "RR", "--other-qrels", qrels]) == 0
     assert "order 3 systems the same way" in capsys.readouterr().out
     assert main(["correlate", qrels, "-m", "RR,P@1"]) == 2
+    capsys.readouterr()
+    assert main(["correlate", qrels, *names]) == 2
+    assert "leave out the judgements, or pass -m MEASURES to order the systems by them" in capsys.readouterr().err

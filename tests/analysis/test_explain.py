@@ -124,6 +124,15 @@ def test_a_query_is_shown_by_rank_with_unjudged_documents_marked_and_its_ideal_r
     assert [(row["document"], row["system rank"]) for row in ideal.records()] == [("d1", 2), ("d2", 4)]
 
 
+@pytest.mark.parametrize("measure", ["nDCG@10", "AP", "RBP", "nERR", "binG", "relative_P@3", "GradedRBP"])
+def test_the_sentence_of_a_sum_is_a_true_equation(measure: str) -> None:
+    ranking = explain_query(input_of(QRELS, {"a": RUN}, [measure]), "a", measure, "q1")[0]
+    shown = re.sub(r" \(.*\)", "", ranking.sentences[0].rstrip(".").partition(": ")[2])
+    computed, _, value = shown.partition(" = ")
+    product, _, denominator = computed.partition(" / ")
+    assert math.prod(map(float, product.split(" x "))) / float(denominator or 1) == pytest.approx(float(value), abs=1e-4)
+
+
 def test_a_relevant_document_that_was_not_retrieved_is_listed() -> None:
     ranking, relevant = explain_query(input_of(QRELS, {"a": RUN}, ["RR"]), "a", "RR", "q3")
     assert "retrieved no document" in " ".join(ranking.sentences)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rankproof._io.escape import for_markdown
 from rankproof._render.grid import RenderOptions
-from rankproof._render.measure_list import KINDS, STAGES, as_markdown, notation, value_range
+from rankproof._render.measure_list import KINDS, STAGES, as_markdown, notation, parameter_texts, value_range
 from rankproof.measures import ANSWER_MEASURES, MEASURES, TEXT_MEASURES, Measure
 from rankproof.measures._claim_base import ClaimMeasure
 from rankproof.measures._nuggets import AnswerStateMeasure
@@ -71,7 +71,7 @@ def _facts(measure: Measure) -> str:
         "kind": _kind(measure),
         "stage": STAGES[_stage(measure) or "checking"],
         "better": {True: "higher", False: "lower", None: "neither"}[measure.higher_is_better],
-        "parameters": ", ".join(f"`{name}`" for name in measure.parameters()) or "none",
+        "parameters": ", ".join(f"`{text}`" for text in parameter_texts(measure)) or "none",
         "source": for_markdown(measure.source),
         "also accepted": ", ".join(f"`{name}`" for name in measure.aliases) or "the name in upper or lower case",
         "trec_eval 10": "equal within 1e-9" if measure.parity else "no equivalent",

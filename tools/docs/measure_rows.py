@@ -37,7 +37,7 @@ VARIANTS = {
     "SDCG": ("SDCG@3", "SDCG(min_rel=1,max_rel=3)@3"),
     "INST": ("INST", "INST(T=2)"),
     "INSQ": ("INSQ", "INSQ(T=2)"),
-    "BPM": ("BPM@3", "BPM(T=2)@5"),
+    "BPM": ("BPM@3", "BPM(T=0.5)@5"),
     "NERR8": ("NERR8@3", "NERR8@5"),
     "NERR9": ("NERR9@3", "NERR9@5"),
     "NERR10": ("NERR10", "NERR10(p=0.5)"),

@@ -67,7 +67,7 @@ REFERENCE_TOOLS: dict[str, tuple[str, str]] = {
     "INSQ": ("ir_measures", "INSQ(max_rel=3)"),
     "INSQ(T=2)": ("ir_measures", "INSQ(T=2.0,max_rel=3)"),
     "BPM@3": ("ir_measures", "BPM(max_rel=3)@3"),
-    "BPM(T=2)@5": ("ir_measures", "BPM(T=2.0,max_rel=3)@5"),
+    "BPM(T=0.5)@5": ("ir_measures", "BPM(T=0.5,max_rel=3)@5"),
     "NERR8@3": ("ir_measures", "NERR8(max_rel=3)@3"),
     "NERR8@5": ("ir_measures", "NERR8(max_rel=3)@5"),
     "NERR9@3": ("ir_measures", "NERR9(max_rel=3)@3"),

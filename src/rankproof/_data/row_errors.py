@@ -35,7 +35,7 @@ _ROW_ERRORS: dict[str, tuple[str, str]] = {
     ),
     "run-is-qrels": (
         "4 columns where a run has 6; this looks like a qrels file",
-        "are the arguments swapped? The qrels come first",
+        "pass a run; in commands that take judgements, these come first",
     ),
     "qrels-columns": (
         "{found} columns where qrels have 4 (query 0 doc grade)",

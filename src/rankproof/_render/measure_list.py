@@ -58,6 +58,8 @@ def as_table(measures: Iterable[Measure], options: RenderOptions) -> str:
         printer.line(f"{notation(measure)}  {measure.title}", style="bold")
         printer.paragraph(measure.definition)
         printer.paragraph(f"{value_range(measure)}; {measure.source}", style="dim")
+        if measure.parameters():
+            printer.paragraph(f"parameters: {', '.join(parameter_texts(measure))}", style="dim")
         if measure.aliases:
             printer.paragraph(f"also accepted: {', '.join(measure.aliases)}", style="dim")
         printer.line()
@@ -91,6 +93,14 @@ def notation(measure: Measure) -> str:
     if not place or measure.needs:
         return f"{measure}{place}"
     return f"{measure}, {measure}{place}"
+
+
+def parameter_texts(measure: Measure) -> list[str]:
+    """The parameters of the measure, each with its default if it has one."""
+    from rankproof.measures._base import format_parameter
+
+    given = measure.parameters().items()
+    return [name if value is None else f"{name}={format_parameter(value)}" for name, value in given]
 
 
 def value_range(measure: Measure) -> str:

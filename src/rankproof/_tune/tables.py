@@ -60,12 +60,12 @@ def _gain_table(result: TunedResult) -> Table:
 
 
 def _optimism(result: TunedResult) -> str:
-    naive = f"The gain on the queries that chose the settings is {result.naive:+.4f}"
+    naive = f"The naive gain, on the queries that chose the settings, is {result.naive:+.4f}"
     if abs(result.optimism) < _SHOWN_DIFFERENCE:
-        return f"{naive}, the same: there is no optimism in it."
+        return f"{naive}, the same: it is not optimistic."
     if result.optimism < 0:
         return f"{naive}, which is less: it is not optimistic."
-    return f"{naive}: {result.optimism:.4f} of it is optimism, which other queries do not show."
+    return f"{naive}. Its optimism is {result.optimism:.4f}: so much less is gained on held-out queries."
 
 
 def _against(name: str, result: TunedResult, at: int) -> str:

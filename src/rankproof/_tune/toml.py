@@ -27,6 +27,6 @@ def _comment(result: TunedResult) -> str:
         verdict(result),
         f"Chosen by {result.measure} on {len(result.queries)} queries: {plan.search} search, {len(result.trials)} trials.",
         f"The gain is by nested cross-validation: {plan.folds} folds, {plan.repeats} repeats, seed {plan.seed}.",
-        f"On these queries `rankproof run` shows the gain with its optimism of {result.optimism:+.4f}.",
+        f"On these queries `rankproof run` shows the naive gain; its optimism is {result.optimism:+.4f}.",
     ]
     return "".join(f"# {line}\n" for line in lines)

@@ -17,6 +17,7 @@ from rankproof.measures._base import Advice, CutoffMeasure, Measure
 DEEPEST = 1000
 """The last rank that the user can reach; ranks without a document have gain 0, as in cwl_eval."""
 _QUERIES_AT_ONCE = 256
+_GOAL = "T is the total gain that the user wants; "
 _GAIN = "g = (grade - min_rel) / (max_rel - min_rel), from 0 to 1; by default min_rel is 0 and max_rel the largest grade."
 
 
@@ -111,7 +112,7 @@ class GoalDirectedINST(TargetMeasure):
     title = "INST"
     definition = (
         "Sum over ranks of w(i) g(i), divided by the sum of w(i) up to rank 1000; w(1) = 1,"
-        " w(i + 1) = w(i) ((i + T + r - 1) / (i + T + r))^2, where r is T minus the gain up to rank i; " + _GAIN
+        " w(i + 1) = w(i) ((i + T + r - 1) / (i + T + r))^2, where r is T minus the gain up to rank i; " + _GOAL + _GAIN
     )
     source = "Bailey, Moffat, Scholer and Thomas 2015; cwl_eval INST"
     advice = Advice(
@@ -135,7 +136,7 @@ class StaticINSQ(TargetMeasure):
     title = "INSQ"
     definition = (
         "Sum over ranks of w(i) g(i), divided by the sum of w(i) up to rank 1000; w(1) = 1,"
-        f" w(i + 1) = w(i) ((i + 2T - 1) / (i + 2T))^2; {_GAIN}"
+        f" w(i + 1) = w(i) ((i + 2T - 1) / (i + 2T))^2; {_GOAL}{_GAIN}"
     )
     source = "Moffat, Scholer and Thomas 2012; cwl_eval INSQ"
     advice = Advice(
@@ -159,6 +160,7 @@ class BejewelledPlayer(CutContinuationMeasure, TargetMeasure):
     title = "Bejeweled player model (static)"
     definition = (
         "The mean of g over the documents up to the rank at which their sum reaches T, at most k (1000 without a cutoff); "
+        + _GOAL
         + _GAIN
     )
     source = "Zhang et al. 2017; cwl_eval BPM-Static"
@@ -243,7 +245,7 @@ class NearlyERR11(TargetMeasure):
     title = "Nearly ERR, equation 11"
     definition = (
         "Sum over ranks of w(i) g(i), divided by the sum of w(i) up to rank 1000; w(1) = 1,"
-        f" w(i + 1) = w(i) ((i + 2T - 1) / (i + 2T))^2 (1 - g(i)); {_GAIN}"
+        f" w(i + 1) = w(i) ((i + 2T - 1) / (i + 2T))^2 (1 - g(i)); {_GOAL}{_GAIN}"
     )
     source = _NERR_SOURCE.format(11, 11)
     advice = Advice("ordering", _NERR_USE, "the goal T of your users is not known.")

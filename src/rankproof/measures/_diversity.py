@@ -79,8 +79,13 @@ class NoveltyMeasure(SubtopicMeasure):
 
 
 _ALPHA = Annotated[float, Option("what a subtopic loses of its gain each time that it is found", least=0, most=1)]
+_GAIN = "g is the sum of {0}^n over the subtopics that the document covers, where n documents above it cover the same subtopic."
+_ALPHA_GAIN, _HALF_GAIN = _GAIN.format("(1 - alpha)"), _GAIN.format("(1/2)")
 _SUBTOPICS = " A document covers a subtopic if its grade for it is at least rel."
-_GREEDY = " The ideal ranking is greedy: at each rank the document with the largest gain, of equal ones that with the larger id."
+_GREEDY = (
+    " The ideal ranking is greedy: at each rank the document with the largest gain, of those with equal gain the one with the"
+    " larger id."
+)
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -91,8 +96,8 @@ class AlphaGain(BinaryCutoffMeasure, NoveltyMeasure):
     name = "alpha_DCG"
     title = "Alpha-DCG"
     definition = (
-        "Sum over the top k of g / log2(rank + 1), where g is the sum of (1 - alpha)^n over the subtopics that the document"
-        " covers, n of the documents above cover it too; divided by the sum for k documents that cover every subtopic."
+        "Sum over the top k of g / log2(rank + 1), divided by this sum for k documents that cover every subtopic; "
+        + _ALPHA_GAIN
         + _SUBTOPICS
     )
     source = "Clarke et al. 2008; ndeval alpha-DCG"
@@ -124,8 +129,10 @@ class NormalisedAlphaGain(AlphaGain):
     name = "alpha_nDCG"
     title = "Alpha-nDCG"
     definition = (
-        "Sum over the top k of g / log2(rank + 1), where g is the sum of (1 - alpha)^n over the subtopics that the document"
-        " covers, n of the documents above cover it too; divided by the sum for the ideal ranking." + _SUBTOPICS + _GREEDY
+        "Sum over the top k of g / log2(rank + 1), divided by this sum for the ideal ranking; "
+        + _ALPHA_GAIN
+        + _SUBTOPICS
+        + _GREEDY
     )
     source = "Clarke et al. 2008; ndeval alpha-nDCG"
     aliases = ("alpha-nDCG",)
@@ -149,8 +156,9 @@ class IntentAwareERR(BinaryCutoffMeasure, NoveltyMeasure):
     name = "ERR_IA"
     title = "Intent-aware expected reciprocal rank"
     definition = (
-        "Sum over the top k of g / rank, where g is the sum of (1/2)^n over the subtopics that the document covers, n of the"
-        " documents above cover it too; divided by the sum for k documents that cover every subtopic." + _SUBTOPICS
+        "Sum over the top k of g / rank, divided by this sum for k documents that cover every subtopic; "
+        + _HALF_GAIN
+        + _SUBTOPICS
     )
     source = "Chapelle et al. 2009; Clarke et al. 2011; ndeval ERR-IA"
     aliases = ("ERR-IA",)
@@ -176,10 +184,7 @@ class NormalisedIntentAwareERR(IntentAwareERR):
 
     name = "nERR_IA"
     title = "Normalised intent-aware expected reciprocal rank"
-    definition = (
-        "Sum over the top k of g / rank, where g is the sum of (1/2)^n over the subtopics that the document covers, n of the"
-        " documents above cover it too; divided by the sum for the ideal ranking." + _SUBTOPICS + _GREEDY
-    )
+    definition = "Sum over the top k of g / rank, divided by this sum for the ideal ranking; " + _HALF_GAIN + _SUBTOPICS + _GREEDY
     source = "Chapelle et al. 2009; Clarke et al. 2011; ndeval nERR-IA"
     aliases = ("nERR-IA",)
     advice = Advice(
@@ -205,8 +210,8 @@ class NoveltyRBP(NoveltyMeasure):
     name = "NRBP"
     title = "Novelty- and rank-biased precision"
     definition = (
-        "(1 - (1 - alpha) beta) / N * sum over documents of g beta^(rank - 1), for N subtopics with a relevant document, where g"
-        " is the sum of (1 - alpha)^n over the subtopics that the document covers, n of the documents above cover it too."
+        "(1 - (1 - alpha) beta) / N * sum over documents of g beta^(rank - 1), for N subtopics with a relevant document; "
+        + _ALPHA_GAIN
         + _SUBTOPICS
     )
     source = "Clarke, Kolla and Vechtomova 2009; ndeval NRBP"
@@ -236,8 +241,10 @@ class NormalisedNoveltyRBP(NoveltyRBP):
     name = "nNRBP"
     title = "Normalised novelty- and rank-biased precision"
     definition = (
-        "Sum over documents of g beta^(rank - 1), where g is the sum of (1 - alpha)^n over the subtopics that the document"
-        " covers, n of the documents above cover it too; divided by the sum for the ideal ranking." + _SUBTOPICS + _GREEDY
+        "Sum over documents of g beta^(rank - 1), divided by this sum for the ideal ranking; "
+        + _ALPHA_GAIN
+        + _SUBTOPICS
+        + _GREEDY
     )
     source = "Clarke, Kolla and Vechtomova 2009; ndeval nNRBP"
     advice = Advice(

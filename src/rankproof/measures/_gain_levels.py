@@ -83,8 +83,8 @@ class NormalisedGainOfCost(GainMeasure):
     name = "G"
     title = "Normalised gain"
     definition = (
-        "Sum over documents of gain / log2(2 + cost - found), divided by the gains of all judged documents. Up to this document"
-        " and with it, found is the sum of gains, and cost the sum of max(1, gain) of the ideal ranking."
+        "Sum over documents of gain / log2(2 + cost - found), divided by the gains of all judged documents. found is the"
+        " sum of gains up to this document and with it, cost the sum of max(1, gain) over as many ranks of the ideal ranking."
     )
     source = "trec_eval G"
     parity = "trec_eval"

@@ -189,6 +189,18 @@ DENOMINATORS = {
     "SetP": "the number of retrieved documents",
     "SetR": "the number of relevant documents",
     "Judged": "the number of retrieved documents within the cutoff",
+    "relative_P": "the cutoff, or the number of relevant documents if that is smaller",
+    "binG": "the number of relevant documents",
+    "nERR": "the ideal ERR",
+    "alpha_DCG": "the sum for documents that cover every subtopic",
+    "alpha_nDCG": "the sum for the ideal ranking",
+    "ERR_IA": "the sum for documents that cover every subtopic",
+    "nERR_IA": "the sum for the ideal ranking",
+    "NRBP": "the sum for documents that cover every subtopic",
+    "nNRBP": "the sum for the ideal ranking",
+    "AP_IA": "the number of subtopics",
+    "P_IA": "the cutoff times the number of subtopics",
+    "StRecall": "the number of subtopics",
 }
 
 
@@ -318,7 +330,8 @@ def _loss_sentence(query: _Query) -> str:
 def _sum_sentence(one: MeasureResult, value: float, explained: ExplainedValue) -> str:
     scale = "" if explained.scale == 1 else f"{explained.scale:.4g} x "
     what = DENOMINATORS.get(one.measure.name)
-    over = "" if what is None else f" / {explained.denominator:.4f} ({what})"
+    over = "" if explained.denominator == 1 and what is None else f" / {explained.denominator:.4f}"
+    over += "" if what is None else f" ({what})"
     count = len(explained.by_rank())
     return f"Sum over {pluralise(count, 'document', 'documents')}: {scale}{explained.total:.4f}{over} = {value:.4f}."
 

@@ -11,7 +11,7 @@ from rankproof._cli.command import Command
 from rankproof._cli.inputs import add_analysis_options, read_input, show_tables
 from rankproof._cli.output import add_details_option, check_output, is_summary_view, show_value_notes
 from rankproof._cli.terminal import Terminal
-from rankproof.errors import UsageError
+from rankproof.errors import InputError, UsageError
 
 if TYPE_CHECKING:
     from rankproof._data.run import Run
@@ -50,7 +50,13 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
     check_output(args.output, args.files)
     args.rel = 1 if args.rel is None else args.rel
     options = evaluate_options(args, None)
-    tables = correlate_rankings(_runs(args, options), options.read_options, p=args.persistence)
+    try:
+        tables = correlate_rankings(_runs(args, options), options.read_options, p=args.persistence)
+    except InputError as error:
+        if "qrels" not in error.what:
+            raise
+        fix = "leave out the judgements, or pass -m MEASURES to order the systems by them"
+        raise InputError(error.what, fix=fix, source=error.source, line=error.line) from None
     if args.format == "csv":
         tables = tables[1:]
     show_tables(tables[:1] if is_summary_view(args) else tables, args, terminal)
