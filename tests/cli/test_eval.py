@@ -305,10 +305,10 @@ def test_texts_are_shown_by_the_formats_that_have_them(folder: Path, capsys: pyt
 def test_texts_alone_need_a_format_that_has_them(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert output(capsys, "qrels.txt", "good.run", "-m", "runid", "--format", "trec") == "runid                 \tall\tt\n"
     assert main(["eval", "qrels.txt", "good.run", "-m", "relstring"]) == 2
-    assert "relstring has no numbers, which the format table shows; use --format trec" in capsys.readouterr().err
+    assert "the format table shows numbers only, not relstring; use --format trec" in capsys.readouterr().err
     Path("other.run").write_text(RUN)
     assert main(["compare", "qrels.txt", "good.run", "other.run", "-m", "relstring"]) == 2
-    assert "relstring has no numbers to compare; add a measure with numbers" in capsys.readouterr().err
+    assert "there are no numbers to compare, only texts: relstring; add a measure with numbers" in capsys.readouterr().err
 
 
 def test_names_of_trec_eval_are_printed_as_they_are_spelled(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

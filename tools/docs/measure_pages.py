@@ -64,6 +64,11 @@ def _page(measure: Measure) -> str:
     return "\n".join((head, _facts(measure), _advice(measure), rows))
 
 
+_ANY_CASE = "the name in upper or lower case"
+_SPELLINGS = {"RBP": "none; `rbp` is [GradedRBP](gradedrbp.md)", "GradedRBP": "`trec_rbp`, `rbp`"}
+"""Of measures whose name is another measure in lower case."""
+
+
 def _facts(measure: Measure) -> str:
     name = f"`{notation(measure)}`".replace(", ", "`, `")
     facts = {
@@ -73,7 +78,7 @@ def _facts(measure: Measure) -> str:
         "better": {True: "higher", False: "lower", None: "neither"}[measure.higher_is_better],
         "parameters": ", ".join(f"`{text}`" for text in parameter_texts(measure)) or "none",
         "source": for_markdown(measure.source),
-        "also accepted": ", ".join(f"`{name}`" for name in measure.aliases) or "the name in upper or lower case",
+        "also accepted": _SPELLINGS.get(measure.name) or ", ".join(f"`{name}`" for name in measure.aliases) or _ANY_CASE,
         "trec_eval 10": "equal within 1e-9" if measure.parity else "no equivalent",
     }
     return f"| written | {name} |\n| :--- | :--- |\n" + "".join(f"| {name} | {value} |\n" for name, value in facts.items())

@@ -107,7 +107,9 @@ def input_from_evaluation(
     """An input from an evaluation, with the judgements, runs and options that it used."""
     if not all(system.measures for system in result.systems):
         texts = ", ".join(result.systems[0].texts)
-        raise UsageError(f"{texts} has no numbers to compare", fix="add a measure with numbers, such as nDCG@10")
+        raise UsageError(
+            f"there are no numbers to compare, only texts: {texts}", fix="add a measure with numbers, such as nDCG@10"
+        )
     return AnalysisInput(
         name=name,
         fingerprint="",

@@ -41,7 +41,7 @@ class GradedRankBiasedPrecision(SummedMeasure, Measure):
     title = "Graded rank-biased precision"
     definition = (
         "(1 - p) * sum over documents of g p^(rank - 1), with persistence p; g is the gain, divided by the largest gain of the"
-        " query where that exceeds 1."
+        " query where that exceeds 1. Also written rbp, in lower case, as in trec_eval."
     )
     source = "Moffat and Zobel 2008; trec_eval rbp"
     parity = "trec_eval"

@@ -157,14 +157,14 @@ class RankBiasedPrecision(SummedMeasure, BinaryCutoffMeasure):
     p: float = 0.8
     name = "RBP"
     title = "Rank-biased precision"
-    definition = "(1 - p) * sum over relevant documents (in the top k) of p^(rank - 1), with persistence p."
+    definition = "(1 - p) * sum over relevant documents (in the top k) of p^(rank - 1), with persistence p. rbp in lower case is GradedRBP."
     source = "Moffat and Zobel 2008, binary"
     advice = Advice(
         "ordering",
         "the persistence of users is known: with p = 0.8 they go on to the next document with probability 0.8. What"
-        " unjudged documents could add (the residual) is at most the sum of the weights of their ranks,"
-        " (1 - p) p^(rank - 1).",
-        "grades matter, or a perfect ranking should get 1: with few relevant documents its maximum is far below 1.",
+        " unjudged documents could add, the residual, is RBPResid with the same p.",
+        "grades matter (use GradedRBP), or a perfect ranking should get 1: with few relevant documents its maximum is far below"
+        " 1.",
     )
     additive = True
     suffix: ClassVar[str | None] = "p"

@@ -75,7 +75,7 @@ def _check_format(result: Result, args: argparse.Namespace) -> None:
         raise UsageError("-n shows the values of queries alone", fix="add -q --format trec, or leave out -n")
     texts = ", ".join(result.systems[0].texts)
     if texts and args.format in _NUMBERS_ONLY and not result.systems[0].measures:
-        raise UsageError(f"{texts} has no numbers, which the format {args.format} shows", fix="use --format trec, csv or json")
+        raise UsageError(f"the format {args.format} shows numbers only, not {texts}", fix="use --format trec, csv or json")
 
 
 def _files(args: argparse.Namespace, stack: ExitStack) -> list[str]:
