@@ -39,7 +39,8 @@ class Compatibility(Measure):
     definition = (
         "Sum over depths d of p^(d - 1) |A ∩ B| / d, divided by the sum of p^(d - 1): A are the first d documents, B the first d"
         " of the ideal ranking, which has the documents of a grade above 0, highest first, those of one grade in the run's order."
-        " The last depth is the length of the longer ranking. normalize=True divides by the value of the ideal ranking."
+        " The last depth is the length of the longer ranking. normalize=True divides by"
+        " what the ideal ranking gets at the same depths."
     )
     source = "Clarke, Vtyurina and Smucker 2021; ir_measures Compat"
     advice = Advice(

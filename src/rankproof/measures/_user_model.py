@@ -157,7 +157,10 @@ class RankBiasedPrecision(SummedMeasure, BinaryCutoffMeasure):
     p: float = 0.8
     name = "RBP"
     title = "Rank-biased precision"
-    definition = "(1 - p) * sum over relevant documents (in the top k) of p^(rank - 1), with persistence p. rbp in lower case is GradedRBP."
+    definition = (
+        "(1 - p) * sum over relevant documents (in the top k) of p^(rank - 1), with persistence p."
+        " In lower case, rbp is GradedRBP."
+    )
     source = "Moffat and Zobel 2008, binary"
     advice = Advice(
         "ordering",
