@@ -142,3 +142,11 @@ def test_trained_methods_compete_with_others_and_can_be_written(tmp_path: Any) -
     means = rp.run(str(tmp_path / "tuned.toml"), rp.types.RunOptions(cache=None)).result
     assert rp.read_experiment(tmp_path / "tuned.toml").systems["tuned"].fitted  # type: ignore[attr-defined]
     assert "tuned" in means.means
+
+
+def test_a_gain_that_is_the_same_on_every_query_has_no_interval_and_says_why() -> None:
+    queries = [f"q{at}" for at in range(20)]
+    bad, good = {q: {"b": 2.0, "a": 1.0} for q in queries}, {q: {"a": 2.0, "c": 1.0} for q in queries}
+    found = rp.tune({q: {"a": 1} for q in queries}, {"bad": bad, "good": good}, method="combsum")
+    assert found.gain > 0 and found.interval is None
+    assert "fewer than 10 held-out queries differ, or all by the same amount" in str(found)

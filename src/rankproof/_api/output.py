@@ -128,7 +128,7 @@ def fuse(
     doc: str | None = None,
     score: str | None = None,
 ) -> Run:
-    """One run from several: each query's documents by their points, which most methods add.
+    """Fuses several runs into one, by a rank or score fusion method.
 
     `rrf` gives weight / (k + rank); `combsum` gives weight x normalised score; `rankproof fuse --help` lists all methods and
     normalisations. A setting applies to the methods that use it. `fitted` is what `fit_fusion` learned, for a trained method.

@@ -86,7 +86,9 @@ def add_judged_only_option(group: argparse._ArgumentGroup) -> None:
 def add_file_options(group: argparse._ArgumentGroup) -> None:
     """Adds the options for the format of files."""
     group.add_argument(
-        "--qrels-format", metavar="FORMAT", help="format of the judgements, if not detected; prefs or qrels_prefs for preferences"
+        "--qrels-format",
+        metavar="FORMAT",
+        help="format of the judgements, if not detected; eval also reads preferences: prefs, qrels_prefs",
     )
     group.add_argument("--run-format", metavar="FORMAT", help="format of the runs, if not detected")
     group.add_argument(

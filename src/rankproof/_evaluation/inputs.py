@@ -164,7 +164,7 @@ def _judge_file(path: str, options: EvaluateOptions) -> JudgedQueries:
 def _format_of_grades(named: str | None) -> str | None:
     """The format of a file of grades; trec_eval calls TREC text with judgement groups qrels_jg. Preferences are refused."""
     if named in ("prefs", "qrels_prefs"):
-        raise UsageError(f"{named} has preferences, which rankproof eval alone reads", fix="pass judgements with grades")
+        raise UsageError(f"{named} has preferences, which only rankproof eval reads", fix="pass judgements with grades")
     return {"qrels_jg": "trec", "qrels": "trec"}.get(named, named) if named else None
 
 

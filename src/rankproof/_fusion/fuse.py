@@ -56,7 +56,7 @@ def fuse(
     name: str | None = None,
     **settings: Any,
 ) -> Run:
-    """One run from several: each query's documents by their points, which most methods add.
+    """Fuses several runs into one, by a rank or score fusion method.
 
     The settings are those of `FusionSettings`; a method ignores those that it does not use.
     """

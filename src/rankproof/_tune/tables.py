@@ -22,7 +22,8 @@ def verdict(result: TunedResult) -> str:
     """Whether tuning pays, in one sentence."""
     name, gain = str(result.measure), result.gain
     if gain.interval is None:
-        return f"Keep the defaults: the tuned settings change {name} on fewer than {MIN_DIFFERENT} held-out queries."
+        few = f"fewer than {MIN_DIFFERENT} held-out queries differ, or all by the same amount"
+        return f"Keep the defaults: {gain.mean:+.4f} {name} without an interval, as {few}."
     figures = f"{gain.mean:+.4f} {name} on held-out queries (95% CI {gain.interval[0]:+.4f} to {gain.interval[1]:+.4f})"
     if result.pays:
         return f"Tuning pays: {figures}. Use {settings_text(result.best)}."
@@ -71,7 +72,7 @@ def _optimism(result: TunedResult) -> str:
 def _against(name: str, result: TunedResult, at: int) -> str:
     gain = result.baselines[at].gain
     if gain.interval is None:
-        return f"Against the {name}: {gain.mean:+.4f} on held-out queries; too few queries differ for an interval."
+        return f"Against the {name}: {gain.mean:+.4f} on held-out queries, without an interval."
     return (
         f"Against the {name}: {gain.mean:+.4f} on held-out queries (95% CI {gain.interval[0]:+.4f} to {gain.interval[1]:+.4f})."
     )
