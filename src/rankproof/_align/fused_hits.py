@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rankproof._align.hits import AlignmentCounts, Hits, JudgedQueries, Ties
-from rankproof._data.arrays import BoolArray, FloatArray, IntArray
+from rankproof._data.arrays import BoolArray, FloatArray, IntArray, list_numbers
 from rankproof._fusion.candidates import CandidateTable
 from rankproof._fusion.kernels import ranks_of
 
@@ -49,7 +49,7 @@ class JudgedCandidates:
         """The hits of the ranking by these scores, one for each candidate."""
         table = self.table
         ranks, starts, sizes = ranks_of(scores, table.offsets, table.by_id, self.chosen, self.chosen_offsets)
-        owners = np.repeat(np.arange(len(table.queries)), np.diff(self.chosen_offsets).astype(np.intp))
+        owners = list_numbers(np.diff(self.chosen_offsets))
         by_rank = np.lexsort((ranks, self._judged_index[owners])) if len(owners) else np.zeros(0, np.int64)
         counts = np.append(np.diff(self.chosen_offsets), 0)[self.rows]
         return Hits(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from rankproof._data.arrays import BoolArray, IntArray
+from rankproof._data.arrays import BoolArray, IntArray, list_numbers
 from rankproof._data.row_errors import OnConflict
 
 if TYPE_CHECKING:
@@ -51,12 +51,12 @@ class JudgedQueries:
     @cached_property
     def query_index(self) -> IntArray:
         """For each grade, the index of its query."""
-        return _owners(np.diff(self.offsets))
+        return list_numbers(np.diff(self.offsets))
 
     def top(self, depth: int) -> tuple[IntArray, IntArray, IntArray]:
         """The first `depth` grades of each query: their queries, their ranks from 1, and their indexes in `grades`."""
         counts = np.minimum(np.diff(self.offsets), depth)
-        owners = _owners(counts)
+        owners = list_numbers(counts)
         ranks = np.arange(1, len(owners) + 1) - (np.cumsum(counts) - counts)[owners]
         return owners, ranks, self.offsets[owners] + ranks - 1
 
@@ -160,7 +160,7 @@ class Hits:
     @cached_property
     def query_index(self) -> IntArray:
         """For each hit, the index of its query."""
-        return _owners(np.diff(self.offsets))
+        return list_numbers(np.diff(self.offsets))
 
     @property
     def blocks(self) -> tuple[Hits, ...]:
@@ -253,11 +253,6 @@ def merge_hits(parts: Sequence[Hits]) -> Hits:
         codes=None if parts[0].codes is None else codes,
         alignment_counts=_total_counts([part.alignment_counts for part in parts]),
     )
-
-
-def _owners(counts: IntArray) -> IntArray:
-    """For each item of each query, the index of the query; numpy of a 32-bit processor takes no 64-bit counts."""
-    return np.repeat(np.arange(len(counts)), counts.astype(np.intp, copy=False))
 
 
 def _total_counts(parts: Sequence[AlignmentCounts]) -> AlignmentCounts:

@@ -9,7 +9,7 @@ from itertools import combinations
 
 import numpy as np
 
-from rankproof._data.arrays import FloatArray, IntArray
+from rankproof._data.arrays import FloatArray, IntArray, repeat_each
 from rankproof._data.ordering import ReadOptions, ranked_run
 from rankproof._data.run import Run
 from rankproof._data.table import CellValue, Column, Table
@@ -72,7 +72,7 @@ class SharedRanks:
 
     def orders(self) -> OrderAgreement:
         """Agreement of the orders of shared documents; the first run has the true order."""
-        first = np.repeat(self.offsets[:-1], self.counts)
+        first = repeat_each(self.offsets[:-1], self.counts)
         true = np.argsort(first * (int(self.one.max(initial=0)) + 1) + self.one)
         place = np.empty(len(true), np.int64)
         place[true] = np.arange(len(true))
@@ -84,15 +84,13 @@ def shared_ranks(one: Run, other: Run, read_options: ReadOptions | None = None) 
     read_options = read_options or ReadOptions()
     table = CandidateTable.of([one, other], read_options)
     queries = len(table.queries)
-    starts, split = table.bounds[:queries], int(table.bounds[queries])
+    split = int(table.bounds[queries])
     ranks = np.zeros(table.size, np.int64)
-    ranks[table.places[:split]] = np.arange(1, split + 1) - np.repeat(starts, table.lengths[0])
+    ranks[table.places[:split]] = table.row_ranks[:split]
     first = ranks[table.places[split:]]
     shared = np.flatnonzero(first)
-    other_starts = table.bounds[queries:] - split
-    offsets = np.searchsorted(shared, other_starts)
-    second = shared + 1 - np.repeat(other_starts[:-1], np.diff(offsets))
-    found = SharedRanks(table.queries, offsets, first[shared], second, table.lengths)
+    offsets = np.searchsorted(shared, table.bounds[queries:] - split)
+    found = SharedRanks(table.queries, offsets, first[shared], table.row_ranks[split:][shared], table.lengths)
     return found if read_options.depth is None else found.cut(read_options.depth)
 
 

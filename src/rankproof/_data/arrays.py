@@ -82,6 +82,21 @@ def read_only(array: NDArray[_Item]) -> NDArray[_Item]:
     return array
 
 
+def repeat_each(values: NDArray[_Item], counts: IntArray) -> NDArray[_Item]:
+    """Each value as often as its count says; numpy of a 32-bit processor takes no 64-bit counts."""
+    return np.repeat(values, counts.astype(np.intp, copy=False))
+
+
+def list_numbers(lengths: IntArray) -> IntArray:
+    """For each item of lists of these lengths, the number of its list, from 0."""
+    return repeat_each(np.arange(len(lengths)), lengths)
+
+
+def list_places(lengths: IntArray) -> IntArray:
+    """For each item of lists of these lengths, its place in its list, from 0."""
+    return np.arange(int(lengths.sum())) - repeat_each(np.cumsum(lengths) - lengths, lengths)
+
+
 def normalise_rows(vectors: Matrix) -> Matrix:
     """The vectors along the last axis, each divided by its length; a zero vector is unchanged."""
     lengths: Matrix = np.sqrt(np.square(vectors).sum(axis=-1, keepdims=True))

@@ -9,7 +9,7 @@ from functools import cache, partial
 import numpy as np
 
 from rankproof._align.hits import Hits, Ties
-from rankproof._data.arrays import FloatArray, IntArray
+from rankproof._data.arrays import FloatArray, IntArray, list_places, repeat_each
 from rankproof._evaluation.notes import TIED_SCORES, VALUE_NOTES, Note, summary_over
 from rankproof._evaluation.result import MeasureResult
 from rankproof.measures._base import BinaryMeasure, GainScheme, Measure, gains
@@ -82,8 +82,8 @@ def _reordered(hits: Hits, gain_values: FloatArray, *, best: bool) -> Hits:
     starts, sizes, owners = starts[order], sizes[order], hits.query_index[order]
     begins = np.flatnonzero(np.diff(owners, prepend=-1) | np.diff(starts, prepend=-1))
     members = np.diff(begins, append=len(order))
-    places = np.arange(len(order)) - np.repeat(begins, members)
-    first = starts if best else starts + sizes - np.repeat(members, members)
+    places = list_places(members)
+    first = starts if best else starts + sizes - repeat_each(members, members)
     codes = None if hits.codes is None else hits.codes[order]
     return replace(hits, ranks=first + places, grades=hits.grades[order], ties=Ties(starts, sizes), codes=codes)
 

@@ -11,7 +11,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from rankproof._data.arrays import BoolArray, FloatArray, IntArray
+from rankproof._data.arrays import BoolArray, FloatArray, IntArray, list_numbers, list_places, repeat_each
 from rankproof._data.ordering import Ranking, ReadOptions, resolve_duplicates
 from rankproof._data.row_errors import row_error
 from rankproof._data.run import NO_RANK, Run
@@ -95,7 +95,7 @@ class CandidateTable:
     @cached_property
     def query_index(self) -> IntArray:
         """For each candidate, the index of its query."""
-        return np.repeat(np.arange(len(self.queries)), np.diff(self.offsets).astype(np.intp))
+        return list_numbers(np.diff(self.offsets))
 
     def spread(self, rows: NDArray[_Item], missing: NDArray[_Item] | None = None) -> NDArray[_Item]:
         """A value for each run and candidate, from one for each row; without a row 0, or what `missing` has there."""
@@ -113,7 +113,7 @@ class CandidateTable:
     @cached_property
     def row_ranks(self) -> IntArray:
         """The rank of each row, from 1."""
-        return np.arange(1, len(self.places) + 1) - np.repeat(self.bounds[:-1], np.diff(self.bounds).astype(np.intp))
+        return 1 + list_places(np.diff(self.bounds))
 
     @cached_property
     def ranks(self) -> IntArray:
@@ -186,8 +186,7 @@ def _gathered(keys: FloatArray, starts: IntArray, ends: IntArray) -> FloatArray:
     if len(starts) and starts[0] == 0 and bool(np.all(starts[1:] == ends[:-1])) and ends[-1] == len(keys):
         return keys
     lengths = ends - starts
-    shift = np.repeat(starts - (np.cumsum(lengths) - lengths), lengths.astype(np.intp))
-    gathered: FloatArray = keys[np.arange(len(shift)) + shift]
+    gathered: FloatArray = keys[list_places(lengths) + repeat_each(starts, lengths)]
     return gathered
 
 

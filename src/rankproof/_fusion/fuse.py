@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from rankproof._data.arrays import FloatArray, IntArray, read_only
+from rankproof._data.arrays import FloatArray, IntArray, list_places, read_only
 from rankproof._data.ordering import Order, Ranking, ReadOptions
 from rankproof._data.run import Run
 from rankproof._data.validation import checked_integer
@@ -73,7 +73,7 @@ def fuse(
 def _ranked(table: CandidateTable, scores: FloatArray, depth: int | None, name: str) -> Run:
     """The candidates of each query by score, at most `depth` of them."""
     order, offsets = best_first(scores, table.offsets, table.docs), table.offsets
-    ranks = np.arange(1, table.size + 1) - np.repeat(offsets[:-1], np.diff(offsets).astype(np.intp))
+    ranks = 1 + list_places(np.diff(offsets))
     if depth is not None:
         kept = ranks <= depth
         order, ranks, offsets = order[kept], ranks[kept], _cut(offsets, depth)

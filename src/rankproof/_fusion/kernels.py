@@ -11,7 +11,7 @@ from typing import Literal
 
 import numpy as np
 
-from rankproof._data.arrays import FloatArray, IntArray
+from rankproof._data.arrays import FloatArray, IntArray, list_numbers
 from rankproof._data.ordering import best_first_order
 
 Kernel = Literal["native", "plain"]
@@ -142,7 +142,7 @@ def _ranks_by_sorting(
     scores: FloatArray, offsets: IntArray, by_id: IntArray, chosen: IntArray
 ) -> tuple[IntArray, IntArray, IntArray]:
     lengths = np.diff(offsets)
-    query = np.repeat(np.arange(len(lengths)), lengths.astype(np.intp))
+    query = list_numbers(lengths)
     order = np.lexsort((by_id, -scores, query))
     sorted_scores = scores[order]
     is_first = np.ones(len(scores), dtype=np.bool_)

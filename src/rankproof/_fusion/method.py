@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from rankproof._data.arrays import BoolArray, FloatArray, IntArray
+from rankproof._data.arrays import BoolArray, FloatArray, IntArray, list_numbers, list_places
 from rankproof._data.text import pluralise
 from rankproof._data.view import View, Viewed, collection_view
 from rankproof._fusion.candidates import CandidateTable
@@ -144,9 +144,9 @@ class Training:
     def hit_lists(self, run: int) -> HitLists:
         """The rankings of a run for the chosen queries."""
         lengths = self.table.lengths[run][self.chosen]
-        owner = np.repeat(np.arange(len(self.chosen)), lengths.astype(np.intp))
+        owner = list_numbers(lengths)
         starts = self.table.bounds[run * len(self.table.queries) + self.chosen]
-        ranks = np.arange(1, len(owner) + 1) - (np.cumsum(lengths) - lengths)[owner]
+        ranks = 1 + list_places(lengths)
         return HitLists(lengths, owner, ranks, self.relevant[self.table.places[starts[owner] + ranks - 1]])
 
 

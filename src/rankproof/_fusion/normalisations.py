@@ -14,7 +14,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from rankproof._data.arrays import FloatArray, IntArray
+from rankproof._data.arrays import FloatArray, IntArray, repeat_each
 from rankproof._fusion.kernels import exact_sums
 from rankproof._registry import RecordTable
 
@@ -40,7 +40,7 @@ class ScoreLists:
 
     def each(self, per_list: NDArray[_Item]) -> NDArray[_Item]:
         """A value for each score, from one for each ranking."""
-        return np.repeat(per_list, self.lengths.astype(np.intp))
+        return repeat_each(per_list, self.lengths)
 
     def highest(self) -> FloatArray:
         """The highest score of each ranking; 0 if it is empty."""
@@ -86,7 +86,7 @@ class ScoreLists:
     def scaled(self) -> ScoreLists:
         """The scores times a power of two, with the largest magnitude of each ranking between a quarter and a half."""
         _, exponents = np.frexp(np.maximum(np.abs(self.highest()), np.abs(self.lowest())))
-        return self.changed(np.ldexp(self.values, np.repeat(-exponents - 1, self.lengths.astype(np.intp))))
+        return self.changed(np.ldexp(self.values, self.each(-exponents - 1)))
 
 
 def is_sorted(values: FloatArray, bounds: IntArray, follows: np.ufunc = np.less) -> bool:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rankproof._data.arrays import BoolArray, FloatArray, IntArray
+from rankproof._data.arrays import BoolArray, FloatArray, IntArray, list_places, repeat_each
 from rankproof._statistics.distributions import normal_below
 
 PERSISTENCE = 0.9
@@ -81,8 +81,8 @@ def earlier_larger(ranks: IntArray, offsets: IntArray) -> IntArray:
     places of the lower half that have a larger rank.
     """
     lengths = np.diff(offsets)
-    start = np.repeat(offsets[:-1], lengths)
-    size = np.repeat(lengths, lengths)
+    start = repeat_each(offsets[:-1], lengths)
+    size = repeat_each(lengths, lengths)
     flat = np.arange(len(ranks))
     place = np.empty(len(ranks), np.int64)
     place[start + ranks] = flat - start
@@ -116,7 +116,7 @@ def order_agreement(ranks: IntArray, offsets: IntArray) -> OrderAgreement:
     above them, in the estimated order, that are also above them in the true order, minus 1.
     """
     lengths, before = np.diff(offsets), earlier_larger(ranks, offsets)
-    place = np.arange(len(ranks)) - np.repeat(offsets[:-1], lengths)
+    place = list_places(lengths)
     with np.errstate(divide="ignore", invalid="ignore"):
         tau = 1 - 4 * list_sums(before, offsets) / (lengths * (lengths - 1))
         tau_ap = 1 - 2 * list_sums(before / np.maximum(place, 1), offsets) / (lengths - 1)
@@ -147,7 +147,7 @@ def rank_biased_overlaps(depths: IntArray, offsets: IntArray, one: IntArray, oth
     """
     short, long, counts = np.minimum(one, other), np.maximum(one, other), np.diff(offsets)
     table, tail = _harmonic(p, int(long.max(initial=0) + short.max(initial=0))), -math.log1p(-p)
-    at_short = list_sums(depths <= np.repeat(short, counts), offsets)
+    at_short = list_sums(depths <= repeat_each(short, counts), offsets)
     above = list_sums(table[depths - 1], offsets)
     seen, least = counts * table[long] - above, (counts * tail - above) * (1 - p) / p
     with np.errstate(divide="ignore", invalid="ignore"):

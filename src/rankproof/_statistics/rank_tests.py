@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rankproof._data.arrays import FloatArray, IntArray
+from rankproof._data.arrays import FloatArray, IntArray, repeat_each
 from rankproof._statistics.distributions import binomial_two_sided, chi_square_above, normal_below
 from rankproof._statistics.studentized_range import studentized_range_above
 
@@ -32,7 +32,7 @@ def signed_ranks(apart: FloatArray) -> SignedRanks:
     is_first = np.diff(sizes, prepend=-math.inf) > _TIE * sizes.max(initial=0.0)
     starts = np.flatnonzero(is_first)
     lengths = np.diff(starts, append=len(sizes))
-    doubled = np.repeat(2 * starts + lengths + 1, lengths)
+    doubled = repeat_each(2 * starts + lengths + 1, lengths)
     return SignedRanks(doubled, float((doubled * np.sign(apart[order])).sum() / 2))
 
 

@@ -8,7 +8,7 @@ from typing import Annotated
 import numpy as np
 
 from rankproof._align.hits import Hits
-from rankproof._data.arrays import FloatArray, IntArray
+from rankproof._data.arrays import FloatArray, IntArray, list_places
 from rankproof._registry import Option
 from rankproof.measures._base import Advice, BinaryCutoffMeasure, Measure
 from rankproof.measures._relevant import ratio, relevant_found, sum_by_query
@@ -22,9 +22,8 @@ def _ideal_ranks(hits: Hits, at: IntArray) -> IntArray:
     above = np.searchsorted(best_first, owners * (judged.highest + 1) + judged.highest - grades)
     order = np.lexsort((at, -grades, owners))
     begins = np.flatnonzero(np.diff(owners[order], prepend=-1) | np.diff(grades[order], prepend=-1))
-    members = np.diff(begins, append=len(order))
     places = np.empty_like(at)
-    places[order] = np.arange(len(order)) - np.repeat(begins, members)
+    places[order] = list_places(np.diff(begins, append=len(order)))
     return above - judged.offsets[owners] + places + 1
 
 

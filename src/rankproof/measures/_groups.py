@@ -10,7 +10,7 @@ import numpy as np
 
 from rankproof._align.hits import Hits, Ties
 from rankproof._align.judged_documents import SubtopicGrades
-from rankproof._data.arrays import FloatArray, IntArray
+from rankproof._data.arrays import FloatArray, IntArray, list_numbers, list_places
 from rankproof._registry import Option
 from rankproof.measures._average_precision import AveragePrecision
 from rankproof.measures._base import Advice, BinaryCutoffMeasure, BinaryMeasure, Measure
@@ -32,7 +32,7 @@ def grouped_hits(hits: Hits) -> GroupedHits:
     grades = None if documents is None else documents.subtopics
     if documents is None or grades is None:
         return GroupedHits(hits, np.arange(len(hits.queries)))
-    owners = np.repeat(np.arange(len(hits.queries)), np.diff(grades.offsets))
+    owners = list_numbers(np.diff(grades.offsets))
     order = np.array(sorted(range(len(owners)), key=lambda at: (owners[at], grades.names[at])), dtype=np.int64)
     place = np.argsort(order)
     split = _split_by_group(hits, grades, place, documents.offsets[hits.query_index] + _codes(hits))
@@ -51,8 +51,8 @@ def _split_by_group(hits: Hits, grades: SubtopicGrades, place: IntArray, documen
     judged_order = np.lexsort((-grades.grades, groups))
     starts = np.searchsorted(grades.documents, documents, side="left")
     counts = np.searchsorted(grades.documents, documents, side="right") - starts
-    hit = np.repeat(np.arange(len(documents)), counts)
-    row = np.arange(len(hit)) - np.repeat(np.cumsum(counts) - counts, counts) + np.repeat(starts, counts)
+    hit = list_numbers(counts)
+    row = list_places(counts) + starts[hit]
     order = np.lexsort((hits.ranks[hit], groups[row]))
     ranks = hits.ranks[hit][order]
     judged = replace(

@@ -10,7 +10,7 @@ import numpy as np
 
 from rankproof._align.hits import Hits
 from rankproof._align.preferences import PreferenceGroup
-from rankproof._data.arrays import BoolArray, FloatArray, IntArray
+from rankproof._data.arrays import BoolArray, FloatArray, IntArray, list_numbers
 from rankproof._registry import Option
 from rankproof.errors import UsageError
 from rankproof.measures._base import Advice, Measure
@@ -119,7 +119,7 @@ def _of_grades(hits: Hits, query: int, span: IntArray) -> tuple[int, list[Placed
     judged = judged[judged >= 0]
     size = int(judged.max(initial=0)) + 1
     missed = np.bincount(judged, minlength=size) - np.bincount(found, minlength=size)
-    levels = np.concatenate((found, np.repeat(np.arange(size), missed))).astype(np.float64)
+    levels = np.concatenate((found, list_numbers(missed))).astype(np.float64)
     group = PreferenceGroup(np.arange(len(levels)), levels)
     return len(found), [_placed(group, group.codes)] if len(levels) else []
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from rankproof._align.hits import Hits, JudgedQueries
 from rankproof._align.judged_documents import JudgedDocuments, SubtopicGrades
-from rankproof._data.arrays import FloatArray, IntArray, read_only
+from rankproof._data.arrays import FloatArray, IntArray, list_numbers, list_places, read_only, repeat_each
 from rankproof.errors import InputError
 from rankproof.measures._relevant import cached_on
 
@@ -60,13 +60,13 @@ def subtopics_found(hits: Hits, rel: int) -> SubtopicsFound:
     assert hits.codes is not None, "hits of judgements with documents have codes"
     found = documents.offsets[hits.query_index] + hits.codes
     sizes = relevant.starts[found + 1] - relevant.starts[found]
-    at = np.repeat(np.arange(len(found)), sizes)
-    rows = np.arange(len(at)) - (np.cumsum(sizes) - sizes)[at] + relevant.starts[found][at]
+    at = list_numbers(sizes)
+    rows = list_places(sizes) + relevant.starts[found][at]
     subtopics = relevant.subtopics[rows]
     order = np.argsort(subtopics, kind="stable")
     begins = np.flatnonzero(np.diff(subtopics[order], prepend=-1))
     nth = np.empty_like(at)
-    nth[order] = np.arange(1, len(order) + 1) - np.repeat(begins, np.diff(begins, append=len(order)))
+    nth[order] = 1 + list_places(np.diff(begins, append=len(order)))
     return SubtopicsFound(read_only(at), read_only(subtopics), read_only(nth))
 
 
@@ -109,7 +109,7 @@ def _groups(judged: JudgedQueries, rel: int) -> _Groups:
     first = covering[order][begins]
     lengths = sizes[first]
     pair_starts = np.cumsum(lengths) - lengths
-    rows = np.arange(lengths.sum()) - np.repeat(pair_starts - relevant.starts[first], lengths)
+    rows = list_places(lengths) + repeat_each(relevant.starts[first], lengths)
     starts = np.append(begins, len(order))
     return _Groups(owners[order][begins], covering[order], starts, relevant.subtopics[rows], pair_starts)
 
@@ -119,7 +119,7 @@ def _masks(relevant: RelevantSubtopics, covering: IntArray, offsets: IntArray, o
     if not len(covering) or np.diff(offsets).max() > _MASK_BITS:
         return np.arange(len(covering))
     sizes = np.diff(relevant.starts)[covering]
-    bits = np.int64(1) << (relevant.subtopics - np.repeat(offsets[owners], sizes))
+    bits = np.int64(1) << (relevant.subtopics - repeat_each(offsets[owners], sizes))
     return np.bitwise_or.reduceat(bits, relevant.starts[covering])
 
 
@@ -147,13 +147,13 @@ def _greedy_gains(judged: JudgedQueries, rel: int, alpha: float, *, usual: bool)
         times = seen[groups.pairs]
         worth = np.add.reduceat(compared[times], groups.pair_starts)
         worth[taken >= sizes] = -1
-        best = np.repeat(np.maximum.reduceat(worth, query_starts), per_query)
+        best = repeat_each(np.maximum.reduceat(worth, query_starts), per_query)
         head = groups.documents[np.minimum(groups.starts[:-1] + taken, len(groups.documents) - 1)]
         head = np.where((worth == best) & (worth > 0), head, len(judged.grades))
-        chosen = (head == np.repeat(np.minimum.reduceat(head, query_starts), per_query)) & (head < len(judged.grades))
+        chosen = (head == repeat_each(np.minimum.reduceat(head, query_starts), per_query)) & (head < len(judged.grades))
         if not chosen.any():
             break
         gains[groups.queries[chosen], step] = np.add.reduceat(powers[times], groups.pair_starts)[chosen]
         taken += chosen
-        seen[groups.pairs[np.repeat(chosen, members)]] += 1
+        seen[groups.pairs[repeat_each(chosen, members)]] += 1
     return read_only(gains)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from rankproof._data.arrays import FloatArray, IntArray
+from rankproof._data.arrays import FloatArray, IntArray, repeat_each
 from rankproof._fusion.candidates import CandidateTable
 from rankproof._fusion.method import Fitted, FusionSettings, HitLists, Training, fusion_method
 
@@ -149,7 +149,7 @@ def slide_fuse(table: CandidateTable, settings: FusionSettings) -> FloatArray:
     """SlideFuse."""
     lengths, which = np.unique(table.lengths, return_inverse=True)
     starts = np.cumsum(lengths) - lengths
-    first = np.repeat(starts[which.reshape(-1)], table.lengths.reshape(-1).astype(np.intp))
+    first = repeat_each(starts[which.reshape(-1)], table.lengths.reshape(-1))
 
     def means(learned: FloatArray, span: slice) -> FloatArray:
         shares = _padded(learned, table.depth)
@@ -203,7 +203,7 @@ def prob_fuse(table: CandidateTable, settings: FusionSettings) -> FloatArray:
     lengths = table.lengths.reshape(-1)
 
     def precisions(learned: FloatArray, span: slice) -> FloatArray:
-        sizes = np.repeat(_segment_sizes(lengths, len(learned)), lengths.astype(np.intp))[span]
+        sizes = repeat_each(_segment_sizes(lengths, len(learned)), lengths)[span]
         shares: FloatArray = learned / np.arange(1, len(learned) + 1)
         points: FloatArray = shares[(table.row_ranks[span] - 1) // sizes]
         return points

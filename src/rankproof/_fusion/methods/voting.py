@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rankproof._data.arrays import FloatArray
+from rankproof._data.arrays import FloatArray, repeat_each
 from rankproof._fusion.candidates import CandidateTable
 from rankproof._fusion.kernels import best_first, by_majority
 from rankproof._fusion.method import Contributions, FusionSettings, fusion_method
@@ -32,7 +32,7 @@ def _places(given: Contributions) -> FloatArray:
     order = best_first(given.total(), table.offsets, table.docs)
     found = by_majority(table.ranks[votes], given.weights[votes], table.offsets, order)
     places = np.empty(table.size)
-    places[found] = np.repeat(table.offsets[1:], np.diff(table.offsets).astype(np.intp)) - np.arange(table.size)
+    places[found] = repeat_each(table.offsets[1:], np.diff(table.offsets)) - np.arange(table.size)
     return places
 
 
