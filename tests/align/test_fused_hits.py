@@ -36,6 +36,17 @@ def test_the_hits_of_a_trial_are_those_of_the_fused_run(tables: Any, grades: Any
     assert [part.tolist() for part in found.ties] == [part.tolist() for part in expected.ties]
 
 
+def test_the_hits_of_judgements_for_subtopics_have_codes() -> None:
+    runs = [Run.from_dict({"q": {"a": 3.0, "b": 2.0, "x": 1.0}}), Run.from_dict({"q": {"c": 3.0, "b": 2.5}})]
+    qrels = Qrels.from_subtopics({"q": {"s1": {"a": 1, "z": 1}, "s2": {"b": 2, "c": 0}}, "other": {"s1": {"a": 1}}})
+    judged, table = judge_qrels(qrels), CandidateTable.of(runs)
+    found = JudgedCandidates.of(table, judged, qrels).hits(fused_scores(table, METHODS["rrf"], FusionSettings()))
+    expected = align_run(judged, fuse(runs, "rrf"), ReadOptions())
+    assert found.codes is not None
+    assert expected.codes is not None
+    assert found.codes.tolist() == expected.codes.tolist() == [2, 1, 3]
+
+
 def test_equal_scores_are_ranked_by_id() -> None:
     table = CandidateTable.of([Run.from_dict({"q": {"a": 2.0, "c": 1.0, "b": 1.0}})])
     qrels = Qrels({"q": {"b": 1, "c": 2}})

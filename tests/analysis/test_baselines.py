@@ -22,6 +22,7 @@ from rankproof._cli.main import main
 from rankproof._cli.options import known_profiles
 from rankproof._data.arrays import read_only
 from rankproof._data.ordering import ReadOptions
+from rankproof._data.qrels import Qrels
 from rankproof.errors import UsageError
 from support.analysis_inputs_with_texts import input_of, one_target, ranked_at
 from support.small_results import small_results
@@ -127,8 +128,17 @@ def test_a_corpus_smaller_than_a_ranking_is_refused(documents: int) -> None:
 
 def test_a_measure_outside_0_to_1_is_refused() -> None:
     inputs = input_of(one_target(["q1"]), {"one": ranked_at({"q1": 1})}, measures=["DCG@10", "RR"])
-    with pytest.raises(UsageError, match="not a mean from 0 to 1: DCG@10; choose from: RR"):
+    with pytest.raises(UsageError, match="not a mean from 0 to 1, or a measure of subtopics: DCG@10; choose from: RR"):
         baselines(inputs, ["DCG@10"])
+
+
+@pytest.mark.parametrize("measure", ["alpha_nDCG@10", "map_avgjg"])
+def test_a_measure_that_no_order_by_grade_fulfils_best_is_refused(measure: str) -> None:
+    qrels = Qrels.from_subtopics({"q1": {"s1": {"a": 2, "b": 2}, "s2": {"c": 1}}})
+    inputs = input_of(qrels, {"one": {"q1": ["b", "c", "a"]}}, measures=[measure, "RR"])
+    with pytest.raises(UsageError, match=f"a measure of subtopics: {measure}; choose from: RR"):
+        baselines(inputs, [measure])
+    assert baselines(inputs)[0].name == "baselines RR"
 
 
 def test_the_best_order_keeps_to_the_documents_that_were_retrieved() -> None:

@@ -102,6 +102,30 @@ def test_grades_that_are_all_equal_change_to_0() -> None:
     assert rows["100% of the grades changed"] == {**rows["100% of the grades changed"], "stands": 1, "reversed": 0}
 
 
+def test_grades_that_are_all_0_change_to_1() -> None:
+    qrels = {query: {"rel": 0, "d1": 0, "d2": 0} for query in QRELS}
+    runs = {"short": {query: ["d1"] for query in QRELS}, "long": CLEAR["good"]}
+    rows = rows_of(rp.stability(qrels, runs, primary="Utility", flip=1.0, **FAST))
+    assert [rows[name]["best"] for name in ("half of the queries", "100% of the grades changed")] == [1, 0]
+
+
+@pytest.mark.parametrize("primary", ["StRecall@1", "map_avgjg"])
+def test_changed_grades_and_pools_keep_subtopics(primary: str) -> None:
+    # Each subtopic has its own relevant document: without subtopics, a ranking with either is perfect at rank 1.
+    subtopics = {query: {"s1": {"rel": 1, "d1": 0}, "s2": {"d1": 1}, "s3": {"d1": 1}} for query in QRELS}
+    qrels = rp.Qrels.from_subtopics(subtopics)
+    runs = {"two": run_with([2] * N), "one": run_with([1] * N)}
+    found = rows_of(rp.stability(qrels, runs, primary=primary, flip=0.001, pools=(3,), **FAST))
+    assert [row["best"] for row in found.values()] == [1, 1, 1]
+    assert found["a pool of the top 3"]["judgements kept"] == 1
+
+
+def test_systems_with_the_same_values_are_refused() -> None:
+    runs = {"one": CLEAR["good"], "same": CLEAR["good"]}
+    with pytest.raises(UsageError, match="RR is the same for all systems on every query, so that nothing is chosen"):
+        rp.stability(QRELS, runs, primary="RR")
+
+
 @pytest.mark.parametrize(
     ("settings", "message"),
     [

@@ -97,7 +97,7 @@ def test_extreme_scores_do_not_overflow_under_a_norm() -> None:
 
 def test_a_sum_beyond_double_is_rejected_with_the_fix() -> None:
     big = Run.from_dict({"q1": {"a": 1.7e308}})
-    with pytest.raises(InputError, match="outside the range of a 64-bit float; lower the weights, or normalise"):
+    with pytest.raises(InputError, match="outside the range of a 64-bit float; lower the weights and parameters, or normalise"):
         fuse([big, big], "combsum", norm="none")
 
 

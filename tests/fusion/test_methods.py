@@ -251,7 +251,7 @@ def test_wrong_training_is_refused() -> None:
         fit_fusion("rrf", QRELS, [A])
     with pytest.raises(UsageError, match="there are no judgements to learn from"):
         fit_fusion("posfuse", {}, [A])
-    with pytest.raises(UsageError, match="segments is 0; pass an integer of at least 1, such as 10"):
+    with pytest.raises(UsageError, match="segments is 0; pass an integer from 1 to 1000, such as 10"):
         fit_fusion("probfuse", QRELS, [A], segments=0)
     with pytest.raises(UsageError, match="convex fuses 2 runs, and there are 3; pass 2 runs, or use combsum with weights"):
         fuse([A, B, A], "convex")

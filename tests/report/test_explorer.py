@@ -15,7 +15,7 @@ from rankproof._data.dataset import Queries, Query
 from rankproof._data.qrels import Qrels
 from rankproof._io.escape import json_block
 from rankproof._report.cut_values import round_column, round_number
-from rankproof._report.explorer import DocumentList, explorer_blocks
+from rankproof._report.explorer import DocumentList, explorer_blocks, measure_facts
 from rankproof._report.page import SCRIPTS, page_script, render_report, stylesheet
 from rankproof._results.experiment_result import ExperimentResult
 from support.explorer_pages import kitchen_results, many_queries, page_alone, unusual_results
@@ -209,3 +209,10 @@ def test_no_script_parses_text_as_markup_and_no_markup_has_styles() -> None:
     assert "</script" not in page_script()
     assert "</style" not in stylesheet()
     assert len(SCRIPTS) == len(set(SCRIPTS))
+
+
+def test_a_measure_of_subtopics_has_no_gain_of_grades() -> None:
+    qrels = Qrels.from_subtopics({"q1": {"s1": {"a": 1}, "s2": {"b": 1}}})
+    result = evaluate(qrels, {"one": {"q1": {"a": 2.0, "b": 1.0}}}, ["alpha_nDCG@10", "nDCG@10"])
+    facts = [measure_facts(one.measure, ()) for one in result.systems[0].measures.values()]
+    assert [one["gain"] for one in facts] == [None, "linear"]

@@ -89,6 +89,7 @@ def test_weights_are_a_grid_or_a_list() -> None:
         ("bm25", {"k1": "high"}, "k1 is high", "--vary k1="),
         ("bm25", {"k1": "1:2"}, "is not low:high:step", "--vary k1="),
         ("bm25", {"k1": "2:1:0.5"}, "is not a range", "--vary k1="),
+        ("bm25", {"k1": "0:1:1e-9"}, "has more than 100,000 values", "choose a larger step"),
         ("bm25", {"b": "0.5,2"}, "b is 2", "from 0 to 1"),
         ("bm25", {"k1": 5}, "the values of k1 are an int", "a list of values"),
         ("hybrid", {"weights": [1, 2]}, "the values of weights are an int", "a list of values"),

@@ -17,7 +17,7 @@ from rankproof._fusion.kernels import ranks_of
 class JudgedCandidates:
     """The judged candidates of a table: those of its query i are chosen_offsets[i] to chosen_offsets[i + 1].
 
-    `rows` is the index of each judged query in the table, -1 if the table lacks it.
+    `rows` is the index of each judged query in the table, -1 if the table lacks it; `codes` are those of judgements by code.
     """
 
     table: CandidateTable
@@ -26,12 +26,14 @@ class JudgedCandidates:
     chosen_offsets: IntArray
     grades: IntArray
     rows: IntArray
+    codes: IntArray | None = None
 
     @classmethod
     def of(cls, table: CandidateTable, judged: JudgedQueries, qrels: Mapping[str, Mapping[str, int]]) -> JudgedCandidates:
         """The candidates that `qrels` judges; `judged` are the same judgements as an engine reads them."""
         chosen: list[int] = []
         grades: list[int] = []
+        codes: list[int] = []
         ends = [0]
         of_judged = set(judged.queries)
         for query, start, end in zip(table.queries, table.offsets[:-1].tolist(), table.offsets[1:].tolist(), strict=True):
@@ -40,10 +42,14 @@ class JudgedCandidates:
             chosen.extend(at for at, _ in found)
             grades.extend(grade for _, grade in found)
             ends.append(len(chosen))
+            if judged.documents is not None:
+                code_of = {doc: code for code, doc in enumerate(sorted(known, reverse=True))}
+                codes.extend(code_of[table.docs[at]] for at, _ in found)
         at_query = {query: at for at, query in enumerate(table.queries)}
         rows = np.array([at_query.get(query, -1) for query in judged.queries], dtype=np.int64)
         places, bounds, levels = (np.array(values, dtype=np.int64) for values in (chosen, ends, grades))
-        return cls(table, judged, places, bounds, levels, rows)
+        by_code = None if judged.documents is None else np.array(codes, dtype=np.int64)
+        return cls(table, judged, places, bounds, levels, rows, by_code)
 
     def hits(self, scores: FloatArray) -> Hits:
         """The hits of the ranking by these scores, one for each candidate."""
@@ -61,6 +67,7 @@ class JudgedCandidates:
             grades=self.grades[by_rank],
             ties=Ties(starts[by_rank], sizes[by_rank]),
             alignment_counts=AlignmentCounts(rows=table.size),
+            codes=None if self.codes is None else self.codes[by_rank],
         )
 
     @property

@@ -264,7 +264,7 @@ def _order_sentence(row: tuple[CellValue, ...]) -> str:
     one, other, tau, by_chance, tau_ap, _, swapped, systems = row
     names, count = f"{for_message(str(one))} and {for_message(str(other))}", int(systems)  # type: ignore[arg-type]
     if tau is None:
-        return f"{names}: no tau, because all systems have the same value."
+        return f"{names}: no tau, because one of them gives all systems the same value."
     how = _how_alike(float(tau))  # type: ignore[arg-type]
     numbers = f"tau {tau:.2f} ({format_p(float(by_chance or 0.0))}), tau-AP {tau_ap:.2f}"  # type: ignore[arg-type]
     return f"{names} order {count} systems {how}: {numbers}; {swapped} of {count * (count - 1) // 2} pairs are swapped."

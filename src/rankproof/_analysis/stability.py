@@ -17,8 +17,9 @@ from rankproof._analysis.inputs import AnalysisInput
 from rankproof._analysis.rejudged import check_rankings, on_common_queries, with_judgements
 from rankproof._analysis.values import format_points
 from rankproof._data.arrays import BoolArray, FloatArray, IntArray
+from rankproof._data.grades import GradeReader
 from rankproof._data.ordering import ranked_run
-from rankproof._data.qrels import Qrels
+from rankproof._data.qrels import Judgement, Qrels, qrels_of_rows
 from rankproof._data.table import CellValue, Column, Table
 from rankproof._data.text import pluralise
 from rankproof._data.validation import checked_integer, checked_number
@@ -101,6 +102,9 @@ def stability(
     if len(values) < _MIN_QUERIES:
         what = f"{pluralise(len(values), 'common query is', 'common queries are')} too few to split"
         raise UsageError(what, fix=f"compare the systems on at least {_MIN_QUERIES} queries")
+    if (values == values[:, :1]).all():
+        what = f"{choice.measure} is the same for all systems on every query, so that nothing is chosen"
+        raise UsageError(what, fix="choose another primary measure, or compare other systems")
     checks = [
         _halves(values, choice, options),
         *([_changed_grades(inputs, choice, options)] if options.flip else []),
@@ -168,21 +172,43 @@ def _measured(inputs: AnalysisInput, qrels: Qrels, choice: Choice) -> FloatArray
     return _oriented(with_judgements(inputs, qrels, measures=[choice.measure]).result, choice)
 
 
+def _judgements(inputs: AnalysisInput) -> list[Judgement]:
+    """The judgements of the queries, for each subtopic where there are subtopics."""
+    qrels, queries = inputs.qrels, inputs.result.queries
+    if not qrels.subtopics:
+        return [Judgement(query, doc, grade) for query in queries for doc, grade in qrels[query].items()]
+    return [
+        Judgement(query, doc, grade, subtopic=subtopic)
+        for query in queries
+        for subtopic, docs in qrels.subtopics[query].items()
+        for doc, grade in docs.items()
+    ]
+
+
+def _qrels_like(qrels: Qrels, rows: Sequence[Judgement]) -> Qrels:
+    """Other judgements of the same documents, for subtopics if those have subtopics."""
+    if qrels.subtopics:
+        return qrels_of_rows(rows, GradeReader(qrels.source, None), qrels.on_conflict, by_subtopic=True)
+    grades: dict[str, dict[str, int]] = {}
+    for row in rows:
+        grades.setdefault(row.query, {})[row.doc] = row.grade
+    return Qrels.of_checked(grades, source=qrels.source)
+
+
 def _changed_grades(inputs: AnalysisInput, choice: Choice, options: StabilityOptions) -> StabilityCheck:
     """A share of the grades changed at random to another grade of the scale."""
-    pairs = [(query, doc) for query in inputs.result.queries for doc in inputs.qrels[query]]
-    grades = np.array([inputs.qrels[query][doc] for query, doc in pairs])
-    scale = np.unique(np.append(grades, 0)) if grades.min() == grades.max() else np.unique(grades)
+    rows = _judgements(inputs)
+    grades = np.array([row.grade for row in rows])
+    scale = np.unique(np.append(grades, 0 if grades.any() else 1)) if grades.min() == grades.max() else np.unique(grades)
     found = []
     for at in range(options.rounds):
-        words = random_words(stream_key(options.seed, "grades"), 2 * at * len(pairs), 2 * len(pairs)).reshape(2, -1)
+        words = random_words(stream_key(options.seed, "grades"), 2 * at * len(rows), 2 * len(rows)).reshape(2, -1)
         share = (words[0] >> np.uint64(11)).astype(np.float64) * 2.0**-53
         step = 1 + (words[1] >> np.uint64(32)).astype(np.int64) % (len(scale) - 1)
         moved = scale[(np.searchsorted(scale, grades) + step) % len(scale)]
-        changed: dict[str, dict[str, int]] = {query: {} for query in inputs.result.queries}
-        for (query, doc), grade in zip(pairs, np.where(share < options.flip, moved, grades).tolist(), strict=True):
-            changed[query][doc] = grade
-        found.append(_measured(inputs, Qrels.of_checked(changed, source=inputs.qrels.source), choice))
+        changed = np.where(share < options.flip, moved, grades).tolist()
+        regraded = [row._replace(grade=grade) for row, grade in zip(rows, changed, strict=True)]
+        found.append(_measured(inputs, _qrels_like(inputs.qrels, regraded), choice))
     return _checked(f"{100 * options.flip:g}% of the grades changed", found, choice)
 
 
@@ -202,19 +228,17 @@ def _pools(inputs: AnalysisInput, choice: Choice, depths: Sequence[int]) -> Iter
         for run in ranked
     ]
     queries = inputs.result.queries
-    total = sum(len(inputs.qrels[query]) for query in queries)
+    rows = _judgements(inputs)
     for depth in dict.fromkeys(depths):
         pool = {query: {doc for one in rankings for doc in one.get(query, ())[:depth]} for query in queries}
-        cut = {query: {doc: grade for doc, grade in inputs.qrels[query].items() if doc in pool[query]} for query in queries}
-        judged = [query for query in queries if cut[query]]
+        cut = [row for row in rows if row.doc in pool[row.query]]
+        judged = list(dict.fromkeys(row.query for row in cut))
         # A query without a judged document in the pool has the value 0 for every system.
         values = np.zeros((len(queries) - len(judged), len(choice.systems)))
         if judged:
-            kept = Qrels.of_checked({query: cut[query] for query in judged}, source=inputs.qrels.source)
-            found = with_judgements(inputs, kept, judged, measures=[choice.measure])
+            found = with_judgements(inputs, _qrels_like(inputs.qrels, cut), judged, measures=[choice.measure])
             values = np.concatenate([_oriented(found.result, choice), values])
-        share = sum(map(len, cut.values())) / total
-        yield _checked(f"a pool of the top {depth}", [values], choice, share)
+        yield _checked(f"a pool of the top {depth}", [values], choice, len(cut) / len(rows))
 
 
 def _table(checks: Sequence[StabilityCheck], choice: Choice, decision: Decision, options: StabilityOptions) -> Table:

@@ -44,24 +44,31 @@ def measure_results(inputs: AnalysisInput, measures: Sequence[str], runs: Mappin
 
 
 def main_measure(inputs: AnalysisInput) -> str:
-    """The first measure whose value is a mean from 0 to 1."""
+    """The first of `fraction_measures`."""
     return fraction_measures(inputs)[0]
 
 
 def fraction_measures(inputs: AnalysisInput) -> list[str]:
-    """The measures whose value is a mean from 0 to 1, for which percentage points make sense."""
+    """The measures whose value is a mean from 0 to 1, the highest for documents in the order of their grades."""
     measures = inputs.result.systems[0].measures
-    found = [name for name, one in measures.items() if one.measure.is_fraction]
+    found = [name for name, one in measures.items() if _is_fraction_of_grades(one.measure)]
     if not found:
-        raise UsageError(f"not a mean from 0 to 1: {', '.join(measures)}", fix="choose such a measure with -m, such as nDCG@10")
+        raise UsageError(f"{_NOT_FRACTION}: {', '.join(measures)}", fix="choose such a measure with -m, such as nDCG@10")
     return found
 
 
 def check_fraction(inputs: AnalysisInput, measure: str) -> str:
-    """The measure's name, or an error if its value is not a mean from 0 to 1."""
-    if not parse_measure(measure).is_fraction:
-        raise UsageError(f"not a mean from 0 to 1: {measure}", fix=f"choose from: {', '.join(fraction_measures(inputs))}")
+    """The measure's name, or an error if it is not one of `fraction_measures`."""
+    if not _is_fraction_of_grades(parse_measure(measure)):
+        raise UsageError(f"{_NOT_FRACTION}: {measure}", fix=f"choose from: {', '.join(fraction_measures(inputs))}")
     return measure
+
+
+_NOT_FRACTION = "not a mean from 0 to 1, or a measure of subtopics"
+
+
+def _is_fraction_of_grades(measure: Measure) -> bool:
+    return measure.is_fraction and measure.best_by_grade
 
 
 TIE_TOLERANCE = 1e-12

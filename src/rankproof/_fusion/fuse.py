@@ -40,7 +40,7 @@ class Fuser:
         if not np.isfinite(scores).all():
             raise InputError(
                 "a fused score is outside the range of a 64-bit float",
-                fix="lower the weights, or normalise with min-max or z-score",
+                fix="lower the weights and parameters, or normalise with min-max or z-score",
             )
         return scores
 

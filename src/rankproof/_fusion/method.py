@@ -84,7 +84,7 @@ PARAMETERS: dict[str, Parameter] = {
         Parameter("sigma", "number", "added to the number of runs with the document", 0.01, (0.01, *_steps(0.1, 1, 9)), 0, 1),
         Parameter("phi", "number", "persistence: how likely a user reads the next document", 0.95, _steps(0.5, 0.95, 9), 0, 1),
         Parameter("alpha", "number", "weight of the second run; the first has 1 - alpha", 0.5, _steps(0, 1, 20), 0, 1),
-        Parameter("segments", "integer", "number of segments of equal length", 10, (2, 5, 10, 20, 50, 100), least=1),
+        Parameter("segments", "integer", "number of segments of equal length", 10, (2, 5, 10, 20, 50, 100), 1, 1000),
         Parameter("window", "integer", "ranks to each side that are averaged", 5, (1, 2, 3, 5, 10, 20), least=0),
     )
 }

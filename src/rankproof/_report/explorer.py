@@ -121,7 +121,7 @@ def all_measures(results: ExperimentResult) -> dict[str, Measure]:
 
 def measure_facts(measure: Measure, judges: Collection[str]) -> dict[str, Any]:
     """The properties of a measure that the script needs to name, sort and compute it; `judges` are the labels of all judges."""
-    gain = getattr(measure, "gain", None)
+    gain = measure.parameters().get("gain")
     judge = judge_of_measure(measure)
     return {
         "name": str(measure),

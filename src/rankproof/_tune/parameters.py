@@ -225,8 +225,10 @@ def _listed(name: str, kind: Any, text: str) -> list[Any]:
     if kind is str or ":" not in text:
         return [one for one in text.split(",") if one]
     low, high, step = (_number(name, float, one) for one in _bounds(name, text))
-    if step <= 0 or high < low or (high - low) / step > MOST_TRIALS:
+    if step <= 0 or high < low:
         raise UsageError(f"{name}={for_message(text)} is not a range", fix=_EXAMPLE)
+    if (high - low) / step > MOST_TRIALS:
+        raise UsageError(f"{name}={for_message(text)} has more than {MOST_TRIALS:,} values", fix="choose a larger step")
     count = math.floor((high - low) / step + 1e-9) + 1
     return [round(low + at * step, 12) for at in range(count)]
 

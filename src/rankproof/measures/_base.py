@@ -240,7 +240,8 @@ class Measure(ABC):
     `at` names the parameter that `@` sets, None if there is none; `needs` is an example of a measure that requires it. `suffix`
     names the parameter that trec_eval and ranx write after a dot or an underscore. `aliases` are the names of other tools,
     `alias_parameters` the parameters that an alias implies. `parity` names the tool that gives the same values to 1e-9.
-    `additive` says that what a document adds depends on its own grade and rank alone.
+    `additive` says that what a document adds depends on its own grade and rank alone, `best_by_grade` that no order of documents
+    is better than the one by grade.
 
     A parameter that is not in PARAMETER_CHECKS is checked by its type and Option, as the settings of stages are:
     `power: Annotated[float, Option("exponent of the rank", least=0)] = 1.0`.
@@ -260,6 +261,7 @@ class Measure(ABC):
     suffix: ClassVar[str | None] = None
     additive: ClassVar[bool] = False
     needs_subtopics: ClassVar[bool] = False
+    best_by_grade: ClassVar[bool] = True
     aliases: ClassVar[tuple[str, ...]] = ()
     alias_parameters: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
     advice: ClassVar[Advice | None] = None

@@ -24,6 +24,7 @@ class SubtopicMeasure(SummedMeasure, BinaryMeasure):
     """A measure of the relevant pairs of a document and a subtopic."""
 
     needs_subtopics = True
+    best_by_grade = False
 
     @property
     def depth(self) -> int:

@@ -80,6 +80,8 @@ def _offsets(groups: IntArray, count: int) -> IntArray:
 class GroupMean(BinaryMeasure):
     """A measure of each judgement group of a query, averaged over the groups."""
 
+    best_by_grade = False
+
     @abstractmethod
     def of_group(self) -> Measure:
         """The measure of one group."""

@@ -39,7 +39,7 @@ def relevant_subtopics(judged: JudgedQueries, rel: int) -> RelevantSubtopics:
 def _judged_for_subtopics(judged: JudgedQueries) -> tuple[JudgedDocuments, SubtopicGrades]:
     documents = judged.documents
     if documents is None or documents.subtopics is None:
-        fix = "use TREC qrels whose second column has the subtopic, a column subtopic, or Qrels.from_subtopics in Python"
+        fix = "use TREC qrels whose second column has two or more subtopics, a column subtopic, or Qrels.from_subtopics in Python"
         raise InputError("the judgements have no subtopics, which measures of diversity need", fix=fix, source=judged.source)
     return documents, documents.subtopics
 

@@ -126,8 +126,10 @@ def _refuse(args: argparse.Namespace, names: Sequence[str], what: str, fix: str)
 
 
 def _measure(args: argparse.Namespace) -> str:
+    from rankproof.measures._parse import parse_measures
+
     names: list[str] = args.measures or ["nDCG@10"]
-    if len(names) > 1:
+    if len(parse_measures(names)) > 1:
         raise UsageError("one measure chooses the settings", fix="name one with -m")
     return names[0]
 

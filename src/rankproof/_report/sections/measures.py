@@ -125,7 +125,7 @@ def _term(name: str, measure: Measure) -> MeasureTerm:
 
 def _gain(measure: Measure) -> str:
     """The gain function in use."""
-    gain = getattr(measure, "gain", None)
+    gain = measure.parameters().get("gain")
     if gain is None:
         return ""
     return f" Gain: {_GAINS.get(gain, gain) if isinstance(gain, str) else 'custom, as in its name'}."
