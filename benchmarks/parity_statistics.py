@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import combinations, permutations
 from pathlib import Path
@@ -17,11 +17,10 @@ import numpy as np
 from rankproof._data.arrays import FloatArray
 from rankproof._statistics.paired import differences, paired_statistics, t_test_p
 from rankproof._statistics.rank_correlation import (
-    Overlap,
     kendall_tau,
     order_agreement,
+    overlap_of_two,
     rank_biased_overlap,
-    rank_biased_overlaps,
 )
 from rankproof._statistics.rank_tests import normal_signed_rank_p, sign_test_p, signed_rank_p, signed_ranks
 from rankproof._statistics.tukey import Tukey, tukey_hsd
@@ -128,7 +127,7 @@ def _overlap(case: Case) -> Iterator[Compared]:
     shortest = min(len(one), len(other))
     for row in case["results"]:
         p = row["p"]
-        whole, same_length = _rbo(one, other, p), _rbo(one[:shortest], other[:shortest], p)
+        whole, same_length = overlap_of_two(one, other, p), overlap_of_two(one[:shortest], other[:shortest], p)
         yield Compared("RBO, extrapolated", "rbo", float(whole.extrapolated[0]), row["rbo_ext"])
         yield Compared("RBO, extrapolated", "formula", float(whole.extrapolated[0]), row["rbo_ext_webber_eq32"])
         yield Compared(
@@ -137,13 +136,6 @@ def _overlap(case: Case) -> Iterator[Compared]:
         for depth in (3, 5):
             ours = rank_biased_overlap(one[:depth], other[:depth], p)
             yield Compared("RBO, extrapolated, top 3 and 5", "rbo", ours, row[f"rbo_k{depth}_ext"])
-
-
-def _rbo(one: Sequence[str], other: Sequence[str], p: float) -> Overlap:
-    ranks = {doc: rank for rank, doc in enumerate(one, start=1)}
-    depths = np.array([max(ranks[doc], rank) for rank, doc in enumerate(other, start=1) if doc in ranks], np.int64)
-    lengths = np.array([len(one)]), np.array([len(other)])
-    return rank_biased_overlaps(depths, np.array([0, len(depths)]), *lengths, p)
 
 
 FILES = {"tukey_hsd": _tukey, "paired_tests": _paired, "rank_correlation": _rank_correlation}

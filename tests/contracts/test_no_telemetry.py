@@ -66,6 +66,8 @@ VERBS: dict[str, list[str]] = {
     "segments": ["results", "--by", "length"],
     "diagnose": ["results"],
     "baselines": ["results"],
+    "correlate": ["results"],
+    "stability": ["results", "--splits", "20", "--rounds", "2"],
     "answers": ["log.jsonl", "-o", "answers"],
     "save-baseline": ["results", "-o", "baseline.json"],
     "gate": ["results", "--baseline", "baseline.json"],

@@ -72,6 +72,7 @@ VALUES: dict[type, Callable[[], Any]] = {
     rp.types.Judging: lambda: rp.judge("sample", model="keywords", qrels="sample", sample=30),
     rp.types.Imported: imported,
     rp.types.Generated: lambda: rp.generate("sample", 12),
+    rp.types.FittedFusion: lambda: rp.fit_fusion("mapfuse", results().qrels, [one.run for one in results().system_runs]),
     rp.types.Tuning: lambda: rp.tune(rp.Experiment({STRINGS[0]: rp.stages.BM25()}), vary={"k1": [0.1, 3]}),
 }
 

@@ -186,6 +186,9 @@ def test_the_stream_of_a_seed_never_changes() -> None:
         "orders": 0x9AAF21D8296E1E3D,
         "normals": 0x591A5CA9608CC826,
         "gammas": 0x2EAA3ED3CD8991C6,
+        "folds": 0xEA69D75D4D7F4FCE,
+        "halves": 0xE6E15B9D4E1AF190,
+        "grades": 0xDCF66EAFAA622652,
     }
 
 

@@ -55,6 +55,8 @@ OVER_FILES: Mapping[str, Sequence[str]] = {
     "doctor": ["qrels.txt", "FILE"],
     "explain": ["qrels.txt", "FILE"],
     "audit": ["qrels.txt", "FILE"],
+    "correlate": ["run.txt", "FILE"],
+    "stability": ["qrels.txt", "run.txt", "FILE"],
     "report": ["qrels.txt", "FILE", "-o", "out.html"],
     "gate": ["qrels.txt", "FILE", "--baseline", "baseline.json"],
     "fuse": ["run.txt", "FILE", "-o", "out.run"],

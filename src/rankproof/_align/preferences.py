@@ -28,11 +28,6 @@ class PreferenceGroup:
     levels: FloatArray
     better: BoolArray | None = None
 
-    @property
-    def preferred(self) -> BoolArray:
-        """Whether document i is preferred to document j."""
-        return self.levels[:, None] > self.levels[None, :] if self.better is None else self.better
-
 
 def judge_preferences(rows: Iterable[PreferenceRow], source: str, only: Collection[str] | None = None) -> JudgedQueries:
     """The judgements of the rows, with the groups of each query; a document is relevant if a level of it is above 0."""

@@ -9,6 +9,7 @@ from itertools import combinations
 
 import numpy as np
 
+from rankproof._analysis.values import oriented_value
 from rankproof._data.arrays import FloatArray, IntArray, repeat_each
 from rankproof._data.ordering import ReadOptions, ranked_run
 from rankproof._data.run import Run
@@ -208,8 +209,7 @@ class SystemOrder:
 
 def system_order(result: Result, measure: str, label: str) -> SystemOrder:
     """The systems of a result by the mean of a measure."""
-    sign = -1.0 if result.systems[0].measures[measure].measure.higher_is_better is False else 1.0
-    return SystemOrder(label, {system.name: sign * system.measures[measure].value for system in result.systems})
+    return SystemOrder(label, {system.name: oriented_value(system.measures[measure]) for system in result.systems})
 
 
 def ordering_measures(result: Result) -> list[Measure]:

@@ -12,6 +12,7 @@ from rankproof._data.dataset import Dataset, Queries
 from rankproof._data.ordering import ReadOptions
 from rankproof._data.qrels import Qrels
 from rankproof._data.run import Run
+from rankproof._data.text import in_a_sentence
 from rankproof._evaluation.evaluate import MeasuresLike, evaluate_runs
 from rankproof._evaluation.inputs import RunSources, read_judgements
 from rankproof._evaluation.options import USUAL_PRIMARY, EvaluateOptions
@@ -228,7 +229,7 @@ def join_inputs(found: Sequence[AnalysisInput]) -> AnalysisInput:
     parts = [_renamed(one, each) for one, each in zip(found, names, strict=True)]
     return replace(
         first,
-        name=f"{', '.join(one.name for one in found[:-1])} and {found[-1].name}",
+        name=in_a_sentence([one.name for one in found]),
         result=Result(first.result.queries, tuple(system for one in parts for system in one.result.systems)),
         runs={name: run for one in parts for name, run in one.runs.items()},
         snippets={doc: text for one in reversed(parts) for doc, text in one.snippets.items()},

@@ -21,7 +21,7 @@ from rankproof._data.grades import GradeReader
 from rankproof._data.ordering import ranked_run
 from rankproof._data.qrels import Judgement, Qrels, qrels_of_rows
 from rankproof._data.table import CellValue, Column, Table
-from rankproof._data.text import pluralise
+from rankproof._data.text import in_a_sentence, pluralise
 from rankproof._data.validation import checked_integer, checked_number
 from rankproof._evaluation.result import Result
 from rankproof._statistics.deterministic import products, random_words, stream_key, to_exact_sum
@@ -275,21 +275,17 @@ def _sentences(checks: Sequence[StabilityCheck], choice: Choice, decision: Decis
     failed = [check for check in checks if not check.passes]
     subject = f"The choice of {choice.name}" if decision.decided else f"Nothing is decided; the lead of {choice.name}"
     if not failed:
-        yield f"{subject} stands: it is within {margin} of the best with {_listed([check.name for check in checks])}."
+        yield f"{subject} stands: it is within {margin} of the best with {in_a_sentence([check.name for check in checks])}."
         return
-    yield f"{subject} does not stand with {_listed([_with_share(check) for check in failed])}."
+    yield f"{subject} does not stand with {in_a_sentence([_with_share(check) for check in failed])}."
     passed = [check.name for check in checks if check.passes]
     if passed:
-        yield f"It stands, within {margin} of the best, with {_listed(passed)}."
+        yield f"It stands, within {margin} of the best, with {in_a_sentence(passed)}."
 
 
 def _with_share(check: StabilityCheck) -> str:
     rounds = len(check.best)
     return check.name if rounds == 1 else f"{check.name} (stands in {check.stands.mean():.0%} of {rounds:,} rounds)"
-
-
-def _listed(names: Sequence[str]) -> str:
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 def _winners(checks: Sequence[StabilityCheck], choice: Choice) -> Table:

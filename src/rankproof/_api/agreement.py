@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import combinations
 from typing import Any, Unpack
 
@@ -115,8 +116,6 @@ def _labels(one: str, other: str) -> tuple[str, str]:
 
 
 def _noted(table: Table, common: int, queries: int) -> Table:
-    from dataclasses import replace
-
     if common == queries:
         return table
     note = f"{queries - common:,} of {queries:,} queries are left out because the other judgements lack them: n = {common:,}"

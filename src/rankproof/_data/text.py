@@ -18,6 +18,11 @@ def pluralise(count: int, one: str, more: str = "") -> str:
     return f"{count:,} {one if count == 1 else more or f'{one}s'}"
 
 
+def in_a_sentence(parts: Sequence[str]) -> str:
+    """The parts with commas and a last "and", as in `a, b and c`."""
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
+
+
 def other_unicode_forms(ids: Collection[str]) -> frozenset[str]:
     """The composed and decomposed forms of the ids that are not ids themselves."""
     forms = {unicodedata.normalize(form, one) for one in ids if not one.isascii() for form in ("NFC", "NFD")}

@@ -10,7 +10,7 @@ from markupsafe import Markup
 
 from rankproof._analysis.values import format_points
 from rankproof._data.table import Table
-from rankproof._data.text import shown_time
+from rankproof._data.text import in_a_sentence, shown_time
 from rankproof._evaluation.result import MeasureResult
 from rankproof._render.grid import MISSING, Grid
 from rankproof._render.table import table_grid
@@ -115,7 +115,7 @@ def join_names(names: Sequence[str], most: int = 6) -> str:
     safe = [for_message(name) for name in names[:most]]
     if len(names) > most:
         safe = [*safe[:-1], f"{len(names) - most + 1} others"]
-    return safe[0] if len(safe) == 1 else f"{', '.join(safe[:-1])} and {safe[-1]}"
+    return in_a_sentence(safe)
 
 
 def format_milliseconds(value: float) -> str:

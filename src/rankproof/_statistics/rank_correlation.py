@@ -183,7 +183,11 @@ def _harmonic(p: float, depth: int) -> FloatArray:
 
 def rank_biased_overlap(one: Sequence[str], other: Sequence[str], p: float = PERSISTENCE) -> float:
     """Extrapolated rank-biased overlap of two rankings: 1 for equal, 0 for disjoint ones; an empty one shares nothing."""
+    return float(overlap_of_two(one, other, p).extrapolated[0])
+
+
+def overlap_of_two(one: Sequence[str], other: Sequence[str], p: float = PERSISTENCE) -> Overlap:
+    """Rank-biased overlap of two rankings with its bounds."""
     ranks = {doc: rank for rank, doc in enumerate(one, start=1)}
     depths = np.array([max(ranks[doc], rank) for rank, doc in enumerate(other, start=1) if doc in ranks], np.int64)
-    found = rank_biased_overlaps(depths, np.array([0, len(depths)]), np.array([len(one)]), np.array([len(other)]), p)
-    return float(found.extrapolated[0])
+    return rank_biased_overlaps(depths, np.array([0, len(depths)]), np.array([len(one)]), np.array([len(other)]), p)
