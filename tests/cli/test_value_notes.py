@@ -83,6 +83,8 @@ def test_every_verb_that_reads_results_is_listed() -> None:
         "doctor": "it shows checks",
         "serve": "its pages have their own test",
         "judge": "it judges the top documents before it shows values",
+        "correlate": "it shows no value of a measure",
+        "stability": "it needs more queries, and has its own test",
     }
     missing = sorted(reading - {*WITH_VALUES, *without})
     assert missing == [], "add the verb to WITH_VALUES, or to `without` if it shows no value of a ranking"
@@ -108,6 +110,17 @@ def test_every_verb_says_that_only_judged_documents_are_measured(
     said = capsys.readouterr().err.replace("\n", " ")
     assert "judged documents only; unjudged documents are removed from the rankings" in said
     assert "Judged@10" not in said
+
+
+def test_stability_says_that_few_documents_are_judged(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    queries = [f"q{at}" for at in range(12)]
+    (tmp_path / "qrels").write_text("".join(f"{query} 0 d0 1\n" for query in queries))
+    for name, first in (("one", 0), ("two", 3)):
+        rows = (f"{query} Q0 d{(first + at) % 10} {at} {10 - at} {name}\n" for query in queries for at in range(10))
+        (tmp_path / f"{name}.run").write_text("".join(rows))
+    assert main(["stability", *(str(tmp_path / name) for name in ("qrels", "one.run", "two.run"))]) == 0
+    said = capsys.readouterr().err.replace("\n", " ")
+    assert all(words in said for words in NOTE)
 
 
 def test_baselines_say_it_of_the_systems_that_they_run(files: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -31,8 +31,10 @@ OPTIONS: dict[str, list[str]] = {
     "export": ["-o", "out.csv"],
 }
 """The options that a verb needs besides its results folder."""
-OF_A_FOLDER = [name for name in COMMANDS if "RESULTS" in command_named(name).usage and name not in ("serve", "judge")]
-"""The verbs that read a results folder; `serve` and `judge` have their own tests."""
+OF_A_FOLDER = [
+    name for name in COMMANDS if "RESULTS" in command_named(name).usage and name not in ("serve", "judge", "stability")
+]
+"""The verbs that read a results folder; `serve`, `judge` and `stability` have their own tests."""
 
 
 def edit(folder: Path, steps: Steps, value: Any) -> None:
@@ -82,6 +84,13 @@ def test_judge_refuses_an_edited_value(tmp_path: Path, capsys: pytest.CaptureFix
     folder = saved(small_results(), tmp_path / "results")
     edit(folder, VALUE, 0.9999)
     assert main(["judge", "sample", "--results", str(folder), "--model", "none"]) == 2
+    assert "nDCG@10.value is 0.9999, but" in capsys.readouterr().err
+
+
+def test_stability_refuses_an_edited_value(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = saved(small_results(), tmp_path / "results")
+    edit(folder, VALUE, 0.9999)
+    assert main(["stability", str(folder)]) == 2
     assert "nDCG@10.value is 0.9999, but" in capsys.readouterr().err
 
 

@@ -118,7 +118,7 @@ def _choice(decision: Decision, alpha: float) -> Choice:
     """The recommended system, or the leading one."""
     names = tuple(one.name for one in decision.systems)
     if decision.system is None or len(names) < 2:
-        raise UsageError("there are fewer than two systems that retrieve anything", fix="compare two or more")
+        raise UsageError("there are fewer than two systems to choose from", fix="compare two or more that rank documents")
     return Choice(names, names.index(decision.system), decision.measure, decision.margin, alpha)
 
 
