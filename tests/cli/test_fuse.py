@@ -44,7 +44,7 @@ def test_a_trained_method_learns_from_judged_queries_and_says_which_are_fused(
     assert main(["fuse", "a.run", "b.run", "--method", "mapfuse", "--train", "train.qrels"]) == 0
     shown = capsysbinary.readouterr()
     assert shown.out.decode().splitlines()[0].split()[:5] == ["q1", "Q0", "x", "1", "0.5"]
-    assert b"1 fused query is among those that mapfuse learned from; evaluate it on the others" in shown.err
+    assert b"1 fused query is among those that mapfuse learned from; evaluate it on other queries" in shown.err
     by_segment = fused(capsysbinary, "--method", "probfuse", "--segments", "1", "--train", "train.qrels")
     assert by_segment["q2", "x"] == pytest.approx(1 / 6)
 

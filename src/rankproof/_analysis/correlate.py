@@ -165,7 +165,7 @@ def _sentences(rows: Sequence[tuple[CellValue, ...]]) -> Iterator[str]:
         names = f"{for_message(str(one))} and {for_message(str(other))}"
         by_tau = "" if tau is None else f"; tau {tau:.2f} over the documents that both have"
         queries = pluralise(int(n), "query", "queries")  # type: ignore[arg-type]
-        yield f"{names}: RBO {overlap:.3f}, between {least:.3f} and {most:.3f} whatever follows{by_tau} ({queries})."
+        yield f"{names}: RBO {overlap:.3f}, between {least:.3f} and {most:.3f} with any continuation{by_tau} ({queries})."
 
 
 def _notes(found: Mapping[tuple[str, str], RankingAgreement]) -> Iterator[str]:

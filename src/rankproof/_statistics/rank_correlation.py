@@ -133,8 +133,8 @@ class Overlap(NamedTuple):
 
     @property
     def most(self) -> FloatArray:
-        """The largest possible overlap of the whole rankings."""
-        return self.least + self.residual
+        """The largest possible overlap of the whole rankings, by no rounding error below the extrapolated one."""
+        return np.maximum(self.extrapolated, self.least + self.residual)
 
 
 def rank_biased_overlaps(depths: IntArray, offsets: IntArray, one: IntArray, other: IntArray, p: float = PERSISTENCE) -> Overlap:

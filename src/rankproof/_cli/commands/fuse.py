@@ -141,7 +141,7 @@ def _fitted(
     fused = {query for run in runs for query in run.queries}
     if learned := [query for query in qrels if query in fused]:
         count = pluralise(len(learned), "fused query is", "fused queries are")
-        terminal.note(f"{count} among those that {fitted.method} learned from; evaluate it on the others")
+        terminal.note(f"{count} among those that {fitted.method} learned from; evaluate it on other queries")
     return fitted
 
 
