@@ -233,10 +233,12 @@ def fusion_method(
 
 def method_named(name: str) -> FusionMethod:
     """The method of that name, which may be its name in another tool."""
-    for method in METHODS.registered().values():
-        if name in method.aliases:
-            return method
-    return METHODS.named(name)
+    return METHODS.named(own_name(name))
+
+
+def own_name(name: str) -> str:
+    """The name of a method, from one that it has in another tool; other names are unchanged."""
+    return next((one.name for one in METHODS.registered().values() if name in one.aliases), name)
 
 
 def users_of(setting: str) -> list[str]:

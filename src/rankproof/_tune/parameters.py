@@ -11,8 +11,7 @@ from typing import Any
 from rankproof._data.validation import checked_number
 from rankproof._experiment.config_settings import is_scorer, is_system, is_systems
 from rankproof._experiment.experiment import stage_with_inputs
-from rankproof._fusion.method import METHODS
-from rankproof._fusion.normalisations import NORMALISATIONS
+from rankproof._fusion.method import METHODS, PARAMETERS
 from rankproof._registry import Setting, settings_of
 from rankproof._tune.space import MOST_TRIALS, Family, SearchAxis, Settings, Space, Value, weight_grid
 from rankproof.errors import UsageError, for_message, type_phrase
@@ -31,11 +30,11 @@ USUAL_VALUES: Mapping[tuple[str, str], str] = {
     ("rm3", "weight"): "0.3:0.9:0.2",
     ("rerank", "weight"): "0:1:0.1",
     ("rerank", "top"): "10,20,50,100",
-    ("fuse", "k"): "1,5,10,20,30,40,50,60,70,80,90,100",
-    ("fuse", "weights"): f"grid:{WEIGHT_STEP}",
-    ("fuse", "norm"): ",".join(NORMALISATIONS.registered()),
 }
-"""Stage and key to the values that are tried unless others are given; a system without --vary varies those of its stage."""
+"""Stage and key to the values that are tried unless others are given; a system without --vary varies those of its stage.
+
+Those of a fusion are in the table of its parameters.
+"""
 _CHECKED = 2000
 _EXAMPLE = "write values such as --vary k1=0.6:2.4:0.3"
 
@@ -126,9 +125,16 @@ def changed_part(part: Any, changes: Mapping[Any, Mapping[str, Any]]) -> Any:
 
 
 def _usual_keys(stage: Stage) -> list[str]:
-    keys = [key for part, key in USUAL_VALUES if part == part_name(stage)]
-    used = METHODS[stage.method].uses if isinstance(stage, Fuse) else ()
-    return [key for key in keys if not isinstance(stage, Fuse) or (key in used and key != "norm")]
+    if isinstance(stage, Fuse):
+        return [key for key in METHODS[stage.method].uses if key != "norm"]
+    return [key for part, key in USUAL_VALUES if part == part_name(stage)]
+
+
+def _usual_values(target: _Target) -> ValuesLike:
+    key = target.setting.key
+    if not isinstance(target.part, Fuse) or key not in PARAMETERS:
+        return USUAL_VALUES.get((target.kind, key))
+    return f"grid:{WEIGHT_STEP}" if key == "weights" else PARAMETERS[key].values
 
 
 def _parts(stage: Stage) -> Iterator[Any]:
@@ -178,7 +184,7 @@ def _target(systems: Mapping[str, Stage], stage: Stage, name: str) -> _Target:
 
 def _axis(target: _Target, values: ValuesLike) -> SearchAxis:
     setting, default = target.setting, getattr(target.part, target.setting.field)
-    given = USUAL_VALUES.get((target.kind, setting.key)) if values is None else values
+    given = _usual_values(target) if values is None else values
     if given is None:
         raise UsageError(f"{target.name} has no usual values", fix=_EXAMPLE)
     if setting.type == tuple[float, ...]:

@@ -18,7 +18,7 @@ from rankproof._evaluation.inputs import align
 from rankproof._evaluation.options import EvaluateOptions
 from rankproof._fusion.candidates import CandidateTable
 from rankproof._fusion.fuse import Fuser
-from rankproof._fusion.method import METHODS, Fitted, FusionMethod, FusionSettings, Parameter, Training
+from rankproof._fusion.method import METHODS, Fitted, FusionMethod, FusionSettings, Parameter, Training, own_name
 from rankproof._fusion.normalisations import NORMALISATIONS
 from rankproof._fusion.settings import checked_settings, checked_weights, method_for
 from rankproof._tune.parameters import WEIGHT_STEP, ValuesLike, named_axis, weights_axis
@@ -116,13 +116,13 @@ def fusion_space(
 def _chosen_methods(names: Sequence[str], runs: int) -> list[FusionMethod]:
     if list(names) == [ALL]:
         return [method for method in METHODS.values() if method.runs in (None, runs)]
-    known = {alias: method.name for method in METHODS.values() for alias in (method.name, *method.aliases)}
+    chosen = list(dict.fromkeys(map(own_name, names)))
     fix = f"choose from {', '.join(METHODS)}, or {ALL}"
-    if unknown := [name for name in names if name not in known]:
+    if unknown := [name for name in chosen if name not in METHODS]:
         raise UsageError(f"no fusion method is called {for_message(unknown[0])}", fix=fix)
     if not names:
         raise UsageError("no fusion method is chosen", fix=fix)
-    return [method_for(name, range(runs)) for name in dict.fromkeys(known[name] for name in names)]
+    return [method_for(name, range(runs)) for name in chosen]
 
 
 def _chosen_norms(names: Sequence[str]) -> list[str]:

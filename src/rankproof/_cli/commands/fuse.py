@@ -102,9 +102,9 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
 
 def _method_name(name: str) -> str:
     """The name of the method, from one that it has in another tool."""
-    from rankproof._fusion.method import METHODS
+    from rankproof._fusion.method import own_name
 
-    return next((one.name for one in METHODS.registered().values() if name in one.aliases), name)
+    return own_name(name)
 
 
 def _settings() -> list[str]:

@@ -154,7 +154,8 @@ def slide_fuse(table: CandidateTable, settings: FusionSettings) -> FloatArray:
     def means(learned: FloatArray, span: slice) -> FloatArray:
         shares = _padded(learned, table.depth)
         of_lengths = [_windows(shares[:length], settings.window) for length in lengths.tolist()]
-        return np.concatenate(of_lengths)[first[span] + table.row_ranks[span] - 1]
+        found: FloatArray = np.concatenate(of_lengths)[first[span] + table.row_ranks[span] - 1]
+        return found
 
     return _spread(table, settings, means)
 
