@@ -5,8 +5,6 @@
 
 from __future__ import annotations
 
-import gzip
-import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -15,12 +13,13 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.peer_values import PEER_VALUES, json_lines
 from rankproof._data.run import Run
 from rankproof._fusion.fuse import fit_fusion, fuse
 from rankproof._fusion.method import FusionMethod, method_named
 from rankproof._fusion.methods.trained import BAYES_BOUNDS
 
-GOLDEN = Path(__file__).parents[2] / "shared" / "golden" / "peers" / "fusion" / "fusion.jsonl.gz"
+GOLDEN = PEER_VALUES / "fusion" / "fusion.jsonl.gz"
 NORMS = {None: "none", "zmuv": "z-score", "min-max-inverted": "min-max"}
 """Normalisations with another name here; an inverted one is that of scores of which lower is better."""
 EQUAL = "all scores of a ranking equal: 1 (min-max) or 1 / n (sum) here, 0 in ranx"
@@ -47,11 +46,9 @@ class ComparedFusion:
 
 def compared_fusions(path: Path = GOLDEN) -> Iterator[ComparedFusion]:
     """Every fused query and every fit of the file."""
-    with gzip.open(path, "rt") as lines:
-        for line in lines:
-            case = json.loads(line)
-            yield from _fits(case)
-            yield from _fused_queries(case)
+    for case in json_lines(path):
+        yield from _fits(case)
+        yield from _fused_queries(case)
 
 
 def _fits(case: Case) -> Iterator[ComparedFusion]:

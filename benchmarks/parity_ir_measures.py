@@ -5,18 +5,16 @@
 
 from __future__ import annotations
 
-import gzip
-import json
 import math
 from collections import Counter, defaultdict
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import rankproof as rp
+from benchmarks.peer_values import PEER_VALUES, json_lines
 from rankproof._evaluation.options import Compat
 
-GOLDEN = Path(__file__).resolve().parents[2] / "shared" / "golden" / "peers" / "ir_measures"
+GOLDEN = PEER_VALUES / "ir_measures"
 CLOSE, FIVE_DECIMALS = 1e-9, 5.001e-6
 _ASCENDING, _AS_GIVEN = ("pyndeval", "compat", "judged", "msmarco"), ("cwl_eval", "accuracy")
 _OWN_SORT = ("ranx", "trectools")
@@ -56,8 +54,7 @@ class Compared(NamedTuple):
 
 def cases() -> list[dict[str, Any]]:
     """The collections with the values of all providers."""
-    with gzip.open(GOLDEN / "measures.jsonl.gz", "rt", encoding="utf-8") as lines:
-        return [json.loads(line) for line in lines]
+    return list(json_lines(GOLDEN / "measures.jsonl.gz"))
 
 
 def compared_values() -> Iterator[Compared]:

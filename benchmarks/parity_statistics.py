@@ -9,11 +9,11 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import combinations, permutations
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from benchmarks.peer_values import PEER_VALUES
 from rankproof._data.arrays import FloatArray
 from rankproof._statistics.paired import differences, paired_statistics, t_test_p
 from rankproof._statistics.rank_correlation import (
@@ -25,7 +25,7 @@ from rankproof._statistics.rank_correlation import (
 from rankproof._statistics.rank_tests import normal_signed_rank_p, sign_test_p, signed_rank_p, signed_ranks
 from rankproof._statistics.tukey import Tukey, tukey_hsd
 
-GOLDEN = Path(__file__).parents[2] / "shared" / "golden" / "peers" / "statistics"
+GOLDEN = PEER_VALUES / "statistics"
 Case = Mapping[str, Any]
 
 

@@ -7,7 +7,6 @@ values are left out for each reason in ODDITIES.
 from __future__ import annotations
 
 import gzip
-import json
 import math
 import tempfile
 from collections import Counter
@@ -19,6 +18,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+from benchmarks.peer_values import PEER_VALUES, json_lines
 from rankproof._cli.main import main as rankproof_main
 from rankproof._evaluation.evaluate import evaluate_runs
 from rankproof._evaluation.options import EvaluateOptions, FileOptions, make_read_options
@@ -26,7 +26,7 @@ from rankproof._evaluation.result import SystemResult
 from rankproof.measures._parse import parse_measure
 from rankproof.measures._trec_names import trec_label
 
-GOLDEN = Path(__file__).parents[2] / "shared" / "golden" / "peers" / "trec_eval"
+GOLDEN = PEER_VALUES / "trec_eval"
 FILES = ("adhoc", "prefs", "upstream")
 ODDITIES = {
     "not-a-number": "-J and nothing judged is retrieved: trec_eval divides 0 by 0",
@@ -83,9 +83,8 @@ class ComparedMeasure:
 def calls(file: str) -> Iterator[Call]:
     """The calls of a file that trec_eval answered."""
     name = "upstream/expected.jsonl.gz" if file == "upstream" else f"{file}.jsonl.gz"
-    with gzip.open(GOLDEN / name, "rt", encoding="utf-8") as lines:
-        for row in map(json.loads, lines):
-            yield from _upstream_call(row) if file == "upstream" else _random_calls(row)
+    for row in json_lines(GOLDEN / name):
+        yield from _upstream_call(row) if file == "upstream" else _random_calls(row)
 
 
 def _random_calls(row: Mapping[str, Any]) -> Iterator[Call]:

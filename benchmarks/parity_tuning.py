@@ -6,17 +6,15 @@ depends on the order of its input or on the hash seed are left out.
 
 from __future__ import annotations
 
-import gzip
-import json
 from ast import literal_eval
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from benchmarks.peer_values import PEER_VALUES, json_lines
 from rankproof._data.qrels import Qrels
 from rankproof._data.run import Run
 from rankproof._evaluation.inputs import prepare_judgements
@@ -27,7 +25,7 @@ from rankproof._tune.runs import FusionObjective
 from rankproof._tune.space import Settings
 from rankproof.measures._parse import parse_measure
 
-FILE = Path(__file__).parents[2] / "shared" / "golden" / "peers" / "fusion" / "optimize.jsonl.gz"
+FILE = PEER_VALUES / "fusion" / "optimize.jsonl.gz"
 NORMS = {"zmuv": "z-score"}
 PARAMETERS = {
     **{"gmnz": "gamma", "logn_isr": "sigma", "rbc": "phi", "rrf": "k"},
@@ -63,14 +61,13 @@ class ComparedTrial:
 def searches() -> Iterator[tuple[FusionObjective, dict[str, Any]]]:
     """Each search that has trials, with its objective."""
     options = EvaluateOptions()
-    with gzip.open(FILE, "rt", encoding="utf-8") as lines:
-        for case in map(json.loads, lines):
-            qrels = Qrels.from_dict(case["qrels"])
-            runs = {str(at): Run.from_dict(run) for at, run in enumerate(case["runs"])}
-            for search in case["results"]:
-                if "trials" in search and search["method"] not in UNDEFINED:
-                    measure = parse_measure(search["metric"])
-                    yield FusionObjective(qrels, prepare_judgements(qrels, options), runs, measure, options), search
+    for case in json_lines(FILE):
+        qrels = Qrels.from_dict(case["qrels"])
+        runs = {str(at): Run.from_dict(run) for at, run in enumerate(case["runs"])}
+        for search in case["results"]:
+            if "trials" in search and search["method"] not in UNDEFINED:
+                measure = parse_measure(search["metric"])
+                yield FusionObjective(qrels, prepare_judgements(qrels, options), runs, measure, options), search
 
 
 def compared_trials() -> Iterator[ComparedTrial]:
