@@ -133,7 +133,7 @@ class Overlap(NamedTuple):
 
     @property
     def most(self) -> FloatArray:
-        """The largest possible overlap of the whole rankings, by no rounding error below the extrapolated one."""
+        """The largest possible overlap of the whole rankings; never below the extrapolated one."""
         return np.maximum(self.extrapolated, self.least + self.residual)
 
 
