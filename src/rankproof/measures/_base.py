@@ -240,8 +240,7 @@ class Measure(ABC):
     `at` names the parameter that `@` sets, None if there is none; `needs` is an example of a measure that requires it. `suffix`
     names the parameter that trec_eval and ranx write after a dot or an underscore. `aliases` are the names of other tools,
     `alias_parameters` the parameters that an alias implies. `parity` names the tool that gives the same values to 1e-9.
-    `additive` says that what a document adds depends on its own grade and rank alone, `best_by_grade` that no order of documents
-    is better than the one by grade.
+    `additive`: what a document adds depends on its own grade and rank alone; `best_by_grade`: no order is better than by grade.
 
     A parameter that is not in PARAMETER_CHECKS is checked by its type and Option, as the settings of stages are:
     `power: Annotated[float, Option("exponent of the rank", least=0)] = 1.0`.
@@ -346,8 +345,7 @@ class Measure(ABC):
         known = {_written(one.name): one.name for one in fields(self)}
         for name in parameters:
             if _written(name) not in known:
-                takes = f"it takes {', '.join(known)}" if known else "it takes none"
-                raise UsageError(f"{self.name} has no parameter {name}", fix=takes)
+                raise UsageError(f"{self.name} has no parameter {name}", fix=f"it takes {', '.join(known) or 'none'}")
         return {known[_written(name)]: value for name, value in parameters.items()}
 
 
