@@ -88,12 +88,9 @@ def _fraction(value: object, name: str) -> float:
     return plain
 
 
-def _cutoff(value: object) -> int | None:
-    return None if value is None else _integer(value, "cutoff", too_large="leave it out to count every document")
-
-
-def _rel(value: object) -> int | None:
-    return None if value is None else _integer(value, "rel", too_large="grades are at most 1000")
+def _integer_or_none(name: str, too_large: str) -> Callable[[object], int | None]:
+    """The check of an integer that may be left out."""
+    return lambda value: None if value is None else _integer(value, name, too_large=too_large)
 
 
 def _recalls(value: object) -> tuple[float, ...]:
@@ -141,10 +138,6 @@ def _gain_value(value: object) -> float:
     return plain
 
 
-def _max_grade(value: object) -> int | None:
-    return None if value is None else _integer(value, "max_grade", too_large="grades are at most 1000")
-
-
 def _weights(value: object) -> tuple[float, ...]:
     if isinstance(value, str) or not isinstance(value, Iterable) or len(given := tuple(value)) != 4:
         raise UsageError(f"weights {for_message(repr(value))} are not four numbers", fix="write them like (1,-1,0,0)")
@@ -176,9 +169,9 @@ def _name_of(name: str, what: str, example: str) -> Callable[[object], str]:
 
 
 PARAMETER_CHECKS: dict[str, Callable[[object], Any]] = {
-    "cutoff": _cutoff,
-    "rel": _rel,
-    "max_grade": _max_grade,
+    "cutoff": _integer_or_none("cutoff", too_large="leave it out to count every document"),
+    "rel": _integer_or_none("rel", too_large="grades are at most 1000"),
+    "max_grade": _integer_or_none("max_grade", too_large="grades are at most 1000"),
     "recall": lambda value: None if value is None else _fraction(value, "recall"),
     "recalls": _recalls,
     "p": _persistence,
