@@ -151,3 +151,9 @@ def test_a_gain_that_is_the_same_on_every_query_has_no_interval_and_says_why() -
     assert found.gain > 0
     assert found.interval is None
     assert "fewer than 10 held-out queries differ, or all by the same amount" in " ".join(str(found).split())
+
+
+def test_a_measure_that_is_no_measure_is_refused() -> None:
+    runs: dict[str, Any] = {"a": {"q": {"d": 1.0}}, "b": {"q": {"d": 2.0}}}
+    with pytest.raises(UsageError, match="5 is not a measure"):
+        rp.tune({"q": {"d": 1}}, runs, measure=5)  # type: ignore[arg-type]

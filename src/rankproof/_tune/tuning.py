@@ -105,7 +105,7 @@ class TunedResult:
 
 def tunable_measure(measure: Measure | str) -> Measure:
     """A measure that can choose settings: a mean of rankings with a better direction."""
-    found = parse_measure(measure) if isinstance(measure, str) else measure
+    found = parse_measure(measure)
     if isinstance(found, AnswerMeasure) or found.summary != "mean" or found.higher_is_better is None:
         raise UsageError(f"{found} cannot choose settings", fix="choose a mean of rankings, such as nDCG@10")
     return found
