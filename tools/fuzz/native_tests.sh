@@ -19,8 +19,9 @@ needs_clang() {
 build_copy() {
     needs_clang
     rm -rf "$1"
-    mkdir -p "$1/tools/fuzz"
+    mkdir -p "$1/tools/fuzz" "$1/benchmarks"
     cp -r src tests setup.py pyproject.toml README.md LICENSE "$1"
+    cp benchmarks/*.py "$1/benchmarks"
     cp tools/__init__.py "$1/tools"
     cp tools/fuzz/*.* "$1/tools/fuzz"
     cd "$1"

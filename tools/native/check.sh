@@ -60,8 +60,9 @@ check() {
     fi
     headers=$("$python" -c 'import sysconfig; print(sysconfig.get_path("include"))')
     rm -rf "$work/tree-$processor"
-    mkdir -p "$work/tree-$processor"
+    mkdir -p "$work/tree-$processor/benchmarks"
     cp -r src tests setup.py pyproject.toml README.md LICENSE "$work/tree-$processor"
+    cp benchmarks/*.py "$work/tree-$processor/benchmarks"
     cd "$work/tree-$processor"
     build "$clang $sysroot" "$python" "$headers"
     build "$gcc $sysroot" "$python" "$headers"
