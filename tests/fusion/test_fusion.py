@@ -42,9 +42,15 @@ def scores(run: Run, query: str = "q1") -> dict[str, float]:
     return {row.doc: row.score for row in run.rows() if row.query == query}
 
 
+JUDGED_RUN = Run.from_dict({query: dict.fromkeys(docs, 1.0) for query, docs in LEARNED_FROM.items()})
+
+
 def fused(runs: list[Run], method: str, norm: str, **more: Any) -> Run:
     runs = (2 * runs)[: METHODS[method].runs or len(runs)]
-    learned: dict[str, Any] = {"fitted": fit_fusion(method, LEARNED_FROM, runs)} if METHODS[method].fit else {}
+    is_judged = any(query in LEARNED_FROM for run in runs for query in run.queries)
+    learned: dict[str, Any] = {}
+    if METHODS[method].fit:
+        learned["fitted"] = fit_fusion(method, LEARNED_FROM, runs if is_judged else [JUDGED_RUN] * len(runs))
     return fuse(runs, method, norm=norm, weights=weights_of(method, len(runs)), **learned, **more)
 
 

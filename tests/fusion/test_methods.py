@@ -76,6 +76,12 @@ def scores_of(run: Run) -> dict[tuple[str, str], float]:
 
 
 @pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", [one.name for one in METHODS.registered().values() if one.fit])
+def test_a_fit_without_a_judged_query_in_the_runs_is_refused(method: str) -> None:
+    with pytest.raises(UsageError, match="no judged query is in a run to learn from; pass judgements of the queries of the runs"):
+        fit_fusion(method, {"elsewhere": {"x": 1}}, [A, B])
+
+
 def test_a_method_gives_the_scores_of_its_worked_example(method: str) -> None:
     settings, expected = EXAMPLES[method]
     found = {doc: score for (_, doc), score in scores_of(fused([A, B], method, **settings)).items()}
