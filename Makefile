@@ -9,7 +9,7 @@ CODE := src tests benchmarks demos tools setup.py
 FAST := not slow and not browser and not torch
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all oracle check names docs docs-refresh bench fuzz attacks kills mutants coverage-native sanitize native-check package package-test lowest size release-check clean
+.PHONY: help demo test test-all oracle check names docs docs-refresh bench parity fuzz attacks kills mutants coverage-native sanitize native-check package package-test lowest size release-check clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' $(MAKEFILE_LIST) | awk -F '|' '{printf "make %-14s %s\n", $$1, $$2}'
@@ -63,12 +63,19 @@ bench: $(VENV)/bench.stamp ## speed and memory beside other tools, about 25 minu
 	$(BIN)/python -m benchmarks.load_results
 	$(BIN)/python -m benchmarks.read_files
 	$(BIN)/python -m benchmarks.report_page
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps rbo
 	$(BIN)/python -m benchmarks.rank_statistics
-	$(BIN)/python -m benchmarks.parity_statistics
 	$(BIN)/python -m benchmarks.error_rates
 	$(BIN)/python -m benchmarks.decision_rule
 	$(BIN)/python -m benchmarks.interval_coverage
 	$(BIN)/python -m benchmarks.family_wise_error
+
+parity: $(VENV)/test.stamp ## values compared with those of other tools, whose files must be beside the project
+	$(BIN)/python -m benchmarks.parity_trec_eval
+	$(BIN)/python -m benchmarks.parity_fusion
+	$(BIN)/python -m benchmarks.parity_tuning
+	$(BIN)/python -m benchmarks.parity_ir_measures
+	$(BIN)/python -m benchmarks.parity_statistics
 
 fuzz: $(VENV)/test.stamp ## fuzz the native code under ASan and UBSan, SECONDS (60) for each harness
 	bash tools/fuzz/run.sh $(SECONDS)
