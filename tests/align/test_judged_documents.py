@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from types import ModuleType
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from rankproof._align.hits import Hits, merge_hits
 from rankproof._align.judged_documents import judge_by_code, with_codes
 from rankproof._data.ordering import ReadOptions
 from rankproof._data.qrels import Qrels
+from rankproof.errors import UsageError
 from support.native_cases import assert_same_hits
 from support.qrels_and_runs import Grades, Scores, aligned, qrels_of, runs
 
@@ -80,3 +82,9 @@ def test_grades_for_subtopics_are_those_of_the_selected_queries(engine: ModuleTy
             [1, 0],
             [2, 1],
         ]
+
+
+@pytest.mark.parametrize("wrong", [5, {"q": 5}, [("q", "1", "a", 1)]])
+def test_judgements_for_subtopics_of_another_shape_are_refused(wrong: Any) -> None:
+    with pytest.raises(UsageError, match=r"judgements cannot be .*; pass {query: {subtopic: {document: grade}}}"):
+        Qrels.from_subtopics(wrong)

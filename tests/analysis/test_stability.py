@@ -129,6 +129,7 @@ def test_systems_with_the_same_values_are_refused() -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
+        ({"pools": 5}, "pools is an int; pass a list of depths"),
         ({"splits": 0}, "splits is 0"),
         ({"flip": 1.5}, "flip is 1.5"),
         ({"rounds": 0}, "rounds is 0"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
 from typing import Any, Unpack
@@ -21,7 +21,7 @@ from rankproof._evaluation.evaluate import MeasuresLike
 from rankproof._evaluation.inputs import RunSources, read_judgements
 from rankproof._evaluation.options import EvaluateArguments, EvaluateOptions, make_evaluate_options
 from rankproof._statistics.rank_correlation import PERSISTENCE
-from rankproof.errors import UsageError, for_message
+from rankproof.errors import UsageError, for_message, type_phrase
 from rankproof.measures._base import Measure
 
 
@@ -147,6 +147,8 @@ def stability(
     from rankproof._analysis.stability import StabilityOptions
     from rankproof._analysis.stability import stability as check
 
+    if isinstance(pools, str | bytes) or not isinstance(pools, Iterable):
+        raise UsageError(f"pools is {type_phrase(pools)}", fix="pass a list of depths, such as [10, 20]")
     settings = StabilityOptions(splits, flip, rounds, tuple(pools), alpha, seed)
     inputs = analysis_input(data, runs, None if primary is None else [primary], options, usual=MAIN_MEASURES[:1])
     given = list(other_qrels) if isinstance(other_qrels, list | tuple) else [other_qrels]

@@ -133,10 +133,10 @@ class Qrels(Viewed, Mapping[str, Mapping[str, int]]):
         return cls(grades, source=source)
 
     @classmethod
-    def from_subtopics(
-        cls, grades: Mapping[str, Mapping[str, Mapping[str, int]]], *, source: str = "qrels", on_conflict: OnConflict = "error"
-    ) -> Qrels:
+    def from_subtopics(cls, grades: GradesBySubtopic, *, source: str = "qrels", on_conflict: OnConflict = "error") -> Qrels:
         """Qrels from {query: {subtopic: {doc: grade}}}."""
+        if not isinstance(grades, Mapping) or not all(isinstance(each, Mapping) for each in grades.values()):
+            raise UsageError(f"judgements cannot be {type_phrase(grades)}", fix="pass {query: {subtopic: {document: grade}}}")
         reader = GradeReader(source, None)
         return qrels_of_rows(_subtopic_judgements(grades, reader), reader, on_conflict, by_subtopic=True)
 
