@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from functools import reduce
+from operator import add
 from typing import Any
 
 import numpy as np
@@ -42,15 +44,9 @@ def scores(run: Run, query: str = "q1") -> dict[str, float]:
     return {row.doc: row.score for row in run.rows() if row.query == query}
 
 
-JUDGED_RUN = Run.from_dict({query: dict.fromkeys(docs, 1.0) for query, docs in LEARNED_FROM.items()})
-
-
 def fused(runs: list[Run], method: str, norm: str, **more: Any) -> Run:
     runs = (2 * runs)[: METHODS[method].runs or len(runs)]
-    is_judged = any(query in LEARNED_FROM for run in runs for query in run.queries)
-    learned: dict[str, Any] = {}
-    if METHODS[method].fit:
-        learned["fitted"] = fit_fusion(method, LEARNED_FROM, runs if is_judged else [JUDGED_RUN] * len(runs))
+    learned: dict[str, Any] = {"fitted": fit_fusion(method, LEARNED_FROM, runs)} if METHODS[method].fit else {}
     return fuse(runs, method, norm=norm, weights=weights_of(method, len(runs)), **learned, **more)
 
 
@@ -191,7 +187,7 @@ def by_dictionary(
         for rank, ((_, doc), value) in enumerate(zip(rows, values, strict=True), start=1):
             part = 1 / (k + rank) if method == "rrf" else value
             parts.setdefault(doc, []).append(weight * part)
-    totals = {doc: sum(sorted(each)) * (len(each) if method == "combmnz" else 1) for doc, each in parts.items()}
+    totals = {doc: reduce(add, sorted(each)) * (len(each) if method == "combmnz" else 1) for doc, each in parts.items()}
     return sorted(((total, doc) for doc, total in totals.items()), reverse=True)
 
 

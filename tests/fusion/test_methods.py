@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import rankproof as rp
 from rankproof._data.run import Run
 from rankproof._fusion import kernels
 from rankproof._fusion.fuse import fit_fusion, fuse
@@ -76,12 +77,6 @@ def scores_of(run: Run) -> dict[tuple[str, str], float]:
 
 
 @pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("method", [one.name for one in METHODS.registered().values() if one.fit])
-def test_a_fit_without_a_judged_query_in_the_runs_is_refused(method: str) -> None:
-    with pytest.raises(UsageError, match="no judged query is in a run to learn from; pass judgements of the queries of the runs"):
-        fit_fusion(method, {"elsewhere": {"x": 1}}, [A, B])
-
-
 def test_a_method_gives_the_scores_of_its_worked_example(method: str) -> None:
     settings, expected = EXAMPLES[method]
     found = {doc: score for (_, doc), score in scores_of(fused([A, B], method, **settings)).items()}
@@ -261,3 +256,9 @@ def test_wrong_training_is_refused() -> None:
         fit_fusion("probfuse", QRELS, [A], segments=0)
     with pytest.raises(UsageError, match="convex fuses 2 runs, and there are 3; pass 2 runs, or use combsum with weights"):
         fuse([A, B, A], "convex")
+
+
+@pytest.mark.parametrize("method", [one.name for one in METHODS.registered().values() if one.fit])
+def test_a_fit_without_a_judged_query_in_the_runs_is_refused(method: str) -> None:
+    with pytest.raises(UsageError, match="no judged query is in a run to learn from; pass judgements of the queries of the runs"):
+        rp.fit_fusion(method, {"elsewhere": {"x": 1}}, [A, B])

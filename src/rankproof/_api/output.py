@@ -19,6 +19,7 @@ from rankproof._evaluation.notes import value_notes
 from rankproof._evaluation.options import EvaluateArguments, EvaluateOptions, make_read_options
 from rankproof._evaluation.result import Result
 from rankproof._formats.columns import ColumnNames
+from rankproof._fusion.fuse import check_some_judged
 from rankproof._fusion.fuse import fit_fusion as fit_runs
 from rankproof._fusion.fuse import fuse as fuse_runs
 from rankproof._fusion.method import FittedFusion
@@ -173,6 +174,7 @@ def fit_fusion(
 
     judgements = qrels_of(qrels)
     read = _read_runs(runs, ColumnNames(), order, lower_is_better=lower_is_better)
+    check_some_judged(judgements, read)
     return fit_runs(method, judgements, read, order=order, lower_is_better=lower_is_better, segments=segments)
 
 

@@ -109,11 +109,15 @@ def fit_fusion(
         raise UsageError(f"{chosen.name} is not trained", fix="leave out the training, or choose a trained method")
     if not qrels:
         raise UsageError("there are no judgements to learn from", fix="pass judgements of the queries of the runs")
-    if not any(query in qrels for run in runs for query in run.queries):
-        raise UsageError("no judged query is in a run to learn from", fix="pass judgements of the queries of the runs")
     settings = checked_settings(chosen, {"segments": segments}, len(runs), is_fit=True)
     table = CandidateTable.of(runs, ReadOptions(order=order, lower_is_better=lower_is_better), queries=qrels)
     return FittedFusion(chosen.name, chosen.fit(Training.of(table, qrels), settings))
+
+
+def check_some_judged(qrels: Mapping[str, Mapping[str, int]], runs: Sequence[Run]) -> None:
+    """Raises a UsageError if no query of the runs is judged, so that nothing can be learned."""
+    if not any(query in qrels for run in runs for query in run.queries):
+        raise UsageError("no judged query is in a run to learn from", fix="pass judgements of the queries of the runs")
 
 
 def partial_queries(runs: Sequence[Run]) -> tuple[str, ...]:

@@ -164,6 +164,9 @@ def by_majority(
     A run votes by `ranks`, 0 for a candidate that it lacks, which comes after all that it has.
     """
     found = order.copy()
+    # Weights are added in ascending order, so that the order of the runs changes no vote.
+    ascending = np.argsort(weights, kind="stable")
+    ranks, weights = ranks[ascending], weights[ascending]
     if (kernel or best_kernel()) == "native":
         from rankproof._native import merge
 
@@ -182,8 +185,9 @@ def _merge_sorted(items: list[int], places: list[list[int]], weights: list[float
     left, right = (_merge_sorted(part, places, weights) for part in (items[:half], items[half:]))
     merged: list[int] = []
     while left and right:
-        votes = list(zip(places[left[0]], places[right[0]], weights, strict=True))
-        before = sum(weight for one, other, weight in votes if one < other)
-        after = sum(weight for one, other, weight in votes if other < one)
+        before = after = 0.0
+        for one, other, weight in zip(places[left[0]], places[right[0]], weights, strict=True):
+            before += weight if one < other else 0.0
+            after += weight if other < one else 0.0
         merged.append(right.pop(0) if after > before else left.pop(0))
     return [*merged, *left, *right]

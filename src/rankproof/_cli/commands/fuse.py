@@ -133,9 +133,10 @@ def _fitted(
 ) -> FittedFusion:
     """What the method learns from the judgements, with a note on the queries that are fused too."""
     from rankproof._formats.read import read_qrels
-    from rankproof._fusion.fuse import fit_fusion
+    from rankproof._fusion.fuse import check_some_judged, fit_fusion
 
     qrels = read_qrels(args.train)
+    check_some_judged(qrels, runs)
     more = {name: settings[name] for name in ("segments",) if name in settings}
     fitted = fit_fusion(args.method, qrels, runs, **more, **reading)
     fused = {query for run in runs for query in run.queries}
