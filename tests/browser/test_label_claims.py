@@ -44,6 +44,7 @@ def opened(page: Any, served: Visitor) -> Any:
     page.goto(served.url)
     page.goto(f"http://{served.host}/r/1/label")
     page.wait_for_selector("#claim:not([hidden])")
+    playwright.expect(page.locator("#grades button[aria-disabled]")).to_have_count(0)
     return page
 
 
