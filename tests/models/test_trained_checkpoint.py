@@ -379,8 +379,8 @@ def test_metadata_of_every_type_is_accepted(tmp_path: Path) -> None:
 
 
 WRONG_DOCUMENTS: dict[str, tuple[Callable[[Path], Any], str]] = {
-    "other format": (lambda f: _told(f, format=1), "format 1, this version reads 2"),
-    "no format": (lambda f: _told(f, format=None), "format None, this version reads 2"),
+    "other format": (lambda f: _told(f, format=1), "format 1, this version reads 2 and 3"),
+    "no format": (lambda f: _told(f, format=None), "format None, this version reads 2 and 3"),
     "no metadata": (lambda f: _told(f, metadata=None), "no metadata"),
     "list as metadata": (lambda f: _told(f, metadata=[]), "no metadata"),
     "no shape": (lambda f: _told(f, shape=[]), "no shape"),

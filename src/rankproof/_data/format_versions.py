@@ -18,8 +18,10 @@ CORPUS = 1
 """Of the partitions of a corpus in the cache: a part of their keys."""
 RESPONSE_CACHE = 2
 """Of the cached replies of language models: a part of their keys."""
-CHECKPOINT = 2
+CHECKPOINT = 3
 """Of the metadata of a trained encoder."""
+OLDEST_CHECKPOINT = 2
+"""Version 2 is read too: it has no prompts."""
 TRAINING_DATA = 2
 """Of the training data of trained encoders: a part of their digest."""
 TOKENIZER_COMPARISON = 2

@@ -14,6 +14,7 @@ from rankproof._extras import extra
 from rankproof._tokenizer_lab.training_config import TrainingConfig
 from rankproof._tokenizer_lab.training_data import TrainingData
 from rankproof.models._trained.shape import normalise_input
+from rankproof.stages._vectors import add_prompt
 
 if TYPE_CHECKING:
     from rankproof.models._trained.shape import NetShape
@@ -132,13 +133,14 @@ class TokenizedData:
 
 
 def tokenize_data(training_data: TrainingData, kind: str, config: TrainingConfig) -> TokenizedData:
-    """Tokenize the training data; a trainable tokenizer is trained on the documents."""
+    """Tokenize the training data after its prompts; a trainable tokenizer is trained on the documents without them."""
     from rankproof.models._trained.shape import fit_shape, normalise_input
     from rankproof.models._trained.tokenizers import train_tokenizer
 
     tokenizer = train_tokenizer(kind, [normalise_input(text, config.characters) for text in training_data.documents])
     shape = fit_shape(kind, tokenizer.vocabulary, **config.sizes())
+    prompted = ((config.query_prompt, training_data.queries), (config.passage_prompt, training_data.documents))
     queries, documents = (
-        tokenize_texts(tokenizer, texts, config.characters) for texts in (training_data.queries, training_data.documents)
+        tokenize_texts(tokenizer, [add_prompt(prompt, text) for text in texts], config.characters) for prompt, texts in prompted
     )
     return TokenizedData(training_data, config, tokenizer, shape, queries, documents)

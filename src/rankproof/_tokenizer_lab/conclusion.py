@@ -66,7 +66,7 @@ def _quality_sentences(comparison: TokenizerComparison) -> Iterator[str]:
     yield _best_sentence(comparison, entries)
     trained = [entry for entry in entries if entry.family == "trained"]
     if len(trained) > 1 and len(trained) < len(entries):
-        yield f"among the trained encoders, which differ only in their tokenizer: {_best_sentence(comparison, trained)}"
+        yield f"among the trained encoders: {_best_sentence(comparison, trained)}"
     pairs = _pairs(comparison, trained if len(trained) > 1 else entries)
     if len(trained) > 1 or len(pairs) <= _MANY:
         yield from (describe_difference(one, comparison.main) for one in pairs)

@@ -13,7 +13,7 @@ from rankproof._tokenizer_lab.splits import OWN_LANGUAGE
 from rankproof.errors import UsageError, for_message
 from rankproof.models._base import EncoderModel
 from rankproof.models._registry import encoder_by_name, source_prefix
-from rankproof.models._trained.checkpoint import METADATA_FILE, Checkpoint, open_checkpoint
+from rankproof.models._trained.checkpoint import METADATA_FILE, Checkpoint, Prompts, open_checkpoint
 from rankproof.models._trained.encoder import TrainedEncoder
 from rankproof.models._trained.tokenizers import TokenizerFamily, parse_tokenizer_kind
 from rankproof.stages._analyzer import STEMMERS
@@ -23,6 +23,9 @@ from rankproof.stages._dense import Dense
 from rankproof.stores._base import Store
 
 SystemFamily = Literal["trained", "encoder", "lexical"]
+PromptUse = Literal["own", "all"]
+"""Whether a checkpoint is used with its own prompts, or also without prompts and with those of the other checkpoints."""
+_NO_PROMPTS = Prompts()
 WORDS, STEMS = "words", "stems"
 _STEMMERS = {
     **{"ar": "arabic", "ca": "catalan", "da": "danish", "de": "german", "el": "greek", "en": "english", "es": "spanish"},
@@ -57,13 +60,12 @@ def lexical_system(kind: str) -> CandidateSystem:
 
 
 def encoder_system(spec: str, store: Store, device: str = "cpu") -> CandidateSystem:
-    """Dense retrieval with a model by name, folder or NAME:SOURCE; `device` is for checkpoints."""
+    """Dense retrieval with a model by name, folder or NAME:SOURCE; `device` is for checkpoints, which have their prompts."""
     model, name = encoder_model(spec), _system_name(spec)
     if not isinstance(model, TrainedEncoder):
         return CandidateSystem(name, "encoder", {name: _dense_stage(model, store)})
-    return CandidateSystem(
-        name, "encoder", {name: _dense_stage(replace(model, device=device), store)}, _checkpoint_metadata(model)
-    )
+    stage = _dense_stage(replace(model, device=device), store, model.checkpoint().prompts)
+    return CandidateSystem(name, "encoder", {name: stage}, _checkpoint_metadata(model))
 
 
 def encoder_model(spec: str) -> EncoderModel:
@@ -73,13 +75,18 @@ def encoder_model(spec: str) -> EncoderModel:
     return encoder_by_name(f"./{spec}" if os.path.isdir(spec) and not any(mark in spec for mark in "/\\.~") else spec)
 
 
-def trained_system(name: str, folders: Mapping[str, str], store: Store, device: str = "cpu") -> CandidateSystem:
-    """The trained encoders of one tokenizer, by the folder of each."""
+def trained_system(
+    name: str, folders: Mapping[str, str], store: Store, device: str = "cpu", prompts: Prompts | None = None
+) -> CandidateSystem:
+    """The trained encoders of one tokenizer, by the folder of each; their own prompts by default."""
     models = {one: TrainedEncoder(at, device) for one, at in folders.items()}
     return CandidateSystem(
         name,
         "trained",
-        {one: _dense_stage(model, store) for one, model in models.items()},
+        {
+            one: _dense_stage(model, store, model.checkpoint().prompts if prompts is None else prompts)
+            for one, model in models.items()
+        },
         _checkpoint_metadata(*models.values()),
     )
 
@@ -138,8 +145,8 @@ def _checkpoint_metadata(*models: TrainedEncoder) -> tuple[Mapping[str, Any], ..
     return tuple(found)
 
 
-def _dense_stage(model: EncoderModel, store: Store) -> Callable[[str], Stage]:
-    stage = Dense(model, store=store)
+def _dense_stage(model: EncoderModel, store: Store, prompts: Prompts = _NO_PROMPTS) -> Callable[[str], Stage]:
+    stage = Dense(model, prompts.query, prompts.passage, store)
     return lambda language: stage
 
 
@@ -169,8 +176,11 @@ class TrainedSystems:
     notes: tuple[str, ...] = ()
 
 
-def find_trained_systems(folder: str, store: Store, device: str = "cpu") -> TrainedSystems:
-    """All checkpoints in the folder tree; those of one tokenizer in one folder are repeats."""
+def find_trained_systems(folder: str, store: Store, device: str = "cpu", prompts: PromptUse = "own") -> TrainedSystems:
+    """All checkpoints in the folder tree; those of one tokenizer in one folder are repeats.
+
+    With `prompts` "all", each is a system with its own prompts, without prompts, and with those of every other one.
+    """
     top = Path(path_text(folder)).expanduser()
     places = sorted(path.parent for path in top.rglob(METADATA_FILE) if not _is_hidden(path, top)) if top.is_dir() else []
     if not places:
@@ -182,8 +192,22 @@ def find_trained_systems(folder: str, store: Store, device: str = "cpu") -> Trai
         groups.setdefault(_system_label(top, place, opened), {})[place] = opened
     for name, opened_at in groups.items():
         _check_same_settings(name, opened_at)
-    systems = tuple(trained_system(name, _seed_labels(name, each), store, device) for name, each in groups.items())
+    each_prompts = {name: next(iter(each.values())).prompts for name, each in groups.items()}
+    systems = tuple(
+        trained_system(label, _seed_labels(label, each), store, device, used)
+        for name, each in groups.items()
+        for label, used in _used_prompts(name, each_prompts, prompts).items()
+    )
     return TrainedSystems(systems, tuple(_inequality_notes(groups)))
+
+
+def _used_prompts(name: str, trained: Mapping[str, Prompts], use: PromptUse) -> dict[str, Prompts]:
+    """The prompts that the checkpoints are used with, by the name of the system: their own first."""
+    found = {name: trained[name]}
+    if use == "all":
+        others = {f"{name}, no prompts": _NO_PROMPTS, **{f"{name}, prompts of {one}": own for one, own in trained.items()}}
+        found |= {label: one for label, one in others.items() if one != trained[name]}
+    return {label: one for at, (label, one) in enumerate(found.items()) if one not in list(found.values())[:at]}
 
 
 def _is_hidden(path: Path, top: Path) -> bool:
@@ -232,8 +256,22 @@ def _shared_settings(metadata: Mapping[str, Any]) -> dict[str, Any]:
 def _inequality_notes(groups: Mapping[str, Mapping[Path, Checkpoint]]) -> Iterator[str]:
     """A note for each difference between the trained encoders besides the tokenizer."""
     firsts = {name: next(iter(each.values())).metadata for name, each in groups.items()}
-    for key, words in (("training_config", "with different configs"), ("data", "on different data")):
-        if len({repr(metadata.get(key)) for metadata in firsts.values()}) > 1:
+    shared = [_without_prompts(metadata) for metadata in firsts.values()]
+    prompts = {next(iter(each.values())).prompts for each in groups.values()}
+    for unequal, words in (
+        (len({repr(one["training_config"]) for one in shared}) > 1, "with different configs"),
+        (len(prompts) > 1, "with different prompts"),
+        (len({repr(one["data"]) for one in shared}) > 1, "on different data"),
+    ):
+        if unequal:
             yield f"the encoders were trained {words}: their differences are not due to the tokenizer alone"
     if len({len(each) for each in groups.values()}) > 1:
         yield "the trained encoders have different numbers of repeats"
+
+
+def _without_prompts(metadata: Mapping[str, Any]) -> dict[str, Any]:
+    """The config, without its prompts, and the data."""
+    config = metadata.get("training_config")
+    if isinstance(config, Mapping):
+        config = {name: value for name, value in config.items() if not name.endswith("_prompt")}
+    return {"training_config": config, "data": metadata.get("data")}

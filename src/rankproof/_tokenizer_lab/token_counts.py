@@ -19,6 +19,7 @@ from rankproof.stages._base import Stage
 from rankproof.stages._bm25 import BM25, BM25Searcher
 from rankproof.stages._dense import Dense
 from rankproof.stages._fields import passage_texts
+from rankproof.stages._vectors import add_prompt
 
 _CANINE_DOWNSAMPLING = 4
 """Characters per position of CANINE's deep layers (Clark et al. 2022)."""
@@ -167,17 +168,18 @@ class TokenCounts:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class DocumentCounts:
-    """The counts of the documents, and the counter for the queries."""
+    """The counts of the documents, and the counter and the prompt of the queries."""
 
     counter: TokenCounter | None
     tokens: TokenLengths | None = None
     read: TokenLengths | None = None
+    query_prompt: str = ""
 
     def with_queries(self, texts: Sequence[str], model_facts: Mapping[str, Any]) -> TokenCounts:
         """The counts of the documents and of these queries; `model_facts` are those of the loaded model."""
         if self.counter is None:
             return TokenCounts()
-        facts = {**model_facts, **self.counter.facts}
+        facts, texts = {**model_facts, **self.counter.facts}, [add_prompt(self.query_prompt, text) for text in texts]
         return TokenCounts(
             document_tokens=self.tokens,
             query_tokens=_summarize_lengths(self.counter.tokens(texts)),
@@ -190,13 +192,17 @@ class DocumentCounts:
 
 
 def document_counts(stage: Stage, corpus: Corpus) -> DocumentCounts:
-    """The counts of a system on all documents; empty if its tokenizer is unknown."""
+    """The counts of a system on all documents, after their prompt; empty if its tokenizer is unknown."""
     if not isinstance(stage, BM25 | Dense):
         return DocumentCounts(None)
     counter: TokenCounter = TermCounter(stage.index(corpus)) if isinstance(stage, BM25) else model_counter(stage.model)
+    query, passage = (stage.query_prompt, stage.passage_prompt) if isinstance(stage, Dense) else ("", "")
     texts = passage_texts(corpus, stage.fields)
-    lengths = (_summarize_lengths(_counts(count, texts.values())) for count in (counter.tokens, counter.read))
-    return DocumentCounts(counter, *lengths)
+    tokens, read = (
+        _summarize_lengths(_counts(count, (add_prompt(passage, text) for text in texts.values())))
+        for count in (counter.tokens, counter.read)
+    )
+    return DocumentCounts(counter, tokens, read, query)
 
 
 def _counts(count: Callable[[Sequence[str]], IntArray | None], texts: Iterable[str]) -> IntArray | None:

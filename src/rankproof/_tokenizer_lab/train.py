@@ -206,6 +206,7 @@ def train(
         "examples": len(steps) * config.batch,
         "flops": flops,
         "tokens_per_document": float(documents.lengths.mean()),
+        "tokens_per_query": float(queries.lengths.mean()),
         "seconds": time.perf_counter() - start,
         "device": device_name(torch_device),
         "library": library_versions("torch"),

@@ -7,13 +7,15 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from rankproof._data import validation
+from rankproof._data.text import pluralise
 from rankproof._extras import extra
 from rankproof._tokenizer_lab.training_data import TrainingDataConfig
-from rankproof.errors import UsageError
+from rankproof.errors import UsageError, type_phrase
 from rankproof.models._device import chosen_device
 from rankproof.models._trained.shape import Architecture, check_layers
 
 _SIZE_FIELDS = ("parameters", "architecture", "width", "depth", "heads", "characters")
+_PROMPT_FIELDS = ("query_prompt", "passage_prompt")
 DEFAULT_FLOPS = 1e15
 """The budget if neither flops nor steps are given."""
 
@@ -23,7 +25,8 @@ class TrainingConfig:
     """Contrastive training on cosines with in-batch and hard negatives, by AdamW with warm-up and cosine decay.
 
     The budget is `flops` (forward and backward, so finer tokens get fewer steps), `steps`, or both, whichever ends sooner.
-    `judged_share` is the share of judged pairs in a batch, if there are any; the rest are crops.
+    `judged_share` is the share of judged pairs in a batch, if there are any; the rest are crops. The prompts are put before each
+    query and each passage; they count towards `characters` and the budget.
     """
 
     parameters: int = 4_000_000
@@ -43,6 +46,8 @@ class TrainingConfig:
     architecture: Architecture = "transformer"
     crops: int = 16
     negatives: int = 10
+    query_prompt: str = ""
+    passage_prompt: str = ""
 
     def __post_init__(self) -> None:
         validation.checked_integer("parameters", self.parameters, 1000, 1_000_000_000)
@@ -56,6 +61,7 @@ class TrainingConfig:
         check_layers(self.architecture, self.width, self.depth, self.heads)
         self.data_config()
         self._check_budget()
+        self._check_prompts()
 
     def _check_budget(self) -> None:
         if self.flops is None and self.steps is None:
@@ -64,6 +70,15 @@ class TrainingConfig:
             validation.checked_number("flops", self.flops, 1, 1e24)
         if self.steps is not None:
             validation.checked_integer("steps", self.steps, 0, 10_000_000)
+
+    def _check_prompts(self) -> None:
+        for name in _PROMPT_FIELDS:
+            prompt = getattr(self, name)
+            if not isinstance(prompt, str):
+                raise UsageError(f"{name} is {type_phrase(prompt)}", fix="give a text")
+            if len(prompt) >= self.characters:
+                what = f"{name} has {pluralise(len(prompt), 'character')}, and the network reads {self.characters} of each text"
+                raise UsageError(what, fix="shorten the prompt, or raise characters")
 
     def data_config(self, holdout: float = 0.0, seed: int = 1) -> TrainingDataConfig:
         """The config of the training data."""
@@ -74,8 +89,8 @@ class TrainingConfig:
         return {name: getattr(self, name) for name in _SIZE_FIELDS}
 
     def describe(self) -> dict[str, Any]:
-        """The config in the metadata of a checkpoint."""
-        return asdict(self)
+        """The config in the metadata of a checkpoint; prompts are left out where there are none, as in older checkpoints."""
+        return {name: value for name, value in asdict(self).items() if value or name not in _PROMPT_FIELDS}
 
 
 Device = Literal["auto", "cpu", "cuda"]

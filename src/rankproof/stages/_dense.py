@@ -17,7 +17,7 @@ from rankproof._data.ordering import Ranking
 from rankproof._registry import Option
 from rankproof.stages._base import BuildContext, Cost, QueryTimer, Stage
 from rankproof.stages._fields import DEFAULT_FIELDS, Depth, EncoderOption, Fields, PassagePrompt, QueryPrompt, check_settings
-from rankproof.stages._vectors import PassageVectors, add_prompt, text_vectors, truncation_note
+from rankproof.stages._vectors import PassageVectors, add_prompt, prompt_notes, text_vectors, truncation_note
 from rankproof.stores._base import OpenStore, Store, ann_recall
 from rankproof.stores._memory import Memory, memory_facts
 from rankproof.stores._nearest import best_kernel
@@ -148,9 +148,10 @@ class DenseSearcher:
         }
 
     def notes(self) -> Sequence[str]:
-        """Notes on collapsed vectors, on truncated or empty passages, and on truncated queries of the batch."""
+        """Notes on other prompts than in training, collapsed vectors, truncated or empty passages, and truncated queries."""
         cut = [truncation_note(self._cut, self._asked, "queries")] if self._cut else []
-        return [*self._vectors.statistics.notes(), *cut]
+        prompts = prompt_notes(self._encoder, self._stage.query_prompt, self._stage.passage_prompt)
+        return [*prompts, *self._vectors.statistics.notes(), *cut]
 
     def close(self) -> None:
         """Closes the store."""

@@ -26,7 +26,7 @@ from rankproof.stages._fields import (
     check_settings,
     passage_text,
 )
-from rankproof.stages._vectors import PassageVectors, add_prompt, text_vectors
+from rankproof.stages._vectors import PassageVectors, add_prompt, prompt_notes, text_vectors
 
 
 @dataclass(frozen=True)
@@ -122,8 +122,9 @@ class LoadedBiEncoderScorer:
         return {"kind": "bi-encoder", "model": dict(self._encoder.facts()), **prompts, **self._vectors.facts()}
 
     def notes(self) -> Sequence[str]:
-        """Notes on the passage vectors."""
-        return self._vectors.statistics.notes()
+        """Notes on other prompts than in training and on the passage vectors."""
+        prompts = prompt_notes(self._encoder, self._value.query_prompt, self._value.passage_prompt)
+        return [*prompts, *self._vectors.statistics.notes()]
 
     def close(self) -> None:
         """Does nothing: no resource is open."""

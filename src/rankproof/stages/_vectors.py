@@ -49,6 +49,23 @@ def add_prompt(prompt: str, text: str) -> str:
     return text if is_blank(text) else f"{prompt}{text}"
 
 
+def prompt_notes(encoder: Encoder, query_prompt: str, passage_prompt: str) -> list[str]:
+    """A note for each prompt that differs from the one the encoder was trained with, if that is known."""
+    trained = getattr(encoder, "trained_prompts", None)
+    if trained is None:
+        return []
+    each = (("query", trained.query, query_prompt), ("passage", trained.passage, passage_prompt))
+    return [
+        f"the encoder was trained with {_prompt_phrase(role, own)} and is used with {_prompt_phrase(role, used)}"
+        for role, own, used in each
+        if own != used
+    ]
+
+
+def _prompt_phrase(role: str, prompt: str) -> str:
+    return f"the {role} prompt {for_message(repr(prompt))}" if prompt else f"no {role} prompt"
+
+
 def text_vectors(encoder: Encoder, texts: Sequence[str]) -> Matrix:
     """One row per text, zeros for a blank text."""
     vectors = np.array(encoder.encode(texts), dtype=np.float32, order="C")

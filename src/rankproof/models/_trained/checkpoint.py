@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, TypedDict, get_args, get_origin, get_type_hints, is_typeddict
+from typing import Any, NamedTuple, TypedDict, get_args, get_origin, get_type_hints, is_typeddict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +33,13 @@ class DataMetadata(TypedDict, total=False):
     texts: list[str]
 
 
+class PromptMetadata(TypedDict, total=False):
+    """The prompts of the training, left out where there are none; the other settings are not checked."""
+
+    query_prompt: str
+    passage_prompt: str
+
+
 class TrainingMetadata(TypedDict, total=False):
     """What training records; further keys are not checked."""
 
@@ -42,8 +49,9 @@ class TrainingMetadata(TypedDict, total=False):
     examples: int
     flops: float
     tokens_per_document: float
+    tokens_per_query: float
     seconds: float
-    training_config: dict[str, Any]
+    training_config: PromptMetadata
     data: DataMetadata
     losses: list[tuple[int, float]]
 
@@ -73,6 +81,13 @@ def _has_type(value: Any, kind: Any) -> bool:
     return type(value) is (origin or kind)
 
 
+class Prompts(NamedTuple):
+    """The texts before each query and each passage."""
+
+    query: str = ""
+    passage: str = ""
+
+
 METADATA_FILE, CHECKPOINT_WEIGHTS = "checkpoint.json", "model.safetensors"
 _TRAIN_AGAIN = "train it again with: rankproof tokenizers train"
 
@@ -85,6 +100,12 @@ class Checkpoint:
     shape: NetShape
     tokenizer: Tokenizer
     metadata: Mapping[str, Any] = field(repr=False)
+
+    @property
+    def prompts(self) -> Prompts:
+        """The prompts that the encoder was trained with."""
+        config = self.metadata.get("training_config", {})
+        return Prompts(config.get("query_prompt", ""), config.get("passage_prompt", ""))
 
     @cached_property
     def state(self) -> StateDict:
@@ -161,10 +182,10 @@ def _absolute_folder(folder: str | Path) -> Path:
 
 def _read_document(path: Path) -> dict[str, Any]:
     document = read_json_object(path)
-    if document.get("format") != format_versions.CHECKPOINT:
-        raise _checkpoint_error(
-            path, f"format {for_message(str(document.get('format')))}, this version reads {format_versions.CHECKPOINT}"
-        )
+    known = range(format_versions.OLDEST_CHECKPOINT, format_versions.CHECKPOINT + 1)
+    if type(found := document.get("format")) is not int or found not in known:
+        readable = " and ".join(map(str, known))
+        raise _checkpoint_error(path, f"format {for_message(str(found))}, this version reads {readable}")
     return document
 
 

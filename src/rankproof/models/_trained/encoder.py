@@ -36,6 +36,7 @@ class LoadedTrainedEncoder:
 
         torch.set_num_threads(threads)
         self._shape, self._tokenizer, self._metadata = checkpoint.shape, checkpoint.tokenizer, checkpoint.metadata
+        self.trained_prompts = checkpoint.prompts
         self._device, self._facts = torch.device(placement.device), {**placement.facts(), **facts}
         self._net = load_network(checkpoint.shape, checkpoint.state).to(self._device)
 
@@ -58,7 +59,7 @@ class LoadedTrainedEncoder:
 
     def facts(self) -> Mapping[str, Any]:
         """Library versions, sizes, training and source, as JSON; the limit is in characters for every tokenizer."""
-        steps = self._metadata.get("steps")
+        steps, prompts = self._metadata.get("steps"), {key: text for key, text in self.trained_prompts._asdict().items() if text}
         return {
             "library": trained_versions(),
             "dimensions": self._shape.width,
@@ -67,6 +68,7 @@ class LoadedTrainedEncoder:
             "tokenizer": self._shape.kind,
             "parameters": parameter_count(self._shape),
             "training": f"contrastive, {steps} steps" if self._metadata.get("trained") is True else "none",
+            **({"prompts": prompts} if prompts else {}),
             **self._facts,
         }
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 from rankproof._cli.arg_types import name_list, nonnegative_ints, positive_int
 from rankproof._cli.terminal import Terminal
@@ -23,11 +23,15 @@ CHECKPOINTS_HELP = "checkpoints written by `train`; those with the same tokenize
 MODELS_HELP = (
     "an encoder: minilm, wordllama, FOLDER, ORGANISATION/MODEL, or byt5:, canine:, trained:, bpe:, torch: before a source"
 )
+PROMPTS_HELP = (
+    "own: each checkpoint with the prompts of its training; all: also without prompts and with those of the others (default: own)"
+)
 LEXICAL = "words,stems,characters-4,bytes-4,bpe-4000"
 
 
 def add_arguments(group: argparse._ArgumentGroup) -> None:
     """Adds the systems, the conditions and the output."""
+    from rankproof._tokenizer_lab.systems import PromptUse
     from rankproof.stores._registry import STORES
 
     group.add_argument("--checkpoints", action="append", metavar="FOLDER", help=CHECKPOINTS_HELP)
@@ -35,6 +39,7 @@ def add_arguments(group: argparse._ArgumentGroup) -> None:
         "--lexical", type=name_list, metavar="KINDS", help=f"BM25 with these tokenizers, or none (default: {LEXICAL})"
     )
     group.add_argument("--model", action="append", metavar="NAME", help=MODELS_HELP)
+    group.add_argument("--prompts", choices=get_args(PromptUse), help=PROMPTS_HELP)
     group.add_argument("--store", choices=STORES.names(), help="vector store (default: memory)")
     group.add_argument(
         "--typos", type=nonnegative_ints, metavar="N,N…", help="numbers of random typos per query, such as 0,1,2 (default: 0)"
@@ -90,7 +95,13 @@ def _plan(args: argparse.Namespace) -> ComparisonPlan:
     store = store_by_name(args.store or "memory")
     if args.checkpoints and len(args.checkpoints) > 1:
         raise UsageError("--checkpoints is given more than once", fix="specify the folder that contains them")
-    trained = find_trained_systems(args.checkpoints[0], store, args.device or "cpu") if args.checkpoints else TrainedSystems()
+    if args.prompts and not args.checkpoints:
+        raise UsageError("--prompts is for checkpoints, and there are none", fix="leave it out, or name some with --checkpoints")
+    trained = (
+        find_trained_systems(args.checkpoints[0], store, args.device or "cpu", args.prompts or "own")
+        if args.checkpoints
+        else TrainedSystems()
+    )
     encoders = [encoder_system(spec, store, args.device or "cpu") for spec in args.model or ()]
     if args.device and not any(one.metadata for one in (*trained.systems, *encoders)):
         raise UsageError("--device is for checkpoints, and none is compared", fix="leave it out, or name some with --checkpoints")

@@ -25,6 +25,8 @@ _OPTIONS = (
     ("temperature", any_float, "X", "temperature that divides the cosines"),
     ("judged_share", any_float, "X", "share of judged pairs in a batch; the others are crops"),
     ("crops", nonnegative_int, "N", "crops of each document that serve as training queries"),
+    ("query_prompt", str, "TEXT", "text before each query, in training and in compare"),
+    ("passage_prompt", str, "TEXT", "text before each passage, in training and in compare"),
     ("negatives", nonnegative_int, "N", "BM25 results from which the hard negative of a pair is drawn"),
 )
 
@@ -48,7 +50,7 @@ def add_training_options(group: argparse._ArgumentGroup) -> None:
     group.add_argument("--architecture", choices=ARCHITECTURES, help=f"type of the layers (default: {usual.architecture})")
     for option, kind, metavar, words in _OPTIONS:
         name = f"--{option.replace('_', '-')}"
-        group.add_argument(name, type=kind, metavar=metavar, help=f"{words} (default: {getattr(usual, option)})")
+        group.add_argument(name, type=kind, metavar=metavar, help=f"{words} (default: {getattr(usual, option) or 'none'})")
 
 
 def training_config(args: argparse.Namespace) -> TrainingConfig:
