@@ -194,6 +194,8 @@ def test_an_interrupt_leaves_what_is_finished(
     ("wrong", "said"),
     [
         (("--tokenizers", "letters"), "no tokenizer is called letters"),
+        (("--query-prompt", "x" * 512), "query_prompt has 512 characters, and the network reads 512 of each text"),
+        (("--prompts", "all"), "--prompts is an option of tokenizers compare"),
         (("--store", "memory"), "--store is an option of tokenizers compare"),
         (("--typos", "1"), "--typos is an option of tokenizers compare"),
         (("--holdout", "0.99"), "holdout is 0.99"),

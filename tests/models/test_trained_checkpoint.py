@@ -21,7 +21,7 @@ from rankproof._io import files
 from rankproof._io import folders as folder_file
 from rankproof.errors import ExternalError, InputError, MissingExtraError, RankproofError, UsageError
 from rankproof.models import BpeEncoder, TrainedEncoder
-from rankproof.models._trained.checkpoint import is_complete_checkpoint, open_checkpoint, save_checkpoint
+from rankproof.models._trained.checkpoint import Prompts, is_complete_checkpoint, open_checkpoint, save_checkpoint
 from rankproof.models._trained.encoder import batches_by_length, pad_ids
 from rankproof.models._trained.shape import ARCHITECTURES, Architecture, NetShape, parameter_count
 from support.missing_libraries import block
@@ -348,6 +348,7 @@ WRONG_METADATA: dict[str, tuple[Any, str]] = {
     "NaN": ({"seconds": math.nan}, "seconds"),
     "number as boolean": ({"trained": 1}, "trained"),
     "list as object": ({"training_config": []}, "training_config"),
+    "number as prompt": ({"training_config": {"query_prompt": 5}}, "training_config.query_prompt"),
     "list as data": ({"data": []}, "data"),
     "numbers as texts": ({"data": {"texts": ["one", 1]}}, "data.texts"),
     "text as list": ({"data": {"queries": "q1"}}, "data.queries"),
@@ -378,8 +379,16 @@ def test_metadata_of_every_type_is_accepted(tmp_path: Path) -> None:
     assert open_checkpoint(saved(tmp_path / "two", metadata={})).metadata == {}
 
 
+def test_a_checkpoint_of_version_2_is_read_without_prompts(tmp_path: Path) -> None:
+    folder = saved(tmp_path / "one", metadata={**CARD, "training_config": {"batch": 4}})
+    _told(folder, format=2)
+    assert open_checkpoint(folder).prompts == Prompts("", "")
+
+
 WRONG_DOCUMENTS: dict[str, tuple[Callable[[Path], Any], str]] = {
     "other format": (lambda f: _told(f, format=1), "format 1, this version reads 2 and 3"),
+    "boolean as format": (lambda f: _told(f, format=True), "format True, this version reads 2 and 3"),
+    "later format": (lambda f: _told(f, format=4), "format 4, this version reads 2 and 3"),
     "no format": (lambda f: _told(f, format=None), "format None, this version reads 2 and 3"),
     "no metadata": (lambda f: _told(f, metadata=None), "no metadata"),
     "list as metadata": (lambda f: _told(f, metadata=[]), "no metadata"),

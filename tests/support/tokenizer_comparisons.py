@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -88,7 +88,14 @@ def wide_comparison(
 
 
 def save_tiny_checkpoint(
-    folder: Path, kind: str, seed: int, *, trained: bool = True, queries: Sequence[str] = (), **data: Any
+    folder: Path,
+    kind: str,
+    seed: int,
+    *,
+    trained: bool = True,
+    queries: Sequence[str] = (),
+    prompts: Mapping[str, str] | None = None,
+    **data: Any,
 ) -> Path:
     """A checkpoint of a tiny untrained network, whatever its metadata says; the test is skipped without PyTorch."""
     torch_net = pytest.importorskip("rankproof.models._trained.torch_net", reason="the extra torch brings torch")
@@ -106,7 +113,8 @@ def save_tiny_checkpoint(
         buckets=64 if hashes else 0,
     )
     data_facts = {"name": "kitchen", "queries": list(queries), "texts": [], **data}
-    card = {"trained": trained, "steps": 9 if trained else 0, "seed": seed, "training_config": {"batch": 4}, "data": data_facts}
+    config = {"batch": 4, **(prompts or {})}
+    card = {"trained": trained, "steps": 9 if trained else 0, "seed": seed, "training_config": config, "data": data_facts}
     save_checkpoint(folder, torch_net.initialise_network(shape, seed), shape, tokenizer, card)
     return folder
 
