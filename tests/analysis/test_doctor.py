@@ -199,6 +199,16 @@ def test_a_model_without_prompts_is_left_alone(source: str) -> None:
     assert prompted_encoders_of(source) is None
 
 
+def test_an_unused_prompt_of_one_role_is_a_finding() -> None:
+    model = {"source": "own", "prompts": {"query": "ask: ", "passage": "text: "}}
+    half = {**DENSE_FACTS, "model": model, "query_prompt": "ask: "}
+    assert "the model has prompts (query, passage), but none is used for a passage" in sentence_of(
+        replace(clean_example(), facts=half), "missing-prompt"
+    )
+    whole = replace(clean_example(), facts={**half, "passage_prompt": "text: "})
+    assert codes_of(run_checks(example_input(whole))) == set()
+
+
 def test_unused_prompts_of_a_model_are_a_finding() -> None:
     facts = {**DENSE_FACTS, "model": {"source": "own", "prompts": {"query": "ask: "}}}
     assert "the model has prompts (query), but none is used" in sentence_of(

@@ -237,9 +237,16 @@ def _lacks_prompt(system: str, facts: Facts) -> str | None:
     if family and any(wanted and not facts.get(key) for key, wanted in family.prompts().items()):
         expected = f"a {family.name} model, which expects {family.describe()} ({family.source})"
         return f"{for_message(system)}: {for_message(source)} is {expected}"
-    if isinstance(prompts, Mapping) and prompts and not facts["query_prompt"] and not facts.get("passage_prompt"):
-        return f"{for_message(system)}: the model has prompts ({for_message(', '.join(map(str, prompts)))}), but none is used"
-    return None
+    return None if not isinstance(prompts, Mapping) or not prompts else _unused_prompt(system, facts, prompts)
+
+
+def _unused_prompt(system: str, facts: Facts, prompts: Mapping[Any, Any]) -> str | None:
+    """A model whose files have prompts and that is used with none, or without the one for queries or for passages."""
+    head = f"{for_message(system)}: the model has prompts ({for_message(', '.join(map(str, prompts)))}), but"
+    if not facts["query_prompt"] and not facts.get("passage_prompt"):
+        return f"{head} none is used"
+    unused = (role for role in ("query", "passage") if prompts.get(role) and not facts.get(f"{role}_prompt"))
+    return next((f"{head} none is used for a {role}" for role in unused), None)
 
 
 def _number(facts: Facts, key: str) -> float:
