@@ -102,11 +102,20 @@ QUESTIONS = (
 
 
 def print_tables(path: Path) -> None:
-    """Prints the method, the means and the differences as Markdown."""
+    """Prints a summary, the differences, the means and what was trained, as Markdown."""
     results = read_results(path)
-    print("\n".join([*method(results), "", *means_table(results)]))
-    for question in QUESTIONS:
-        print("\n".join(["", *question_table(question, results)]))
+    parts = [[summary(question, results) for question in QUESTIONS], *(question_table(one, results) for one in QUESTIONS)]
+    parts += [["**Means**:", "", *means_table(results)], ["**What was trained**:", "", *method(results)]]
+    print("\n\n".join("\n".join(part) for part in parts))
+
+
+def summary(question: Question, results: Sequence[CollectionResults]) -> str:
+    """How many differences are reliable, and their range."""
+    found = [one for *_, one in differences_of(question, results)]
+    gains, losses = (sum(one.is_reliable and sign * one.mean > 0 for one in found) for sign in (1, -1))
+    least, most = (100 * end(one.mean for one in found) for end in (min, max))
+    counts = f"of {len(found)} differences, {gains} are reliable gains and {losses} reliable losses"
+    return f"- **{question.title}**: {counts}; they are from {least:+z.1f} to {most:+z.1f} pp of {MAIN}"
 
 
 def method(results: Sequence[CollectionResults]) -> list[str]:
@@ -193,6 +202,6 @@ def question_table(question: Question, results: Sequence[CollectionResults]) -> 
 def _difference_cells(found: Difference) -> list[str]:
     """The difference in the direction of the table, whichever sign it has."""
     low, high = (100 * end for end in found.interval) if found.interval else (0.0, 0.0)
-    interval = f"[{low:+.1f}, {high:+.1f}]" if found.interval else interval_text(found)
+    interval = f"[{low:+z.1f}, {high:+z.1f}]" if found.interval else interval_text(found)
     ps = ["–" if p is None else f"{p:.3f}" if p >= 0.0005 else "<.001" for p in (found.p, found.p_adjusted)]
-    return [f"{100 * found.mean:+.1f}", interval, *ps, "yes" if found.is_reliable else "no"]
+    return [f"{100 * found.mean:+z.1f}", interval, *ps, "yes" if found.is_reliable else "no"]
