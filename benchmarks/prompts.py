@@ -123,6 +123,7 @@ def main() -> None:
     parser.add_argument("--results", type=Path, default=RESULTS, help="the folder that `tables` reads")
     parser.add_argument("--collections", nargs="+", choices=tuple(COLLECTIONS), default=list(COLLECTIONS))
     parser.add_argument("--repeats", type=int, default=3, help="seeds")
+    parser.add_argument("--seed", type=int, default=1, help="the first seed")
     parser.add_argument("--jobs", type=int, default=1, help="trainings at once")
     parser.add_argument("--seconds", type=float, default=float("inf"), help="no training starts after this time")
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
@@ -187,7 +188,7 @@ def train_all(args: argparse.Namespace) -> None:
     (folder / FILE).unlink(missing_ok=True)
     jobs = [
         Job(name, training, seed, sizes, args.device)
-        for seed in range(1, args.repeats + 1)
+        for seed in range(args.seed, args.seed + args.repeats)
         for name in args.collections
         for training in TRAININGS
     ]
