@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Unpack
 
-from rankproof._analysis.bands import BandProfile, bands_table, builtin_profiles
+from rankproof._analysis.band_tables import bands_tables
+from rankproof._analysis.bands import BandProfile, builtin_profiles
 from rankproof._analysis.baselines import FULL_TEXT, TITLE_ONLY, reference_systems
 from rankproof._analysis.baselines import baselines as make_tables
 from rankproof._analysis.inputs import AnalysisInput, check_judged, check_same_dataset, set_corpus_size
@@ -60,8 +61,7 @@ def baseline_tables(
 ) -> list[Table]:
     """The tables of baselines and bands; without `all_measures`, of the usual measures."""
     tables = make_tables(inputs, list(inputs.result.systems[0].measures) if all_measures else None, references)
-    bands = (bands_table(inputs, profile, references) for profile in profiles)
-    return [*tables, *(table for table in bands if table is not None)]
+    return [*tables, *(table for profile in profiles for table in bands_tables(inputs, profile, references))]
 
 
 def _add_reference_systems(

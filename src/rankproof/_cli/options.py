@@ -215,7 +215,7 @@ def add_segment_options(group: argparse._ArgumentGroup) -> None:
         "--by",
         action="append",
         metavar="FIELD",
-        help="group by a field of the queries, length, or relevant (how many are relevant); repeatable",
+        help="group by a field of the queries, length, relevant (how many are relevant) or complexity; repeatable",
     )
     group.add_argument("--by-file", metavar="FILE", help="a CSV file with a query id and its segment per line")
 
@@ -260,6 +260,23 @@ def _query_and_segment(fields: list[str], source: str, line: int) -> tuple[str, 
         what = f"{len(fields)} columns where 2 are expected, a query id and its segment"
         raise InputError(what, fix="write q1,timing, or specify the delimiter with --delimiter", source=source, line=line)
     return fields[0].strip(), fields[1].strip()
+
+
+def add_band_options(group: argparse._ArgumentGroup) -> None:
+    """Adds the choice of band profiles."""
+    group.add_argument("--bands", metavar="FILE", help="band profiles as TOML, instead of the built-in ones")
+    group.add_argument("--profile", action="append", metavar="NAME", help="only this band profile; repeatable (default: all)")
+
+
+def requested_profiles(args: argparse.Namespace) -> list[BandProfile]:
+    """The band profiles asked for, by default every built-in one."""
+    profiles = known_profiles() if args.bands is None else read_profiles(args.bands)
+    for name in args.profile or ():
+        if name not in profiles:
+            raise UsageError(
+                f"no profile is called {for_message(name)}", fix=f"choose from: {', '.join(map(for_message, profiles))}"
+            )
+    return [profile for name, profile in profiles.items() if not args.profile or name in args.profile]
 
 
 def known_profiles() -> Mapping[str, BandProfile]:
