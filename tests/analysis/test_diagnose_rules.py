@@ -1,10 +1,13 @@
 """The rules of diagnosis, on the figures of the sources that they come from."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankproof._analysis.answers.causes import bottleneck
+from rankproof._analysis.answers.causes import bottleneck, bottleneck_advice
+from rankproof._analysis.bands import QualityBand
 from rankproof._analysis.diagnose.diagnose import NO_RULE, RULE_MEASURES, RULES, Rule, diagnosis, fired_rules, rule_sentences
 from rankproof._cli.options import known_profiles
 from support.paths import DOCS
@@ -144,6 +147,19 @@ def test_retrieval_is_the_bottleneck_where_answers_have_the_higher_band() -> Non
         bottleneck({"RR": 0.35, "F1(tokens='set')": 0.25}, RAG)
         == "retrieval is Fair, answers are Fair: neither is the bottleneck"
     )
+
+
+def test_the_band_of_the_bottleneck_says_what_to_do_next() -> None:
+    answers = bottleneck_advice({"RR": 0.65, "R@10": 0.63, "F1(tokens='set')": 0.17}, RAG)
+    assert answers is not None
+    assert answers.startswith("Poor answers: Answers and references share few words")
+    retrieval = bottleneck_advice({"RR": 0.2, "R@10": 0.95, "F1(tokens='set')": 0.5}, RAG)
+    assert retrieval is not None
+    assert retrieval.startswith("Poor retrieval: ")
+    assert " Next: " in retrieval
+    assert bottleneck_advice({"RR": 0.2}, RAG) is None
+    silent = replace(RAG, measures={name: (QualityBand("any", 0.0),) for name in RAG.measures})
+    assert bottleneck_advice({"RR": 0.2, "F1(tokens='set')": 0.5}, silent) is None
 
 
 def test_without_answers_there_is_no_verdict_on_the_bottleneck() -> None:

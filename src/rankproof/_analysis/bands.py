@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from importlib.resources import as_file, files
@@ -56,6 +56,12 @@ class BandProfile:
     def bands_of(self, measure: Measure | str) -> Bands | None:
         """The bands of a measure for any relevance threshold; None if the profile has none."""
         return self.measures.get(_without_rel(measure))
+
+    def only(self, measures: Iterable[Measure]) -> BandProfile | None:
+        """The profile with the bands of these measures alone; None if it has none of them."""
+        known = {_without_rel(measure) for measure in measures}
+        chosen = {name: bands for name, bands in self.measures.items() if name in known}
+        return replace(self, measures=chosen) if chosen else None
 
     def band(self, measure: Measure | str, value: float) -> QualityBand | None:
         """The band of a value; None if the profile has none for it."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from rankproof._analysis.band_ratings import band_text, describe_bands, has_ratings, is_failing, profile_for, rating_text
+from rankproof._analysis.band_tables import band_text, describe_bands, has_ratings, is_failing, profile_for, rating_text
 from rankproof._analysis.bands import BandProfile, Bands, builtin_profiles
 from rankproof._analysis.inputs import AnalysisInput
 from rankproof._analysis.query_groups import Grouping

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankproof._analysis.query_complexity import (
+from rankproof._analysis.query_groups import (
     COMPARISONS,
     COMPLEXITY_SEGMENTS,
     JOINING_WORDS,
@@ -14,9 +14,9 @@ from rankproof._analysis.query_complexity import (
     complexity_of,
     constraint_markers,
     count_constraints,
+    group_queries,
     seems_english,
 )
-from rankproof._analysis.query_groups import group_queries
 from rankproof.errors import UsageError
 from support.analysis_inputs_with_texts import input_of, one_target, ranked_at
 from support.paths import DOCS
