@@ -5,11 +5,12 @@ from pathlib import Path
 
 import pytest
 
+import rankproof as rp
 from rankproof._analysis.band_tables import bands_tables
 from rankproof._analysis.bands import BandProfile, QualityBand, profiles_from_toml
 from rankproof._cli.options import known_profiles
 from rankproof._io.toml_file import read_toml
-from rankproof.errors import InputError
+from rankproof.errors import InputError, UsageError
 from rankproof.measures import parse_measure
 from support.analysis_inputs_with_texts import input_of, one_target, ranked_at
 from support.paths import DOCS
@@ -130,6 +131,19 @@ def test_every_band_of_a_built_in_profile_says_what_it_means_and_what_to_do(prof
 def test_one_table_can_be_the_bands_of_several_measures() -> None:
     rag = known_profiles()["rag"]
     assert rag.measures["RR"] == rag.measures["RR@10"]
+
+
+def test_functions_take_profiles_by_name_and_bands_from_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "bands.toml"
+    path.write_text(f'{HEAD}[shop.measures."RR"]\nlow = 0\n')
+    qrels, run = one_target(["q1", "q2"]), {"q1": {"d1": 1.0}, "q2": {"d1": 1.0}}
+    made = rp.baselines(qrels, run, profile=["rag"])
+    assert [table.name for table in made.tables if "band" in table.name] == ["bands rag", "band meanings rag"]
+    assert rp.baselines(qrels, run, bands=path).table("bands shop").facts["source"] == "x"
+    assert rp.segments(qrels, run, "RR", by="relevant", bands=path).tables[0].facts["profile"] == "shop"
+    assert "profile" not in rp.segments(qrels, run, "RR", by="relevant", profile="tutorial").tables[0].facts
+    with pytest.raises(UsageError, match="no profile is called shop; choose from: tutorial, rag"):
+        rp.segments(qrels, run, profile="shop")
 
 
 def test_own_bands_may_say_what_they_mean(tmp_path: Path) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+import os
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from importlib.resources import as_file, files
@@ -175,3 +176,17 @@ def builtin_profiles() -> Mapping[str, BandProfile]:
     """Every built-in profile by name."""
     with as_file(files(__package__).joinpath("bands.toml")) as path:
         return profiles_from_toml(read_toml(str(path)))
+
+
+def requested_profiles(
+    bands: str | os.PathLike[str] | None = None, names: str | Sequence[str] | None = None
+) -> list[BandProfile]:
+    """The profiles in the file `bands`, by default the built-in ones; with `names` only those of these names."""
+    profiles = builtin_profiles() if bands is None else profiles_from_toml(read_toml(bands))
+    chosen = [names] if isinstance(names, str) else list(names or profiles)
+    for name in chosen:
+        if name not in profiles:
+            raise UsageError(
+                f"no profile is called {for_message(str(name))}", fix=f"choose from: {', '.join(map(for_message, profiles))}"
+            )
+    return [profile for name, profile in profiles.items() if name in chosen]

@@ -268,27 +268,8 @@ def add_band_options(group: argparse._ArgumentGroup) -> None:
     group.add_argument("--profile", action="append", metavar="NAME", help="only this band profile; repeatable (default: all)")
 
 
-def requested_profiles(args: argparse.Namespace) -> list[BandProfile]:
-    """The band profiles asked for, by default every built-in one."""
-    profiles = known_profiles() if args.bands is None else read_profiles(args.bands)
-    for name in args.profile or ():
-        if name not in profiles:
-            raise UsageError(
-                f"no profile is called {for_message(name)}", fix=f"choose from: {', '.join(map(for_message, profiles))}"
-            )
-    return [profile for name, profile in profiles.items() if not args.profile or name in args.profile]
-
-
 def known_profiles() -> Mapping[str, BandProfile]:
     """The built-in band profiles."""
     from rankproof._analysis import bands
 
     return bands.builtin_profiles()
-
-
-def read_profiles(path: str) -> Mapping[str, BandProfile]:
-    """The band profiles in a TOML file."""
-    from rankproof._analysis.bands import profiles_from_toml
-    from rankproof._io.toml_file import read_toml
-
-    return profiles_from_toml(read_toml(path))

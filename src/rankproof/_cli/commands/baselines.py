@@ -11,7 +11,6 @@ from rankproof._cli.options import (
     add_band_options,
     add_corpus_size_option,
     read_dataset_or_sample,
-    requested_profiles,
 )
 from rankproof._cli.output import add_details_option, is_summary_view, show_value_notes, summary_tables
 from rankproof._cli.terminal import Terminal
@@ -44,10 +43,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace, terminal: Terminal) -> int:
     """Evaluates the baselines and shows the comparison."""
+    from rankproof._analysis.bands import requested_profiles
     from rankproof._analysis.inputs import set_corpus_size
     from rankproof._api.baselines import baseline_tables, with_references
 
-    profiles = requested_profiles(args)
+    profiles = requested_profiles(args.bands, args.profile)
     inputs = set_corpus_size(read_input(args), args.documents)
     dataset = None if args.dataset is None else read_dataset_or_sample(args.dataset, args.split, args, needs=("documents",))
     inputs, references = with_references(inputs, dataset)

@@ -12,7 +12,6 @@ from rankproof._cli.options import (
     add_sampling_options,
     add_segment_options,
     requested_groupings,
-    requested_profiles,
 )
 from rankproof._cli.output import show_value_notes
 from rankproof._cli.terminal import Terminal
@@ -47,11 +46,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace, terminal: Terminal) -> int:
     """Groups the queries, tests the segments and shows them."""
+    from rankproof._analysis.bands import requested_profiles
     from rankproof._analysis.segments import SegmentOptions, flat_segments_table, segments
 
     settings = SegmentOptions(correction=args.correction, alpha=args.alpha, samples=args.samples, seed=args.seed)
     all_measures = bool(args.measures)
-    profiles = requested_profiles(args)
+    profiles = requested_profiles(args.bands, args.profile)
     inputs = read_input_with_texts(args, of_answers=True)
     measures = list(inputs.result.systems[0].measures)
     tables = [
