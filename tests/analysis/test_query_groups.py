@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rankproof._analysis.diagnose.diagnose import segments_tables
 from rankproof._analysis.query_groups import (
     COMPARISONS,
     COMPLEXITY_SEGMENTS,
@@ -17,6 +18,7 @@ from rankproof._analysis.query_groups import (
     group_queries,
     seems_english,
 )
+from rankproof._analysis.segments import SegmentOptions, segments
 from rankproof.errors import UsageError
 from support.analysis_inputs_with_texts import input_of, one_target, ranked_at
 from support.paths import DOCS
@@ -176,6 +178,14 @@ def test_notes_say_that_the_count_is_a_heuristic_for_english() -> None:
         HEURISTIC,
         "most longer queries do not look English, so their counted complexity is too low",
     )
+
+
+def test_segments_and_diagnosis_carry_the_notes() -> None:
+    texts = {f"q{at}": "kettle" + " with a lid" * (at % 4) for at in range(24)}
+    inputs = input_of(one_target(list(texts)), {"one": ranked_at(dict.fromkeys(texts, 1))}, texts=texts)
+    grouping = group_queries(inputs, "complexity")
+    for tables in (segments(inputs, grouping, "RR@10", SegmentOptions(samples=100)), segments_tables(inputs, grouping)):
+        assert HEURISTIC in tables[-1].notes
 
 
 def test_short_queries_do_not_tell_the_language() -> None:

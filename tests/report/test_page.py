@@ -307,6 +307,19 @@ def test_the_report_says_what_the_bands_of_its_measures_mean() -> None:
     assert not any("Success@1" in "".join(sheet.grid.columns) for sheet in found)
 
 
+def test_delays_that_people_notice_are_named() -> None:
+    results = made_results(systems=2)
+    first, second = results.system_runs
+    total = np.full(len(results.queries), 100.0)
+    runs = tuple(
+        replace(system_run, times={**system_run.times, "search": times, "total": times})
+        for system_run, times in ((first, total), (second, total * 2.4))
+    )
+    said = sections_of(replace(results, system_runs=runs))["latency"].sentences
+    assert "People notice a delay above 100 ms; the p95 of these systems is longer: system-1 (240 ms)." in said
+    assert not any("People notice" in sentence for sentence in sections_of(results)["latency"].sentences)
+
+
 def test_definitions_say_what_a_cutoff_means_for_a_person() -> None:
     meant = {
         term.word: term.meaning for term in sections_of(small_results(measures=["Success@1", "Success@7"]))["definitions"].terms

@@ -35,7 +35,8 @@ class Precision(SummedMeasure, BinaryCutoffMeasure):
     advice = Advice(
         "ordering",
         "a page shows k results and each of them should be relevant.",
-        "queries have fewer than k relevant documents: it then cannot reach 1. It ignores the order within the top k.",
+        "queries have fewer than k relevant documents: it then cannot reach 1. It ignores the order within the top k."
+        " A low P@k with a high R@k says that k is larger than the number of relevant documents, not that the ranking is bad.",
     )
     needs = "P@10"
     additive = True
