@@ -278,10 +278,20 @@ def test_segments_are_rated_in_words_by_a_measure_with_bands() -> None:
     (rated,) = [sheet for sheet in found["segments"].tables if "rated by the bands" in sheet.caption]
     assert rated.caption.startswith("Success@5 of each segment by ")
     assert rated.caption.endswith("of the profile tutorial")
-    shown = [cell.text for line in rated.grid.cells for cell in line]
+    assert [line[0].text for line in rated.grid.cells] == ["12", "12"]
+    shown = [cell.text for line in rated.grid.cells for cell in line[1:]]
     assert shown
     assert all(re.match(r"[\d.]+ (good|weak|failing|too few queries)", text) for text in shown), shown
     assert rated.sentences[0].startswith("Bands of the profile tutorial: ")
+
+
+@pytest.mark.parametrize("field", ["n", "value", "rating", "band", "system"])
+def test_a_field_may_have_the_name_of_a_column(field: str) -> None:
+    results = categorised("nDCG@10", "Success@5")
+    texts = [Query(query, "kettle", fields={field: "xy"[at % 2]}) for at, query in enumerate(results.queries)]
+    found = sections_of(replace(results, texts=Queries(texts)))["segments"]
+    (rated,) = [sheet for sheet in found.tables if "rated by the bands" in sheet.caption]
+    assert all(cell.text.partition(" ")[2] for line in rated.grid.cells for cell in line[1:])
 
 
 def test_segments_are_not_rated_without_a_measure_with_bands() -> None:

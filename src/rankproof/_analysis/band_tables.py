@@ -96,7 +96,7 @@ def meanings_table(profile: BandProfile, reached: Mapping[tuple[str, QualityBand
         return None
     columns = (
         *(Column("measure"), Column("band"), Column("systems")),
-        *(Column("meaning", about="for a product"), Column("what to do next")),
+        *(Column("meaning"), Column("what to do next")),
     )
     title = f"What the bands of the profile {profile.name} mean"
     return Table(

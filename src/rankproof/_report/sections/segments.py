@@ -128,13 +128,15 @@ def _ratings_of_systems(tables: Sequence[Table], title: str, said: str) -> Table
     details = {table.facts["system"]: table for table in tables if "system" in table.facts}
     first = next(iter(details.values())).columns[0]
     cells: dict[CellValue, dict[str, str]] = {}
+    sizes: dict[CellValue, int] = {}
     for system, table in details.items():
-        for row in table.records():
-            value = row["value"]
+        for segment, n, value, *_, rating, _system in table.rows:
+            assert isinstance(n, int)
             assert isinstance(value, float)
-            cells.setdefault(row[first.name], {})[system] = f"{format_value(value)} {row['rating']}"
-    rows = tuple((name, *(each.get(system) for system in details)) for name, each in cells.items())
-    return Table(f"ratings by {first.name}", title, (first, *map(Column, details)), rows, (said,))
+            cells.setdefault(segment, {})[system] = f"{format_value(value)} {rating}"
+            sizes[segment] = max(n, sizes.get(segment, 0))
+    rows = tuple((name, sizes[name], *(each.get(system) for system in details)) for name, each in cells.items())
+    return Table(f"ratings by {first.name}", title, (first, Column("n", "count"), *map(Column, details)), rows, (said,))
 
 
 def _details_table(by: str, tables: list[Table]) -> HtmlTable:
