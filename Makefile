@@ -46,6 +46,7 @@ docs: $(VENV)/docs.stamp ## build the site of the documentation
 
 docs-refresh: $(VENV)/docs.stamp ## write the output of the examples into the pages
 	$(BIN)/python -m tools.docs refresh
+	$(BIN)/python -m tools.docs.stage_diagram
 
 bench: $(VENV)/bench.stamp ## speed and memory beside other tools, about 25 minutes
 	$(BIN)/rankproof models get wordllama minilm

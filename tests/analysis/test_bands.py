@@ -5,11 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from rankproof._analysis.bands import profiles_from_toml
+import rankproof as rp
+from rankproof._analysis.band_tables import bands_tables
+from rankproof._analysis.bands import BandProfile, QualityBand, profiles_from_toml
 from rankproof._cli.options import known_profiles
 from rankproof._io.toml_file import read_toml
-from rankproof.errors import InputError
+from rankproof.errors import InputError, UsageError
 from rankproof.measures import parse_measure
+from support.analysis_inputs_with_texts import input_of, one_target, ranked_at
 from support.paths import DOCS
 
 
@@ -93,6 +96,13 @@ HEAD = '[shop]\nsource = "x"\n'
         (f'{HEAD}[shop.measures."RR"]\nPoor = nan\n', 4, "Poor has no lower bound"),
         (f'{HEAD}[shop.measures."RR"]\nGood = 0.5\nPoor = 0\n', 5, "Poor does not begin above Good"),
         (f'{HEAD}[shop.measures."RR"]\nGood = 0.5\nBest = {{ above = 0.5 }}\n[shop.measures.mrr]\nPoor = 0\n', 6, "mrr means RR"),
+        (f'{HEAD}[shop.measures."RR, RR@10"]\nPoor = 0\n[shop.measures.mrr]\nPoor = 0\n', 5, "mrr means RR"),
+        (f'{HEAD}[shop.measures."RR".Poor]\nfrom = 0\nabove = 0\n', 3, "Poor has no lower bound"),
+        (f'{HEAD}[shop.measures."RR".Poor]\nmeans = "bad"\n', 3, "Poor has no lower bound"),
+        (f'{HEAD}[shop.measures."RR".Poor]\nfrom = 0\ncolour = "red"\n', 5, "unknown key colour"),
+        (f'{HEAD}[shop.measures."RR".Poor]\nfrom = 0\nrating = "bad"\n', 5, "the rating of Poor is bad"),
+        (f'{HEAD}[shop.measures."RR".Poor]\nfrom = 0\nmeans = 1\n', 5, "means is not a line of text"),
+        (f'{HEAD}[shop.measures."RR".Poor]\nfrom = 0\nnext = " "\n', 5, "next is not a line of text"),
         ("[shop\n", 1, "not TOML"),
     ],
 )
@@ -104,6 +114,67 @@ def test_a_wrong_profile_is_refused_with_its_line(tmp_path: Path, text: str, lin
     assert what in caught.value.what
     assert caught.value.line == line
     assert caught.value.fix
+
+
+@pytest.mark.parametrize("profile", known_profiles().values(), ids=lambda profile: profile.name)
+def test_every_band_of_a_built_in_profile_says_what_it_means_and_what_to_do(profile: BandProfile) -> None:
+    order = ("failing", "weak", "good")
+    for measure, bands in profile.measures.items():
+        assert all(band.means and band.next_step for band in bands), measure
+        places = [order.index(str(band.rating)) for band in bands]
+        assert places == sorted(places)
+        assert {places[0], places[-1]} == {0, 2}
+        assert len({band.means for band in bands}) == len(bands)
+        assert all(not text.endswith(".") and len(text) < 160 for band in bands for text in (band.means, band.next_step))
+
+
+def test_one_table_can_be_the_bands_of_several_measures() -> None:
+    rag = known_profiles()["rag"]
+    assert rag.measures["RR"] == rag.measures["RR@10"]
+
+
+def test_functions_take_profiles_by_name_and_bands_from_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "bands.toml"
+    path.write_text(f'{HEAD}[shop.measures."RR"]\nlow = 0\n')
+    qrels, run = one_target(["q1", "q2"]), {"q1": {"d1": 1.0}, "q2": {"d1": 1.0}}
+    made = rp.baselines(qrels, run, profile=["rag"])
+    assert [table.name for table in made.tables if "band" in table.name] == ["bands rag", "band meanings rag"]
+    assert rp.baselines(qrels, run, bands=path).table("bands shop").facts["source"] == "x"
+    assert rp.segments(qrels, run, "RR", by="relevant", bands=path).tables[0].facts["profile"] == "shop"
+    assert "profile" not in rp.segments(qrels, run, "RR", by="relevant", profile="tutorial").tables[0].facts
+    with pytest.raises(UsageError, match="no profile is called shop; choose from: tutorial, rag"):
+        rp.segments(qrels, run, profile="shop")
+
+
+def test_own_bands_may_say_what_they_mean(tmp_path: Path) -> None:
+    path = tmp_path / "bands.toml"
+    path.write_text(
+        f'{HEAD}[shop.measures."RR"]\nlow = 0\n[shop.measures."RR".high]\nabove = 0.5\nrating = "good"\n'
+        'means = " Fine. "\nnext = "Ship it"\n'
+    )
+    low, high = profiles_from_toml(read_toml(path))["shop"].measures["RR"]
+    assert low == QualityBand("low", 0.0)
+    assert high == QualityBand("high", 0.5, True, "good", "Fine", "Ship it")
+
+
+def test_the_meanings_that_a_system_reaches_are_a_table_of_the_details() -> None:
+    ranks = {f"q{at}": 1 if at < 6 else None for at in range(10)}
+    inputs = input_of(one_target(list(ranks)), {"one": ranked_at(ranks), "<b>two": ranked_at(dict.fromkeys(ranks, 1))})
+    _, table = bands_tables(inputs, known_profiles()["tutorial"])
+    assert table.summarised() is None
+    rows = {(row["measure"], row["systems"]): row for row in table.records()}
+    assert rows["Success@5", "one"]["band"] == "Poor"
+    assert str(rows["Success@5", "one"]["meaning"]).startswith("More than three of ten searches fail")
+    assert rows["Success@5", "<b>two"]["band"] == "Excellent"
+    assert all(row["what to do next"] for row in table.records())
+
+
+def test_a_profile_without_meanings_has_no_such_table(tmp_path: Path) -> None:
+    path = tmp_path / "bands.toml"
+    path.write_text(f'{HEAD}[shop.measures."RR"]\nlow = 0\n')
+    inputs = input_of(one_target(["q"]), {"one": ranked_at({"q": 1})})
+    (table,) = bands_tables(inputs, profiles_from_toml(read_toml(path))["shop"])
+    assert table.name == "bands shop"
 
 
 def test_the_page_of_baselines_has_an_own_profile_that_is_read(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from math import comb
 import numpy as np
 import pytest
 
-from rankproof._analysis.bands import bands_table
+from rankproof._analysis.band_tables import bands_tables
 from rankproof._analysis.baselines import (
     FULL_TEXT,
     TITLE_ONLY,
@@ -100,8 +100,7 @@ def test_chance_is_over_the_queries_of_each_system_where_missing_ones_are_left_o
 def test_bands_have_the_n_of_each_system_where_missing_queries_are_left_out() -> None:
     runs = {"all": ranked_at({"q1": 1, "q2": 1}), "half": ranked_at({"q2": 1})}
     inputs = input_of(one_target(["q1", "q2"]), runs, documents=100, skip_missing=True)
-    table = bands_table(inputs, known_profiles()["tutorial"])
-    assert table is not None
+    table, _ = bands_tables(inputs, known_profiles()["tutorial"])
     assert [row["n"] for row in table.records()] == [2, 2, 1]
 
 
@@ -174,8 +173,7 @@ def test_the_chance_of_few_successes_is_binomial_where_all_chances_are_equal() -
 def test_bands_come_with_the_random_ranking() -> None:
     ranks = {f"q{at}": 1 if at < 6 else None for at in range(10)}
     inputs = input_of(one_target(list(ranks)), {"one": ranked_at(ranks)}, documents=200)
-    table = bands_table(inputs, known_profiles()["tutorial"])
-    assert table is not None
+    table, _ = bands_tables(inputs, known_profiles()["tutorial"])
     random, one = table.records()
     assert random["Success@5"] == pytest.approx(0.025)
     assert random["Success@5 band"] is None
@@ -187,4 +185,4 @@ def test_a_profile_of_answers_alone_has_no_table_of_rankings() -> None:
     rag = known_profiles()["rag"]
     answers = replace(rag, measures={name: bands for name, bands in rag.measures.items() if name.startswith("F1")})
     inputs = input_of(one_target(["q1"]), {"one": ranked_at({"q1": 1})})
-    assert bands_table(inputs, answers) is None
+    assert bands_tables(inputs, answers) == []

@@ -1,10 +1,13 @@
 """The rules of diagnosis, on the figures of the sources that they come from."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankproof._analysis.answers.causes import bottleneck
+from rankproof._analysis.answers.causes import bottleneck, bottleneck_advice
+from rankproof._analysis.bands import QualityBand
 from rankproof._analysis.diagnose.diagnose import NO_RULE, RULE_MEASURES, RULES, Rule, diagnosis, fired_rules, rule_sentences
 from rankproof._cli.options import known_profiles
 from support.paths import DOCS
@@ -57,6 +60,65 @@ def test_some_rule_applies_to_every_system_whose_values_are_known(numbers: list[
     assert diagnosis(values_of(first, few, reciprocal_rank)) != NO_RULE
 
 
+STEP = 1 / 40
+GRID = [at * STEP for at in range(41)]
+"""Every bound of a rule is a multiple of the step, so that values on and next to each bound are tried."""
+
+
+def reciprocal_rank_range(first: float, few: float) -> tuple[float, float]:
+    """The lowest and highest RR@10 with these shares of queries with a hit at rank 1 and in the top 5.
+
+    The lowest has all other hits of the top 5 at rank 5 and none below; the highest has them at rank 2, the rest at rank 6.
+    """
+    return first + (few - first) / 5, first + (few - first) / 2 + (1 - few) / 6
+
+
+def is_possible(first: float, few: float, reciprocal_rank: float) -> bool:
+    low, high = reciprocal_rank_range(first, few)
+    return first <= few and low - 1e-12 <= reciprocal_rank <= high + 1e-12
+
+
+CUBE = [(first, few, rr) for first in GRID for few in GRID for rr in GRID]
+POSSIBLE = [point for point in CUBE if is_possible(*point)]
+REGIONS = {
+    "perfect": "Success@1 is 1, and so is every other value",
+    "good ranking": "every value is Good",
+    "quantity over quality": "the top 5 and rank 1 are Good, RR is not",
+    "quality over quantity": "rank 1 and RR are Good, the top 5 is not",
+    "rank 1 or nothing": "rank 1 is Good, the top 5 and RR are not",
+    "ranking, not coverage": "rank 1 is not Good, the top 5 is at least Acceptable; RR is not Moderate, or is already Good",
+    "ranking, not coverage; quantity over quality": "the same, with a top 5 that is Good and an RR that is Moderate",
+    "retrieval": "neither rank 1 nor the top 5 is acceptable, whatever RR is",
+}
+"""Every diagnosis that values can have, and where it applies."""
+
+
+def test_every_possible_combination_of_values_on_a_grid_has_one_of_the_known_diagnoses() -> None:
+    assert len(POSSIBLE) > 3000
+    assert {diagnosis(values_of(*point)) for point in POSSIBLE} == set(REGIONS)
+
+
+def test_rank_1_or_nothing_applies_exactly_within_its_bounds() -> None:
+    for point in POSSIBLE:
+        first, few, rr = point
+        assert (diagnosis(values_of(*point)) == "rank 1 or nothing") == (first >= 0.5 and few < 0.8 and rr < 0.7), point
+
+
+def test_a_low_reciprocal_rank_always_has_a_finding_that_asks_for_a_change() -> None:
+    content = {"perfect", "good ranking"}
+    low = [point for point in POSSIBLE if point[2] < 0.7]
+    assert low
+    assert not [point for point in low if content & {rule.name for rule in fired_rules(values_of(*point))}]
+
+
+def test_values_without_a_finding_are_impossible() -> None:
+    # RR is at least Success@1, so that a Success@1 of .5 excludes an RR below .5; Success@1 = 1 implies the other two.
+    silent = [(first, few, rr) for first, few, rr in CUBE if first <= few and diagnosis(values_of(first, few, rr)) == NO_RULE]
+    assert silent
+    assert all(first >= 0.5 and few >= 0.8 and rr < 0.5 for first, few, rr in silent)
+    assert not [point for point in silent if is_possible(*point)]
+
+
 def test_a_rule_whose_value_is_missing_does_not_fire() -> None:
     assert fired_rules({"Success@5": 0.9}) == ()
 
@@ -85,6 +147,19 @@ def test_retrieval_is_the_bottleneck_where_answers_have_the_higher_band() -> Non
         bottleneck({"RR": 0.35, "F1(tokens='set')": 0.25}, RAG)
         == "retrieval is Fair, answers are Fair: neither is the bottleneck"
     )
+
+
+def test_the_band_of_the_bottleneck_says_what_to_do_next() -> None:
+    answers = bottleneck_advice({"RR": 0.65, "R@10": 0.63, "F1(tokens='set')": 0.17}, RAG)
+    assert answers is not None
+    assert answers.startswith("Poor answers: Answers and references share few words")
+    retrieval = bottleneck_advice({"RR": 0.2, "R@10": 0.95, "F1(tokens='set')": 0.5}, RAG)
+    assert retrieval is not None
+    assert retrieval.startswith("Poor retrieval: ")
+    assert " Next: " in retrieval
+    assert bottleneck_advice({"RR": 0.2}, RAG) is None
+    silent = replace(RAG, measures={name: (QualityBand("any", 0.0),) for name in RAG.measures})
+    assert bottleneck_advice({"RR": 0.2, "F1(tokens='set')": 0.5}, silent) is None
 
 
 def test_without_answers_there_is_no_verdict_on_the_bottleneck() -> None:

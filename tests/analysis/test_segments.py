@@ -10,11 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from rankproof._analysis.bands import profiles_from_toml
 from rankproof._analysis.inputs import AnalysisInput
 from rankproof._analysis.query_groups import by_list, default_grouping, group_queries
 from rankproof._analysis.segments import SegmentOptions, flat_segments_table, segments
 from rankproof._cli.options import read_segments
 from rankproof._data.arrays import FloatArray
+from rankproof._io.toml_file import read_toml
 from rankproof._statistics.permutation import label_p
 from rankproof.errors import InputError, UsageError
 from support.analysis_inputs_with_texts import input_of, one_target, ranked_at
@@ -128,11 +130,84 @@ def test_several_systems_have_an_overview_and_one_correction() -> None:
     assert [row["category"] for row in overview.records()] == ["weak", "strong", "all queries"]
     assert overview.sentences == (
         "weak has the lowest RR@10 for 3 of 3 systems, significantly lower than the rest for 3 of them.",
+        "Failing by the bands of rag, with the whole 95% interval: weak (one, two, three).",
     )
     assert [table.facts["system"] for table in details] == ["one", "two", "three"]
     assert {table.facts["tests"] for table in details} == {3}
     least = 1 / (FAST.samples + 1)
     assert details[0].records()[0]["p"] == pytest.approx(3 * least)
+
+
+def successes(counts: dict[str, tuple[int, int]], measures: tuple[str, ...] = ("Success@5", "nDCG@10")) -> AnalysisInput:
+    """Segments by the number of their queries with the target at rank 1, and of those without it."""
+    ranks: dict[str, int | None] = {
+        f"{name}{at:03}": 1 if at < hits else None for name, (hits, misses) in counts.items() for at in range(hits + misses)
+    }
+    fields = {query: {"kind": query[:-3]} for query in ranks}
+    return input_of(one_target(list(ranks)), {"one": ranked_at(ranks)}, fields=fields, measures=measures)
+
+
+TUTORIAL = {"appliance": (85, 15), "timing": (78, 22), "technique": (65, 35), "substitution": (42, 58)}
+"""Hits and misses in the top 5 of 100 queries each, the example of segments in the Retrieval Metrics Tutorial."""
+
+
+def test_segments_are_rated_by_the_bands_of_the_tutorial() -> None:
+    inputs = successes(TUTORIAL)
+    (table,) = segments(inputs, group_queries(inputs, "kind"), "Success@5", FAST)
+    assert [(row["kind"], row["band"], row["rating"]) for row in table.records()] == [
+        ("substitution", "Poor", "failing"),
+        ("technique", "Poor (Poor to Acceptable)", "failing (failing to weak)"),
+        ("timing", "Acceptable (Poor to Good)", "weak (failing to good)"),
+        ("appliance", "Good (Acceptable to Excellent)", "good (weak to good)"),
+    ]
+    assert (table.facts["profile"], table.facts["bands_source"][:26]) == ("tutorial", "Retrieval Metrics Tutorial")
+    assert any(said.startswith("Bands of the profile tutorial: Poor from 0 (failing), ") for said in table.sentences)
+
+
+def test_a_rating_is_sure_only_if_the_whole_interval_has_it() -> None:
+    inputs = successes({"many": (420, 580), "few": (6, 6)})
+    (table,) = segments(inputs, group_queries(inputs, "kind"), "Success@5", FAST)
+    assert {row["kind"]: row["rating"] for row in table.records()} == {"many": "failing", "few": "failing (failing to good)"}
+
+
+def test_a_small_segment_and_one_without_an_interval_say_so() -> None:
+    inputs = successes({"tiny": (2, 2), "sure": (12, 0), "rest": (12, 13)})
+    (table,) = segments(inputs, group_queries(inputs, "kind"), "Success@5", FAST)
+    cells = {row["kind"]: (row["band"], row["rating"]) for row in table.records()}
+    assert cells["tiny"] == ("Poor (Poor to Excellent)", "too few queries")
+    assert cells["sure"] == ("Excellent (no interval)", "good (no interval)")
+
+
+def test_a_measure_without_bands_has_no_rating() -> None:
+    inputs = successes(TUTORIAL)
+    (table,) = segments(inputs, group_queries(inputs, "kind"), "nDCG@10", FAST)
+    assert not {"band", "rating"} & {column.name for column in table.columns}
+    assert "profile" not in table.facts
+    flat = flat_segments_table([table, *segments(inputs, group_queries(inputs, "kind"), "Success@5", FAST)])
+    assert [row["rating"] is None for row in flat.records()] == [True] * 4 + [False] * 4
+    assert all(row["segment"] in TUTORIAL and row["system"] == "one" for row in flat.records())
+
+
+def test_what_counts_as_relevant_does_not_change_the_profile() -> None:
+    inputs = successes({"one": (6, 6), "two": (1, 11)}, ("Success(rel=1)@5",))
+    (table,) = segments(inputs, group_queries(inputs, "kind"), "Success@5", FAST)
+    assert table.facts["profile"] == "tutorial"
+
+
+def test_own_bands_without_ratings_give_bands_alone(tmp_path: Path) -> None:
+    path = tmp_path / "ours.toml"
+    path.write_text('[shop]\nsource = "our targets"\n[shop.measures."Success@5"]\nfine = 0.4\ngreat = { above = 0.7 }\n')
+    inputs = successes(TUTORIAL)
+    (table,) = segments(
+        inputs, group_queries(inputs, "kind"), "Success@5", FAST, profiles_from_toml(read_toml(str(path))).values()
+    )
+    assert [row["band"] for row in table.records()] == [
+        "fine (below fine to fine)",
+        "fine (fine to great)",
+        "great (fine to great)",
+        "great",
+    ]
+    assert "rating" not in {column.name for column in table.columns}
 
 
 def test_queries_without_a_value_are_a_segment_with_a_unique_name() -> None:
@@ -192,7 +267,7 @@ def test_the_default_grouping_depends_on_the_input() -> None:
 
 
 def test_an_unknown_field_is_refused_with_the_known_ones() -> None:
-    with pytest.raises(UsageError, match="no query has a field color; choose from: category, length, relevant"):
+    with pytest.raises(UsageError, match="no query has a field color; choose from: category, length, relevant, complexity;"):
         group_queries(weak_and_strong(), "color")
 
 

@@ -155,6 +155,79 @@ def test_own_bands_replace_the_built_in_ones(files: list[str], tmp_path: Path, c
     assert capsys.readouterr().err.startswith(f"{bands}:4: low has no lower bound; ")
 
 
+def test_baselines_say_what_bands_mean_in_the_details_alone(results: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["baselines", results, "-m", "nDCG@10", "--profile", "tutorial"]) == 0
+    short = capsys.readouterr()
+    assert "What the bands" not in short.out
+    assert "--details" in short.err
+    assert main(["baselines", results, "-m", "nDCG@10", "--profile", "tutorial", "--details"]) == 0
+    whole = capsys.readouterr()
+    assert "What the bands of the profile tutorial mean" in whole.out
+    assert "this is a summary" not in whole.err
+    tables = tables_of(capsys, "baselines", results, "-m", "nDCG@10")
+    assert [table["name"] for table in tables[-4:]] == [
+        "bands tutorial",
+        "band meanings tutorial",
+        "bands rag",
+        "band meanings rag",
+    ]
+    assert all(row["meaning"] and row["what to do next"] for row in (*tables[-3]["rows"], *tables[-1]["rows"]))
+
+
+def test_baselines_without_meanings_are_no_summary(files: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    bands = tmp_path / "ours.toml"
+    bands.write_text('[shop]\nsource = "our targets"\n[shop.measures."Success@1"]\nlow = 0\nhigh = 0.9\n')
+    assert main(["baselines", *files, "--bands", str(bands)]) == 0
+    assert "this is a summary" not in capsys.readouterr().err
+
+
+def test_segments_are_rated_in_every_format(results: str, capsys: pytest.CaptureFixture[str]) -> None:
+    argv = ["segments", results, "--by", "category", "-m", "nDCG@10,Success@5", "--samples", "100"]
+    for format in ("csv", "json", "markdown", "table"):
+        assert main([*argv, "--format", format]) == 0
+        assert "failing" in capsys.readouterr().out
+    assert main([*argv, "--format", "csv"]) == 0
+    rows = list(csv.DictReader(capsys.readouterr().out.splitlines()))
+    assert {row["measure"] for row in rows if row["rating"]} == {"Success@5"}
+    assert {row["measure"] for row in rows if not row["rating"]} == {"nDCG@10"}
+    assert all(row["system"] for row in rows)
+
+
+def test_segments_take_the_bands_of_a_profile_or_file(results: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    argv = ("segments", results, "--by", "category", "-m", "Success@5", "--samples", "100")
+    assert all("rating" not in row for table in tables_of(capsys, *argv, "--profile", "rag") for row in table["rows"])
+    bands = tmp_path / "ours.toml"
+    bands.write_text('[shop]\nsource = "our targets"\n[shop.measures."Success@5"]\nlow = 0\nhigh = 0.1\n')
+    *_, last = tables_of(capsys, *argv, "--bands", str(bands))
+    assert {row["band"] for row in last["rows"]} == {"high"}
+    assert last["facts"]["bands_source"] == "our targets"
+    assert main([*argv, "--profile", "nobody"]) == 2
+    assert "no profile is called nobody; choose from: tutorial, rag" in capsys.readouterr().err
+    bands.write_text("[shop\n")
+    assert main([*argv, "--bands", str(bands)]) == 2
+    assert capsys.readouterr().err.startswith(f"{bands}:1: ")
+
+
+def test_complexity_of_run_files_is_counted_in_the_dataset(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    texts = ["kettle", 'kettle "1 litre", red, without a lid', HOSTILE, "чайник"]
+    (tmp_path / "corpus.jsonl").write_text('{"_id": "d1", "title": "", "text": "one"}\n')
+    (tmp_path / "queries.jsonl").write_text(
+        "".join(json.dumps({"_id": f"q{at}", "text": text}) + "\n" for at, text in enumerate(texts))
+    )
+    (tmp_path / "qrels.tsv").write_text("query-id\tcorpus-id\tscore\n" + "".join(f"q{at}\td1\t1\n" for at in range(4)))
+    (tmp_path / "one.run").write_text("".join(f"q{at} Q0 d1 1 1 t\n" for at in range(4)))
+    argv = ("segments", str(tmp_path / "qrels.tsv"), str(tmp_path / "one.run"), "--by", "complexity", "--samples", "100")
+    assert main([*argv]) == 2
+    assert "run files have no query text" in capsys.readouterr().err
+    (table,) = tables_of(capsys, *argv, "--dataset", str(tmp_path))
+    assert {row["complexity (counted)"]: row["n"] for row in table["rows"]} == {
+        "simple (under 3 constraints)": 2,
+        "complex (5 or more constraints)": 1,
+        "(not counted)": 1,
+    }
+    assert any("a heuristic for English" in note for note in table["notes"])
+
+
 @pytest.mark.parametrize("format", ["table", "csv", "markdown", "latex", "json"])
 def test_a_hostile_segment_is_escaped_in_every_format(
     files: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str], format: str

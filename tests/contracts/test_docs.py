@@ -5,12 +5,15 @@ from __future__ import annotations
 import re
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
+from tools.docs.stage_diagram import PATH, stage_diagram
 
 import rankproof
 from rankproof._cli.main import main
 from rankproof._cli.registry import COMMANDS
+from rankproof.measures import default_measures
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -76,3 +79,17 @@ FOR_USERS = [page for page in PAGES if page.name not in ("design.md", "CONTRIBUT
 def test_a_page_for_users_names_no_private_module(page: Path) -> None:
     shown = re.sub(r"<!--.*?-->", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
     assert re.findall(r"\brankproof(?:\.\w+)*\._\w+", shown) == [], "add the name to rankproof.plugins"
+
+
+def test_the_diagram_of_stages_is_what_its_program_draws() -> None:
+    text = PATH.read_text(encoding="utf-8")
+    assert text == stage_diagram(), "run python -m tools.docs.stage_diagram"
+    root = ElementTree.fromstring(text)
+    width = float(root.attrib["width"])
+    assert all(0 <= float(each.attrib["x"]) <= width for each in root.iter("{http://www.w3.org/2000/svg}text"))
+    assert {"R@100", "nDCG@10, RR@10"} <= {each.text for each in root.iter("{http://www.w3.org/2000/svg}text")}
+
+
+def test_every_default_measure_is_on_the_page_of_which_measure() -> None:
+    page = (ROOT / "docs" / "concepts" / "which-measure.md").read_text(encoding="utf-8")
+    assert [str(measure) for measure in default_measures(3) if f"| `{measure}` |" not in page] == []

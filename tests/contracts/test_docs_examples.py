@@ -25,7 +25,7 @@ from tools.docs.times import settled
 import rankproof
 from rankproof._cli.main import main
 from rankproof._cli.registry import COMMANDS, parser_of
-from rankproof.measures import RR, Measure
+from rankproof.measures import RR, Measure, Success
 
 TUTORIAL = sorted((DOCS / "tutorial").glob("*.md"))
 GROUPS = [TUTORIAL, *([page] for page in pages() if page not in TUTORIAL)]
@@ -316,3 +316,18 @@ def test_the_command_shows_when_to_use_a_named_measure(capsys: pytest.CaptureFix
     assert f"avoid it when {RR.advice.avoid}" in shown
     assert main(["measures", "RR", "--format", "json"]) == 0
     assert json.loads(capsys.readouterr().out)["RR"]["stage"] == "ordering"
+
+
+def test_the_command_and_the_page_say_what_each_k_of_success_means(capsys: pytest.CaptureFixture[str]) -> None:
+    assert Success.advice is not None
+    assert [cutoff for cutoff, _ in Success.advice.by_cutoff] == [1, 3, 5, 10]
+    assert main(["measures", "Success@5"]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    page = (ROOT / "docs" / "measures" / "success.md").read_text(encoding="utf-8")
+    for cutoff, text in Success.advice.by_cutoff:
+        assert f"Success@{cutoff}: {text}" in shown
+        assert f"| `Success@{cutoff}` | {text} |" in page
+    assert main(["measures", "Success", "RR", "--format", "json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["Success"]["by_cutoff"] == {str(cutoff): text for cutoff, text in Success.advice.by_cutoff}
+    assert found["RR"]["by_cutoff"] == {}

@@ -54,6 +54,8 @@ WRONG: dict[str, Any] = {
     "two runs of one name": lambda: rp.evaluate(QRELS, [RUN, RUN]),
     "a document without a query": lambda: rp.explain(QRELS, RUN, doc="d1"),
     "a field that no query has": lambda: rp.segments(QRELS, RUN, by="category"),
+    "a profile that does not exist": lambda: rp.segments(QRELS, RUN, by="relevant", profile="shop"),
+    "a file of bands that does not exist": lambda: rp.baselines(QRELS, RUN, bands="nowhere.toml"),
     "no texts": lambda: rp.segments(QRELS, RUN, by="length"),
     "no requirement": lambda: rp.gate(QRELS, RUN),
     "another system": lambda: rp.gate(

@@ -16,7 +16,7 @@ import pytest
 from rankproof import evaluate
 from rankproof._analysis.compare.comparison import compare_inputs
 from rankproof._analysis.inputs import input_from_results
-from rankproof._data.dataset import Queries
+from rankproof._data.dataset import Queries, Query
 from rankproof._data.qrels import Qrels
 from rankproof._report.context import ReportContext
 from rankproof._report.elements import KeyFigure, Section, as_sentence, signed_difference
@@ -262,6 +262,80 @@ def test_segments_by_relevant_documents_have_a_full_name() -> None:
     captions = [sheet.caption for sheet in (*found.tables, *found.folded)]
     assert sum("by number of relevant documents" in caption for caption in captions) == 2
     assert not any("by relevant" in caption for caption in captions)
+
+
+def categorised(*measures: str) -> ExperimentResult:
+    """Results of 24 queries in two categories."""
+    results = small_results(("a", "b"), tuple(f"q{at:02}" for at in range(24)), measures=list(measures))
+    fields = ({"category": "xy"[at % 2]} for at in range(len(results.queries)))
+    return replace(
+        results, texts=Queries([Query(query, "kettle", fields=each) for query, each in zip(results.queries, fields, strict=True)])
+    )
+
+
+def test_segments_are_rated_in_words_by_a_measure_with_bands() -> None:
+    found = sections_of(categorised("nDCG@10", "Success@5", "RR"))
+    (rated,) = [sheet for sheet in found["segments"].tables if "rated by the bands" in sheet.caption]
+    assert rated.caption.startswith("Success@5 of each segment by ")
+    assert rated.caption.endswith("of the profile tutorial")
+    assert [line[0].text for line in rated.grid.cells] == ["12", "12"]
+    shown = [cell.text for line in rated.grid.cells for cell in line[1:]]
+    assert shown
+    assert all(re.match(r"[\d.]+ (good|weak|failing|too few queries)", text) for text in shown), shown
+    assert rated.sentences[0].startswith("Bands of the profile tutorial: ")
+
+
+@pytest.mark.parametrize("field", ["n", "value", "rating", "band", "system"])
+def test_a_field_may_have_the_name_of_a_column(field: str) -> None:
+    results = categorised("nDCG@10", "Success@5")
+    texts = [Query(query, "kettle", fields={field: "xy"[at % 2]}) for at, query in enumerate(results.queries)]
+    found = sections_of(replace(results, texts=Queries(texts)))["segments"]
+    (rated,) = [sheet for sheet in found.tables if "rated by the bands" in sheet.caption]
+    assert all(cell.text.partition(" ")[2] for line in rated.grid.cells for cell in line[1:])
+
+
+def test_segments_are_not_rated_without_a_measure_with_bands() -> None:
+    found = sections_of(categorised("nDCG@10"))
+    assert not [sheet for sheet in found["segments"].tables if "rated by" in sheet.caption]
+    assert not [sheet for sheet in found["measures"].folded if "band" in sheet.caption]
+
+
+def test_counted_complexity_is_named_so_and_noted() -> None:
+    results = made_results()
+    texts = {query: f"kettle{' with a lid' * (at % 4)}" for at, query in enumerate(results.queries)}
+    found = sections_of(replace(results, texts=Queries([Query(query, text) for query, text in texts.items()])))["segments"]
+    (table,) = [sheet for sheet in found.tables if " by complexity (counted)," in sheet.caption]
+    assert any("a heuristic for English" in note for note in table.notes)
+
+
+def test_the_report_says_what_the_bands_of_its_measures_mean() -> None:
+    found = sections_of(small_results(measures=["nDCG@10", "Success@5", "RR@10"]))["measures"].folded
+    captions = [sheet.caption for sheet in found]
+    for profile in ("tutorial", "rag"):
+        assert sum(caption.startswith(f"Quality bands of the profile {profile}") for caption in captions) == 1
+        assert f"What the bands of the profile {profile} mean" in captions
+    assert not any("Success@1" in "".join(sheet.grid.columns) for sheet in found)
+
+
+def test_delays_that_people_notice_are_named() -> None:
+    results = made_results(systems=2)
+    first, second = results.system_runs
+    total = np.full(len(results.queries), 100.0)
+    runs = tuple(
+        replace(system_run, times={**system_run.times, "search": times, "total": times})
+        for system_run, times in ((first, total), (second, total * 2.4))
+    )
+    said = sections_of(replace(results, system_runs=runs))["latency"].sentences
+    assert "People notice a delay above 100 ms; the p95 of these systems is longer: system-1 (240 ms)." in said
+    assert not any("People notice" in sentence for sentence in sections_of(results)["latency"].sentences)
+
+
+def test_definitions_say_what_a_cutoff_means_for_a_person() -> None:
+    meant = {
+        term.word: term.meaning for term in sections_of(small_results(measures=["Success@1", "Success@7"]))["definitions"].terms
+    }
+    assert "The first result is enough" in meant["Success@1"]
+    assert meant["Success@7"] == "1 if any of the top k documents is relevant, else 0."
 
 
 def test_definitions_name_the_gain() -> None:

@@ -108,4 +108,19 @@ def _needed_texts(measure: ClaimMeasure) -> str:
 
 def _advice(measure: Measure) -> str:
     advice = measure.advice
-    return "" if advice is None else f"**Use it** when {advice.use}\n\n**Avoid it** when {advice.avoid}\n"
+    if advice is None:
+        return ""
+    return f"**Use it** when {advice.use}\n\n**Avoid it** when {advice.avoid}\n{_by_cutoff(measure)}"
+
+
+def _by_cutoff(measure: Measure) -> str:
+    """A table of what each cutoff means for a person; empty if the advice does not say it."""
+    rows = cutoff_rows(measure)
+    return f"\n## What each k means\n\n{rows}\n" if rows else ""
+
+
+def cutoff_rows(measure: Measure) -> str:
+    """The cutoffs of the advice with their meaning, as a table."""
+    readings = () if measure.advice is None else measure.advice.by_cutoff
+    rows = [f"| `{measure}@{cutoff}` | {text} |" for cutoff, text in readings]
+    return "\n".join(["| measure | for a person who searches |", "| :--- | :--- |", *rows]) if rows else ""

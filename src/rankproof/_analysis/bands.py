@@ -1,35 +1,39 @@
-"""Quality bands of measures: profiles from TOML, and the table of systems by band."""
+"""Quality bands of measures: named, sourced profiles, built in or from a TOML file."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+import os
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from importlib.resources import as_file, files
 from itertools import pairwise
-from typing import Any
+from typing import Any, Literal, get_args
 
-from rankproof._analysis.baselines import reference_systems
-from rankproof._analysis.chance import chance_values
-from rankproof._analysis.inputs import AnalysisInput
-from rankproof._analysis.values import QueryCounts, measure_results, query_counts
-from rankproof._data.table import CellValue, Column, Table
-from rankproof._evaluation.result import MeasureResult
 from rankproof._io.toml_file import KeyPath, TomlFile, read_toml
 from rankproof.errors import UsageError, for_message
 from rankproof.measures._answers import AnswerMeasure
 from rankproof.measures._base import BinaryMeasure, Measure
-from rankproof.measures._parse import parse_measure
+from rankproof.measures._parse import parse_measure, parse_measures
+
+Rating = Literal["good", "weak", "failing"]
+"""What a band says in one word."""
 
 
 @dataclass(frozen=True, slots=True)
 class QualityBand:
-    """A named band with its lower bound, which a value must reach, or exceed if it is strict."""
+    """A named band with its lower bound, which a value must reach, or exceed if it is strict.
+
+    `means` says what the band means for a product, `next_step` what to do next; both are sentences, empty if not known.
+    """
 
     name: str
     bound: float
     strict: bool = False
+    rating: Rating | None = None
+    means: str = ""
+    next_step: str = ""
 
     def holds(self, value: float) -> bool:
         """Whether the value is high enough."""
@@ -53,6 +57,12 @@ class BandProfile:
     def bands_of(self, measure: Measure | str) -> Bands | None:
         """The bands of a measure for any relevance threshold; None if the profile has none."""
         return self.measures.get(_without_rel(measure))
+
+    def only(self, measures: Iterable[Measure]) -> BandProfile | None:
+        """The profile with the bands of these measures alone; None if it has none of them."""
+        known = {_without_rel(measure) for measure in measures}
+        chosen = {name: bands for name, bands in self.measures.items() if name in known}
+        return replace(self, measures=chosen) if chosen else None
 
     def band(self, measure: Measure | str, value: float) -> QualityBand | None:
         """The band of a value; None if the profile has none for it."""
@@ -101,17 +111,18 @@ def _profile(file: TomlFile, name: str, table: Any) -> BandProfile:
 def _measures(file: TomlFile, path: KeyPath, tables: Mapping[str, Any]) -> dict[str, Bands]:
     found: dict[str, Bands] = {}
     for key, table in tables.items():
-        full = _measure(file, (*path, key), key)
-        if full in found:
-            raise file.error((*path, key), f"{for_message(key)} means {full}, which already has bands", "remove one of the two")
-        found[full] = _bands(file, (*path, key), table)
+        for full in _measure_names(file, (*path, key), key):
+            if full in found:
+                what = f"{for_message(key)} means {full}, which already has bands"
+                raise file.error((*path, key), what, "remove one of the two")
+            found[full] = _bands(file, (*path, key), table)
     return found
 
 
-def _measure(file: TomlFile, path: KeyPath, name: str) -> str:
-    """The measure's full name."""
+def _measure_names(file: TomlFile, path: KeyPath, names: str) -> list[str]:
+    """The full names of measures separated by commas."""
     try:
-        return str(parse_measure(name))
+        return list(map(str, parse_measures(names)))
     except UsageError as error:
         raise file.error(path, error.what, error.fix) from None
 
@@ -127,12 +138,37 @@ def _bands(file: TomlFile, path: KeyPath, table: Any) -> Bands:
     return bands
 
 
-def _band(file: TomlFile, path: KeyPath, name: str, bound: Any) -> QualityBand:
-    strict = isinstance(bound, dict) and set(bound) == {"above"}
-    number = bound["above"] if strict else bound
+_BOUNDS = ("from", "above")
+_BAND_KEYS = (*_BOUNDS, "rating", "means", "next")
+
+
+def _band(file: TomlFile, path: KeyPath, name: str, given: Any) -> QualityBand:
+    """The band of a number, or of a table with one of the keys from and above."""
+    table = given if isinstance(given, dict) else {"from": given}
+    for key in table:
+        if key not in _BAND_KEYS:
+            raise file.unknown((*path, key), "unknown key", key, _BAND_KEYS)
+    bounds = [key for key in _BOUNDS if key in table]
+    number = table[bounds[0]] if len(bounds) == 1 else None
     if isinstance(number, bool) or not isinstance(number, int | float) or not math.isfinite(number):
         raise file.error(path, f"{for_message(name)} has no lower bound", "write a number, or { above = 0.65 }")
-    return QualityBand(name, float(number), strict)
+    rating = table.get("rating")
+    if rating is not None and rating not in get_args(Rating):
+        what = f"the rating of {for_message(name)} is {for_message(str(rating))}"
+        raise file.error((*path, "rating"), what, f"choose from: {', '.join(get_args(Rating))}")
+    means, next_step = (_sentence(file, (*path, key), table.get(key)) for key in ("means", "next"))
+    return QualityBand(name, float(number), bounds[0] == "above", rating, means, next_step)
+
+
+def _sentence(file: TomlFile, path: KeyPath, text: Any) -> str:
+    """The text without the full stop at its end; empty without a text."""
+    if text is None:
+        return ""
+    if not isinstance(text, str) or not text.strip() or "\n" in text.strip():
+        raise file.error(
+            path, f"{for_message(str(path[-1]))} is not a line of text", "write one sentence in quotes, or leave it out"
+        )
+    return text.strip().removesuffix(".")
 
 
 @lru_cache(maxsize=1)
@@ -142,47 +178,15 @@ def builtin_profiles() -> Mapping[str, BandProfile]:
         return profiles_from_toml(read_toml(str(path)))
 
 
-def bands_table(inputs: AnalysisInput, profile: BandProfile, references: Mapping[str, str] | None = None) -> Table | None:
-    """The value and band of every system in the ranking measures of the profile; None if it has no such measure."""
-    roles = reference_systems(inputs) if references is None else references
-    names = _shown_measures(profile)
-    if not names:
-        return None
-    values, counts = measure_results(inputs, names), query_counts(inputs)
-    measures = {name: one.measure for name, one in next(iter(values.values())).items()}
-    chances = [chance_values(inputs, measure, counts.common) for measure in measures.values()]
-    rows = [_row(system, counts, profile, each) for system, each in values.items()]
-    random: list[CellValue] = ["random ranking", *counts.cell(None)]
-    for chance in chances:
-        random += [None if chance is None else chance.value, None]
-    return Table(
-        name=f"bands {profile.name}",
-        title=f"Quality bands of the profile {profile.name}: {counts}",
-        columns=(
-            *(Column("system"), *counts.column),
-            *(column for name in names for column in (Column(name, "value"), Column(f"{name} band"))),
-        ),
-        rows=tuple(rows) if None in chances else (tuple(random), *rows),
-        sentences=(
-            *(f"{name}: {', '.join(map(str, profile.measures[name]))}." for name in names),
-            *(f"{role}: {for_message(name)}." for role, name in roles.items()),
-            f"Source: {profile.source}.",
-            "A band is a rule of thumb: values depend on the queries and the corpus size, so compare them with the baselines.",
-        ),
-        facts={**counts.facts, "profile": profile.name, "source": profile.source},
-    )
-
-
-def _shown_measures(profile: BandProfile) -> list[str]:
-    """The ranking measures of the profile; of those with the same name and bands but another cutoff only the last."""
-    names = [name for name in profile.measures if not is_answer_measure(name)]
-    same = {(name.partition("@")[0], profile.measures[name]): name for name in names}
-    return list(same.values())
-
-
-def _row(system: str, counts: QueryCounts, profile: BandProfile, values: Mapping[str, MeasureResult]) -> tuple[CellValue, ...]:
-    items: list[CellValue] = [system, *counts.cell(system)]
-    for name, one in values.items():
-        band = profile.band(name, one.value)
-        items += [one.value, None if band is None else band.name]
-    return tuple(items)
+def requested_profiles(
+    bands: str | os.PathLike[str] | None = None, names: str | Sequence[str] | None = None
+) -> list[BandProfile]:
+    """The profiles in the file `bands`, by default the built-in ones; with `names` only those of these names."""
+    profiles = builtin_profiles() if bands is None else profiles_from_toml(read_toml(bands))
+    chosen = [names] if isinstance(names, str) else list(names or profiles)
+    for name in chosen:
+        if name not in profiles:
+            raise UsageError(
+                f"no profile is called {for_message(str(name))}", fix=f"choose from: {', '.join(map(for_message, profiles))}"
+            )
+    return [profile for name, profile in profiles.items() if name in chosen]

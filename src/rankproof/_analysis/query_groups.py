@@ -1,13 +1,18 @@
-"""Groups of queries: by a field, by length, by the number of relevant documents, or by a list."""
+"""Groups of queries: by a field, by length, by complexity, by the number of relevant documents, or by a list."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+import re
+import unicodedata
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+from typing import Literal, NamedTuple
 
 from rankproof._analysis.inputs import AnalysisInput
 from rankproof._data.corpus import TextRecord
+from rankproof._data.text import pluralise
 from rankproof.errors import UsageError, for_message
 
 SHORT, LONG = 8, 15
@@ -18,15 +23,27 @@ MANY_RELEVANT = "more than 10"
 
 @dataclass(frozen=True, slots=True)
 class Grouping:
-    """Every query in exactly one segment; queries without a value share one."""
+    """Every query in exactly one segment; queries without a value share one. `notes` say how far the segments can be trusted."""
 
     by: str
     segments: Mapping[str, tuple[str, ...]]
+    notes: tuple[str, ...] = ()
 
 
 def group_queries(inputs: AnalysisInput, by: str) -> Grouping:
-    """The queries by `length`, by `relevant` (number of relevant documents), or by a field of that name."""
+    """The queries by `length`, by `relevant` (number of relevant documents), or by a field of that name.
+
+    `complexity` is counted in the texts if no query has such a field.
+    """
+    if by == COMPLEXITY and has_field(inputs, by):
+        return by_field(inputs, by)
     return _GROUPINGS[by](inputs) if by in _GROUPINGS else by_field(inputs, by)
+
+
+def has_field(inputs: AnalysisInput, field: str) -> bool:
+    """Whether any query has a value of the field."""
+    texts: Mapping[str, TextRecord] = inputs.texts or {}
+    return any(texts[query].fields.get(field) not in (None, "") for query in inputs.result.queries if query in texts)
 
 
 def by_field(inputs: AnalysisInput, field: str) -> Grouping:
@@ -34,7 +51,7 @@ def by_field(inputs: AnalysisInput, field: str) -> Grouping:
     texts: Mapping[str, TextRecord] = inputs.texts or {}
     known = sorted({name for query in inputs.result.queries if query in texts for name in texts[query].fields})
     if field not in known:
-        ways = ", ".join([*map(for_message, known), *_GROUPINGS])
+        ways = ", ".join([*map(for_message, known), *(name for name in _GROUPINGS if name not in known)])
         raise UsageError(
             f"no query has a field {for_message(field)}", fix=f"choose from: {ways}; or pass segments with --by-file"
         )
@@ -44,11 +61,29 @@ def by_field(inputs: AnalysisInput, field: str) -> Grouping:
 
 def by_length(inputs: AnalysisInput) -> Grouping:
     """By the number of words separated by white space."""
+    found = {query: None if text is None else _length(text) for query, text in _query_texts(inputs).items()}
+    return _grouping("length", found, "no text")
+
+
+def by_counted_complexity(inputs: AnalysisInput) -> Grouping:
+    """By the number of constraints counted in the text, with notes that it is a heuristic for English."""
+    texts = _query_texts(inputs)
+    found = {query: None if text is None else complexity_of(text) for query, text in texts.items()}
+    notes = ["complexity is counted in the texts, a heuristic for English; a field complexity of the queries replaces it"]
+    uncounted = sum(found[query] is None for query, text in texts.items() if text is not None)
+    if uncounted:
+        notes.append(f"{uncounted} of {pluralise(len(texts), 'query', 'queries')} are not in Latin script and are not counted")
+    if not seems_english(text for query, text in texts.items() if text is not None and found[query] is not None):
+        notes.append("most longer queries do not look English, so their counted complexity is too low")
+    return replace(_grouping(f"{COMPLEXITY} (counted)", found, "not counted"), notes=tuple(notes))
+
+
+def _query_texts(inputs: AnalysisInput) -> dict[str, str | None]:
+    """The text of each query, None if it is not known."""
     texts = inputs.texts
     if texts is None:
         raise UsageError("run files have no query text", fix="pass a results folder, or segments with --by-file")
-    found = {query: _length(texts[query].text) if query in texts else None for query in inputs.result.queries}
-    return _grouping("length", found, "no text")
+    return {query: texts[query].text if query in texts else None for query in inputs.result.queries}
 
 
 def by_relevant(inputs: AnalysisInput) -> Grouping:
@@ -67,7 +102,12 @@ def by_list(inputs: AnalysisInput, listed: Mapping[str, str], name: str) -> Grou
     return _grouping(name, found, f"not in {name}")
 
 
-_GROUPINGS: Mapping[str, Callable[[AnalysisInput], Grouping]] = {"length": by_length, "relevant": by_relevant}
+COMPLEXITY = "complexity"
+_GROUPINGS: Mapping[str, Callable[[AnalysisInput], Grouping]] = {
+    "length": by_length,
+    "relevant": by_relevant,
+    COMPLEXITY: by_counted_complexity,
+}
 
 
 def _grouping(by: str, found: Mapping[str, str | None], missing: str) -> Grouping:
@@ -109,3 +149,102 @@ def default_grouping(inputs: AnalysisInput) -> str:
     return (
         "category" if any(texts[query].fields.get("category") for query in inputs.result.queries if query in texts) else "length"
     )
+
+
+MODERATE, COMPLEX = 3, 5
+COMPLEXITY_SEGMENTS = (
+    f"simple (under {MODERATE} constraints)",
+    f"moderate ({MODERATE}-{COMPLEX - 1} constraints)",
+    f"complex ({COMPLEX} or more constraints)",
+)
+
+MarkerKind = Literal["joining word", "comparison", "negation", "number", "quoted phrase", "filter", "comma"]
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+JOINING_WORDS = _words(
+    "about across after against along although and around at because before behind below beside besides between beyond but by"
+    " during for from if in inside into like near on onto or outside per plus since than that though through throughout"
+    " under unless until upon via when where whereas which while who whom whose with within"
+)
+"""Prepositions, conjunctions and relative words that add a condition; `of` and `to` rarely do."""
+COMPARISONS = _words("above compared exactly fewer least less max maximum min minimum more most only over same similar versus vs")
+NEGATIONS = _words("cannot except excluding instead neither never no nor not without")
+
+_QUOTES = re.compile(r'"([^"]*)"')
+_TOKEN = re.compile(r"[^\s,;]+(?:[,;](?=\S)[^\s,;]+)*|[,;]")
+_FILTER = re.compile(r"[^\W\d][\w.-]*[:=](?!/)[^\s:=].*")
+_ENGLISH = _words("a an and are can do does for how i is it my of the to what which with")
+_LONG_ENOUGH = 5
+
+
+class Marker(NamedTuple):
+    """A sign of a constraint: the token and its kind."""
+
+    text: str
+    kind: MarkerKind
+
+
+def constraint_markers(text: str) -> list[tuple[Marker, ...]]:
+    """The markers of each constraint after the topic; markers next to each other are one constraint."""
+    plain = _plain(text)
+    quoted = [(Marker(found.group(), "quoted phrase"),) for found in _QUOTES.finditer(plain) if found[1].strip()]
+    marked = [_marker(token) for token in _TOKEN.findall(plain.replace('"', " "))]
+    runs = [[each for each in run if each is not None] for _, run in groupby(marked, key=lambda each: each is not None)]
+    kept = [tuple(run) for at, run in enumerate(runs) if run and (0 < at < len(runs) - 1 or _stands_alone(run))]
+    return quoted + kept
+
+
+def _stands_alone(run: Sequence[Marker]) -> bool:
+    """Whether the first or last words of a query are a constraint: joining words and commas alone have nothing to join there."""
+    return any(marker.kind not in ("joining word", "comma") for marker in run)
+
+
+def count_constraints(text: str) -> int | None:
+    """The topic and the constraints after it, 0 for a text without words; None if most letters are not Latin."""
+    plain = _plain(text)
+    letters = [char for char in plain if char.isalpha()]
+    latin = sum(unicodedata.name(char, "").startswith("LATIN ") for char in letters)
+    if 2 * latin < len(letters):
+        return None
+    return 1 + len(constraint_markers(text)) if any(char.isalnum() for char in plain) else 0
+
+
+def complexity_of(text: str) -> str | None:
+    """The class of the query: simple, moderate or complex; None if its constraints cannot be counted."""
+    count = count_constraints(text)
+    if count is None:
+        return None
+    return COMPLEXITY_SEGMENTS[(count >= MODERATE) + (count >= COMPLEX)]
+
+
+def seems_english(texts: Iterable[str]) -> bool:
+    """Whether at least half of the longer queries contain a frequent English word; True without longer queries."""
+    words = [set(_plain(text).split()) for text in texts]
+    longer = [each for each in words if len(each) >= _LONG_ENOUGH]
+    return 2 * sum(bool(each & _ENGLISH) for each in longer) >= len(longer)
+
+
+def _plain(text: str) -> str:
+    """The text in one form of Unicode and in lower case, with one kind of quotes and apostrophes and single spaces."""
+    same = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
+    same = same.translate({ord("’"): "'", ord("“"): '"', ord("”"): '"', ord("„"): '"', ord("«"): '"', ord("»"): '"'})
+    return " ".join(same.split())
+
+
+def _marker(token: str) -> Marker | None:
+    if token in (",", ";"):
+        return Marker(token, "comma")
+    word = token.strip("()[]{}?!.'*")
+    if _FILTER.fullmatch(word):
+        return Marker(token, "filter")
+    if any(char.isdigit() for char in word):
+        return Marker(token, "number")
+    if word in NEGATIONS or word.endswith(("n't", "-free")) or re.match(r"(?:non)?-[^\W\d_]", word):
+        return Marker(token, "negation")
+    if word in COMPARISONS:
+        return Marker(token, "comparison")
+    return Marker(token, "joining word") if word.removesuffix(":") in JOINING_WORDS else None

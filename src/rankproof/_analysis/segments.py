@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
+from rankproof._analysis.band_tables import band_text, describe_bands, has_ratings, is_failing, profile_for, rating_text
+from rankproof._analysis.bands import BandProfile, Bands, builtin_profiles
 from rankproof._analysis.inputs import AnalysisInput
 from rankproof._analysis.query_groups import Grouping
 from rankproof._analysis.values import measure_results
@@ -27,6 +29,7 @@ from rankproof._statistics.intervals import SMALL_SAMPLE, Interval, describe_int
 from rankproof._statistics.means import weighted_mean
 from rankproof._statistics.permutation import label_p, smallest_label_p, why_not_significant
 from rankproof.errors import UsageError, for_message
+from rankproof.measures._base import Measure
 
 MIN_QUERIES = 10
 """Segments with fewer queries are not tested."""
@@ -225,29 +228,88 @@ def describe_tests(rows: Sequence[SegmentRow], tests: int, options: SegmentOptio
     )
 
 
-def segments(inputs: AnalysisInput, grouping: Grouping, measure: str, options: SegmentOptions | None = None) -> list[Table]:
-    """A table per system of its segments against the rest, lowest first; an overview comes first if there are several systems."""
+def segments(
+    inputs: AnalysisInput,
+    grouping: Grouping,
+    measure: str,
+    options: SegmentOptions | None = None,
+    profiles: Iterable[BandProfile] | None = None,
+) -> list[Table]:
+    """A table per system of its segments against the rest, lowest first; an overview comes first if there are several systems.
+
+    The bands are those of the first profile that has the measure, by default of the built-in ones.
+    """
     options = options or SegmentOptions()
     every = {name: each[measure] for name, each in measure_results(inputs, [measure]).items()}
     values = {name: one for name, one in every.items() if one.queries}
     if not values:
         raise UsageError(f"no system has a value of {measure}: every answer failed", fix="run the experiment again")
-    if next(iter(values.values())).summary != "mean":
+    first = next(iter(values.values()))
+    if first.summary != "mean":
         raise UsageError(f"{measure} is not a mean over queries", fix="choose a mean, such as nDCG@10")
     rows = segment_rows(values, grouping, options)
+    view = _view(first.measure, grouping, measure, options, builtin_profiles().values() if profiles is None else profiles)
     tests = len(_tests(rows))
-    details = [_detail([row for row in rows if row.system == system], grouping, measure, options, tests) for system in values]
+    details = [_detail([row for row in rows if row.system == system], view, tests) for system in values]
     last = details[-1]
     without = (f"{for_message(name)} has no value of {measure} and is left out" for name in every if name not in values)
     weighted = ("the values are weighted means; the tests count every query once",) if inputs.result.weights else ()
-    notes = (*last.notes, *segment_limits(rows, values, options), *weighted, *without)
-    details[-1] = replace(last, sentences=(*last.sentences, describe_tests(rows, tests, options)), notes=notes)
-    return [_overview(rows, values, grouping, measure, options), *details] if len(values) > 1 else details
+    notes = (*grouping.notes, *last.notes, *segment_limits(rows, values, options), *weighted, *without)
+    sentences = (*last.sentences, *view.band_sentences, describe_tests(rows, tests, options))
+    details[-1] = replace(last, sentences=sentences, notes=notes)
+    return [_overview(rows, values, view), *details] if len(values) > 1 else details
 
 
-def _overview(
-    rows: Sequence[SegmentRow], values: Mapping[str, MeasureResult], grouping: Grouping, measure: str, options: SegmentOptions
-) -> Table:
+@dataclass(frozen=True, slots=True)
+class _View:
+    """What the tables of one grouping and measure share; `profile` is None for a measure without bands."""
+
+    grouping: Grouping
+    measure: str
+    options: SegmentOptions
+    profile: BandProfile | None
+    bands: Bands
+
+    @property
+    def band_sentences(self) -> tuple[str, ...]:
+        """The bands of the measure."""
+        return () if self.profile is None else (describe_bands(self.profile, self.bands, self.options.percent),)
+
+    def band_columns(self) -> tuple[Column, ...]:
+        """The columns of the band and its rating, as far as the profile has them."""
+        if self.profile is None:
+            return ()
+        about = f"of the profile {self.profile.name}; in brackets those within the interval"
+        rating = Column("rating", about=f"good, weak or failing by the band; too few queries: fewer than {MIN_QUERIES}")
+        return (Column("band", about=f"band of the value, {about}"), *([rating] if has_ratings(self.bands) else []))
+
+    def band_cells(self, row: SegmentRow) -> tuple[CellValue, ...]:
+        """The cells of these columns."""
+        if self.profile is None:
+            return ()
+        rating = rating_text(self.bands, row.value, row.interval, enough=row.n >= MIN_QUERIES)
+        return (band_text(self.bands, row.value, row.interval), *([rating] if has_ratings(self.bands) else []))
+
+    def failing_sentences(self, rows: Sequence[SegmentRow]) -> list[str]:
+        """The segments whose whole interval is failing, each with its systems."""
+        found: dict[str, list[str]] = {}
+        for row in rows:
+            if self.profile is not None and row.n >= MIN_QUERIES and is_failing(self.bands, row.interval):
+                found.setdefault(row.segment, []).append(row.system)
+        if self.profile is None or not found:
+            return []
+        listed = "; ".join(f"{for_message(name)} ({', '.join(map(for_message, systems))})" for name, systems in found.items())
+        return [f"Failing by the bands of {self.profile.name}, with the whole {self.options.percent} interval: {listed}."]
+
+
+def _view(measure: Measure, grouping: Grouping, name: str, options: SegmentOptions, profiles: Iterable[BandProfile]) -> _View:
+    profile = profile_for(measure, profiles)
+    bands = () if profile is None else profile.bands_of(measure) or ()
+    return _View(grouping, name, options, profile, bands)
+
+
+def _overview(rows: Sequence[SegmentRow], values: Mapping[str, MeasureResult], view: _View) -> Table:
+    grouping, measure = view.grouping, view.measure
     cells = {(row.segment, row.system): row.value for row in rows}
     sizes = {row.segment: max(each.n for each in rows if each.segment == row.segment) for row in rows}
     names = sorted(sizes, key=lambda name: sum(cells.get((name, system), 0.0) for system in values))
@@ -259,7 +321,7 @@ def _overview(
         title=f"{measure} by {grouping.by}, lowest segment first: n = {pluralise(queries, 'query', 'queries')}",
         columns=(Column(grouping.by), Column("n", "count"), *(Column(system, "value") for system in values)),
         rows=(*body, every),
-        sentences=tuple(describe_lowest_segment(rows, list(values), measure, options)),
+        sentences=(*describe_lowest_segment(rows, list(values), measure, view.options), *view.failing_sentences(rows)),
         notes=tuple(
             f"{for_message(name)}: n = {pluralise(one.queries, 'query', 'queries')}"
             for name, one in values.items()
@@ -269,7 +331,8 @@ def _overview(
     )
 
 
-def _detail(rows: Sequence[SegmentRow], grouping: Grouping, measure: str, options: SegmentOptions, tests: int) -> Table:
+def _detail(rows: Sequence[SegmentRow], view: _View, tests: int) -> Table:
+    grouping, measure, options = view.grouping, view.measure, view.options
     system, queries = rows[0].system, sum(row.n for row in rows)
     n = pluralise(queries, "query", "queries")
     columns = (
@@ -282,10 +345,13 @@ def _detail(rows: Sequence[SegmentRow], grouping: Grouping, measure: str, option
             "p", "p", f"label permutation test, two-sided, {CORRECTION_NAMES[options.correction]} over {pluralise(tests, 'test')}"
         ),
         Column("verdict", about=f"lower, higher, or not significant; too few queries: fewer than {MIN_QUERIES}"),
-        Column("system"),
+        *(*view.band_columns(), Column("system")),
     )
     cells = [
-        (row.segment, row.n, row.value, row.interval, row.rest, row.difference, row.p, row.verdict(options.alpha), row.system)
+        (
+            *(row.segment, row.n, row.value, row.interval, row.rest, row.difference, row.p, row.verdict(options.alpha)),
+            *(*view.band_cells(row), row.system),
+        )
         for row in rows
     ]
     return Table(
@@ -306,14 +372,20 @@ def _detail(rows: Sequence[SegmentRow], grouping: Grouping, measure: str, option
             "alpha": options.alpha,
             "samples": options.samples,
             "seed": options.seed,
+            **({} if view.profile is None else {"profile": view.profile.name, "bands_source": view.profile.source}),
         },
     )
 
 
 def flat_segments_table(tables: Sequence[Table]) -> Table:
-    """All segment tables as one, a row for each measure, system and segment."""
+    """All segment tables as one, a row for each measure, system and segment; a measure without bands has empty cells."""
     details = [table for table in tables if "system" in table.facts]
-    columns = (Column("measure"), Column("by", about="the grouping of the queries"), Column("segment"), *details[0].columns[1:])
-    rows = tuple((table.facts["measure"], table.facts["by"], *row) for table in details for row in table.rows)
+    widest = max(details, key=lambda table: len(table.columns)).columns[1:]
+    columns = (Column("measure"), Column("by", about="the grouping of the queries"), Column("segment"), *widest)
+    rows = []
+    for table in details:
+        known = [dict(zip((column.name for column in table.columns[1:]), row[1:], strict=True)) for row in table.rows]
+        cells = (tuple(each.get(column.name) for column in widest) for each in known)
+        rows += [(table.facts["measure"], table.facts["by"], row[0], *rest) for row, rest in zip(table.rows, cells, strict=True)]
     notes = tuple(dict.fromkeys(note for table in tables for note in table.notes))
-    return Table("segments", "Every segment against the rest", columns, rows, notes=notes)
+    return Table("segments", "Every segment against the rest", columns, tuple(rows), notes=notes)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Unpack
@@ -137,6 +138,8 @@ def segments(
     *,
     by: GroupsLike = None,
     dataset: Any = None,
+    bands: str | os.PathLike[str] | None = None,
+    profile: str | Sequence[str] | None = None,
     correction: Correction = "holm",
     alpha: float = 0.05,
     samples: int = 10_000,
@@ -145,15 +148,18 @@ def segments(
 ) -> Segments:
     """The values of groups of queries, and the groups on which a system is significantly weaker.
 
-    `by` is a field of the queries, `length`, `relevant`, a list of these, or {query: segment}. `dataset` has the queries of runs.
+    `by` is a field of the queries, `length`, `relevant`, `complexity`, a list of these, or {query: segment}. `dataset` has the
+    queries of runs. `bands` is a TOML file of band profiles instead of the built-in ones, `profile` the name of one or more.
     """
+    from rankproof._analysis.bands import requested_profiles
     from rankproof._analysis.segments import SegmentOptions
     from rankproof._analysis.segments import segments as make_tables
 
     settings = SegmentOptions(correction=correction, alpha=alpha, samples=samples, seed=seed)
+    profiles = requested_profiles(bands, profile)
     inputs = with_run_texts(analysis_input(data, runs, measures, options), dataset)
     names = list(inputs.result.systems[0].measures)[: 1 if measures is None else None]
-    each = [make_tables(inputs, grouping, name, settings) for grouping in groupings(inputs, by) for name in names]
+    each = [make_tables(inputs, grouping, name, settings, profiles) for grouping in groupings(inputs, by) for name in names]
     return Segments(with_value_notes([table for tables in each for table in tables], inputs))
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Unpack
 
-from rankproof._analysis.bands import BandProfile, bands_table, builtin_profiles
+from rankproof._analysis.band_tables import bands_tables
+from rankproof._analysis.bands import BandProfile, requested_profiles
 from rankproof._analysis.baselines import FULL_TEXT, TITLE_ONLY, reference_systems
 from rankproof._analysis.baselines import baselines as make_tables
 from rankproof._analysis.inputs import AnalysisInput, check_judged, check_same_dataset, set_corpus_size
@@ -34,15 +36,18 @@ def baselines(
     *,
     documents: int | None = None,
     dataset: Any = None,
+    bands: str | os.PathLike[str] | None = None,
+    profile: str | Sequence[str] | None = None,
     **options: Unpack[EvaluateArguments],
 ) -> Baselines:
     """The values beside those of random, simple and best possible rankings, and their bands.
 
     `documents` is the size of the corpus, for the random ranking. With `dataset`, title-only and full-text BM25 are run on it.
+    `bands` is a TOML file of band profiles instead of the built-in ones, `profile` the name of one or more of them.
     """
+    profiles = requested_profiles(bands, profile)
     inputs = set_corpus_size(analysis_input(data, runs, measures, options), documents)
     texts = None if dataset is None else dataset_of(dataset).require("documents")
-    profiles = list(builtin_profiles().values())
     inputs, references = with_references(inputs, texts)
     tables = baseline_tables(inputs, references, profiles, all_measures=measures is not None)
     return Baselines(with_value_notes(tables, inputs))
@@ -60,8 +65,7 @@ def baseline_tables(
 ) -> list[Table]:
     """The tables of baselines and bands; without `all_measures`, of the usual measures."""
     tables = make_tables(inputs, list(inputs.result.systems[0].measures) if all_measures else None, references)
-    bands = (bands_table(inputs, profile, references) for profile in profiles)
-    return [*tables, *(table for table in bands if table is not None)]
+    return [*tables, *(table for profile in profiles for table in bands_tables(inputs, profile, references))]
 
 
 def _add_reference_systems(

@@ -215,7 +215,7 @@ def add_segment_options(group: argparse._ArgumentGroup) -> None:
         "--by",
         action="append",
         metavar="FIELD",
-        help="group by a field of the queries, length, or relevant (how many are relevant); repeatable",
+        help="group by a field of the queries, length, relevant (how many are relevant) or complexity; repeatable",
     )
     group.add_argument("--by-file", metavar="FILE", help="a CSV file with a query id and its segment per line")
 
@@ -262,16 +262,14 @@ def _query_and_segment(fields: list[str], source: str, line: int) -> tuple[str, 
     return fields[0].strip(), fields[1].strip()
 
 
+def add_band_options(group: argparse._ArgumentGroup) -> None:
+    """Adds the choice of band profiles."""
+    group.add_argument("--bands", metavar="FILE", help="band profiles as TOML, instead of the built-in ones")
+    group.add_argument("--profile", action="append", metavar="NAME", help="only this band profile; repeatable (default: all)")
+
+
 def known_profiles() -> Mapping[str, BandProfile]:
     """The built-in band profiles."""
     from rankproof._analysis import bands
 
     return bands.builtin_profiles()
-
-
-def read_profiles(path: str) -> Mapping[str, BandProfile]:
-    """The band profiles in a TOML file."""
-    from rankproof._analysis.bands import profiles_from_toml
-    from rankproof._io.toml_file import read_toml
-
-    return profiles_from_toml(read_toml(path))

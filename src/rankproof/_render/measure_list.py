@@ -83,8 +83,15 @@ def advice_lines(measure: Measure) -> list[str]:
     """When to use the measure, when not, its kind of judgement, and its stage."""
     advice = measure.advice
     use = [] if advice is None else [f"use it when {advice.use}", f"avoid it when {advice.avoid}"]
+    read = [] if advice is None else [f"{measure}@{cutoff}: {text}" for cutoff, text in advice.by_cutoff]
     where = [] if advice is None else [f"stage: {STAGES[advice.stage]}"]
-    return [*use, KINDS[measure.kind], *where]
+    return [*use, *read, KINDS[measure.kind], *where]
+
+
+def cutoff_reading(measure: Measure) -> str:
+    """What the measure's cutoff means for a person; empty if the advice does not say it."""
+    readings = {} if measure.advice is None else dict(measure.advice.by_cutoff)
+    return readings.get(getattr(measure, "cutoff", None) or 0, "")
 
 
 def notation(measure: Measure) -> str:
@@ -131,4 +138,5 @@ def _facts(measure: Measure) -> dict[str, object]:
         "stage": advice.stage if advice else None,
         "use": advice.use if advice else None,
         "avoid": advice.avoid if advice else None,
+        "by_cutoff": {str(cutoff): text for cutoff, text in advice.by_cutoff} if advice else {},
     }

@@ -203,11 +203,15 @@ NO_LIMIT = (1 << 63) - 1
 
 
 class Advice(NamedTuple):
-    """When to use a measure and when not; `stage` is the step of a pipeline that it measures."""
+    """When to use a measure and when not; `stage` is the step of a pipeline that it measures.
+
+    `by_cutoff` says what usual cutoffs mean for a person, each as a cutoff and a sentence.
+    """
 
     stage: PipelineStage
     use: str
     avoid: str
+    by_cutoff: tuple[tuple[int, str], ...] = ()
 
 
 class RandomRanking(NamedTuple):

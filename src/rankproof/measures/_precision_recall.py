@@ -35,7 +35,8 @@ class Precision(SummedMeasure, BinaryCutoffMeasure):
     advice = Advice(
         "ordering",
         "a page shows k results and each of them should be relevant.",
-        "queries have fewer than k relevant documents: it then cannot reach 1. It ignores the order within the top k.",
+        "queries have fewer than k relevant documents: it then cannot reach 1. It ignores the order within the top k."
+        " A low P@k with a high R@k says that k is larger than the number of relevant documents, not that the ranking is bad.",
     )
     needs = "P@10"
     additive = True
@@ -213,6 +214,12 @@ class SuccessAt(SummedMeasure, BinaryCutoffMeasure):
         "one good document is enough, above all if each query has one known target. Success@1 looks only at the first document.",
         "there are several relevant documents and more is better. It is often reported as recall, which it equals"
         " only with one target.",
+        (
+            (1, "The first result is enough: nothing else is read. It decides for voice assistants and small screens."),
+            (3, "Seen at a glance, without scrolling. Most people read this far, so it is a usual target of tuning."),
+            (5, "Found after a short scroll, which most people accept. The usual value to report."),
+            (10, "On the first page, if all of it is read. Few look further: a reranker of ten can bring Success@1 up to it."),
+        ),
     )
     needs = "Success@5"
 

@@ -33,7 +33,7 @@ class ReciprocalRank(SummedMeasure, BinaryCutoffMeasure):
         "ordering",
         "users want one good document and then stop: known-item search, questions, navigation.",
         "users want several documents: it only looks at the first relevant one. If the first two documents are"
-        " swapped, it can fall from 1 to 1/2.",
+        " swapped, it can fall from 1 to 1/2. With a cutoff, a document just below it counts as one that was not found.",
     )
 
     def parts(self, hits: Hits) -> SumParts:

@@ -135,8 +135,7 @@ def bottleneck(values: Mapping[str, float], profile: BandProfile) -> str | None:
 
     The lowest band of the measures counts for each; the one with the lower band is the bottleneck.
     """
-    answers = _lowest({name: value for name, value in values.items() if is_answer_measure(name)}, profile)
-    retrieval = _lowest({name: value for name, value in values.items() if not is_answer_measure(name)}, profile)
+    answers, retrieval = _lowest_of_both(values, profile)
     if answers is None or retrieval is None:
         return None
     bands = f"retrieval is {retrieval[1].name}, answers are {answers[1].name}"
@@ -147,7 +146,27 @@ def bottleneck(values: Mapping[str, float], profile: BandProfile) -> str | None:
     return f"{bands}: neither is the bottleneck"
 
 
-def _lowest(values: Mapping[str, float], profile: BandProfile) -> tuple[int, QualityBand] | None:
+def bottleneck_advice(values: Mapping[str, float], profile: BandProfile) -> str | None:
+    """What the band of the bottleneck means and what to do next, of answers if neither is one; None if the profile is silent."""
+    answers, retrieval = _lowest_of_both(values, profile)
+    if answers is None or retrieval is None:
+        return None
+    what, band = ("retrieval", retrieval[1]) if retrieval[0] < answers[0] else ("answers", answers[1])
+    texts = (f"{band.name} {what}: {band.means}." if band.means else "", f"Next: {band.next_step}." if band.next_step else "")
+    return " ".join(filter(None, texts)) or None
+
+
+def _lowest_of_both(values: Mapping[str, float], profile: BandProfile) -> tuple[_PlacedBand | None, _PlacedBand | None]:
+    """The lowest band of answers and of retrieval."""
+    of_answers = {name: value for name, value in values.items() if is_answer_measure(name)}
+    of_retrieval = {name: value for name, value in values.items() if name not in of_answers}
+    return _lowest(of_answers, profile), _lowest(of_retrieval, profile)
+
+
+_PlacedBand = tuple[int, QualityBand]
+
+
+def _lowest(values: Mapping[str, float], profile: BandProfile) -> _PlacedBand | None:
     """The lowest band and its index among the bands of its measure."""
     found = []
     for name, value in values.items():

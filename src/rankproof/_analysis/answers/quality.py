@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rankproof._analysis.answers.causes import bottleneck, f1_of, reasons_table
+from rankproof._analysis.answers.causes import bottleneck, bottleneck_advice, f1_of, reasons_table
 from rankproof._analysis.answers.inputs import RETRIEVAL_MEASURES, AnswerInput, answer_input_from_results
 from rankproof._analysis.bands import BandProfile
 from rankproof._analysis.compare.joined_values import join_systems
@@ -109,13 +109,15 @@ def answer_verdicts(answer_input: AnswerInput, system: str, profile: BandProfile
     scores = f1_by_query(answer_input, system)
     retrieved = retrieval_means(answer_input, system)
     if retrieved and scores:
-        verdict = bottleneck({**retrieved, TOKEN_SET_F1: _mean(list(scores.values()))}, profile)
+        values = {**retrieved, TOKEN_SET_F1: _mean(list(scores.values()))}
+        verdict, advice = bottleneck(values, profile), bottleneck_advice(values, profile)
         if verdict is not None:
             numbers = ", ".join(f"{name} {format_value(value)}" for name, value in retrieved.items())
             mean = f"F1 {format_value(_mean(list(scores.values())))}"
             sentences.append(
                 f"{for_message(system)}: {verdict}, by the bands of {profile.name} ({numbers}; {mean}; n = {len(scores)})."
             )
+            sentences += [f"{for_message(system)}: {advice}"] if advice else []
     if answer_input.retrieval is not None:
         ranks = answer_input.retrieval[system][RETRIEVAL_MEASURES[0]].per_query
         found = rank_correlation([ranks[query] for query in scores], list(scores.values()))

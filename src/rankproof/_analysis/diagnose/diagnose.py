@@ -328,7 +328,8 @@ def segments_tables(inputs: AnalysisInput, grouping: Grouping) -> list[Table]:
         title = f"Diagnosis of {for_message(system)} by {grouping.by}, lowest {FEW} first: n = {count} queries"
         facts = {"system": system, "by": grouping.by, "n": count, "min_queries": MIN_QUERIES}
         summary = TableSummary((grouping.by, "n", FIRST, FEW, "diagnosis"), tuple(range(len(rows))))
-        tables.append(Table(f"diagnosis by {grouping.by}", title, columns, tuple(rows), facts=facts, summary=summary))
+        name = f"diagnosis by {grouping.by}"
+        tables.append(Table(name, title, columns, tuple(rows), notes=grouping.notes, facts=facts, summary=summary))
     return tables
 
 

@@ -49,7 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help=f"{', '.join(PLOT_KINDS)}, or all (default: all)",
     )
     group.add_argument(
-        "--by", metavar="FIELD", help="segments by this field of the queries, length or relevant (default: category)"
+        "--by", metavar="FIELD", help="segments by this field of the queries, length, relevant or complexity (default: category)"
     )
     add_dataset_options(group)
     group.add_argument("--system", metavar="NAME", help="system of the plot `differences` (default: the best)")

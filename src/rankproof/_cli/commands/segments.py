@@ -6,7 +6,13 @@ import argparse
 
 from rankproof._cli.command import Command
 from rankproof._cli.inputs import add_analysis_options, add_dataset_options, read_input_with_texts, show_tables
-from rankproof._cli.options import add_correction_option, add_sampling_options, add_segment_options, requested_groupings
+from rankproof._cli.options import (
+    add_band_options,
+    add_correction_option,
+    add_sampling_options,
+    add_segment_options,
+    requested_groupings,
+)
 from rankproof._cli.output import show_value_notes
 from rankproof._cli.terminal import Terminal
 
@@ -19,8 +25,10 @@ examples:
   rankproof segments qrels.txt bm25.run dense.run --dataset data/shop --by category
   rankproof segments qrels.txt bm25.run --by-file segments.csv --format markdown
 
-length: short is under 8 words, medium 8 to 15, long over 15. Queries without a value of the field
-form a segment of their own. A segment of fewer than 10 queries is shown but not tested.
+length: short is under 8 words, medium 8 to 15, long over 15. complexity: the field of the queries,
+else constraints counted in the English text. Queries without a value of the field form a segment of
+their own. A segment of fewer than 10 queries is shown but not tested. Measures with bands, such as
+Success@5, also get a band and a rating (good, weak, failing) for each segment.
 csv is one table with a row for each segment of each system"""
 
 
@@ -30,6 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("segments")
     add_segment_options(group)
     add_dataset_options(group)
+    add_band_options(group)
     how = parser.add_argument_group("statistics")
     add_correction_option(how)
     add_sampling_options(how, samples=10_000, of="permutations of the segments")
@@ -37,17 +46,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace, terminal: Terminal) -> int:
     """Groups the queries, tests the segments and shows them."""
+    from rankproof._analysis.bands import requested_profiles
     from rankproof._analysis.segments import SegmentOptions, flat_segments_table, segments
 
     settings = SegmentOptions(correction=args.correction, alpha=args.alpha, samples=args.samples, seed=args.seed)
     all_measures = bool(args.measures)
+    profiles = requested_profiles(args.bands, args.profile)
     inputs = read_input_with_texts(args, of_answers=True)
     measures = list(inputs.result.systems[0].measures)
     tables = [
         table
         for grouping in requested_groupings(inputs, args)
         for measure in (measures if all_measures else measures[:1])
-        for table in segments(inputs, grouping, measure, settings)
+        for table in segments(inputs, grouping, measure, settings, profiles)
     ]
     if args.format == "csv":
         tables = [flat_segments_table(tables)]

@@ -49,7 +49,7 @@ def latency_section(context: ReportContext) -> Section | None:
         key="latency",
         title="Latency",
         question="How much of the query time does each stage take?",
-        sentences=(*_latency_sentences(rows), *_untimed_sentence(context)),
+        sentences=(*_latency_sentences(rows), *_noticed_sentence(rows), *_untimed_sentence(context)),
         charts=(_shares_chart(rows), _percentiles_chart(rows)),
         tables=(_latency_table(context, rows),),
     )
@@ -58,6 +58,20 @@ def latency_section(context: ReportContext) -> Section | None:
 def _untimed_sentence(context: ReportContext) -> list[str]:
     names = untimed_systems(context.results.system_runs)
     return [f"Not timed, and left out here: {join_names(names)}."] if names else []
+
+
+_NOTICED_MS = 100.0
+"""A reply within 0.1 s seems instant to people (Miller 1968; Nielsen 1993)."""
+
+
+def _noticed_sentence(rows: list[SystemTimes]) -> list[str]:
+    """The systems with delays that people notice; none if every p95 is within the limit."""
+    slow = [f"{for_message(row.name)} ({format_milliseconds(row.p95)})" for row in rows if row.p95 > _NOTICED_MS]
+    return (
+        [f"People notice a delay above {_NOTICED_MS:.0f} ms; the p95 of these systems is longer: {', '.join(slow)}."]
+        if slow
+        else []
+    )
 
 
 def _latency_sentences(rows: list[SystemTimes]) -> list[str]:

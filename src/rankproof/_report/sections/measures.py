@@ -3,16 +3,28 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 
+from rankproof._analysis.band_tables import bands_tables
+from rankproof._analysis.bands import builtin_profiles
 from rankproof._analysis.values import best_systems, oriented_value
 from rankproof._charts.model import Medium
 from rankproof._charts.rows import ValueRow, dot_chart
 from rankproof._charts.svg import svg_of
 from rankproof._evaluation.result import MeasureResult
 from rankproof._render.grid import Cell, Grid, format_value, summary_grid
-from rankproof._render.measure_list import value_range
+from rankproof._render.measure_list import cutoff_reading, value_range
 from rankproof._report.context import ReportContext
-from rankproof._report.elements import PANEL_CHART_WIDTH, HtmlTable, MeasureTerm, Section, SvgChart, interval_cell, join_names
+from rankproof._report.elements import (
+    PANEL_CHART_WIDTH,
+    HtmlTable,
+    MeasureTerm,
+    Section,
+    SvgChart,
+    html_table,
+    interval_cell,
+    join_names,
+)
 from rankproof.errors import for_message
 from rankproof.measures._base import Measure
 
@@ -28,8 +40,17 @@ def measures_section(context: ReportContext) -> Section:
         sentences=tuple(_leader_sentences(context, names)),
         charts=tuple(_chart(context, name) for name in names),
         tables=(HtmlTable("Every measure of every system; bold: the best", summary_grid(result)),),
-        folded=_intervals(context, names),
+        folded=(*_intervals(context, names), *_bands(context)),
     )
+
+
+def _bands(context: ReportContext) -> Iterator[HtmlTable]:
+    """The bands that the systems reach by the built-in profiles, and what they mean; nothing for measures without bands."""
+    measures = [one.measure for one in context.results.result.systems[0].measures.values()]
+    for profile in builtin_profiles().values():
+        known = profile.only(measures)
+        if known is not None:
+            yield from (html_table(table, sentences=True) for table in bands_tables(context.inputs, known))
 
 
 def _leader_sentences(context: ReportContext, names: list[str]) -> list[str]:
@@ -120,7 +141,8 @@ def definitions_section(context: ReportContext) -> Section | None:
 def _term(name: str, measure: Measure) -> MeasureTerm:
     better = {True: "higher is better", False: "lower is better", None: ""}[measure.higher_is_better]
     span = "; ".join(part for part in (f"Range {value_range(measure)}", better) if part)
-    return MeasureTerm(name, measure.title, f"{measure.definition}{_gain(measure)}", f"{span}. Source: {measure.source}.")
+    texts = (f"{measure.definition}{_gain(measure)}", cutoff_reading(measure))
+    return MeasureTerm(name, measure.title, " ".join(filter(None, texts)), f"{span}. Source: {measure.source}.")
 
 
 def _gain(measure: Measure) -> str:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from rankproof._analysis.band_tables import describe_bands, profile_for
+from rankproof._analysis.bands import builtin_profiles
 from rankproof._analysis.inputs import AnalysisInput
-from rankproof._analysis.query_groups import Grouping, default_grouping, group_queries
+from rankproof._analysis.query_groups import COMPLEXITY, Grouping, default_grouping, group_queries
 from rankproof._analysis.segments import MIN_QUERIES
 from rankproof._analysis.segments import segments as analysed
 from rankproof._charts.heatmap import heat_levels
 from rankproof._data.corpus import TextRecord
-from rankproof._data.table import Table
+from rankproof._data.table import CellValue, Column, Table
+from rankproof._data.text import format_value
 from rankproof._render.grid import Cell, Grid
 from rankproof._report.context import MANY_QUERIES, ReportContext, segment_options
 from rankproof._report.elements import HtmlTable, Section, html_table
@@ -70,7 +73,8 @@ def segments_section(context: ReportContext) -> Section | None:
     """Values by query segment; None if the measure is not a mean or no grouping has two segments."""
     if context.one.summary != "mean":
         return None
-    found = {grouping.by: _segment_tables(context, grouping) for grouping in _groupings(context.inputs)}
+    groupings = _groupings(context.inputs)
+    found = {grouping.by: _segment_tables(context, grouping) for grouping in groupings}
     if not found:
         return None
     overviews = [table for tables in found.values() for table in tables if "system" not in table.facts]
@@ -83,16 +87,56 @@ def segments_section(context: ReportContext) -> Section | None:
             for table in overviews
             for sentence in table.sentences
         ),
-        tables=tuple(_with_long_name(by, heatmap_table(by, tables)) for by, tables in found.items()),
+        tables=(
+            *(_with_names_and_notes(each, heatmap_table(each.by, found[each.by])) for each in groupings),
+            *_ratings_table(context, groupings[0]),
+        ),
         folded=tuple(_details_table(by, tables) for by, tables in found.items()),
     )
 
 
-def _with_long_name(by: str, table: HtmlTable) -> HtmlTable:
-    """The table with the full name of the grouping."""
-    words = _LONG_NAMES.get(by, by)
+def _with_names_and_notes(grouping: Grouping, table: HtmlTable) -> HtmlTable:
+    """The table with the full name of the grouping and its notes."""
+    by, words = grouping.by, _LONG_NAMES.get(grouping.by, grouping.by)
+    table = replace(table, notes=(*grouping.notes, *table.notes))
     caption = table.caption.replace(f" by {by},", f" by {words},", 1)
     return replace(table, caption=caption, grid=replace(table.grid, corner=words)) if words != by else table
+
+
+_RATED_FIRST = "Success@5"
+"""The measure that rates segments, if the results have it."""
+
+
+def _ratings_table(context: ReportContext, grouping: Grouping) -> Iterator[HtmlTable]:
+    """The value and rating of each segment and system by a measure with bands; nothing if the results have none."""
+    measures = {name: one.measure for name, one in context.results.result.systems[0].measures.items() if one.summary == "mean"}
+    profiles = {name: profile_for(measure, builtin_profiles().values()) for name, measure in measures.items()}
+    banded = [name for name, profile in profiles.items() if profile is not None]
+    measure = _RATED_FIRST if _RATED_FIRST in banded else next(iter(banded), "")
+    profile = profiles.get(measure)
+    if profile is None:
+        return
+    tables = analysed(context.inputs, grouping, measure, segment_options(context.one.queries))
+    words = _LONG_NAMES.get(grouping.by, grouping.by)
+    title = f"{measure} of each segment by {words}, rated by the bands of the profile {profile.name}"
+    said = describe_bands(profile, profile.bands_of(measures[measure]) or (), "95%")
+    yield html_table(_ratings_of_systems(tables, title, said), sentences=True)
+
+
+def _ratings_of_systems(tables: Sequence[Table], title: str, said: str) -> Table:
+    """A row per segment and a column per system, each cell the value and the rating."""
+    details = {table.facts["system"]: table for table in tables if "system" in table.facts}
+    first = next(iter(details.values())).columns[0]
+    cells: dict[CellValue, dict[str, str]] = {}
+    sizes: dict[CellValue, int] = {}
+    for system, table in details.items():
+        for segment, n, value, *_, rating, _system in table.rows:
+            assert isinstance(n, int)
+            assert isinstance(value, float)
+            cells.setdefault(segment, {})[system] = f"{format_value(value)} {rating}"
+            sizes[segment] = max(n, sizes.get(segment, 0))
+    rows = tuple((name, sizes[name], *(each.get(system) for system in details)) for name, each in cells.items())
+    return Table(f"ratings by {first.name}", title, (first, Column("n", "count"), *map(Column, details)), rows, (said,))
 
 
 def _details_table(by: str, tables: list[Table]) -> HtmlTable:
@@ -106,8 +150,11 @@ def _details_table(by: str, tables: list[Table]) -> HtmlTable:
 
 
 def _groupings(inputs: AnalysisInput) -> list[Grouping]:
-    """The default grouping, the fields with few values, query length and number of relevant documents; one for many queries."""
-    names = dict.fromkeys((default_grouping(inputs), *_groupable_fields(inputs), "length", "relevant"))
+    """The default grouping, the fields with few values, length, number of relevant documents and complexity.
+
+    Only the first of them for many queries.
+    """
+    names = dict.fromkeys((default_grouping(inputs), *_groupable_fields(inputs), "length", "relevant", COMPLEXITY))
     groupings = [found for name in names if (found := _grouping_by(inputs, name)) and 2 <= len(found.segments) <= _MAX_VALUES]
     return groupings[: 1 if len(inputs.result.queries) > MANY_QUERIES else _MAX_GROUPINGS]
 
