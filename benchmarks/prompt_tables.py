@@ -15,7 +15,7 @@ import numpy as np
 from rankproof._data.arrays import FloatArray
 from rankproof._data.text import pluralise
 from rankproof._statistics.intervals import mean_interval
-from rankproof._tokenizer_lab.comparison import Difference, ValueMatrix, compute_differences
+from rankproof._tokenizer_lab.comparison import ALPHA, Difference, ValueMatrix, compute_differences
 from rankproof._tokenizer_lab.conclusion import interval_text
 from rankproof._tokenizer_lab.measured import widen_interval
 from rankproof.errors import InputError
@@ -110,12 +110,16 @@ def print_tables(path: Path) -> None:
 
 
 def summary(question: Question, results: Sequence[CollectionResults]) -> str:
-    """How many differences are reliable, and their range."""
+    """The range and the signs of the differences, the ends of their intervals, and how many are significant and reliable."""
     found = [one for *_, one in differences_of(question, results)]
-    gains, losses = (sum(one.is_reliable and sign * one.mean > 0 for one in found) for sign in (1, -1))
-    least, most = (100 * end(one.mean for one in found) for end in (min, max))
-    counts = f"of {len(found)} differences, {gains} are reliable gains and {losses} reliable losses"
-    return f"- **{question.title}**: {counts}; they are from {least:+z.1f} to {most:+z.1f} pp of {MAIN}"
+    means, ends = [100 * one.mean for one in found], [100 * end for one in found for end in one.interval or ()]
+    span = f"{min(means):+z.1f} to {max(means):+z.1f} pp of {MAIN}"
+    span += f", intervals within [{min(ends):+z.1f}, {max(ends):+z.1f}]" if ends else ""
+    below = sum(mean < 0 for mean in means)
+    plain = sum(one.p is not None and one.p <= ALPHA for one in found)
+    tests = f"p is at most {ALPHA} in {plain}, after Holm's correction in {sum(one.is_significant for one in found)}"
+    reliable = sum(one.is_reliable for one in found)
+    return f"- **{question.title}**: {span}; {below} of {len(found)} differences are below 0; {tests}; {reliable} are reliable"
 
 
 def method(results: Sequence[CollectionResults]) -> list[str]:
@@ -132,13 +136,9 @@ def method(results: Sequence[CollectionResults]) -> list[str]:
         lines.append(
             f"- {one.name}: {line['judged_count']:,} judged training pairs and crops; {test}; {size}; {pluralise(seeds, 'seed')}"
         )
-    minutes = sum(line["seconds"] for one in results for line in _trainings(one)) / 60
-    count, device, library = sum(len(_trainings(one)) for one in results), results[0].first["device"], results[0].first["library"]
-    return [*lines, f"- {count} trainings, {minutes:.0f} minutes in all on {device} ({library})"]
-
-
-def _trainings(one: CollectionResults) -> list[Mapping[str, Any]]:
-    return [line for (training, style), each in one.lines.items() if style == training.style for line in each]
+    device, library = results[0].first["device"], results[0].first["library"]
+    count = sum(len(each) for one in results for (training, style), each in one.lines.items() if style == training.style)
+    return [*lines, f"- {count} trainings on one {device} ({library})"]
 
 
 def means_table(results: Sequence[CollectionResults]) -> list[str]:

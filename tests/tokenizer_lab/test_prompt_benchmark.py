@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from benchmarks.prompt_tables import QUESTIONS, differences_of, print_tables, read_results
+from benchmarks.prompt_tables import QUESTIONS, differences_of, print_tables, read_results, summary
 from benchmarks.prompts import FILE, MEASURES, STYLES, TRAININGS, Style, Training
 
 from rankproof.errors import InputError
@@ -71,6 +71,13 @@ def test_planted_effects_of_prompts_are_found_with_their_sign(folder: Path) -> N
         assert reliable == (style == "long")
     assert [(round(mean, 1), reliable) for _, mean, reliable in forgotten] == [(-0.1, True)] * 4
     assert [(round(mean, 1), reliable) for _, mean, reliable in never] == [(-0.2, True)] * 2
+
+
+def test_the_summary_counts_signs_and_tests(folder: Path) -> None:
+    results = read_results(folder / FILE)
+    shown = summary(QUESTIONS[1], results)
+    assert "4 of 4 differences are below 0; p is at most 0.05 in 4, after Holm's correction in 4; 4 are reliable" in shown
+    assert "2 are reliable" in summary(QUESTIONS[0], results)
 
 
 def test_only_seeds_that_every_use_has_are_counted(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
