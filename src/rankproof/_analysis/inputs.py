@@ -221,11 +221,7 @@ def join_inputs(found: Sequence[AnalysisInput]) -> AnalysisInput:
         _check_same_data(first, other)
     if not others:
         return first
-    times = Counter(name for one in found for name in one.systems)
-    names = [{name: f"{one.name}/{name}" if times[name] > 1 else name for name in one.systems} for one in found]
-    new = Counter(name for one in names for name in one.values())
-    if twice := [name for name, count in new.items() if count > 1]:
-        raise UsageError(f"two systems are called {for_message(twice[0])}", fix="give each folder a name with --name")
+    names = joined_names([(one.name, one.systems) for one in found])
     parts = [_renamed(one, each) for one, each in zip(found, names, strict=True)]
     return replace(
         first,
@@ -236,6 +232,16 @@ def join_inputs(found: Sequence[AnalysisInput]) -> AnalysisInput:
         system_runs=tuple(system_run for one in parts for system_run in one.system_runs),
         decision_settings=_joined_settings([one.decision_settings for one in parts]),
     )
+
+
+def joined_names(found: Sequence[tuple[str, Sequence[str]]]) -> list[dict[str, str]]:
+    """The new name of each system of several experiments, given their names and systems."""
+    times = Counter(name for _, systems in found for name in systems)
+    names = [{name: f"{one}/{name}" if times[name] > 1 else name for name in systems} for one, systems in found]
+    new = Counter(name for one in names for name in one.values())
+    if twice := [name for name, count in new.items() if count > 1]:
+        raise UsageError(f"two systems are called {for_message(twice[0])}", fix="give each folder a name with --name")
+    return names
 
 
 def _joined_settings(settings: Sequence[DecisionSettings]) -> DecisionSettings:

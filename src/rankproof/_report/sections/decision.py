@@ -75,10 +75,11 @@ def _gain_figures(comparison: Comparison, system: str, one: MeasureResult) -> It
     pair = comparison.against_baseline().get(system)
     if pair is not None:
         label = f"Gain over {clip_text(for_message(pair.other), _MAX_NAME_LENGTH)}"
-        yield KeyFigure(label, signed_difference(pair.difference, one), _interval_text(pair, one))
+        yield KeyFigure(label, signed_difference(pair.difference, one), interval_text(pair, one))
 
 
-def _interval_text(pair: PairRecord, one: MeasureResult) -> str:
+def interval_text(pair: PairRecord, one: MeasureResult) -> str:
+    """The interval of a difference in words, or why there is none."""
     if pair.ci is None:
         return f"{pair.wins + pair.losses:,} of {pluralise(pair.n, 'query', 'queries')} differ, too few for an interval"
     low, high = (format_points(end, one.measure).removesuffix(" pp") for end in pair.ci)
