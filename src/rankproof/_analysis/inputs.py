@@ -267,19 +267,20 @@ def _check_same_data(first: AnalysisInput, other: AnalysisInput) -> None:
 
 
 def _renamed(one: AnalysisInput, names: dict[str, str]) -> AnalysisInput:
+    """The input under new names; a baseline that is not among its systems, as that of systems that answer, is left out."""
     systems = tuple(replace(system, name=names[system.name]) for system in one.result.systems)
     return replace(
         one,
         result=Result(one.result.queries, systems),
         runs={names[name]: run for name, run in one.runs.items()},
         system_runs=tuple(
-            replace(system_run, name=names[system_run.name], baseline=system_run.baseline and names[system_run.baseline])
+            replace(system_run, name=names[system_run.name], baseline=names.get(system_run.baseline or ""))
             for system_run in one.system_runs
         ),
         decision_settings=replace(
             one.decision_settings,
-            baseline=one.decision_settings.baseline and names[one.decision_settings.baseline],
-            costs={names[name]: cost for name, cost in one.decision_settings.costs.items()},
+            baseline=names.get(one.decision_settings.baseline or ""),
+            costs={names[name]: cost for name, cost in one.decision_settings.costs.items() if name in names},
         ),
     )
 

@@ -82,7 +82,7 @@ def _output(args: argparse.Namespace, format: str, usual: str) -> str:
     path: str = usual if args.output is None else args.output
     check_output(path, [*args.files, args.dataset])
     if (path in STDOUT and format != "markdown") or os.path.isdir(path):
-        raise UsageError(f"{path} is not a file", fix=f"specify a file, such as {usual}")
+        raise UsageError(f"{path} is not a file", fix=f"specify a file for the page, such as {os.path.basename(usual)}")
     return path
 
 
