@@ -89,11 +89,12 @@ def _output(args: argparse.Namespace, format: str, usual: str) -> str:
 def _read_changes(args: argparse.Namespace) -> Changes:
     from rankproof._analysis.changes.changes import LABELS, compare_before_after
     from rankproof._cli.results import refuse_run_file_options, register_measures
+    from rankproof._data.text import pluralise
     from rankproof._results.folder import load_results
 
     refuse_run_file_options(args, but=("name",))
     if len(args.name) not in (0, 2):
-        raise UsageError(f"{len(args.name)} names for two results folders", fix="name both with --name, or none")
+        raise UsageError(f"{pluralise(len(args.name), 'name')} for two results folders", fix="name both with --name, or none")
     register_measures(args)
     before, after = map(load_results, args.files)
     labels = (args.name[0], args.name[1]) if args.name else LABELS
