@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 import rankproof
-from rankproof._analysis.changes.change_text import change_sentences, change_table
 from rankproof._analysis.changes.changed_queries import QueryChange, changed_queries, reordered_queries
 from rankproof._analysis.changes.changed_settings import experiment_diff, settings_table
-from rankproof._analysis.changes.changes import Changes, compare_before_after
+from rankproof._analysis.changes.changes import Changes, change_sentences, change_table, compare_before_after
+from rankproof._analysis.compare.comparison import Comparison
 from rankproof._analysis.compare.pairs import swapped
 from rankproof._cli.main import main
 from rankproof._results.experiment_result import DecisionSettings, ExperimentResult
@@ -26,7 +26,7 @@ from support.decision_folders import FOLDERS, made_folder
 FAST = 8
 
 
-def compared(before: ExperimentResult, after: ExperimentResult) -> rankproof.types.Comparison:
+def compared(before: ExperimentResult, after: ExperimentResult) -> Comparison:
     return rankproof.compare({"before": before, "after": after})
 
 

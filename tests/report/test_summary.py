@@ -19,11 +19,11 @@ from rankproof._analysis.changes.changes import compare_before_after
 from rankproof._charts.figure import figure_of, figure_style
 from rankproof._evaluation.result import Result
 from rankproof._io.escape import for_github, for_github_html
-from rankproof._render.comment import MAX_COMMENT, folded_part, limited_comment
+from rankproof._render.ci import MAX_COMMENT, folded_part, limited_comment
 from rankproof._render.grid import Cell, Grid, GridColumn
-from rankproof._report.summary import Summary, changes_summary, results_summary
+from rankproof._report.summary import ReportSummary, changes_summary, results_summary
 from rankproof._report.summary_chart import DPI, WIDTH, summary_chart, summary_png
-from rankproof._report.summary_markdown import limited_table, summary_markdown
+from rankproof._report.summary_files import limited_table, summary_markdown
 from rankproof._results.experiment_result import ExperimentResult
 from support.answering_results import answering_results
 from support.before_after import before_after, without_judgements
@@ -82,9 +82,9 @@ def faults_of(text: str) -> list[str]:
     return found
 
 
-def hostile_summary(texts: tuple[str, ...] = HOSTILE) -> Summary:
+def hostile_summary(texts: tuple[str, ...] = HOSTILE) -> ReportSummary:
     columns = tuple(GridColumn(text, tuple(Cell(each) for each in texts), at) for at, text in enumerate(texts[:4]))
-    return Summary(texts[0], texts[:3], texts, texts, columns, frozenset((1,)), legend=texts[-1])
+    return ReportSummary(texts[0], texts[:3], texts, texts, columns, frozenset((1,)), legend=texts[-1])
 
 
 def box_of(image: Any) -> tuple[int, int, int, int]:
@@ -96,7 +96,7 @@ def box_of(image: Any) -> tuple[int, int, int, int]:
     return found
 
 
-SUMMARIES: dict[str, Callable[[], Summary]] = {
+SUMMARIES: dict[str, Callable[[], ReportSummary]] = {
     "four systems": lambda: results_summary(FOLDERS["four systems"]()),
     "not decided": lambda: results_summary(FOLDERS["equal skills"]()),
     "given costs": lambda: results_summary(FOLDERS["given costs"]()),
@@ -113,16 +113,16 @@ SUMMARIES: dict[str, Callable[[], Summary]] = {
     "harmful": lambda: results_summary(harmful_results()),
     "harmful changes": lambda: changes_summary(compare_before_after(harmful_results(), harmful_results())),
     "hostile": hostile_summary,
-    "nothing": lambda: Summary("", (), (), (), ()),
+    "nothing": lambda: ReportSummary("", (), (), (), ()),
 }
 
 
 @pytest.fixture(scope="module", params=SUMMARIES)
-def summary(request: pytest.FixtureRequest) -> Summary:
+def summary(request: pytest.FixtureRequest) -> ReportSummary:
     return SUMMARIES[request.param]()
 
 
-def test_the_picture_has_the_promised_size_and_is_not_blank(summary: Summary) -> None:
+def test_the_picture_has_the_promised_size_and_is_not_blank(summary: ReportSummary) -> None:
     from PIL import Image
 
     content = summary_png(summary)
@@ -137,7 +137,7 @@ def test_the_picture_has_the_promised_size_and_is_not_blank(summary: Summary) ->
     assert summary_png(summary) == content
 
 
-def test_no_text_of_the_picture_is_clipped_or_covers_another(summary: Summary) -> None:
+def test_no_text_of_the_picture_is_clipped_or_covers_another(summary: ReportSummary) -> None:
     with figure_style():
         figure = figure_of(summary_chart(summary))
         renderer = figure.canvas.get_renderer()  # type: ignore[attr-defined]
@@ -208,7 +208,7 @@ def test_the_picture_needs_no_display(tmp_path: Path) -> None:
     assert (tmp_path / "a.png").read_bytes() == (tmp_path / "b.png").read_bytes()
 
 
-def test_the_comment_makes_no_element_link_or_image_of_a_text(summary: Summary) -> None:
+def test_the_comment_makes_no_element_link_or_image_of_a_text(summary: ReportSummary) -> None:
     assert faults_of(summary_markdown(summary)) == []
 
 
@@ -251,8 +251,11 @@ def test_a_comment_is_short_enough_for_github_and_says_what_is_left_out() -> Non
 
 
 def test_the_comment_says_the_decision_first_then_the_table_then_folds_the_rest() -> None:
-    text = summary_markdown(changes_summary(compare_before_after(*before_after())))
-    places = [text.index(part) for part in ("### After is better", "Ship after/hybrid", "| system |", "<details>")]
+    changes = compare_before_after(*before_after())
+    text = summary_markdown(changes_summary(changes))
+    assert changes.comparison is not None
+    decision = for_github(changes.comparison.decision.sentences[0])
+    places = [text.index(part) for part in ("### After is better", decision, "| system |", "<details>")]
     assert places == sorted(places)
     assert [line for line in text.splitlines() if line.startswith("<summary>")] == [
         f"<summary>{title}</summary>"

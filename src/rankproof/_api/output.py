@@ -65,8 +65,7 @@ def report(
 
 
 def _changes_report(before: ExperimentResult, after: ExperimentResult, settings: Mapping[str, Any]) -> Report:
-    from rankproof._analysis.changes.change_text import change_sentences
-    from rankproof._analysis.changes.changes import compare_before_after
+    from rankproof._analysis.changes.changes import change_sentences, compare_before_after
     from rankproof._report.changes_page import render_changes
     from rankproof._report.summary import changes_summary
 

@@ -14,7 +14,7 @@ from rankproof._results.experiment_result import ExperimentResult
 from rankproof.errors import UsageError, for_message
 
 if TYPE_CHECKING:
-    from rankproof._report.summary import Summary
+    from rankproof._report.summary import ReportSummary
 
 
 @dataclass(frozen=True, eq=False, slots=True, repr=False)
@@ -166,12 +166,12 @@ class Report(Viewed):
     html: str
     path: str | None
     decision: tuple[str, ...] = ()
-    _summary: Summary | None = None
+    _summary: Any = None
 
     def save(self, path: str) -> Report:
         """Writes the page to a file, atomically; with the suffix .png or .md, the decision and the table of systems."""
         from rankproof._io.files import write_blocks
-        from rankproof._report.formats import report_format
+        from rankproof._report.summary_files import report_format
 
         format = report_format(path)
         text = {"html": lambda: self.html, "markdown": self.to_markdown}
@@ -187,12 +187,14 @@ class Report(Viewed):
 
     def to_markdown(self) -> str:
         """The decision, the table of systems and folded details, for a comment on a pull request."""
-        from rankproof._report.summary_markdown import summary_markdown
+        from rankproof._report.summary_files import summary_markdown
 
         return summary_markdown(self._summarised())
 
-    def _summarised(self) -> Summary:
-        if self._summary is None:
+    def _summarised(self) -> ReportSummary:
+        from rankproof._report.summary import ReportSummary
+
+        if not isinstance(self._summary, ReportSummary):
             raise UsageError("the report was made without its results", fix="use what rankproof.report returned")
         return self._summary
 

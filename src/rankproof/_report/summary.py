@@ -1,14 +1,13 @@
-"""`Summary`: the decision and the table of a report, for a picture or a comment."""
+"""`ReportSummary`: the decision and the table of a report, for a picture or a comment."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from rankproof._analysis.changes.change_text import change_sentences, change_table
 from rankproof._analysis.changes.changed_queries import QueryChange, QueryChanges, changed_queries
 from rankproof._analysis.changes.changed_settings import settings_table
-from rankproof._analysis.changes.changes import Changes
+from rankproof._analysis.changes.changes import Changes, change_sentences, change_table
 from rankproof._analysis.compare.comparison import Comparison
 from rankproof._data.table import CellValue
 from rankproof._data.text import clip_text, shown_time
@@ -17,11 +16,11 @@ from rankproof._evaluation.result import Result
 from rankproof._render.comparison import comparison_legend, difference_cell, filled_columns
 from rankproof._render.grid import MISSING, Cell, Grid, GridColumn, summary_grid
 from rankproof._render.table import format_item, table_grid
+from rankproof._report.changes_page import changed_facts, changes_of_system, counts_text, ordered_systems
 from rankproof._report.context import ReportContext
 from rankproof._report.elements import interval_cell
 from rankproof._report.page import build_sections, report_facts
 from rankproof._report.sections import UNJUDGED_SECTIONS
-from rankproof._report.sections.changes import changed_facts, changes_of_system, counts_text, ordered_systems
 from rankproof._report.sections.decision import answer_sentences, decision_section
 from rankproof._report.sections.systems import systems_section
 from rankproof._results.experiment_result import ExperimentResult
@@ -42,7 +41,7 @@ class SummaryPart:
 
 
 @dataclass(frozen=True, slots=True)
-class Summary:
+class ReportSummary:
     """The decision in sentences, the first one alone tells it; the table of systems with its legend; and the details.
 
     `about` says in a few lines which data and systems it is about. Of `columns`, the highest `drop_order` is left out first where
@@ -67,7 +66,7 @@ class Summary:
         return Grid("system", self.rows, tuple(column.title for column in chosen), cells, words, self.highlighted)
 
 
-def results_summary(results: ExperimentResult) -> Summary:
+def results_summary(results: ExperimentResult) -> ReportSummary:
     """The decision and the table of the report on results."""
     context, facts = ReportContext(results), (" · ".join((results.name, *report_facts(results))),)
     if not results.is_judged:
@@ -77,7 +76,7 @@ def results_summary(results: ExperimentResult) -> Summary:
         grid = systems_section(context).tables[0].grid
         return _of_grid(results.name, facts, (decision_section(context).lead,), grid)
     chosen = [at for at, name in enumerate(comparison.systems) if name == comparison.decision.system]
-    return Summary(
+    return ReportSummary(
         title=results.name,
         about=facts,
         sentences=(*comparison.decision.sentences, *answer_sentences(context)),
@@ -114,23 +113,23 @@ def _details(context: ReportContext, comparison: Comparison) -> Iterator[Summary
     yield SummaryPart("Method and notes", tuple(filter(None, (comparison.method, *notes))))
 
 
-def _unjudged_summary(context: ReportContext, facts: tuple[str, ...]) -> Summary:
+def _unjudged_summary(context: ReportContext, facts: tuple[str, ...]) -> ReportSummary:
     """What the report says first about results without judgements."""
     first = next(iter(build_sections(UNJUDGED_SECTIONS, context)))
     sentences = [*first.sentences, *first.points, *(sentence for table in first.tables for sentence in table.sentences)]
     return _of_grid(context.results.name, facts, tuple(dict.fromkeys(sentences)), first.tables[0].grid)
 
 
-def _of_grid(title: str, facts: tuple[str, ...], sentences: tuple[str, ...], grid: Grid) -> Summary:
+def _of_grid(title: str, facts: tuple[str, ...], sentences: tuple[str, ...], grid: Grid) -> ReportSummary:
     """A summary with this table; columns at the right are left out first."""
     columns = tuple(
         GridColumn(name, tuple(row[at] for row in grid.cells), at) for at, name in enumerate(grid.columns) if grid.cells
     )
     words = frozenset(grid.columns[at] for at in grid.words)
-    return Summary(title, facts, sentences, grid.rows, columns, grid.highlighted, words)
+    return ReportSummary(title, facts, sentences, grid.rows, columns, grid.highlighted, words)
 
 
-def changes_summary(changes: Changes) -> Summary:
+def changes_summary(changes: Changes) -> ReportSummary:
     """The answer and the table of the page on two results."""
     table = change_table(changes)
     title, facts = f"{changes.joined.name}: what changed", [report_facts(one) for one in (changes.before, changes.after)]

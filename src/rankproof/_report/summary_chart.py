@@ -10,7 +10,7 @@ from rankproof._charts.model import Anchor, Bar, Chart, Label, Lines, Mark, Medi
 from rankproof._charts.text import fitted, fitted_names, text_width, wrapped
 from rankproof._data.text import pluralise
 from rankproof._render.grid import GridColumn
-from rankproof._report.summary import Summary
+from rankproof._report.summary import ReportSummary
 
 WIDTH = 720.0
 """The width of the picture in points."""
@@ -27,13 +27,13 @@ _MAX_LENGTH = 2_000
 _MAX_LEAD_LINES, _MAX_LINES = 6, 8
 
 
-def summary_png(summary: Summary) -> bytes:
+def summary_png(summary: ReportSummary) -> bytes:
     """The picture as the bytes of a PNG file; the same summary gives the same bytes."""
     with figure_style():
         return saved(summary_chart(summary), "png", dpi=DPI)
 
 
-def summary_chart(summary: Summary) -> Chart:
+def summary_chart(summary: ReportSummary) -> Chart:
     """The picture as a chart of texts and lines; call it in the context of `figure_style`."""
     page = _Page()
     for line in summary.about:
@@ -84,7 +84,7 @@ class _Page:
         self.marks.append(Lines((((_MARGIN, self.at), (WIDTH - _MARGIN, self.at)),), role))
 
 
-def _draw_table(page: _Page, summary: Summary) -> None:
+def _draw_table(page: _Page, summary: ReportSummary) -> None:
     rows = summary.rows[:_MAX_ROWS]
     room = _names_room(rows)
     columns = _fitting_columns(summary, room)
@@ -106,7 +106,9 @@ def _draw_table(page: _Page, summary: Summary) -> None:
         page.paragraph(f"and {pluralise(len(summary.rows) - _MAX_ROWS, 'more system')}", _SMALL, role="aside")
 
 
-def _draw_row(page: _Page, summary: Summary, at: int, name: str, columns: Sequence[GridColumn], edges: Sequence[float]) -> None:
+def _draw_row(
+    page: _Page, summary: ReportSummary, at: int, name: str, columns: Sequence[GridColumn], edges: Sequence[float]
+) -> None:
     chosen = at in summary.highlighted
     if chosen:
         page.marks.append(Bar((_MARGIN - 8, page.at), (WIDTH - _MARGIN + 8, page.at + _ROW), "chosen"))
@@ -123,7 +125,7 @@ def _names_room(names: Sequence[str]) -> float:
     return min(max(widest, _MIN_NAMES), _MAX_NAMES)
 
 
-def _fitting_columns(summary: Summary, room: float) -> list[GridColumn]:
+def _fitting_columns(summary: ReportSummary, room: float) -> list[GridColumn]:
     """As many columns as fit beside the names, the least important left out first."""
     columns = list(summary.columns)
     while len(columns) > 1 and room + sum(map(_column_width, columns)) > WIDTH - 2 * _MARGIN:

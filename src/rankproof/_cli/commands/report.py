@@ -11,7 +11,7 @@ from rankproof._cli.inputs import ONE_INPUT_HELP, add_dataset_options, add_input
 from rankproof._cli.options import add_decision_options, decision_options
 from rankproof._cli.output import check_output, show_value_notes, write_or_show
 from rankproof._cli.terminal import STDOUT, Terminal
-from rankproof._report.formats import FORMATS, report_format
+from rankproof._report.summary_files import FORMATS, report_format
 from rankproof.errors import UsageError, escape_invisible
 
 if TYPE_CHECKING:
@@ -103,8 +103,8 @@ def _read_changes(args: argparse.Namespace) -> Changes:
 
 def _changes_content(changes: Changes, format: str) -> bytes:
     from rankproof._report.changes_page import render_changes
-    from rankproof._report.formats import summary_content
     from rankproof._report.summary import changes_summary
+    from rankproof._report.summary_files import summary_content
 
     if format == "html":
         return render_changes(changes).encode(errors="backslashreplace")
@@ -112,9 +112,9 @@ def _changes_content(changes: Changes, format: str) -> bytes:
 
 
 def _content(results: ExperimentResult, format: str) -> bytes:
-    from rankproof._report.formats import summary_content
     from rankproof._report.page import render_report
     from rankproof._report.summary import results_summary
+    from rankproof._report.summary_files import summary_content
 
     if format == "html":
         return render_report(results).encode(errors="backslashreplace")
