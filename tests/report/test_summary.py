@@ -184,6 +184,16 @@ def test_the_picture_and_the_comment_have_the_decision_and_the_values_of_compare
         assert row[2].text in drawn
 
 
+def test_the_chosen_system_is_in_the_picture_of_many_systems() -> None:
+    skills = {f"system {at}": 0.1 for at in range(40)} | {"the best": 3.0}
+    summary = results_summary(made_folder(skills, n=20))
+    assert summary.highlighted == {40}
+    with figure_style():
+        texts = [text.get_text() for text in figure_of(summary_chart(summary)).texts]
+    assert "the best" in texts
+    assert "and 11 more systems" in texts
+
+
 def test_the_picture_of_changes_has_the_differences_of_compare() -> None:
     before, after = before_after()
     comparison = rankproof.compare({"before": before, "after": after})

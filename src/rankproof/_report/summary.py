@@ -79,7 +79,7 @@ def results_summary(results: ExperimentResult) -> ReportSummary:
     return ReportSummary(
         title=results.name,
         about=facts,
-        sentences=(*comparison.decision.sentences, *answer_sentences(context)),
+        sentences=(*comparison.decision.sentences, *answer_sentences(context, where="")),
         rows=comparison.systems,
         columns=tuple(_columns(context, comparison)),
         highlighted=frozenset(chosen),

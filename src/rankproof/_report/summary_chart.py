@@ -85,7 +85,8 @@ class _Page:
 
 
 def _draw_table(page: _Page, summary: ReportSummary) -> None:
-    rows = summary.rows[:_MAX_ROWS]
+    places = _shown_rows(summary)
+    rows = [summary.rows[at] for at in places]
     room = _names_room(rows)
     columns = _fitting_columns(summary, room)
     widths = [_column_width(column) for column in columns]
@@ -99,7 +100,7 @@ def _draw_table(page: _Page, summary: ReportSummary) -> None:
             page.line(line, edge, _SMALL, role="aside", anchor="end", down=at * _SMALL * _LINE)
     page.space(tallest * _SMALL * _LINE + 3)
     page.rule("zero")
-    for at, name in enumerate(names):
+    for at, name in zip(places, names, strict=True):
         _draw_row(page, summary, at, name, columns, edges)
     if len(summary.rows) > _MAX_ROWS:
         page.space(4)
@@ -118,6 +119,13 @@ def _draw_row(
         page.line(_cell_text(column, at), edge, _CELL, role=role, anchor="end", down=down)
     page.space(_ROW)
     page.rule("grid")
+
+
+def _shown_rows(summary: ReportSummary) -> list[int]:
+    """The first systems, and those that are highlighted."""
+    every = range(len(summary.rows))
+    first = sorted(every, key=lambda at: (at not in summary.highlighted, at))[:_MAX_ROWS]
+    return sorted(first)
 
 
 def _names_room(names: Sequence[str]) -> float:

@@ -99,8 +99,8 @@ def _queries_figure(inputs: AnalysisInput, queries: int) -> KeyFigure:
     return KeyFigure("Queries", f"{queries:,}", documents)
 
 
-def answer_sentences(context: ReportContext) -> list[str]:
-    """One sentence on the quality of the answers; none if no system answers."""
+def answer_sentences(context: ReportContext, *, where: str = "; the section Answers shows what lowers it") -> list[str]:
+    """One sentence on the quality of the answers; none if no system answers. `where` says where more is."""
     if not context.answering_systems:
         return []
     result = context.results.answers
@@ -114,7 +114,7 @@ def answer_sentences(context: ReportContext) -> list[str]:
     count = f"over {pluralise(one.queries, 'query', 'queries')} with a reference answer"
     which = "with" if len(values) == 1 else f"{join_names(best)} with the highest"
     value = format_value(one.value, one)
-    return [f"{who}, {which} {name} {value} {count}; the section Answers shows what lowers it."]
+    return [f"{who}, {which} {name} {value} {count}{where}."]
 
 
 def _answer_measure(result: Result) -> str | None:
