@@ -96,8 +96,8 @@ def changed_systems_section(changes: Changes) -> Section:
 
 def changed_queries_section(changes: Changes) -> Section:
     """The queries that changed most, for each system of both."""
-    ordered = ordered_systems(changes)
-    systems = [_changed_system(changes, one, is_open=at == 0) for at, one in enumerate(ordered)]
+    ordered, highest = ordered_systems(changes), max(highest_grade(changes.joined.qrels) or 1, 1)
+    systems = [_changed_system(changes, one, highest, is_open=at == 0) for at, one in enumerate(ordered)]
     what = "overlap of the two rankings" if changes.main is None else changes.main.primary
     return Section(
         key="moved",
@@ -136,22 +136,22 @@ def counts_text(found: QueryChanges | None, *, measured: bool) -> str:
     return f"{pluralise(found.lost, 'loss', 'losses')}, {pluralise(found.gained, 'gain')}, {found.equal:,} equal"
 
 
-def _changed_system(changes: Changes, system: MatchedSystem, *, is_open: bool) -> ChangedSystem:
+def _changed_system(changes: Changes, system: MatchedSystem, highest: int, *, is_open: bool) -> ChangedSystem:
     most = _FEW_QUERIES if len(changes.matched) > _MANY_SYSTEMS else _MANY_QUERIES
     found = changes_of_system(changes, system, most)
     lists: list[tuple[str, tuple[QueryChange, ...]]] = []
     if found is not None:
         first = "Largest losses" if changes.main is not None else "Least overlap"
         lists = [(title, each) for title, each in ((first, found.losses), ("Largest gains", found.gains)) if each]
-    shown = tuple((title, tuple(_changed_query(changes, system, one) for one in each)) for title, each in lists)
+    shown = tuple((title, tuple(_changed_query(changes, system, one, highest) for one in each)) for title, each in lists)
     summary = counts_text(found, measured=changes.main is not None)
     return ChangedSystem(for_message(system.name), summary, shown, is_open)
 
 
-def _changed_query(changes: Changes, system: MatchedSystem, one: QueryChange) -> ChangedQuery:
+def _changed_query(changes: Changes, system: MatchedSystem, one: QueryChange, highest: int) -> ChangedQuery:
     texts = changes.joined.texts
     text = clip_text(texts[one.query].text, _TEXT_LENGTH) if one.query in texts else ""
-    documents = tuple(_moved_document(changes, move) for move in one.moves[:_MOST_DOCUMENTS])
+    documents = tuple(_moved_document(changes, move, highest) for move in one.moves[:_MOST_DOCUMENTS])
     link = "" if changes.main is None else _link(changes, system, one.query)
     values, difference, kind = _values(changes, system, one)
     more = max(len(one.moves) - _MOST_DOCUMENTS, 0)
@@ -173,13 +173,12 @@ def _link(changes: Changes, system: MatchedSystem, query: str) -> str:
     return f"#queries?{urlencode(names, errors='replace')}"
 
 
-def _moved_document(changes: Changes, move: DocumentMove) -> MovedDocument:
+def _moved_document(changes: Changes, move: DocumentMove, highest: int) -> MovedDocument:
     joined = changes.joined
-    text = {**joined.contexts, **joined.snippets}.get(move.doc, "") if joined.contexts else joined.snippets.get(move.doc, "")
+    text = joined.snippets.get(move.doc) or joined.contexts.get(move.doc, "")
     length = joined.titles.get(move.doc, 0)
     rest = text[length:].removeprefix(" · ") if length else text
     before, after = ("not retrieved" if rank is None else f"{rank:,}" for rank in (move.before, move.after))
-    highest = max(highest_grade(joined.qrels) or 1, 1)
     level = 0 if not move.grade or move.grade < 1 else max(1, -(-_GRADE_LEVELS * move.grade // highest))
     grade = None if move.grade is None else str(move.grade)
     title, snippet = clip_text(text[:length], _TEXT_LENGTH), clip_text(rest, _SNIPPET_LENGTH)

@@ -55,6 +55,7 @@ def joined_results(
         for one, new in zip((before, after), names, strict=True)
         for run in one.system_runs
     ]
+    texts = {**after.texts, **before.texts}
     order = [name for one in matched for name in (one.before, one.after)]
     runs.sort(key=lambda run: order.index(run.name) if run.name in order else len(order))
     return replace(
@@ -63,7 +64,7 @@ def joined_results(
         queries=queries,
         result=_joined_result([before.result, after.result], names, [run.name for run in runs]),
         system_runs=tuple(runs),
-        texts=Queries([{**after.texts, **before.texts}[query] for query in queries if {*before.texts, *after.texts} >= {query}]),
+        texts=Queries([texts[query] for query in queries if query in texts]),
         snippets={**after.snippets, **before.snippets},
         titles={**after.titles, **before.titles},
         contexts={**after.contexts, **before.contexts},
