@@ -152,7 +152,7 @@ def test_a_grade_that_is_not_saved_is_told_and_the_pair_stays(new_page: NewPage,
         watched.said = [line for line in watched.said if "net::ERR_FAILED" not in line]
 
 
-@pytest.mark.parametrize("path", ["/", "/r/1", "/r/1/compare", "/r/1/compare/2", "/r/1/judge"])
+@pytest.mark.parametrize("path", ["/", "/r/1", "/r/1/compare", "/r/1/compare/2", "/r/1/changes/2", "/r/1/judge"])
 @pytest.mark.parametrize("colours", ["light", "dark"])
 def test_everybody_can_use_every_page_and_it_fits_a_phone(new_page: NewPage, served: Visitor, path: str, colours: str) -> None:
     page = new_page(viewport=PHONE, color_scheme=colours)

@@ -10,8 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from rankproof._analysis.changes.changes import compare_before_after
 from rankproof._analysis.compare.comparison import compare_inputs
 from rankproof._analysis.inputs import input_from_results, join_inputs
+from rankproof._report.changes_page import render_changes
 from rankproof._report.page import render_report
 from rankproof._results.experiment_result import ExperimentResult
 from rankproof._results.folder import load_results, save_results
@@ -19,6 +21,7 @@ from rankproof._server.library import LruCache, ResultsLibrary, summary_of
 from rankproof._server.pages import compare_experiments
 from rankproof._server.responses import html_page
 from rankproof.errors import RankproofError, UsageError
+from support.before_after import before_after
 from support.hostile_strings import STRINGS
 from support.plot_results import wide_results
 from support.results_server import Visitor, saved, serving
@@ -317,3 +320,17 @@ def test_a_template_is_compiled_once(monkeypatch: pytest.MonkeyPatch) -> None:
     html_page("error.html.j2", title="a", message="b")
     monkeypatch.setattr("rankproof._server.responses._text", lambda *_: pytest.fail("read again"))
     assert b"second" in html_page("error.html.j2", title="a", message="second").body
+
+
+def test_the_page_on_what_changed_is_that_of_the_report(tmp_path: Path) -> None:
+    paths = [tmp_path / "one", tmp_path / "two"]
+    for path, results in zip(paths, before_after(), strict=True):
+        save_results(results, path)
+    expected = render_changes(compare_before_after(*map(load_results, paths)))
+    with serving(paths) as visitor:
+        visitor.enter()
+        assert "/r/1/changes/2" in visitor.get("/r/1/compare/2").text
+        page = visitor.get("/r/1/changes/2")
+        assert page.status == 200
+        assert page.text.partition("<main")[2] == expected.partition("<main")[2]
+        assert visitor.get("/r/1/changes/1").status == 409

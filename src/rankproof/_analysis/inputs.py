@@ -221,11 +221,7 @@ def join_inputs(found: Sequence[AnalysisInput]) -> AnalysisInput:
         _check_same_data(first, other)
     if not others:
         return first
-    times = Counter(name for one in found for name in one.systems)
-    names = [{name: f"{one.name}/{name}" if times[name] > 1 else name for name in one.systems} for one in found]
-    new = Counter(name for one in names for name in one.values())
-    if twice := [name for name, count in new.items() if count > 1]:
-        raise UsageError(f"two systems are called {for_message(twice[0])}", fix="give each folder a name with --name")
+    names = joined_names([(one.name, one.systems) for one in found])
     parts = [_renamed(one, each) for one, each in zip(found, names, strict=True)]
     return replace(
         first,
@@ -236,6 +232,16 @@ def join_inputs(found: Sequence[AnalysisInput]) -> AnalysisInput:
         system_runs=tuple(system_run for one in parts for system_run in one.system_runs),
         decision_settings=_joined_settings([one.decision_settings for one in parts]),
     )
+
+
+def joined_names(found: Sequence[tuple[str, Sequence[str]]]) -> list[dict[str, str]]:
+    """The new name of each system of several experiments, given their names and systems."""
+    times = Counter(name for _, systems in found for name in systems)
+    names = [{name: f"{one}/{name}" if times[name] > 1 else name for name in systems} for one, systems in found]
+    new = Counter(name for one in names for name in one.values())
+    if twice := [name for name, count in new.items() if count > 1]:
+        raise UsageError(f"two systems are called {for_message(twice[0])}", fix="give each folder a name with --name")
+    return names
 
 
 def _joined_settings(settings: Sequence[DecisionSettings]) -> DecisionSettings:
@@ -261,19 +267,20 @@ def _check_same_data(first: AnalysisInput, other: AnalysisInput) -> None:
 
 
 def _renamed(one: AnalysisInput, names: dict[str, str]) -> AnalysisInput:
+    """The input under new names; a baseline that is not among its systems, as that of systems that answer, is left out."""
     systems = tuple(replace(system, name=names[system.name]) for system in one.result.systems)
     return replace(
         one,
         result=Result(one.result.queries, systems),
         runs={names[name]: run for name, run in one.runs.items()},
         system_runs=tuple(
-            replace(system_run, name=names[system_run.name], baseline=system_run.baseline and names[system_run.baseline])
+            replace(system_run, name=names[system_run.name], baseline=names.get(system_run.baseline or ""))
             for system_run in one.system_runs
         ),
         decision_settings=replace(
             one.decision_settings,
-            baseline=one.decision_settings.baseline and names[one.decision_settings.baseline],
-            costs={names[name]: cost for name, cost in one.decision_settings.costs.items()},
+            baseline=names.get(one.decision_settings.baseline or ""),
+            costs={names[name]: cost for name, cost in one.decision_settings.costs.items() if name in names},
         ),
     )
 

@@ -63,25 +63,28 @@ def overlap_table(results: ExperimentResult) -> Table | None:
     rankings = {system_run.name: ranked_documents(system_run.run) for system_run in results.system_runs}
     if len(rankings) < 2:
         return None
-    found = {pair: _overlaps(results.queries, rankings, *pair) for pair in combinations(rankings, 2)}
+    found = {pair: mean_overlaps(results.queries, rankings, *pair) for pair in combinations(rankings, 2)}
     rows = tuple((*pair, *found[pair]) for pair in sorted(found, key=lambda pair: -(found[pair][0] or 0)))
     return Table(
         "overlap",
         "Overlap of the rankings, most alike first",
-        (
-            Column("system"),
-            Column("other"),
-            Column("RBO", "value", f"rank-biased overlap (p = {PERSISTENCE}), 1 for equal rankings"),
-            Column(f"shared top {TOP}", "number", f"mean number of documents in the top {TOP} of both"),
-            Column("same first", "share", "queries with the same document first"),
-        ),
+        (Column("system"), Column("other"), *overlap_columns()),
         rows,
         sentences=tuple(_overlap_sentences(rows)),
         facts={"p": PERSISTENCE, "top": TOP, "queries": len(results.queries), "source": "Webber, Moffat and Zobel (2010)"},
     )
 
 
-def _overlaps(
+def overlap_columns() -> tuple[Column, ...]:
+    """The columns of `mean_overlaps`."""
+    return (
+        Column("RBO", "value", f"rank-biased overlap (p = {PERSISTENCE}), 1 for equal rankings"),
+        Column(f"shared top {TOP}", "number", f"mean number of documents in the top {TOP} of both"),
+        Column("same first", "share", "queries with the same document first"),
+    )
+
+
+def mean_overlaps(
     queries: Sequence[str], rankings: Mapping[str, _Rankings], one: str, other: str
 ) -> tuple[float | None, float | None, float | None]:
     """RBO, shared top documents and equal first documents: means over the queries for which one of the systems retrieves any."""

@@ -34,6 +34,7 @@ def report(
     measures: MeasuresLike = None,
     *,
     path: str | os.PathLike[str] | None = None,
+    before: Any = None,
     dataset: Any = None,
     primary: str | Measure | None = None,
     baseline: str | None = None,
@@ -44,16 +45,33 @@ def report(
     """Results or runs as one HTML page, written to `path` if there is one.
 
     `data` is an ExperimentResult or a results folder; or judgements, with `runs` as {name: run} and `dataset` for their texts.
-    `primary`, `baseline`, `margin` and `costs` are those of `compare`.
+    `before` are earlier results on the same data: the page then says what changed, for which queries and with which settings.
+    `primary`, `baseline`, `margin` and `costs` are those of `compare`. A path with the suffix .png or .md gets the decision and
+    the table of systems, as a picture or as Markdown.
     """
     from rankproof._analysis.compare.summary import with_decision_settings
     from rankproof._report.page import render_report
+    from rankproof._report.summary import results_summary
 
     stored = _results(data, runs, measures, dataset, options)
-    results = with_decision_settings(stored, primary=primary, margin=margin, baseline=baseline, costs=costs)
-    decision = compare_inputs(input_from_results(results)).decision.sentences if results.is_judged else ()
-    page = Report(render_report(results), None, decision)
+    settings: dict[str, Any] = {"primary": primary, "margin": margin, "baseline": baseline, "costs": costs}
+    if before is not None:
+        page = _changes_report(results_of(before), stored, settings)
+    else:
+        results = with_decision_settings(stored, **settings)
+        decision = compare_inputs(input_from_results(results)).decision.sentences if results.is_judged else ()
+        page = Report(render_report(results), None, decision, results_summary(results))
     return page if path is None else page.save(os.fspath(path))
+
+
+def _changes_report(before: ExperimentResult, after: ExperimentResult, settings: Mapping[str, Any]) -> Report:
+    from rankproof._analysis.changes.changes import change_sentences, compare_before_after
+    from rankproof._report.changes_page import render_changes
+    from rankproof._report.summary import changes_summary
+
+    changes = compare_before_after(before, after, **settings)
+    decision = () if changes.main is None else changes.main.decision.sentences
+    return Report(render_changes(changes), None, (*change_sentences(changes)[:1], *decision), changes_summary(changes))
 
 
 def _results(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rankproof._data.dataset import Dataset, Queries
 from rankproof._data.qrels import Qrels
@@ -12,6 +12,9 @@ from rankproof._data.table import Table
 from rankproof._data.view import View, Viewed, ViewedTables
 from rankproof._results.experiment_result import ExperimentResult
 from rankproof.errors import UsageError, for_message
+
+if TYPE_CHECKING:
+    from rankproof._report.summary import ReportSummary
 
 
 @dataclass(frozen=True, eq=False, slots=True, repr=False)
@@ -155,18 +158,45 @@ class Tuning(Analysis):
 
 @dataclass(frozen=True, eq=False, slots=True, repr=False)
 class Report(Viewed):
-    """The HTML report: its HTML, its path if it was saved, and the sentences of the decision."""
+    """The report: its HTML, its path if it was saved, and the sentences of the decision.
+
+    `to_png` and `to_markdown` have the decision and the table of systems.
+    """
 
     html: str
     path: str | None
     decision: tuple[str, ...] = ()
+    _summary: Any = None
 
     def save(self, path: str) -> Report:
-        """Writes the page to a file, atomically."""
+        """Writes the page to a file, atomically; with the suffix .png or .md, the decision and the table of systems."""
         from rankproof._io.files import write_blocks
+        from rankproof._report.summary_files import report_format
 
-        write_blocks(path, [self.html.encode(errors="backslashreplace")])
-        return Report(self.html, path, self.decision)
+        format = report_format(path)
+        text = {"html": lambda: self.html, "markdown": self.to_markdown}
+        content = self.to_png() if format == "png" else text[format]().encode(errors="backslashreplace")
+        write_blocks(path, [content])
+        return replace(self, path=path)
+
+    def to_png(self) -> bytes:
+        """The decision and the table of systems as a picture; needs the extra plot."""
+        from rankproof._report.summary_chart import summary_png
+
+        return summary_png(self._summarised())
+
+    def to_markdown(self) -> str:
+        """The decision, the table of systems and folded details, for a comment on a pull request."""
+        from rankproof._report.summary_files import summary_markdown
+
+        return summary_markdown(self._summarised())
+
+    def _summarised(self) -> ReportSummary:
+        from rankproof._report.summary import ReportSummary
+
+        if not isinstance(self._summary, ReportSummary):
+            raise UsageError("the report was made without its results", fix="use what rankproof.report returned")
+        return self._summary
 
     def _view(self) -> View:
         where = f"in {self.path}" if self.path is not None else "in memory; save(path) writes it"

@@ -89,6 +89,7 @@ _STYLES = {
     "stage stage-generate": _Style(BLACK, 0.5, VERMILLION, hatch="..."),
     "heat": _Style("none", 0.0),
     "gap": _Style(WHITE, 3.0),
+    "chosen": _Style("none", 0.0, "#E8F2F9"),
     "move kept": _Style(GREY, alpha=0.4),
     "move promoted": _Style(BLUE, alpha=0.62),
     "move demoted": _Style(VERMILLION, dash=(4, 2), alpha=0.62),
@@ -145,13 +146,13 @@ def pages(charts: Sequence[Chart], *, dpi: int, title: str) -> bytes:
     return buffer.getvalue()
 
 
-def drawable(text: str) -> str:
+def drawable(text: str, longest: int = _LONGEST) -> str:
     """The text with invisible characters, and characters missing in the font, as escapes."""
     known = _known_characters()
     shown = "".join(
-        char if ord(char) in known else char.encode("unicode_escape").decode() for char in escape_invisible(text[:_LONGEST])
+        char if ord(char) in known else char.encode("unicode_escape").decode() for char in escape_invisible(text[:longest])
     )
-    return shown if len(text) <= _LONGEST else f"{shown}…"
+    return shown if len(text) <= longest else f"{shown}…"
 
 
 class _FigurePen:

@@ -30,7 +30,7 @@ COMMANDS: Registry[Command] = Registry(
         Component("answers", f"{_DIR}.answers:COMMAND", "evaluate RAG logs: answers against contexts and references"),
         Component("gate", f"{_DIR}.gate:GATE", "fail a build on a significant drop, a missed threshold or missing queries"),
         Component("save-baseline", f"{_DIR}.gate:SAVE_BASELINE", "save the values of systems as the baseline for gate"),
-        Component("report", f"{_DIR}.report:COMMAND", "write results as one self-contained HTML page"),
+        Component("report", f"{_DIR}.report:COMMAND", "write results, or what changed, as one HTML page, picture or Markdown"),
         Component("serve", f"{_DIR}.serve:COMMAND", "browse results, judge documents and label claims in a local web page"),
         Component("plot", f"{_DIR}.plot:COMMAND", "draw charts of results as PNG, SVG or PDF"),
         Component("export", f"{_DIR}.export:COMMAND", "write results as CSV, JSON, Markdown, LaTeX, JUnit, Parquet or to MLflow"),

@@ -39,6 +39,11 @@ def results_folder(args: argparse.Namespace) -> str | None:
     return None
 
 
+def two_results_folders(args: argparse.Namespace) -> bool:
+    """Whether the files are two results folders, before and after."""
+    return len(args.files) == 2 and all(map(is_results_folder, args.files))
+
+
 def read_results(args: argparse.Namespace, dataset: Dataset | None, **decision: Any) -> ExperimentResult:
     """The results of a folder, or of run files with the texts of their dataset; with these settings of the decision."""
     folder = results_folder(args)

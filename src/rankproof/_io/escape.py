@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from rankproof.errors import escape_invisible, is_hidden
@@ -56,6 +57,36 @@ def for_terminal(text: str) -> str:
 def for_markdown(text: str) -> str:
     """The text for a table cell, without markup, HTML and cell borders."""
     return "".join(_MARKDOWN.get(char, char) for char in escape_invisible(text))
+
+
+_SPACE = "&#8203;"
+"""A zero-width space: it parts what GitHub would make a mention, reference or link of, also after escapes are resolved."""
+_REFERENCES = re.compile(
+    r"(?<![A-Za-z0-9])@(?=\S)|@(?=[\w-]+\.\w)|#(?=\d)|(?i:GH-)(?=\d)"
+    r"|(?i:https?|ftp|mailto|xmpp):(?=\S)|(?i:www)(?=\.)|:(?=[\w+-]+:)"
+)
+_LINE_START = re.compile(r"^(?:[-+](?=\s|$)|-(?=-)|=|\d{1,9}(?=[.)](?:\s|$)))")
+
+
+def for_github(text: str) -> str:
+    """The text for a comment on GitHub: as for Markdown, and without mentions, references, links and emoji names."""
+    escaped = _without_references(text.strip(), for_markdown)
+    return _LINE_START.sub(lambda found: f"{found[0]}\\" if found[0].isdigit() else f"\\{found[0]}", escaped)
+
+
+def for_github_html(text: str) -> str:
+    """The text for HTML in a comment on GitHub, without mentions, references and links."""
+    from html import escape
+
+    return _without_references(text.strip(), lambda part: escape(escape_invisible(part)))
+
+
+def _without_references(text: str, escape: Callable[[str], str]) -> str:
+    parts, at = [], 0
+    for found in _REFERENCES.finditer(text):
+        parts += [escape(text[at : found.end()]), _SPACE]
+        at = found.end()
+    return "".join([*parts, escape(text[at:])])
 
 
 def for_latex(text: str) -> str:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from rankproof._analysis.compare.comparison import Comparison
@@ -11,7 +10,10 @@ from rankproof._analysis.compare.tables import PairRecord
 from rankproof._analysis.gate.gate import GateResult, gate_verdict
 from rankproof._analysis.gate.rules import GateCheck
 from rankproof._data.text import format_p
-from rankproof._io.escape import for_markdown
+from rankproof._io.escape import for_github, for_github_html
+from rankproof._render.comparison import comparison_grid
+from rankproof._render.grid import RenderOptions
+from rankproof._render.result import markdown_table
 from rankproof._results.experiment_result import ExperimentResult, SystemRun
 from rankproof.errors import escape_invisible, for_message
 
@@ -78,38 +80,59 @@ def _step_checks(
 
 
 MAX_LISTED = 30
-"""The most checks in a list: GitHub limits a comment to about 65,000 characters."""
-_MENTION = re.compile(r"(?<![A-Za-z0-9])@(?=\w)")
-_ESCAPED_AT = "@&#8203;"
+"""The most checks in a list."""
+_WIDE = RenderOptions(width=200)
 
 
 def as_comment(gate: GateResult) -> str:
-    """The decision, failed checks, notable passed ones, and the rest in a folded section."""
+    """The decision, failed checks, notable passed ones, the table of systems, and the rest in folded sections."""
     failed = [check for check in gate.checks if not check.passed]
     notable = [check for check in gate.checks if check.passed and check.is_notable]
     quiet = [check for check in gate.checks if check.passed and not check.is_notable]
     parts = [
-        f"### rankproof: {_escape_text(gate_verdict(gate))}",
-        *map(_escape_text, _decision_text(gate)),
+        f"### rankproof: {for_github(gate_verdict(gate))}",
+        *map(for_github, _decision_text(gate)),
         *_check_list("Failed", failed),
         *_check_list("Passed, notable", notable),
     ]
+    if gate.comparison is not None and gate.comparison.systems:
+        parts += folded_part("The systems", markdown_table(comparison_grid(gate.comparison, _WIDE), for_github))
     if quiet:
-        lines = _check_list("", quiet)
-        parts += ["<details>", f"<summary>{len(quiet)} more passed</summary>", *lines, "</details>"]
-    parts += [f"> {_escape_text(note)}" for note in gate.notes]
-    return "\n\n".join(parts) + "\n"
+        parts += folded_part(f"{len(quiet)} more passed", *_check_list("", quiet))
+    parts += [f"> {for_github(note)}" for note in gate.notes]
+    return limited_comment(parts)
 
 
 def _check_list(title: str, checks: list[GateCheck]) -> list[str]:
     if not checks:
         return []
-    lines = [f"- {_escape_text(check.sentence)}" for check in checks[:MAX_LISTED]]
+    lines = [f"- {for_github(check.sentence)}" for check in checks[:MAX_LISTED]]
     if len(checks) > MAX_LISTED:
         lines.append(f"- … and {len(checks) - MAX_LISTED} more")
     return [f"**{title}**", "\n".join(lines)] if title else ["\n".join(lines)]
 
 
-def _escape_text(text: str) -> str:
-    """The text escaped for Markdown, without mentions of users."""
-    return _MENTION.sub(_ESCAPED_AT, for_markdown(text))
+MAX_COMMENT = 65_000
+"""GitHub rejects comments of more than 65,536 characters."""
+_LEFT_OUT = "Left out, because a comment has at most 65,536 characters: {}."
+
+
+def folded_part(title: str, *lines: str) -> list[str]:
+    """One folded part of a comment, as an element of its list of parts."""
+    # Markdown in the element needs an empty line before it; the summary is HTML.
+    body = "\n\n".join(line.strip("\n") for line in lines)
+    return [f"<details>\n<summary>{for_github_html(title)}</summary>\n\n{body}\n\n</details>"]
+
+
+def limited_comment(parts: Sequence[str], most: int = MAX_COMMENT) -> str:
+    """The parts as one comment; parts at the end that do not fit are left out, and the last line says how many."""
+    shown, size = [], 0
+    for part in parts:
+        if size + len(part) + 2 > most - len(_LEFT_OUT) - 20:
+            break
+        shown.append(part)
+        size += len(part) + 2
+    left = len(parts) - len(shown)
+    if left:
+        shown.append(_LEFT_OUT.format(f"{left} part{'' if left == 1 else 's'}"))
+    return "\n\n".join(shown) + "\n"

@@ -48,8 +48,8 @@ def add_comparison(comparison: Comparison, printer: TablePrinter, options: Rende
             columns = [GridColumn(name, _value_cells(comparison, name), 0) for name in others]
             printer.summary(_grid(comparison, grid.rows, columns))
         shown = {*grid.columns, *comparison.measures}
-        add_left_out(printer, [column.title for column in _filled_columns(comparison) if column.title not in shown], options)
-        _add_wrapped(_legend(comparison), printer, options)
+        add_left_out(printer, [column.title for column in filled_columns(comparison) if column.title not in shown], options)
+        _add_wrapped(comparison_legend(comparison), printer, options)
 
 
 def add_left_out(printer: TablePrinter, columns: Sequence[str], options: RenderOptions) -> None:
@@ -99,14 +99,14 @@ def note_lines_within(notes: Sequence[str], width: int, where: str) -> list[str]
 def comparison_grid(comparison: Comparison, options: RenderOptions) -> Grid:
     """A row for each system, with as many columns as fit; long names are shortened in the middle."""
     names = _shortened(comparison.systems, max(_MIN_NAME, options.width // _NAME_SHARE))
-    columns = _filled_columns(comparison)
+    columns = filled_columns(comparison)
     while len(columns) > 1 and not fits_width(_grid(comparison, names, columns), options):
         columns.remove(max(columns, key=lambda column: column.drop_order))
     return _grid(comparison, names, columns)
 
 
-def _filled_columns(comparison: Comparison) -> list[GridColumn]:
-    """The columns that have a value."""
+def filled_columns(comparison: Comparison) -> list[GridColumn]:
+    """The columns of the table of systems that have a value."""
     return [column for column in _columns(comparison) if any(cell.text != MISSING for cell in column.cells)]
 
 
@@ -130,7 +130,7 @@ def _columns(comparison: Comparison) -> list[GridColumn]:
         GridColumn(comparison.primary, _value_cells(comparison, comparison.primary), 0),
         GridColumn(
             f"vs {versus}{unit} ({level} CI)",
-            tuple(_difference_cell(pair, decision.measure) for pair in pairs),
+            tuple(difference_cell(pair, decision.measure) for pair in pairs),
             1,
         ),
         GridColumn("p", _p_cells(pairs, "p"), 3 if adjusted == "p" else 4),
@@ -146,7 +146,8 @@ def _value_cells(comparison: Comparison, measure: str) -> tuple[Cell, ...]:
     return tuple(map(Cell, texts))
 
 
-def _difference_cell(pair: PairRecord | None, measure: Measure) -> Cell:
+def difference_cell(pair: PairRecord | None, measure: Measure) -> Cell:
+    """A difference with its interval, in percentage points if the measure lies between 0 and 1."""
     if pair is None:
         return Cell(MISSING)
     scale, digits = (100, ".1f") if measure.is_fraction else (1, ".3g")
@@ -184,7 +185,7 @@ def _cut(name: str, width: int) -> str:
     return f"{head}{_ELLIPSIS}{tail[::-1]}"
 
 
-def _legend(comparison: Comparison) -> str:
+def comparison_legend(comparison: Comparison, *, exploratory: bool = True) -> str:
     """How differences were tested, which measures are exploratory, and how many queries were timed."""
     timed = comparison.decision.timed_queries
     latency = f" ms p50: of {timed}." if timed else ""
@@ -195,7 +196,7 @@ def _legend(comparison: Comparison) -> str:
     corrected = "" if name is None else f"; p {name}: corrected for {over}"
     method = TESTS[comparison.options.test].short
     others = [name for name in comparison.measures if name != comparison.primary]
-    more = f" Exploratory measures: {', '.join(others)}." if others else ""
+    more = f" Exploratory measures: {', '.join(others)}." if others and exploratory else ""
     return f"n = {comparison.n:,}; p: two-sided {method}{corrected}.{more}{latency}"
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from rankproof._evaluation.result import MeasureResult, Result, SystemResult
@@ -166,19 +166,22 @@ def _mark_last_row(grid: Grid) -> Grid:
     return Grid(grid.corner, (*grid.rows[:-1], f"({grid.rows[-1]})"), grid.columns, grid.cells)
 
 
-def markdown_table(grid: Grid) -> str:
+def markdown_table(grid: Grid, escape: Callable[[str], str] = for_markdown) -> str:
     """The grid as a Markdown table."""
-    head = " | ".join(for_markdown(text) for text in (grid.corner, *grid.columns))
+    head = " | ".join(escape(text) for text in (grid.corner, *grid.columns))
     rule = " | ".join([":---"] + [":---" if at in grid.words else "---:" for at in range(len(grid.columns))])
-    names = [f"**{for_markdown(row)}**" if at in grid.highlighted else for_markdown(row) for at, row in enumerate(grid.rows)]
-    lines = [" | ".join([name, *map(_markdown_cell, cells)]) for name, cells in zip(names, grid.cells, strict=True)]
+    names = [f"**{escape(row)}**" if at in grid.highlighted else escape(row) for at, row in enumerate(grid.rows)]
+    lines = [
+        " | ".join([name, *(_markdown_cell(cell, escape) for cell in cells)])
+        for name, cells in zip(names, grid.cells, strict=True)
+    ]
     return "".join(f"| {line} |\n" for line in (head, rule, *lines))
 
 
-def _markdown_cell(cell: Cell) -> str:
-    plain = for_markdown(cell.text.strip())
+def _markdown_cell(cell: Cell, escape: Callable[[str], str]) -> str:
+    plain = escape(cell.text.strip())
     text = f"**{plain}**" if cell.best else plain
-    return f"{text}<sup>{for_markdown(cell.marks)}</sup>" if cell.marks else text
+    return f"{text}<sup>{escape(cell.marks)}</sup>" if cell.marks else text
 
 
 def render_latex(result: Result, options: RenderOptions) -> str:

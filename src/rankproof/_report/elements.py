@@ -86,6 +86,44 @@ class MeasureTerm:
 
 
 @dataclass(frozen=True, slots=True)
+class MovedDocument:
+    """A document that moved: its grade (None if unjudged) and the colour level of it, its ranks and how it moved in words."""
+
+    id: str
+    kind: str
+    ranks: str
+    words: str
+    grade: str | None
+    level: int
+    title: str
+    snippet: str
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedQuery:
+    """A query with its values before and after; `link` opens it in the table of queries, `more` documents are left out."""
+
+    id: str
+    text: str
+    values: str
+    difference: str
+    kind: str
+    documents: tuple[MovedDocument, ...]
+    more: int
+    link: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedSystem:
+    """The queries of a system that changed most, in titled lists."""
+
+    name: str
+    summary: str
+    lists: tuple[tuple[str, tuple[ChangedQuery, ...]], ...]
+    is_open: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Section:
     """A section of the page; `key` is its anchor, `question` the question it answers.
 
@@ -102,6 +140,7 @@ class Section:
     points: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     charts: tuple[SvgChart, ...] = ()
+    changed: tuple[ChangedSystem, ...] = ()
     tables: tuple[HtmlTable, ...] = ()
     folded: tuple[HtmlTable, ...] = ()
     texts: tuple[FoldedText, ...] = ()

@@ -177,12 +177,10 @@ class RankedSystem:
 
 
 def ranked_systems(results: ExperimentResult, grades: Grades) -> dict[str, RankedSystem]:
-    """The rankings of every system, with ranks of judged documents and of the top of systems that use it as baseline."""
+    """The rankings of every system, with ranks of judged documents and of the top of the systems that it is compared with."""
     orders = {system_run.name: _ranked_documents(results, system_run.run) for system_run in results.system_runs}
     tops = {name: tuple(docs[:TOP_DEPTH] for docs in each) for name, each in orders.items()}
-    compared_tops = {
-        name: [tops[system_run.name] for system_run in results.system_runs if system_run.baseline == name] for name in orders
-    }
+    compared_tops = {name: [tops[other] for other in _compared(results, name) if other in tops] for name in orders}
     return {
         name: RankedSystem(
             tops[name],
@@ -191,6 +189,12 @@ def ranked_systems(results: ExperimentResult, grades: Grades) -> dict[str, Ranke
         )
         for name in orders
     }
+
+
+def _compared(results: ExperimentResult, name: str) -> list[str]:
+    """The systems that a system is compared with: its baseline, and those that it is the baseline of."""
+    own = [system_run.baseline for system_run in results.system_runs if system_run.name == name and system_run.baseline]
+    return [*own, *(system_run.name for system_run in results.system_runs if system_run.baseline == name)]
 
 
 def _ranked_subset(
@@ -253,13 +257,29 @@ _MAX_QUERY_LENGTH = 1_000
 _TIME_DIGITS = 3
 
 
-def explorer_blocks(results: ExperimentResult) -> dict[str, dict[str, Any]]:
-    """`data` for the table, and `details` for an open query; docs/report.md describes their format."""
+def explorer_blocks(results: ExperimentResult, pairs: Mapping[str, tuple[str, str]] | None = None) -> dict[str, dict[str, Any]]:
+    """`data` for the table, and `details` for an open query; docs/report.md describes their format.
+
+    `pairs` are systems after and before a change, by name; the first is shown first, the largest difference on top.
+    """
     grades = {
         query: {doc: grade for doc, grade in results.qrels.get(query, {}).items() if grade >= 0} for query in results.queries
     }
     ranked = ranked_systems(results, grades)
-    return {"data": _table(results, grades, ranked), "details": _details(results, grades, ranked)}
+    return {
+        "data": {**_table(results, grades, ranked), **_paired(results, pairs or {})},
+        "details": _details(results, grades, ranked, with_left=bool(pairs)),
+    }
+
+
+def _paired(results: ExperimentResult, pairs: Mapping[str, tuple[str, str]]) -> dict[str, Any]:
+    """The pairs of systems by index, and the first view of the table; nothing without pairs."""
+    at = {system_run.name: place for place, system_run in enumerate(results.system_runs)}
+    found = [{"name": name, "a": at[after], "b": at[before]} for name, (after, before) in pairs.items()]
+    if not found:
+        return {}
+    a, b = found[0]["a"], found[0]["b"]
+    return {"pairs": found, "start": {"a": a, "b": b, "systems": sorted([a, b]), "sort": "gap", "down": True}}
 
 
 def _table(results: ExperimentResult, grades: Grades, ranked: dict[str, RankedSystem]) -> dict[str, Any]:
@@ -299,7 +319,7 @@ def _unjudged_counts(results: ExperimentResult, grades: Grades, ranked: RankedSy
     return [sum(doc not in grades[query] for doc in top) for query, top in zip(results.queries, ranked.tops, strict=True)]
 
 
-def _details(results: ExperimentResult, grades: Grades, ranked: dict[str, RankedSystem]) -> dict[str, Any]:
+def _details(results: ExperimentResult, grades: Grades, ranked: dict[str, RankedSystem], *, with_left: bool) -> dict[str, Any]:
     documents = DocumentList()
     tops = {name: [documents.indices_of(top) for top in one.tops] for name, one in ranked.items()}
     judgements = _needed_judgements(results, grades, ranked)
@@ -307,6 +327,8 @@ def _details(results: ExperimentResult, grades: Grades, ranked: dict[str, Ranked
     references = _references(results)
     claims = ClaimColumns(results, references)
     for system, system_run in zip(systems, results.system_runs, strict=True):
+        if with_left:
+            system["left_ranks"] = _left_ranks(system_run, ranked)
         system["answers"] = answers_by_query(system_run, results.queries, documents, claims)
     judged = {
         "counts": [len(docs) for docs in judgements],
@@ -336,14 +358,17 @@ def _needed_judgements(results: ExperimentResult, grades: Grades, ranked: dict[s
 def _system_json(
     system_run: SystemRun, ranked: dict[str, RankedSystem], tops: list[list[int]], judgements: list[dict[str, int]]
 ) -> dict[str, Any]:
-    """The rankings of a system: `ranks` of the judged documents, `baseline_ranks` of its top documents; 0 if not retrieved."""
+    """The rankings of a system: `ranks` of the judged documents; 0 if not retrieved.
+
+    `baseline_ranks` are those of its top documents in the baseline.
+    """
     own, baseline = ranked[system_run.name], ranked.get(system_run.baseline or "")
     return {
         "counts": [len(top) for top in tops],
         "docs": [doc for top in tops for doc in top],
         "retrieved": list(own.retrieved),
         "ranks": [ranks.get(doc, 0) for ranks, docs in zip(own.ranks, judgements, strict=True) for doc in docs],
-        "baseline_ranks": None if baseline is None else _baseline_ranks(own, baseline),
+        "baseline_ranks": None if baseline is None else _other_ranks(own, baseline),
         "times": round_column(_query_times(system_run), _TIME_DIGITS),
     }
 
@@ -354,5 +379,12 @@ def _query_times(system_run: SystemRun) -> list[float | None]:
     return [None if math.isnan(time) else time for time in times]
 
 
-def _baseline_ranks(own: RankedSystem, baseline: RankedSystem) -> list[int]:
-    return [ranks.get(doc, 0) for top, ranks in zip(own.tops, baseline.ranks, strict=True) for doc in top]
+def _left_ranks(system_run: SystemRun, ranked: dict[str, RankedSystem]) -> list[int] | None:
+    """The ranks of the top documents of the baseline in the ranking of the system; None without a baseline."""
+    baseline = ranked.get(system_run.baseline or "")
+    return None if baseline is None else _other_ranks(baseline, ranked[system_run.name])
+
+
+def _other_ranks(own: RankedSystem, other: RankedSystem) -> list[int]:
+    """The ranks of the top documents of a system in the ranking of another."""
+    return [ranks.get(doc, 0) for top, ranks in zip(own.tops, other.ranks, strict=True) for doc in top]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from importlib.resources import files
@@ -43,9 +43,9 @@ _NUMBERS = re.compile(r"\b[pn] [=<] [\d.]+|[\d.]+ to -?[\d.]+(?: pp)?|\d (?:pp|m
 
 
 @cache
-def stylesheet() -> str:
+def stylesheet(more: tuple[str, ...] = ()) -> str:
     """All style sheets, joined."""
-    return "".join(_text("static", name) for name in STYLES)
+    return "".join(_text("static", name) for name in (*STYLES, *more))
 
 
 @cache
@@ -131,25 +131,48 @@ def render_report(results: ExperimentResult, links: Sequence[tuple[str, str]] = 
     """
     context = ReportContext(results)
     opened, folded = (OPEN_SECTIONS, FOLDED_SECTIONS) if results.is_judged else (UNJUDGED_SECTIONS, UNJUDGED_FOLDED)
-    return render_template(
-        "page.html.j2",
-        results=results,
+    return render_page(
+        results.name,
+        report_facts(results),
+        build_sections(opened, context),
+        build_sections(folded, context),
+        explorer_json(results),
         links=links,
-        facts=_facts(results),
-        opened=build_sections(opened, context),
-        folded=[replace(section, is_folded=True) for section in build_sections(folded, context)],
-        policy=content_security_policy([page_script()], [stylesheet()]),
-        style=Markup(stylesheet()),
-        script=Markup(page_script()),
-        blocks=_explorer_json(results),
     )
 
 
-def _explorer_json(results: ExperimentResult) -> dict[str, Markup]:
-    """The data of the table of queries; none if neither rankings nor answers were measured."""
+def render_page(
+    title: str,
+    facts: Sequence[str],
+    opened: Sequence[Section],
+    folded: Sequence[Section],
+    blocks: Mapping[str, Markup],
+    *,
+    links: Sequence[tuple[str, str]] = (),
+    source: str = "one results folder",
+    styles: tuple[str, ...] = (),
+) -> str:
+    """A page of open sections, the table of queries and folded sections, as one HTML file with its policy."""
+    return render_template(
+        "page.html.j2",
+        title=title,
+        source=source,
+        links=links,
+        facts=facts,
+        opened=opened,
+        folded=[replace(section, is_folded=True) for section in folded],
+        policy=content_security_policy([page_script()], [stylesheet(styles)]),
+        style=Markup(stylesheet(styles)),
+        script=Markup(page_script()),
+        blocks=blocks,
+    )
+
+
+def explorer_json(results: ExperimentResult, pairs: Mapping[str, tuple[str, str]] | None = None) -> dict[str, Markup]:
+    """The data of the table of queries; none if neither rankings nor answers were measured. `pairs` as in `explorer_blocks`."""
     if not results.is_judged and results.answers is None:
         return {}
-    return {key: json_block(value) for key, value in explorer_blocks(results).items()}
+    return {key: json_block(value) for key, value in explorer_blocks(results, pairs).items()}
 
 
 def build_sections(builders: Sequence[Callable[[ReportContext], Section | None]], context: ReportContext) -> list[Section]:
@@ -157,7 +180,7 @@ def build_sections(builders: Sequence[Callable[[ReportContext], Section | None]]
     return [section for build in builders if (section := build(context)) is not None]
 
 
-def _facts(results: ExperimentResult) -> list[str]:
+def report_facts(results: ExperimentResult) -> list[str]:
     """The line under the title: dataset, numbers of queries, documents and systems, and the date."""
     documents, dataset, made = (results.provenance.get(name) for name in ("documents", "dataset", "created"))
     return [

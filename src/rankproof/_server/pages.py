@@ -7,8 +7,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from rankproof._analysis.changes.changes import compare_before_after
 from rankproof._analysis.compare.comparison import Comparison, compare_inputs
 from rankproof._analysis.inputs import AnalysisInput, input_from_results, join_inputs
+from rankproof._report.changes_page import render_changes
 from rankproof._report.context import ReportContext
 from rankproof._report.elements import Section
 from rankproof._report.page import build_sections, render_report
@@ -104,6 +106,7 @@ class Router:
             (re.compile(f"/r/{_ID_PATTERN}"), {"GET": self._report}),
             (re.compile(f"/r/{_ID_PATTERN}/compare"), {"GET": self._comparison_choices}),
             (re.compile(f"/r/{_ID_PATTERN}/compare/{_ID_PATTERN}"), {"GET": self._comparison}),
+            (re.compile(f"/r/{_ID_PATTERN}/changes/{_ID_PATTERN}"), {"GET": self._changes}),
             (re.compile(f"/r/{_ID_PATTERN}/judge"), {"GET": self._judging, "POST": self._judge}),
             (re.compile(f"/r/{_ID_PATTERN}/undo"), {"POST": self._undo}),
             (re.compile(f"/r/{_ID_PATTERN}/decision"), {"GET": self._decision}),
@@ -162,10 +165,24 @@ class Router:
         return html_page("comparable.html.j2", title=f"Compare {summary.name}", id=entry.id, summary=summary, comparable=rows)
 
     def _comparison(self, one: LibraryEntry, other: LibraryEntry) -> PageResponse:
+        return self._cached_pair(one, other, "compare", lambda: self._compare(one, other))
+
+    def _changes(self, one: LibraryEntry, other: LibraryEntry) -> PageResponse:
+        return self._cached_pair(one, other, "changes", lambda: self._render_changes(one, other))
+
+    def _cached_pair(self, one: LibraryEntry, other: LibraryEntry, page: str, make: Callable[[], PageResponse]) -> PageResponse:
+        """A page on two different results."""
         if one.id == other.id:
             return self._error_page(409, "The two results are the same", "Choose two different results folders.")
-        key = (one.id, other.id, results_stamp(one), results_stamp(other))
-        return self._comparisons.get_or_create(key, lambda: self._compare(one, other))
+        return self._comparisons.get_or_create((page, one.id, other.id, results_stamp(one), results_stamp(other)), make)
+
+    def _render_changes(self, one: LibraryEntry, other: LibraryEntry) -> PageResponse:
+        try:
+            found = compare_before_after(self._library.results(one), self._library.results(other))
+        except RankproofError as error:
+            return self._error_page(409, "These experiments cannot be compared", str(error))
+        links = [("/", "All results"), (f"/r/{one.id}/compare/{other.id}", "Compare")]
+        return PageResponse(200, HTML, render_changes(found, links).encode(errors="backslashreplace"), policy=_REPORT_POLICY)
 
     def _compare(self, one: LibraryEntry, other: LibraryEntry) -> PageResponse:
         results = self._library.results(one), self._library.results(other)

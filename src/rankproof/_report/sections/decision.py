@@ -75,10 +75,11 @@ def _gain_figures(comparison: Comparison, system: str, one: MeasureResult) -> It
     pair = comparison.against_baseline().get(system)
     if pair is not None:
         label = f"Gain over {clip_text(for_message(pair.other), _MAX_NAME_LENGTH)}"
-        yield KeyFigure(label, signed_difference(pair.difference, one), _interval_text(pair, one))
+        yield KeyFigure(label, signed_difference(pair.difference, one), interval_text(pair, one))
 
 
-def _interval_text(pair: PairRecord, one: MeasureResult) -> str:
+def interval_text(pair: PairRecord, one: MeasureResult) -> str:
+    """The interval of a difference in words, or why there is none."""
     if pair.ci is None:
         return f"{pair.wins + pair.losses:,} of {pluralise(pair.n, 'query', 'queries')} differ, too few for an interval"
     low, high = (format_points(end, one.measure).removesuffix(" pp") for end in pair.ci)
@@ -98,8 +99,8 @@ def _queries_figure(inputs: AnalysisInput, queries: int) -> KeyFigure:
     return KeyFigure("Queries", f"{queries:,}", documents)
 
 
-def answer_sentences(context: ReportContext) -> list[str]:
-    """One sentence on the quality of the answers; none if no system answers."""
+def answer_sentences(context: ReportContext, *, where: str = "; the section Answers shows what lowers it") -> list[str]:
+    """One sentence on the quality of the answers; none if no system answers. `where` says where more is."""
     if not context.answering_systems:
         return []
     result = context.results.answers
@@ -113,7 +114,7 @@ def answer_sentences(context: ReportContext) -> list[str]:
     count = f"over {pluralise(one.queries, 'query', 'queries')} with a reference answer"
     which = "with" if len(values) == 1 else f"{join_names(best)} with the highest"
     value = format_value(one.value, one)
-    return [f"{who}, {which} {name} {value} {count}; the section Answers shows what lowers it."]
+    return [f"{who}, {which} {name} {value} {count}{where}."]
 
 
 def _answer_measure(result: Result) -> str | None:

@@ -65,6 +65,25 @@
     return chosen.length ? chosen.sort((x, y) => x - y) : view.systems;
   }
 
+  // The systems of both results; a choice shows one of them before and after.
+  function pairSelect(data, change) {
+    const choose = (value) => {
+      const { a, b } = data.pairs[Number(value)];
+      change({ a, b, systems: [a, b].sort((x, y) => x - y) });
+    };
+    const control = select(numbered(data.pairs.map((pair) => pair.name)), choose);
+    const show = (view) => (control.value = String(data.pairs.findIndex((pair) => pair.a === view.a && pair.b === view.b)));
+    return { control, show };
+  }
+
+  function changePresets(model, change) {
+    const isUp = (view, isGain) => isGain !== model.lowerIsBetter(view);
+    return [["Largest losses", false], ["Largest gains", true]].map(([label, isGain]) => ({
+      node: button(label, () => change((view) => ({ sort: "difference", down: isUp(view, isGain) }))),
+      isOn: (view) => view.sort === "difference" && view.down === isUp(view, isGain),
+    }));
+  }
+
   function presets(model, now, change) {
     const worst = () => change({ sort: "value", of: now().a, down: model.lowerIsBetter(now()) });
     const isWorst = (view) => view.sort === "value" && view.of === view.a && view.down === model.lowerIsBetter(view);
@@ -90,8 +109,13 @@
     const shown = names.map((name, at) => checkbox(name, (on) => change({ systems: shownSystems(data, now(), at, on) })));
     const summary = el("summary", {});
     const orders = presets(model, now, change);
+    const pairs = data.pairs ? pairSelect(data, change) : null;
+    if (pairs) {
+      orders.splice(0, 3, orders[1], ...changePresets(model, (part) => change(part(now()))));
+    }
     const reset = button("Reset", () => change({ ...rp.view.initial(data), query: now().query }));
-    const pair = names.length > 1 ? [["System A", a], ["System B", b], ["Only", only]] : [];
+    const chosen = pairs ? [["System", pairs.control]] : [["System A", a], ["System B", b]];
+    const pair = names.length > 1 ? [...chosen, ["Only", only]] : [];
     const labels = [["Find", text], ["Measure", measure], ...pair];
     const choices = labels.map(([label, control]) => labelled(label, control));
     const order = el("div", { class: "presets", role: "group", "aria-label": "Order" }, orders.map((one) => one.node), reset);
@@ -99,13 +123,16 @@
     fill(
       place,
       el("div", { class: "controls choices" }, choices, data.segments.length ? labelled("Segment", segment) : null),
-      el("div", { class: "controls" }, order, data.judged ? unjudged.node : null, names.length > 1 ? systems : null)
+      el("div", { class: "controls" }, order, data.judged ? unjudged.node : null, names.length > 1 && !pairs ? systems : null)
     );
 
     return function show(view) {
       measure.value = String(view.measure);
       a.value = String(view.a);
       b.value = String(view.b);
+      if (pairs) {
+        pairs.show(view);
+      }
       segment.value = view.segment < 0 ? "" : view.field + ":" + view.segment;
       only.value = view.only;
       if (text.value !== view.text) {

@@ -35,10 +35,20 @@
       return own.map((doc, at) => ({ doc, rank: at + 1, baselineRank: baselineRanks ? baselineRanks[start + at] : null }));
     }
 
+    // The top documents of the baseline that are not in the top of the system: their rank in both, `rank` 0 if not retrieved.
+    function left(system, baseline, query) {
+      const own = new Set(top(system, query).map((one) => one.doc));
+      const start = topStarts[baseline][query];
+      const ranks = block.systems[system].left_ranks;
+      const before = top(baseline, query).map((one, at) => ({ doc: one.doc, baselineRank: one.rank, rank: ranks[start + at] }));
+      return before.filter((one) => !own.has(one.doc));
+    }
+
     return {
       judged,
       ranked,
       top,
+      left,
       id: (doc) => block.documents.ids[doc],
       text: (doc) => block.documents.texts[doc],
       title: (doc) => block.documents.titles[doc],

@@ -82,6 +82,26 @@
     return el("div", {}, el("h5", {}, "Relevant, not in the top " + data.top), el("ul", {}, shown), more);
   }
 
+  // The documents that left the top, compared with the baseline.
+  function leftList(context, system, index) {
+    const { details, grades, highest, model, query, stems } = context;
+    const left = model.data.pairs && index !== null ? details.left(system, index, query) : [];
+    const item = (one) =>
+      el(
+        "li",
+        { class: "document missed", "data-doc": one.doc, tabindex: "-1" },
+        el(
+          "div",
+          { class: "facts" },
+          gradeChip(grades.get(one.doc), highest),
+          el("span", { class: "where" }, "rank " + one.baselineRank + " → " + (one.rank ? count(one.rank) : "not retrieved")),
+          foreign(details.id(one.doc), "name")
+        ),
+        textOf(details, one.doc, stems)
+      );
+    return left.length ? el("div", {}, el("h5", {}, "Left the top " + model.data.top), el("ul", {}, left.map(item))) : null;
+  }
+
   function retrievalFacts(details, system, query) {
     const time = details.time(system, query);
     const retrieved = count(details.retrieved(system, query)) + " retrieved";
@@ -101,6 +121,7 @@
       el("h4", {}, el("span", {}, foreign(name), rp.columns.tag(view, system)), " ", el("span", { class: "number" }, number)),
       el("p", { class: "under" }, retrievalFacts(details, system, query), baseline === null ? null : [el("br"), "ranks compared with ", foreign(baseline)]),
       top.length ? el("ol", {}, top.map((entry) => documentItem(context, entry, baseline))) : el("p", {}, "No documents retrieved."),
+      leftList(context, system, index),
       missedList(context, system)
     );
   }

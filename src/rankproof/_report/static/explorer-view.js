@@ -5,6 +5,7 @@
   const ONLY = ["better", "equal", "worse"];
   const SORTS = ["", "query", "text", "segment", "value", "difference", "gap", "spread", "first"];
 
+  // `start` of the data replaces parts of the first view.
   function initial(data) {
     const last = data.systems.length - 1;
     const baseline = last < 0 ? null : data.systems[last].baseline;
@@ -22,6 +23,7 @@
       only: "",
       unjudged: false,
       query: null,
+      ...data.start,
     };
   }
 
@@ -34,15 +36,15 @@
   function viewOf(parameters, data) {
     const view = initial(data);
     const names = data.systems.map((system) => system.name);
-    const sort = parameters.get("sort") || "";
+    const sort = parameters.has("sort") ? parameters.get("sort") : view.sort;
     const shown = parameters.getAll("system").map((name) => names.indexOf(name)).filter((at) => at >= 0);
     view.measure = indexOf(data.measures.map((measure) => measure.name), parameters.get("measure"), 0);
     view.a = indexOf(names, parameters.get("a"), view.a);
     view.b = indexOf(names, parameters.get("b"), view.b);
-    view.systems = shown.length ? view.systems.filter((at) => shown.includes(at)) : view.systems;
-    view.sort = SORTS.includes(sort) ? sort : "";
+    view.systems = shown.length ? names.map((_, at) => at).filter((at) => shown.includes(at)) : view.systems;
+    view.sort = SORTS.includes(sort) ? sort : view.sort;
     view.of = indexOf(names, parameters.get("of"), 0);
-    view.down = parameters.get("down") === "1";
+    view.down = parameters.has("down") || parameters.has("sort") ? parameters.get("down") === "1" : view.down;
     view.text = (parameters.get("text") || "").slice(0, 200);
     view.field = indexOf(data.segments.map((segment) => segment.name), parameters.get("field"), -1);
     view.segment = view.field < 0 ? -1 : indexOf(data.segments[view.field].values, parameters.get("segment"), -1);
@@ -61,12 +63,13 @@
     for (const side of ["a", "b"]) {
       add(side, view[side] !== first[side], data.systems.length ? data.systems[view[side]].name : "");
     }
-    if (view.systems.length < data.systems.length) {
+    if (view.systems.join() !== first.systems.join()) {
       view.systems.forEach((at) => add("system", true, data.systems[at].name));
     }
-    add("sort", view.sort !== "", view.sort);
+    const isOrdered = view.sort !== first.sort || view.down !== first.down;
+    add("sort", isOrdered && (view.sort !== "" || first.sort !== ""), view.sort);
     add("of", view.sort === "value", view.sort === "value" ? data.systems[view.of].name : "");
-    add("down", view.down, "1");
+    add("down", isOrdered && view.down, "1");
     add("text", view.text !== "", view.text);
     if (view.segment >= 0) {
       add("field", true, data.segments[view.field].name);

@@ -1,0 +1,1 @@
+"""Two results folders, before and after a change: what changed, for which queries, and with which settings."""

@@ -1,0 +1,298 @@
+"""The page on two results, before and after: the answer, the systems, the queries that changed most, and the settings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from urllib.parse import urlencode
+
+from rankproof._analysis.changes.changed_queries import (
+    DocumentMove,
+    QueryChange,
+    QueryChanges,
+    changed_queries,
+    reordered_queries,
+)
+from rankproof._analysis.changes.changed_settings import experiment_diff, settings_table
+from rankproof._analysis.changes.changes import Changes, change_sentences, change_table
+from rankproof._analysis.changes.joined_results import MatchedSystem
+from rankproof._analysis.compare.comparison import Comparison
+from rankproof._analysis.compare.tables import PairRecord
+from rankproof._data.qrels import highest_grade
+from rankproof._data.table import Column, Table
+from rankproof._data.text import clip_text, pluralise
+from rankproof._evaluation.result import MeasureResult
+from rankproof._report.elements import (
+    ChangedQuery,
+    ChangedSystem,
+    FoldedText,
+    KeyFigure,
+    MovedDocument,
+    Section,
+    as_sentence,
+    html_table,
+    signed_difference,
+)
+from rankproof._report.page import explorer_json, render_page, report_facts
+from rankproof._report.sections.decision import comparison_decision, interval_text
+from rankproof._report.sections.warnings import comparison_warnings
+from rankproof.errors import for_message
+
+_MOST_FIGURES = 4
+_MOST_DOCUMENTS = 12
+_MANY_SYSTEMS, _MANY_QUERIES, _FEW_QUERIES = 8, 10, 4
+"""With more systems than this, each shows fewer queries."""
+_MAX_SETTINGS = 16
+"""More rows of settings are folded."""
+_GRADE_LEVELS = 4
+_TEXT_LENGTH, _SNIPPET_LENGTH = 200, 240
+_MOVE_WORDS = {"entered": "entered", "left": "left", "up": "up", "down": "down"}
+
+
+def change_section(changes: Changes) -> Section:
+    """Whether the systems are better than before."""
+    lead, *more = change_sentences(changes)
+    return Section(
+        key="changes",
+        title="What changed",
+        question=f"Is {for_message(changes.labels[1])} better than {for_message(changes.labels[0])}?",
+        lead=lead,
+        figures=tuple(_figures(changes)),
+        points=tuple(more),
+    )
+
+
+def _figures(changes: Changes) -> Iterator[KeyFigure]:
+    """The systems with the largest differences."""
+    found = changes.main
+    if found is None:
+        return
+    pairs = [(one, pair) for one in changes.matched if (pair := changes.pair(one)) is not None]
+    pairs.sort(key=lambda each: (-abs(each[1].difference), each[0].name))
+    for one, pair in pairs[:_MOST_FIGURES]:
+        measured = measure_result(changes, one.after, found.primary)
+        about = f"{pair.other_value:.4f} → {pair.value:.4f}; {interval_text(pair, measured)}"
+        about = "the same on every query" if pair.verdict == "same" else about
+        yield KeyFigure(clip_text(for_message(one.name), 28), signed_difference(pair.difference, measured), about)
+
+
+def measure_result(changes: Changes, system: str, measure: str) -> MeasureResult:
+    """The values of a system of the joined results by a measure of rankings or answers."""
+    results = (changes.joined.result, changes.joined.answers)
+    systems = [one for result in results if result is not None for one in result.systems if one.name == system]
+    return next(one.measures[measure] for one in systems if measure in one.measures)
+
+
+def changed_systems_section(changes: Changes) -> Section:
+    """Every system, before and after."""
+    table = change_table(changes)
+    return Section(
+        key="systems",
+        title="Systems",
+        question="How good is each system, before and after?",
+        tables=(html_table(replace(table, notes=tuple(map(as_sentence, table.notes)))),),
+    )
+
+
+def changed_queries_section(changes: Changes) -> Section:
+    """The queries that changed most, for each system of both."""
+    ordered, highest = ordered_systems(changes), max(highest_grade(changes.joined.qrels) or 1, 1)
+    systems = [_changed_system(changes, one, highest, is_open=at == 0) for at, one in enumerate(ordered)]
+    what = "overlap of the two rankings" if changes.main is None else changes.main.primary
+    return Section(
+        key="moved",
+        title="Queries that changed most",
+        question=f"Which queries lost and gained most by {what}, and which documents moved?",
+        changed=tuple(systems),
+    )
+
+
+def ordered_systems(changes: Changes) -> list[MatchedSystem]:
+    """The systems of both: that of the decision first, then those with the largest difference."""
+    chosen = None if changes.main is None else changes.main.decision.system
+
+    def place(one: MatchedSystem) -> tuple[bool, float]:
+        pair = changes.pair(one)
+        return chosen not in (one.before, one.after), 0.0 if pair is None else -abs(pair.difference)
+
+    return sorted(changes.matched, key=place)
+
+
+def changes_of_system(changes: Changes, system: MatchedSystem, most: int) -> QueryChanges | None:
+    """The changed queries of a system by the primary measure; None if it has no values of it."""
+    if changes.main is None:
+        return reordered_queries(changes.joined, system.before, system.after, most=most)
+    if changes.pair(system) is None:
+        return None
+    return changed_queries(changes.joined, system.before, system.after, changes.main.primary, most=most)
+
+
+def counts_text(found: QueryChanges | None, *, measured: bool) -> str:
+    """How many queries lost, gained and stayed equal."""
+    if found is None:
+        return "not measured in both"
+    if not measured:
+        return f"{found.lost:,} rankings differ, {found.equal:,} are equal"
+    return f"{pluralise(found.lost, 'loss', 'losses')}, {pluralise(found.gained, 'gain')}, {found.equal:,} equal"
+
+
+def _changed_system(changes: Changes, system: MatchedSystem, highest: int, *, is_open: bool) -> ChangedSystem:
+    most = _FEW_QUERIES if len(changes.matched) > _MANY_SYSTEMS else _MANY_QUERIES
+    found = changes_of_system(changes, system, most)
+    lists: list[tuple[str, tuple[QueryChange, ...]]] = []
+    if found is not None:
+        first = "Largest losses" if changes.main is not None else "Least overlap"
+        lists = [(title, each) for title, each in ((first, found.losses), ("Largest gains", found.gains)) if each]
+    shown = tuple((title, tuple(_changed_query(changes, system, one, highest) for one in each)) for title, each in lists)
+    summary = counts_text(found, measured=changes.main is not None)
+    return ChangedSystem(for_message(system.name), summary, shown, is_open)
+
+
+def _changed_query(changes: Changes, system: MatchedSystem, one: QueryChange, highest: int) -> ChangedQuery:
+    texts = changes.joined.texts
+    text = clip_text(texts[one.query].text, _TEXT_LENGTH) if one.query in texts else ""
+    documents = tuple(_moved_document(changes, move, highest) for move in one.moves[:_MOST_DOCUMENTS])
+    link = "" if changes.main is None else _link(changes, system, one.query)
+    values, difference, kind = _values(changes, system, one)
+    more = max(len(one.moves) - _MOST_DOCUMENTS, 0)
+    return ChangedQuery(one.query, text, values, difference, kind, documents, more, link)
+
+
+def _values(changes: Changes, system: MatchedSystem, one: QueryChange) -> tuple[str, str, str]:
+    if changes.main is None or one.before is None or one.after is None:
+        return "RBO", f"{1 + one.difference:.3f}", "worse"
+    measured = measure_result(changes, system.after, changes.main.primary)
+    is_loss = (one.difference > 0) == (measured.measure.higher_is_better is False)
+    kind = "worse" if is_loss else "better"
+    return f"{one.before:.4f} → {one.after:.4f}", signed_difference(one.difference, measured), kind
+
+
+def _link(changes: Changes, system: MatchedSystem, query: str) -> str:
+    """The address of the query in the table of queries, with the two systems."""
+    names = [("a", system.after), ("b", system.before), ("system", system.before), ("system", system.after), ("query", query)]
+    return f"#queries?{urlencode(names, errors='replace')}"
+
+
+def _moved_document(changes: Changes, move: DocumentMove, highest: int) -> MovedDocument:
+    joined = changes.joined
+    text = joined.snippets.get(move.doc) or joined.contexts.get(move.doc, "")
+    length = joined.titles.get(move.doc, 0)
+    rest = text[length:].removeprefix(" · ") if length else text
+    before, after = ("not retrieved" if rank is None else f"{rank:,}" for rank in (move.before, move.after))
+    level = 0 if not move.grade or move.grade < 1 else max(1, -(-_GRADE_LEVELS * move.grade // highest))
+    grade = None if move.grade is None else str(move.grade)
+    title, snippet = clip_text(text[:length], _TEXT_LENGTH), clip_text(rest, _SNIPPET_LENGTH)
+    return MovedDocument(move.doc, move.kind, f"{before} → {after}", _MOVE_WORDS[move.kind], grade, level, title, snippet)
+
+
+def changed_measures_section(changes: Changes) -> Section | None:
+    """The systems by every measure; None with one measure only."""
+    return _measures_section(changes, changes.comparison, "measures", "Every measure", "Do other measures agree?")
+
+
+def changed_answers_section(changes: Changes) -> Section | None:
+    """The answers by every measure of answers; None if only one of the results has answers."""
+    found = changes.answers
+    if found is None:
+        return None
+    section = _measures_section(changes, found, "answers", "Answers", "Are the answers better than before?", least=1)
+    return None if section is None else replace(section, sentences=found.decision.sentences)
+
+
+_MEASURE_COLUMNS = (
+    Column("measure"),
+    Column("before", "value"),
+    Column("after", "value"),
+    Column("difference", "difference", "after minus before"),
+    Column("95% CI", "interval", "of the difference, for this system and measure alone; empty if too few queries differ"),
+    Column("differ", "count", "queries with different values"),
+    Column("p", "p", "two-sided, not corrected"),
+    Column("p corrected", "p", "corrected for the systems of both"),
+    Column("n", "count", "common queries"),
+    Column("verdict", about="on the system after"),
+)
+
+
+def _measures_section(
+    changes: Changes, found: Comparison | None, key: str, title: str, question: str, least: int = 2
+) -> Section | None:
+    """A table for each system of both, with a row for each measure."""
+    if found is None or len({pair.measure for pair in found.pairs}) < least:
+        return None
+    tables = [
+        Table("measures", for_message(one.name), _named(changes), rows)
+        for one in changes.matched
+        if (rows := tuple(_measure_rows(changes, one, found)))
+    ]
+    exploratory = f"{found.primary} decides; the other measures are exploratory." if least > 1 else ""
+    return Section(key, title, question, exploratory, tables=tuple(map(html_table, tables)))
+
+
+def _named(changes: Changes) -> tuple[Column, ...]:
+    names = dict(zip(("before", "after"), changes.labels, strict=True))
+    return tuple(column._replace(name=names.get(column.name, column.name)) for column in _MEASURE_COLUMNS)
+
+
+def _measure_rows(changes: Changes, system: MatchedSystem, found: Comparison) -> Iterator[tuple[str | float | None, ...]]:
+    for measure in dict.fromkeys(pair.measure for pair in found.pairs):
+        pair = changes.pair(system, measure, found)
+        if pair is not None:
+            yield _measure_row(pair)
+
+
+def _measure_row(pair: PairRecord) -> tuple[str | float | None, ...]:
+    numbers = (pair.measure, pair.other_value, pair.value, pair.difference)
+    return *numbers, pair.ci, pair.wins + pair.losses, pair.p, pair.p_adjusted, pair.n, pair.verdict  # type: ignore[return-value]
+
+
+def settings_section(changes: Changes) -> Section:
+    """The settings, versions and facts that differ, and the experiment files as a diff."""
+    table, lines = settings_table(changes), experiment_diff(changes)
+    return Section(
+        key="settings",
+        title="Settings that changed",
+        question="Which settings, versions and data differ?",
+        sentences=table.sentences,
+        tables=(html_table(table),) if 0 < len(table.rows) <= _MAX_SETTINGS else (),
+        folded=(html_table(table),) if len(table.rows) > _MAX_SETTINGS else (),
+        texts=(FoldedText("The experiment files, line by line", lines),) if lines else (),
+    )
+
+
+def changed_facts(changes: Changes, facts: Sequence[Sequence[str]]) -> list[str]:
+    """The line under the title: both results with their facts."""
+    each = zip(changes.labels, (changes.before, changes.after), facts, strict=True)
+    return [f"{for_message(label)}: {' · '.join([for_message(one.name), *more])}" for label, one, more in each]
+
+
+def render_changes(changes: Changes, links: Sequence[tuple[str, str]] = ()) -> str:
+    """Render the page as one HTML file; the same results give the same bytes. `links` as in `render_report`."""
+    facts = [report_facts(one) for one in (changes.before, changes.after)]
+    pairs = {one.name: (one.after, one.before) for one in ordered_systems(changes)}
+    return render_page(
+        f"{changes.joined.name}: what changed",
+        changed_facts(changes, facts),
+        list(_open_sections(changes)),
+        list(_folded_sections(changes)),
+        explorer_json(changes.joined, pairs),
+        links=links,
+        source="two results folders",
+        styles=("changes.css",),
+    )
+
+
+def _open_sections(changes: Changes) -> Sequence[Section]:
+    warnings = comparison_warnings(changes.joined.result)
+    return [
+        change_section(changes),
+        *([] if changes.comparison is None else [comparison_decision(changes.inputs, changes.comparison)]),
+        changed_systems_section(changes),
+        *([warnings] if warnings else []),
+        settings_section(changes),
+        changed_queries_section(changes),
+    ]
+
+
+def _folded_sections(changes: Changes) -> Sequence[Section]:
+    found = (changed_measures_section(changes), changed_answers_section(changes))
+    return [section for section in found if section is not None]
