@@ -83,6 +83,69 @@ FILES: dict[str, Any] = {
         "judgmentRatings": [{"query": "q", "ratings": [{"docId": "a", "rating": "1.0"}]}],
         "querySetQueries": [{"queryText": "q", "referenceAnswer": "yes"}],
     },
+    "rag haystack": {
+        "run_name": "r",
+        "inputs": {
+            "question": ["do cats purr", "do dogs bark"],
+            "ground_truth_documents": [[{"id": "a", "content": "Cats purr."}], [{"id": "b", "content": "Dogs bark."}]],
+            "retrieved_documents": [[{"id": "a", "content": "Cats purr.", "score": 0.5}], []],
+        },
+    },
+    "rag trulens": [
+        {"query": "do cats purr", "query_id": "q", "expected_chunks": [{"text": "a", "expected_score": 0.5}, {"text": "b"}]},
+        {"query": "do dogs bark", "query_id": "r", "expected_chunks": [{"text": "b", "expect_score": 1}]},
+    ],
+    "langsmith": [
+        {"id": "e", "inputs": {"question": "cats"}, "outputs": {"answer": "yes", "contexts": ["a"]}, "metadata": {"kind": "x"}},
+        {"id": "f", "inputs": {"question": "dogs"}, "outputs": {"answer": "no", "documents": [{"page_content": "b"}]}},
+    ],
+    "phoenix": [
+        {"example_id": "e", "input": {"query": "cats"}, "output": {"answer": "yes", "relevant_ids": ["a"]}, "metadata": {"k": 1}},
+        {"example_id": "f", "input": {"query": "dogs"}, "output": {"answer": "no"}, "metadata": {}},
+    ],
+    "promptfoo": {
+        "tests": [
+            {"vars": {"question": "cats", "context": ["a"]}, "assert": [{"type": "equals", "value": "yes"}], "description": "d"},
+            {"vars": {"question": ["dogs", "birds"]}, "assert": [{"type": "contains-any", "value": ["a", "b"]}]},
+        ],
+        "defaultTest": {"vars": {"x": "y"}, "assert": [{"type": "equals", "value": "{{x}}"}]},
+    },
+    "promptfoo results": {
+        "results": {
+            "results": [
+                {"vars": {"question": "cats"}, "response": {"output": "yes"}, "provider": {"id": "p"}},
+                {"vars": {"question": "dogs"}, "response": {"output": "no"}, "provider": "q"},
+            ]
+        }
+    },
+    "trec-rag": [
+        {
+            "query": {"text": "cats", "qid": "1"},
+            "candidates": [{"docid": "a", "score": 1.5, "doc": {"contents": "x", "title": "t"}}],
+        },
+        {"query": "dogs", "hits": [{"docid": "b", "score": 1, "content": "x", "qid": 2}]},
+    ],
+    "trec-rag answers": [
+        {
+            "run_id": "r",
+            "topic_id": "1",
+            "topic": "cats",
+            "references": ["a", "b"],
+            "answer": [{"text": "They purr.", "citations": [0, "b"]}],
+        },
+        {"metadata": {"run_id": "r", "narrative_id": "2", "narrative": "dogs"}, "references": ["a"], "answer": []},
+    ],
+    "pyvespa": {"queries": {"q": "cats", "r": "dogs"}, "relevant_docs": {"q": {"a": 0.5, "b": 1}, "r": ["a"]}},
+    "ubi": [
+        {"query_id": "1", "user_query": "cats", "client_id": "c", "query_response_hit_ids": ["a", "b"]},
+        {
+            "action_name": "click",
+            "query_id": "1",
+            "client_id": "c",
+            "event_attributes": {"object": {"object_id": "a", "internal_id": "b"}, "position": {"ordinal": {"index": 1}}},
+        },
+        {"action_name": "impression", "query_id": "1", "event_attributes": {"object": {"object_id": "a"}, "rank": 2}},
+    ],
 }
 
 

@@ -57,10 +57,15 @@ class PromptfooImporter:
     def read(self, source: ImportSource, options: ImportOptions) -> Imported:
         """The tests as questions with references, and the outputs of providers as answers."""
         reader = _TestReader(options)
-        tables = {name: reader.table(_tests(source, path)) for path, name in source.system_names.items()}
+        tables = {_without_suffix(name): reader.table(_tests(source, path)) for path, name in source.system_names.items()}
         imported = merged_logs(tables, source, IMPORTER, fields=("description",))
         notes = (*imported.report.notes, *reader.notes())
         return replace(imported, report=replace(imported.report, columns=reader.columns(), notes=notes))
+
+
+def _without_suffix(name: str) -> str:
+    stem, suffix = os.path.splitext(name)
+    return stem if suffix.lower() in _YAML_SUFFIXES else name
 
 
 def _is_promptfoo(source: ImportSource, path: str) -> bool:
