@@ -129,7 +129,7 @@ def test_a_dataset_that_phoenix_writes_is_read_as_frame_parquet_csv_and_json(tmp
     datasets = pytest.importorskip("phoenix.client.resources.datasets")
     pytest.importorskip("pandas")
     example = {"id": "e1", "input": INPUTS, "output": OUTPUTS, "metadata": METADATA, "updated_at": "2026-01-01T00:00:00+00:00"}
-    told = {"id": "d", "name": "n", "description": None, "metadata": {}, "version_id": "v", "example_count": 1}
+    told: dict[str, Any] = {"id": "d", "name": "n", "description": None, "metadata": {}, "version_id": "v", "example_count": 1}
     times = dict.fromkeys(("created_at", "updated_at"), "2026-01-01T00:00:00+00:00")
     dataset = datasets.Dataset.from_dict({**told, **times, "examples": [example]})
     frame = dataset.to_dataframe()

@@ -80,9 +80,8 @@ def test_the_cascade_examines_down_to_the_last_click_and_everything_without_one(
     assert [examined(one) for one in (shown("q", "abcd", "b"), shown("q", "abcd", "ac"), shown("q", "abcd"))] == [2, 3, 4]
     counts = pair_counts([shown("q", "abc", "b"), shown("q", "abc", "a")], CLICK_MODELS["cascade"])
     rate = 2 / 3
-    assert counts["q", "a"] == PairCounts(2, 1.0, pytest.approx(2 * rate))
-    assert counts["q", "b"] == PairCounts(2, 1.0, pytest.approx(rate))
-    assert counts["q", "c"] == PairCounts(2, 0.0, 0.0)
+    assert [(counts["q", doc].shown, counts["q", doc].clicks) for doc in "abc"] == [(2, 1), (2, 1), (2, 0)]
+    assert [counts["q", doc].expected for doc in "abc"] == pytest.approx([2 * rate, rate, 0])
 
 
 def test_a_pair_that_was_never_shown_has_no_counts() -> None:
