@@ -145,7 +145,7 @@ def test_scores_of_trulens_are_grades_by_thirds(tmp_path: Path, name: str) -> No
     assert {key: dict(docs) for key, docs in imported.dataset.qrels.items()} == {
         "q7": dict(zip(ids, (0, 1, 2, 3, 3), strict=True))
     }
-    note = "reference contexts: grades by score: 1 above 0, 2 above 0.33, 3 above 0.67; one without a score has score 1"
+    note = "reference contexts: grades by score: 1 above 0, 2 above 0.333, 3 above 0.667; one without a score has score 1"
     assert note in imported.report.notes
     other = import_source(written(tmp_path / "a.json", [row]), ImportOptions(settings={"thresholds": "0.4"}))
     assert list(other.dataset.qrels["q7"].values()).count(0) == 2

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import math
+import re
 from collections.abc import Iterable, Sequence
+from fractions import Fraction
 from itertools import pairwise
 
 from rankproof._importers.base import ImportOptions
@@ -15,6 +16,7 @@ THIRDS: Thresholds = (0.0, 1 / 3, 2 / 3)
 """Scores above 0, above a third and above two thirds: grades 1, 2 and 3."""
 SETTING_HELP = "scores above which grades 1, 2, 3 … begin, separated by commas"
 _MOST = 20
+_NUMBER = re.compile(r"\s*-?[0-9]{1,9}(?:\.[0-9]{1,9}|/[1-9][0-9]{0,8})?\s*")
 
 
 def thresholds_of(options: ImportOptions, default: Thresholds) -> Thresholds:
@@ -22,12 +24,10 @@ def thresholds_of(options: ImportOptions, default: Thresholds) -> Thresholds:
     text = options.settings.get(SETTING)
     if text is None:
         return default
-    try:
-        found = tuple(float(part) for part in text.split(","))
-    except ValueError:
-        found = ()
+    parts = text.split(",")[: _MOST + 1]
+    found = tuple(float(Fraction(part.strip())) for part in parts) if all(map(_NUMBER.fullmatch, parts)) else ()
     rising = all(low < high for low, high in pairwise(found))
-    if not 1 <= len(found) <= _MOST or not rising or not all(map(math.isfinite, found)):
+    if not 1 <= len(found) <= _MOST or not rising:
         fix = f"write numbers in ascending order, as in --set {SETTING}=0.25,0.75,1.25"
         raise UsageError(f"{SETTING} is {for_message(text)}", fix=fix)
     return found
@@ -44,6 +44,6 @@ def are_grades(scores: Iterable[float]) -> bool:
 
 
 def describe_thresholds(thresholds: Sequence[float], what: str = "score") -> str:
-    """The rule in words: `grade 1 above a score of 0, 2 above 0.33, 3 above 0.67`."""
-    steps = [f"{grade} above {value:.2g}" for grade, value in enumerate(thresholds, start=1)]
+    """The rule in words: `grade 1 above a score of 0, 2 above 0.333, 3 above 0.667`."""
+    steps = [f"{grade} above {value:.3g}" for grade, value in enumerate(thresholds, start=1)]
     return f"grades by {what}: {', '.join(steps)}"

@@ -199,15 +199,18 @@ def _notes(lists: Sequence[ShownList], how: ClickSettings, label: str, log: UbiL
     yield f"judgements are made from clicks, not by people ({label}): {model.source}; it assumes that {model.assumes}"
     weights = ", ".join(f"{for_message(name)}{'' if weight == 1 else f' = {weight:g}'}" for name, weight in how.actions.items())
     rule = describe_thresholds(how.thresholds, "clicks over expected clicks")
-    yield f"{rule}; {how.prior:g} expected clicks of an average document are added to each pair; clicks are: {weights}"
+    yield f"{rule}; a prior of {how.prior:g} is added to both; clicks are: {weights}"
     counts = counts_by_rank(lists)
     shown = list(zip(counts.rates.tolist(), counts.shown.tolist(), strict=True))[:_SHOWN_RANKS]
     rates = ", ".join(f"{rank}: {rate:.3f} of {number:,.0f}" for rank, (rate, number) in enumerate(shown, start=1) if number)
     yield f"clicks per impression by rank: {rates}"
     moved, pairs = pairs_at_several_ranks(lists)
     yield f"{BIAS_NOTE}; {moved:,} of {pluralise(pairs, 'pair')} were shown at more than one rank"
-    yield "documents that were never shown have no judgement"
-    yield f"the system {SYSTEM} is the list shown last for each query; it is judged by clicks on itself, which favours it"
+    yield (
+        "documents that were never shown have no judgement, so a system whose lists were not shown is at a disadvantage: compare"
+        " systems whose lists are in the log, such as those of an A/B test"
+    )
+    yield f"the system {SYSTEM} is the list that comes last in the log for each query"
     if log.other_actions:
         listed = ", ".join(
             f"{for_message(name) or 'none'} {count:,}" for name, count in log.other_actions.most_common(_SHOWN_ACTIONS)
