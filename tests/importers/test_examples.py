@@ -11,6 +11,7 @@ from uuid import UUID
 import pytest
 
 from rankproof._cli.main import main
+from rankproof._formats.texts import text_blocks
 from rankproof._importers.base import Imported, ImportOptions
 from rankproof._importers.registry import import_source
 from rankproof.errors import InputError, UsageError
@@ -102,6 +103,17 @@ def test_a_single_message_is_the_question_and_a_conversation_is_counted(tmp_path
     assert [one.text for one in imported.dataset.queries.values()] == [QUESTION]
     (rows,) = [one for one in imported.report.counts if one.part == "rows of a"]
     assert [str(one) for one in rows.dropped] == ["1 with a conversation of several messages (first at line 2)"]
+
+
+def test_metadata_are_fields_whatever_their_names(tmp_path: Path) -> None:
+    names = ("state", "nuggets", "answerable", "question", "_id", "context", "x_calls", "", "\ud800")
+    row = {**LANGSMITH, "outputs": {"answer": REFERENCE}, "metadata": {**dict.fromkeys(names, "CA"), "deep": {"\ud800": 1}}}
+    imported = import_source(jsonl(tmp_path / "a.jsonl", row))
+    fields = dict(imported.dataset.queries["e1"].fields)
+    assert fields["metadata_state"] == fields["metadata_question"] == fields["metadata"] == "CA"
+    assert len(fields) == len(names) + len(("deep", "answers")) - 1
+    for block in text_blocks(imported.dataset.queries):
+        block.decode()
 
 
 def test_rows_without_a_question_are_counted(tmp_path: Path) -> None:

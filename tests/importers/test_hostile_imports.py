@@ -197,3 +197,63 @@ def test_a_hostile_value_gives_a_dataset_or_an_error_of_the_input(tmp_path: Path
 def test_each_kind_of_file_is_recognised_by_one_importer(tmp_path: Path, kind: str) -> None:
     (tmp_path / "x.json").write_text(json.dumps(FILES[kind]))
     assert import_source(str(tmp_path / "x.json")).report.importer == kind.split()[0]
+
+
+@pytest.mark.parametrize("key", ["", "\ud800", "x" * 5000, "state", "_id", "\0"])
+@pytest.mark.parametrize("kind", FILES)
+def test_a_hostile_key_in_any_object_gives_a_dataset_or_an_error(tmp_path: Path, kind: str, key: str) -> None:
+    path = tmp_path / "x.json"
+    for place in places(FILES[kind]):
+        value = FILES[kind]
+        for step in place:
+            value = value[step]
+        if isinstance(value, dict):
+            path.write_text(json.dumps(replaced(FILES[kind], place, {**value, key: "x"})), encoding="utf-8")
+            error = outcome(str(path), kind.split()[0])
+            assert error is None or (str(error).startswith(str(path)) and error.fix), f"{place}: {error}"
+
+
+OF_OTHER_TOOLS = [
+    kind for kind in FILES if kind.split()[0] in ("rag", "langsmith", "phoenix", "promptfoo", "trec-rag", "pyvespa", "ubi")
+]
+
+
+@pytest.mark.parametrize("kind", OF_OTHER_TOOLS)
+def test_a_byte_order_mark_changes_nothing(tmp_path: Path, kind: str) -> None:
+    found = []
+    for mark in ("", "\ufeff"):
+        (tmp_path / "x.json").write_text(mark + json.dumps(FILES[kind], indent=1), encoding="utf-8")
+        imported = import_source(str(tmp_path / "x.json"))
+        found.append((imported.dataset.fingerprint(), imported.report.counts))
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("kind", OF_OTHER_TOOLS)
+def test_a_file_that_is_cut_off_or_nested_too_deeply_is_an_error_with_its_name(tmp_path: Path, kind: str) -> None:
+    path, text = tmp_path / "x.json", json.dumps(FILES[kind], indent=1)
+    cut = [text[: len(text) * part // 7] for part in range(1, 7)]
+    deep = text.replace('"cats"', "[" * 100_000 + "]" * 100_000).replace(
+        '"do cats purr"', '{"a":' * 100_000 + "1" + "}" * 100_000
+    )
+    for broken in (*cut, deep):
+        path.write_text(broken, encoding="utf-8")
+        error = outcome(str(path), kind.split()[0])
+        assert error is not None
+        assert str(error).startswith(str(path))
+        assert error.fix
+
+
+@pytest.mark.parametrize(
+    "cell", ["{" * 50_000 + "}" * 50_000, "{'a': " * 500 + "1" + "}" * 500, "{'a': __import__('os')}", "{1: 2}", "{a}"]
+)
+def test_an_object_in_a_cell_that_cannot_be_read_stays_text(tmp_path: Path, cell: str) -> None:
+    (tmp_path / "x.csv").write_text(f'id,inputs.question,outputs.answer,metadata\n1,cats,"{cell}",x\n')
+    imported = import_source(str(tmp_path / "x.csv"))
+    assert [one.fields["answers"] for one in imported.dataset.queries.values()] == [[cell]]
+
+
+def test_formulas_and_markup_stay_text(tmp_path: Path) -> None:
+    texts = ["=cmd|'/C calc'!A0", "<script>alert(1)</script>", "\u202egnp.exe"]
+    rows = [{"id": str(at), "inputs": {"question": text}, "outputs": {"answer": text}} for at, text in enumerate(texts)]
+    (tmp_path / "x.json").write_text(json.dumps(rows))
+    assert [one.text for one in import_source(str(tmp_path / "x.json")).dataset.queries.values()] == texts

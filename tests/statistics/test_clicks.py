@@ -9,14 +9,10 @@ from hypothesis import strategies as st
 
 from rankproof._statistics.clicks import (
     CLICK_MODELS,
+    ClickLog,
     Pair,
     PairCounts,
     ShownList,
-    counts_by_rank,
-    examination_by_rank,
-    examined,
-    pair_counts,
-    pairs_at_several_ranks,
 )
 
 DOCS = 8
@@ -48,7 +44,7 @@ def simulated(
 
 def order_recovered(lists: list[ShownList], truth: dict[Pair, float], model: str) -> float:
     """The share of pairs of documents of a query that the model orders as their true attractiveness does."""
-    counts = pair_counts(lists, CLICK_MODELS[model])
+    counts = ClickLog.of(lists).by_pair(CLICK_MODELS[model])
     values = {pair: one.attraction(1.0) for pair, one in counts.items()}
     right = total = 0
     for query in dict.fromkeys(query for query, _ in truth):
@@ -61,7 +57,7 @@ def order_recovered(lists: list[ShownList], truth: dict[Pair, float], model: str
 
 
 def test_clicks_and_impressions_are_counted_by_rank() -> None:
-    counts = counts_by_rank([shown("q", "abc", "a"), shown("r", "ba", "a"), ShownList("q", ("c",), (3,), {"c": 2.0})])
+    counts = ClickLog.of([shown("q", "abc", "a"), shown("r", "ba", "a"), ShownList("q", ("c",), (3,), {"c": 2.0})]).by_rank()
     assert counts.shown.tolist() == [2, 2, 2]
     assert counts.clicked.tolist() == [1, 1, 2]
     assert counts.rates.tolist() == [0.5, 0.5, 1]
@@ -70,15 +66,16 @@ def test_clicks_and_impressions_are_counted_by_rank() -> None:
 def test_clicks_over_expected_clicks_by_hand() -> None:
     # Rank 1 has 2 clicks in 4 lists, rank 2 has 1: expected are 0.5 and 0.25 an impression.
     lists = [shown("q", "ab", "a"), shown("q", "ab", "ab"), shown("q", "ba"), shown("q", "ba")]
-    counts = pair_counts(lists, CLICK_MODELS["coec"])
+    counts = ClickLog.of(lists).by_pair(CLICK_MODELS["coec"])
     assert counts["q", "a"] == PairCounts(4, 2.0, 2 * 0.5 + 2 * 0.25)
     assert counts["q", "b"] == PairCounts(4, 1.0, 2 * 0.25 + 2 * 0.5)
     assert counts["q", "a"].attraction(1.0) == pytest.approx(3 / 2.5)
 
 
 def test_the_cascade_examines_down_to_the_last_click_and_everything_without_one() -> None:
-    assert [examined(one) for one in (shown("q", "abcd", "b"), shown("q", "abcd", "ac"), shown("q", "abcd"))] == [2, 3, 4]
-    counts = pair_counts([shown("q", "abc", "b"), shown("q", "abc", "a")], CLICK_MODELS["cascade"])
+    lists = shown("q", "abcd", "b"), shown("q", "abcd", "ac"), shown("q", "abcd")
+    assert [int(ClickLog.of([one]).examined.sum()) for one in lists] == [2, 3, 4]
+    counts = ClickLog.of([shown("q", "abc", "b"), shown("q", "abc", "a")]).by_pair(CLICK_MODELS["cascade"])
     rate = 2 / 3
     assert [(counts["q", doc].shown, counts["q", doc].clicks) for doc in "abc"] == [(2, 1), (2, 1), (2, 0)]
     assert [counts["q", doc].expected for doc in "abc"] == pytest.approx([2 * rate, rate, 0])
@@ -86,12 +83,12 @@ def test_the_cascade_examines_down_to_the_last_click_and_everything_without_one(
 
 def test_a_pair_that_was_never_shown_has_no_counts() -> None:
     for model in CLICK_MODELS.values():
-        assert set(pair_counts([shown("q", "ab", "a"), shown("r", "c")], model)) == {("q", "a"), ("q", "b"), ("r", "c")}
+        assert set(ClickLog.of([shown("q", "ab", "a"), shown("r", "c")]).by_pair(model)) == {("q", "a"), ("q", "b"), ("r", "c")}
 
 
 @pytest.mark.parametrize("model", CLICK_MODELS)
 def test_lists_without_clicks_give_average_values(model: str) -> None:
-    counts = pair_counts([shown("q", "abc"), shown("r", "ab")], CLICK_MODELS[model])
+    counts = ClickLog.of([shown("q", "abc"), shown("r", "ab")]).by_pair(CLICK_MODELS[model])
     assert {one.attraction(1.0) for one in counts.values()} == {1.0}
 
 
@@ -102,13 +99,13 @@ def lists_of_clicks() -> st.SearchStrategy[list[ShownList]]:
 
 @given(lists_of_clicks(), st.sampled_from(sorted(CLICK_MODELS)))
 def test_expected_clicks_sum_to_clicks(lists: list[ShownList], model: str) -> None:
-    counts = pair_counts(lists, CLICK_MODELS[model]).values()
+    counts = ClickLog.of(lists).by_pair(CLICK_MODELS[model]).values()
     assert sum(one.expected for one in counts) == pytest.approx(sum(one.clicks for one in counts), abs=1e-6)
 
 
 @given(lists_of_clicks(), st.sampled_from(sorted(CLICK_MODELS)))
 def test_the_order_of_lists_never_matters(lists: list[ShownList], model: str) -> None:
-    there, back = (pair_counts(each, CLICK_MODELS[model]) for each in (lists, lists[::-1]))
+    there, back = (ClickLog.of(each).by_pair(CLICK_MODELS[model]) for each in (lists, lists[::-1]))
     assert there.keys() == back.keys()
     for pair, one in there.items():
         assert one.expected == pytest.approx(back[pair].expected, abs=1e-3)
@@ -142,9 +139,10 @@ def test_coec_takes_the_quality_of_a_good_ranking_for_position_bias() -> None:
 
 def test_the_examination_of_ranks_is_recovered_where_documents_move() -> None:
     lists, _ = simulated(EXAMINATION, noise=0.3, moves=0.3, users=2000)
-    assert examination_by_rank(lists) == pytest.approx(EXAMINATION, abs=0.05)
-    assert counts_by_rank(lists).rates / counts_by_rank(lists).rates[0] != pytest.approx(EXAMINATION, abs=0.05)
+    assert ClickLog.of(lists).examination_by_rank() == pytest.approx(EXAMINATION, abs=0.05)
+    rates = ClickLog.of(lists).by_rank().rates
+    assert rates / rates[0] != pytest.approx(EXAMINATION, abs=0.05)
 
 
 def test_pairs_at_several_ranks_are_counted() -> None:
-    assert pairs_at_several_ranks([shown("q", "ab"), shown("q", "ba"), shown("r", "ab")]) == (2, 4)
+    assert ClickLog.of([shown("q", "ab"), shown("q", "ba"), shown("r", "ab")]).pairs_at_several_ranks() == 2

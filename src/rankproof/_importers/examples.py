@@ -10,11 +10,12 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any
 
+from rankproof._data.text import encodable
 from rankproof._formats.columns import names_for_message
 from rankproof._formats.source_table import SourceTable, open_frame
 from rankproof._importers.base import Imported, ImportOptions, ImportSource
 from rankproof._importers.cells import object_in
-from rankproof._importers.rag import merged_logs
+from rankproof._importers.rag import is_known_column, merged_logs
 from rankproof._importers.rag_contexts import items_in
 from rankproof._importers.rag_tables import log_table
 from rankproof.errors import InputError, UsageError, for_message
@@ -52,7 +53,6 @@ _SAMPLED_ROWS = 20
 _FRAME_INDEX = "example_id"
 _RUN_KEYS = ("run_id", "run_type", "trace_id", "reference_outputs", "reference_example_id", "reference_example")
 _ID_KEYS = ("reference_example_id", "example_id", "id", "run_id")
-_RESERVED = {*_KEYS, "_id", "system"}
 
 
 @dataclass(slots=True)
@@ -135,7 +135,7 @@ class ExamplesImporter:
         for section, values in sections.items():
             for key in (key for key, value in values.items() if f"{section}.{key}" not in used and value not in (None, "")):
                 if section == "metadata":
-                    name = f"metadata_{key}" if key in _RESERVED else key
+                    name = encodable(f"metadata_{key}".rstrip("_") if is_known_column(key) else key)
                     made[name] = values[key]
                     found.fields[name] = None
                 else:
@@ -182,7 +182,7 @@ def _candidates(
     for section in order if named is None else ():
         values = sections.get(section, {})
         known = {key.lower(): key for key in values}
-        for name in (one for one in _KEYS[column] if values.get(known.get(one, "\0")) is not None):
+        for name in (one for one in _KEYS[column] if one in known and values[known[one]] is not None):
             yield f"{section}.{known[name]}", values[known[name]]
         texts = [key for key, value in values.items() if isinstance(value, str) and value]
         if len(texts) == 1 and column in ("question", "response", "reference"):

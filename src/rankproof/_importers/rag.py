@@ -67,6 +67,7 @@ _HOP = re.compile(r"<[0-9]+-hop>\n\n")
 _MESSAGES = re.compile(r"\[\s*(?:\{|HumanMessage\()")
 _LONGEST_NAME = 100
 _SAMPLED_ROWS = 20
+_KNOWN = {"context", "evolution_type", *(name for names in _NAMES.values() for name in names)}
 
 
 class RagImporter:
@@ -109,6 +110,12 @@ def merged_logs(
     for name, table in tables.items():
         _LogReader(table, name, merge, fields).read()
     return merge.imported()
+
+
+def is_known_column(name: str) -> bool:
+    """Whether a log would take the column of this name for something else than a field of the question."""
+    plain = normalised_name(name)
+    return not plain or plain in _KNOWN or plain.endswith("_calls")
 
 
 def is_rag_log(source: ImportSource) -> bool:

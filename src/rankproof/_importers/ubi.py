@@ -16,16 +16,7 @@ from rankproof._importers.base import Imported, ImportOptions, ImportSource
 from rankproof._importers.builder import DatasetBuilder, made_id
 from rankproof._importers.score_grades import SETTING, SETTING_HELP, Thresholds, describe_thresholds, grade_by, thresholds_of
 from rankproof._importers.ubi_log import IMPRESSION, UbiLog, UbiRecord, records
-from rankproof._statistics.clicks import (
-    CLICK_MODELS,
-    ClickModel,
-    Pair,
-    PairCounts,
-    ShownList,
-    counts_by_rank,
-    pair_counts,
-    pairs_at_several_ranks,
-)
+from rankproof._statistics.clicks import CLICK_MODELS, ClickLog, ClickModel, Pair, PairCounts, ShownList
 from rankproof.errors import InputError, UsageError, for_message
 
 IMPORTER = "ubi"
@@ -137,10 +128,12 @@ class UbiImporter:
             fix = "pass the file of queries with query_response_hit_ids, or events of the action impression"
             raise InputError(what, fix=fix, source=source.name)
         keys = {group: made_id("query", [group]) for group in log.texts}
-        counts = pair_counts(lists, how.model)
-        imported = builder.built(_judgements(counts, keys, how, log, builder), IMPORTER)
+        clicks = ClickLog.of(lists)
+        counts = clicks.by_pair(how.model)
+        label = how.label(counts)
+        imported = builder.built(_judgements(counts, keys, how, label, log, builder), IMPORTER)
         imported = replace(imported, runs={SYSTEM: _last_rankings(lists, keys)})
-        notes = (*_notes(lists, how, how.label(counts), log), *imported.report.notes)
+        notes = (*_notes(clicks, how, label, log), *imported.report.notes)
         return replace(imported, report=replace(imported.report, notes=notes))
 
 
@@ -174,10 +167,14 @@ def _is_impression(record: UbiRecord) -> bool:
 
 
 def _judgements(
-    counts: Mapping[Pair, PairCounts], keys: Mapping[str, str], how: ClickSettings, log: UbiLog, builder: DatasetBuilder
+    counts: Mapping[Pair, PairCounts],
+    keys: Mapping[str, str],
+    how: ClickSettings,
+    label: str,
+    log: UbiLog,
+    builder: DatasetBuilder,
 ) -> Iterator[Judgement | None]:
     """The grade of each pair that was shown often enough."""
-    label = how.label(counts)
     for group, text in log.texts.items():
         builder.query(keys[group], text)
     for (group, doc), one in counts.items():
@@ -193,29 +190,30 @@ def _last_rankings(lists: Sequence[ShownList], keys: Mapping[str, str]) -> Run:
     return Run({keys[one.query]: list(one.docs) for one in lists}, name=SYSTEM, source=SYSTEM)
 
 
-def _notes(lists: Sequence[ShownList], how: ClickSettings, label: str, log: UbiLog) -> Iterator[str]:
+def _notes(clicks: ClickLog, how: ClickSettings, label: str, log: UbiLog) -> Iterator[str]:
     """The model, what it assumes, the click-through rates by rank, and what limits the judgements."""
     model = how.model
     yield f"judgements are made from clicks, not by people ({label}): {model.source}; it assumes that {model.assumes}"
     weights = ", ".join(f"{for_message(name)}{'' if weight == 1 else f' = {weight:g}'}" for name, weight in how.actions.items())
     rule = describe_thresholds(how.thresholds, "clicks over expected clicks")
     yield f"{rule}; a prior of {how.prior:g} is added to both; clicks are: {weights}"
-    counts = counts_by_rank(lists)
+    counts = clicks.by_rank()
     shown = list(zip(counts.rates.tolist(), counts.shown.tolist(), strict=True))[:_SHOWN_RANKS]
     rates = ", ".join(f"{rank}: {rate:.3f} of {number:,.0f}" for rank, (rate, number) in enumerate(shown, start=1) if number)
     yield f"clicks per impression by rank: {rates}"
-    moved, pairs = pairs_at_several_ranks(lists)
-    yield f"{BIAS_NOTE}; {moved:,} of {pluralise(pairs, 'pair')} were shown at more than one rank"
+    moved = f"{clicks.pairs_at_several_ranks():,} of {pluralise(len(clicks.pairs), 'pair')}"
+    yield f"{BIAS_NOTE}; {moved} were shown at more than one rank"
     yield (
         "documents that were never shown have no judgement, so a system whose lists were not shown is at a disadvantage: compare"
         " systems whose lists are in the log, such as those of an A/B test"
     )
     yield f"the system {SYSTEM} is the list that comes last in the log for each query"
     if log.other_actions:
+        more = len(log.other_actions) - _SHOWN_ACTIONS
         listed = ", ".join(
             f"{for_message(name) or 'none'} {count:,}" for name, count in log.other_actions.most_common(_SHOWN_ACTIONS)
         )
-        yield f"other actions: {listed}; count them with --set actions=NAME=WEIGHT,…"
+        yield f"other actions: {listed}{f' and {more} more' if more > 0 else ''}; count them with --set actions=NAME=WEIGHT,…"
     if log.moved:
         of = pluralise(log.clicks, "click")
         yield f"{log.moved:,} of {of} name another rank than the list of documents shown; the list counts"

@@ -5,7 +5,7 @@ Every model compares the clicks on a document with those expected of an average 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -15,6 +15,7 @@ import numpy.typing as npt
 from rankproof._data.arrays import FloatArray
 
 IntpArray = npt.NDArray[np.intp]
+BoolArray = npt.NDArray[np.bool_]
 Pair = tuple[str, str]
 """A query and a document."""
 
@@ -29,6 +30,71 @@ class ShownList(NamedTuple):
     docs: tuple[str, ...]
     ranks: tuple[int, ...]
     clicks: Mapping[str, float]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class ClickLog:
+    """The impressions of all lists as arrays: the place of the pair in `pairs`, the rank from 0, and the weight of its clicks.
+
+    `examined` says whether the impression is at or above the last click of its list; all of a list without clicks are.
+    """
+
+    pairs: tuple[Pair, ...]
+    pair: IntpArray
+    rank: IntpArray
+    clicks: FloatArray
+    examined: BoolArray
+
+    @classmethod
+    def of(cls, lists: Iterable[ShownList]) -> ClickLog:
+        """The impressions of the lists."""
+        places: dict[Pair, int] = {}
+        pair, rank, clicks, examined = list[int](), list[int](), list[float](), list[bool]()
+        for one in lists:
+            pair += [places.setdefault((one.query, doc), len(places)) for doc in one.docs]
+            rank += one.ranks
+            own = [one.clicks.get(doc, 0.0) for doc in one.docs] if one.clicks else [0.0] * len(one.docs)
+            last = max((at for at, weight in enumerate(own) if weight > 0), default=len(own) - 1)
+            clicks += own
+            examined += [at <= last for at in range(len(own))]
+        ranks = np.array(rank, dtype=np.intp) - 1
+        return cls(
+            tuple(places),
+            np.array(pair, dtype=np.intp),
+            ranks,
+            np.array(clicks, dtype=np.float64),
+            np.array(examined, dtype=bool),
+        )
+
+    def by_rank(self) -> RankCounts:
+        """Impressions and clicks at each rank, over all queries."""
+        return RankCounts(np.bincount(self.rank).astype(np.float64), np.bincount(self.rank, self.clicks).astype(np.float64))
+
+    def by_pair(self, model: ClickModel) -> dict[Pair, PairCounts]:
+        """The counts of every pair that was shown; a pair that was never shown has none."""
+        sums = (np.bincount(self.pair), np.bincount(self.pair, self.clicks), np.bincount(self.pair, model.expected(self)))
+        columns = (each.tolist() for each in sums)
+        return {pair: PairCounts(*counts) for pair, counts in zip(self.pairs, zip(*columns, strict=True), strict=True)}
+
+    def pairs_at_several_ranks(self) -> int:
+        """How many pairs were shown at more than one rank."""
+        _, pair, _, _ = self._cells()
+        return int((np.bincount(pair) > 1).sum())
+
+    def examination_by_rank(self) -> FloatArray:
+        """The probability that a rank is looked at, in units of the most looked at rank, by expectation maximisation.
+
+        Only pairs that were shown at several ranks tell this apart from attractiveness.
+        """
+        rank, pair, shown, clicked = self._cells()
+        return _fitted_examination(pair, rank, shown, clicked)
+
+    def _cells(self) -> tuple[IntpArray, IntpArray, FloatArray, FloatArray]:
+        """Rank, pair, impressions and clicked impressions of each pair at each of its ranks."""
+        width = int(self.rank.max(initial=0)) + 1
+        keys, inverse = np.unique(self.pair * width + self.rank, return_inverse=True)
+        shown, clicked = np.bincount(inverse).astype(np.float64), np.bincount(inverse, self.clicks > 0).astype(np.float64)
+        return keys % width, keys // width, shown, clicked
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,85 +126,14 @@ class PairCounts:
         return (self.clicks + prior) / (self.expected + prior)
 
 
-Expected = Callable[[ShownList], FloatArray]
-"""The clicks that are expected on each document of a list."""
-
-
 @dataclass(frozen=True, slots=True)
 class ClickModel:
-    """A click model: its name, what it assumes, its source, and what it expects, which depends on all lists."""
+    """A click model: its name, what it assumes, its source, and the clicks that it expects of each impression of a log."""
 
     name: str
     assumes: str
     source: str
-    expected: Callable[[Sequence[ShownList]], Expected]
-
-
-def counts_by_rank(lists: Iterable[ShownList]) -> RankCounts:
-    """Impressions and clicks at each rank, over all queries."""
-    shown: list[float] = []
-    clicked: list[float] = []
-    for one in lists:
-        missing = max(one.ranks, default=0) - len(shown)
-        shown += [0.0] * missing
-        clicked += [0.0] * missing
-        for rank, doc in zip(one.ranks, one.docs, strict=True):
-            shown[rank - 1] += 1
-            clicked[rank - 1] += one.clicks.get(doc, 0.0)
-    return RankCounts(np.array(shown), np.array(clicked))
-
-
-def pair_counts(lists: Sequence[ShownList], model: ClickModel) -> dict[Pair, PairCounts]:
-    """The counts of every pair that was shown; a pair that was never shown has none."""
-    expected_of = model.expected(lists)
-    found: dict[Pair, PairCounts] = {}
-    nothing = PairCounts(0, 0.0, 0.0)
-    for one in lists:
-        for doc, expected in zip(one.docs, expected_of(one).tolist(), strict=True):
-            key = one.query, doc
-            so_far = found.get(key, nothing)
-            clicks = so_far.clicks + one.clicks.get(doc, 0.0)
-            found[key] = PairCounts(so_far.shown + 1, clicks, so_far.expected + expected)
-    return found
-
-
-def examined(one: ShownList) -> int:
-    """How many documents are at or above the last click; all of a list without clicks."""
-    clicked = [place for place, doc in enumerate(one.docs, start=1) if one.clicks.get(doc, 0.0) > 0]
-    return clicked[-1] if clicked else len(one.docs)
-
-
-def _by_rank(lists: Sequence[ShownList]) -> Expected:
-    rates = counts_by_rank(lists).rates
-    return lambda one: np.asarray(rates[np.array(one.ranks, dtype=np.intp) - 1])
-
-
-def _by_examination(lists: Sequence[ShownList]) -> Expected:
-    rate = _clicks_in(lists) / max(sum(map(examined, lists)), 1)
-    return lambda one: np.where(np.arange(len(one.docs)) < examined(one), rate, 0.0)
-
-
-def _by_impression(lists: Sequence[ShownList]) -> Expected:
-    rate = _clicks_in(lists) / max(sum(len(one.docs) for one in lists), 1)
-    return lambda one: np.full(len(one.docs), rate)
-
-
-def examination_by_rank(lists: Sequence[ShownList]) -> FloatArray:
-    """The probability that a rank is looked at, in units of the most looked at rank, by expectation maximisation.
-
-    Only pairs that were shown at several ranks tell this apart from attractiveness; other ranks keep their click-through rate.
-    """
-    pairs: dict[Pair, int] = {}
-    cells: dict[tuple[int, int], list[float]] = {}
-    for one in lists:
-        for rank, doc in zip(one.ranks, one.docs, strict=True):
-            pair = pairs.setdefault((one.query, doc), len(pairs))
-            cell = cells.setdefault((pair, rank - 1), [0.0, 0.0])
-            cell[0] += 1
-            cell[1] += one.clicks.get(doc, 0.0) > 0
-    pair_at, rank_at = (np.array(each, dtype=np.intp) for each in zip(*cells, strict=True))
-    shown, clicked = (np.array(each) for each in zip(*cells.values(), strict=True))
-    return _fitted_examination(pair_at, rank_at, shown, clicked)
+    expected: Callable[[ClickLog], FloatArray]
 
 
 def _fitted_examination(pair: IntpArray, rank: IntpArray, shown: FloatArray, clicked: FloatArray) -> FloatArray:
@@ -160,24 +155,25 @@ def _fitted_examination(pair: IntpArray, rank: IntpArray, shown: FloatArray, cli
     return np.asarray(examination / max(float(examination.max()), _TINY))
 
 
-def pairs_at_several_ranks(lists: Iterable[ShownList]) -> tuple[int, int]:
-    """How many pairs were shown at more than one rank, and how many were shown."""
-    ranks: dict[Pair, set[int]] = {}
-    for one in lists:
-        for rank, doc in zip(one.ranks, one.docs, strict=True):
-            ranks.setdefault((one.query, doc), set()).add(rank)
-    return sum(len(each) > 1 for each in ranks.values()), len(ranks)
+def _by_rank(log: ClickLog) -> FloatArray:
+    return np.asarray(log.by_rank().rates[log.rank])
 
 
-def _by_examined_rank(lists: Sequence[ShownList]) -> Expected:
-    examination = examination_by_rank(lists)
-    looked = float(sum(examination[rank - 1] for one in lists for rank in one.ranks))
-    rate = _clicks_in(lists) / max(looked, _TINY)
-    return lambda one: np.asarray(rate * examination[np.array(one.ranks, dtype=np.intp) - 1])
+def _by_examination(log: ClickLog) -> FloatArray:
+    return _shared_by(log, log.examined.astype(np.float64))
 
 
-def _clicks_in(lists: Iterable[ShownList]) -> float:
-    return sum(one.clicks.get(doc, 0.0) for one in lists for doc in one.docs)
+def _by_examined_rank(log: ClickLog) -> FloatArray:
+    return _shared_by(log, log.examination_by_rank()[log.rank])
+
+
+def _by_impression(log: ClickLog) -> FloatArray:
+    return _shared_by(log, np.ones(len(log.rank)))
+
+
+def _shared_by(log: ClickLog, looked: FloatArray) -> FloatArray:
+    """All clicks, shared by the impressions as they were looked at."""
+    return np.asarray(looked * (float(log.clicks.sum()) / max(float(looked.sum()), _TINY)))
 
 
 CLICK_MODELS: Mapping[str, ClickModel] = {
