@@ -15,7 +15,7 @@ from rankproof._data.text import pluralise
 from rankproof._importers.base import Imported, ImportOptions, ImportSource
 from rankproof._importers.builder import DatasetBuilder, made_id
 from rankproof._importers.score_grades import SETTING, SETTING_HELP, Thresholds, describe_thresholds, grade_by, thresholds_of
-from rankproof._importers.ubi_log import IMPRESSION, UbiLog, UbiRecord, records
+from rankproof._importers.ubi_log import IMPRESSION, UbiLog, UbiRecord, may_have_records, records
 from rankproof._statistics.clicks import CLICK_MODELS, ClickLog, ClickModel, Pair, PairCounts, ShownList
 from rankproof.errors import InputError, UsageError, for_message
 
@@ -139,7 +139,7 @@ class UbiImporter:
 
 def _kinds(source: ImportSource, path: str) -> set[str]:
     """What the first records of the file are; empty where one is neither a query nor an event."""
-    sampled = list(islice(records(source, path), _SAMPLED))
+    sampled = list(islice(records(source, path), _SAMPLED)) if may_have_records(source, path) else []
     found = {"event" if one.is_event else "query" if one.is_query else "" for one in sampled if "query_id" in one.value}
     return found if len(sampled) and all("query_id" in one.value for one in sampled) and "" not in found else set()
 

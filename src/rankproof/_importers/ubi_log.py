@@ -91,6 +91,12 @@ def records(source: ImportSource, *paths: str) -> Iterator[UbiRecord]:
                 yield UbiRecord(inside, name, line)
 
 
+def may_have_records(source: ImportSource, path: str) -> bool:
+    """Whether the file has the columns of queries and events, or of objects around them."""
+    table = _response_table(source, path) or source.table_of(path)
+    return any(name in ("query_id", "_source", *_BULK) for name in table.names)
+
+
 def _objects(source: ImportSource, path: str) -> Iterator[tuple[str, int, Mapping[str, Any]]]:
     """The rows of a table, or the hits of a search response."""
     table = _response_table(source, path) or source.table_of(path)
