@@ -66,7 +66,7 @@ class ClickSettings:
         """clicks:MODEL:DIGEST; the digest covers the settings and the clicks."""
         digest = hashlib.sha256(identity_key(self.prior, self.least_shown, list(self.thresholds)).encode())
         for (query, doc), one in sorted(counts.items()):
-            digest.update(f"{query}\0{doc}\0{one.shown}\0{one.clicks!r}\0{one.expected!r}\n".encode())
+            digest.update(f"{query}\0{doc}\0{one.shown}\0{one.clicks:g}\0{one.expected:.4g}\n".encode())
         return make_judge_label("clicks:", self.model.name, digest.hexdigest()[:_DIGEST_LENGTH])
 
 
