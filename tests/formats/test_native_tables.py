@@ -40,7 +40,7 @@ GRADES = ["0", "1", "2", "-1"]
 ODD_GRADES = ["", "+1", "007", "1000", "1001", "1.0", "2.5", "x", "-9223372036854775808", "99999999999999999999", "true"]
 TAGS = ["t", "t", "u", "", "two words"]
 LABELS = ["people", "people", "", "keywords:"]
-ODD_LABELS = ["llm:x:1", "heuristic:y"]
+ODD_LABELS = ["llm:x:1", "heuristic:y", "clicks:z:2"]
 ENDS = ["\n", "\r\n", "\r", "\n\n", "\n# note\n", "\n \t\n", "\n#a,b,c,d,e\n", '\n#"\n', "\n\x1c\n"]
 
 ODD_IN_200 = st.shared(st.sampled_from([0, 0, 0, 1, 2, 20]), key="odd")

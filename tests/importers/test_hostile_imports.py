@@ -83,6 +83,69 @@ FILES: dict[str, Any] = {
         "judgmentRatings": [{"query": "q", "ratings": [{"docId": "a", "rating": "1.0"}]}],
         "querySetQueries": [{"queryText": "q", "referenceAnswer": "yes"}],
     },
+    "rag haystack": {
+        "run_name": "r",
+        "inputs": {
+            "question": ["do cats purr", "do dogs bark"],
+            "ground_truth_documents": [[{"id": "a", "content": "Cats purr."}], [{"id": "b", "content": "Dogs bark."}]],
+            "retrieved_documents": [[{"id": "a", "content": "Cats purr.", "score": 0.5}], []],
+        },
+    },
+    "rag trulens": [
+        {"query": "do cats purr", "query_id": "q", "expected_chunks": [{"text": "a", "expected_score": 0.5}, {"text": "b"}]},
+        {"query": "do dogs bark", "query_id": "r", "expected_chunks": [{"text": "b", "expect_score": 1}]},
+    ],
+    "langsmith": [
+        {"id": "e", "inputs": {"question": "cats"}, "outputs": {"answer": "yes", "contexts": ["a"]}, "metadata": {"kind": "x"}},
+        {"id": "f", "inputs": {"question": "dogs"}, "outputs": {"answer": "no", "documents": [{"page_content": "b"}]}},
+    ],
+    "phoenix": [
+        {"example_id": "e", "input": {"query": "cats"}, "output": {"answer": "yes", "relevant_ids": ["a"]}, "metadata": {"k": 1}},
+        {"example_id": "f", "input": {"query": "dogs"}, "output": {"answer": "no"}, "metadata": {}},
+    ],
+    "promptfoo": {
+        "tests": [
+            {"vars": {"question": "cats", "context": ["a"]}, "assert": [{"type": "equals", "value": "yes"}], "description": "d"},
+            {"vars": {"question": ["dogs", "birds"]}, "assert": [{"type": "contains-any", "value": ["a", "b"]}]},
+        ],
+        "defaultTest": {"vars": {"x": "y"}, "assert": [{"type": "equals", "value": "{{x}}"}]},
+    },
+    "promptfoo results": {
+        "results": {
+            "results": [
+                {"vars": {"question": "cats"}, "response": {"output": "yes"}, "provider": {"id": "p"}},
+                {"vars": {"question": "dogs"}, "response": {"output": "no"}, "provider": "q"},
+            ]
+        }
+    },
+    "trec-rag": [
+        {
+            "query": {"text": "cats", "qid": "1"},
+            "candidates": [{"docid": "a", "score": 1.5, "doc": {"contents": "x", "title": "t"}}],
+        },
+        {"query": "dogs", "hits": [{"docid": "b", "score": 1, "content": "x", "qid": 2}]},
+    ],
+    "trec-rag answers": [
+        {
+            "run_id": "r",
+            "topic_id": "1",
+            "topic": "cats",
+            "references": ["a", "b"],
+            "answer": [{"text": "They purr.", "citations": [0, "b"]}],
+        },
+        {"metadata": {"run_id": "r", "narrative_id": "2", "narrative": "dogs"}, "references": ["a"], "answer": []},
+    ],
+    "pyvespa": {"queries": {"q": "cats", "r": "dogs"}, "relevant_docs": {"q": {"a": 0.5, "b": 1}, "r": ["a"]}},
+    "ubi": [
+        {"query_id": "1", "user_query": "cats", "client_id": "c", "query_response_hit_ids": ["a", "b"]},
+        {
+            "action_name": "click",
+            "query_id": "1",
+            "client_id": "c",
+            "event_attributes": {"object": {"object_id": "a", "internal_id": "b"}, "position": {"ordinal": {"index": 1}}},
+        },
+        {"action_name": "impression", "query_id": "1", "event_attributes": {"object": {"object_id": "a"}, "rank": 2}},
+    ],
 }
 
 
@@ -134,3 +197,63 @@ def test_a_hostile_value_gives_a_dataset_or_an_error_of_the_input(tmp_path: Path
 def test_each_kind_of_file_is_recognised_by_one_importer(tmp_path: Path, kind: str) -> None:
     (tmp_path / "x.json").write_text(json.dumps(FILES[kind]))
     assert import_source(str(tmp_path / "x.json")).report.importer == kind.split()[0]
+
+
+@pytest.mark.parametrize("key", ["", "\ud800", "x" * 5000, "state", "_id", "\0"])
+@pytest.mark.parametrize("kind", FILES)
+def test_a_hostile_key_in_any_object_gives_a_dataset_or_an_error(tmp_path: Path, kind: str, key: str) -> None:
+    path = tmp_path / "x.json"
+    for place in places(FILES[kind]):
+        value = FILES[kind]
+        for step in place:
+            value = value[step]
+        if isinstance(value, dict):
+            path.write_text(json.dumps(replaced(FILES[kind], place, {**value, key: "x"})), encoding="utf-8")
+            error = outcome(str(path), kind.split()[0])
+            assert error is None or (str(error).startswith(str(path)) and error.fix), f"{place}: {error}"
+
+
+OF_OTHER_TOOLS = [
+    kind for kind in FILES if kind.split()[0] in ("rag", "langsmith", "phoenix", "promptfoo", "trec-rag", "pyvespa", "ubi")
+]
+
+
+@pytest.mark.parametrize("kind", OF_OTHER_TOOLS)
+def test_a_byte_order_mark_changes_nothing(tmp_path: Path, kind: str) -> None:
+    found = []
+    for mark in ("", "\ufeff"):
+        (tmp_path / "x.json").write_text(mark + json.dumps(FILES[kind], indent=1), encoding="utf-8")
+        imported = import_source(str(tmp_path / "x.json"))
+        found.append((imported.dataset.fingerprint(), imported.report.counts))
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("kind", OF_OTHER_TOOLS)
+def test_a_file_that_is_cut_off_or_nested_too_deeply_is_an_error_with_its_name(tmp_path: Path, kind: str) -> None:
+    path, text = tmp_path / "x.json", json.dumps(FILES[kind], indent=1)
+    cut = [text[: len(text) * part // 7] for part in range(1, 7)]
+    deep = text.replace('"cats"', "[" * 100_000 + "]" * 100_000).replace(
+        '"do cats purr"', '{"a":' * 100_000 + "1" + "}" * 100_000
+    )
+    for broken in (*cut, deep):
+        path.write_text(broken, encoding="utf-8")
+        error = outcome(str(path), kind.split()[0])
+        assert error is not None
+        assert str(error).startswith(str(path))
+        assert error.fix
+
+
+@pytest.mark.parametrize(
+    "cell", ["{" * 50_000 + "}" * 50_000, "{'a': " * 500 + "1" + "}" * 500, "{'a': __import__('os')}", "{1: 2}", "{a}"]
+)
+def test_an_object_in_a_cell_that_cannot_be_read_stays_text(tmp_path: Path, cell: str) -> None:
+    (tmp_path / "x.csv").write_text(f'id,inputs.question,outputs.answer,metadata\n1,cats,"{cell}",x\n')
+    imported = import_source(str(tmp_path / "x.csv"))
+    assert [one.fields["answers"] for one in imported.dataset.queries.values()] == [[cell]]
+
+
+def test_formulas_and_markup_stay_text(tmp_path: Path) -> None:
+    texts = ["=cmd|'/C calc'!A0", "<script>alert(1)</script>", "\u202egnp.exe"]
+    rows = [{"id": str(at), "inputs": {"question": text}, "outputs": {"answer": text}} for at, text in enumerate(texts)]
+    (tmp_path / "x.json").write_text(json.dumps(rows))
+    assert [one.text for one in import_source(str(tmp_path / "x.json")).dataset.queries.values()] == texts

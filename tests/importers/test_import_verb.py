@@ -101,7 +101,7 @@ def test_a_source_of_no_kind_is_refused_with_the_names_of_the_importers(tmp_path
     (tmp_path / "empty").mkdir()
     with pytest.raises(InputError, match="not recognised as a dataset; name the importer") as caught:
         rp.import_dataset(tmp_path / "empty")
-    assert "elasticsearch, opensearch, table; the help of rankproof import says" in str(caught.value)
+    assert "elasticsearch, opensearch, ubi, table; the help of rankproof import says" in str(caught.value)
     assert "--from NAME" in caught.value.command_line_text
     with pytest.raises(InputError, match=r"no-such\.csv: file not found"):
         rp.import_dataset(tmp_path / "no-such.csv")

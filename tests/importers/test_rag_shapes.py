@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from rankproof._importers.base import Imported
+from rankproof._importers.base import Imported, ImportOptions
 from rankproof._importers.builder import made_id
 from rankproof._importers.registry import import_source
 from rankproof.errors import InputError
@@ -135,11 +135,103 @@ def test_the_context_of_a_deepeval_test_case_is_a_reference_context(tmp_path: Pa
     assert [dict(docs) for docs in imported.dataset.qrels.values()] == [{made_id("document", ["", PURR]): 1}]
 
 
-def test_expected_chunks_of_trulens_with_score_0_are_not_relevant(tmp_path: Path) -> None:
-    chunks = [{"text": PURR, "title": "cats", "expected_score": 0.9}, {"text": BARK, "expected_score": 0}]
-    row = {"query": QUESTION, "query_id": "q7", "expected_response": REFERENCE, "expected_chunks": chunks}
+@pytest.mark.parametrize("name", ["expected_score", "expect_score"])
+def test_scores_of_trulens_are_grades_by_thirds(tmp_path: Path, name: str) -> None:
+    texts = [f"chunk {score}" for score in (0, 0.3, 0.5, 0.9)]
+    chunks = [{"text": text, "title": "cats", name: float(text.split()[1])} for text in texts]
+    row = {"query": QUESTION, "query_id": "q7", "expected_response": REFERENCE, "expected_chunks": [*chunks, {"text": PURR}]}
     imported = import_source(written(tmp_path / "a.json", [row]))
-    assert {key: dict(docs) for key, docs in imported.dataset.qrels.items()} == {"q7": {made_id("document", ["", PURR]): 1}}
+    ids = [made_id("document", ["", text]) for text in (*texts, PURR)]
+    assert {key: dict(docs) for key, docs in imported.dataset.qrels.items()} == {
+        "q7": dict(zip(ids, (0, 1, 2, 3, 3), strict=True))
+    }
+    note = "reference contexts: grades by score: 1 above 0, 2 above 0.333, 3 above 0.667; one without a score has score 1"
+    assert note in imported.report.notes
+    other = import_source(written(tmp_path / "a.json", [row]), ImportOptions(settings={"thresholds": "0.4"}))
+    assert list(other.dataset.qrels["q7"].values()).count(0) == 2
+
+
+def test_whole_scores_of_trulens_are_grades_as_they_are(tmp_path: Path) -> None:
+    chunks = [{"text": PURR, "expected_score": 1}, {"text": BARK, "expected_score": 0.0}]
+    imported = import_source(written(tmp_path / "a.json", [{"query": QUESTION, "expected_chunks": chunks}]))
+    (docs,) = imported.dataset.qrels.values()
+    assert dict(docs) == {made_id("document", ["", PURR]): 1, made_id("document", ["", BARK]): 0}
+
+
+def test_the_highest_of_two_scores_of_a_chunk_counts(tmp_path: Path) -> None:
+    logs = [
+        written(tmp_path / f"{name}.json", [{"query": QUESTION, "expected_chunks": [{"text": PURR, "expected_score": score}]}])
+        for name, score in (("a", 0.2), ("b", 0.8))
+    ]
+    assert [list(docs.values()) for docs in import_source(logs).dataset.qrels.values()] == [[3]]
+
+
+# The columns that deepeval 4.3 writes in EvaluationDataset.save_as, and how it joins contexts (deepeval/dataset/utils.py).
+SAVED = {
+    **{"input": QUESTION, "actual_output": ANSWER, "expected_output": REFERENCE},
+    **{"retrieval_context": f"{BARK}|{PURR}", "context": f"{PURR}|Cats meow.", "name": None, "comments": None},
+    **{"source_file": "cats.md", "tools_called": None, "expected_tools": None, "additional_metadata": None},
+}
+
+
+@pytest.mark.parametrize("suffix", ["csv", "jsonl"])
+def test_contexts_that_deepeval_joined_with_bars_are_several(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"a.{suffix}"
+    with path.open("w", newline="") as file:
+        if suffix == "csv":
+            csv.writer(file).writerows([list(SAVED), list(SAVED.values())])
+        else:
+            file.write(json.dumps(SAVED) + "\n")
+    imported = import_source(str(path))
+    assert rows(imported, "a") == [(QUESTION, [BARK, PURR], ANSWER, [REFERENCE])]
+    assert [len(docs) for docs in imported.dataset.qrels.values()] == [2]
+
+
+def test_a_bar_in_a_context_of_another_log_stays_text(tmp_path: Path) -> None:
+    imported = import_source(written(tmp_path / "a.json", [{**OURS, "contexts": [f"{BARK}|{PURR}"]}]))
+    assert rows(imported, "a")[0][1] == [f"{BARK}|{PURR}"]
+
+
+def test_the_source_of_a_context_that_deepeval_saved_is_its_id(tmp_path: Path) -> None:
+    saved = {**SAVED, "retrieval_context": [f"deepeval_source=dogs.md,deepeval_context={BARK}", PURR], "context": [PURR]}
+    imported = import_source(written(tmp_path / "a.json", [saved]))
+    assert rows(imported, "a")[0][1] == [BARK, PURR]
+    assert imported.runs["a"].docs[0] == "dogs.md"
+
+
+def test_goldens_of_deepeval_are_read_and_its_conversations_counted(tmp_path: Path) -> None:
+    golden = {"input": QUESTION, "expectedOutput": REFERENCE, "context": [PURR], "sourceFile": "cats.md"}
+    path = written(tmp_path / "a.json", {"goldens": [golden], "conversationalGoldens": [{"turns": []}], "datasetId": "x"})
+    imported = import_source(path)
+    assert [one.fields["answers"] for one in imported.dataset.queries.values()] == [[REFERENCE]]
+    (left,) = [one for one in imported.report.counts if one.part.startswith("conversations of")]
+    assert (left.read, left.kept) == (1, 0)
+
+
+HAYSTACK = {
+    "questions": [QUESTION],
+    "ground_truth_documents": [[{"id": "d2", "content": PURR, "score": None, "meta": {}}]],
+    "retrieved_documents": [[{"id": "d1", "content": BARK, "score": 0.9}, {"id": "d2", "content": PURR, "score": 0.4}]],
+    "predicted_answers": [ANSWER],
+    "ground_truth_answers": [REFERENCE],
+    "doc_mrr": [0.5],
+}
+
+
+@pytest.mark.parametrize("inside", [False, True])
+def test_the_reports_of_haystack_are_logs_by_column(tmp_path: Path, inside: bool) -> None:
+    value = {"run_name": "bm25 run", "inputs": HAYSTACK, "results": {}} if inside else HAYSTACK
+    imported = import_source(written(tmp_path / "a.json", value))
+    assert rows(imported, "bm25 run" if inside else "a") == [(QUESTION, [BARK, PURR], ANSWER, [REFERENCE])]
+    assert [dict(docs) for docs in imported.dataset.qrels.values()] == [{"d2": 1}]
+    assert [*next(iter(imported.runs.values())).docs] == ["d1", "d2"]
+    assert "columns that are not used: doc_mrr" in imported.report.notes
+
+
+def test_the_columns_of_a_haystack_run_are_of_one_length(tmp_path: Path) -> None:
+    value = {"run_name": "x", "inputs": {"question": ["a"], "contexts": []}}
+    with pytest.raises(InputError, match=r"a\.json:1: inputs are no lists of one length; write the inputs"):
+        import_source(written(tmp_path / "a.json", value), importer="haystack")
 
 
 def test_the_apps_of_a_trulens_export_are_systems(tmp_path: Path) -> None:

@@ -142,6 +142,14 @@ def _llama(folder: Path) -> None:
     LlamaServer(path, name="a", context=8, threads=1)
 
 
+def _promptfoo(folder: Path) -> object:
+    from rankproof._importers.registry import import_source
+
+    path = folder / "tests.yaml"
+    path.write_text("tests:\n  - vars: {question: a}\n")
+    return import_source(str(path))
+
+
 def _irds(folder: Path) -> None:
     rankproof.read_dataset("irds:nothing")
 
@@ -159,6 +167,7 @@ PARTS: dict[str, tuple[str, Callable[[Path], object]]] = {
     "pandas": ("pandas", lambda folder: evaluate({"q": {"d": 1}}, {"q": {"d": 1.0}}).to_pandas()),
     "polars": ("polars", lambda folder: evaluate({"q": {"d": 1}}, {"q": {"d": 1.0}}).to_polars()),
     "ir_datasets": ("datasets", _irds),
+    "yaml": ("yaml", _promptfoo),
     "torch": ("torch", _torch_model),
     "sentence_transformers": ("torch", _torch_model),
     "transformers": ("torch", _torch_model),

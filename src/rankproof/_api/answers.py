@@ -204,7 +204,7 @@ def _table(log: Any, name: str) -> SourceTable:
     """The rows of a log: a path, a data frame, or a list of dicts."""
     from rankproof._formats.source_table import SourceTable, open_frame
     from rankproof._importers.base import ImportSource
-    from rankproof._importers.rag import log_table
+    from rankproof._importers.rag_tables import log_table
 
     if isinstance(log, str | os.PathLike):
         path = os.fspath(log)

@@ -346,8 +346,8 @@ _REPLACES: Mapping[OnConflict, Callable[[int, int], bool]] = {
 """Whether a grade replaces the one that is kept, by rule."""
 
 
-JUDGE_PREFIXES = ("llm:", "keywords:", "heuristic:")
-"""The prefixes of labels: a language model, keyword overlap, or rules that generated the query from the document."""
+JUDGE_PREFIXES = ("llm:", "keywords:", "heuristic:", "clicks:")
+"""The prefixes of labels: a language model, keyword overlap, rules that made the query from the document, or clicks."""
 SHORTEST_PREFIX = min(map(len, JUDGE_PREFIXES))
 HUMAN_JUDGE = "people"
 """The label of judgements by people, in files in which other judgements have one."""

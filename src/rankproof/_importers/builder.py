@@ -276,7 +276,7 @@ def plain_value(value: Any) -> Any:
     if isinstance(value, bytes):
         return value.decode(errors="replace")
     if isinstance(value, Mapping):
-        return {str(key): plain_value(one) for key, one in value.items()}
+        return {encodable(str(key)): plain_value(one) for key, one in value.items()}
     return [plain_value(one) for one in value] if isinstance(value, list | tuple | np.ndarray) else str(value)
 
 
@@ -292,7 +292,7 @@ def _cell_text(value: object) -> str:
 
 def plain_fields(row: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
     """The cells that are not empty, by the names of their fields."""
-    found = {field: plain_value(row.get(name)) for name, field in names.items()}
+    found = {encodable(field): plain_value(row.get(name)) for name, field in names.items()}
     return {field: value for field, value in found.items() if value is not None and value != ""}
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from rankproof.errors import InputError, for_message
 _ITEM = re.compile(r"""\s*('(?:[^'\\]++|\\.)*+'|"(?:[^"\\]++|\\.)*+"|[+-]?[0-9]+)\s*,?""", re.DOTALL)
 _CUT_OFF = re.compile(r"""\s*\[\s*['"]""")
 _END = re.compile(r"\s*\]\Z")
+_ARRAYS = re.compile(r"array\((\[[^\[\]]*\])(?:,\s*dtype=[\w<>|]+)?\)")
 _ARRAY = re.compile(r"array\((\[.*\])(?:,\s*dtype=[\w<>|]+)?\)", re.DOTALL)
 
 
@@ -113,6 +114,28 @@ def list_in_text(text: str) -> list[Any] | str:
     except (ValueError, RecursionError):
         value = _printed_list(plain)
     return text if value is None else value
+
+
+def object_in(value: Any) -> Mapping[str, Any] | None:
+    """The value if it is an object, or the object in a text in JSON or as Python prints it; None for any other value."""
+    if not isinstance(value, str):
+        return value if isinstance(value, dict) else None
+    plain = value.strip()
+    if not (plain.startswith("{") and plain.endswith("}")):
+        return None
+    try:
+        found = json.loads(plain)
+    except (ValueError, RecursionError):
+        found = _printed_value(plain)
+    return found if isinstance(found, dict) and all(isinstance(key, str) for key in found) else None
+
+
+def _printed_value(text: str) -> Any:
+    """The value in a text that Python printed; None for any other text, and for one that is nested too deeply."""
+    try:
+        return ast.literal_eval(_ARRAYS.sub(r"\1", text))
+    except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
+        return None
 
 
 def _printed_list(text: str) -> list[Any] | None:

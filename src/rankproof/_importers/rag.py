@@ -6,10 +6,9 @@ Each log is a system. The questions of all logs are the queries, and the texts o
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from itertools import islice
 from typing import Any
-
-import numpy as np
 
 from rankproof._data.answers import ANSWER_FIELDS, ANSWERABLE_FIELD, AnswerState
 from rankproof._data.text import pluralise
@@ -18,22 +17,33 @@ from rankproof._formats.columns import COLUMN_NAMES, normalised_name
 from rankproof._formats.source_table import SourceTable
 from rankproof._importers.base import Imported, ImportOptions, ImportSource
 from rankproof._importers.builder import plain_fields
-from rankproof._importers.cells import TableCell, list_in_text
+from rankproof._importers.cells import TableCell, list_in_text, object_in
+from rankproof._importers.rag_contexts import (
+    context_of_text,
+    contexts_of_objects,
+    items_in,
+    printed_contexts,
+    split_at_bars,
+)
 from rankproof._importers.rag_merge import Context, LogMerge, Sample, rows_of
-from rankproof._io.strict_json import lines_inside
+from rankproof._importers.rag_tables import conversations, joined_by_place, log_table
+from rankproof._importers.score_grades import SETTING, SETTING_HELP, THIRDS, Thresholds, thresholds_of
 from rankproof.errors import InputError, for_message
 
 IMPORTER = "rag"
 _NAMES: Mapping[str, tuple[str, ...]] = {
-    "question": ("user_input", "question", "query", "input", "prompt"),
-    "retrieved contexts": ("retrieved_contexts", "retrieval_context", "retrievalcontext", "retrieved_context", "contexts"),
+    "question": ("user_input", "question", "query", "input", "prompt", "questions", "queries"),
+    "retrieved contexts": (
+        *("retrieved_contexts", "retrieval_context", "retrievalcontext", "retrieved_context", "contexts"),
+        "retrieved_documents",
+    ),
     "ids of retrieved contexts": ("retrieved_context_ids", "context_ids"),
-    "reference contexts": ("reference_contexts", "expected_chunks"),
+    "reference contexts": ("reference_contexts", "expected_chunks", "ground_truth_documents"),
     "ids of reference contexts": ("reference_context_ids",),
-    "answer": ("response", "answer", "actual_output", "actualoutput", "output"),
+    "answer": ("response", "answer", "actual_output", "actualoutput", "output", "predicted_answers"),
     "reference answer": (
         *("answers", "reference", "ground_truth", "ground_truths", "expected_output", "expectedoutput"),
-        *("gt_answer", "reference_answer", "expected_response"),
+        *("gt_answer", "reference_answer", "expected_response", "ground_truth_answers"),
     ),
     "citations": ("cited",),
     "nuggets": ("nuggets",),
@@ -43,29 +53,28 @@ _NAMES: Mapping[str, tuple[str, ...]] = {
     "system": ("system", "app_name", "app_id"),
     "version of the system": ("app_version",),
 }
-"""What a column holds, and its names in the logs of ragas, DeepEval, TruLens, LlamaIndex, RAGChecker and rankproof."""
+"""What a column holds, and its names in the logs of ragas, DeepEval, TruLens, LlamaIndex, Haystack, RAGChecker and rankproof."""
 _CONTENTS = (
     *("retrieved contexts", "ids of retrieved contexts", "reference contexts", "ids of reference contexts"),
     *("answer", "reference answer"),
 )
 _RETRIEVED = ("retrieved contexts", "ids of retrieved contexts")
-_LISTS = ("results", "examples", "predictions", "testcases", "test_cases")
-"""The key of the rows in a JSON object: of RAGChecker, LlamaIndex and DeepEval."""
+_SAVED_BY_DEEPEVAL = {"input", "expected_output", "context", "source_file"}
+"""Columns of the datasets that DeepEval saves; in CSV and JSONL it joins contexts with bars."""
 _GRADES = COLUMN_NAMES["grade"][:-1]
 _QUERY_FIELDS = ("synthesizer_name", "persona_name", "query_style", "query_length", "evolution_type")
 _HOP = re.compile(r"<[0-9]+-hop>\n\n")
 _MESSAGES = re.compile(r"\[\s*(?:\{|HumanMessage\()")
-_TEXT_KEYS = ("text", "context", "content", "page_content")
-_ID_KEYS = ("doc_id", "id", "_id", "source")
-_SCORE_KEYS = ("expected_score", "expect_score")
 _LONGEST_NAME = 100
+_SAMPLED_ROWS = 20
+_KNOWN = {"context", "evolution_type", *(name for names in _NAMES.values() for name in names)}
 
 
 class RagImporter:
     """Each file is the log of one system, named after the file; the same question in two logs is one query."""
 
     has_grades = False
-    settings: Mapping[str, str] = {}
+    settings: Mapping[str, str] = {SETTING: f"{SETTING_HELP}, for scores of reference contexts (0,1/3,2/3)"}
 
     def detect(self, source: ImportSource) -> bool:
         """Whether every table has a column of questions and one of contexts, answers or references."""
@@ -77,15 +86,36 @@ class RagImporter:
 
     def read(self, source: ImportSource, options: ImportOptions) -> Imported:
         """The logs as one dataset with a run and the answers of each system."""
-        return merged_logs(_tables(source), source)
+        how = thresholds_of(options, THIRDS)
+        return merged_logs(_tables(source), source, thresholds=how, left_out=list(conversations(source)))
 
 
-def merged_logs(tables: Mapping[str, SourceTable], source: ImportSource) -> Imported:
-    """The tables of logs, by the names of their systems, as one dataset."""
-    merge = LogMerge(IMPORTER, source)
+def merged_logs(
+    tables: Mapping[str, SourceTable],
+    source: ImportSource,
+    importer: str = IMPORTER,
+    *,
+    thresholds: Thresholds = THIRDS,
+    left_out: Sequence[tuple[str, int]] = (),
+    fields: Collection[str] = _QUERY_FIELDS,
+) -> Imported:
+    """The tables of logs, by the names of their systems, as one dataset.
+
+    `left_out` counts conversations in files, `fields` are the columns that describe questions.
+    """
+    merge = LogMerge(importer, source, thresholds)
+    for path, count in left_out:
+        merge.counts.read(f"conversations of {path}", count)
+        merge.counts.drop(f"conversations of {path}", "of several messages", count=count)
     for name, table in tables.items():
-        _LogReader(table, name, merge).read()
+        _LogReader(table, name, merge, fields).read()
     return merge.imported()
+
+
+def is_known_column(name: str) -> bool:
+    """Whether a log would take the column of this name for something else than a field of the question."""
+    plain = normalised_name(name)
+    return not plain or plain in _KNOWN or plain.endswith("_calls")
 
 
 def is_rag_log(source: ImportSource) -> bool:
@@ -114,25 +144,7 @@ def _tables(source: ImportSource) -> dict[str, SourceTable]:
     examples = [table for name, table in tables.items() if name not in predictions]
     if not predictions or len(examples) != 1:
         return tables
-    return {name: _joined(examples[0], table) for name, table in predictions.items()}
-
-
-def log_table(source: ImportSource, path: str) -> SourceTable:
-    """The rows of the file, also where a JSON object has them under a key of a known tool."""
-    if source.format_of(path) != "json" or not isinstance(source.json_of(path).value, dict):
-        return source.table_of(path)
-    content = source.json_of(path)
-    found = [key for key, value in content.value.items() if key.lower() in _LISTS and _are_objects(value)]
-    if len(found) != 1:
-        return source.table_of(path)
-    (key,) = found
-    rows = content.value[key]
-    names = tuple(dict.fromkeys(name for row in rows for name in row))
-    return SourceTable(content.source, names, lambda: zip(lines_inside(content.text, (key,)), rows, strict=True))
-
-
-def _are_objects(value: Any) -> bool:
-    return isinstance(value, list) and bool(value) and all(isinstance(one, dict) for one in value)
+    return {name: joined_by_place(examples[0], table) for name, table in predictions.items()}
 
 
 def _are_predictions(table: SourceTable) -> bool:
@@ -141,23 +153,17 @@ def _are_predictions(table: SourceTable) -> bool:
     return "answer" in roles and "question" not in roles
 
 
-def _joined(examples: SourceTable, predictions: SourceTable) -> SourceTable:
-    """Each prediction with the example at its place."""
-    asked, given = list(examples.rows()), list(predictions.rows())
-    if len(asked) != len(given):
-        what = f"{pluralise(len(given), 'prediction')} for {pluralise(len(asked), 'example')} of {for_message(examples.source)}"
-        fix = "specify the predictions of these examples, one for each and in their order"
-        raise InputError(what, fix=fix, source=predictions.source)
-    rows = [(line, {**example, **row}) for (_, example), (line, row) in zip(asked, given, strict=True)]
-    names = tuple(dict.fromkeys((*examples.names, *predictions.names)))
-    return SourceTable(predictions.source, names, lambda: iter(rows))
-
-
 def _is_log(table: SourceTable) -> bool:
     """Whether there is a question and something to measure, and no column of grades, which only pairs have."""
     roles = _columns(table)
     has_grades = any(normalised_name(name) in _GRADES for name in table.names)
-    return "question" in roles and any(role in roles for role in _CONTENTS) and not has_grades
+    return "question" in roles and any(role in roles for role in _CONTENTS) and not has_grades and not _asks_objects(table)
+
+
+def _asks_objects(table: SourceTable) -> bool:
+    """Whether the questions are objects of free keys, as in the exports of other tools."""
+    column = _columns(table)["question"]
+    return any(object_in(row.get(column)) is not None for _, row in islice(table.rows(), _SAMPLED_ROWS))
 
 
 def _columns(table: SourceTable) -> dict[str, str]:
@@ -177,14 +183,15 @@ def _columns(table: SourceTable) -> dict[str, str]:
 class _LogReader:
     """Reads the samples of one log."""
 
-    def __init__(self, table: SourceTable, name: str, merge: LogMerge) -> None:
+    def __init__(self, table: SourceTable, name: str, merge: LogMerge, fields: Collection[str]) -> None:
         self._table, self._name, self._merge = table, name, merge
         self._columns = _columns(table)
         if not self._has_system_names():
             self._columns.pop("system", None)
         self._calls = [] if "retrieved contexts" in self._columns else [one for one in table.names if one.endswith("_calls")]
-        self._fields = {name: name for name in table.names if name in _QUERY_FIELDS}
-        self._hops = self._single = 0
+        self._fields = {name: name for name in table.names if name in fields}
+        self._hops = self._single = self._printed = 0
+        self._is_saved = {*map(normalised_name, table.names)} >= _SAVED_BY_DEEPEVAL
         for role, column in self._columns.items():
             merge.columns.setdefault(role, {})[column] = None
         known = {*self._columns.values(), *self._fields, *self._calls}
@@ -215,6 +222,11 @@ class _LogReader:
         if self._hops:
             self._merge.notes.append(
                 f"{self._name}: {pluralise(self._hops, 'mark')} such as <1-hop> removed from reference contexts"
+            )
+        if self._printed:
+            self._merge.notes.append(
+                f"{self._name}: {pluralise(self._printed, 'document')} as Python prints them, with texts cut off: only the ids"
+                " are kept; export them with Document.to_dict as JSON"
             )
         if self._single and self._single == samples:
             column = for_message(self._columns["retrieved contexts"])
@@ -265,22 +277,26 @@ class _LogReader:
     def _contexts(self, row: Mapping[str, Any], role: str, line: int) -> tuple[Context, ...] | None:
         """The contexts by text, by id, or by both, which then are as many."""
         cell, id_cell = self._cell(row, role, line), self._cell(row, f"ids of {role}", line)
+        if self._is_saved:
+            cell = split_at_bars(cell)
         if role == "retrieved contexts":
             self._single += isinstance(cell.value, str) and isinstance(list_in_text(cell.value), str) and not cell.is_missing
             if not cell.column and self._calls:
                 return self._called_contexts(row, line)
-        items = _objects_in(cell)
-        if items is not None:
-            return tuple(one for at, item in enumerate(items) if (one := _context_of(item, at, cell)) is not None)
+        if (found := contexts_of_objects(cell)) is not None:
+            return found
+        if (found := printed_contexts(cell)) is not None:
+            self._printed += len(found)
+            return found
         texts, ids = cell.texts(), id_cell.ids()
         if texts is not None and role == "reference contexts":
             self._hops += sum(1 for text in texts if _HOP.match(text))
             texts = tuple(_HOP.sub("", text, count=1) if _HOP.match(text) else text for text in texts)
         if texts is None:
             return None if ids is None else tuple(Context(id=one) for one in ids)
-        texts = tuple(map(str.strip, texts))
         if ids is None:
-            return tuple(map(Context, texts))
+            return tuple(context_of_text(text, cell) for text in texts)
+        texts = tuple(map(str.strip, texts))
         if len(ids) != len(texts):
             what = f"has {pluralise(len(ids), 'id')} and {cell.column} {pluralise(len(texts), 'text')}"
             raise id_cell.error(what, "give every context one id, or leave the ids out")
@@ -289,7 +305,7 @@ class _LogReader:
     def _called_contexts(self, row: Mapping[str, Any], line: int) -> tuple[Context, ...] | None:
         """The contexts that a feedback function of TruLens was called with."""
         for name in self._calls:
-            calls = [call.get("args") for call in _items(row.get(name)) if isinstance(call, dict)]
+            calls = [call.get("args") for call in items_in(row.get(name)) if isinstance(call, dict)]
             given = [args.get("context", args.get("source")) for args in calls if isinstance(args, dict)]
             texts = [text for one in given for text in (one if isinstance(one, list) else [one]) if text is not None]
             if texts:
@@ -320,7 +336,7 @@ class _LogReader:
         cell = self._cell(row, "nuggets", line)
         if cell.is_missing:
             return {}
-        found = [{"text": item} if isinstance(item, str) else item for item in _items(cell.value)]
+        found = [{"text": item} if isinstance(item, str) else item for item in items_in(cell.value)]
         for item in found:
             if not isinstance(item, dict) or not isinstance(item.get("text"), str) or not item["text"].strip():
                 raise cell.error("is no list of nuggets", 'write [{"text": "…", "importance": "vital"}]')
@@ -336,33 +352,6 @@ class _LogReader:
     def _cell(self, row: Mapping[str, Any], role: str, line: int) -> TableCell:
         name = self._columns.get(role, "")
         return TableCell(row.get(name), name, self._table.source, line)
-
-
-def _items(value: Any) -> Sequence[Any]:
-    """The items of a list, also of one in JSON text; none of any other value."""
-    plain = list_in_text(value) if isinstance(value, str) else value
-    return list(plain) if isinstance(plain, list | tuple | np.ndarray) else []
-
-
-def _objects_in(cell: TableCell) -> Sequence[Any] | None:
-    """The items of a list that has objects; None for any other value."""
-    items = _items(cell.value)
-    return items if any(isinstance(item, dict) for item in items) else None
-
-
-def _context_of(item: Any, at: int, cell: TableCell) -> Context | None:
-    """The context of an item, which is an object with a text and maybe an id, or a text; None where its score is 0."""
-    place = TableCell(item, f"{cell.column}[{at}]", cell.source, cell.line)
-    if not isinstance(item, dict):
-        return Context((place.text() or "").strip())
-    if any(isinstance(item.get(key), int | float) and item[key] <= 0 for key in _SCORE_KEYS):
-        return None
-    text, key = (next((item[name] for name in names if item.get(name) is not None), None) for names in (_TEXT_KEYS, _ID_KEYS))
-    if text is None and key is None:
-        raise place.error("has no text", 'write {"doc_id": "d1", "text": "…"}, or the text alone')
-    ids = TableCell([key], place.column, cell.source, cell.line).ids() if key not in (None, "") else None
-    plain = TableCell(text, place.column, cell.source, cell.line).text() if text is not None else None
-    return Context(None if plain is None and text is None else (plain or "").strip(), ids[0] if ids else None)
 
 
 RAG = RagImporter()

@@ -16,6 +16,7 @@ from rankproof._data.text import clip_text, pluralise
 from rankproof._formats.columns import names_for_message
 from rankproof._importers.base import ImportCounts, Imported, ImportReport, ImportSource
 from rankproof._importers.builder import made_id
+from rankproof._importers.score_grades import THIRDS, Thresholds, are_grades, describe_thresholds, grade_by
 from rankproof.errors import InputError, for_message
 
 _RELEVANT = 1
@@ -34,10 +35,11 @@ IDS_ALONE = "contexts have ids and no texts: no documents"
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """A retrieved or relevant passage by its text, its id, or both."""
+    """A retrieved or relevant passage by its text, its id, or both; the score says how relevant it is."""
 
     text: str | None = None
     id: str | None = None
+    score: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,11 +65,13 @@ class LogMerge:
     import of more logs gives the same ids. The references and reference contexts of all logs count.
     """
 
-    def __init__(self, importer: str, source: ImportSource) -> None:
+    def __init__(self, importer: str, source: ImportSource, thresholds: Thresholds = THIRDS) -> None:
+        self._thresholds = thresholds
         self.counts, self.columns, self.notes = ImportCounts(), dict[str, dict[str, None]](), list[str]()
         self.unused: dict[str, None] = {}
         self._importer, self._source = importer, source
         self._logs: dict[str, dict[str, Sample]] = {}
+        self._scored = 0
         self._questions, self._documents = dict[str, str](), _Documents()
 
     def add(self, system: str, log: Mapping[str, Sample], source: str) -> None:
@@ -150,21 +154,38 @@ class LogMerge:
         return one if sample.state is None else replace(one, state=sample.state)
 
     def _qrels(self, runs: Mapping[str, Run]) -> Qrels:
-        """Grade 1 for every reference context of any log."""
+        """The grade of every reference context of any log: 1, or by its score."""
         stated = {
             query: [frozenset(map(self._documents.id_of, one)) for one in lists] for query, lists in self._stated("relevant")
         }
-        grades = {
-            query: dict.fromkeys(sorted(frozenset().union(*sets)), _RELEVANT) for query, sets in stated.items() if any(sets)
-        }
+        grades = self._grades()
         if grades:
-            self.counts.read("reference contexts, grade 1", sum(map(len, grades.values())))
+            graded = "" if self._scored else ", grade 1"
+            self.counts.read(f"reference contexts{graded}", sum(map(len, grades.values())))
             self._note_different("reference contexts", stated)
             if unjudged := len(self._questions) - len(grades):
                 self.notes.append(f"{pluralise(unjudged, 'question')} {_LEFT_OUT}")
             if runs and not any(row.doc in grades.get(row.query, ()) for run in runs.values() for row in run.rows()):
                 self.notes.append(_RANKING_NOTES[-1])
         return Qrels(grades, source=self._source.name)
+
+    def _grades(self) -> dict[str, dict[str, int]]:
+        """The grades by query and document; of several scores of a document, the highest counts."""
+        scores: dict[str, dict[str, float]] = {}
+        for query, lists in self._stated("relevant"):
+            for context in (context for one in lists for context in one):
+                docs = scores.setdefault(query, {})
+                doc = self._documents.id_of(context)
+                self._scored += context.score is not None
+                docs[doc] = max(docs.get(doc, 0.0), _RELEVANT if context.score is None else context.score)
+        plain = are_grades(score for docs in scores.values() for score in docs.values())
+        if self._scored:
+            how = "scores are whole numbers and grades" if plain else describe_thresholds(self._thresholds)
+            self.notes.append(f"reference contexts: {how}; one without a score has score {_RELEVANT}")
+        return {
+            query: {doc: int(docs[doc]) if plain else grade_by(docs[doc], self._thresholds) for doc in sorted(docs)}
+            for query, docs in scores.items()
+        }
 
     def _queries(self) -> Queries:
         """The questions of all logs, with the reference answers of any log."""

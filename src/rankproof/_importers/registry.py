@@ -47,8 +47,23 @@ IMPORTERS: Registry[Importer] = Registry(
         Component(
             "rag",
             f"{_PACKAGE}.rag:RAG",
-            "RAG logs of ragas, DeepEval, TruLens, LlamaIndex, RAGChecker or rankproof, one file for each system",
+            "RAG logs of ragas, DeepEval, TruLens, LlamaIndex, Haystack, RAGChecker or rankproof, one file for each system",
+            aliases=("ragas", "deepeval", "trulens", "haystack"),
         ),
+        Component(
+            "langsmith",
+            f"{_PACKAGE}.examples:LANGSMITH",
+            "examples or runs of LangSmith: inputs, outputs and metadata of free keys",
+        ),
+        Component("phoenix", f"{_PACKAGE}.examples:PHOENIX", "examples of Phoenix: input, output and metadata of free keys"),
+        Component("promptfoo", f"{_PACKAGE}.promptfoo:PROMPTFOO", "tests and results of promptfoo in YAML, JSON, JSONL or CSV"),
+        Component(
+            "trec-rag",
+            f"{_PACKAGE}.trec_rag:TREC_RAG",
+            "candidates of RankLLM and Anserini, and answers of TREC RAG, in JSONL or JSON, with qrels",
+            aliases=("rankllm", "anserini"),
+        ),
+        Component("pyvespa", f"{_PACKAGE}.pyvespa:PYVESPA", "queries and relevant_docs of an evaluation with pyvespa in JSON"),
         Component("autorag", f"{_PACKAGE}.autorag:AUTORAG", "qa.parquet and corpus.parquet of AutoRAG, or the folder with both"),
         Component("llama-index", f"{_PACKAGE}.llama_index:LLAMA_INDEX", "an EmbeddingQAFinetuneDataset of LlamaIndex in JSON"),
         Component("quepid", f"{_PACKAGE}.quepid:QUEPID", "exports of a case, a snapshot or a book of Quepid"),
@@ -58,6 +73,7 @@ IMPORTERS: Registry[Importer] = Registry(
         Component(
             "opensearch", f"{_PACKAGE}.opensearch:OPENSEARCH", "judgement lists and query sets of the Search Relevance Workbench"
         ),
+        Component("ubi", f"{_PACKAGE}.ubi:UBI", "queries and events of User Behavior Insights: clicks become judgements"),
         Component(
             TABLE, f"{_PACKAGE}.table:TABLE", "a table with a column for the query and one for the document's text or title"
         ),

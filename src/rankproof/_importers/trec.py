@@ -31,6 +31,7 @@ _NUMBER = re.compile(r"""(?:number|id|num)\s*=\s*["']?([^"'\s>]+)""", re.IGNOREC
 _LABEL = re.compile(r"^\s*(?:number|topic|description|narrative|domain|summary|concept\(s\))\s*:\s*", re.IGNORECASE)
 _FIELDS = {"query": "title", "description": "desc", "question": "desc", "narrative": "narr", "number": "num", "id": "num"}
 """The names of fields in XML topics, as those of the classic form."""
+_OTHER_KEYS = ("user_query", "action_name", "candidates", "hits", "references", "vars", "index", "_source")
 _FIELDS_FIX = "write fields=title,desc; a topic has title, desc and narr"
 
 
@@ -90,6 +91,12 @@ def _classified(source: ImportSource) -> list[tuple[str, FileKind]]:
     return [(name, kind) for name, kind in found if kind is not None]
 
 
+def _is_of_another_tool(source: ImportSource, path: str) -> bool:
+    """Whether the first row has keys that only rows of other importers have."""
+    _, row = next(source.table_of(path).rows())
+    return any(name in row for name in _OTHER_KEYS)
+
+
 def _is_file_of_queries(name: str, kind: FileKind) -> bool:
     """Whether the name of a file of lines says that they are queries."""
     return kind == "queries" and not name.endswith(".jsonl") and bool(_QUERIES.search(os.path.basename(name).lower()))
@@ -100,6 +107,8 @@ def _kind(source: ImportSource, name: str, path: str) -> FileKind | None:
     base = os.path.basename(name).lower()
     try:
         form = source.format_of(path)
+        if form == "jsonl" and _is_of_another_tool(source, path):
+            return None
         if form == "jsonl":
             return "documents" if _DOCUMENTS.search(base) else "queries" if _QUERIES.search(base) else None
         lines = [line for _, line in islice(source.lines_of(path), _SAMPLED_LINES)] if form == "text" else []

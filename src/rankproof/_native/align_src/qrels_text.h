@@ -25,7 +25,8 @@ static inline bool begins_with(Slice text, const char *front, size_t size) {
 
 /* Whether the second column is the label of a machine judge; JUDGE_PREFIXES in _data/qrels.py has the same list. */
 static inline bool is_mark(Slice text) {
-    return begins_with(text, "llm:", 4) || begins_with(text, "keywords:", 9) || begins_with(text, "heuristic:", 10);
+    return begins_with(text, "llm:", 4) || begins_with(text, "keywords:", 9) || begins_with(text, "heuristic:", 10) ||
+           begins_with(text, "clicks:", 7);
 }
 
 /* Whether the second column differs from that of the first row, so that it may name subtopics; a long one always does. */

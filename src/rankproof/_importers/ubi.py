@@ -1,0 +1,222 @@
+"""User Behavior Insights: clicks on logged rankings become judgements, by a click model with its assumptions stated."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+
+from rankproof._data.identity import identity_key
+from rankproof._data.qrels import Judgement, make_judge_label
+from rankproof._data.run import Run
+from rankproof._data.text import pluralise
+from rankproof._importers.base import Imported, ImportOptions, ImportSource
+from rankproof._importers.builder import DatasetBuilder, made_id
+from rankproof._importers.score_grades import SETTING, SETTING_HELP, Thresholds, describe_thresholds, grade_by, thresholds_of
+from rankproof._importers.ubi_log import IMPRESSION, UbiLog, UbiRecord, may_have_records, records
+from rankproof._statistics.clicks import CLICK_MODELS, ClickLog, ClickModel, Pair, PairCounts, ShownList
+from rankproof.errors import InputError, UsageError, for_message
+
+IMPORTER = "ubi"
+SYSTEM = "production"
+"""The name of the ranking that was shown last for each query."""
+_MODEL = "position"
+_CLICKS = {"click": 1.0, "click_through": 1.0}
+_BOTS = "bot,crawler,spider"
+_THRESHOLDS: Thresholds = (0.25, 0.75, 1.25)
+_PRIOR, _LEAST_SHOWN = 1.0, 10
+_DIGEST_LENGTH = 8
+_SAMPLED, _SHOWN_RANKS, _SHOWN_ACTIONS = 50, 10, 5
+_MOST_WEIGHT = 1000.0
+BIAS_NOTE = (
+    "clicks are biased by rank: what users do not look at, they do not click; a model corrects this only as far as its assumption"
+    " is true, and only lists in random order measure it"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ClickSettings:
+    """How clicks become grades."""
+
+    model: ClickModel
+    actions: Mapping[str, float]
+    prior: float
+    least_shown: int
+    thresholds: Thresholds
+    bots: tuple[str, ...]
+
+    @classmethod
+    def of(cls, options: ImportOptions) -> ClickSettings:
+        """The settings that the options name."""
+        name = options.settings.get("model", _MODEL)
+        if name not in CLICK_MODELS:
+            raise UsageError(f"model is {for_message(name)}", fix=f"choose from: {', '.join(CLICK_MODELS)}")
+        return cls(
+            CLICK_MODELS[name],
+            _actions(options.settings.get("actions")),
+            _number(options, "prior", _PRIOR),
+            math.ceil(_number(options, "min-impressions", _LEAST_SHOWN)),
+            thresholds_of(options, _THRESHOLDS),
+            tuple(filter(None, map(str.strip, options.settings.get("bots", _BOTS).split(",")))),
+        )
+
+    def label(self, counts: Mapping[Pair, PairCounts]) -> str:
+        """clicks:MODEL:DIGEST; the digest covers the settings and the clicks."""
+        digest = hashlib.sha256(identity_key(self.prior, self.least_shown, list(self.thresholds)).encode())
+        for (query, doc), one in sorted(counts.items()):
+            digest.update(f"{query}\0{doc}\0{one.shown}\0{one.clicks:g}\0{one.expected:.4g}\n".encode())
+        return make_judge_label("clicks:", self.model.name, digest.hexdigest()[:_DIGEST_LENGTH])
+
+
+def _number(options: ImportOptions, name: str, default: float) -> float:
+    """The setting as a positive number."""
+    text = options.settings.get(name, str(default))
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not 0 < value <= 1e9:
+        raise UsageError(f"{name} is {for_message(text)}", fix=f"write a positive number, as in --set {name}={default:g}")
+    return value
+
+
+def _actions(text: str | None) -> dict[str, float]:
+    """The weight of each action that counts as a click."""
+    if text is None:
+        return _CLICKS
+    found = {}
+    for part in text.split(","):
+        name, equals, weight = part.strip().rpartition("=")
+        try:
+            found[name if equals else weight] = float(weight) if equals else 1.0
+        except ValueError:
+            found[""] = math.nan
+    if "" in found or not all(0 < weight <= _MOST_WEIGHT for weight in found.values()):
+        fix = "write names with weights, as in --set actions=click,add_to_cart=3"
+        raise UsageError(f"actions is {for_message(text)}", fix=fix)
+    return found
+
+
+class UbiImporter:
+    """Files of queries and of events, in any order; queries of the same text are one query."""
+
+    has_grades = False
+    settings: Mapping[str, str] = {
+        "model": f"how clicks are corrected: {', '.join(CLICK_MODELS)} ({_MODEL})",
+        "actions": "actions that count as clicks, with weights, as in click,add_to_cart=3 (click and click_through)",
+        "prior": f"expected clicks of an average document that are added to each pair ({_PRIOR:g})",
+        "min-impressions": f"pairs that were shown less often get no judgement ({_LEAST_SHOWN})",
+        SETTING: f"{SETTING_HELP} ({','.join(map(str, _THRESHOLDS))}; 1 is an average document)",
+        "bots": f"ends of words in the client_id of bots, which are left out ({_BOTS})",
+    }
+
+    def detect(self, source: ImportSource) -> bool:
+        """Whether every file has queries or events of UBI, and one has events."""
+        kinds = [_kinds(source, path) for path in source.plain_files]
+        return bool(kinds) and all(kinds) and any("event" in one for one in kinds)
+
+    def read(self, source: ImportSource, options: ImportOptions) -> Imported:
+        """Judgements by clicks, and the ranking that was shown last."""
+        how = ClickSettings.of(options)
+        builder = DatasetBuilder(source, options)
+        log = _read_log(source, how, builder)
+        lists = [one.shown() for one in log.queries.values() if one.docs]
+        if not lists:
+            what = "no query lists the documents that were shown"
+            fix = "pass the file of queries with query_response_hit_ids, or events of the action impression"
+            raise InputError(what, fix=fix, source=source.name)
+        keys = {group: made_id("query", [group]) for group in log.texts}
+        clicks = ClickLog.of(lists)
+        counts = clicks.by_pair(how.model)
+        label = how.label(counts)
+        imported = builder.built(_judgements(counts, keys, how, label, log, builder), IMPORTER)
+        imported = replace(imported, runs={SYSTEM: _last_rankings(lists, keys)})
+        notes = (*_notes(clicks, how, label, log), *imported.report.notes)
+        return replace(imported, report=replace(imported.report, notes=notes))
+
+
+def _kinds(source: ImportSource, path: str) -> set[str]:
+    """What the first records of the file are; empty where one is neither a query nor an event."""
+    sampled = list(islice(records(source, path), _SAMPLED)) if may_have_records(source, path) else []
+    found = {"event" if one.is_event else "query" if one.is_query else "" for one in sampled if "query_id" in one.value}
+    return found if len(sampled) and all("query_id" in one.value for one in sampled) and "" not in found else set()
+
+
+def _read_log(source: ImportSource, how: ClickSettings, builder: DatasetBuilder) -> UbiLog:
+    log = UbiLog(how.actions, how.bots, builder.counts)
+    paths = source.plain_files
+    for record in records(source, *paths):
+        if record.is_query:
+            log.add_query(record)
+        elif not record.is_event:
+            builder.counts.read("other records")
+            builder.counts.drop("other records", "that are neither queries nor events", line=record.line)
+    for record in filter(_is_impression, records(source, *paths)):
+        log.add_impression(record)
+    log.count_ranks_from_1()
+    for record in records(source, *paths):
+        if record.is_event and not _is_impression(record):
+            log.add_event(record)
+    return log
+
+
+def _is_impression(record: UbiRecord) -> bool:
+    return record.is_event and record.text("action_name") == IMPRESSION
+
+
+def _judgements(
+    counts: Mapping[Pair, PairCounts],
+    keys: Mapping[str, str],
+    how: ClickSettings,
+    label: str,
+    log: UbiLog,
+    builder: DatasetBuilder,
+) -> Iterator[Judgement | None]:
+    """The grade of each pair that was shown often enough."""
+    for group, text in log.texts.items():
+        builder.query(keys[group], text)
+    for (group, doc), one in counts.items():
+        builder.counts.read("judgements")
+        if one.shown < how.least_shown:
+            builder.counts.drop("judgements", f"of pairs shown less than {how.least_shown} times")
+            continue
+        grade = grade_by(one.attraction(how.prior), how.thresholds)
+        yield Judgement(keys[group], doc, grade, judge_label=label)
+
+
+def _last_rankings(lists: Sequence[ShownList], keys: Mapping[str, str]) -> Run:
+    return Run({keys[one.query]: list(one.docs) for one in lists}, name=SYSTEM, source=SYSTEM)
+
+
+def _notes(clicks: ClickLog, how: ClickSettings, label: str, log: UbiLog) -> Iterator[str]:
+    """The model, what it assumes, the click-through rates by rank, and what limits the judgements."""
+    model = how.model
+    yield f"judgements are made from clicks, not by people ({label}): {model.source}; it assumes that {model.assumes}"
+    weights = ", ".join(f"{for_message(name)}{'' if weight == 1 else f' = {weight:g}'}" for name, weight in how.actions.items())
+    rule = describe_thresholds(how.thresholds, "clicks over expected clicks")
+    yield f"{rule}; a prior of {how.prior:g} is added to both; clicks are: {weights}"
+    counts = clicks.by_rank()
+    shown = list(zip(counts.rates.tolist(), counts.shown.tolist(), strict=True))[:_SHOWN_RANKS]
+    rates = ", ".join(f"{rank}: {rate:.3f} of {number:,.0f}" for rank, (rate, number) in enumerate(shown, start=1) if number)
+    yield f"clicks per impression by rank: {rates}"
+    moved = f"{clicks.pairs_at_several_ranks():,} of {pluralise(len(clicks.pairs), 'pair')}"
+    yield f"{BIAS_NOTE}; {moved} were shown at more than one rank"
+    yield (
+        "documents that were never shown have no judgement, so a system whose lists were not shown is at a disadvantage: compare"
+        " systems whose lists are in the log, such as those of an A/B test"
+    )
+    yield f"the system {SYSTEM} is the list that comes last in the log for each query"
+    if log.other_actions:
+        more = len(log.other_actions) - _SHOWN_ACTIONS
+        listed = ", ".join(
+            f"{for_message(name) or 'none'} {count:,}" for name, count in log.other_actions.most_common(_SHOWN_ACTIONS)
+        )
+        yield f"other actions: {listed}{f' and {more} more' if more > 0 else ''}; count them with --set actions=NAME=WEIGHT,…"
+    if log.moved:
+        of = pluralise(log.clicks, "click")
+        yield f"{log.moved:,} of {of} name another rank than the list of documents shown; the list counts"
+
+
+UBI = UbiImporter()

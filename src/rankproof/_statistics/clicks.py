@@ -1,0 +1,208 @@
+"""Click models: how attractive a document is for a query, from the lists that were shown and the clicks on them.
+
+Every model compares the clicks on a document with those expected of an average document. They differ in what they expect.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from rankproof._data.arrays import FloatArray
+
+IntpArray = npt.NDArray[np.intp]
+BoolArray = npt.NDArray[np.bool_]
+Pair = tuple[str, str]
+"""A query and a document."""
+
+_TINY = 1e-12
+_MOST_ROUNDS, _CONVERGED = 500, 1e-5
+
+
+class ShownList(NamedTuple):
+    """Documents that were shown for a query, best rank first, their ranks from 1, and the weight of the clicks on each."""
+
+    query: str
+    docs: tuple[str, ...]
+    ranks: tuple[int, ...]
+    clicks: Mapping[str, float]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class ClickLog:
+    """The impressions of all lists as arrays: the place of the pair in `pairs`, the rank from 0, and the weight of its clicks.
+
+    `examined` says whether the impression is at or above the last click of its list; all of a list without clicks are.
+    """
+
+    pairs: tuple[Pair, ...]
+    pair: IntpArray
+    rank: IntpArray
+    clicks: FloatArray
+    examined: BoolArray
+
+    @classmethod
+    def of(cls, lists: Iterable[ShownList]) -> ClickLog:
+        """The impressions of the lists."""
+        places: dict[Pair, int] = {}
+        pair, rank, clicks, examined = list[int](), list[int](), list[float](), list[bool]()
+        for one in lists:
+            pair += [places.setdefault((one.query, doc), len(places)) for doc in one.docs]
+            rank += one.ranks
+            own = [one.clicks.get(doc, 0.0) for doc in one.docs] if one.clicks else [0.0] * len(one.docs)
+            last = max((at for at, weight in enumerate(own) if weight > 0), default=len(own) - 1)
+            clicks += own
+            examined += [at <= last for at in range(len(own))]
+        ranks = np.array(rank, dtype=np.intp) - 1
+        return cls(
+            tuple(places),
+            np.array(pair, dtype=np.intp),
+            ranks,
+            np.array(clicks, dtype=np.float64),
+            np.array(examined, dtype=bool),
+        )
+
+    def by_rank(self) -> RankCounts:
+        """Impressions and clicks at each rank, over all queries."""
+        return RankCounts(np.bincount(self.rank).astype(np.float64), np.bincount(self.rank, self.clicks).astype(np.float64))
+
+    def by_pair(self, model: ClickModel) -> dict[Pair, PairCounts]:
+        """The counts of every pair that was shown; a pair that was never shown has none."""
+        sums = (np.bincount(self.pair), np.bincount(self.pair, self.clicks), np.bincount(self.pair, model.expected(self)))
+        columns = (each.tolist() for each in sums)
+        return {pair: PairCounts(*counts) for pair, counts in zip(self.pairs, zip(*columns, strict=True), strict=True)}
+
+    def pairs_at_several_ranks(self) -> int:
+        """How many pairs were shown at more than one rank."""
+        _, pair, _, _ = self._cells()
+        return int((np.bincount(pair) > 1).sum())
+
+    def examination_by_rank(self) -> FloatArray:
+        """The probability that a rank is looked at, in units of the most looked at rank, by expectation maximisation.
+
+        Only pairs that were shown at several ranks tell this apart from attractiveness.
+        """
+        rank, pair, shown, clicked = self._cells()
+        return _fitted_examination(pair, rank, shown, clicked)
+
+    def _cells(self) -> tuple[IntpArray, IntpArray, FloatArray, FloatArray]:
+        """Rank, pair, impressions and clicked impressions of each pair at each of its ranks."""
+        width = int(self.rank.max(initial=0)) + 1
+        keys, inverse = np.unique(self.pair * width + self.rank, return_inverse=True)
+        shown, clicked = np.bincount(inverse).astype(np.float64), np.bincount(inverse, self.clicks > 0).astype(np.float64)
+        return keys % width, keys // width, shown, clicked
+
+
+@dataclass(frozen=True, slots=True)
+class RankCounts:
+    """How often a document was shown and clicked at each rank, the first rank first."""
+
+    shown: FloatArray
+    clicked: FloatArray
+
+    @property
+    def rates(self) -> FloatArray:
+        """The click-through rate at each rank; 0 where nothing was shown."""
+        return np.divide(self.clicked, self.shown, out=np.zeros_like(self.clicked), where=self.shown > 0)
+
+
+@dataclass(frozen=True, slots=True)
+class PairCounts:
+    """How often a document was shown for a query, the clicks on it, and those expected of an average document."""
+
+    shown: int
+    clicks: float
+    expected: float
+
+    def attraction(self, prior: float) -> float:
+        """Clicks over expected clicks; `prior` expected clicks of an average document, whose value is 1, are added to both.
+
+        This is the mean of a gamma posterior, and of a beta posterior in units of its prior mean.
+        """
+        return (self.clicks + prior) / (self.expected + prior)
+
+
+@dataclass(frozen=True, slots=True)
+class ClickModel:
+    """A click model: its name, what it assumes, its source, and the clicks that it expects of each impression of a log."""
+
+    name: str
+    assumes: str
+    source: str
+    expected: Callable[[ClickLog], FloatArray]
+
+
+def _fitted_examination(pair: IntpArray, rank: IntpArray, shown: FloatArray, clicked: FloatArray) -> FloatArray:
+    """The position-based model (Richardson, Dominowska and Ragno 2007; Chuklin, Markov and de Rijke 2015, 3.2)."""
+    seen_at, seen_of = np.bincount(rank, shown), np.bincount(pair, shown)
+    examination = np.divide(np.bincount(rank, clicked), seen_at, out=np.zeros_like(seen_at), where=seen_at > 0)
+    examination = examination / max(float(examination.max()), _TINY)
+    attraction = np.full(len(seen_of), 0.5)
+    for _ in range(_MOST_ROUNDS):
+        before = examination
+        both = examination[rank] * attraction[pair]
+        no_click = np.maximum(1 - both, _TINY)
+        looked = clicked + (shown - clicked) * (examination[rank] - both) / no_click
+        liked = clicked + (shown - clicked) * (attraction[pair] - both) / no_click
+        examination = np.divide(np.bincount(rank, looked), seen_at, out=np.zeros_like(seen_at), where=seen_at > 0)
+        attraction = np.bincount(pair, liked) / seen_of
+        if float(np.abs(examination - before).max()) < _CONVERGED:
+            break
+    return np.asarray(examination / max(float(examination.max()), _TINY))
+
+
+def _by_rank(log: ClickLog) -> FloatArray:
+    return np.asarray(log.by_rank().rates[log.rank])
+
+
+def _by_examination(log: ClickLog) -> FloatArray:
+    return _shared_by(log, log.examined.astype(np.float64))
+
+
+def _by_examined_rank(log: ClickLog) -> FloatArray:
+    return _shared_by(log, log.examination_by_rank()[log.rank])
+
+
+def _by_impression(log: ClickLog) -> FloatArray:
+    return _shared_by(log, np.ones(len(log.rank)))
+
+
+def _shared_by(log: ClickLog, looked: FloatArray) -> FloatArray:
+    """All clicks, shared by the impressions as they were looked at."""
+    return np.asarray(looked * (float(log.clicks.sum()) / max(float(looked.sum()), _TINY)))
+
+
+CLICK_MODELS: Mapping[str, ClickModel] = {
+    one.name: one
+    for one in (
+        ClickModel(
+            "coec",
+            "a document is clicked in proportion to the click-through rate of its rank, taken over all queries",
+            "clicks over expected clicks: Zhang and Jones 2007",
+            _by_rank,
+        ),
+        ClickModel(
+            "cascade",
+            "users read from the top down to their last click, and the whole list if they click nothing",
+            "dependent click model: Guo, Liu and Wang 2009",
+            _by_examination,
+        ),
+        ClickModel(
+            "position",
+            "a rank is looked at with its own probability, the same for all queries; pairs shown at several ranks tell which",
+            "position-based model: Richardson, Dominowska and Ragno 2007",
+            _by_examined_rank,
+        ),
+        ClickModel(
+            "ctr",
+            "every document of a list is seen, whatever its rank: position bias is not corrected",
+            "click-through rate",
+            _by_impression,
+        ),
+    )
+}
+"""The click models by name."""
