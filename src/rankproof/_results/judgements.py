@@ -63,7 +63,7 @@ class JoinedJudgements:
         table = np.zeros((2, 2))
         for one, other in both:
             table[int(one >= rel), int(other >= rel)] += 1
-        kappa = float(kappas(table, (0, 1), weighted=False))
+        kappa = float(kappas(table, (0, 1)))
         same = sum(one == other for one, other in both) / len(both)
         return {"pairs": len(both), "same_grade": same, "kappa": None if np.isnan(kappa) else kappa}
 
