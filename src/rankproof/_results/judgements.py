@@ -35,6 +35,11 @@ Assessors = Mapping[tuple[str, str], str]
 """The name of the person who judged a pair of query and document."""
 
 
+def merged_grade(grades: Sequence[int]) -> int:
+    """The median of the grades that people gave to a pair; of two middle ones the lower, so that doubt counts as less relevant."""
+    return sorted(grades)[(len(grades) - 1) // 2]
+
+
 @dataclass(frozen=True, eq=False, slots=True)
 class JoinedJudgements:
     """The judgements of people, those of machines, and both: where the two judged the same pair, the person's grade counts."""

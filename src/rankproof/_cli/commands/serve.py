@@ -17,6 +17,7 @@ from rankproof.errors import UsageError, escape_invisible, for_message
 
 if TYPE_CHECKING:
     from rankproof._server.judgement_log import JudgementLog
+    from rankproof._server.judging_page import JudgingPage
     from rankproof._server.judging_queue import DocumentTexts
     from rankproof._server.labelling import LabellingPages
     from rankproof._server.library import ResultsLibrary
@@ -68,7 +69,8 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
     import gc
 
     from rankproof._cli.exit_codes import handle_sigterm
-    from rankproof._server.judging_queue import JudgingPage, PoolOptions
+    from rankproof._server.judging_page import JudgingPage
+    from rankproof._server.judging_queue import QueueOptions
     from rankproof._server.nuggets_page import NuggetsPage
     from rankproof._server.pages import Router
     from rankproof._server.server import Server
@@ -81,11 +83,11 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
         labelling = files.enter_context(closing(_labelling(args, library)))
         log = None if args.judge is None else files.enter_context(closing(_judgement_log(args)))
         nuggets = None if args.nuggets is None else files.enter_context(closing(NuggetsPage(library, args.nuggets)))
-        judging = None if log is None else JudgingPage(log)
-        site = Router(library, judging, texts, labelling, nuggets, PoolOptions(args.pool, args.seed))
+        judging = None if log is None else JudgingPage(log, *_assessors(args))
+        site = Router(library, judging, texts, labelling, nuggets, QueueOptions(args.pool, args.seed))
         try:
             with handle_sigterm(), Server(args.port, site.answer, _error_reporter(terminal)) as service:
-                _print_address(service.auth.url, library, log, terminal)
+                _print_address(service.auth.url, library, judging, terminal)
                 service.serve_forever()
         except KeyboardInterrupt:
             terminal.note("stopped")
@@ -125,7 +127,12 @@ def _say_label_commands(labelling: LabellingPages, terminal: Terminal) -> None:
 def _judgement_log(args: argparse.Namespace) -> JudgementLog:
     from rankproof._server.judgement_log import JudgementLog
 
-    return JudgementLog(args.judge or _default_file(args), _login_name() if args.assessor is None else args.assessor)
+    return JudgementLog(args.judge or _default_file(args))
+
+
+def _assessors(args: argparse.Namespace) -> list[str]:
+    """The names of the people who judge: those of --assessor, or the login name."""
+    return [_login_name()] if args.assessor is None else args.assessor.split(",")
 
 
 def _default_file(args: argparse.Namespace) -> str:
@@ -207,15 +214,16 @@ def _scale_notes(library: ResultsLibrary) -> Iterator[str]:
             yield f"{for_message(summary.name)}: {warning}"
 
 
-def _print_address(url: str, library: ResultsLibrary, log: JudgementLog | None, terminal: Terminal) -> None:
+def _print_address(url: str, library: ResultsLibrary, judging: JudgingPage | None, terminal: Terminal) -> None:
     """Shows the address as the result; no note contains its token."""
-    from rankproof._data.text import pluralise
+    from rankproof._data.text import in_a_sentence, pluralise
 
     experiments = len(library.entries())
-    if log is not None:
+    if judging is not None:
+        log = judging.log
         if log.cut:
             terminal.note(f"the log of {for_message(log.path)} ends in an incomplete line, which is removed")
-        terminal.note(f"judgements of {log.assessor} are saved to {for_message(log.path)}")
+        terminal.note(f"judgements of {in_a_sentence(judging.assessors)} are saved to {for_message(log.path)}")
         for note in _scale_notes(library):
             terminal.note(note)
     terminal.note(f"{pluralise(experiments, 'experiment')}; open the address in a browser; Ctrl-C stops")

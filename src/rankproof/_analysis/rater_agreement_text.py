@@ -1,0 +1,118 @@
+"""The sentences on the agreement of raters: the answer first, what it means, and when not to trust it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from rankproof._data.text import format_value, in_a_sentence, percent, pluralise
+from rankproof._statistics.agreement import FEW_QUERIES, Agreement
+from rankproof.errors import for_message
+
+if TYPE_CHECKING:
+    from rankproof._analysis.rater_agreement import AgreementFacts, GroupAgreement, PairAgreement
+
+RELIABLE, TENTATIVE = 0.8, 0.667
+"""Krippendorff (2004): rely on data with an alpha of at least .800, draw tentative conclusions from .667."""
+BANDS = ((0.81, "almost perfect"), (0.61, "substantial"), (0.41, "moderate"), (0.21, "fair"), (0.0, "slight"))
+"""Landis and Koch (1977) on kappa."""
+FEW_ITEMS = 50
+MANY_ALIKE = 0.8
+"""With this share of equal grades and a low alpha, or this share of one grade, prevalence makes kappa misleading."""
+_MAX_NAMES = 4
+
+
+def agreement_sentences(facts: AgreementFacts) -> Iterator[str]:
+    """How far the raters agree, how far machines agree with people, and how many pairs are open."""
+    yield from _group(facts.group)
+    for one in facts.machines if facts.group.of_people else ():
+        yield _machine(one)
+    open_pairs = sum(one.adjudicated is None for one in facts.disagreements)
+    if facts.disagreements:
+        adjudicated = len(facts.disagreements) - open_pairs
+        more = f"; {adjudicated} of them {'is' if adjudicated == 1 else 'are'} adjudicated" if adjudicated else ""
+        yield f"{pluralise(len(facts.disagreements), 'pair has', 'pairs have')} different grades{more}."
+
+
+def _group(group: GroupAgreement) -> Iterator[str]:
+    alpha = group.alpha["ordinal"]
+    who = _names(group.raters)
+    if not alpha.items:
+        yield f"{who} graded no pair in common."
+        return
+    if alpha.value is None:
+        yield f"The agreement of {who} is not defined: all grades are the same, so chance would agree as often."
+        return
+    yield f"{who} {reading(alpha)}: Krippendorff's alpha (ordinal) is {_value(alpha)} on {pluralise(alpha.items, 'pair')}."
+    low = None if alpha.interval is None else alpha.interval[0]
+    if low is not None and low < TENTATIVE <= alpha.value:
+        yield f"The 95% interval reaches below {format_value(TENTATIVE)}: more pairs that two people grade would settle it."
+
+
+def reading(alpha: Agreement) -> str:
+    """What an alpha means for the use of the judgements."""
+    assert alpha.value is not None, "an undefined alpha has no reading"
+    if alpha.value >= RELIABLE:
+        return "agree well enough to rely on their grades"
+    if alpha.value >= TENTATIVE:
+        return "agree well enough for tentative conclusions"
+    return "do not agree well enough to rely on the grades of one of them"
+
+
+def _machine(one: PairAgreement) -> str:
+    name = for_message(one.other)
+    if not one.items:
+        return f"{name} graded no pair that people graded."
+    if one.quadratic.value is None:
+        return f"The agreement of {name} with people is not defined: all grades are the same."
+    return (
+        f"{name} and people: kappa with quadratic weights is {_value(one.quadratic)} on {pluralise(one.items, 'pair')}, "
+        f"{band(one.quadratic.value)} agreement."
+    )
+
+
+def band(value: float) -> str:
+    """The word of Landis and Koch (1977) for a kappa."""
+    return next((word for low, word in BANDS if round(value, 2) >= low), "poor")
+
+
+def _value(one: Agreement) -> str:
+    assert one.value is not None, "only defined values are shown"
+    bounds = "" if one.interval is None else f" ({format_value(one.interval[0])} to {format_value(one.interval[1])})"
+    return f"{format_value(one.value)}{bounds}"
+
+
+def _names(raters: tuple[str, ...]) -> str:
+    if len(raters) > _MAX_NAMES:
+        return f"The {len(raters)} raters"
+    return in_a_sentence([for_message(name) for name in raters])
+
+
+def agreement_notes(facts: AgreementFacts) -> Iterator[str]:
+    """When the figures mislead, and the sources of the words for them."""
+    group, alpha = facts.group, facts.group.alpha["ordinal"]
+    if alpha.items < FEW_ITEMS:
+        yield f"only {pluralise(alpha.items, 'pair was', 'pairs were')} graded by two raters: the figures are uncertain"
+    if group.queries < FEW_QUERIES:
+        yield f"with only {pluralise(group.queries, 'query', 'queries')} the intervals are approximate"
+    yield from _prevalence(group)
+    if len(group.raters) > 2 and group.complete < alpha.items:
+        left = f"{alpha.items - group.complete:,} of {alpha.items:,} pairs"
+        yield f"Fleiss' and Randolph's kappa need the grades of all raters and leave out {left}; alpha does not"
+    if alpha.value is not None:
+        yield (
+            f"alpha: from {format_value(RELIABLE)} reliable, from {format_value(TENTATIVE)} tentative (Krippendorff 2004); "
+            "kappa: from .61 substantial (Landis and Koch 1977)"
+        )
+
+
+def _prevalence(group: GroupAgreement) -> Iterator[str]:
+    """A note where most grades are the same one: a few disagreements then make alpha and kappa low."""
+    grade, most = max(group.grades.items(), key=lambda one: one[1], default=(0, 0))
+    share = most / max(sum(group.grades.values()), 1)
+    alpha, same = group.alpha["ordinal"].value, group.same.value
+    if share >= MANY_ALIKE and alpha is not None and same is not None and same >= MANY_ALIKE and alpha < RELIABLE:
+        yield (
+            f"{percent(share)} of the grades are {grade}, so alpha and kappa are low although {percent(same)} of the pairs have "
+            "the same grade (Feinstein and Cicchetti 1990); see Randolph's kappa, which has no such effect"
+        )
