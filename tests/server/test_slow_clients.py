@@ -134,7 +134,7 @@ def test_a_request_that_is_being_answered_keeps_its_place(monkeypatch: pytest.Mo
     monkeypatch.setattr(server, "MAX_CONNECTIONS", 2)
     asked, answer = threading.Semaphore(0), threading.Event()
 
-    def slowly(path: str, body: object) -> PageResponse:
+    def slowly(path: str, body: object, assessor: object) -> PageResponse:
         asked.release()
         assert answer.wait(60)
         return SMALL

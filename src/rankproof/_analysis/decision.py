@@ -28,6 +28,7 @@ MANY_SYSTEMS = 3
 MAX_QUERIES = 100_000
 _STEPS_PER_MARGIN, _MARGIN_STEPS = 4, 20
 _QUERY_STEP = math.sqrt(2)
+_LEAST_STEP = 1e-6
 
 CostUnit = Literal["given", "money", "ms"]
 
@@ -222,6 +223,31 @@ def decide(
         queries_needed=None if chosen.is_safe and _size(data) >= MIN_QUERIES else _queries_needed(draws, data, margin),
         optimistic=len(data.systems) > MANY_SYSTEMS,
     )
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class RiskSlopes:
+    """The risk of each system, and how fast it (row) changes with the mean of each system (column)."""
+
+    risks: FloatArray
+    by_mean: FloatArray
+
+
+def risk_slopes(data: DecisionData, *, margin: float = MARGIN, seed: int = 0) -> RiskSlopes:
+    """How the risks depend on the means, which are oriented so that higher is better.
+
+    A slope is the difference of the risk when a mean is half a standard error higher and lower, over the same draws: the risk
+    itself is a step function of the means.
+    """
+    draws = _draw(data, data.values, seed)
+    step = max(float(np.median(draws.deviations.std(axis=0))) / 2, _LEAST_STEP)
+
+    def risks(by: FloatArray) -> FloatArray:
+        return np.asarray((replace(draws, centre=draws.centre + by).shortfalls() > margin).mean(axis=0))
+
+    steps = step * np.eye(len(data.systems))
+    by_mean = np.column_stack([(risks(up) - risks(-up)) / (2 * step) for up in steps])
+    return RiskSlopes(risks(np.zeros(len(data.systems))), by_mean)
 
 
 def _without_draws(data: DecisionData, margin: float, baseline: str | None) -> Decision:

@@ -240,6 +240,7 @@ def _pairs_table(facts: AgreementFacts) -> Table:
             Column("95% interval", "interval", "of kappa with quadratic weights, Student's t over queries"),
         ),
         rows,
+        summary=TableSummary(("rater", "other", "pairs", "same grade", "quadratic", "95% interval"), tuple(range(len(rows)))),
     )
 
 
@@ -252,6 +253,8 @@ def _disagreements_table(facts: AgreementFacts) -> Table:
     rows = tuple(
         (*one.pair, one.distance, listed(one.grades), one.adjudicated, listed(one.notes)) for one in facts.disagreements
     )
+    shown = ("query", "document", "difference", "grades")
+    more = [name for at, name in ((4, "adjudicated"), (5, "notes")) if any(row[at] not in (None, "") for row in rows)]
     return Table(
         "disagreements",
         f"{pluralise(len(rows), 'pair')} with different grades",
@@ -264,7 +267,7 @@ def _disagreements_table(facts: AgreementFacts) -> Table:
             Column("notes"),
         ),
         rows,
-        summary=TableSummary(("query", "document", "difference", "grades", "adjudicated", "notes"), tuple(range(min(len(rows), _SHOWN)))),
+        summary=TableSummary((*shown, *more), tuple(range(min(len(rows), _SHOWN)))),
     )
 
 

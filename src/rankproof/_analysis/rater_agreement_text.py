@@ -38,12 +38,16 @@ def _group(group: GroupAgreement) -> Iterator[str]:
     alpha = group.alpha["ordinal"]
     who = _names(group.raters)
     if not alpha.items:
-        yield f"{who} graded no pair in common."
+        yield f"No pair was graded by two of {who}."
         return
     if alpha.value is None:
         yield f"The agreement of {who} is not defined: all grades are the same, so chance would agree as often."
         return
-    yield f"{who} {reading(alpha)}: Krippendorff's alpha (ordinal) is {_value(alpha)} on {pluralise(alpha.items, 'pair')}."
+    figure = f"Krippendorff's alpha (ordinal) is {_value(alpha)} on {pluralise(alpha.items, 'pair')}."
+    if alpha.items < FEW_ITEMS:
+        yield f"There are too few pairs to say how far {who} agree: {figure}"
+        return
+    yield f"{who[0].upper() if len(group.raters) > _MAX_NAMES else who[0]}{who[1:]} {reading(alpha)}: {figure}"
     low = None if alpha.interval is None else alpha.interval[0]
     if low is not None and low < TENTATIVE <= alpha.value:
         yield f"The 95% interval reaches below {format_value(TENTATIVE)}: more pairs that two people grade would settle it."
@@ -84,7 +88,7 @@ def _value(one: Agreement) -> str:
 
 def _names(raters: tuple[str, ...]) -> str:
     if len(raters) > _MAX_NAMES:
-        return f"The {len(raters)} raters"
+        return f"the {len(raters)} raters"
     return in_a_sentence([for_message(name) for name in raters])
 
 
@@ -92,7 +96,7 @@ def agreement_notes(facts: AgreementFacts) -> Iterator[str]:
     """When the figures mislead, and the sources of the words for them."""
     group, alpha = facts.group, facts.group.alpha["ordinal"]
     if alpha.items < FEW_ITEMS:
-        yield f"only {pluralise(alpha.items, 'pair was', 'pairs were')} graded by two raters: the figures are uncertain"
+        yield f"let two raters grade at least {FEW_ITEMS} of the same pairs; with fewer the figures are uncertain"
     if group.queries < FEW_QUERIES:
         yield f"with only {pluralise(group.queries, 'query', 'queries')} the intervals are approximate"
     yield from _prevalence(group)

@@ -7,9 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from heapq import nlargest
 from math import log2
-from typing import Literal
 
-from rankproof._analysis.audit.judge_next import MAX_DEPTH, judge_next
+from rankproof._analysis.audit.judge_next import MAX_DEPTH, PairOrder, judge_next
 from rankproof._analysis.audit.unjudged import UnjudgedDocuments, find_unjudged
 from rankproof._analysis.inputs import input_from_results, whole_rankings
 from rankproof._analysis.values import EMPTY_LIST, main_measure
@@ -113,10 +112,9 @@ class QueueItem:
         return self.query, self.doc
 
 
-QueueOrder = Literal["effect", "risk"]
-ORDERS: Mapping[QueueOrder, str] = {
+ORDERS: Mapping[PairOrder, str] = {
     "effect": "how much a pair could change {}",
-    "risk": "how much a grade is expected to change the risk of the decision by {}",
+    "risk": "how much a grade is expected to change the risks of the decision by {}",
 }
 """What the pairs of a queue are ordered by."""
 
@@ -137,7 +135,7 @@ class JudgingQueue:
     is_sampled: bool
     highest: int | None
     pool: int | None = None
-    order: QueueOrder = "effect"
+    order: PairOrder = "risk"
 
     @property
     def order_text(self) -> str:
@@ -154,7 +152,7 @@ class QueueOptions:
 
     depth: int | None = None
     seed: int = 0
-    order: QueueOrder = "effect"
+    order: PairOrder = "risk"
 
 
 def build_queue(results: ExperimentResult, texts: DocumentTexts, options: QueueOptions | None = None) -> JudgingQueue:
@@ -166,11 +164,13 @@ def build_queue(results: ExperimentResult, texts: DocumentTexts, options: QueueO
     measure = main_measure(inputs)
     every = find_unjudged(inputs)
     unjudged_docs = most_contested(every, inputs.result.systems[0].measures[measure].measure, MAX_CANDIDATES)
-    rows = judge_next(unjudged_docs, measure, MAX_QUEUE_ITEMS).records()
+    rows = judge_next(unjudged_docs, measure, MAX_QUEUE_ITEMS, options.order).records()
     found = list(queue_items(results, texts, [(str(row["query"]), str(row["document"]), str(row["ranks"])) for row in rows]))
     items = {one.pair: one for one in found}
     left_out, highest = len(rows) - len(items), highest_grade(results.qrels)
-    return JudgingQueue(measure, results.fingerprint, items, left_out, unjudged_docs is not every, highest)
+    return JudgingQueue(
+        measure, results.fingerprint, items, left_out, unjudged_docs is not every, highest, order=options.order
+    )
 
 
 def _pool_queue(results: ExperimentResult, texts: DocumentTexts, depth: int, seed: int) -> JudgingQueue:

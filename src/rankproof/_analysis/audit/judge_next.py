@@ -1,9 +1,10 @@
-"""Unjudged pairs to judge next: those that could change the comparison of systems most."""
+"""Unjudged pairs to judge next: those that are expected to change the risk of the decision most, or could change values most."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
@@ -18,6 +19,8 @@ from rankproof.errors import UsageError, for_message
 from rankproof.measures._base import BinaryMeasure, Measure
 
 MAX_DEPTH = 100
+PairOrder = Literal["risk", "effect"]
+"""By the expected change of the decision's risk, or by the largest possible change of a difference of two means."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -102,6 +105,7 @@ class _PossibleChanges:
     found: UnjudgedPairs
     means: FloatArray
     gains: FloatArray
+    risks: FloatArray | None = None
 
 
 def has_pair_changes(measure: Measure) -> bool:
@@ -109,8 +113,10 @@ def has_pair_changes(measure: Measure) -> bool:
     return measure.summary == "mean" and not measure.needs_subtopics
 
 
-def judge_next(unjudged_docs: UnjudgedDocuments, name: str, count: int) -> Table:
-    """The `count` unjudged pairs that could change a comparison most under one measure."""
+def judge_next(unjudged_docs: UnjudgedDocuments, name: str, count: int, order: PairOrder = "risk") -> Table:
+    """The first `count` unjudged pairs by an order under one measure; without a risk, by effect."""
+    from rankproof._analysis.audit.risk_order import risk_changes
+
     inputs = unjudged_docs.inputs
     measure = inputs.result.systems[0].measures[name].measure
     if not has_pair_changes(measure):
@@ -118,17 +124,25 @@ def judge_next(unjudged_docs: UnjudgedDocuments, name: str, count: int) -> Table
         raise UsageError(f"{name} {what}", fix="choose a mean as the first measure, such as -m nDCG@10")
     found, sign = unjudged_pairs(unjudged_docs, measure), -1.0 if measure.higher_is_better is False else 1.0
     means = np.array([measure_result(inputs, system, name).value for system in inputs.systems])
-    changes = _PossibleChanges(unjudged_docs, measure, found, sign * means, sign * found.changes)
-    order = np.argsort(-found.spread, kind="stable")[:count].tolist()
+    risks = risk_changes(unjudged_docs, found, measure)
+    changes = _PossibleChanges(unjudged_docs, measure, found, sign * means, sign * found.changes, risks)
+    by_risk = np.zeros(len(found.pairs)) if risks is None or order == "effect" else risks
+    first = np.lexsort((-found.spread, -by_risk))[:count].tolist()
     counts = query_counts(inputs)
     return Table(
         name="audit-judge-next",
-        title=f"{len(order)} pairs to judge next ({name}, {counts})",
+        title=f"{len(first)} pairs to judge next ({name}, {counts})",
         columns=_COLUMNS,
-        rows=tuple(_row(changes, at) for at in order),
-        sentences=(*_sentences(changes, order), *counts.describe),
-        facts={**counts.facts, "measure": name, "grades": list(found.grades), "unjudged_pairs": len(found.pairs)},
-        summary=TableSummary(("query", "document", "could change", "with grade", "for", "against"), tuple(range(len(order)))),
+        rows=tuple(_row(changes, at) for at in first),
+        sentences=(*_sentences(changes, first), *_risk_sentence(changes, order), *counts.describe),
+        facts={
+            **counts.facts,
+            **{"measure": name, "grades": list(found.grades), "unjudged_pairs": len(found.pairs)},
+            "order": "effect" if risks is None else order,
+        },
+        summary=TableSummary(
+            ("query", "document", "risk change", "could change", "with grade", "for", "against"), tuple(range(len(first)))
+        ),
         verdict_first=True,
     )
 
@@ -136,6 +150,7 @@ def judge_next(unjudged_docs: UnjudgedDocuments, name: str, count: int) -> Table
 _COLUMNS = (
     Column("query"),
     Column("document"),
+    Column("risk change", "value", "expected change of a system's risk, mean over the systems"),
     Column("could change", "value", "largest possible change of a difference between two systems' means"),
     Column("with grade", "count", "the grade that causes the largest change"),
     Column("for", about="the system that gains most"),
@@ -152,7 +167,13 @@ def _row(possible: _PossibleChanges, at: int) -> tuple[CellValue, ...]:
     query, doc = found.pairs[at]
     where = ", ".join(f"{for_message(system)} {rank}" for system, rank in _places(possible.unjudged_docs, query, doc))
     up, down = systems[int(np.argmax(gains))], systems[int(np.argmin(gains))]
-    return (query, doc, float(found.spread[at]), found.grades[strongest], up, down, _new_winner(possible, at), where)
+    risk = None if possible.risks is None else float(possible.risks[at])
+    return (query, doc, risk, float(found.spread[at]), found.grades[strongest], up, down, _new_winner(possible, at), where)
+
+
+def _risk_sentence(possible: _PossibleChanges, order: PairOrder) -> Iterator[str]:
+    if order == "risk" and possible.risks is not None and len(possible.found.pairs):
+        yield "The pairs are ordered by how much a grade is expected to change the risks of the systems."
 
 
 def _new_winner(possible: _PossibleChanges, at: int) -> bool:

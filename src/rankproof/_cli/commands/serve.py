@@ -30,11 +30,14 @@ examples:
   rankproof serve old-results/ new-results/                 two experiments to compare
   rankproof serve results/ --judge                          judge documents, and see the decision
   rankproof serve results/ --judge my.qrels --assessor ann  the same, into another file
+  rankproof serve results/ --judge --assessor ann,bob       two people, each in an own browser
   rankproof serve results/ --assessor ann                   label claims of answers, if there are any
   rankproof serve qrels.txt prod.run new.run --dataset data/shop
 
 Open the address that it prints. It contains a secret token and works only on this machine. Ctrl-C
-stops the server. With --judge, systems and ranks are hidden until a document has its grade.
+stops the server. With --judge, systems and ranks are hidden until a document has its grade. With
+several assessors, each browser chooses a name, nobody sees the grades of the others before judging a
+pair, and the page Agreement lists the pairs on which they differ, to adjudicate.
 The file of --judge is new or written by serve; rankproof eval reads it, and run --qrels measures
 with it. Results of rankproof answers have a page to label their claims, without system, judge and
 verdict; the labels go to RESULTS.people.jsonl. Run files are read once, at the start"""
@@ -57,7 +60,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--seed", type=nonnegative_int, default=0, metavar="N", help="seed of that order and of the sample of claims (default: 0)"
     )
-    parser.add_argument("--assessor", metavar="NAME", help="name of the assessor (default: the login name)")
+    parser.add_argument(
+        "--order",
+        choices=("risk", "effect"),
+        default="risk",
+        help="order of other pairs: by the expected change of the decision's risks, or by the largest possible effect",
+    )
+    parser.add_argument("--assessor", metavar="NAME", help="name of the assessor, or of several: ann,bob (default: the login name)")
     parser.add_argument("--label-claims", type=positive_int, metavar="N", help="label a random sample of N claims (default: 150)")
     parser.add_argument("--labels", metavar="FILE", help="file of the labels (default: RESULTS.people.jsonl)")
     parser.add_argument("--nuggets", metavar="FILE", help="file of nuggets to edit and confirm, of questions of the results")
@@ -84,7 +93,7 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
         log = None if args.judge is None else files.enter_context(closing(_judgement_log(args)))
         nuggets = None if args.nuggets is None else files.enter_context(closing(NuggetsPage(library, args.nuggets)))
         judging = None if log is None else JudgingPage(log, *_assessors(args))
-        site = Router(library, judging, texts, labelling, nuggets, QueueOptions(args.pool, args.seed))
+        site = Router(library, judging, texts, labelling, nuggets, QueueOptions(args.pool, args.seed, args.order))
         try:
             with handle_sigterm(), Server(args.port, site.answer, _error_reporter(terminal)) as service:
                 _print_address(service.auth.url, library, judging, terminal)

@@ -1,0 +1,151 @@
+"""How soon the right system is found when pairs are judged by risk, by effect and in random order.
+
+`python -m benchmarks.judging_order` hides four fifths of the judgements of pools of real systems on Cranfield and SciFact, shows
+them again in each order, and prints how often the decision names the system that all judgements name.
+"""
+
+from __future__ import annotations
+
+import random
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import cast
+
+import numpy as np
+
+from benchmarks.real_values import DATA
+from rankproof import Experiment, Qrels, Run, evaluate, read_dataset, run
+from rankproof._analysis.audit.judge_next import PairOrder, judge_next
+from rankproof._analysis.audit.unjudged import find_unjudged
+from rankproof._analysis.decision import DecisionData, decide
+from rankproof._analysis.inputs import input_from_runs
+from rankproof._data.ordering import ranked_documents
+from rankproof.measures import nDCG
+from rankproof.stages import BM25, KeywordScorer, Rerank
+from rankproof.types import Stage
+
+COLLECTIONS = {"Cranfield": "cranfield", "SciFact": "scifact"}
+ORDERS = ("risk", "effect", "random")
+CHECKPOINTS = (10, 20, 40, 80, 160, 320)
+QUERIES, SYSTEMS, SHOWN, DEPTH = 60, 4, 0.2, 10
+MEASURE = "nDCG@10"
+Rankings = Mapping[str, Mapping[str, Sequence[str]]]
+Grades = dict[str, dict[str, int]]
+Pair = tuple[str, str]
+
+
+def systems() -> dict[str, Stage]:
+    """Systems that need no weights."""
+    bm25 = BM25()
+    return {
+        "bm25": bm25,
+        "bm25-short": BM25(k1=0.9, b=0.4),
+        "bm25-long": BM25(k1=2.5, b=1.0),
+        "bm25-unstemmed": BM25(stemming=False),
+        "bm25-all-words": BM25(stop_words=False),
+        "bm25-characters": BM25(tokens="characters-4"),
+        "keywords": Rerank(bm25, KeywordScorer()),
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class Collection:
+    """The rankings of every system, and the judgements."""
+
+    rankings: Rankings
+    qrels: Mapping[str, Mapping[str, int]]
+
+
+def collection(folder: str) -> Collection:
+    """The top documents of the systems on a collection beside the project."""
+    dataset = read_dataset(DATA / folder, split="test")
+    results = run(Experiment(name="judging-order", dataset=dataset, systems=systems(), measures=(MEASURE,)))
+    tops = {
+        one.name: {query: list(docs)[:DEPTH] for query, docs in ranked_documents(one.run).items()} for one in results.system_runs
+    }
+    return Collection(tops, dataset.qrels)
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """Runs of some systems on some queries, the judgements of their pool, and those that are known at the start."""
+
+    runs: Mapping[str, Run]
+    full: Grades
+    known: Grades
+
+
+def make_trial(data: Collection, seed: int) -> Trial:
+    """A random choice of systems, queries and known judgements; what the collection does not judge is not relevant."""
+    draw = random.Random(seed)
+    names = draw.sample(sorted(data.rankings), SYSTEMS)
+    queries = draw.sample(sorted(query for query in data.qrels if all(query in data.rankings[name] for name in names)), QUERIES)
+    runs = {
+        name: Run.from_dict({query: {doc: -float(at) for at, doc in enumerate(data.rankings[name][query])} for query in queries})
+        for name in names
+    }
+    full: Grades = {}
+    for query in queries:
+        pool = sorted({doc for name in names for doc in data.rankings[name][query]})
+        full[query] = {**data.qrels[query], **{doc: data.qrels[query].get(doc, 0) for doc in pool}}
+    known = {query: {doc: grade for doc, grade in docs.items() if draw.random() < SHOWN} for query, docs in full.items()}
+    for query, docs in known.items():
+        if not any(docs.values()):
+            best = max(full[query], key=lambda doc: (full[query][doc], doc))
+            docs[best] = full[query][best]
+    return Trial(runs, full, known)
+
+
+def decided(runs: Mapping[str, Run], grades: Grades) -> str | None:
+    """The system that the decision recommends, or that leads."""
+    result = evaluate(Qrels.from_dict(grades), dict(runs), [MEASURE])
+    values = np.column_stack([system.measures[MEASURE].values for system in result.systems])
+    return decide(DecisionData(nDCG @ DEPTH, tuple(runs), values)).system
+
+
+def right_decisions(trial: Trial, seed: int) -> dict[str, list[bool]]:
+    """For each order, whether the decision is right after so many judgements."""
+    inputs = input_from_runs(Qrels.from_dict(trial.known), dict(trial.runs), [MEASURE])
+    unjudged, right = find_unjudged(inputs), decided(trial.runs, trial.full)
+    found = {}
+    for order in ORDERS:
+        by: PairOrder = "effect" if order == "random" else cast("PairOrder", order)
+        rows = judge_next(unjudged, MEASURE, 10_000, by).records()
+        pairs: list[Pair] = [(str(row["query"]), str(row["document"])) for row in rows]
+        if order == "random":
+            random.Random(seed).shuffle(pairs)
+        found[order] = [name == right for name in _decisions(trial, pairs)]
+    return found
+
+
+def _decisions(trial: Trial, pairs: Sequence[Pair]) -> Iterator[str | None]:
+    known, done = {query: dict(docs) for query, docs in trial.known.items()}, 0
+    for count in CHECKPOINTS:
+        for query, doc in pairs[done:count]:
+            known[query][doc] = trial.full[query][doc]
+        done = count
+        yield decided(trial.runs, known)
+
+
+def simulated(data: Collection, trials: int) -> dict[str, list[float]]:
+    """For each order, the share of trials with the right decision after so many judgements."""
+    every = [right_decisions(make_trial(data, seed), seed) for seed in range(trials)]
+    return {order: np.mean([one[order] for one in every], axis=0).tolist() for order in ORDERS}
+
+
+def main() -> None:
+    """Prints a Markdown table, a row for each collection and order."""
+    if not DATA.is_dir():
+        raise SystemExit("there are no collections beside the project: nothing to simulate")
+    trials = int(sys.argv[1]) if len(sys.argv) > 1 else 200
+    print(f"| collection | order | {' | '.join(map(str, CHECKPOINTS))} | mean |")
+    print(f"|---|---|{'---:|' * (len(CHECKPOINTS) + 1)}")
+    for name, folder in COLLECTIONS.items():
+        for order, shares in simulated(collection(folder), trials).items():
+            shown = " | ".join(f"{share:.0%}" for share in (*shares, float(np.mean(shares))))
+            print(f"| {name} | {order} | {shown} |")
+
+
+if __name__ == "__main__":
+    main()
