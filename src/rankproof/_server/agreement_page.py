@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from rankproof._analysis.rater_agreement import agreement_tables, rater_agreement
 from rankproof._data.qrels import GRADES
 from rankproof._data.text import pluralise
 from rankproof._io.escape import json_block
-from rankproof._report.elements import HtmlTable, html_table
+from rankproof._report.elements import Section, html_table
 from rankproof._results.experiment_result import ExperimentResult
 from rankproof._server.judgement_log import (
     MAX_NOTE_LENGTH,
@@ -72,7 +72,6 @@ class AgreementPage:
         merged = self._log.merged()
         disputed = _disputed(merged)
         shown = [one for one in disputed if everything or any(record.assessor == assessor for record in one.individual)]
-        sentences, notes, tables = _agreement(merged)
         pairs = [self._shown(results, one) for one in shown[:MAX_SHOWN]]
         data = {
             "adjudicate": f"/r/{id}/adjudicate",
@@ -86,9 +85,7 @@ class AgreementPage:
             id=id,
             script=page_script("changes.js", "agreement.js"),
             data=json_block(data),
-            sentences=sentences,
-            notes=notes,
-            tables=tables,
+            section=_agreement_section(merged),
             pairs=pairs,
             hidden=len(disputed) - len(shown),
             more=max(0, len(shown) - MAX_SHOWN),
@@ -145,16 +142,18 @@ def open_disagreements(merged: Iterable[MergedJudgement]) -> str:
     return f"{pluralise(count, 'pair has', 'pairs have')} different grades that are not adjudicated: their lower median counts."
 
 
-def _agreement(merged: list[MergedJudgement]) -> tuple[tuple[str, ...], tuple[str, ...], list[HtmlTable]]:
-    """The sentences, notes and tables on the agreement of the people."""
+def _agreement_section(merged: list[MergedJudgement]) -> Section:
+    """How far the people agree, in words and tables."""
+    section = Section("agreement", "Agreement", "How far do the people agree?")
     raters = raters_of(merged)
     if len(raters) < 2:
-        return ("Only one person has judged: agreement needs the grades of two on the same pairs.",), (), []
+        return replace(section, lead="Nobody else has judged: agreement needs the grades of two people on the same pairs.")
     try:
         group, pairs, _ = agreement_tables(rater_agreement(raters, adjudicated_grades(merged)))
     except UsageError:
-        return ("No pair has the grades of two people yet.",), (), []
-    return group.sentences, group.notes, [html_table(group), html_table(pairs)]
+        return replace(section, lead="No pair has the grades of two people yet.")
+    lead, *more = group.sentences
+    return replace(section, lead=lead, sentences=tuple(more), tables=(html_table(group), html_table(pairs)))
 
 
 def _said(record: LoggedJudgement) -> Said:
