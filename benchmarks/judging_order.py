@@ -10,23 +10,22 @@ import random
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import cast
 
 import numpy as np
 
 from benchmarks.real_values import DATA
 from rankproof import Experiment, Qrels, Run, evaluate, read_dataset, run
-from rankproof._analysis.audit.judge_next import PairOrder, judge_next
+from rankproof._analysis.audit.judge_next import ordered_pairs, unjudged_pairs
+from rankproof._analysis.audit.risk_order import risk_changes
 from rankproof._analysis.audit.unjudged import find_unjudged
-from rankproof._analysis.decision import DecisionData, decide
 from rankproof._analysis.inputs import input_from_runs
 from rankproof._data.ordering import ranked_documents
+from rankproof._statistics.means import draw_means
 from rankproof.measures import nDCG
 from rankproof.stages import BM25, KeywordScorer, Rerank
 from rankproof.types import Stage
 
 COLLECTIONS = {"Cranfield": "cranfield", "SciFact": "scifact"}
-ORDERS = ("risk", "effect", "random")
 CHECKPOINTS = (10, 20, 40, 80, 160, 320)
 QUERIES, SYSTEMS, SHOWN, DEPTH = 60, 4, 0.2, 10
 MEASURE = "nDCG@10"
@@ -97,29 +96,30 @@ def make_trial(data: Collection, seed: int) -> Trial:
     return Trial(runs, full, known)
 
 
-def decided(runs: Mapping[str, Run], grades: Grades) -> str | None:
-    """The system that the decision recommends, or that leads."""
+def decided(runs: Mapping[str, Run], grades: Grades) -> str:
+    """The system that the decision recommends, or that leads: without costs, the one of least expected loss."""
     result = evaluate(Qrels.from_dict(grades), dict(runs), [MEASURE])
-    values = np.column_stack([system.measures[MEASURE].values for system in result.systems])
-    return decide(DecisionData(nDCG @ DEPTH, tuple(runs), values)).system
+    drawn = draw_means(np.column_stack([system.measures[MEASURE].values for system in result.systems]))
+    return list(runs)[int(np.argmin((drawn.max(axis=1, keepdims=True) - drawn).mean(axis=0)))]
 
 
 def right_decisions(trial: Trial, seed: int) -> dict[str, list[bool]]:
     """For each order, whether the decision is right after so many judgements."""
     inputs = input_from_runs(Qrels.from_dict(trial.known), dict(trial.runs), [MEASURE])
     unjudged, right = find_unjudged(inputs), decided(trial.runs, trial.full)
-    found = {}
-    for order in ORDERS:
-        by: PairOrder = "effect" if order == "random" else cast("PairOrder", order)
-        rows = judge_next(unjudged, MEASURE, 10_000, by).records()
-        pairs: list[Pair] = [(str(row["query"]), str(row["document"])) for row in rows]
-        if order == "random":
-            random.Random(seed).shuffle(pairs)
-        found[order] = [name == right for name in _decisions(trial, pairs)]
-    return found
+    pairs = unjudged_pairs(unjudged, nDCG @ DEPTH)
+    orders = {
+        "risk": ordered_pairs(pairs, risk_changes(unjudged, pairs, nDCG @ DEPTH)).tolist(),
+        "effect": ordered_pairs(pairs, None).tolist(),
+        "random": random.Random(seed).sample(range(len(pairs.pairs)), len(pairs.pairs)),
+    }
+    return {
+        name: [system == right for system in _decisions(trial, [pairs.pairs[at] for at in order])]
+        for name, order in orders.items()
+    }
 
 
-def _decisions(trial: Trial, pairs: Sequence[Pair]) -> Iterator[str | None]:
+def _decisions(trial: Trial, pairs: Sequence[Pair]) -> Iterator[str]:
     known, done = {query: dict(docs) for query, docs in trial.known.items()}, 0
     for count in CHECKPOINTS:
         for query, doc in pairs[done:count]:
@@ -131,7 +131,7 @@ def _decisions(trial: Trial, pairs: Sequence[Pair]) -> Iterator[str | None]:
 def simulated(data: Collection, trials: int) -> dict[str, list[float]]:
     """For each order, the share of trials with the right decision after so many judgements."""
     every = [right_decisions(make_trial(data, seed), seed) for seed in range(trials)]
-    return {order: np.mean([one[order] for one in every], axis=0).tolist() for order in ORDERS}
+    return {order: np.mean([one[order] for one in every], axis=0).tolist() for order in every[0]}
 
 
 def main() -> None:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rankproof._analysis.audit.judge_next import judge_next, unjudged_pairs
+from rankproof._analysis.audit.judge_next import PairOrder, judge_next, unjudged_pairs
 from rankproof._analysis.audit.risk_order import decision_data, grade_chances, risk_changes
 from rankproof._analysis.audit.unjudged import UnjudgedDocuments, find_unjudged
 from rankproof._analysis.decision import MARGIN, DecisionData, decide, risk_slopes
+from rankproof._analysis.inputs import input_from_runs
 from rankproof._data.arrays import FloatArray
 from rankproof._data.qrels import Qrels
 from rankproof._data.run import Run
@@ -18,7 +21,6 @@ from rankproof._evaluation.evaluate import evaluate_runs
 from rankproof._evaluation.options import EvaluateOptions
 from rankproof._statistics.rank_correlation import kendall_tau
 from rankproof.measures import P, nDCG
-from support.analysis_inputs import input_of
 
 SYSTEMS = ("a", "b", "c")
 
@@ -40,7 +42,7 @@ def judged_part(queries: int = 40, seed: int = 3, share: float = 0.5) -> tuple[d
 
 def unjudged(share: float = 0.5, seed: int = 3, queries: int = 40, measure: str = "nDCG@5") -> UnjudgedDocuments:
     qrels, runs = judged_part(queries, seed, share)
-    return find_unjudged(input_of(qrels, runs, [measure]))
+    return find_unjudged(input_from_runs(qrels, runs, [measure]))
 
 
 def risks(qrels: Qrels, runs: dict[str, Run], measure: str) -> FloatArray:
@@ -53,7 +55,7 @@ def risks(qrels: Qrels, runs: dict[str, Run], measure: str) -> FloatArray:
 def test_the_first_order_change_is_near_that_of_judging_the_pair_and_deciding_again() -> None:
     """Every pair of some queries is given every grade; the decision is made again from the new judgements."""
     qrels, runs = judged_part(30)
-    docs = find_unjudged(input_of(qrels, runs, ["nDCG@5"]))
+    docs = find_unjudged(input_from_runs(qrels, runs, ["nDCG@5"]))
     found = unjudged_pairs(docs, nDCG @ 5)
     chances, ours = grade_chances(docs, found, nDCG @ 5), risk_changes(docs, found, nDCG @ 5)
     assert ours is not None
@@ -107,7 +109,7 @@ def test_chances_are_shares_of_judged_pairs_that_the_systems_rank_alike() -> Non
 def test_where_only_relevant_documents_are_listed_lower_ranks_have_lower_chances() -> None:
     qrels, runs = judged_part(80, share=0.6)
     relevant = {query: {doc: grade for doc, grade in docs.items() if grade} or {"d0": 1} for query, docs in qrels.items()}
-    docs = find_unjudged(input_of(relevant, runs, ["nDCG@10"]))
+    docs = find_unjudged(input_from_runs(relevant, runs, ["nDCG@10"]))
     found = unjudged_pairs(docs, nDCG @ 10)
     chances = grade_chances(docs, found, nDCG @ 10)
     assert 0 < chances[0].min() < 1
@@ -126,7 +128,7 @@ def test_a_binary_measure_has_two_chances() -> None:
 
 def test_the_list_is_ordered_by_risk_and_on_request_by_effect() -> None:
     docs = unjudged()
-    by_risk, by_effect = (judge_next(docs, "nDCG@5", 1_000, order) for order in ("risk", "effect"))  # type: ignore[arg-type]
+    by_risk, by_effect = (judge_next(docs, "nDCG@5", 1_000, order) for order in get_args(PairOrder))
     risk = [row["risk change"] for row in by_risk.records()]
     effect = [row["could change"] for row in by_effect.records()]
     assert risk == sorted(risk, reverse=True)  # type: ignore[type-var]
@@ -141,7 +143,7 @@ def test_the_list_is_ordered_by_risk_and_on_request_by_effect() -> None:
 
 def test_without_a_risk_the_order_is_by_effect() -> None:
     qrels, runs = judged_part(3)
-    docs = find_unjudged(input_of(qrels, {"a": runs["a"]}, ["nDCG@5"]))
+    docs = find_unjudged(input_from_runs(qrels, {"a": runs["a"]}, ["nDCG@5"]))
     table = judge_next(docs, "nDCG@5", 9)
     assert table.facts["order"] == "effect"
     assert {row["risk change"] for row in table.records()} == {None}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from rankproof._formats.read import read_qrels
+from rankproof._io.files import write_blocks
 from rankproof._server import logged_file
 from rankproof._server.judgement_log import MAX_NOTE_LENGTH, JudgementLog, MergedJudgement, read_judgement_log
 from rankproof._server.logged_file import log_path
@@ -54,9 +55,7 @@ def test_each_person_has_an_own_grade_and_the_file_has_one_line_for_each_pair(pa
         assert [log.grade(PAIR, name) for name in ("ann", "bob", "eve")] == [3, 1, None]
         assert [log.last(name) for name in ("ann", "bob", "eve")] == [PAIR, OTHER, None]
         assert log.people() == ("ann", "bob")
-    assert path.read_text() == (
-        "q1 human:ann+bob@2026-01-02T03:04:01Z d2 1\nq1 human:bob@2026-01-02T03:04:02Z d3 2\n"
-    )
+    assert path.read_text() == ("q1 human:ann+bob@2026-01-02T03:04:01Z d2 1\nq1 human:bob@2026-01-02T03:04:02Z d3 2\n")
     assert [(one["assessor"], one["grade"], one["previous"], one["note"]) for one in records(path)] == [
         *(("ann", 3, None, "the whole answer"), ("bob", 1, None, ""), ("bob", 2, None, "")),
     ]
@@ -174,12 +173,11 @@ def test_a_write_that_fails_changes_nothing(path: Path, monkeypatch: pytest.Monk
         path.unlink(missing_ok=True)
         Path(log_path(str(path))).unlink(missing_ok=True)
         writes = iter(range(100))
-        real = logged_file.write_blocks
 
-        def sometimes(*given: object, real: object = real, writes: Iterator[int] = writes, failing: int = failing) -> None:
+        def sometimes(path: str, blocks: Iterable[bytes], writes: Iterator[int] = writes, failing: int = failing) -> None:
             if next(writes) == failing:
                 raise ExternalError("the disk is full")
-            real(*given)  # type: ignore[operator]
+            write_blocks(path, blocks)
 
         with opened(path) as log:
             monkeypatch.setattr(logged_file, "write_blocks", sometimes)
@@ -193,10 +191,10 @@ def test_a_write_that_fails_changes_nothing(path: Path, monkeypatch: pytest.Monk
 
 def old_log(path: Path, *rows: tuple[str, str, int | None]) -> None:
     """A log of version 2, without notes."""
-    lines = [{"format": "rankproof-judgements", "schema": 2, "fingerprint": DATA}]
+    lines: list[dict[str, object]] = [{"format": "rankproof-judgements", "schema": 2, "fingerprint": DATA}]
     for what, assessor, grade in rows:
         line = {"what": what, "query": "q1", "doc": "d2", "grade": grade, "previous": None}
-        lines.append({**line, "assessor": assessor, "when": "2026-01-02T03:04:05Z"})  # type: ignore[dict-item]
+        lines.append({**line, "assessor": assessor, "when": "2026-01-02T03:04:05Z"})
     Path(log_path(str(path))).write_text("".join(f"{json.dumps(line)}\n" for line in lines))
 
 

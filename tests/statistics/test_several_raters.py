@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import get_args
 
 import numpy as np
@@ -21,9 +22,8 @@ from rankproof._statistics.several_raters import (
 )
 
 Statistic = Callable[[GradeCounts], Agreement]
-GAP = None
 STATISTICS: dict[str, Statistic] = {
-    **{f"alpha, {level}": (lambda items, level=level: krippendorff_alpha(items, level)) for level in get_args(Level)},
+    **{f"alpha, {level}": partial(krippendorff_alpha, level=level) for level in get_args(Level)},
     "Fleiss": fleiss_kappa,
     "Randolph": lambda items: randolph_kappa(items, 4),
 }
@@ -129,12 +129,16 @@ def test_ordinal_alpha_depends_on_the_order_of_grades_alone(rows: list[list[int]
 def test_the_jackknife_is_that_of_leaving_out_each_query() -> None:
     draw = np.random.default_rng(7)
     pairs = [(f"q{at % 12}", list(draw.choice(4, 3))) for at in range(60)]
-    pairs = [(query, [row[0], row[0] if at % 3 else row[1], row[2] if at % 2 else row[0]]) for at, (query, row) in enumerate(pairs)]
+    pairs = [
+        (query, [row[0], row[0] if at % 3 else row[1], row[2] if at % 2 else row[0]]) for at, (query, row) in enumerate(pairs)
+    ]
     for name, statistic in STATISTICS.items():
         found = statistic(count_grades(pairs))
         assert found.value is not None
+        assert found.interval is not None
         left = [statistic(count_grades([pair for pair in pairs if pair[0] != f"q{out}"])).value for out in range(12)]
-        spread = np.sqrt(11 / 12 * np.sum((np.array(left, dtype=float) - np.mean(left)) ** 2))  # type: ignore[arg-type]
+        values = np.array([one or 0.0 for one in left])
+        spread = np.sqrt(11 / 12 * np.sum((values - values.mean()) ** 2))
         margin = 2.200985160082949 * spread / (1 - found.value**2)
         assert np.arctanh(found.interval) == pytest.approx(np.arctanh(found.value) + np.array([-margin, margin])), name
 

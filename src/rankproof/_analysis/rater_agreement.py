@@ -250,9 +250,7 @@ def _pair_row(one: PairAgreement) -> tuple[CellValue, ...]:
 
 
 def _disagreements_table(facts: AgreementFacts) -> Table:
-    rows = tuple(
-        (*one.pair, one.distance, listed(one.grades), one.adjudicated, listed(one.notes)) for one in facts.disagreements
-    )
+    rows = tuple((*one.pair, one.distance, listed(one.grades), one.adjudicated, listed(one.notes)) for one in facts.disagreements)
     shown = ("query", "document", "difference", "grades")
     more = [name for at, name in ((4, "adjudicated"), (5, "notes")) if any(row[at] not in (None, "") for row in rows)]
     return Table(

@@ -36,7 +36,7 @@ Assessors = Mapping[tuple[str, str], str]
 
 
 def merged_grade(grades: Sequence[int]) -> int:
-    """The median of the grades that people gave to a pair; of two middle ones the lower, so that doubt counts as less relevant."""
+    """The median of the grades that people gave to a pair; of two middle ones the lower: doubt counts as less relevant."""
     return sorted(grades)[(len(grades) - 1) // 2]
 
 

@@ -27,6 +27,7 @@ from rankproof._server.judging_page import (
     requested_grade,
     requested_note,
     requested_pair,
+    shown_line,
 )
 from rankproof._server.judging_queue import DocumentTexts, queue_items
 from rankproof._server.responses import HttpError, PageResponse, html_page, json_response, page_script
@@ -102,8 +103,8 @@ class AgreementPage:
         text, passage = (items[0].text, items[0].passage) if items else ("", "")
         said = tuple(_said(record) for record in one.individual)
         adjudication = None if one.adjudication is None else _said(one.adjudication)
-        texts = (escape_invisible(" ".join(each.split())) for each in (query, doc, text, passage))
-        return DisputedPair(*texts, said, adjudication, one.grade)
+        query, doc, text, passage = map(shown_line, (query, doc, text, passage))
+        return DisputedPair(query, doc, text, passage, said, adjudication, one.grade)
 
     def adjudicate(self, results: ExperimentResult, body: dict[str, Any], assessor: str) -> PageResponse:
         """Saves the grade that counts for a pair."""

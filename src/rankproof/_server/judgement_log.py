@@ -141,7 +141,11 @@ class _JudgementFormat(LogFormat[LoggedJudgement]):
 
 
 def _version(content: bytes) -> int:
-    return _WITHOUT_NOTES if f'"schema": {_WITHOUT_NOTES},'.encode() in content.partition(b"\n")[0] else format_versions.JUDGEMENT_LOG
+    return (
+        _WITHOUT_NOTES
+        if f'"schema": {_WITHOUT_NOTES},'.encode() in content.partition(b"\n")[0]
+        else format_versions.JUDGEMENT_LOG
+    )
 
 
 def _undone_by_owner(records: Sequence[LoggedJudgement]) -> Iterator[LoggedJudgement]:
@@ -245,9 +249,7 @@ class JudgementLog(LoggedFile[LoggedJudgement]):
             if found is None:
                 raise UsageError(none, fix="judge it first")
             previous = None if before is None else before.grade
-            self._append(
-                LoggedJudgement(what, *key[:2], previous, found.grade, assessor, self._clock()), fingerprint
-            )
+            self._append(LoggedJudgement(what, *key[:2], previous, found.grade, assessor, self._clock()), fingerprint)
 
     def people(self) -> tuple[str, ...]:
         """Who has judged, in the order of their first judgement."""

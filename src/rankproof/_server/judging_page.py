@@ -137,8 +137,12 @@ def record_change(change: Callable[[], None]) -> None:
 
 def _item_fields(item: QueueItem) -> list[str]:
     """The ids for requests, then the ids and texts with invisible characters escaped."""
-    texts = (item.query, item.doc, item.text, item.passage)
-    return [*item.pair, *(escape_invisible(" ".join(text.split())) for text in texts)]
+    return [*item.pair, *map(shown_line, (item.query, item.doc, item.text, item.passage))]
+
+
+def shown_line(text: str) -> str:
+    """The text as one line, with invisible characters escaped."""
+    return escape_invisible(" ".join(text.split()))
 
 
 def requested_pair(body: dict[str, Any]) -> QueryAndDoc:

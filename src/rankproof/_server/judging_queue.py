@@ -168,9 +168,7 @@ def build_queue(results: ExperimentResult, texts: DocumentTexts, options: QueueO
     found = list(queue_items(results, texts, [(str(row["query"]), str(row["document"]), str(row["ranks"])) for row in rows]))
     items = {one.pair: one for one in found}
     left_out, highest = len(rows) - len(items), highest_grade(results.qrels)
-    return JudgingQueue(
-        measure, results.fingerprint, items, left_out, unjudged_docs is not every, highest, order=options.order
-    )
+    return JudgingQueue(measure, results.fingerprint, items, left_out, unjudged_docs is not every, highest, order=options.order)
 
 
 def _pool_queue(results: ExperimentResult, texts: DocumentTexts, depth: int, seed: int) -> JudgingQueue:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Literal
 
 import numpy as np
@@ -34,7 +35,9 @@ class GradeCounts:
 
     def only(self, kept: BoolArray) -> GradeCounts:
         """The kept items."""
-        return GradeCounts(tuple(query for query, keep in zip(self.queries, kept, strict=True) if keep), self.grades, self.counts[kept])
+        return GradeCounts(
+            tuple(query for query, keep in zip(self.queries, kept, strict=True) if keep), self.grades, self.counts[kept]
+        )
 
 
 def count_grades(items: Sequence[tuple[str, Sequence[int]]]) -> GradeCounts:
@@ -139,15 +142,13 @@ def _agreement_sums(counts: IntArray) -> FloatArray:
     return np.concatenate(([agreed.sum(), len(counts)], counts.sum(axis=0)))
 
 
-def _with_interval(
-    items: GradeCounts, sums_of: Callable[[IntArray], FloatArray], of: Callable[[FloatArray], float]
-) -> Agreement:
+def _with_interval(items: GradeCounts, sums_of: Callable[[IntArray], FloatArray], of: Callable[[FloatArray], float]) -> Agreement:
     """The statistic of sums over the items, with the jackknife over queries."""
     places = {query: at for at, query in enumerate(dict.fromkeys(items.queries))}
     owners = np.array([places[query] for query in items.queries], dtype=np.int64)
     order = np.argsort(owners, kind="stable")
     bounds = np.searchsorted(owners[order], np.arange(len(places) + 1))
-    parts = [sums_of(items.counts[order[start:end]]) for start, end in zip(bounds[:-1], bounds[1:], strict=True)]
+    parts = [sums_of(items.counts[order[start:end]]) for start, end in pairwise(bounds.tolist())]
     total = np.sum(parts, axis=0)
     value = of(total)
     if math.isnan(value):

@@ -126,8 +126,7 @@ def judge_next(unjudged_docs: UnjudgedDocuments, name: str, count: int, order: P
     means = np.array([measure_result(inputs, system, name).value for system in inputs.systems])
     risks = risk_changes(unjudged_docs, found, measure)
     changes = _PossibleChanges(unjudged_docs, measure, found, sign * means, sign * found.changes, risks)
-    by_risk = np.zeros(len(found.pairs)) if risks is None or order == "effect" else risks
-    first = np.lexsort((-found.spread, -by_risk))[:count].tolist()
+    first = ordered_pairs(found, None if order == "effect" else risks)[:count].tolist()
     counts = query_counts(inputs)
     return Table(
         name="audit-judge-next",
@@ -145,6 +144,12 @@ def judge_next(unjudged_docs: UnjudgedDocuments, name: str, count: int, order: P
         ),
         verdict_first=True,
     )
+
+
+def ordered_pairs(found: UnjudgedPairs, risks: FloatArray | None) -> IntArray:
+    """The indexes of the pairs by the expected change of risks, equal ones and those without a risk by the largest effect."""
+    by_risk = np.zeros(len(found.pairs)) if risks is None else risks
+    return np.asarray(np.lexsort((-found.spread, -by_risk)))
 
 
 _COLUMNS = (

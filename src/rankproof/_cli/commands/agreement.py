@@ -24,7 +24,9 @@ what is good enough: docs/agreement-of-judges.md"""
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the files and the output."""
-    parser.add_argument("files", nargs="+", metavar="JUDGEMENTS", help="files of judgements, of people or with labels of machines")
+    parser.add_argument(
+        "files", nargs="+", metavar="JUDGEMENTS", help="files of judgements, of people or with labels of machines"
+    )
     group = parser.add_argument_group("output")
     group.add_argument("--format", choices=FORMATS, default="table", help="output format (default: table)")
     group.add_argument("-o", "--output", metavar="FILE", help="write to a file instead of standard output")

@@ -66,7 +66,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="risk",
         help="order of other pairs: by the expected change of the decision's risks, or by the largest possible effect",
     )
-    parser.add_argument("--assessor", metavar="NAME", help="name of the assessor, or of several: ann,bob (default: the login name)")
+    parser.add_argument(
+        "--assessor", metavar="NAME", help="name of the assessor, or of several: ann,bob (default: the login name)"
+    )
     parser.add_argument("--label-claims", type=positive_int, metavar="N", help="label a random sample of N claims (default: 150)")
     parser.add_argument("--labels", metavar="FILE", help="file of the labels (default: RESULTS.people.jsonl)")
     parser.add_argument("--nuggets", metavar="FILE", help="file of nuggets to edit and confirm, of questions of the results")
