@@ -15,8 +15,7 @@ import numpy as np
 
 from benchmarks.real_values import DATA
 from rankproof import Experiment, Qrels, Run, evaluate, read_dataset, run
-from rankproof._analysis.audit.judge_next import ordered_pairs, unjudged_pairs
-from rankproof._analysis.audit.risk_order import risk_changes
+from rankproof._analysis.audit.judge_next import ordered_pairs, risk_changes, unjudged_pairs
 from rankproof._analysis.audit.unjudged import find_unjudged
 from rankproof._analysis.inputs import input_from_runs
 from rankproof._data.ordering import ranked_documents

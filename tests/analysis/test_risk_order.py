@@ -9,10 +9,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rankproof._analysis.audit.judge_next import PairOrder, judge_next, unjudged_pairs
-from rankproof._analysis.audit.risk_order import decision_data, grade_chances, risk_changes
+from rankproof._analysis.audit.judge_next import (
+    PairOrder,
+    decision_data,
+    grade_chances,
+    judge_next,
+    risk_changes,
+    risk_slopes,
+    unjudged_pairs,
+)
 from rankproof._analysis.audit.unjudged import UnjudgedDocuments, find_unjudged
-from rankproof._analysis.decision import MARGIN, DecisionData, decide, risk_slopes
+from rankproof._analysis.decision import MARGIN, DecisionData, decide
 from rankproof._analysis.inputs import input_from_runs
 from rankproof._data.arrays import FloatArray
 from rankproof._data.qrels import Qrels

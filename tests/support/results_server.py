@@ -21,6 +21,7 @@ from rankproof._results.folder import save_results
 from rankproof._server.judgement_log import JudgementLog
 from rankproof._server.judging_page import JudgingPage
 from rankproof._server.judging_queue import DocumentTexts, QueueOptions
+from rankproof._server.judging_views import JudgingViews
 from rankproof._server.labelling import LabellingPages, LabelOptions
 from rankproof._server.library import ResultsLibrary
 from rankproof._server.nuggets_page import NuggetsPage
@@ -116,7 +117,7 @@ def serving(
     labelling = LabellingPages(library, labels or LabelOptions("ann"))
     nuggets_page = None if nuggets is None else NuggetsPage(library, str(nuggets))
     judging = None if log is None else JudgingPage(log, *assessors)
-    router = Router(library, judging, DocumentTexts(dataset), labelling, nuggets_page, queue)
+    router = Router(library, JudgingViews(library, judging, DocumentTexts(dataset), queue), labelling, nuggets_page)
     inside: list[Exception] = []
     with Server(0, router.answer, inside.append) as service:
         thread = threading.Thread(target=service.serve_forever, kwargs={"poll_interval": 0.01})

@@ -28,7 +28,6 @@ MANY_SYSTEMS = 3
 MAX_QUERIES = 100_000
 _STEPS_PER_MARGIN, _MARGIN_STEPS = 4, 20
 _QUERY_STEP = math.sqrt(2)
-_LEAST_STEP = 1e-6
 
 CostUnit = Literal["given", "money", "ms"]
 
@@ -178,7 +177,7 @@ class DecisionData:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class _MeanDraws:
+class MeanDraws:
     """Drawn means as centre and deviations; higher is better. `most` is the largest possible distance of two means."""
 
     centre: FloatArray
@@ -188,8 +187,7 @@ class _MeanDraws:
     def shortfalls(self, scale: float = 1.0) -> FloatArray:
         """How far each system is below the best of each draw; `scale` multiplies the standard errors."""
         drawn = self.centre + scale * self.deviations
-        found: FloatArray = np.minimum(drawn.max(axis=1, keepdims=True) - drawn, self.most)
-        return found
+        return np.asarray(np.minimum(drawn.max(axis=1, keepdims=True) - drawn, self.most))
 
 
 def decide(
@@ -203,7 +201,7 @@ def decide(
     """Recommends a system, or says why not; `interval` gives the interval of a mean of differences."""
     if len(data.systems) < 2 or len(data.values) < 2:
         return _without_draws(data, margin, baseline)
-    draws = _draw(data, data.values, seed)
+    draws = mean_draws(data, data.values, seed)
     short = draws.shortfalls()
     chosen = _choose(short, margin, data)
     reasons = tuple(_reasons(data, margin, chosen, _choice_on_judged(data, margin, chosen.at, seed)))
@@ -223,31 +221,6 @@ def decide(
         queries_needed=None if chosen.is_safe and _size(data) >= MIN_QUERIES else _queries_needed(draws, data, margin),
         optimistic=len(data.systems) > MANY_SYSTEMS,
     )
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class RiskSlopes:
-    """The risk of each system, and how fast it (row) changes with the mean of each system (column)."""
-
-    risks: FloatArray
-    by_mean: FloatArray
-
-
-def risk_slopes(data: DecisionData, *, margin: float = MARGIN, seed: int = 0) -> RiskSlopes:
-    """How the risks depend on the means, which are oriented so that higher is better.
-
-    A slope is the difference of the risk when a mean is half a standard error higher and lower, over the same draws: the risk
-    itself is a step function of the means.
-    """
-    draws = _draw(data, data.values, seed)
-    step = max(float(np.median(draws.deviations.std(axis=0))) / 2, _LEAST_STEP)
-
-    def risks(by: FloatArray) -> FloatArray:
-        return np.asarray((replace(draws, centre=draws.centre + by).shortfalls() > margin).mean(axis=0))
-
-    steps = step * np.eye(len(data.systems))
-    by_mean = np.column_stack([(risks(up) - risks(-up)) / (2 * step) for up in steps])
-    return RiskSlopes(risks(np.zeros(len(data.systems))), by_mean)
 
 
 def _without_draws(data: DecisionData, margin: float, baseline: str | None) -> Decision:
@@ -290,11 +263,12 @@ def _size(data: DecisionData) -> float:
     return effective_size(len(data.values), data.weights)
 
 
-def _draw(data: DecisionData, values: FloatArray, seed: int) -> _MeanDraws:
+def mean_draws(data: DecisionData, values: FloatArray, seed: int) -> MeanDraws:
+    """Draws of the means of all systems from values by query and system."""
     oriented = data.sign * values
     centre = np.array([weighted_mean(column, data.weights) for column in oriented.T])
     deviations = draw_means(oriented, data.weights, seed=seed) - centre
-    return _MeanDraws(centre, deviations, most=1.0 if data.measure.is_fraction else math.inf)
+    return MeanDraws(centre, deviations, most=1.0 if data.measure.is_fraction else math.inf)
 
 
 @dataclass(frozen=True, slots=True)
@@ -326,7 +300,7 @@ def _choice_on_judged(data: DecisionData, margin: float, chosen: int, seed: int)
     """The choice without unjudged documents; the chosen system if those values are unknown, or if its risk is low with them."""
     if data.judged_only is None:
         return chosen
-    short = _draw(data, data.judged_only, seed).shortfalls()
+    short = mean_draws(data, data.judged_only, seed).shortfalls()
     return chosen if (short[:, chosen] > margin).mean() <= MAX_RISK else _choose(short, margin, data).at
 
 
@@ -369,7 +343,7 @@ def _alternative(
     return Alternative(data.systems[other], mean, interval(differences), differing)
 
 
-def _changes(draws: _MeanDraws, data: DecisionData, margin: float, chosen: int) -> list[Change]:
+def _changes(draws: MeanDraws, data: DecisionData, margin: float, chosen: int) -> list[Change]:
     """The next larger margin with another choice, the next smaller one, and the next larger number of queries."""
     short, step = draws.shortfalls(), margin / _STEPS_PER_MARGIN
     larger = [step * at for at in range(_STEPS_PER_MARGIN + 1, _MARGIN_STEPS + 1)]
@@ -395,7 +369,7 @@ def _first_change(
     return None
 
 
-def _changed_by_queries(draws: _MeanDraws, data: DecisionData, margin: float, chosen: int) -> Change | None:
+def _changed_by_queries(draws: MeanDraws, data: DecisionData, margin: float, chosen: int) -> Change | None:
     """The number of queries, in steps of 1.4, at which the same means would lead to another choice."""
     n = len(data.values)
     sizes: list[float] = []
@@ -408,7 +382,7 @@ def _changed_by_queries(draws: _MeanDraws, data: DecisionData, margin: float, ch
     return _first_change("queries", sizes, choose, data, chosen)
 
 
-def _queries_needed(draws: _MeanDraws, data: DecisionData, margin: float) -> int | None:
+def _queries_needed(draws: MeanDraws, data: DecisionData, margin: float) -> int | None:
     """The fewest queries at which the same means and variances would decide, by bisection; None above `MAX_QUERIES`."""
     n = len(data.values)
     share = n / _size(data)

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from typing import get_args
 
-from rankproof._analysis.rater_agreement_text import agreement_notes, agreement_sentences
-from rankproof._data.table import CellValue, Column, Table, TableSummary
-from rankproof._data.text import pluralise
 from rankproof._results.judgements import merged_grade
 from rankproof._statistics.agreement import Agreement, RatedItem, kappa, same_grade
 from rankproof._statistics.several_raters import (
@@ -21,14 +18,13 @@ from rankproof._statistics.several_raters import (
     krippendorff_alpha,
     randolph_kappa,
 )
-from rankproof.errors import UsageError, for_message
+from rankproof.errors import UsageError
 
 Pair = tuple[str, str]
 """The ids of a query and a document."""
 PEOPLE = "people, merged"
 _MAX_SCALE = 20
 """A scale with more grades than this is taken to have the grades in use alone."""
-_SHOWN = 10
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -185,90 +181,3 @@ def disagreements(raters: Sequence[Rater], adjudicated: Mapping[Pair, int]) -> l
             notes = {rater.name: rater.notes[pair] for rater in raters if rater.name in grades and rater.notes.get(pair)}
             found.append(Disagreement(pair, grades, adjudicated.get(pair), notes))
     return sorted(found, key=lambda one: (one.adjudicated is not None, -one.distance, one.pair))
-
-
-def agreement_tables(facts: AgreementFacts) -> list[Table]:
-    """The agreement of all, of each two raters, and the pairs on which they differ."""
-    return [_group_table(facts), _pairs_table(facts), _disagreements_table(facts)]
-
-
-def _group_table(facts: AgreementFacts) -> Table:
-    group = facts.group
-    who = f"{len(group.raters)} {'people' if group.of_people else 'raters'}"
-    items = group.alpha["ordinal"].items
-    rows = tuple((name, one.value, one.interval, one.items) for name, one in _statistics(group))
-    return Table(
-        "agreement",
-        f"Agreement of {who} on {pluralise(items, 'pair')} of {pluralise(group.queries, 'query', 'queries')}",
-        (
-            Column("measure"),
-            Column("value", "value", "1 is full agreement, 0 is chance"),
-            Column("95% interval", "interval", "jackknife or delta method over queries"),
-            Column("pairs", "count", "alpha: graded by at least two raters; the others: graded by all"),
-        ),
-        rows,
-        sentences=tuple(agreement_sentences(facts)),
-        notes=tuple(agreement_notes(facts)),
-        facts={"raters": list(group.raters), "queries": group.queries, "disagreements": len(facts.disagreements)},
-        verdict_first=True,
-        summary=TableSummary(("measure", "value", "95% interval", "pairs"), (0, 4, len(rows) - 1)),
-    )
-
-
-def _statistics(group: GroupAgreement) -> Iterator[tuple[str, Agreement]]:
-    for level in ("ordinal", "nominal", "interval", "ratio"):
-        yield f"Krippendorff's alpha, {level}", group.alpha[level]
-    yield "Fleiss' kappa", group.fleiss
-    yield "Randolph's kappa", group.randolph
-    yield "same grade", group.same
-
-
-def _pairs_table(facts: AgreementFacts) -> Table:
-    merged = [one for one in facts.machines if one.rater == PEOPLE]
-    rows = tuple(_pair_row(one) for one in (*facts.pairs, *merged))
-    return Table(
-        "agreement-pairs",
-        "Cohen's kappa of each two raters",
-        (
-            Column("rater"),
-            Column("other"),
-            Column("pairs", "count", "graded by both"),
-            Column("same grade", "share"),
-            Column("kappa", "value", "unweighted"),
-            Column("linear", "value", "linear weights"),
-            Column("quadratic", "value", "quadratic weights"),
-            Column("95% interval", "interval", "of kappa with quadratic weights, Student's t over queries"),
-        ),
-        rows,
-        summary=TableSummary(("rater", "other", "pairs", "same grade", "quadratic", "95% interval"), tuple(range(len(rows)))),
-    )
-
-
-def _pair_row(one: PairAgreement) -> tuple[CellValue, ...]:
-    values = (one.same.value, one.kappa.value, one.linear.value, one.quadratic.value, one.quadratic.interval)
-    return (one.rater, one.other, one.items, *values)
-
-
-def _disagreements_table(facts: AgreementFacts) -> Table:
-    rows = tuple((*one.pair, one.distance, listed(one.grades), one.adjudicated, listed(one.notes)) for one in facts.disagreements)
-    shown = ("query", "document", "difference", "grades")
-    more = [name for at, name in ((4, "adjudicated"), (5, "notes")) if any(row[at] not in (None, "") for row in rows)]
-    return Table(
-        "disagreements",
-        f"{pluralise(len(rows), 'pair')} with different grades",
-        (
-            Column("query"),
-            Column("document"),
-            Column("difference", "count", "the highest grade less the lowest"),
-            Column("grades"),
-            Column("adjudicated", "count", "the grade that counts, if somebody decided"),
-            Column("notes"),
-        ),
-        rows,
-        summary=TableSummary((*shown, *more), tuple(range(min(len(rows), _SHOWN)))),
-    )
-
-
-def listed(values: Mapping[str, int] | Mapping[str, str]) -> str:
-    """What each rater said."""
-    return "; ".join(f"{for_message(name)} {for_message(str(said))}" for name, said in values.items())

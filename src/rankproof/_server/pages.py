@@ -17,8 +17,6 @@ from rankproof._report.sections.pairs import comparison_pairs
 from rankproof._report.sections.systems import comparison_systems
 from rankproof._report.sections.warnings import comparison_warnings
 from rankproof._results.experiment_result import ExperimentResult
-from rankproof._server.judging_page import JudgingPage
-from rankproof._server.judging_queue import DocumentTexts, QueueOptions
 from rankproof._server.judging_views import JudgingViews
 from rankproof._server.labelling import LabellingPages
 from rankproof._server.library import (
@@ -87,23 +85,20 @@ class Route(NamedTuple):
 
 
 class Router:
-    """Responds to requests for all pages; `judging` is None if judging is off, `texts` has the documents to judge.
+    """Responds to requests for all pages: `judging` has those for documents, `labelling` those for claims.
 
-    `queue` says which pairs are judged, and in which order; `labelling` has the pages for claims, `nuggets` is None without a
-    file of nuggets.
+    `nuggets` is None without a file of nuggets.
     """
 
     def __init__(
         self,
         library: ResultsLibrary,
-        judging: JudgingPage | None,
-        texts: DocumentTexts,
+        judging: JudgingViews,
         labelling: LabellingPages,
         nuggets: NuggetsPage | None = None,
-        queue: QueueOptions | None = None,
     ) -> None:
         self._library, self._labelling, self._nuggets_page = library, labelling, nuggets
-        self._judging = JudgingViews(library, judging, texts, queue)
+        self._judging = judging
         self._reports: LruCache[bytes] = LruCache(_MAX_REPORTS)
         self._comparisons: LruCache[PageResponse] = LruCache(_MAX_COMPARISONS)
         self._routes = (
@@ -115,7 +110,7 @@ class Router:
             Route(re.compile(f"/r/{_ID_PATTERN}/unlabel"), {"POST": labelling.undo}),
             Route(re.compile(f"/r/{_ID_PATTERN}/claim/{_CLAIM_PATTERN}"), {"GET": labelling.claim}),
             Route(re.compile(f"/r/{_ID_PATTERN}/nuggets"), {"GET": self._nuggets, "POST": self._save_nuggets}),
-            *_judging_routes(self._judging),
+            *_judging_routes(judging),
         )
 
     def answer(self, target: str, body: dict[str, Any] | None, assessor: str | None = None) -> PageResponse:

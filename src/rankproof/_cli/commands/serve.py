@@ -82,6 +82,7 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
     from rankproof._cli.exit_codes import handle_sigterm
     from rankproof._server.judging_page import JudgingPage
     from rankproof._server.judging_queue import QueueOptions
+    from rankproof._server.judging_views import JudgingViews
     from rankproof._server.nuggets_page import NuggetsPage
     from rankproof._server.pages import Router
     from rankproof._server.server import Server
@@ -95,7 +96,8 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
         log = None if args.judge is None else files.enter_context(closing(_judgement_log(args)))
         nuggets = None if args.nuggets is None else files.enter_context(closing(NuggetsPage(library, args.nuggets)))
         judging = None if log is None else JudgingPage(log, *_assessors(args))
-        site = Router(library, judging, texts, labelling, nuggets, QueueOptions(args.pool, args.seed, args.order))
+        views = JudgingViews(library, judging, texts, QueueOptions(args.pool, args.seed, args.order))
+        site = Router(library, views, labelling, nuggets)
         try:
             with handle_sigterm(), Server(args.port, site.answer, _error_reporter(terminal)) as service:
                 _print_address(service.auth.url, library, judging, terminal)
@@ -210,7 +212,10 @@ def _say_next(args: argparse.Namespace, library: ResultsLibrary, log: JudgementL
     """The command that measures the results with the judgements, for a single results folder."""
     from rankproof._cli.results import say_measuring_command
     from rankproof._io.files import is_results_folder
+    from rankproof._server.agreement_page import open_disagreements
 
+    if disputed := open_disagreements(log.merged()):
+        terminal.note(disputed)
     if len(args.files) == 1 and is_results_folder(args.files[0]) and log.judgements()[0]:
         (entry,) = library.entries()
         say_measuring_command(library.results(entry), args.files[0], [args.judge or _default_file(args)], terminal)

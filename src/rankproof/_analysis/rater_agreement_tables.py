@@ -1,16 +1,14 @@
-"""The sentences on the agreement of raters: the answer first, what it means, and when not to trust it."""
+"""The agreement of raters as tables and sentences: the answer first, what it means, and when not to trust it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping
 
+from rankproof._analysis.rater_agreement import PEOPLE, AgreementFacts, GroupAgreement, PairAgreement
+from rankproof._data.table import CellValue, Column, Table, TableSummary
 from rankproof._data.text import format_value, in_a_sentence, percent, pluralise
 from rankproof._statistics.agreement import FEW_QUERIES, Agreement
 from rankproof.errors import for_message
-
-if TYPE_CHECKING:
-    from rankproof._analysis.rater_agreement import AgreementFacts, GroupAgreement, PairAgreement
 
 RELIABLE, TENTATIVE = 0.8, 0.667
 """Krippendorff (2004): rely on data with an alpha of at least .800, draw tentative conclusions from .667."""
@@ -20,6 +18,7 @@ FEW_ITEMS = 50
 MANY_ALIKE = 0.8
 """With this share of equal grades and a low alpha, or this share of one grade, prevalence makes kappa misleading."""
 _MAX_NAMES = 4
+_SHOWN = 10
 
 
 def agreement_sentences(facts: AgreementFacts) -> Iterator[str]:
@@ -120,3 +119,90 @@ def _prevalence(group: GroupAgreement) -> Iterator[str]:
             f"{percent(share)} of the grades are {grade}, so alpha and kappa are low although {percent(same)} of the pairs have "
             "the same grade (Feinstein and Cicchetti 1990); see Randolph's kappa, which has no such effect"
         )
+
+
+def agreement_tables(facts: AgreementFacts) -> list[Table]:
+    """The agreement of all, of each two raters, and the pairs on which they differ."""
+    return [_group_table(facts), _pairs_table(facts), _disagreements_table(facts)]
+
+
+def _group_table(facts: AgreementFacts) -> Table:
+    group = facts.group
+    who = f"{len(group.raters)} {'people' if group.of_people else 'raters'}"
+    items = group.alpha["ordinal"].items
+    rows = tuple((name, one.value, one.interval, one.items) for name, one in _statistics(group))
+    return Table(
+        "agreement",
+        f"Agreement of {who} on {pluralise(items, 'pair')} of {pluralise(group.queries, 'query', 'queries')}",
+        (
+            Column("measure"),
+            Column("value", "value", "1 is full agreement, 0 is chance"),
+            Column("95% interval", "interval", "jackknife or delta method over queries"),
+            Column("pairs", "count", "alpha: graded by at least two raters; the others: graded by all"),
+        ),
+        rows,
+        sentences=tuple(agreement_sentences(facts)),
+        notes=tuple(agreement_notes(facts)),
+        facts={"raters": list(group.raters), "queries": group.queries, "disagreements": len(facts.disagreements)},
+        verdict_first=True,
+        summary=TableSummary(("measure", "value", "95% interval", "pairs"), (0, 4, len(rows) - 1)),
+    )
+
+
+def _statistics(group: GroupAgreement) -> Iterator[tuple[str, Agreement]]:
+    for level in ("ordinal", "nominal", "interval", "ratio"):
+        yield f"Krippendorff's alpha, {level}", group.alpha[level]
+    yield "Fleiss' kappa", group.fleiss
+    yield "Randolph's kappa", group.randolph
+    yield "same grade", group.same
+
+
+def _pairs_table(facts: AgreementFacts) -> Table:
+    merged = [one for one in facts.machines if one.rater == PEOPLE]
+    rows = tuple(_pair_row(one) for one in (*facts.pairs, *merged))
+    return Table(
+        "agreement-pairs",
+        "Cohen's kappa of each two raters",
+        (
+            Column("rater"),
+            Column("other"),
+            Column("pairs", "count", "graded by both"),
+            Column("same grade", "share"),
+            Column("kappa", "value", "unweighted"),
+            Column("linear", "value", "linear weights"),
+            Column("quadratic", "value", "quadratic weights"),
+            Column("95% interval", "interval", "of kappa with quadratic weights, Student's t over queries"),
+        ),
+        rows,
+        summary=TableSummary(("rater", "other", "pairs", "same grade", "quadratic", "95% interval"), tuple(range(len(rows)))),
+    )
+
+
+def _pair_row(one: PairAgreement) -> tuple[CellValue, ...]:
+    values = (one.same.value, one.kappa.value, one.linear.value, one.quadratic.value, one.quadratic.interval)
+    return (one.rater, one.other, one.items, *values)
+
+
+def _disagreements_table(facts: AgreementFacts) -> Table:
+    rows = tuple((*one.pair, one.distance, listed(one.grades), one.adjudicated, listed(one.notes)) for one in facts.disagreements)
+    shown = ("query", "document", "difference", "grades")
+    more = [name for at, name in ((4, "adjudicated"), (5, "notes")) if any(row[at] not in (None, "") for row in rows)]
+    return Table(
+        "disagreements",
+        f"{pluralise(len(rows), 'pair')} with different grades",
+        (
+            Column("query"),
+            Column("document"),
+            Column("difference", "count", "the highest grade less the lowest"),
+            Column("grades"),
+            Column("adjudicated", "count", "the grade that counts, if somebody decided"),
+            Column("notes"),
+        ),
+        rows,
+        summary=TableSummary((*shown, *more), tuple(range(min(len(rows), _SHOWN)))),
+    )
+
+
+def listed(values: Mapping[str, int] | Mapping[str, str]) -> str:
+    """What each rater said."""
+    return "; ".join(f"{for_message(name)} {for_message(str(said))}" for name, said in values.items())
