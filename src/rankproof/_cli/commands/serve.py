@@ -61,7 +61,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--seed", type=nonnegative_int, default=0, metavar="N", help="seed of that order and of the sample of claims (default: 0)"
     )
     parser.add_argument(
-        "--order",
+        "--judge-order",
         choices=("risk", "effect"),
         default="risk",
         help="order of other pairs: by the expected change of the decision's risks, or by the largest possible effect",
@@ -96,7 +96,7 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
         log = None if args.judge is None else files.enter_context(closing(_judgement_log(args)))
         nuggets = None if args.nuggets is None else files.enter_context(closing(NuggetsPage(library, args.nuggets)))
         judging = None if log is None else JudgingPage(log, *_assessors(args))
-        views = JudgingViews(library, judging, texts, QueueOptions(args.pool, args.seed, args.order))
+        views = JudgingViews(library, judging, texts, QueueOptions(args.pool, args.seed, args.judge_order))
         site = Router(library, views, labelling, nuggets)
         try:
             with handle_sigterm(), Server(args.port, site.answer, _error_reporter(terminal)) as service:
