@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from benchmarks.real_values import DATA
+from benchmarks.real_values import DATA, systems
 from rankproof import Experiment, Qrels, Run, evaluate, read_dataset, run
 from rankproof._analysis.audit.judge_next import ordered_pairs, risk_changes, unjudged_pairs
 from rankproof._analysis.audit.unjudged import find_unjudged
@@ -21,7 +21,6 @@ from rankproof._analysis.inputs import input_from_runs
 from rankproof._data.ordering import ranked_documents
 from rankproof._statistics.means import draw_means
 from rankproof.measures import nDCG
-from rankproof.stages import BM25, KeywordScorer, Rerank
 from rankproof.types import Stage
 
 COLLECTIONS = {"Cranfield": "cranfield", "SciFact": "scifact"}
@@ -33,18 +32,9 @@ Grades = dict[str, dict[str, int]]
 Pair = tuple[str, str]
 
 
-def systems() -> dict[str, Stage]:
-    """Systems that need no weights."""
-    bm25 = BM25()
-    return {
-        "bm25": bm25,
-        "bm25-short": BM25(k1=0.9, b=0.4),
-        "bm25-long": BM25(k1=2.5, b=1.0),
-        "bm25-unstemmed": BM25(stemming=False),
-        "bm25-all-words": BM25(stop_words=False),
-        "bm25-characters": BM25(tokens="characters-4"),
-        "keywords": Rerank(bm25, KeywordScorer()),
-    }
+def lexical_systems() -> dict[str, Stage]:
+    """The systems that need no weights."""
+    return {name: stage for name, stage in systems().items() if name.startswith("bm25") or name == "keywords"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +48,7 @@ class Collection:
 def collection(folder: str) -> Collection:
     """The top documents of the systems on a collection beside the project."""
     dataset = read_dataset(DATA / folder, split="test")
-    results = run(Experiment(name="judging-order", dataset=dataset, systems=systems(), measures=(MEASURE,)))
+    results = run(Experiment(name="judging-order", dataset=dataset, systems=lexical_systems(), measures=(MEASURE,)))
     tops = {
         one.name: {query: list(docs)[:DEPTH] for query, docs in ranked_documents(one.run).items()} for one in results.system_runs
     }
