@@ -1,4 +1,4 @@
-"""Tests, effect sizes and rank correlations compared with values that scipy, statsmodels, ranx and rbo computed.
+"""Tests, effect sizes, rank correlations and agreement of raters compared with values that other tools computed.
 
 `python -m benchmarks.parity_statistics` prints how many values were compared and the largest difference.
 """
@@ -6,15 +6,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, permutations
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
 from benchmarks.peer_values import PEER_VALUES
 from rankproof._data.arrays import FloatArray
+from rankproof._statistics.agreement import KappaWeights, RatedItem, kappa
 from rankproof._statistics.paired import differences, paired_statistics, t_test_p
 from rankproof._statistics.rank_correlation import (
     kendall_tau,
@@ -23,6 +25,14 @@ from rankproof._statistics.rank_correlation import (
     rank_biased_overlap,
 )
 from rankproof._statistics.rank_tests import normal_signed_rank_p, sign_test_p, signed_rank_p, signed_ranks
+from rankproof._statistics.several_raters import (
+    GradeCounts,
+    Level,
+    count_grades,
+    fleiss_kappa,
+    krippendorff_alpha,
+    randolph_kappa,
+)
 from rankproof._statistics.tukey import Tukey, tukey_hsd
 
 GOLDEN = PEER_VALUES / "statistics"
@@ -138,7 +148,39 @@ def _overlap(case: Case) -> Iterator[Compared]:
             yield Compared("RBO, extrapolated, top 3 and 5", "rbo", ours, row[f"rbo_k{depth}_ext"])
 
 
-FILES = {"tukey_hsd": _tukey, "paired_tests": _paired, "rank_correlation": _rank_correlation}
+def _agreement(case: Case) -> Iterator[Compared]:
+    full, gaps = (_counted(case[name]) for name in ("ratings_raters_by_items", "ratings_with_gaps"))
+    alpha = case["krippendorff_alpha"]
+    for level in get_args(Level):
+        for name, counts in (("full", full), ("gaps", gaps)):
+            ours = krippendorff_alpha(counts, level).value
+            yield _defined(f"Krippendorff's alpha, {level}", "krippendorff", ours, alpha[f"{level}_{name}"])
+    yield _defined("Fleiss' kappa", "statsmodels", fleiss_kappa(full).value, case["fleiss_kappa"]["value"])
+    randolph = randolph_kappa(full, len(case["categories"])).value
+    yield _defined("Randolph's kappa", "statsmodels", randolph, case["randolph_kappa"]["value"])
+    one, other = case["ratings_raters_by_items"][:2]
+    place = {grade: at for at, grade in enumerate(sorted({*one, *other}))}
+    codes: dict[str, Callable[[int], int]] = {"all": int, "seen": place.__getitem__}
+    for weights in get_args(KappaWeights):
+        for labels, grade in codes.items():
+            items = [RatedItem("q", grade(first), grade(second)) for first, second in zip(one, other, strict=True)]
+            expected = case["cohen_kappa_rater0_rater1"][f"weights={None if weights == 'none' else weights},labels={labels}"]
+            yield _defined(f"Cohen's kappa, weights: {weights}", "scikit-learn", kappa(items, weights).value, expected)
+
+
+def _counted(ratings: Sequence[Sequence[int | None]]) -> GradeCounts:
+    """The ratings of raters (rows) of items (columns), None for a gap."""
+    return count_grades([("q", [grade for grade in item if grade is not None]) for item in zip(*ratings, strict=True)])
+
+
+def _defined(what: str, tool: str, ours: float | None, theirs: float | str | None) -> Compared:
+    """The two values; where the other tool has none (an error, or NaN for a single grade), ours must have none either."""
+    if isinstance(theirs, float | int) and not math.isnan(theirs):
+        return Compared(what, tool, math.nan if ours is None else ours, theirs)
+    return Compared(what, tool, 0.0 if ours is None else math.inf, 0.0)
+
+
+FILES = {"tukey_hsd": _tukey, "paired_tests": _paired, "rank_correlation": _rank_correlation, "agreement": _agreement}
 
 
 def main() -> None:

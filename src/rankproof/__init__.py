@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from rankproof._api.checks import gate as gate
     from rankproof._api.datasets import import_dataset as import_dataset
     from rankproof._api.explain import explain as explain
+    from rankproof._api.judges import agreement as agreement
     from rankproof._api.output import fit_fusion as fit_fusion
     from rankproof._api.output import fuse as fuse
     from rankproof._api.output import plot as plot
@@ -76,6 +77,7 @@ _TARGETS = {
     "Queries": "rankproof._data.dataset:Queries",
     "Result": "rankproof._evaluation.result:Result",
     "Run": "rankproof._data.run:Run",
+    "agreement": "rankproof._api.judges:agreement",
     "audit": "rankproof._api.analyses:audit",
     "baselines": "rankproof._api.baselines:baselines",
     "compare": "rankproof._api.analyses:compare",
@@ -129,6 +131,7 @@ __all__ = [
     "Queries",
     "Result",
     "Run",
+    "agreement",
     "audit",
     "baselines",
     "compare",

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from rankproof._api.values import Judging as Judging
     from rankproof._api.values import Plot as Plot
     from rankproof._api.values import Plots as Plots
+    from rankproof._api.values import RaterAgreement as RaterAgreement
     from rankproof._api.values import Report as Report
     from rankproof._api.values import Segments as Segments
     from rankproof._api.values import Stability as Stability
@@ -143,6 +144,7 @@ else:
         Column="rankproof._data.table",
         Command="rankproof._cli.command",
         Correlation="rankproof._api.values",
+        RaterAgreement="rankproof._api.values",
         Stability="rankproof._api.values",
         CompareOptions="rankproof._analysis.compare.pairs",
         Component="rankproof._registry",

@@ -43,7 +43,7 @@ def test_a_pool_is_judged_and_decided_by_keyboard_alone(new_page: NewPage, tmp_p
 
 
 def test_a_long_pool_goes_on_with_its_next_part(new_page: NewPage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rankproof._server.judging_queue.MAX_QUEUE_ITEMS", 2)
+    monkeypatch.setattr("rankproof._server.judging_page.MAX_QUEUE_ITEMS", 2)
     results = saved(tmp_path / "results", unjudged(many_pairs(queries=2, docs=2)))
     with serving([results], judge=tmp_path / "my.qrels") as visitor:
         page = new_page()

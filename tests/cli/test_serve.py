@@ -191,6 +191,24 @@ def test_names_are_escaped_on_the_terminal(tmp_path: Path) -> None:
     assert r"my\x1b[34m.qrels" in said
 
 
+def test_two_people_judge_in_one_server_and_open_disagreements_are_said_at_the_end(tmp_path: Path) -> None:
+    path = tmp_path / "my.qrels"
+    with started(saved(tmp_path / "results"), "--judge", path, "--assessor", "ann, bob", "--judge-order", "effect") as (
+        process,
+        visitor,
+    ):
+        for name, grade in (("ann", 3), ("bob", 1)):
+            person = Visitor(visitor.url).enter()
+            chosen = person.post("/r/1/assessor", {"assessor": name})
+            person.cookie += f"; {chosen.headers['Set-Cookie'].partition(';')[0]}"
+            assert "ordered by how much a pair could change nDCG@10" in person.get("/r/1/judge").text
+            assert person.post("/r/1/judge", {"query": "q1", "doc": "d2", "grade": grade}).status == 200
+        _, said = ended(process, signal.SIGINT)
+    assert "judgements of ann and bob are saved to " in said
+    assert "1 pair has different grades that are not adjudicated: their lower median counts." in said.replace("\n", " ")
+    assert judged_in(path) == "q1 human:ann+bob d2 1\n"
+
+
 def test_another_scale_of_grades_is_noted_at_the_start(tmp_path: Path) -> None:
     with started(saved(tmp_path / "results"), "--judge", tmp_path / "my.qrels", "--assessor", "ann") as (process, _):
         _, said = ended(process, signal.SIGTERM)

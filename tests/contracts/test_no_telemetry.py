@@ -67,6 +67,7 @@ VERBS: dict[str, list[str]] = {
     "diagnose": ["results"],
     "baselines": ["results"],
     "correlate": ["results"],
+    "agreement": ["results/qrels.tsv", "./results/qrels.tsv"],
     "stability": ["results", "--splits", "20", "--rounds", "2"],
     "answers": ["log.jsonl", "-o", "answers"],
     "save-baseline": ["results", "-o", "baseline.json"],

@@ -63,6 +63,7 @@ VALUES: dict[type, Callable[[], Any]] = {
     rp.types.Diagnosis: lambda: rp.diagnose(results()),
     rp.types.Baselines: lambda: rp.baselines(results()),
     rp.types.Correlation: lambda: rp.correlate(results()),
+    rp.types.RaterAgreement: lambda: rp.agreement({name: results().qrels for name in STRINGS[:3]}),
     rp.types.Stability: lambda: rp.stability(results(), rounds=2, splits=20),
     rp.types.DoctorReport: lambda: rp.doctor(results()),
     rp.types.GateResult: lambda: rp.gate(results(), baseline=results()),

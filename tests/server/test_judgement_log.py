@@ -11,20 +11,40 @@ from rankproof._cli.main import main
 from rankproof._formats.read import read_qrels
 from rankproof._server import logged_file
 from rankproof._server.judgement_log import JudgementLog
-from rankproof._server.logged_file import log_path
+from rankproof._server.logged_file import check_assessor, log_path
 from rankproof.errors import ExternalError, RankproofError, UsageError
 from support.results_server import judged_in
 
 DATA = "f" * 64
 
 
+class Ledger:
+    """The log of a person, who judges at the same moment always."""
+
+    def __init__(self, path: Path, assessor: str) -> None:
+        self.log, self.assessor = JudgementLog(str(path), clock=lambda: "2026-01-02T03:04:05Z"), assessor
+
+    def judge(self, pair: tuple[str, str], grade: int, fingerprint: str) -> None:
+        self.log.judge(pair, grade, fingerprint, self.assessor)
+
+    def undo(self, pair: tuple[str, str], fingerprint: str) -> None:
+        self.log.undo(pair, fingerprint, self.assessor)
+
+    def grade(self, pair: tuple[str, str]) -> int | None:
+        return self.log.grade(pair, self.assessor)
+
+    @property
+    def last(self) -> tuple[str, str] | None:
+        return self.log.last(self.assessor)
+
+
 @contextmanager
-def opened(path: Path, assessor: str = "ann") -> Iterator[JudgementLog]:
-    ledger = JudgementLog(str(path), assessor, clock=lambda: "2026-01-02T03:04:05Z")
+def opened(path: Path, assessor: str = "ann") -> Iterator[Ledger]:
+    ledger = Ledger(path, assessor)
     try:
         yield ledger
     finally:
-        ledger.close()
+        ledger.log.close()
 
 
 @pytest.fixture
@@ -41,10 +61,10 @@ def test_a_judgement_is_a_qrels_line_with_the_assessor_and_a_log_line_with_the_t
         ledger.judge(("q1", "d1"), 2, DATA)
         assert judged_in(path) == "q1 human:ann d1 2\n"
     assert log_of(path) == [
-        {"format": "rankproof-judgements", "schema": 2, "fingerprint": DATA},
+        {"format": "rankproof-judgements", "schema": 3, "fingerprint": DATA},
         {
             **{"what": "judged", "query": "q1", "doc": "d1", "grade": 2, "previous": None},
-            **{"assessor": "ann", "when": "2026-01-02T03:04:05Z"},
+            **{"assessor": "ann", "when": "2026-01-02T03:04:05Z", "note": ""},
         },
     ]
 
@@ -87,7 +107,7 @@ def test_undo_restores_the_previous_grade_and_then_none(path: Path) -> None:
 def test_a_later_server_continues_the_log_and_records_each_assessor(path: Path) -> None:
     with opened(path) as ledger:
         ledger.judge(("q1", "d1"), 2, DATA)
-    with opened(path, "Zoë the 2nd") as ledger:
+    with opened(path, "Zoë_the_2nd") as ledger:
         ledger.judge(("q1", "d2"), 1, DATA)
     assert judged_in(path) == "q1 human:ann d1 2\nq1 human:Zoë_the_2nd d2 1\n"
     assert read_qrels(path)["q1"] == {"d1": 2, "d2": 1}
@@ -102,7 +122,7 @@ def test_an_incomplete_last_line_is_removed_and_reported(path: Path, cut: int) -
     log.write_bytes(log.read_bytes()[:-cut])
     path.write_text(path.read_text().splitlines(keepends=True)[0])
     with opened(path) as ledger:
-        assert ledger.cut > 0
+        assert ledger.log.cut > 0
         ledger.judge(("q1", "d3"), 1, DATA)
     assert judged_in(path) == "q1 human:ann d1 2\nq1 human:ann d3 1\n"
     assert len(log_of(path)) == 3
@@ -131,7 +151,7 @@ def test_a_server_without_judgements_leaves_no_files(path: Path) -> None:
 def test_qrels_without_a_log_are_never_changed(path: Path) -> None:
     path.write_text("q1 0 d1 1\n")
     with pytest.raises(UsageError, match=r"my\.qrels exists without a judgement log and is not changed; choose a new file"):
-        JudgementLog(str(path), "ann")
+        JudgementLog(str(path))
     assert [file.name for file in path.parent.iterdir()] == ["my.qrels"]
 
 
@@ -142,7 +162,7 @@ def test_qrels_changed_by_another_program_are_not_overwritten(path: Path) -> Non
         with pytest.raises(UsageError, match="changed by another program"):
             ledger.judge(("q1", "d2"), 2, DATA)
     with pytest.raises(UsageError, match="does not match its log"):
-        JudgementLog(str(path), "ann")
+        JudgementLog(str(path))
     assert "by-hand" in path.read_text()
 
 
@@ -151,7 +171,7 @@ def test_a_file_that_is_not_a_judgement_log_is_rejected(path: Path) -> None:
     for content in (b"hello\n", b'{"format": "other"}\n', b"\xff\xfe\n", b"[]\n", b"notes without an end", b"{}\nhalf", b"\n"):
         log.write_bytes(content)
         with pytest.raises(RankproofError):
-            JudgementLog(str(path), "ann")
+            JudgementLog(str(path))
         assert log.read_bytes() == content
 
 
@@ -162,15 +182,15 @@ def test_an_invalid_log_line_is_an_error_with_its_line_number(path: Path) -> Non
     whole = log.read_text()
     log.write_text(whole.replace('"judged"', '"undone"'))
     with pytest.raises(RankproofError, match="undoes a judgement that does not exist"):
-        JudgementLog(str(path), "ann")
+        JudgementLog(str(path))
     log.write_text(whole.replace('"grade": 2', '"grade": "2"'))
     with pytest.raises(RankproofError, match=r"log\.jsonl:2: grade is not a whole number"):
-        JudgementLog(str(path), "ann")
+        JudgementLog(str(path))
 
 
 def test_a_second_server_on_the_same_file_is_rejected_until_the_first_ends(path: Path) -> None:
     with opened(path), pytest.raises(UsageError, match="is in use by another rankproof serve"):
-        JudgementLog(str(path), "bob")
+        JudgementLog(str(path))
     with opened(path, "bob") as ledger:
         assert ledger.assessor == "bob"
 
@@ -219,18 +239,17 @@ def test_a_removed_log_is_an_error(path: Path) -> None:
 )
 def test_a_file_that_cannot_be_written_is_rejected_at_the_start(name: str, words: str) -> None:
     with pytest.raises(UsageError, match=words):
-        JudgementLog(name, "ann")
+        JudgementLog(name)
 
 
 @pytest.mark.parametrize("assessor", ["", "  ", "x" * 65])
-def test_an_assessor_name_has_1_to_64_characters(assessor: str, path: Path) -> None:
+def test_an_assessor_name_has_1_to_64_characters(assessor: str) -> None:
     with pytest.raises(UsageError, match="assessor= must have 1 to 64 characters"):
-        JudgementLog(str(path), assessor)
+        check_assessor(assessor)
 
 
-def test_an_assessor_name_becomes_one_printable_word(path: Path) -> None:
-    with opened(path, "a b\x1b[31m\u202ec\n") as ledger:
-        assert ledger.assessor == "a_b_[31m_c"
+def test_an_assessor_name_becomes_one_printable_word() -> None:
+    assert check_assessor("a b\x1b[31m\u202ec\n") == "a_b_[31m_c"
 
 
 def test_the_first_write_may_be_interrupted_at_any_byte(path: Path) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from rankproof._server.judging_queue import MAX_QUEUE_ITEMS, DocumentTexts, PoolOptions, build_queue
+from rankproof._server.judging_queue import MAX_QUEUE_ITEMS, DocumentTexts, QueueOptions, build_queue
 from support.results_server import Visitor, data_of, judged_in, many_pairs, saved, serving, unjudged
 from support.small_results import small_results
 
@@ -20,22 +20,22 @@ def guest(tmp_path: Path) -> Iterator[Visitor]:
 
 def test_the_pool_of_all_systems_is_asked_query_by_query_in_random_order() -> None:
     results = unjudged(small_results(("a", "b"), ("q1", "q2", "q3"), ("d1", "d2", "d3", "d4")))
-    queue = build_queue(results, DocumentTexts(), PoolOptions(2))
+    queue = build_queue(results, DocumentTexts(), QueueOptions(2))
     # System b ranks one place later than a, so that the top two of both are three documents.
     assert sorted(queue.items) == [(query, doc) for query in ("q1", "q2", "q3") for doc in ("d1", "d2", "d3")]
     queries = [query for query, _ in queue.items]
     assert len([at for at in range(1, len(queries)) if queries[at] != queries[at - 1]]) == 2
-    orders = {tuple(build_queue(results, DocumentTexts(), PoolOptions(2, seed)).items) for seed in range(10)}
+    orders = {tuple(build_queue(results, DocumentTexts(), QueueOptions(2, seed)).items) for seed in range(10)}
     assert len(orders) > 5
-    assert list(build_queue(results, DocumentTexts(), PoolOptions(2, 3)).items) == list(
-        build_queue(results, DocumentTexts(), PoolOptions(2, 3)).items
+    assert list(build_queue(results, DocumentTexts(), QueueOptions(2, 3)).items) == list(
+        build_queue(results, DocumentTexts(), QueueOptions(2, 3)).items
     )
 
 
 def test_results_with_judgements_have_a_pool_only_if_asked() -> None:
     results = small_results(("a", "b"))
-    assert build_queue(results, DocumentTexts(), PoolOptions()).pool is None
-    assert build_queue(results, DocumentTexts(), PoolOptions(1)).pool == 1
+    assert build_queue(results, DocumentTexts(), QueueOptions()).pool is None
+    assert build_queue(results, DocumentTexts(), QueueOptions(1)).pool == 1
 
 
 def test_systems_and_ranks_stay_hidden_after_the_grade(guest: Visitor, tmp_path: Path) -> None:

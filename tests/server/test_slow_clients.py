@@ -122,7 +122,7 @@ def asking(visitor: Visitor, path: str) -> bytes:
 
 
 def test_a_person_is_answered_while_clients_that_do_not_read_take_all_places() -> None:
-    with plain_server(lambda path, body: BIG if path == "/big" else SMALL) as visitor, ExitStack() as held:
+    with plain_server(lambda path, body, assessor: BIG if path == "/big" else SMALL) as visitor, ExitStack() as held:
         for _ in range(server.MAX_CONNECTIONS):
             held.enter_context(connect(visitor.port, asking(visitor, "/big")))
         start = time.monotonic()
@@ -134,7 +134,7 @@ def test_a_request_that_is_being_answered_keeps_its_place(monkeypatch: pytest.Mo
     monkeypatch.setattr(server, "MAX_CONNECTIONS", 2)
     asked, answer = threading.Semaphore(0), threading.Event()
 
-    def slowly(path: str, body: object) -> PageResponse:
+    def slowly(path: str, body: object, assessor: object) -> PageResponse:
         asked.release()
         assert answer.wait(60)
         return SMALL
@@ -155,7 +155,7 @@ def test_a_request_that_is_being_answered_keeps_its_place(monkeypatch: pytest.Mo
 
 def test_the_client_that_waits_longest_gives_up_its_place(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(server, "MAX_CONNECTIONS", 2)
-    with plain_server(lambda path, body: SMALL) as visitor, ExitStack() as held:
+    with plain_server(lambda path, body, assessor: SMALL) as visitor, ExitStack() as held:
         first, second, third = (held.enter_context(connect(visitor.port, b"")) for _ in range(3))
         assert first.recv(100) == b""
         for each in (second, third):
@@ -166,7 +166,7 @@ def test_the_client_that_waits_longest_gives_up_its_place(monkeypatch: pytest.Mo
 
 @pytest.mark.parametrize("name", ["REQUEST_TIMEOUT", "RESPONSE_TIMEOUT"])
 def test_a_slow_client_is_ended_after_its_deadline(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    with plain_server(lambda path, body: BIG) as visitor:
+    with plain_server(lambda path, body, assessor: BIG) as visitor:
         monkeypatch.setattr(server, name, 0.3)
         slow = b"GET / HTTP/1.1\r\n" if name == "REQUEST_TIMEOUT" else asking(visitor, "/")
         start = time.monotonic()

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import get_args
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankproof._statistics.agreement import RatedItem, ScoredItem, auc, kappa, kappas, same_grade
+from rankproof._statistics.agreement import KappaWeights, RatedItem, ScoredItem, auc, kappa, kappas, same_grade
 
 COHEN = {(0, 0): 88, (0, 1): 14, (0, 2): 18, (1, 0): 10, (1, 1): 40, (1, 2): 10, (2, 0): 2, (2, 1): 6, (2, 2): 12}
 """Two raters of 200 patients, Cohen 1968; kappa is .492 there."""
@@ -40,16 +41,17 @@ def test_weighted_kappa_counts_a_disagreement_by_the_square_of_its_distance() ->
     seen = (14 + 10 + 10 + 6) * 1 + (18 + 2) * 4
     rows, columns = (120, 60, 20), (100, 60, 40)
     chance = sum((i - j) ** 2 * rows[i] * columns[j] / 200 for i in range(3) for j in range(3))
-    assert kappa(rated(COHEN), weighted=True).value == pytest.approx(1 - seen / chance, abs=1e-12)
+    assert kappa(rated(COHEN), "quadratic").value == pytest.approx(1 - seen / chance, abs=1e-12)
 
 
 @given(GRADES)
 def test_kappa_is_that_of_scikit_learns_formula_and_within_its_bounds(rows: list[tuple[int, int, int]]) -> None:
     items = [RatedItem(f"q{query}", first, second) for first, second, query in rows]
-    for weighted in (False, True):
-        found = kappa(items, weighted=weighted)
+    for weights in get_args(KappaWeights):
+        found = kappa(items, weights)
         first, second = np.array([row[0] for row in rows]), np.array([row[1] for row in rows])
-        apart = (first[:, None] - second[None, :]) ** 2 if weighted else first[:, None] != second[None, :]
+        distance = np.abs(first[:, None] - second[None, :])
+        apart = {"none": distance != 0, "linear": distance, "quadratic": distance**2}[weights]
         chance = float(np.mean(apart))
         if not chance:
             assert found.value is None
@@ -68,8 +70,8 @@ def test_full_agreement_is_one_and_a_rater_of_one_grade_has_no_kappa() -> None:
     assert kappa([]).value is None
 
 
-@pytest.mark.parametrize("weighted", [False, True])
-def test_the_influence_of_an_item_is_the_change_of_kappa_when_its_weight_grows(weighted: bool) -> None:
+@pytest.mark.parametrize("weights", get_args(KappaWeights))
+def test_the_influence_of_an_item_is_the_change_of_kappa_when_its_weight_grows(weights: KappaWeights) -> None:
     """With one item a query, the variance is the sum of squares of the derivatives of kappa by the weights of the items."""
     items = rated(COHEN, queries=200)
     shares = np.zeros((3, 3))
@@ -79,9 +81,9 @@ def test_the_influence_of_an_item_is_the_change_of_kappa_when_its_weight_grows(w
     for item in items:
         more = shares.copy()
         more[item.first, item.second] += step
-        change = (float(kappas(more, (0, 1, 2), weighted=weighted)) - float(kappas(shares, (0, 1, 2), weighted=weighted))) / step
+        change = (float(kappas(more, (0, 1, 2), weights)) - float(kappas(shares, (0, 1, 2), weights))) / step
         squares += (change / 200) ** 2
-    found = kappa(items, weighted=weighted)
+    found = kappa(items, weights)
     assert found.value is not None
     assert found.interval is not None
     margin = 1.971956544249395 * np.sqrt(squares * 200 / 199) / (1 - found.value**2)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from benchmarks.parity_statistics import FILES, GOLDEN, compared_values
 
-FEWEST = {"tukey_hsd": 800, "paired_tests": 50, "rank_correlation": 200}
+FEWEST = {"tukey_hsd": 800, "paired_tests": 50, "rank_correlation": 200, "agreement": 150}
 """How many values a file has at least, so that a file that is not read is noticed."""
 
 

@@ -19,7 +19,9 @@ from rankproof._evaluation.result import Result
 from rankproof._results.experiment_result import ExperimentResult
 from rankproof._results.folder import save_results
 from rankproof._server.judgement_log import JudgementLog
-from rankproof._server.judging_queue import DocumentTexts, JudgingPage
+from rankproof._server.judging_page import JudgingPage
+from rankproof._server.judging_queue import DocumentTexts, QueueOptions
+from rankproof._server.judging_views import JudgingViews
 from rankproof._server.labelling import LabellingPages, LabelOptions
 from rankproof._server.library import ResultsLibrary
 from rankproof._server.nuggets_page import NuggetsPage
@@ -106,13 +108,16 @@ def serving(
     given: Mapping[str, ExperimentResult] | None = None,
     labels: LabelOptions | None = None,
     nuggets: Path | None = None,
+    assessors: Sequence[str] = ("ann",),
+    queue: QueueOptions | None = None,
 ) -> Iterator[Visitor]:
     """A server in a thread, and a visitor who has the address; an error inside fails the test."""
-    log = None if judge is None else JudgementLog(str(judge), "ann")
+    log = None if judge is None else JudgementLog(str(judge))
     library = ResultsLibrary([str(path) for path in paths], given)
     labelling = LabellingPages(library, labels or LabelOptions("ann"))
     nuggets_page = None if nuggets is None else NuggetsPage(library, str(nuggets))
-    router = Router(library, None if log is None else JudgingPage(log), DocumentTexts(dataset), labelling, nuggets_page)
+    judging = None if log is None else JudgingPage(log, *assessors)
+    router = Router(library, JudgingViews(library, judging, DocumentTexts(dataset), queue), labelling, nuggets_page)
     inside: list[Exception] = []
     with Server(0, router.answer, inside.append) as service:
         thread = threading.Thread(target=service.serve_forever, kwargs={"poll_interval": 0.01})

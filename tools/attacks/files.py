@@ -56,6 +56,7 @@ OVER_FILES: Mapping[str, Sequence[str]] = {
     "explain": ["qrels.txt", "FILE"],
     "audit": ["qrels.txt", "FILE"],
     "correlate": ["run.txt", "FILE"],
+    "agreement": ["qrels.txt", "FILE"],
     "stability": ["qrels.txt", "run.txt", "FILE"],
     "report": ["qrels.txt", "FILE", "-o", "out.html"],
     "gate": ["qrels.txt", "FILE", "--baseline", "baseline.json"],

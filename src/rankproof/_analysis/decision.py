@@ -177,7 +177,7 @@ class DecisionData:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class _MeanDraws:
+class MeanDraws:
     """Drawn means as centre and deviations; higher is better. `most` is the largest possible distance of two means."""
 
     centre: FloatArray
@@ -187,8 +187,7 @@ class _MeanDraws:
     def shortfalls(self, scale: float = 1.0) -> FloatArray:
         """How far each system is below the best of each draw; `scale` multiplies the standard errors."""
         drawn = self.centre + scale * self.deviations
-        found: FloatArray = np.minimum(drawn.max(axis=1, keepdims=True) - drawn, self.most)
-        return found
+        return np.asarray(np.minimum(drawn.max(axis=1, keepdims=True) - drawn, self.most))
 
 
 def decide(
@@ -202,7 +201,7 @@ def decide(
     """Recommends a system, or says why not; `interval` gives the interval of a mean of differences."""
     if len(data.systems) < 2 or len(data.values) < 2:
         return _without_draws(data, margin, baseline)
-    draws = _draw(data, data.values, seed)
+    draws = mean_draws(data, data.values, seed)
     short = draws.shortfalls()
     chosen = _choose(short, margin, data)
     reasons = tuple(_reasons(data, margin, chosen, _choice_on_judged(data, margin, chosen.at, seed)))
@@ -264,11 +263,12 @@ def _size(data: DecisionData) -> float:
     return effective_size(len(data.values), data.weights)
 
 
-def _draw(data: DecisionData, values: FloatArray, seed: int) -> _MeanDraws:
+def mean_draws(data: DecisionData, values: FloatArray, seed: int) -> MeanDraws:
+    """Draws of the means of all systems from values by query and system."""
     oriented = data.sign * values
     centre = np.array([weighted_mean(column, data.weights) for column in oriented.T])
     deviations = draw_means(oriented, data.weights, seed=seed) - centre
-    return _MeanDraws(centre, deviations, most=1.0 if data.measure.is_fraction else math.inf)
+    return MeanDraws(centre, deviations, most=1.0 if data.measure.is_fraction else math.inf)
 
 
 @dataclass(frozen=True, slots=True)
@@ -300,7 +300,7 @@ def _choice_on_judged(data: DecisionData, margin: float, chosen: int, seed: int)
     """The choice without unjudged documents; the chosen system if those values are unknown, or if its risk is low with them."""
     if data.judged_only is None:
         return chosen
-    short = _draw(data, data.judged_only, seed).shortfalls()
+    short = mean_draws(data, data.judged_only, seed).shortfalls()
     return chosen if (short[:, chosen] > margin).mean() <= MAX_RISK else _choose(short, margin, data).at
 
 
@@ -343,7 +343,7 @@ def _alternative(
     return Alternative(data.systems[other], mean, interval(differences), differing)
 
 
-def _changes(draws: _MeanDraws, data: DecisionData, margin: float, chosen: int) -> list[Change]:
+def _changes(draws: MeanDraws, data: DecisionData, margin: float, chosen: int) -> list[Change]:
     """The next larger margin with another choice, the next smaller one, and the next larger number of queries."""
     short, step = draws.shortfalls(), margin / _STEPS_PER_MARGIN
     larger = [step * at for at in range(_STEPS_PER_MARGIN + 1, _MARGIN_STEPS + 1)]
@@ -369,7 +369,7 @@ def _first_change(
     return None
 
 
-def _changed_by_queries(draws: _MeanDraws, data: DecisionData, margin: float, chosen: int) -> Change | None:
+def _changed_by_queries(draws: MeanDraws, data: DecisionData, margin: float, chosen: int) -> Change | None:
     """The number of queries, in steps of 1.4, at which the same means would lead to another choice."""
     n = len(data.values)
     sizes: list[float] = []
@@ -382,7 +382,7 @@ def _changed_by_queries(draws: _MeanDraws, data: DecisionData, margin: float, ch
     return _first_change("queries", sizes, choose, data, chosen)
 
 
-def _queries_needed(draws: _MeanDraws, data: DecisionData, margin: float) -> int | None:
+def _queries_needed(draws: MeanDraws, data: DecisionData, margin: float) -> int | None:
     """The fewest queries at which the same means and variances would decide, by bisection; None above `MAX_QUERIES`."""
     n = len(data.values)
     share = n / _size(data)

@@ -86,7 +86,7 @@ def audit(
 ) -> Audit:
     """How ties, unjudged documents and the conventions of other tools change the values; without a choice, all of these.
 
-    `judge_next` is the number of unjudged pairs to list that could change the values most.
+    `judge_next` is the number of unjudged pairs to list, by the expected change of the risks of the decision.
     """
     from rankproof._analysis.audit.tools import DEFAULT_MEASURES
 

@@ -93,6 +93,12 @@ class Correlation(Analysis):
     __slots__ = ()
 
 
+class RaterAgreement(Analysis):
+    """How far people, and machines that judge, agree on the grades of the same pairs."""
+
+    __slots__ = ()
+
+
 class Stability(Analysis):
     """Whether a decision stands with half of the queries, changed grades, other judges and a shallower pool."""
 

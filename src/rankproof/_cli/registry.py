@@ -20,6 +20,7 @@ COMMANDS: Registry[Command] = Registry(
         Component("eval", f"{_DIR}.eval:COMMAND", "evaluate run files against relevance judgements"),
         Component("compare", f"{_DIR}.compare:COMMAND", "say which system to ship, and which differences are significant"),
         Component("correlate", f"{_DIR}.correlate:COMMAND", "show how much rankings, or orders of systems, agree"),
+        Component("agreement", f"{_DIR}.agreement:COMMAND", "show how far people, and a language model, agree on grades"),
         Component("stability", f"{_DIR}.stability:COMMAND", "say whether a decision stands with fewer queries or other judges"),
         Component("doctor", f"{_DIR}.doctor:COMMAND", "check data, runs and encoders for common mistakes"),
         Component("explain", f"{_DIR}.explain:COMMAND", "show how a value is computed: queries, ranks, gains, terms"),

@@ -28,8 +28,8 @@ TOKENIZER_COMPARISON = 2
 """Of the document of a comparison of tokenizers."""
 BASELINE = 2
 """Of a baseline file that `rankproof gate` compares with."""
-JUDGEMENT_LOG = 2
-"""Of the log of a person's judgements."""
+JUDGEMENT_LOG = 3
+"""Of the log of people's judgements; version 2 has no notes and no adjudications, and is continued."""
 LABEL_LOG = 1
 """Of the log of people's labels of claims."""
 JUDGE_REPORT = 2

@@ -85,7 +85,7 @@ def agreement_table(rated: Sequence[RatedPair], judge_label: str, thresholds: Th
         else f"human {thresholds.rel} or more, judge {thresholds.judge_rel} or more"
     )
     statistics = {
-        "kappa, quadratic weights": kappa(graded, weighted=True),
+        "kappa, quadratic weights": kappa(graded, "quadratic"),
         "kappa": kappa(graded),
         f"kappa, relevant or not (grade {bounds})": kappa(binary),
         "same grade": same_grade(graded),

@@ -35,6 +35,11 @@ Assessors = Mapping[tuple[str, str], str]
 """The name of the person who judged a pair of query and document."""
 
 
+def merged_grade(grades: Sequence[int]) -> int:
+    """The median of the grades that people gave to a pair; of two middle ones the lower: doubt counts as less relevant."""
+    return sorted(grades)[(len(grades) - 1) // 2]
+
+
 @dataclass(frozen=True, eq=False, slots=True)
 class JoinedJudgements:
     """The judgements of people, those of machines, and both: where the two judged the same pair, the person's grade counts."""
@@ -63,7 +68,7 @@ class JoinedJudgements:
         table = np.zeros((2, 2))
         for one, other in both:
             table[int(one >= rel), int(other >= rel)] += 1
-        kappa = float(kappas(table, (0, 1), weighted=False))
+        kappa = float(kappas(table, (0, 1)))
         same = sum(one == other for one, other in both) / len(both)
         return {"pairs": len(both), "same_grade": same, "kappa": None if np.isnan(kappa) else kappa}
 

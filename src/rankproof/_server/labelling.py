@@ -164,6 +164,8 @@ class LabellingPages:
         )
 
     def _log(self, entry: LibraryEntry) -> LabelLog:
+        if "," in self._options.person:
+            raise UsageError("claims are labelled by one person at a time", fix="start serve with one name: --assessor NAME")
         file = self._file(entry)
         with self._lock:
             if file not in self._logs:

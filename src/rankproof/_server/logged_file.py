@@ -6,7 +6,7 @@ import json
 import os
 import stat
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from threading import Lock
@@ -55,7 +55,8 @@ R = TypeVar("R", bound=LogRecord)
 class LogFormat(Generic[R]):
     """A kind of log: its name and version, the dataclass of its records, what one is called, and whose records it has.
 
-    `option` is the command-line option that chooses the file, `example` a name for it.
+    `option` is the command-line option that chooses the file, `example` a name for it. `older` are the versions that can be
+    continued too.
     """
 
     name: str
@@ -65,6 +66,7 @@ class LogFormat(Generic[R]):
     others: str
     option: str
     example: str
+    older: tuple[int, ...] = ()
 
     @property
     def new_file_fix(self) -> str:
@@ -108,14 +110,18 @@ class LogFormat(Generic[R]):
         if not lines:
             return None, []
         first = lines[0]
-        if first.plain.get("format") != self.name or first.plain.get("schema") != self.schema:
+        if first.plain.get("format") != self.name or first.plain.get("schema") not in (self.schema, *self.older):
             raise first.error(f"this {self.record} log has an unknown format", self.new_file_fix)
         return first.text("fingerprint"), [read_fields(self.kind, line) for line in lines[1:]]
+
+    def make_history(self, records: Iterable[R]) -> History[R]:
+        """The history of the records; an undo of no record raises ValueError."""
+        return History(records)
 
     def history(self, records: Iterable[R], source: str) -> History[R]:
         """The history of the records; raises an error if one undoes a record that does not exist."""
         try:
-            return History(records)
+            return self.make_history(records)
         except ValueError:
             what = f"the log undoes a {self.record} that does not exist"
             raise InputError(what, fix=self.new_file_fix, source=source) from None
@@ -184,6 +190,10 @@ class History(Generic[R]):
     def newest_first(self) -> Iterator[R]:
         """The records that count, those of the keys that were changed last first; a key may occur more than once."""
         return (self._records[key][-1] for key in reversed(self._order))
+
+    def last_where(self, holds: Callable[[R], bool]) -> R | None:
+        """The newest record that counts and for which this holds."""
+        return next((record for record in self.newest_first() if holds(record)), None)
 
     def last_of_each(self) -> Iterator[R]:
         """The record that counts of each key, in the order of their first record."""
@@ -336,17 +346,17 @@ class LoggedFile(Generic[R]):
         found = _read_bytes(self.path)
         if (found is None and fingerprint is None) or (found == wanted and fingerprint is not None):
             return fingerprint, history
-        if found is not None and (fingerprint is None or found != self._written_before_last()):
+        if found is not None and (fingerprint is None or found not in self._earlier_contents()):
             raise UsageError(
                 f"{for_message(self.path)} does not match its log {for_message(self._log.path)}", fix=self._format.new_file_fix
             )
         write_blocks(self.path, [wanted])
         return fingerprint, history
 
-    def _written_before_last(self) -> bytes:
+    def _earlier_contents(self) -> list[bytes]:
         """The file before the last record, as left by a kill between the two writes."""
         _, records = self._format.read(self._log.content, self._log.path)
-        return b"".join(History(records[:-1]).written())
+        return [b"".join(self._format.make_history(records[:-1]).written())]
 
 
 def _read_bytes(path: str) -> bytes | None:

@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple
 
 from rankproof._analysis.changes.changes import compare_before_after
 from rankproof._analysis.compare.comparison import Comparison, compare_inputs
 from rankproof._analysis.inputs import AnalysisInput, input_from_results, join_inputs
 from rankproof._report.changes_page import render_changes
-from rankproof._report.context import ReportContext
 from rankproof._report.elements import Section
-from rankproof._report.page import build_sections, render_report
-from rankproof._report.sections import OPEN_SECTIONS
+from rankproof._report.page import render_report
 from rankproof._report.sections.decision import comparison_decision
 from rankproof._report.sections.pairs import comparison_pairs
 from rankproof._report.sections.systems import comparison_systems
 from rankproof._report.sections.warnings import comparison_warnings
 from rankproof._results.experiment_result import ExperimentResult
-from rankproof._server.judging_queue import DocumentTexts, JudgingPage, JudgingQueue, PoolOptions, build_queue
+from rankproof._server.judging_views import JudgingViews
 from rankproof._server.labelling import LabellingPages
 from rankproof._server.library import (
     LibraryEntry,
@@ -71,7 +70,6 @@ def _experiment_names(found: Sequence[AnalysisInput], labels: tuple[str, str]) -
 
 _MAX_REPORTS = 4
 _MAX_COMPARISONS = 32
-_MAX_QUEUES = 8
 _ID_PATTERN = "([0-9]{1,9})"
 _CLAIM_PATTERN = "(?P<claim>[0-9a-f]{1,64})"
 _REPORT_POLICY = "base-uri 'none'; form-action 'none'"
@@ -80,51 +78,53 @@ _REPORT_POLICY = "base-uri 'none'; form-action 'none'"
 View = Callable[..., PageResponse]
 
 
-class Router:
-    """Responds to requests for all pages; `judging` is None if judging is off, `texts` has the documents to judge.
+class Route(NamedTuple):
+    """A path, its views by method, and whether they get the name that the browser chose."""
 
-    `pool` says when the pool of all systems is judged, and in which order; `labelling` has the pages for claims,
+    pattern: re.Pattern[str]
+    views: dict[str, View]
+    by_person: bool = False
+
+
+class Router:
+    """Responds to requests for all pages: `judging` has those for documents, `labelling` those for claims.
+
     `nuggets` is None without a file of nuggets.
     """
 
     def __init__(
         self,
         library: ResultsLibrary,
-        judging: JudgingPage | None,
-        texts: DocumentTexts,
+        judging: JudgingViews,
         labelling: LabellingPages,
         nuggets: NuggetsPage | None = None,
-        pool: PoolOptions | None = None,
     ) -> None:
-        self._library, self._judging_page, self._texts, self._pool = library, judging, texts, pool
-        self._labelling, self._nuggets_page = labelling, nuggets
+        self._library, self._labelling, self._nuggets_page = library, labelling, nuggets
+        self._judging = judging
         self._reports: LruCache[bytes] = LruCache(_MAX_REPORTS)
         self._comparisons: LruCache[PageResponse] = LruCache(_MAX_COMPARISONS)
-        self._queues: LruCache[JudgingQueue] = LruCache(_MAX_QUEUES)
-        self._views: tuple[tuple[re.Pattern[str], dict[str, View]], ...] = (
-            (re.compile("/"), {"GET": self._list}),
-            (re.compile(f"/r/{_ID_PATTERN}"), {"GET": self._report}),
-            (re.compile(f"/r/{_ID_PATTERN}/compare"), {"GET": self._comparison_choices}),
-            (re.compile(f"/r/{_ID_PATTERN}/compare/{_ID_PATTERN}"), {"GET": self._comparison}),
-            (re.compile(f"/r/{_ID_PATTERN}/changes/{_ID_PATTERN}"), {"GET": self._changes}),
-            (re.compile(f"/r/{_ID_PATTERN}/judge"), {"GET": self._judging, "POST": self._judge}),
-            (re.compile(f"/r/{_ID_PATTERN}/undo"), {"POST": self._undo}),
-            (re.compile(f"/r/{_ID_PATTERN}/decision"), {"GET": self._decision}),
-            (re.compile(f"/r/{_ID_PATTERN}/label"), {"GET": labelling.page, "POST": labelling.label}),
-            (re.compile(f"/r/{_ID_PATTERN}/unlabel"), {"POST": labelling.undo}),
-            (re.compile(f"/r/{_ID_PATTERN}/claim/{_CLAIM_PATTERN}"), {"GET": labelling.claim}),
-            (re.compile(f"/r/{_ID_PATTERN}/nuggets"), {"GET": self._nuggets, "POST": self._save_nuggets}),
+        self._routes = (
+            Route(re.compile("/"), {"GET": self._list}),
+            Route(re.compile(f"/r/{_ID_PATTERN}"), {"GET": self._report}),
+            Route(re.compile(f"/r/{_ID_PATTERN}/compare"), {"GET": self._comparison_choices}),
+            Route(re.compile(f"/r/{_ID_PATTERN}/compare/{_ID_PATTERN}"), {"GET": self._comparison}),
+            Route(re.compile(f"/r/{_ID_PATTERN}/changes/{_ID_PATTERN}"), {"GET": self._changes}),
+            Route(re.compile(f"/r/{_ID_PATTERN}/label"), {"GET": labelling.page, "POST": labelling.label}),
+            Route(re.compile(f"/r/{_ID_PATTERN}/unlabel"), {"POST": labelling.undo}),
+            Route(re.compile(f"/r/{_ID_PATTERN}/claim/{_CLAIM_PATTERN}"), {"GET": labelling.claim}),
+            Route(re.compile(f"/r/{_ID_PATTERN}/nuggets"), {"GET": self._nuggets, "POST": self._save_nuggets}),
+            *_judging_routes(judging),
         )
 
-    def answer(self, target: str, body: dict[str, Any] | None) -> PageResponse:
-        """The response to a path; with a body it is a POST request."""
+    def answer(self, target: str, body: dict[str, Any] | None, assessor: str | None = None) -> PageResponse:
+        """The response to a path; with a body it is a POST request. `assessor` is the name that the browser chose."""
         path = target.partition("?")[0]
-        for pattern, views in self._views:
+        for pattern, views, by_person in self._routes:
             if found := pattern.fullmatch(path):
                 view = views.get("GET" if body is None else "POST")
                 if view is None:
                     return PageResponse(405, "text/plain", b"", headers={"Allow": ", ".join(views)})
-                return self._call_view(view, found, body)
+                return self._call_view(partial(view, chosen=assessor) if by_person else view, found, body)
         return self._error_page(404, "Page not found", "The list of results links to all pages.")
 
     def _call_view(self, view: View, found: re.Match[str], body: dict[str, Any] | None) -> PageResponse:
@@ -144,7 +144,7 @@ class Router:
         readable = {row.id for row in rows if row.summary}
         labels = {entry.id: self._labelling.counts(entry) for entry in self._library.entries() if entry.id in readable}
         nuggets = None if self._nuggets_page is None else self._nuggets_page.counts()
-        judge = self._judging_page is not None
+        judge = self._judging.is_on
         return html_page("list.html.j2", title="Results", rows=rows, labels=labels, judge=judge, nuggets=nuggets)
 
     def _report(self, entry: LibraryEntry) -> PageResponse:
@@ -153,7 +153,7 @@ class Router:
 
     def _render_report(self, entry: LibraryEntry) -> bytes:
         links = [("/", "All results"), (f"/r/{entry.id}/compare", "Compare")]
-        if self._judging_page is not None:
+        if self._judging.is_on:
             links.append((f"/r/{entry.id}/judge", "Judge"))
         if self._labelling.has_claims(entry):
             links.append((f"/r/{entry.id}/label", "Label claims"))
@@ -193,21 +193,6 @@ class Router:
         pair = [{"id": entry.id, "summary": self._readable_summary(entry), "label": entry.label} for entry in (one, other)]
         return html_page("comparison.html.j2", title=f"{found.names[0]} and {found.names[1]}", pair=pair, found=found)
 
-    def _judging(self, entry: LibraryEntry) -> PageResponse:
-        if self._judging_page is None:
-            return self._judging_off()
-        return self._judging_page.page(entry.id, self._readable_summary(entry).name, self._queue(entry))
-
-    def _decision(self, entry: LibraryEntry) -> PageResponse:
-        if self._judging_page is None:
-            return self._judging_off()
-        context = ReportContext(self._judging_page.measured(self._library.results(entry)))
-        sections = build_sections(OPEN_SECTIONS, context)
-        return html_page("decision.html.j2", title=f"Decision on {context.results.name}", id=entry.id, sections=sections)
-
-    def _judging_off(self) -> PageResponse:
-        return self._error_page(404, "Judging is off", "Start `rankproof serve` with --judge.")
-
     def _nuggets(self, entry: LibraryEntry) -> PageResponse:
         if self._nuggets_page is None:
             return self._error_page(404, "There is no file of nuggets", "Start `rankproof serve` with --nuggets FILE.")
@@ -218,22 +203,6 @@ class Router:
             raise HttpError(404, "there is no file of nuggets")
         return self._nuggets_page.save(entry, body)
 
-    def _judge(self, entry: LibraryEntry, body: dict[str, Any]) -> PageResponse:
-        return self._require_judging().judge(self._queue(entry), body)
-
-    def _undo(self, entry: LibraryEntry, body: dict[str, Any]) -> PageResponse:
-        return self._require_judging().undo(self._queue(entry), body)
-
-    def _require_judging(self) -> JudgingPage:
-        if self._judging_page is None:
-            raise HttpError(404, "judging is off")
-        return self._judging_page
-
-    def _queue(self, entry: LibraryEntry) -> JudgingQueue:
-        return self._queues.get_or_create(
-            (entry.id, results_stamp(entry)), lambda: build_queue(self._library.results(entry), self._texts, self._pool)
-        )
-
     def _readable_summary(self, entry: LibraryEntry) -> Summary:
         found = self._library.summary(entry)
         if isinstance(found, RankproofError):
@@ -242,3 +211,17 @@ class Router:
 
     def _error_page(self, status: int, title: str, message: str) -> PageResponse:
         return html_page("error.html.j2", status=status, title=title, message=message)
+
+
+def _judging_routes(views: JudgingViews) -> Iterator[Route]:
+    paths: dict[str, dict[str, View]] = {
+        "judge": {"GET": views.judging, "POST": views.judge},
+        "undo": {"POST": views.undo},
+        "assessor": {"GET": views.choice, "POST": views.choose},
+        "agreement": {"GET": views.agreement},
+        "agreement/all": {"GET": views.every_disagreement},
+        "adjudicate": {"POST": views.adjudicate},
+        "unadjudicate": {"POST": views.undo_adjudication},
+        "decision": {"GET": views.decision},
+    }
+    return (Route(re.compile(f"/r/{_ID_PATTERN}/{path}"), found, by_person=True) for path, found in paths.items())

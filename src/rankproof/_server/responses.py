@@ -18,13 +18,14 @@ HTML, JSON, TEXT = "text/html; charset=utf-8", "application/json", "text/plain; 
 
 @dataclass(frozen=True, slots=True)
 class PageResponse:
-    """A response: status, content type, body, policy and further headers."""
+    """A response: status, content type, body, policy and further headers; `assessor` is a name that the browser keeps."""
 
     status: int
     kind: str
     body: bytes
     policy: str = "default-src 'none'"
     headers: Mapping[str, str] = field(default_factory=dict)
+    assessor: str | None = None
 
 
 class HttpError(Exception):
@@ -40,9 +41,9 @@ def text_response(status: int, text: str) -> PageResponse:
     return PageResponse(status, TEXT, f"{text}\n".encode(errors="backslashreplace"))
 
 
-def json_response(status: int, value: Mapping[str, Any]) -> PageResponse:
-    """A JSON response."""
-    return PageResponse(status, JSON, json.dumps(value, ensure_ascii=True, allow_nan=False).encode())
+def json_response(status: int, value: Mapping[str, Any], assessor: str | None = None) -> PageResponse:
+    """A JSON response; `assessor` is a name that the browser keeps."""
+    return PageResponse(status, JSON, json.dumps(value, ensure_ascii=True, allow_nan=False).encode(), assessor=assessor)
 
 
 _SHARED_TEMPLATES = ("section.html.j2", "table.html.j2", "chart.html.j2", "move_legend.html.j2")

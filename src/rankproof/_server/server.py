@@ -10,14 +10,14 @@ import sys
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from email.message import Message
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from io import BufferedIOBase
 from socketserver import TCPServer
 from threading import Lock
 from typing import Any, cast
-from urllib.parse import parse_qs
+from urllib.parse import parse_qs, quote, unquote
 
 from rankproof._io import strict_json
 from rankproof._server.responses import HttpError, PageResponse, text_response
@@ -36,7 +36,7 @@ class Auth:
 
     def __init__(self, port: int) -> None:
         self._token, self._session = secrets.token_urlsafe(_KEY_BYTES), secrets.token_urlsafe(_KEY_BYTES)
-        self._cookie = f"rankproof-{port}"
+        self._cookie, self._assessor_cookie = f"rankproof-{port}", f"rankproof-assessor-{port}"
         self._hosts = tuple(name if port == _DEFAULT_HTTP_PORT else f"{name}:{port}" for name in _HOST_NAMES)
 
     @property
@@ -64,11 +64,21 @@ class Auth:
 
     def check_cookie(self, headers: Message) -> None:
         """Rejects requests without the session cookie, and requests from pages of other sites."""
-        given = [value for line in headers.get_all("Cookie", []) for name, value in _parse_cookies(line) if name == self._cookie]
-        if not any(_equal_secrets(value, self._session) for value in given):
+        if not any(_equal_secrets(value, self._session) for value in _cookie_values(headers, self._cookie)):
             raise HttpError(403, _LOGIN_HINT)
         if headers.get("Sec-Fetch-Site", _ALLOWED_FETCH_SITES[0]) not in _ALLOWED_FETCH_SITES:
             raise HttpError(403, _LOGIN_HINT)
+
+    def assessor(self, headers: Message) -> str | None:
+        """The name that this browser chose, None if it chose none; any text, as a client can send any."""
+        return next((unquote(value) for value in _cookie_values(headers, self._assessor_cookie)), None)
+
+    def with_assessor(self, response: PageResponse) -> PageResponse:
+        """The response, with a cookie for the name that it chooses, if it does."""
+        if response.assessor is None:
+            return response
+        cookie = f"{self._assessor_cookie}={quote(response.assessor, safe='')}; Path=/; HttpOnly; SameSite=Strict"
+        return replace(response, headers={**response.headers, "Set-Cookie": cookie})
 
     def check_origin(self, headers: Message, host: str) -> None:
         """Rejects changes that do not come from a page of this server."""
@@ -91,6 +101,10 @@ def security_headers(policy: str) -> Mapping[str, str]:
 
 def _equal_secrets(given: str, key: str) -> bool:
     return hmac.compare_digest(given.encode(errors="replace"), key.encode())
+
+
+def _cookie_values(headers: Message, name: str) -> list[str]:
+    return [value for line in headers.get_all("Cookie", []) for each, value in _parse_cookies(line) if each == name]
 
 
 def _parse_cookies(line: str) -> list[tuple[str, str]]:
@@ -183,7 +197,7 @@ class Handler(BaseHTTPRequestHandler):
             auth.check_origin(self.headers, host)
             body = read_json_object(self.headers, self.rfile)
         self._service.places.start_answer(self.connection)
-        return self._service.answer(self.path, body)
+        return auth.with_assessor(self._service.answer(self.path, body, auth.assessor(self.headers)))
 
     def _send(self, response: PageResponse) -> None:
         self._service.places.start_sending(self.connection)
@@ -212,7 +226,8 @@ class Handler(BaseHTTPRequestHandler):
 MAX_CONNECTIONS = 64
 REQUEST_TIMEOUT = 15.0
 RESPONSE_TIMEOUT = 60.0
-AnswerRequest = Callable[[str, dict[str, Any] | None], PageResponse]
+AnswerRequest = Callable[[str, dict[str, Any] | None, str | None], PageResponse]
+"""The response to a path, the JSON body of a POST request, and the name that the browser chose."""
 
 
 @dataclass(slots=True)
@@ -281,7 +296,7 @@ class Places:
 
 
 class Server(ThreadingHTTPServer):
-    """Serves requests; `answer` gets the path and the JSON body, `report_exception` gets internal errors."""
+    """Serves requests; `answer` gets the path, the JSON body and the chosen name, `report_exception` gets internal errors."""
 
     daemon_threads = True
     block_on_close = False

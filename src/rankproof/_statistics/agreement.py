@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
@@ -14,6 +15,9 @@ from rankproof._statistics.intervals import Interval, effective_share_interval
 
 FEW_QUERIES = 20
 """With fewer queries the interval is approximate, and a note says so."""
+
+KappaWeights = Literal["none", "linear", "quadratic"]
+"""How a disagreement counts: always the same, by its distance in grades, or by the square of it."""
 
 _NO_VARIANCE = 1e-24
 
@@ -45,22 +49,22 @@ class Agreement:
     items: int
 
 
-def kappas(cells: FloatArray, grades: Sequence[int], *, weighted: bool) -> FloatArray:
+def kappas(cells: FloatArray, grades: Sequence[int], weights: KappaWeights = "none") -> FloatArray:
     """Cohen's kappa (1960, 1968) of each table in a stack of them; NaN where chance agreement is already complete."""
-    apart = _distances(grades, weighted)
+    apart = _distances(grades, weights)
     chance = cells.sum(axis=-1)[..., :, None] * cells.sum(axis=-2)[..., None, :]
     seen, expected = (apart * cells).sum(axis=(-2, -1)) * cells.sum(axis=(-2, -1)), (apart * chance).sum(axis=(-2, -1))
     return np.asarray(1 - np.divide(seen, expected, out=np.full_like(seen, np.nan), where=expected > 0))
 
 
-def _distances(grades: Sequence[int], weighted: bool) -> FloatArray:
+def _distances(grades: Sequence[int], weights: KappaWeights) -> FloatArray:
     values = np.array(grades, dtype=np.float64)
-    apart = values[:, None] - values[None, :]
-    return np.asarray(apart**2 if weighted else (apart != 0).astype(np.float64))
+    apart = np.abs(values[:, None] - values[None, :])
+    return np.asarray({"none": (apart != 0).astype(np.float64), "linear": apart, "quadratic": apart**2}[weights])
 
 
-def kappa(rated: Sequence[RatedItem], *, weighted: bool = False) -> Agreement:
-    """Cohen's kappa, with quadratic weights if `weighted`.
+def kappa(rated: Sequence[RatedItem], weights: KappaWeights = "none") -> Agreement:
+    """Cohen's kappa, with linear or quadratic weights (1968) if asked for.
 
     The variance is the delta method's (Fleiss, Cohen and Everitt 1969), summed over queries; the interval is Student's t of
     Fisher's z of kappa. There is none where kappa is 1 or -1, or for one query.
@@ -70,14 +74,14 @@ def kappa(rated: Sequence[RatedItem], *, weighted: bool = False) -> Agreement:
     rows, columns = (np.array([place[grade] for grade in side], dtype=np.int64) for side in _sides(rated))
     shares = np.zeros((len(grades), len(grades)))
     np.add.at(shares, (rows, columns), 1 / max(len(rated), 1))
-    value = float(kappas(shares, grades, weighted=weighted)) if rated else math.nan
+    value = float(kappas(shares, grades, weights)) if rated else math.nan
     if math.isnan(value):
         return Agreement(None, None, len(rated))
-    apart = _distances(grades, weighted)
+    apart = _distances(grades, weights)
     expected = float((apart * shares.sum(1)[:, None] * shares.sum(0)[None, :]).sum())
     by_row, by_column = apart @ shares.sum(0), shares.sum(1) @ apart
     pulls = ((1 - value) * (by_row[rows] + by_column[columns] - expected) - apart[rows, columns]) / expected
-    return Agreement(value, _fisher_interval(value, _by_query([item.query for item in rated], pulls)), len(rated))
+    return Agreement(value, fisher_interval(value, _by_query([item.query for item in rated], pulls)), len(rated))
 
 
 def _sides(rated: Sequence[RatedItem]) -> tuple[list[int], list[int]]:
@@ -92,7 +96,8 @@ def _by_query(queries: Sequence[str], pulls: FloatArray) -> FloatArray:
     return found
 
 
-def _fisher_interval(value: float, influences: FloatArray) -> Interval | None:
+def fisher_interval(value: float, influences: FloatArray) -> Interval | None:
+    """Student's t of Fisher's z of the value, from the influence of each query; None for one query, or without a variance."""
     queries = len(influences)
     variance = float((influences**2).sum()) * queries / max(1, queries - 1)
     if queries < 2 or abs(value) >= 1 or variance < _NO_VARIANCE:

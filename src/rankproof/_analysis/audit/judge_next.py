@@ -1,23 +1,35 @@
-"""Unjudged pairs to judge next: those that could change the comparison of systems most."""
+"""Unjudged pairs to judge next: those whose grade is expected to change the risks of the decision most.
+
+The chance of each grade comes from judged pairs that the systems rank alike. Each grade changes the mean of each system, and the
+means change the risks to first order: the draws of the decision are shifted, and their spread stays as it is. The expected
+change is the mean over the systems of the expected absolute change of their risk. Another order is the largest possible effect.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 
 from rankproof._align.hits import Hits
 from rankproof._analysis.audit.rearranged import Rearrangement, judged_query_hits, rearranged_values
-from rankproof._analysis.audit.unjudged import UnjudgedDocuments, top_grade
+from rankproof._analysis.audit.unjudged import UnjudgedDocuments, is_judged, top_grade
+from rankproof._analysis.compare.decision_data import system_costs
+from rankproof._analysis.compare.joined_values import common_values
+from rankproof._analysis.decision import MARGIN, DecisionData, mean_draws
+from rankproof._analysis.inputs import AnalysisInput
 from rankproof._analysis.values import TIE_TOLERANCE, measure_result, query_counts
 from rankproof._data.arrays import FloatArray, IntArray
 from rankproof._data.table import CellValue, Column, Table, TableSummary
 from rankproof._data.text import format_difference, pluralise
 from rankproof.errors import UsageError, for_message
-from rankproof.measures._base import BinaryMeasure, Measure
+from rankproof.measures._base import BinaryMeasure, Measure, discounts
 
 MAX_DEPTH = 100
+PairOrder = Literal["risk", "effect"]
+"""By the expected change of the decision's risk, or by the largest possible change of a difference of two means."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -102,6 +114,7 @@ class _PossibleChanges:
     found: UnjudgedPairs
     means: FloatArray
     gains: FloatArray
+    risks: FloatArray | None = None
 
 
 def has_pair_changes(measure: Measure) -> bool:
@@ -109,8 +122,8 @@ def has_pair_changes(measure: Measure) -> bool:
     return measure.summary == "mean" and not measure.needs_subtopics
 
 
-def judge_next(unjudged_docs: UnjudgedDocuments, name: str, count: int) -> Table:
-    """The `count` unjudged pairs that could change a comparison most under one measure."""
+def judge_next(unjudged_docs: UnjudgedDocuments, name: str, count: int, order: PairOrder = "risk") -> Table:
+    """The first `count` unjudged pairs by an order under one measure; without a risk, by effect."""
     inputs = unjudged_docs.inputs
     measure = inputs.result.systems[0].measures[name].measure
     if not has_pair_changes(measure):
@@ -118,24 +131,38 @@ def judge_next(unjudged_docs: UnjudgedDocuments, name: str, count: int) -> Table
         raise UsageError(f"{name} {what}", fix="choose a mean as the first measure, such as -m nDCG@10")
     found, sign = unjudged_pairs(unjudged_docs, measure), -1.0 if measure.higher_is_better is False else 1.0
     means = np.array([measure_result(inputs, system, name).value for system in inputs.systems])
-    changes = _PossibleChanges(unjudged_docs, measure, found, sign * means, sign * found.changes)
-    order = np.argsort(-found.spread, kind="stable")[:count].tolist()
+    risks = risk_changes(unjudged_docs, found, measure)
+    changes = _PossibleChanges(unjudged_docs, measure, found, sign * means, sign * found.changes, risks)
+    first = ordered_pairs(found, None if order == "effect" else risks)[:count].tolist()
     counts = query_counts(inputs)
     return Table(
         name="audit-judge-next",
-        title=f"{len(order)} pairs to judge next ({name}, {counts})",
+        title=f"{len(first)} pairs to judge next ({name}, {counts})",
         columns=_COLUMNS,
-        rows=tuple(_row(changes, at) for at in order),
-        sentences=(*_sentences(changes, order), *counts.describe),
-        facts={**counts.facts, "measure": name, "grades": list(found.grades), "unjudged_pairs": len(found.pairs)},
-        summary=TableSummary(("query", "document", "could change", "with grade", "for", "against"), tuple(range(len(order)))),
+        rows=tuple(_row(changes, at) for at in first),
+        sentences=(*_sentences(changes, first), *_risk_sentence(changes, order), *counts.describe),
+        facts={
+            **counts.facts,
+            **{"measure": name, "grades": list(found.grades), "unjudged_pairs": len(found.pairs)},
+            "order": "effect" if risks is None else order,
+        },
+        summary=TableSummary(
+            ("query", "document", "risk change", "could change", "with grade", "for", "against"), tuple(range(len(first)))
+        ),
         verdict_first=True,
     )
+
+
+def ordered_pairs(found: UnjudgedPairs, risks: FloatArray | None) -> IntArray:
+    """The indexes of the pairs by the expected change of risks, equal ones and those without a risk by the largest effect."""
+    by_risk = np.zeros(len(found.pairs)) if risks is None else risks
+    return np.asarray(np.lexsort((-found.spread, -by_risk)))
 
 
 _COLUMNS = (
     Column("query"),
     Column("document"),
+    Column("risk change", "value", "expected change of a system's risk, mean over the systems"),
     Column("could change", "value", "largest possible change of a difference between two systems' means"),
     Column("with grade", "count", "the grade that causes the largest change"),
     Column("for", about="the system that gains most"),
@@ -152,7 +179,13 @@ def _row(possible: _PossibleChanges, at: int) -> tuple[CellValue, ...]:
     query, doc = found.pairs[at]
     where = ", ".join(f"{for_message(system)} {rank}" for system, rank in _places(possible.unjudged_docs, query, doc))
     up, down = systems[int(np.argmax(gains))], systems[int(np.argmin(gains))]
-    return (query, doc, float(found.spread[at]), found.grades[strongest], up, down, _new_winner(possible, at), where)
+    risk = None if possible.risks is None else float(possible.risks[at])
+    return (query, doc, risk, float(found.spread[at]), found.grades[strongest], up, down, _new_winner(possible, at), where)
+
+
+def _risk_sentence(possible: _PossibleChanges, order: PairOrder) -> Iterator[str]:
+    if order == "risk" and possible.risks is not None and len(possible.found.pairs):
+        yield "The pairs are ordered by how much a grade is expected to change the risks of the systems."
 
 
 def _new_winner(possible: _PossibleChanges, at: int) -> bool:
@@ -211,3 +244,111 @@ def _lead_after(possible: _PossibleChanges, systems: tuple[int, int], grades: di
         summaries.append(measure.summarise(values, next(iter(unjudged_docs.inputs.result.systems[at].measures.values())).weights))
     lead = summaries[0] - summaries[1]
     return -lead if measure.higher_is_better is False else lead
+
+
+_LEAST_STEP = 1e-6
+_GROUPS, _PER_GROUP = 10, 20
+"""The largest number of groups of judged pairs, and the fewest judged pairs in one."""
+_PRIOR = 2.0
+"""Each group counts so many further pairs with the grades of all judged pairs."""
+
+
+def risk_changes(unjudged_docs: UnjudgedDocuments, found: UnjudgedPairs, measure: Measure) -> FloatArray | None:
+    """The expected change of the risks by the grade of each pair; None with one system or one query, which have no risk."""
+    inputs = unjudged_docs.inputs
+    data = decision_data(inputs, measure)
+    if len(data.systems) < 2 or len(data.values) < 2:
+        return None
+    slopes = risk_slopes(data, margin=inputs.decision_settings.margin or MARGIN)
+    moved = np.abs(np.einsum("rs,gsp->grp", data.sign * slopes.by_mean, found.changes)).mean(axis=1)
+    return np.asarray((grade_chances(unjudged_docs, found, measure) * moved).sum(axis=0))
+
+
+def decision_data(inputs: AnalysisInput, measure: Measure) -> DecisionData:
+    """What the decision by a measure is made of, without failed queries."""
+    joined = common_values(inputs.result, [str(measure)])
+    return DecisionData(measure, joined.systems, joined.values[0], joined.weights, system_costs(inputs))
+
+
+def grade_chances(unjudged_docs: UnjudgedDocuments, found: UnjudgedPairs, measure: Measure) -> FloatArray:
+    """The chance of each grade (row) for each unjudged pair (column).
+
+    Judged pairs are put into up to ten groups of equal size by the mean over the systems of 1 / log2(rank + 1), which is 0 where
+    a system did not retrieve the document. A pair has the shares of grades of its group. If no judged pair has a grade that
+    counts as not relevant, unjudged pairs count as such: then the judgements only list what is relevant.
+    """
+    depth = min(getattr(measure, "cutoff", None) or MAX_DEPTH, MAX_DEPTH)
+    agreed = {query: _mean_discounts(unjudged_docs, query, depth) for query in unjudged_docs.docs}
+    judged = list(_judged(unjudged_docs, agreed, _grade_places(found.grades, measure)))
+    wanted = np.array([agreed[query].get(doc, 0.0) for query, doc in found.pairs])
+    if not any(place == 0 for _, place in judged):
+        judged += [(seen, 0) for seen in wanted.tolist()]
+    seen = np.array([one for one, _ in judged], dtype=np.float64)
+    places = np.array([place for _, place in judged], dtype=np.int64)
+    return _shares(seen, places, wanted, len(found.grades))
+
+
+def _mean_discounts(unjudged_docs: UnjudgedDocuments, query: str, depth: int) -> dict[str, float]:
+    """How high the systems rank each document of a query, on average."""
+    by_rank, found = discounts(np.arange(1, depth + 1)).tolist(), dict[str, float]()
+    for lists in unjudged_docs.lists.values():
+        if query in lists:
+            for doc, discount in zip(lists[query].docs[:depth], by_rank, strict=False):
+                found[doc] = found.get(doc, 0.0) + discount / len(unjudged_docs.lists)
+    return found
+
+
+def _grade_places(grades: Sequence[int], measure: Measure) -> dict[int, int]:
+    """The row of each grade of the judgements; for a binary measure, not relevant and relevant."""
+    every = range(max(grades) + 1)
+    if isinstance(measure, BinaryMeasure):
+        return {grade: int(grade >= measure.least) for grade in every}
+    return {grade: grade for grade in every}
+
+
+def _judged(
+    unjudged_docs: UnjudgedDocuments, agreed: dict[str, dict[str, float]], places: dict[int, int]
+) -> Iterator[tuple[float, int]]:
+    qrels = unjudged_docs.inputs.qrels
+    for query, docs in agreed.items():
+        for doc, seen in docs.items():
+            if is_judged(qrels[query], doc):
+                yield seen, places[qrels[query][doc]]
+
+
+def _shares(seen: FloatArray, places: IntArray, wanted: FloatArray, grades: int) -> FloatArray:
+    """The smoothed shares of grades in the group of each wanted value."""
+    overall = np.bincount(places, minlength=grades) / max(len(places), 1)
+    groups = min(_GROUPS, max(1, len(seen) // _PER_GROUP))
+    edges = np.quantile(seen, np.linspace(0, 1, groups + 1)[1:-1]) if groups > 1 else np.zeros(0)
+    own, asked = np.searchsorted(edges, seen), np.searchsorted(edges, wanted)
+    shares = np.empty((groups, grades))
+    for group in range(groups):
+        inside = places[own == group]
+        shares[group] = (np.bincount(inside, minlength=grades) + _PRIOR * overall) / (len(inside) + _PRIOR)
+    return np.asarray(shares[asked].T)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class RiskSlopes:
+    """The risk of each system, and how fast it (row) changes with the mean of each system (column)."""
+
+    risks: FloatArray
+    by_mean: FloatArray
+
+
+def risk_slopes(data: DecisionData, *, margin: float = MARGIN, seed: int = 0) -> RiskSlopes:
+    """How the risks depend on the means, which are oriented so that higher is better.
+
+    A slope is the difference of the risk when a mean is half a standard error higher and lower, over the same draws: the risk
+    itself is a step function of the means.
+    """
+    draws = mean_draws(data, data.values, seed)
+    step = max(float(np.median(draws.deviations.std(axis=0))) / 2, _LEAST_STEP)
+
+    def risks(by: FloatArray) -> FloatArray:
+        return np.asarray((replace(draws, centre=draws.centre + by).shortfalls() > margin).mean(axis=0))
+
+    steps = step * np.eye(len(data.systems))
+    by_mean = np.column_stack([(risks(up) - risks(-up)) / (2 * step) for up in steps])
+    return RiskSlopes(risks(np.zeros(len(data.systems))), by_mean)

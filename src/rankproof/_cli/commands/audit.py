@@ -36,7 +36,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--ties", action="store_true", help="expected, worst and best value over all orders of ties")
     group.add_argument("--unjudged", action="store_true", help="bounds for unjudged documents, and pool bias")
     group.add_argument(
-        "--judge-next", type=positive_int, metavar="N", help="the N unjudged pairs that could change the values most"
+        "--judge-next",
+        type=positive_int,
+        metavar="N",
+        help="the N unjudged pairs to judge first, by their expected effect on the decision",
     )
     add_details_option(group)
 

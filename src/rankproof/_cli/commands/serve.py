@@ -17,6 +17,7 @@ from rankproof.errors import UsageError, escape_invisible, for_message
 
 if TYPE_CHECKING:
     from rankproof._server.judgement_log import JudgementLog
+    from rankproof._server.judging_page import JudgingPage
     from rankproof._server.judging_queue import DocumentTexts
     from rankproof._server.labelling import LabellingPages
     from rankproof._server.library import ResultsLibrary
@@ -29,11 +30,14 @@ examples:
   rankproof serve old-results/ new-results/                 two experiments to compare
   rankproof serve results/ --judge                          judge documents, and see the decision
   rankproof serve results/ --judge my.qrels --assessor ann  the same, into another file
+  rankproof serve results/ --judge --assessor ann,bob       two people, each in an own browser
   rankproof serve results/ --assessor ann                   label claims of answers, if there are any
   rankproof serve qrels.txt prod.run new.run --dataset data/shop
 
 Open the address that it prints. It contains a secret token and works only on this machine. Ctrl-C
-stops the server. With --judge, systems and ranks are hidden until a document has its grade.
+stops the server. With --judge, systems and ranks are hidden until a document has its grade. With
+several assessors, each browser chooses a name, nobody sees the grades of the others before judging a
+pair, and the page Agreement lists the pairs on which they differ, to adjudicate.
 The file of --judge is new or written by serve; rankproof eval reads it, and run --qrels measures
 with it. Results of rankproof answers have a page to label their claims, without system, judge and
 verdict; the labels go to RESULTS.people.jsonl. Run files are read once, at the start"""
@@ -56,7 +60,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--seed", type=nonnegative_int, default=0, metavar="N", help="seed of that order and of the sample of claims (default: 0)"
     )
-    parser.add_argument("--assessor", metavar="NAME", help="name of the assessor (default: the login name)")
+    parser.add_argument(
+        "--judge-order",
+        choices=("risk", "effect"),
+        default="risk",
+        help="order of other pairs: by the expected change of the decision's risks, or by the largest possible effect",
+    )
+    parser.add_argument(
+        "--assessor", metavar="NAME", help="name of the assessor, or of several: ann,bob (default: the login name)"
+    )
     parser.add_argument("--label-claims", type=positive_int, metavar="N", help="label a random sample of N claims (default: 150)")
     parser.add_argument("--labels", metavar="FILE", help="file of the labels (default: RESULTS.people.jsonl)")
     parser.add_argument("--nuggets", metavar="FILE", help="file of nuggets to edit and confirm, of questions of the results")
@@ -68,7 +80,9 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
     import gc
 
     from rankproof._cli.exit_codes import handle_sigterm
-    from rankproof._server.judging_queue import JudgingPage, PoolOptions
+    from rankproof._server.judging_page import JudgingPage
+    from rankproof._server.judging_queue import QueueOptions
+    from rankproof._server.judging_views import JudgingViews
     from rankproof._server.nuggets_page import NuggetsPage
     from rankproof._server.pages import Router
     from rankproof._server.server import Server
@@ -81,11 +95,12 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
         labelling = files.enter_context(closing(_labelling(args, library)))
         log = None if args.judge is None else files.enter_context(closing(_judgement_log(args)))
         nuggets = None if args.nuggets is None else files.enter_context(closing(NuggetsPage(library, args.nuggets)))
-        judging = None if log is None else JudgingPage(log)
-        site = Router(library, judging, texts, labelling, nuggets, PoolOptions(args.pool, args.seed))
+        judging = None if log is None else JudgingPage(log, *_assessors(args))
+        views = JudgingViews(library, judging, texts, QueueOptions(args.pool, args.seed, args.judge_order))
+        site = Router(library, views, labelling, nuggets)
         try:
             with handle_sigterm(), Server(args.port, site.answer, _error_reporter(terminal)) as service:
-                _print_address(service.auth.url, library, log, terminal)
+                _print_address(service.auth.url, library, judging, terminal)
                 service.serve_forever()
         except KeyboardInterrupt:
             terminal.note("stopped")
@@ -125,7 +140,12 @@ def _say_label_commands(labelling: LabellingPages, terminal: Terminal) -> None:
 def _judgement_log(args: argparse.Namespace) -> JudgementLog:
     from rankproof._server.judgement_log import JudgementLog
 
-    return JudgementLog(args.judge or _default_file(args), _login_name() if args.assessor is None else args.assessor)
+    return JudgementLog(args.judge or _default_file(args))
+
+
+def _assessors(args: argparse.Namespace) -> list[str]:
+    """The names of the people who judge: those of --assessor, or the login name."""
+    return [_login_name()] if args.assessor is None else args.assessor.split(",")
 
 
 def _default_file(args: argparse.Namespace) -> str:
@@ -192,7 +212,10 @@ def _say_next(args: argparse.Namespace, library: ResultsLibrary, log: JudgementL
     """The command that measures the results with the judgements, for a single results folder."""
     from rankproof._cli.results import say_measuring_command
     from rankproof._io.files import is_results_folder
+    from rankproof._server.agreement_page import open_disagreements
 
+    if disputed := open_disagreements(log.merged()):
+        terminal.note(disputed)
     if len(args.files) == 1 and is_results_folder(args.files[0]) and log.judgements()[0]:
         (entry,) = library.entries()
         say_measuring_command(library.results(entry), args.files[0], [args.judge or _default_file(args)], terminal)
@@ -207,15 +230,16 @@ def _scale_notes(library: ResultsLibrary) -> Iterator[str]:
             yield f"{for_message(summary.name)}: {warning}"
 
 
-def _print_address(url: str, library: ResultsLibrary, log: JudgementLog | None, terminal: Terminal) -> None:
+def _print_address(url: str, library: ResultsLibrary, judging: JudgingPage | None, terminal: Terminal) -> None:
     """Shows the address as the result; no note contains its token."""
-    from rankproof._data.text import pluralise
+    from rankproof._data.text import in_a_sentence, pluralise
 
     experiments = len(library.entries())
-    if log is not None:
+    if judging is not None:
+        log = judging.log
         if log.cut:
             terminal.note(f"the log of {for_message(log.path)} ends in an incomplete line, which is removed")
-        terminal.note(f"judgements of {log.assessor} are saved to {for_message(log.path)}")
+        terminal.note(f"judgements of {in_a_sentence(judging.assessors)} are saved to {for_message(log.path)}")
         for note in _scale_notes(library):
             terminal.note(note)
     terminal.note(f"{pluralise(experiments, 'experiment')}; open the address in a browser; Ctrl-C stops")

@@ -27,7 +27,7 @@ function show(at) {
   }
   state.at = at;
   const open = at !== null;
-  for (const name of ["pair", "grades"]) parts[name].hidden = !open;
+  for (const name of ["pair", "grades", "noted"]) parts[name].hidden = !open;
   parts.done.hidden = open;
   parts.skip.disabled = !open;
   parts.undo.disabled = state.judged.length === 0;
@@ -57,8 +57,9 @@ async function judge(grade) {
   const at = state.at;
   if (at === null) return;
   const [query, doc, queryName, name] = data.pairs[at];
-  const saved = await change(data.judge, { query, doc, grade });
+  const saved = await change(data.judge, { query, doc, grade, note: parts.note.value, assessor: data.assessor });
   if (saved === null) return;
+  parts.note.value = "";
   state.grades = gradesByIndex(saved.grades);
   state.judged.push(at);
   const ranks = saved.system_ranks ? ` Ranks: ${saved.system_ranks}.` : "";
@@ -70,7 +71,7 @@ async function undo() {
   const at = state.judged.at(-1);
   if (at === undefined) return;
   const [query, doc, , name] = data.pairs[at];
-  const saved = await change(data.undo, { query, doc });
+  const saved = await change(data.undo, { query, doc, assessor: data.assessor });
   if (saved === null) return;
   state.grades = gradesByIndex(saved.grades);
   state.judged.pop();
@@ -86,10 +87,14 @@ function skip() {
   showNext(next());
 }
 
+const moves = { s: skip, u: undo, n: () => parts.note.focus(), d: () => parts.decision.click(), a: () => parts.agreement.click() };
+
 function onKey(event) {
-  if (!isShortcut(event)) return;
+  const typing = document.activeElement === parts.note;
+  if (event.key === "Escape" && typing) focusOn(parts.pair, window.scrollY);
+  if (typing || !isShortcut(event)) return;
   const key = event.key.toLowerCase();
-  const action = /^[0-3]$/.test(key) ? () => judge(Number(key)) : { s: skip, u: undo, d: () => parts.decision.click() }[key];
+  const action = /^[0-3]$/.test(key) ? () => judge(Number(key)) : moves[key];
   if (action === undefined) return;
   event.preventDefault();
   action();

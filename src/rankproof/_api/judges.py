@@ -1,0 +1,110 @@
+"""`agreement` as a function."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from rankproof._analysis.rater_agreement import Pair, Rater, rater_agreement
+from rankproof._analysis.rater_agreement_tables import agreement_tables
+from rankproof._api.values import RaterAgreement
+from rankproof._data.qrels import Qrels
+from rankproof._evaluation.coerce import Coercion, QrelsLike
+from rankproof._evaluation.inputs import read_judgements
+from rankproof._evaluation.options import EvaluateOptions
+from rankproof._io.files import open_plain_file, unreadable_file_error
+from rankproof.errors import InputError, UsageError, for_message, type_phrase
+
+_LOG_SUFFIX = ".log.jsonl"
+
+
+def agreement(judgements: QrelsLike | Sequence[QrelsLike] | Mapping[str, Any]) -> RaterAgreement:
+    """How far people, and machines that judge, agree: Krippendorff's alpha, Fleiss', Randolph's and Cohen's kappa.
+
+    `judgements` is a file of judgements or a list of them, or {name: judgements}. A file that `rankproof serve` wrote has the
+    people of its log. In other judgements, the people are one rater with the name of the file, and each label of a machine judge
+    is another one.
+    """
+    raters: dict[str, Rater] = {}
+    adjudicated: dict[Pair, int] = {}
+    for name, source in _sources(judgements):
+        found, decided = _raters(name, source)
+        adjudicated.update(decided)
+        for rater in found:
+            raters[rater.name] = _joined(raters[rater.name], rater) if rater.name in raters else rater
+    return RaterAgreement(tuple(agreement_tables(rater_agreement(list(raters.values()), adjudicated))))
+
+
+def _sources(judgements: Any) -> Iterator[tuple[str | None, Any]]:
+    """Each source of judgements, with a name where one is given."""
+    if isinstance(judgements, Mapping) and not isinstance(judgements, Qrels):
+        yield from ((str(name), source) for name, source in judgements.items())
+    elif isinstance(judgements, list | tuple):
+        paths = [os.fspath(one) for one in judgements if isinstance(one, str | os.PathLike)]
+        short = {path: os.path.basename(path) for path in paths}
+        for at, one in enumerate(judgements, start=1):
+            path = os.fspath(one) if isinstance(one, str | os.PathLike) else None
+            own = f"qrels {at}" if path is None else path if list(short.values()).count(short[path]) > 1 else None
+            yield own, one
+    else:
+        yield None, judgements
+
+
+def _joined(one: Rater, other: Rater) -> Rater:
+    """A rater of several files; two grades of one pair are an error."""
+    for pair, grade in other.grades.items():
+        if one.grades.get(pair, grade) != grade:
+            what = f"{for_message(one.name)} has two grades for document {for_message(pair[1])} of query {for_message(pair[0])}"
+            raise UsageError(what, fix="pass one of the files, or give the people different names")
+    return Rater(one.name, {**one.grades, **other.grades}, one.is_machine, {**one.notes, **other.notes})
+
+
+def _raters(name: str | None, source: Any) -> tuple[list[Rater], Mapping[Pair, int]]:
+    """The raters of a source, and the adjudicated grades."""
+    if isinstance(source, str | os.PathLike):
+        path = os.fspath(source)
+        log = _log_content(path)
+        if log is not None:
+            return _people(*log)
+        name = name or os.path.basename(path)
+    elif not isinstance(source, Qrels | Mapping) and not hasattr(source, "__arrow_c_stream__"):
+        raise UsageError(f"judgements cannot be {type_phrase(source)}", fix="pass files, or {name: judgements}")
+    qrels = read_judgements(Coercion().qrels(source), EvaluateOptions())
+    return list(_of_qrels(name or qrels.source, qrels)), {}
+
+
+def _of_qrels(name: str, qrels: Qrels) -> Iterator[Rater]:
+    """The people of judgements as one rater, and each machine."""
+    people: dict[Pair, int] = {}
+    machines: dict[str, dict[Pair, int]] = {}
+    for query, docs in qrels.items():
+        for doc, grade in docs.items():
+            label = qrels.judge_labels.get((query, doc))
+            (machines.setdefault(label, {}) if label else people)[query, doc] = grade
+    if people:
+        yield Rater(name, people)
+    yield from (Rater(label, grades, is_machine=True) for label, grades in machines.items())
+
+
+def _people(content: bytes, path: str) -> tuple[list[Rater], Mapping[Pair, int]]:
+    """The people of a log, and the adjudicated grades."""
+    from rankproof._server.judgement_log import adjudicated_grades, raters_of, read_judgement_log
+
+    merged = list(read_judgement_log(content, path).merged())
+    return raters_of(merged), adjudicated_grades(merged)
+
+
+def _log_content(path: str) -> tuple[bytes, str] | None:
+    """The content of the log of a file that `serve` wrote, or of the log itself; None for another file."""
+    log = path if path.endswith(_LOG_SUFFIX) else f"{path}{_LOG_SUFFIX}"
+    try:
+        with open_plain_file(log) as file:
+            return file.read(), log
+    except FileNotFoundError:
+        if log == path:
+            raise InputError("file not found", fix="check the path", source=path) from None
+        return None
+    except OSError as error:
+        raise unreadable_file_error(Path(log), error) from None

@@ -1,0 +1,163 @@
+"""The page on how far people agree, on which pairs they differ, and which grade counts there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from rankproof._analysis.rater_agreement import rater_agreement
+from rankproof._analysis.rater_agreement_tables import agreement_tables
+from rankproof._data.qrels import GRADES
+from rankproof._data.text import pluralise
+from rankproof._io.escape import json_block
+from rankproof._report.elements import Section, html_table
+from rankproof._results.experiment_result import ExperimentResult
+from rankproof._server.judgement_log import (
+    MAX_NOTE_LENGTH,
+    LoggedJudgement,
+    MergedJudgement,
+    QueryAndDoc,
+    adjudicated_grades,
+    raters_of,
+)
+from rankproof._server.judging_page import (
+    JudgingPage,
+    check_person,
+    record_change,
+    requested_grade,
+    requested_note,
+    requested_pair,
+    shown_line,
+)
+from rankproof._server.judging_queue import DocumentTexts, queue_items
+from rankproof._server.responses import HttpError, PageResponse, html_page, json_response, page_script
+from rankproof.errors import UsageError, escape_invisible
+
+MAX_SHOWN = 200
+"""The largest number of pairs on the page; the others follow when these are adjudicated."""
+MERGE_RULE = "The adjudicated grade counts; else the median of the grades, of two middle ones the lower."
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What a person said on a pair, as text of the page."""
+
+    who: str
+    grade: str
+    when: str
+    note: str
+
+
+@dataclass(frozen=True, slots=True)
+class DisputedPair:
+    """A pair with different grades, as text of the page; `adjudication` is None if nobody decided."""
+
+    query: str
+    doc: str
+    text: str
+    passage: str
+    said: tuple[Said, ...]
+    adjudication: Said | None
+    counts: int
+
+
+class AgreementPage:
+    """The page of agreement and its requests, on top of the judging page."""
+
+    def __init__(self, judging: JudgingPage, texts: DocumentTexts) -> None:
+        self._judging, self._log, self._texts = judging, judging.log, texts
+
+    def page(self, id: str, results: ExperimentResult, assessor: str, *, everything: bool) -> PageResponse:
+        """The agreement, and the pairs on which people differ; those that this person has not judged only with `everything`."""
+        self._log.check_collection(results.fingerprint)
+        merged = self._log.merged()
+        disputed = _disputed(merged)
+        shown = [one for one in disputed if everything or any(record.assessor == assessor for record in one.individual)]
+        pairs = [self._shown(results, one) for one in shown[:MAX_SHOWN]]
+        data = {
+            "adjudicate": f"/r/{id}/adjudicate",
+            "undo": f"/r/{id}/unadjudicate",
+            "assessor": assessor,
+            "pairs": [one.pair for one in shown[:MAX_SHOWN]],
+        }
+        return html_page(
+            "agreement.html.j2",
+            title=f"Agreement on {results.name}",
+            id=id,
+            script=page_script("changes.js", "agreement.js"),
+            data=json_block(data),
+            section=_agreement_section(merged),
+            pairs=pairs,
+            hidden=len(disputed) - len(shown),
+            more=max(0, len(shown) - MAX_SHOWN),
+            rubric=GRADES,
+            rule=MERGE_RULE,
+            assessor=assessor,
+            several=len(self._judging.assessors) > 1,
+            longest_note=MAX_NOTE_LENGTH,
+        )
+
+    def _shown(self, results: ExperimentResult, one: MergedJudgement) -> DisputedPair:
+        query, doc = one.pair
+        items = list(queue_items(results, self._texts, [(query, doc, "")]))
+        text, passage = (items[0].text, items[0].passage) if items else ("", "")
+        said = tuple(_said(record) for record in one.individual)
+        adjudication = None if one.adjudication is None else _said(one.adjudication)
+        query, doc, text, passage = map(shown_line, (query, doc, text, passage))
+        return DisputedPair(query, doc, text, passage, said, adjudication, one.grade)
+
+    def adjudicate(self, results: ExperimentResult, body: dict[str, Any], assessor: str) -> PageResponse:
+        """Saves the grade that counts for a pair."""
+        pair, grade, note = requested_pair(body), requested_grade(body), requested_note(body)
+        check_person(body, assessor)
+        record_change(lambda: self._log.adjudicate(pair, grade, results.fingerprint, assessor, note))
+        return self._state(pair)
+
+    def undo(self, results: ExperimentResult, body: dict[str, Any], assessor: str) -> PageResponse:
+        """Takes the last adjudication of a pair back."""
+        pair = requested_pair(body)
+        check_person(body, assessor)
+        record_change(lambda: self._log.undo_adjudication(pair, results.fingerprint, assessor))
+        return self._state(pair)
+
+    def _state(self, pair: QueryAndDoc) -> PageResponse:
+        one = next((each for each in self._log.merged() if each.pair == pair), None)
+        if one is None:
+            raise HttpError(409, "this pair has no grade; reload the page")
+        said = None if one.adjudication is None else _said(one.adjudication)
+        shown = None if said is None else {"who": said.who, "grade": said.grade, "when": said.when, "note": said.note}
+        return json_response(200, {"adjudication": shown, "counts": one.grade})
+
+
+def _disputed(merged: Iterable[MergedJudgement]) -> list[MergedJudgement]:
+    """The pairs with different grades: those without an adjudicated grade first, then the largest difference first."""
+    found = [one for one in merged if one.distance]
+    return sorted(found, key=lambda one: (one.adjudication is not None, -one.distance, one.pair))
+
+
+def open_disagreements(merged: Iterable[MergedJudgement]) -> str:
+    """A sentence on the pairs with different grades that nobody adjudicated; empty if there are none."""
+    count = sum(one.adjudication is None for one in _disputed(merged))
+    if not count:
+        return ""
+    return f"{pluralise(count, 'pair has', 'pairs have')} different grades that are not adjudicated: their lower median counts."
+
+
+def _agreement_section(merged: list[MergedJudgement]) -> Section:
+    """How far the people agree, in words and tables."""
+    section = Section("agreement", "Agreement", "How far do the people agree?")
+    raters = raters_of(merged)
+    if len(raters) < 2:
+        return replace(section, lead="Nobody else has judged: agreement needs the grades of two people on the same pairs.")
+    try:
+        group, pairs, _ = agreement_tables(rater_agreement(raters, adjudicated_grades(merged)))
+    except UsageError:
+        return replace(section, lead="No pair has the grades of two people yet.")
+    lead, *more = group.sentences
+    return replace(section, lead=lead, sentences=tuple(more), tables=(html_table(group), html_table(pairs)))
+
+
+def _said(record: LoggedJudgement) -> Said:
+    note = "\n".join(map(escape_invisible, record.note.splitlines()))
+    return Said(escape_invisible(record.assessor), str(record.grade), escape_invisible(record.when), note)

@@ -1,0 +1,182 @@
+"""The page on which people judge, and its requests."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from itertools import islice
+from typing import Any
+
+from rankproof._data.qrels import GRADES
+from rankproof._io.escape import json_block
+from rankproof._results.experiment_result import ExperimentResult
+from rankproof._results.judgements import with_judgements
+from rankproof._server.judgement_log import MAX_NOTE_LENGTH, JudgementLog, QueryAndDoc
+from rankproof._server.judging_queue import MAX_QUEUE_ITEMS, JudgingQueue, QueueItem, scale_warning
+from rankproof._server.logged_file import check_assessor
+from rankproof._server.responses import HttpError, PageResponse, html_page, json_response, page_script
+from rankproof.errors import RankproofError, UsageError, escape_invisible
+
+
+class JudgingPage:
+    """The judging page and its requests, on top of the judgement log; `assessors` are the people who judge.
+
+    With several people, each browser chooses one of them first. Nobody sees the grades of others here.
+    """
+
+    def __init__(self, log: JudgementLog, *assessors: str) -> None:
+        self.log, self.assessors = log, tuple(dict.fromkeys(map(check_assessor, assessors)))
+
+    def assessor(self, chosen: str | None) -> str | None:
+        """The person at a browser: the only one, or the chosen one; None if that is nobody here."""
+        if len(self.assessors) == 1:
+            return self.assessors[0]
+        return chosen if chosen in self.assessors else None
+
+    def required(self, chosen: str | None) -> str:
+        """The person at a browser, for a change."""
+        if (found := self.assessor(chosen)) is None:
+            raise HttpError(409, "choose who you are first; reload the page")
+        return found
+
+    def choice(self, id: str, name: str, chosen: str | None) -> PageResponse:
+        """The page on which a browser chooses its person."""
+        return html_page(
+            "assessor.html.j2",
+            title=f"Who judges {name}?",
+            script=page_script("changes.js", "assessor.js"),
+            data=json_block({"choose": f"/r/{id}/assessor", "next": f"/r/{id}/judge", "assessors": self.assessors}),
+            assessors=self.assessors,
+            chosen=self.assessor(chosen),
+        )
+
+    def choose(self, body: dict[str, Any]) -> PageResponse:
+        """Keeps the chosen name in the browser."""
+        name = body.get("assessor")
+        if not isinstance(name, str) or name not in self.assessors:
+            raise HttpError(400, f"the assessor must be one of {', '.join(self.assessors)}")
+        return json_response(200, {"assessor": name}, assessor=name)
+
+    def page(self, id: str, name: str, queue: JudgingQueue, assessor: str) -> PageResponse:
+        """The page with the queue of a person."""
+        self.log.check_collection(queue.fingerprint)
+        indices = {pair: at for at, pair in enumerate(queue.items)}
+        last = self.log.last(assessor)
+        shown = self._shown_pairs(queue, assessor)
+        data = {
+            "judge": f"/r/{id}/judge",
+            "undo": f"/r/{id}/undo",
+            "assessor": assessor,
+            "pairs": [_item_fields(item) if item.pair in shown else None for item in queue.items.values()],
+            "beginnings": [at for at, item in enumerate(queue.items.values()) if not item.is_complete],
+            "last": None if last is None else indices.get(last),
+            **self._grades_so_far(queue, assessor),
+        }
+        return html_page(
+            "judge.html.j2",
+            title=f"Judge {name}",
+            id=id,
+            script=page_script("changes.js", "judge.js"),
+            data=json_block(data),
+            queue=queue,
+            rubric=GRADES,
+            beginnings=any(not item.is_complete for item in queue.items.values()),
+            scale=scale_warning(queue.highest),
+            assessor=assessor,
+            several=len(self.assessors) > 1,
+            longest_note=MAX_NOTE_LENGTH,
+            file=os.path.basename(self.log.path),
+        )
+
+    def _shown_pairs(self, queue: JudgingQueue, assessor: str) -> set[QueryAndDoc]:
+        """The pairs on the page: all of a short queue, else the first without a grade, and the one judged last."""
+        if len(queue.items) <= MAX_QUEUE_ITEMS:
+            return set(queue.items)
+        ungraded = (pair for pair in queue.items if self.log.grade(pair, assessor) is None)
+        last = self.log.last(assessor)
+        return {*islice(ungraded, MAX_QUEUE_ITEMS), *([last] if last else [])}
+
+    def measured(self, results: ExperimentResult) -> ExperimentResult:
+        """The results measured with the grades so far."""
+        qrels, names = self.log.judgements()
+        if not qrels:
+            raise UsageError("there are no grades yet", fix="judge some pairs first")
+        return with_judgements(results, qrels, names=names)
+
+    def judge(self, queue: JudgingQueue, body: dict[str, Any], assessor: str) -> PageResponse:
+        """Saves a grade and its note; the response has the ranks of the document in the systems."""
+        item, grade, note = _requested_item(queue, body), requested_grade(body), requested_note(body)
+        check_person(body, assessor)
+        return self._change(queue, item, assessor, lambda: self.log.judge(item.pair, grade, queue.fingerprint, assessor, note))
+
+    def undo(self, queue: JudgingQueue, body: dict[str, Any], assessor: str) -> PageResponse:
+        """Removes the person's last judgement of a pair."""
+        item = _requested_item(queue, body)
+        check_person(body, assessor)
+        return self._change(queue, item, assessor, lambda: self.log.undo(item.pair, queue.fingerprint, assessor))
+
+    def _change(self, queue: JudgingQueue, item: QueueItem, assessor: str, change: Callable[[], None]) -> PageResponse:
+        record_change(change)
+        grade = self.log.grade(item.pair, assessor)
+        ranks = "" if grade is None else item.system_ranks
+        return json_response(200, {"grade": grade, "system_ranks": ranks, **self._grades_so_far(queue, assessor)})
+
+    def _grades_so_far(self, queue: JudgingQueue, assessor: str) -> dict[str, Any]:
+        """The person's grades by the index of the pair in the queue."""
+        found = ((at, self.log.grade(pair, assessor)) for at, pair in enumerate(queue.items))
+        return {"grades": {at: grade for at, grade in found if grade is not None}}
+
+
+def record_change(change: Callable[[], None]) -> None:
+    """Makes a change of the log; what it refuses becomes the error of the request."""
+    try:
+        change()
+    except RankproofError as error:
+        raise HttpError(409 if isinstance(error, UsageError) else 500, str(error)) from None
+
+
+def _item_fields(item: QueueItem) -> list[str]:
+    """The ids for requests, then the ids and texts with invisible characters escaped."""
+    return [*item.pair, *map(shown_line, (item.query, item.doc, item.text, item.passage))]
+
+
+def shown_line(text: str) -> str:
+    """The text as one line, with invisible characters escaped."""
+    return escape_invisible(" ".join(text.split()))
+
+
+def requested_pair(body: dict[str, Any]) -> QueryAndDoc:
+    """The pair that a request is about."""
+    query, doc = body.get("query"), body.get("doc")
+    if not isinstance(query, str) or not isinstance(doc, str):
+        raise HttpError(400, "query and doc must be strings")
+    return query, doc
+
+
+def _requested_item(queue: JudgingQueue, body: dict[str, Any]) -> QueueItem:
+    item = queue.items.get(requested_pair(body))
+    if item is None:
+        raise HttpError(400, "this pair is not in the list; reload the page")
+    return item
+
+
+def requested_grade(body: dict[str, Any]) -> int:
+    """The grade of a request."""
+    grade = body.get("grade")
+    if not isinstance(grade, int) or isinstance(grade, bool) or grade not in GRADES:
+        raise HttpError(400, f"the grade must be one of {', '.join(map(str, GRADES))}")
+    return grade
+
+
+def requested_note(body: dict[str, Any]) -> str:
+    """The note of a request, which is optional."""
+    note = body.get("note", "")
+    if not isinstance(note, str) or len(note) > MAX_NOTE_LENGTH:
+        raise HttpError(400, f"the note must be a text of at most {MAX_NOTE_LENGTH:,} characters")
+    return note
+
+
+def check_person(body: dict[str, Any], assessor: str) -> None:
+    """Refuses a change from a page of another person: another tab of the same browser chose another name since."""
+    if body.get("assessor", assessor) != assessor:
+        raise HttpError(409, "another tab of this browser chose another assessor; reload the page")
