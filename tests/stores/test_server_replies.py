@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -49,6 +50,22 @@ def test_a_lost_reply_to_a_write_or_a_search_is_asked_for_again(kind: Kind, stor
         held.add(["a"], AXES[:1])
         server.fault = times(2, lost, kind.search)
         assert held.search(AXES[:1], 1)[0][0] == ["a"]
+
+
+def test_a_server_that_does_not_answer_is_not_waited_for_without_end(kind: Kind, server: VectorServer) -> None:
+    ended = threading.Event()
+
+    def fault(request: Request, answered: Answered) -> Reply:
+        if request.path.endswith(kind.search):
+            ended.wait()
+        return answered()
+
+    with kind.store(url=server.url, timeout=0.3).open("silent", 3, "") as held:
+        held.add(["a"], AXES[:1])
+        server.fault = fault
+        with pytest.raises(ExternalError, match=r"no data for 0.3 s"):
+            held.search(AXES[:1], 1)
+        ended.set()
 
 
 def test_a_lost_reply_to_the_creation_is_an_error_and_leaves_nothing(kind: Kind, store: Store, server: VectorServer) -> None:

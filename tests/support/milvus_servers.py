@@ -6,6 +6,7 @@ As a program it starts Milvus standalone, runs the command in its arguments with
 from __future__ import annotations
 
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -48,17 +49,16 @@ def standalone(folder: Path) -> Iterator[str]:
 @contextmanager
 def _started(command: Sequence[str], folder: Path, port: int) -> Iterator[None]:
     with (folder / "server.log").open("wb") as log:
-        process = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, cwd=folder)
+        # In a group of its own: that of Milvus standalone starts another process.
+        process = subprocess.Popen(
+            command, stdout=log, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, cwd=folder, start_new_session=True
+        )
         try:
             _await(process, port)
             yield
         finally:
-            process.terminate()
-            try:
-                process.wait(30)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
 
 
 def _await(process: subprocess.Popen[bytes], port: int) -> None:

@@ -103,11 +103,14 @@ class VectorServer:
         return f"http://127.0.0.1:{self._listener.server_address[1]}"
 
     def reply(self, request: Request) -> Reply:
-        with self._lock:
-            self.requests.append(request)
-            return self.fault(request, lambda: self._answered(request))
+        self.requests.append(request)
+        return self.fault(request, lambda: self._answered(request))
 
     def _answered(self, request: Request) -> Reply:
+        with self._lock:
+            return self._checked_answer(request)
+
+    def _checked_answer(self, request: Request) -> Reply:
         try:
             if any(request.headers.get(name) != value for name, value in self.authorization.items()):
                 raise RefusalError(401, {"status": {"error": "unauthorized"}})

@@ -15,7 +15,7 @@ from rankproof._extras import extra
 from rankproof._io.temporary import TemporaryPath
 from rankproof._registry import Option
 from rankproof.errors import ExternalError, for_message
-from rankproof.stores._base import address_digest, folder_size, library_errors, new_folder
+from rankproof.stores._base import address_digest, library_errors, new_folder
 from rankproof.stores._collection import Hits, OpenCollection
 from rankproof.stores._http import (
     HttpCollection,
@@ -36,6 +36,7 @@ MAX_DIMENSIONS = 65_535
 INDEXING_THRESHOLD_KB, FULL_SCAN_KB = 1, 10
 """The least sizes that Qdrant allows: it would search a small collection without its HNSW graph."""
 LEAST_EF = 200
+_BLOCK = 512
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +159,7 @@ class Embedded(OpenCollection):
         return {**self._value.facts(library_version("qdrant-edge-py")), **indexed}
 
     def _stored_bytes(self) -> int:
-        return folder_size(Path(self._folder.path))
+        return written_size(Path(self._folder.path))
 
     def _drop(self) -> None:
         with library_errors("Qdrant", "closing"):
@@ -166,6 +167,12 @@ class Embedded(OpenCollection):
 
     def _close(self) -> None:
         self._folder.remove()
+
+
+def written_size(folder: Path) -> int:
+    """The bytes that were written in the folder: Qdrant makes files of 32 MiB and fills them from the start."""
+    found = [path.stat() for path in folder.rglob("*") if path.is_file()]
+    return sum(min(one.st_size, getattr(one, "st_blocks", one.st_size) * _BLOCK) for one in found)
 
 
 class OnServer(HttpCollection):
