@@ -1,7 +1,8 @@
 """The vectors of SciFact in every store that runs in this process: `python -m benchmarks.vector_stores markdown`.
 
 The vectors are those of WordLlama, encoded once. Each store is filled, searched by every query of the collection, one at a time,
-and compared with exact search in memory. Libraries of numpy use one thread, LanceDB all. Needs the extra bench. Does nothing without the collection.
+and compared with exact search in memory. Libraries of numpy use one thread, LanceDB all. Needs the extra bench. Does nothing
+without the collection.
 """
 
 from __future__ import annotations

@@ -76,7 +76,7 @@ class Milvus:
 
     def open(self, name: str, dimensions: int, folder: str) -> OpenCollection:
         """An empty collection; on a server, that of an earlier run is replaced."""
-        return OnServer(self, name, dimensions) if self.url else Embedded(self, dimensions, folder)
+        return MilvusCollection(self, name, dimensions) if self.url else MilvusLiteCollection(self, dimensions, folder)
 
     def build_settings(self) -> dict[str, Any]:
         """The parameters of the index."""
@@ -93,7 +93,7 @@ class Milvus:
         return {**known, "exact": self.exact, "index": self.index, **settings}
 
 
-class Embedded(OpenCollection):
+class MilvusLiteCollection(OpenCollection):
     """An open collection of Milvus Lite in a folder."""
 
     engine: ClassVar[str] = "Milvus Lite"
@@ -168,7 +168,7 @@ def _lite_schema(library: Any, dimensions: int) -> Any:
     return library.CollectionSchema(fields=[number, vector])
 
 
-class OnServer(ServerCollection):
+class MilvusCollection(ServerCollection):
     """An open collection on a server, read with strong consistency."""
 
     engine: ClassVar[str] = "Milvus"

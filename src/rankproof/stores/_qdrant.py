@@ -87,7 +87,7 @@ class Qdrant:
 
     def open(self, name: str, dimensions: int, folder: str) -> OpenCollection:
         """An empty collection; on a server, that of an earlier run is replaced."""
-        return OnServer(self, name, dimensions) if self.url else Embedded(self, dimensions, folder)
+        return QdrantCollection(self, name, dimensions) if self.url else EmbeddedQdrant(self, dimensions, folder)
 
     def search_settings(self, limit: int) -> dict[str, Any]:
         """The parameters of a search."""
@@ -100,7 +100,7 @@ class Qdrant:
         return {**known, "exact": self.exact, "index": self.index, **settings}
 
 
-class Embedded(OpenCollection):
+class EmbeddedQdrant(OpenCollection):
     """An open shard in a folder, searched with one thread."""
 
     engine: ClassVar[str] = "Qdrant"
@@ -175,7 +175,7 @@ def written_size(folder: Path) -> int:
     return sum(min(one.st_size, getattr(one, "st_blocks", one.st_size) * _BLOCK) for one in found)
 
 
-class OnServer(HttpCollection):
+class QdrantCollection(HttpCollection):
     """An open collection on a server."""
 
     engine: ClassVar[str] = "Qdrant"
