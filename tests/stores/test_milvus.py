@@ -13,6 +13,7 @@ import pytest
 from rankproof._data.identity import identity
 from rankproof.errors import ExternalError, UsageError
 from rankproof.stores import Milvus
+from rankproof.stores._milvus import unchanged_environment
 from support.counted_network import ALONE, has_namespaces
 from support.key_spellings import KEY
 from support.milvus_servers import lite_server
@@ -85,6 +86,14 @@ def test_the_key_of_milvus_is_not_sent_over_plain_http_or_written(monkeypatch: p
     monkeypatch.delenv("CANARY_KEY")
     with pytest.raises(UsageError, match=r"CANARY_KEY \(api_key_env\) is not set"):
         value.open("x", 3, "")
+
+
+def test_a_variable_that_an_import_sets_is_gone_afterwards(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CANARY_BEFORE", "1")
+    with unchanged_environment():
+        os.environ["CANARY_OF_A_FILE"] = "2"
+    assert "CANARY_OF_A_FILE" not in os.environ
+    assert os.environ["CANARY_BEFORE"] == "1"
 
 
 LAWS = "brute_force or added_again or in_pieces or any_text or larger_id_first or zero_vector or opened_again or facts"

@@ -55,6 +55,16 @@ def test_a_login_by_name_and_password_is_sent_to_elasticsearch(monkeypatch: pyte
         Elasticsearch(server.url, login_env="CANARY_KEY", api_key_env="CANARY_KEY")
 
 
+def test_a_short_key_that_is_an_ordinary_word_spoils_no_reply(
+    kind: Kind, server: VectorServer, key: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CANARY_KEY", "user:made" if kind.store is OpenSearch else "made")
+    with kind.store(url=server.url, **key).open("locked", 3, "") as held:
+        held.add(["made"], AXES[:1])
+        assert held.search(AXES[:1], 1)[0][0] == ["made"]
+    assert server.collections() == []
+
+
 def test_a_refused_key_is_an_error_without_the_key(kind: Kind, server: VectorServer, key: dict[str, str]) -> None:
     server.fault = lambda request, answered: Reply(401, {"status": {"error": f"bad {KEY}"}, "error": f"bad {KEY}"})
     with pytest.raises(ExternalError, match=r"rejected the key \(status 401\)") as raised:

@@ -85,7 +85,10 @@ class StoreServer:
     """The connection to the server of a store; every failure is an ExternalError without the key."""
 
     def __init__(self, engine: str, url: str, headers: Mapping[str, str], key: str, timeout: float) -> None:
-        self._secret = Secret(key, key.partition(":")[2], others=proxy_passwords(), min_length=_MIN_MASKED)
+        keys = (key, key.partition(":")[2])
+        self._secret = Secret(*keys, others=proxy_passwords(), min_length=_MIN_MASKED)
+        # A short key may be an ordinary word of a reply, such as that of a mark.
+        self._secret_in_replies = Secret(*keys, others=proxy_passwords())
         self._engine, self.url = engine, url
         self._connection = Connection(url, headers, self._secret, timeout, read_statuses=_READ_STATUSES, max_bytes=_MAX_BYTES)
 
@@ -135,7 +138,7 @@ class StoreServer:
                 return None, False, None
             if response.status not in _SUCCESS:
                 return self._refused(response), response.status in _BUSY, retry_after_seconds(response.retry_after)
-            document = parse_response(response.body, self._secret).value
+            document = parse_response(response.body, self._secret_in_replies).value
             check(document)
             return document, False, None
         except ConnectionLostError as error:

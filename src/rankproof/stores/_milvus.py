@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -168,6 +169,17 @@ def _lite_schema(library: Any, dimensions: int) -> Any:
     return library.CollectionSchema(fields=[number, vector])
 
 
+@contextmanager
+def unchanged_environment() -> Iterator[None]:
+    """Removes the variables that an import adds: pymilvus reads the file .env above its own folder."""
+    before = set(os.environ)
+    try:
+        yield
+    finally:
+        for name in set(os.environ) - before:
+            del os.environ[name]
+
+
 class MilvusCollection(ServerCollection):
     """An open collection on a server, read with strong consistency."""
 
@@ -181,7 +193,7 @@ class MilvusCollection(ServerCollection):
         super().__init__(value.url, name, dimensions, exact=value.exact, batch=value.batch)
 
     def _connect(self) -> None:
-        with extra("milvus"):
+        with unchanged_environment(), extra("milvus"):
             import pymilvus
         # Without a handler it would print its errors on standard error.
         logging.getLogger("pymilvus").addHandler(logging.NullHandler())
