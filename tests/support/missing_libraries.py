@@ -109,6 +109,24 @@ def _lancedb(folder: Path) -> None:
     LanceDB().open("x", 3, str(folder))
 
 
+def _qdrant(folder: Path) -> None:
+    from rankproof.stores import Qdrant
+
+    Qdrant().open("x", 3, str(folder))
+
+
+def _milvus_lite(folder: Path) -> None:
+    from rankproof.stores import Milvus
+
+    Milvus().open("x", 3, str(folder))
+
+
+def _milvus_server(folder: Path) -> None:
+    from rankproof.stores import Milvus
+
+    Milvus(url="http://127.0.0.1:1").open("x", 3, "")
+
+
 def _ray(folder: Path) -> None:
     from rankproof._executors.ray import RayExecutor
 
@@ -179,6 +197,9 @@ PARTS: dict[str, tuple[str, Callable[[Path], object]]] = {
     "chromadb": ("chroma", _chroma),
     "tantivy": ("tantivy", _tantivy),
     "lancedb": ("lancedb", _lancedb),
+    "qdrant_edge": ("qdrant", _qdrant),
+    "milvus_lite": ("milvus", _milvus_lite),
+    "pymilvus": ("milvus", _milvus_server),
     "ray": ("ray", _ray),
     "matplotlib": ("plot", _figure),
     "mlflow": ("mlflow", _mlflow),

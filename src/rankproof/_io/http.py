@@ -30,12 +30,12 @@ _SAFE_URL = re.compile(r"https?://(?:[\w.-]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?(?:
 _MAX_PORT = 65535
 
 
-def checked_base_url(base_url: object) -> str:
+def checked_base_url(base_url: object, name: str = "base_url", example: str = "https://HOST/v1") -> str:
     """The address without a trailing slash; an address that could contain a secret is an error and not shown."""
     text = base_url.rstrip("/") if isinstance(base_url, str) else ""
     if not _SAFE_URL.fullmatch(text) or (urlsplit(text).netloc.rpartition(":")[2].isdecimal() and _port(text) > _MAX_PORT):
-        what = "base_url is not a plain http or https address"
-        raise UsageError(what, fix="write it like https://HOST/v1, without a user, a password, a question mark or a fragment")
+        what = f"{name} is not a plain http or https address"
+        raise UsageError(what, fix=f"write it like {example}, without a user, a password, a question mark or a fragment")
     return text
 
 

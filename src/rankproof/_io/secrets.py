@@ -219,12 +219,12 @@ def _password_of(address: str) -> str | None:
         return None
 
 
-def checked_variable_name(name: object) -> str:
+def checked_variable_name(name: object, setting: str = "api_key_env", example: str = "OPENAI_API_KEY") -> str:
     """The name of an environment variable, "" for none; a value that could be a key is an error and not shown."""
     if isinstance(name, str) and (not name or _VARIABLE_PATTERN.fullmatch(name)):
         return name
-    fix = 'give the name in capitals, such as "OPENAI_API_KEY", never the key itself, or "" if the server needs none'
-    raise UsageError("api_key_env is not the name of an environment variable", fix=fix)
+    fix = f'give the name in capitals, such as "{example}", never the key itself, or "" if the server needs none'
+    raise UsageError(f"{setting} is not the name of an environment variable", fix=fix)
 
 
 def secret_from_env(variable: str, *, needed: bool) -> Secret:

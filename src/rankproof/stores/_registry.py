@@ -19,6 +19,12 @@ STORES: Registry[Store] = Registry(
         Component("pgvector", "rankproof.stores._pgvector:PgVector", "PostgreSQL with pgvector, exact or HNSW", "pgvector"),
         Component("chroma", "rankproof.stores._chroma:Chroma", "Chroma with an HNSW index", "chroma"),
         Component("lancedb", "rankproof.stores._lancedb:LanceDB", "LanceDB, exact, IVF or HNSW", "lancedb"),
+        Component("qdrant", "rankproof.stores._qdrant:Qdrant", "Qdrant, embedded or a server, exact or HNSW", "qdrant"),
+        Component("milvus", "rankproof.stores._milvus:Milvus", "Milvus Lite or a Milvus server, exact or HNSW", "milvus"),
+        Component(
+            "elasticsearch", "rankproof.stores._elasticsearch:Elasticsearch", "an Elasticsearch server, exact or HNSW", "http"
+        ),
+        Component("opensearch", "rankproof.stores._elasticsearch:OpenSearch", "an OpenSearch server, exact or HNSW", "http"),
     ),
 )
 

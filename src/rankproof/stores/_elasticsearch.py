@@ -1,0 +1,311 @@
+"""Elasticsearch and OpenSearch: an index with vectors on a server, searched by kNN."""
+
+from __future__ import annotations
+
+import json
+from abc import abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Annotated, Any, ClassVar, Literal
+
+from rankproof._data.arrays import Matrix
+from rankproof._data.identity import NOT_IN_IDENTITY, library_version
+from rankproof._data.validation import check_options
+from rankproof._registry import Option
+from rankproof.errors import ExternalError, UsageError, for_message
+from rankproof.stores._base import address_digest
+from rankproof.stores._collection import Hits, OpenCollection
+from rankproof.stores._http import (
+    BusyError,
+    HttpCollection,
+    RefusedError,
+    StoreServer,
+    basic_login,
+    checked_address,
+    count_at,
+    error_reason,
+    key_in,
+    part_of,
+    rows_at,
+    text_at,
+    version_numbers,
+)
+
+MAX_RESULTS = 10_000
+"""The default of index.max_result_window, and the most candidates of a kNN search."""
+LEAST_CANDIDATES = 200
+_TOO_MANY_REQUESTS = 429
+
+Url = Annotated[str, Option("the address of the server, such as http://localhost:9200")]
+LoginEnv = Annotated[str, Option("the environment variable with user:password, empty for none")]
+Index = Annotated[Literal["exact", "hnsw"], Option("exact search or hnsw index")]
+M = Annotated[int, Option("links per vector in the HNSW graph", least=2, most=512)]
+EfConstruction = Annotated[int, Option("candidate list size while the index is built", least=4, most=3_200)]
+Candidates = Annotated[
+    int | None,
+    Option("candidate list size in a search (default: twice the number of results, at least 200)", least=1, most=MAX_RESULTS),
+]
+Batch = Annotated[int, Option("how many vectors are written at once", least=1, most=100_000)]
+Timeout = Annotated[float, Option("maximum seconds to connect and to wait for data", least=0.01, most=86_400)]
+
+
+@dataclass(frozen=True, slots=True)
+class Elasticsearch:
+    """An index of Elasticsearch with a dense_vector field, searched exactly or by HNSW."""
+
+    url: Url = field(metadata=NOT_IN_IDENTITY)
+    api_key_env: Annotated[str, Option("the environment variable with the encoded API key, empty for none")] = field(
+        default="", metadata=NOT_IN_IDENTITY
+    )
+    login_env: LoginEnv = field(default="", metadata=NOT_IN_IDENTITY)
+    index: Index = "exact"
+    m: M = 16
+    ef_construction: EfConstruction = 100
+    candidates: Candidates = None
+    batch: Batch = field(default=500, metadata=NOT_IN_IDENTITY)
+    timeout: Timeout = field(default=60.0, metadata=NOT_IN_IDENTITY)
+
+    def __post_init__(self) -> None:
+        address = checked_address(self.url, api_key_env=self.api_key_env, login_env=self.login_env)
+        check_options(self)
+        if self.api_key_env and self.login_env:
+            raise UsageError("both api_key_env and login_env are given", fix="give one of them")
+        object.__setattr__(self, "url", address)
+
+    @property
+    def exact(self) -> bool:
+        """Whether the search is exact."""
+        return self.index == "exact"
+
+    @property
+    def needs_folder(self) -> bool:
+        """False: the index is on the server."""
+        return False
+
+    def revision(self) -> str:
+        """The version of the HTTP library, and a digest of the server's address."""
+        return ", ".join((library_version("httpx"), *address_digest(self.url)))
+
+    def open(self, name: str, dimensions: int, folder: str) -> OpenCollection:
+        """An empty index; that of an earlier run is replaced."""
+        return OpenElasticsearch(self, name, dimensions)
+
+
+@dataclass(frozen=True, slots=True)
+class OpenSearch:
+    """An index of OpenSearch with a knn_vector field, searched exactly or by HNSW."""
+
+    url: Url = field(metadata=NOT_IN_IDENTITY)
+    login_env: LoginEnv = field(default="", metadata=NOT_IN_IDENTITY)
+    index: Index = "exact"
+    engine: Annotated[Literal["faiss", "lucene"], Option("the library of the HNSW index: faiss or lucene")] = "faiss"
+    m: M = 16
+    ef_construction: EfConstruction = 100
+    candidates: Candidates = None
+    batch: Batch = field(default=500, metadata=NOT_IN_IDENTITY)
+    timeout: Timeout = field(default=60.0, metadata=NOT_IN_IDENTITY)
+
+    def __post_init__(self) -> None:
+        address = checked_address(self.url, login_env=self.login_env)
+        check_options(self)
+        object.__setattr__(self, "url", address)
+
+    @property
+    def exact(self) -> bool:
+        """Whether the search is exact."""
+        return self.index == "exact"
+
+    @property
+    def needs_folder(self) -> bool:
+        """False: the index is on the server."""
+        return False
+
+    def revision(self) -> str:
+        """The version of the HTTP library, and a digest of the server's address."""
+        return ", ".join((library_version("httpx"), *address_digest(self.url)))
+
+    def open(self, name: str, dimensions: int, folder: str) -> OpenCollection:
+        """An empty index; that of an earlier run is replaced."""
+        return OpenOpenSearch(self, name, dimensions)
+
+
+def inner_product(score: Any) -> Any:
+    """The inner product of a score, which is 1 + x for x >= 0 and 1 / (1 - x) below; anything else is returned as it is.
+
+    This is `max_inner_product` of Elasticsearch and `innerproduct` of OpenSearch, in their documentation of vector fields.
+    """
+    if type(score) not in (int, float) or not score > 0:
+        return None
+    return score - 1.0 if score >= 1 else 1.0 - 1.0 / score
+
+
+class _OpenIndex(HttpCollection):
+    """What both servers share: bulk writes, refreshes, counts, sizes and the checks of replies."""
+
+    most_results: ClassVar[int] = MAX_RESULTS
+
+    def __init__(self, value: Elasticsearch | OpenSearch, name: str, dimensions: int) -> None:
+        self._settings = value
+        super().__init__(value.url, name, dimensions, exact=value.exact, batch=value.batch)
+
+    @abstractmethod
+    def _field(self) -> Mapping[str, Any]:
+        """The mapping of the vector."""
+
+    @abstractmethod
+    def _query(self, query: list[float], limit: int, candidates: int) -> Mapping[str, Any]:
+        """The part of a search that is special to the server."""
+
+    def _connect(self) -> None:
+        value = self._settings
+        key = key_in(getattr(value, "api_key_env", ""), "api_key_env", value.url)
+        login = key_in(value.login_env, "login_env", value.url)
+        header = {"Authorization": f"ApiKey {key}" if key else basic_login(login)} if key or login else {}
+        self._server = StoreServer(self.engine, value.url, header, key or login, value.timeout)
+
+    def _call(self, doing: str, method: str, path: str, body: Any = None, **how: Any) -> Any:
+        """The reply to a request about the index."""
+        return self._server.call(doing, method, f"/{self._collection}{path}", body, **how)
+
+    def _found_mark(self) -> str | None:
+        found = self._call("looking for the index", "GET", "/_mapping", is_optional=True)
+        return None if found is None else text_at(found, self._collection, "mappings", "_meta", "rankproof")
+
+    def _index_settings(self) -> dict[str, Any]:
+        return {"number_of_shards": 1, "number_of_replicas": 0, "refresh_interval": "-1"}
+
+    def _create(self) -> None:
+        mappings = {"dynamic": "strict", "_meta": {"rankproof": self._mark}, "properties": {"vector": self._field()}}
+        body = {"settings": {"index": self._index_settings()}, "mappings": mappings}
+        reply = self._call("creating the index", "PUT", "", body, is_repeatable=False)
+        if part_of(reply, "acknowledged") is not True or part_of(reply, "shards_acknowledged") is not True:
+            raise ExternalError(f"{self._url}: {self.engine} did not start the index in time; see its health and log")
+
+    def _delete(self) -> None:
+        self._call("deleting the index", "DELETE", "", is_optional=True)
+
+    def _write(self, numbers: list[int], names: list[str], rows: Matrix, *, is_new: bool) -> None:
+        each = zip(numbers, rows.tolist(), strict=True)
+        lines = [json.dumps(line) for number, row in each for line in ({"index": {"_id": str(number)}}, {"vector": row})]
+        self._call("adding vectors", "POST", "/_bulk", ("\n".join(lines) + "\n").encode(), check=_check_bulk)
+
+    def _finish(self) -> None:
+        self._call("refreshing", "POST", "/_refresh", check=_check_shards)
+
+    def _count(self) -> int:
+        return count_at(self._call("counting", "GET", "/_count", check=_check_shards), "count")
+
+    def _nearest(self, query: list[float], limit: int) -> Hits:
+        wanted = self._settings.candidates or max(2 * limit, LEAST_CANDIDATES)
+        candidates = min(max(limit, wanted), MAX_RESULTS)
+        body = {"size": limit, "_source": False, **self._query(query, limit, candidates)}
+        found = self._call("searching", "POST", "/_search", body, check=_check_search)
+        return [(hit.get("_id"), inner_product(hit.get("_score"))) for hit in rows_at(found, "hits", "hits")]
+
+    def _stored_bytes(self) -> int:
+        found = self._call("reading the size", "GET", "/_stats/store", check=_check_shards)
+        return count_at(found, "_all", "primaries", "store", "size_in_bytes")
+
+    def _engine_facts(self) -> Mapping[str, Any]:
+        value = self._settings
+        known = {"store": self.engine.lower(), "library": f"{self.engine} {for_message(self._version)}", "server": "given"}
+        settings: dict[str, Any] = {}
+        if not value.exact:
+            library = {"engine": value.engine} if isinstance(value, OpenSearch) else {}
+            candidates = value.candidates or "2 x results"
+            settings = {**library, "m": value.m, "ef_construction": value.ef_construction, "candidates": candidates}
+        return {**known, "exact": value.exact, "index": value.index, **settings}
+
+    def _kind_and_version(self) -> tuple[str, str]:
+        """`elasticsearch` or `opensearch`, and the version."""
+        found = self._server.call("connecting", "GET", "/")
+        version = text_at(found, "version", "number")
+        if not version:
+            raise ExternalError(f"{self._url}: this is not {self.engine}; check the address")
+        return text_at(found, "version", "distribution") or "elasticsearch", version
+
+    def _checked_version(self, kind: str, least: tuple[int, int]) -> str:
+        found, version = self._kind_and_version()
+        if found != kind:
+            fix = f"use the store {for_message(found)}"
+            raise UsageError(f"{self._url}: this is {for_message(found)} {for_message(version)}", fix=fix)
+        if version_numbers(version) < least:
+            what = f"{self._url}: {self.engine} {for_message(version)}"
+            raise UsageError(what, fix=f"update the server to {least[0]}.{least[1]} or later")
+        return version
+
+
+class OpenElasticsearch(_OpenIndex):
+    """An open index of Elasticsearch."""
+
+    engine: ClassVar[str] = "Elasticsearch"
+    most_dimensions: ClassVar[int] = 4_096
+
+    def _server_version(self) -> str:
+        return self._checked_version("elasticsearch", (8, 15))
+
+    def _field(self) -> Mapping[str, Any]:
+        value = self._settings
+        graph = {} if value.exact else {"m": value.m, "ef_construction": value.ef_construction}
+        options = {"type": "flat" if value.exact else value.index, **graph}
+        # Not dot_product or cosine: they take no zero vector, and dot_product only unit vectors.
+        kind = {"type": "dense_vector", "dims": self._dimensions, "similarity": "max_inner_product"}
+        return {**kind, "index": True, "index_options": options}
+
+    def _query(self, query: list[float], limit: int, candidates: int) -> Mapping[str, Any]:
+        return {"knn": {"field": "vector", "query_vector": query, "k": limit, "num_candidates": candidates}}
+
+
+class OpenOpenSearch(_OpenIndex):
+    """An open index of OpenSearch."""
+
+    engine: ClassVar[str] = "OpenSearch"
+    most_dimensions: ClassVar[int] = 16_000
+
+    def _server_version(self) -> str:
+        return self._checked_version("opensearch", (2, 13))
+
+    def _index_settings(self) -> dict[str, Any]:
+        # The exact search is a script, which needs no graph.
+        return {**super()._index_settings(), "knn": not self._exact}
+
+    def _field(self) -> Mapping[str, Any]:
+        value = self._settings
+        kind = {"type": "knn_vector", "dimension": self._dimensions}
+        if self._exact or not isinstance(value, OpenSearch):
+            return kind
+        graph = {"m": value.m, "ef_construction": value.ef_construction}
+        return {**kind, "method": {"name": "hnsw", "space_type": "innerproduct", "engine": value.engine, "parameters": graph}}
+
+    def _query(self, query: list[float], limit: int, candidates: int) -> Mapping[str, Any]:
+        if not self._exact:
+            # The candidate list of both libraries has at least k entries.
+            return {"query": {"knn": {"vector": {"vector": query, "k": candidates}}}}
+        parameters = {"field": "vector", "query_value": query, "space_type": "innerproduct"}
+        script = {"source": "knn_score", "lang": "knn", "params": parameters}
+        return {"query": {"script_score": {"query": {"match_all": {}}, "script": script}}}
+
+
+def _check_shards(document: Any) -> None:
+    """Raises RefusedError for a success in which a shard failed."""
+    if count_at(document, "_shards", "failed"):
+        failures = document["_shards"].get("failures")
+        raise RefusedError(f"a shard failed: {error_reason(failures) or 'no reason is given'}")
+
+
+def _check_search(document: Any) -> None:
+    if part_of(document, "timed_out") is not False:
+        raise RefusedError("the search timed out on the server, so that its reply is not complete")
+    _check_shards(document)
+
+
+def _check_bulk(document: Any) -> None:
+    """Raises BusyError or RefusedError for a success in which a document was refused."""
+    items = [item.get("index") for item in rows_at(document, "items")]
+    failed = [item for item in items if not isinstance(item, dict) or item.get("error")]
+    if not failed and part_of(document, "errors") is False:
+        return
+    reason = error_reason(failed) or "no reason is given"
+    is_busy = bool(failed) and all(isinstance(item, dict) and item.get("status") == _TOO_MANY_REQUESTS for item in failed)
+    why = f"{len(failed):,} of {len(items):,} documents were refused: {reason}"
+    raise BusyError(why) if is_busy else RefusedError(why)

@@ -1,0 +1,255 @@
+"""The server of a vector store behind HTTP: address, keys, retries, errors and the values in its replies."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import re
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from http import HTTPStatus
+from typing import Any
+
+from rankproof._data.text import clip_text
+from rankproof._io.http import (
+    Connection,
+    ConnectionLostError,
+    HttpResponse,
+    ResponseFormatError,
+    checked_base_url,
+    is_loopback,
+    is_unencrypted,
+    parse_response,
+    replace_surrogates,
+    retry_after_seconds,
+)
+from rankproof._io.secrets import Secret, checked_variable_name, proxy_passwords
+from rankproof.errors import ExternalError, UsageError, escape_invisible, for_message
+from rankproof.stores._collection import ServerCollection
+
+_READ_STATUSES = frozenset({HTTPStatus.CREATED, HTTPStatus.BAD_REQUEST, *range(HTTPStatus.NOT_FOUND, 600)})
+"""Statuses whose body has a result or a reason. A refused login may echo the key."""
+_SUCCESS = (HTTPStatus.OK, HTTPStatus.CREATED)
+_BUSY = (HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE)
+"""Statuses of a request that was not carried out and may succeed later."""
+_PAUSES = (0.25, 1.0, 4.0)
+"""Seconds before each further attempt, unless the server demands others."""
+_MAX_PAUSE, _MAX_BYTES, _MAX_REASON, _MIN_MASKED = 30.0, 64 << 20, 400, 4
+_KEY = re.compile(r"[!-~]{1,4096}")
+
+
+def checked_address(url: str, **variables: str) -> str:
+    """The address of a server, checked; a key is not sent to another machine over plain http.
+
+    `variables` are the settings that name an environment variable with a key.
+    """
+    for setting, variable in variables.items():
+        # First: the value may be the key itself, which no message may show.
+        checked_variable_name(variable, setting, "SEARCH_KEY")
+    address = checked_base_url(url, name="url", example="https://HOST:PORT")
+    if any(variables.values()) and is_unencrypted(address):
+        what = "url is a plain http address on another machine, so the key could be read on the network"
+        raise UsageError(what, fix="use https, or leave out the key if the server needs none")
+    return address
+
+
+def key_in(variable: str, setting: str, url: str) -> str:
+    """The key in the environment variable; "" if none is named, or if it is not set and the server is on this machine."""
+    key = os.environ.get(variable, "") if variable else ""
+    if variable and not key and not is_loopback(url):
+        raise UsageError(f"the environment variable {variable} ({setting}) is not set", fix="set it to the key")
+    if key and not _KEY.fullmatch(key):
+        what = f"the environment variable {variable} ({setting}) contains characters that a key cannot have"
+        raise UsageError(what, fix="set it to the key only")
+    if key and setting == "login_env" and ":" not in key:
+        raise UsageError(f"the environment variable {variable} (login_env) has no colon", fix="set it to user:password")
+    return key
+
+
+def basic_login(login: str) -> str:
+    """The header of user:password."""
+    return f"Basic {base64.b64encode(login.encode()).decode()}"
+
+
+class BusyError(Exception):
+    """A success by its status that says in its body that the server was too busy."""
+
+
+class RefusedError(Exception):
+    """A success by its status whose body has an error."""
+
+
+class StoreServer:
+    """The connection to the server of a store; every failure is an ExternalError without the key."""
+
+    def __init__(self, engine: str, url: str, headers: Mapping[str, str], key: str, timeout: float) -> None:
+        keys = (key, key.partition(":")[2])
+        self._secret = Secret(*keys, others=proxy_passwords(), min_length=_MIN_MASKED)
+        # A short key may be an ordinary word of a reply, such as that of a mark.
+        self._secret_in_replies = Secret(*keys, others=proxy_passwords())
+        self._engine, self.url = engine, url
+        self._connection = Connection(url, headers, self._secret, timeout, read_statuses=_READ_STATUSES, max_bytes=_MAX_BYTES)
+
+    def call(
+        self,
+        doing: str,
+        method: str,
+        path: str,
+        body: Any = None,
+        *,
+        check: Callable[[Any], None] = lambda document: None,
+        is_optional: bool = False,
+        is_repeatable: bool = True,
+    ) -> Any:
+        """The JSON document of the reply; None if `is_optional` and the server has nothing at that path.
+
+        `check` raises BusyError or RefusedError on a document that is no success. A request that is not repeatable is not sent
+        again once it may have arrived.
+        """
+        content = body if isinstance(body, bytes | None) else json.dumps(body, allow_nan=False).encode()
+        for pause in (*_PAUSES, None):
+            found, may_retry, wait = self._attempt(method, path, content, check, is_optional, is_repeatable)
+            if not isinstance(found, _Failure):
+                return found
+            if pause is None or not may_retry or (wait or 0) > _MAX_PAUSE:
+                break
+            time.sleep(pause if wait is None else wait)
+        raise ExternalError(self._message(doing, found))
+
+    def close(self) -> None:
+        """Closes the connection."""
+        self._connection.close()
+
+    def _attempt(
+        self,
+        method: str,
+        path: str,
+        content: bytes | None,
+        check: Callable[[Any], None],
+        is_optional: bool,
+        is_repeatable: bool,
+    ) -> tuple[Any, bool, float | None]:
+        """The document or the failure, whether to try again, and the pause that the server demands."""
+        try:
+            response = self._connection.send(method, f"{self.url}{path}", content)
+            if is_optional and response.status == HTTPStatus.NOT_FOUND:
+                return None, False, None
+            if response.status not in _SUCCESS:
+                return self._refused(response), response.status in _BUSY, retry_after_seconds(response.retry_after)
+            document = parse_response(response.body, self._secret_in_replies).value
+            check(document)
+            return document, False, None
+        except ConnectionLostError as error:
+            may_retry = not error.is_untrusted and (is_repeatable or not error.arrived)
+            return _Failure(str(error), "check that the server is running, the address and the network"), may_retry, None
+        except BusyError as error:
+            return _Failure(str(error), "wait until the server is less busy"), True, None
+        except RefusedError as error:
+            return _Failure(str(error), "see the server's log"), False, None
+        except ResponseFormatError as error:
+            return _Failure(f"the reply is not of this engine: {error}", "check the address"), False, None
+
+    def _refused(self, response: HttpResponse) -> _Failure:
+        status = response.status
+        if status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
+            key = "the key" if self._secret else "a request without a key"
+            return _Failure(f"the server rejected {key} (status {status})", "check the environment variable with the key")
+        if HTTPStatus.MULTIPLE_CHOICES <= status < HTTPStatus.BAD_REQUEST:
+            return _Failure(f"the server redirects (status {status})", "set url to the final address")
+        try:
+            reason = error_reason(parse_response(response.body, self._secret).value)
+        except ResponseFormatError:
+            reason = ""
+        fix = "wait until the server is less busy" if status in _BUSY else "check the settings, and see the server's log"
+        return _Failure(f"status {status}{f': {reason}' if reason else ''}", fix)
+
+    def _message(self, doing: str, failure: _Failure) -> str:
+        """The error; keys are masked before the text is cut, so that no part of one is left."""
+        why = escape_invisible(clip_text(self._secret.masked(replace_surrogates(failure.why)), _MAX_REASON))
+        return f"{self.url}: {self._engine} failed while {doing} ({why}); {failure.fix}, then run again"
+
+
+class _Failure:
+    """Why a request failed, and what to do."""
+
+    def __init__(self, why: str, fix: str) -> None:
+        self.why, self.fix = " ".join(why.split()), fix
+
+
+_REASONS = ("error", "reason", "message", "status", "root_cause")
+
+
+def error_reason(document: Any) -> str:
+    """The first text among the usual places of a reason; "" if there is none."""
+    if isinstance(document, str):
+        return for_message(document)
+    if isinstance(document, list):
+        return next(filter(None, map(error_reason, document)), "")
+    if isinstance(document, dict):
+        return next(filter(None, (error_reason(document.get(name)) for name in _REASONS)), "")
+    return ""
+
+
+def part_of(document: Any, *path: str | int) -> Any:
+    """The value at a path of keys and places; an error if the reply has none."""
+    try:
+        for step in path:
+            document = document[step]
+    except (LookupError, TypeError):
+        where = ".".join(map(str, path))
+        raise ExternalError(f"the reply of the server has no {where}; check its address and version") from None
+    return document
+
+
+def text_at(document: Any, *path: str | int) -> str:
+    """A text in a reply, "" if there is none."""
+    with suppress(LookupError, TypeError):
+        for step in path:
+            document = document[step]
+        return document if isinstance(document, str) else ""
+    return ""
+
+
+def count_at(document: Any, *path: str | int) -> int:
+    """A whole number in a reply."""
+    found = part_of(document, *path)
+    if type(found) is not int or found < 0:
+        raise ExternalError(f"the reply of the server has no number at {'.'.join(map(str, path))}; check its version")
+    return found
+
+
+def rows_at(document: Any, *path: str | int) -> list[dict[str, Any]]:
+    """A list of objects in a reply."""
+    found = part_of(document, *path)
+    if not isinstance(found, list) or not all(isinstance(row, dict) for row in found):
+        raise ExternalError(f"the reply of the server has no rows at {'.'.join(map(str, path))}; check its version")
+    return found
+
+
+def version_numbers(version: str) -> tuple[int, ...]:
+    """The first two numbers of a version, none for text that is no version."""
+    found = re.match(r"v?(\d{1,6})\.(\d{1,6})", version, re.ASCII)
+    return tuple(map(int, found.groups())) if found else ()
+
+
+POLL_SECONDS = 0.1
+
+
+def wait_until(ready: Callable[[], bool], seconds: float, what: str) -> None:
+    """Asks until it is ready; an error after that time."""
+    end = time.monotonic() + seconds
+    while not ready():
+        if time.monotonic() > end:
+            raise ExternalError(f"{what} is not ready after {seconds:g} s; set index_timeout higher, or see the server's log")
+        time.sleep(POLL_SECONDS)
+
+
+class HttpCollection(ServerCollection):
+    """A collection on a server behind HTTP."""
+
+    _server: StoreServer
+
+    def _disconnect(self) -> None:
+        self._server.close()
