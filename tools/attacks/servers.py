@@ -17,7 +17,7 @@ from rankproof._llm.call_counts import reply_notes
 from rankproof._llm.retry import RetryPolicy
 from rankproof._llm.session import LLMSession
 from rankproof.errors import ExternalError
-from rankproof.models._chat.base import ChatUnavailableError
+from rankproof.models._api.errors import ModelUnavailableError
 from support.chat_faults import FAULTS_BY_KIND, Fault
 from support.chat_server import ChatServer
 from support.llm_uses import USES, Use, UseOutcome
@@ -50,7 +50,7 @@ class Attack:
         if len(self.server.requests) != self.spent.calls or not self.spent.calls:
             yield "requests are not counted"
         if isinstance(self.outcome, ExternalError):
-            if self.fault.ending != "unusable" or not isinstance(self.outcome, ChatUnavailableError):
+            if self.fault.ending != "unusable" or not isinstance(self.outcome, ModelUnavailableError):
                 yield f"the run stopped: {self.outcome}"
             if KEY in str(self.outcome):
                 yield "the key is shown"

@@ -11,14 +11,14 @@ from rankproof._experiment.experiment import Experiment
 from rankproof._experiment.judgements import load_judged_dataset
 from rankproof._experiment.queries import select_queries
 from rankproof._io.corpus_store import CorpusStorage
-from rankproof._llm.budget import Budget, Estimate
+from rankproof._llm.budget import Budget, Estimate, has_price
 from rankproof._llm.session import LLMSession
-from rankproof.models._chat.base import ChatModel, chat_name
+from rankproof.models._api.settings import PaidModel, model_name
 from rankproof.stages._base import BuildContext, EstimatesCost, ReplacesCorpus, ReplacesQueries, Stage
 from rankproof.stages._engines.base import EngineStage
 from rankproof.stages._registry import STAGES
 
-_Requests = dict[tuple[str, tuple[Stage, ...], Stage], tuple[ChatModel | EngineStage, Estimate]]
+_Requests = dict[tuple[str, tuple[Stage, ...], Stage], tuple[PaidModel | EngineStage, Estimate]]
 """By corpus, query rewriting stages and stage: the model or search engine and its estimated calls."""
 
 
@@ -58,8 +58,8 @@ def estimate_cost(experiment: Experiment, repeat: int = 1, storage: CorpusStorag
             for part, on, changed in _stages_in_context(stage, context):
                 if isinstance(part, EngineStage):
                     found[name][on.corpus_key, changed, part] = part, Estimate(calls=len(queries) * repeat)
-                elif isinstance(part, EstimatesCost) and part.chat is not None:
-                    found[name][on.corpus_key, changed, part] = part.chat, part.estimate(queries, on)
+                elif isinstance(part, EstimatesCost) and part.paid_model is not None:
+                    found[name][on.corpus_key, changed, part] = part.paid_model, part.estimate(queries, on)
     systems = {name: _system_cost(requests) for name, requests in found.items()}
     shared = {key: request for requests in found.values() for key, request in requests.items()}
     return CostEstimate(systems, _system_cost(shared), len(queries))
@@ -87,7 +87,7 @@ def _system_cost(requests: _Requests) -> SystemCost:
         if isinstance(model, EngineStage):
             models[STAGES.name_of(type(model)) or type(model).__name__] = None
             continue
-        money += request.usage(model.price_in, model.price_out).money
-        is_priced = is_priced and bool(model.price_in or model.price_out or not request.calls)
-        models[chat_name(model)] = None
+        money += request.money(model)
+        is_priced = is_priced and (has_price(model) or not request.calls)
+        models[model_name(model)] = None
     return SystemCost(tuple(models), estimate, money, is_priced)

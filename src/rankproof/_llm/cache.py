@@ -13,7 +13,6 @@ import numpy as np
 from rankproof._data.identity import identity_key
 from rankproof._io.cache_items import CacheHold
 from rankproof._io.journal import Journal
-from rankproof.models._chat.base import ChatRequest
 
 
 class CacheableReply(Protocol):
@@ -26,6 +25,28 @@ class CacheableReply(Protocol):
 
     @classmethod
     def from_json(cls, values: dict[str, Any]) -> Self: ...
+
+
+class PaidReply(CacheableReply, Protocol):
+    """A reply of a model with its cost: requests (including failed ones), tokens, and whether they are estimated.
+
+    `masked` says that an API key or a token in the reply is masked.
+    """
+
+    @property
+    def requests(self) -> int: ...
+
+    @property
+    def tokens_in(self) -> int: ...
+
+    @property
+    def tokens_out(self) -> int: ...
+
+    @property
+    def estimated(self) -> bool: ...
+
+    @property
+    def masked(self) -> bool: ...
 
 
 ReplyT = TypeVar("ReplyT", bound=CacheableReply)
@@ -63,8 +84,8 @@ class MemoryResponseCache(Generic[ReplyT]):
         """Does nothing: no file is open."""
 
 
-def request_key(request: ChatRequest) -> str:
-    """The cache key of a request, within the cache of one model."""
+def request_key(request: object) -> str:
+    """The cache key of a request, a frozen value, within the cache of one model."""
     return identity_key(request)
 
 

@@ -20,6 +20,7 @@ from rankproof._io.journal import Block
 from rankproof._llm.budget import Estimate
 from rankproof._llm.call_counts import COUNT_NAMES, CallCounter, CountName
 from rankproof._llm.session import LLMSession
+from rankproof.models._api.settings import PaidModel
 from rankproof.models._chat.base import ChatModel
 
 
@@ -223,7 +224,7 @@ class CallsModel:
     model: ChatModel
 
     @property
-    def chat(self) -> ChatModel:
+    def paid_model(self) -> PaidModel:
         """The language model."""
         return self.model
 
@@ -277,11 +278,11 @@ class ReplacesQueries(Stage, Protocol):
 
 @runtime_checkable
 class EstimatesCost(Protocol):
-    """A stage that may call a language model and can estimate the cost."""
+    """A stage that may call a language model or another model API, and can estimate the cost."""
 
     @property
-    def chat(self) -> ChatModel | None:
-        """The language model, None if it calls none."""
+    def paid_model(self) -> PaidModel | None:
+        """The model, None if it calls none."""
         ...
 
     def estimate(self, queries: Sequence[Query], context: BuildContext) -> Estimate:
@@ -351,11 +352,11 @@ class Scorer(Protocol):
 
 @runtime_checkable
 class EstimatesScorerCost(Protocol):
-    """A scorer that calls a language model and can estimate the cost."""
+    """A scorer that calls a language model or another model API, and can estimate the cost."""
 
     @property
-    def chat(self) -> ChatModel:
-        """The language model."""
+    def paid_model(self) -> PaidModel | None:
+        """The model, None if it calls none."""
         ...
 
     def estimate_top(self, queries: Sequence[Query], context: BuildContext, top: int) -> Estimate:
@@ -369,3 +370,12 @@ class LimitsDepth(Protocol):
 
     @property
     def most(self) -> int: ...
+
+
+@runtime_checkable
+class ChecksDepth(Protocol):
+    """A scorer that can refuse a number of documents."""
+
+    def check_top(self, top: int) -> None:
+        """Raises an error if it cannot score so many documents of a query."""
+        ...
