@@ -354,7 +354,7 @@ def test_only_a_session_with_a_disk_cache_says_that_replies_are_cached(tmp_path:
 
 def test_a_money_budget_is_refused_for_a_model_without_a_price(tmp_path: Path) -> None:
     with desk_of(Budget(money=1)) as session:
-        with pytest.raises(UsageError, match="the model .* has no price; set price_in and price_out"):
+        with pytest.raises(UsageError, match=r"the model .* has no price; set price_in and price_out"):
             session.client(ScriptedChat(()), "u")
         session.client(ScriptedChat((), price_out=1.0), "u")
         (tmp_path / "m.gguf").write_bytes(b"")
