@@ -11,7 +11,7 @@ from rankproof._experiment.experiment import Experiment
 from rankproof._experiment.judgements import load_judged_dataset
 from rankproof._experiment.queries import select_queries
 from rankproof._io.corpus_store import CorpusStorage
-from rankproof._llm.budget import Budget, Estimate, has_price
+from rankproof._llm.budget import Budget, Estimate, estimated_money, has_price
 from rankproof._llm.session import LLMSession
 from rankproof.models._api.settings import PaidModel, model_name
 from rankproof.stages._base import BuildContext, EstimatesCost, ReplacesCorpus, ReplacesQueries, Stage
@@ -87,7 +87,7 @@ def _system_cost(requests: _Requests) -> SystemCost:
         if isinstance(model, EngineStage):
             models[STAGES.name_of(type(model)) or type(model).__name__] = None
             continue
-        money += request.money(model)
+        money += estimated_money(request, model)
         is_priced = is_priced and (has_price(model) or not request.calls)
         models[model_name(model)] = None
     return SystemCost(tuple(models), estimate, money, is_priced)

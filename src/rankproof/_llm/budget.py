@@ -197,15 +197,16 @@ class Estimate:
         """The estimate multiplied by a count."""
         return Estimate(*(getattr(self, part.name) * count for part in fields(self)))
 
-    def money(self, model: PaidModel) -> float:
-        """The money at the prices of the model."""
-        return money_of(model, self.tokens_in, self.tokens_out, self.units)
-
     def usage(self, price_in: float, price_out: float) -> Usage:
         """As usage, with the money at these prices."""
         return Usage(
             self.calls, self.tokens_in, self.tokens_out, token_cost(self.tokens_in, self.tokens_out, price_in, price_out)
         )
+
+
+def estimated_money(estimate: Estimate, model: PaidModel) -> float:
+    """The money of an estimate at the prices of the model."""
+    return money_of(model, estimate.tokens_in, estimate.tokens_out, estimate.units)
 
 
 def estimate_request(request: ChatRequest) -> Estimate:
@@ -232,13 +233,13 @@ def with_plausible_usage(reply: ChatReply, request: ChatRequest) -> ChatReply:
     """
     most = max_request_cost(request)
     read, written = sum(max_tokens_of(message.text) for message in request.messages), max_tokens_of(reply.text)
-    if _is_plausible(reply.tokens_in, max(read, 1), most.tokens_in) and _is_plausible(
+    if is_plausible(reply.tokens_in, max(read, 1), most.tokens_in) and is_plausible(
         reply.tokens_out, written, max(most.tokens_out, written)
     ):
         return reply
     return replace(reply, tokens_in=prompt_tokens(request), tokens_out=estimate_tokens(reply.text), estimated=True)
 
 
-def _is_plausible(tokens: int, size: int, most: int) -> bool:
+def is_plausible(tokens: int, size: int, most: int) -> bool:
     """Whether a text of so many bytes, or a request of at most so many tokens, can have the tokens."""
     return size / _MAX_BYTES_PER_TOKEN <= tokens <= most + _MAX_UNSEEN_TOKENS

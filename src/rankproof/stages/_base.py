@@ -366,15 +366,7 @@ class EstimatesScorerCost(Protocol):
 
 @runtime_checkable
 class LimitsDepth(Protocol):
-    """A scorer whose work grows faster than the number of documents: it takes at most `most` of them."""
-
-    @property
-    def most(self) -> int: ...
-
-
-@runtime_checkable
-class ChecksDepth(Protocol):
-    """A scorer that can refuse a number of documents."""
+    """A scorer that takes a limited number of documents."""
 
     def check_top(self, top: int) -> None:
         """Raises an error if it cannot score so many documents of a query."""

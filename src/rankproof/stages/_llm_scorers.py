@@ -18,6 +18,7 @@ from rankproof._llm.call_counts import CallCounter
 from rankproof._llm.client import ReplyParseError
 from rankproof._llm.parsing import parse_choice, parse_json, parse_order, parse_yes, reply_first_line, reply_text, yes_no_score
 from rankproof._registry import Option
+from rankproof.errors import UsageError
 from rankproof.models._chat.base import ChatReply
 from rankproof.stages._base import BuildContext
 from rankproof.stages._fields import MaxTokens
@@ -155,6 +156,12 @@ class Pairwise(LLMScorer):
         int, Option("the largest allowed value of top: the number of calls grows with its square", least=2, most=1000)
     ] = 10
     schema: ClassVar[str] = PAIRWISE_SCHEMA
+
+    def check_top(self, top: int) -> None:
+        """Refuses more than `most` documents."""
+        if top > self.most:
+            what = f"top is {top}, but {type(self).__name__} compares at most {self.most} documents"
+            raise UsageError(what, fix="lower top, or raise most: the number of calls grows with its square")
 
     def build(self, context: BuildContext) -> PairwiseScorer:
         """Builds the searcher; nothing is computed in advance."""

@@ -15,11 +15,10 @@ from rankproof._data.validation import checked_choice
 from rankproof._fusion.normalisations import NORMALISATIONS, ScoreLists
 from rankproof._llm.budget import Estimate
 from rankproof._registry import Option
-from rankproof.errors import ExternalError, UsageError
+from rankproof.errors import ExternalError
 from rankproof.models._api.settings import PaidModel
 from rankproof.stages._base import (
     BuildContext,
-    ChecksDepth,
     Cost,
     EstimatesScorerCost,
     LimitsDepth,
@@ -69,10 +68,7 @@ class Rerank(OneInput):
 
     def __post_init__(self) -> None:
         check_settings(self)
-        if isinstance(self.by, LimitsDepth) and self.top > self.by.most:
-            what = f"top is {self.top}, but {type(self.by).__name__} compares at most {self.by.most} documents"
-            raise UsageError(what, fix="lower top, or raise most: the number of calls grows with its square")
-        if isinstance(self.by, ChecksDepth):
+        if isinstance(self.by, LimitsDepth):
             self.by.check_top(min(self.top, self.depth))
         checked_choice("norm", self.norm, NORMALISATIONS)
         if self.weight in (0, 1):

@@ -21,15 +21,18 @@ from rankproof.models._chat.base import estimate_tokens, max_tokens_of
 from rankproof.stages._base import BuildContext, Cost
 from rankproof.stages._fields import DEFAULT_FIELDS, Fields, check_known_fields, passage_text
 from rankproof.stages._llm_base import scores_or_positions
-from rankproof.stages._rerank_apis.requests import (
+from rankproof.stages._rerank_apis.wire import (
+    COHERE,
     RerankConnection,
     RerankReply,
     RerankRequest,
     RerankRequester,
+    RerankShape,
     estimate_pairs,
 )
-from rankproof.stages._rerank_apis.wire import COHERE, RerankShape
 
+BaseURL = Annotated[str, Option("the address of the server")]
+Batch = Annotated[int, Option("the most documents of one request", least=1, most=10_000)]
 LISTWISE_MODELS = frozenset({"jina-reranker-v3", "jina-reranker-v3.5", "jinaai/jina-reranker-v3", "jinaai/jina-reranker-v3.5"})
 """Models that read all documents of a request together, by their exact names on Jina's API and on the model hub."""
 _TOO_LARGE = (413, 422)
@@ -46,16 +49,20 @@ class RerankAPI(ApiModel):
     """
 
     fields: Fields = DEFAULT_FIELDS
-    batch: Annotated[int, Option("the most documents of one request", least=1, most=10_000)] = 1000
+    batch: Batch = 1000
     listwise: Annotated[
         bool | None,
         Option("true if scores depend on the other documents of the request (default: by the exact name of the model)"),
     ] = None
     title: ClassVar[str] = ""
-    shape: ClassVar[RerankShape] = COHERE
     reports_tokens: ClassVar[bool] = True
     bills_searches: ClassVar[bool] = False
     max_request_tokens: ClassVar[int] = 0
+
+    @property
+    def shape(self) -> RerankShape:
+        """How the API writes requests and replies."""
+        return COHERE
 
     @property
     def paid_model(self) -> PaidModel:

@@ -1,4 +1,4 @@
-"""The rerank APIs: Cohere, Jina, Voyage, mixedbread, and servers with TEI, Infinity and vLLM."""
+"""Rerank APIs of providers: Cohere, Jina, Voyage and mixedbread."""
 
 from __future__ import annotations
 
@@ -9,12 +9,8 @@ from typing import Annotated, Any, ClassVar
 from rankproof._data.identity import NOT_IN_IDENTITY
 from rankproof._registry import Option
 from rankproof.models._api.settings import ApiKeyEnv
-from rankproof.stages._rerank_apis.scorer import RerankAPI
-from rankproof.stages._rerank_apis.wire import MIXEDBREAD, TEI, VOYAGE, RerankShape
-
-BaseURL = Annotated[str, Option("the address of the server")]
-Batch = Annotated[int, Option("the most documents of one request", least=1, most=10_000)]
-RawScores = Annotated[bool, Option("true for the scores of the model before the sigmoid")]
+from rankproof.stages._rerank_apis.scorer import BaseURL, RerankAPI
+from rankproof.stages._rerank_apis.wire import MIXEDBREAD, VOYAGE, RerankShape
 
 
 @dataclass(frozen=True)
@@ -69,8 +65,12 @@ class VoyageRerank(RerankAPI):
     api_key_env: ApiKeyEnv = field(default="VOYAGE_API_KEY", metadata=NOT_IN_IDENTITY)
     truncation: Annotated[bool, Option("true to let the API cut texts that are too long")] = True
     title: ClassVar[str] = "Voyage"
-    shape: ClassVar[RerankShape] = VOYAGE
     max_request_tokens: ClassVar[int] = 600_000
+
+    @property
+    def shape(self) -> RerankShape:
+        """Its own."""
+        return VOYAGE
 
     def parameters(self) -> Mapping[str, Any]:
         """Whether texts are cut; the reply has no texts."""
@@ -88,64 +88,12 @@ class MixedbreadRerank(RerankAPI):
     base_url: BaseURL = "https://api.mixedbread.com/v1"
     api_key_env: ApiKeyEnv = field(default="MXBAI_API_KEY", metadata=NOT_IN_IDENTITY)
     title: ClassVar[str] = "mixedbread"
-    shape: ClassVar[RerankShape] = MIXEDBREAD
+
+    @property
+    def shape(self) -> RerankShape:
+        """Its own."""
+        return MIXEDBREAD
 
     def parameters(self) -> Mapping[str, Any]:
         """The reply has no texts."""
         return {"return_input": False}
-
-
-@dataclass(frozen=True)
-class TEIRerank(RerankAPI):
-    """A server with text-embeddings-inference, `/rerank`; it serves one model, and `model` names it in the results.
-
-    Without `truncate` it refuses a text that is too long.
-    """
-
-    base_url: BaseURL = "http://localhost:8080"
-    batch: Batch = 32
-    raw_scores: RawScores = False
-    truncate: Annotated[bool, Option("true to let the server cut texts that are too long")] = False
-    title: ClassVar[str] = "TEI"
-    shape: ClassVar[RerankShape] = TEI
-    reports_tokens: ClassVar[bool] = False
-
-    def parameters(self) -> Mapping[str, Any]:
-        """The scale of scores, and whether texts are cut; the reply has no texts."""
-        return {"raw_scores": self.raw_scores, "truncate": self.truncate, "return_text": False}
-
-
-@dataclass(frozen=True)
-class InfinityRerank(RerankAPI):
-    """A server with Infinity, `/rerank`."""
-
-    base_url: BaseURL = "http://localhost:7997"
-    raw_scores: RawScores = False
-    title: ClassVar[str] = "Infinity"
-
-    def parameters(self) -> Mapping[str, Any]:
-        """The scale of scores; the reply has no texts."""
-        return {"raw_scores": self.raw_scores, "return_documents": False}
-
-
-@dataclass(frozen=True)
-class VLLMRerank(RerankAPI):
-    """A server with vLLM, `/v1/rerank`; its replies always have the texts, so a request has fewer of them by default.
-
-    Without `truncate_prompt_tokens` it refuses a pair that is too long.
-    """
-
-    base_url: BaseURL = "http://localhost:8000/v1"
-    batch: Batch = 100
-    truncate_prompt_tokens: Annotated[
-        int, Option("where the server cuts a pair, in tokens; -1: at the limit of the model, 0: nowhere", least=-1)
-    ] = 0
-    title: ClassVar[str] = "vLLM"
-
-    def parameters(self) -> Mapping[str, Any]:
-        """Where pairs are cut."""
-        return {"truncate_prompt_tokens": self.truncate_prompt_tokens} if self.truncate_prompt_tokens else {}
-
-    def read_tokens(self) -> int:
-        """Where pairs are cut, if it is known."""
-        return max(self.truncate_prompt_tokens, 0)
