@@ -1,4 +1,4 @@
-"""Every fault of a language model's server with every use: what happens, and what is not reported.
+"""Every fault of a language model's server with every use, and of a rerank server with every API: what is not reported.
 
 `PYTHONPATH=tests python -m tools.attacks.servers` prints a table, and exits with 1 if a failure is silent.
 """
@@ -21,6 +21,9 @@ from rankproof.models._api.errors import ModelUnavailableError
 from support.chat_faults import FAULTS_BY_KIND, Fault
 from support.chat_server import ChatServer
 from support.llm_uses import USES, Use, UseOutcome
+from support.rerank_faults import FAULTS as RERANK_FAULTS
+from support.rerank_server import APIS
+from tools.attacks.rerankers import attack_reranker
 
 KEY = "CANARY-401-0123456789"
 KEY_VARIABLE = "CHAT_KEY"
@@ -137,7 +140,22 @@ def main() -> int:
         _print_row(kind, found)
         sums.update(found)
     _print_row("all", Counter({**sums, "uses": len(USES)}))
-    return 1 if sums["silent"] else 0
+    reranked = _attacked_rerankers()
+    _print_row("rerank APIs", reranked)
+    return 1 if sums["silent"] or reranked["silent"] else 0
+
+
+def _attacked_rerankers() -> Counter[str]:
+    """How the faults of rerank servers ended, with the APIs as uses."""
+    found: Counter[str] = Counter(faults=len(RERANK_FAULTS), uses=len(APIS))
+    for name, fault in RERANK_FAULTS.items():
+        for api in APIS:
+            made = attack_reranker(fault, api)
+            silent = list(made.silent_failures())
+            found.update({"pairs": 1, made.result(): 1, "silent": bool(silent)})
+            if silent:
+                print(f"{name}, {api}: {'; '.join(silent)}", file=sys.stderr, flush=True)
+    return found
 
 
 def _print_row(kind: str, counts: Counter[str]) -> None:

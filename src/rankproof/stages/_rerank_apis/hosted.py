@@ -21,7 +21,7 @@ class CohereRerank(RerankAPI):
     """
 
     base_url: BaseURL = "https://api.cohere.com/v2"
-    api_key_env: ApiKeyEnv = field(default="CO_API_KEY", metadata=NOT_IN_IDENTITY)
+    api_key_env: ApiKeyEnv = field(default="COHERE_API_KEY", metadata=NOT_IN_IDENTITY)
     price_search: Annotated[float, Option("price of 1,000 search units", least=0, most=1e6)] = field(
         default=0.0, metadata=NOT_IN_IDENTITY
     )
