@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 
 from rankproof._experiment.cache import MemoryBlockCache
@@ -14,12 +14,12 @@ from rankproof._io.corpus_store import CorpusStorage
 from rankproof._llm.budget import Budget, Estimate, estimated_money, has_price
 from rankproof._llm.session import LLMSession
 from rankproof.models._api.settings import PaidModel, model_name
-from rankproof.stages._base import BuildContext, EstimatesCost, ReplacesCorpus, ReplacesQueries, Stage
+from rankproof.stages._base import BuildContext, EncodesPassages, EstimatesCost, ReplacesCorpus, ReplacesQueries, Stage
 from rankproof.stages._engines.base import EngineStage
 from rankproof.stages._registry import STAGES
 
-_Requests = dict[tuple[str, tuple[Stage, ...], Stage], tuple[PaidModel | EngineStage, Estimate]]
-"""By corpus, query rewriting stages and stage: the model or search engine and its estimated calls."""
+_Requests = dict[tuple[str, tuple[Stage, ...], Hashable], tuple[PaidModel | EngineStage, Estimate]]
+"""By corpus, query rewriting stages, and stage or passages to encode: the model or search engine and its estimated calls."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +60,8 @@ def estimate_cost(experiment: Experiment, repeat: int = 1, storage: CorpusStorag
                     found[name][on.corpus_key, changed, part] = part, Estimate(calls=len(queries) * repeat)
                 elif isinstance(part, EstimatesCost) and part.paid_model is not None:
                     found[name][on.corpus_key, changed, part] = part.paid_model, part.estimate(queries, on)
+                    if isinstance(part, EncodesPassages) and (passages := part.passages()):
+                        found[name][on.corpus_key, (), passages] = part.paid_model, passages.estimate(on.corpus)
     systems = {name: _system_cost(requests) for name, requests in found.items()}
     shared = {key: request for requests in found.values() for key, request in requests.items()}
     return CostEstimate(systems, _system_cost(shared), len(queries))

@@ -33,6 +33,7 @@ _FAILURE_EFFECTS: Mapping[CountName, str] = {
     "windows": "{failed} of {of} windows kept their input order",
     "graded": "{failed} of {of} documents could not be scored and kept their rank; the other documents were reranked",
     "compared": "{undecided} of {of} compared pairs count as ties",
+    "encoded": "{failed} of {of} queries got no vector and have an empty ranking",
     "score_requests": "{failed} of {of} requests for scores failed: their documents kept their rank",
 }
 _TRUNCATION_COUNTS = ("cut", "cut_queries")

@@ -13,6 +13,7 @@ import numpy as np
 from rankproof._data.identity import identity_key
 from rankproof._io.cache_items import CacheHold
 from rankproof._io.journal import Journal
+from rankproof._llm.vector_cache import DiskVectorCache, MemoryVectorCache, VectorCache
 
 
 class CacheableReply(Protocol):
@@ -126,6 +127,10 @@ class OpenCache(Protocol):
 
     def __call__(self, key: str, kind: type[ReplyT]) -> ResponseCache[ReplyT]: ...
 
+    def vectors(self, key: str) -> VectorCache:
+        """Opens the cache of the vectors of an embedding API."""
+        ...
+
 
 class ResponseCaches:
     """The response caches in a cache folder, one for each model and use, and one for each search engine."""
@@ -134,9 +139,22 @@ class ResponseCaches:
         self._folder, self._hold = home / "responses", CacheHold(home)
 
     def __call__(self, key: str, kind: type[ReplyT]) -> DiskResponseCache[ReplyT]:
-        return DiskResponseCache(self._folder / f"{key[:_RESPONSE_KEY_LENGTH]}.journal", kind)
+        return DiskResponseCache(self._path(key), kind)
+
+    def vectors(self, key: str) -> DiskVectorCache:
+        """The vectors of an embedding API."""
+        return DiskVectorCache(self._path(key))
+
+    def _path(self, key: str) -> Path:
+        return self._folder / f"{key[:_RESPONSE_KEY_LENGTH]}.journal"
 
 
-def memory_caches(key: str, kind: type[ReplyT]) -> MemoryResponseCache[ReplyT]:
-    """A cache in memory."""
-    return MemoryResponseCache()
+class MemoryCaches:
+    """Caches in memory."""
+
+    def __call__(self, key: str, kind: type[ReplyT]) -> MemoryResponseCache[ReplyT]:
+        return MemoryResponseCache()
+
+    def vectors(self, key: str) -> MemoryVectorCache:
+        """The vectors of an embedding API."""
+        return MemoryVectorCache()

@@ -28,6 +28,7 @@ CountName = Literal[
     "disagreed",
     "undecided",
     "asked",
+    "encoded",
     "score_requests",
     "long_documents",
 ]
@@ -53,6 +54,7 @@ COUNT_MEANINGS: dict[CountName, str] = {
     "disagreed": "compared pairs with contradicting replies in the two orders, counted as ties",
     "undecided": "compared pairs with no usable reply in one or both orders, counted as ties",
     "asked": "queries sent to a search engine",
+    "encoded": "queries sent to an embedding API",
     "score_requests": "requests for the scores of documents, sent to a rerank API",
     "long_documents": "documents that are probably longer than a rerank API reads, at four bytes per token",
 }

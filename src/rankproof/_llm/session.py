@@ -12,7 +12,7 @@ from typing import Any, Protocol, Self, TypeVar
 from rankproof._data import format_versions
 from rankproof._data.identity import identity_key
 from rankproof._llm.budget import Budget, SpendMeter, check_model_has_price
-from rankproof._llm.cache import OpenCache, ReplyT, ResponseCache, memory_caches
+from rankproof._llm.cache import MemoryCaches, OpenCache, ReplyT, ResponseCache
 from rankproof._llm.client import (
     CachedClient,
     CachedRequests,
@@ -25,6 +25,7 @@ from rankproof._llm.client import (
     RequestT,
 )
 from rankproof._llm.retry import RetryPolicy
+from rankproof._llm.vector_cache import VectorCache
 from rankproof.models._api.settings import PaidModel
 from rankproof.models._chat.base import ChatModel, ChatReply
 
@@ -61,9 +62,10 @@ class LLMSession:
     ) -> None:
         self._retry_policy = retry_policy or RetryPolicy()
         self._stop = CancelToken()
-        self._open: OpenCache = open_cache or memory_caches
+        self._open: OpenCache = open_cache or MemoryCaches()
         self._threads = threads
         self._caches: dict[str, ResponseCache[Any]] = {}
+        self._vector_caches: dict[str, VectorCache] = {}
         self._loaded: dict[Any, Any] = {}
         self._clients: dict[tuple[str, ChatModel], CachedClient] = {}
         self._uses: dict[CachedRequests[Any, Any], str] = {}
@@ -112,6 +114,17 @@ class LLMSession:
                 self._caches[key] = self._open(key, kind)
             found: ResponseCache[ReplyT] = self._caches[key]
             return found
+
+    def vectors(self, key: str) -> VectorCache:
+        """The cache of the vectors of an embedding API, opened at its first use and closed with the session."""
+        with self._lock:
+            if key not in self._vector_caches:
+                self._vector_caches[key] = self._open.vectors(key)
+            return self._vector_caches[key]
+
+    def check_price(self, model: PaidModel) -> None:
+        """Raises an error if the budget limits money and the model has no price."""
+        check_model_has_price(self.meter.budget, model)
 
     @property
     def retry_policy(self) -> RetryPolicy:
@@ -169,8 +182,11 @@ class LLMSession:
             model.close()
         for cache in self._caches.values():
             cache.close()
+        for vectors in self._vector_caches.values():
+            vectors.close()
         self._loaded.clear()
         self._caches.clear()
+        self._vector_caches.clear()
         self._clients.clear()
         self._uses.clear()
         self._memo.clear()

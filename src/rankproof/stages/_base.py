@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -273,6 +273,26 @@ class ReplacesQueries(Stage, Protocol):
 
     def input_queries(self, context: BuildContext, queries: Sequence[Query]) -> Sequence[Query]:
         """One query for each given query, with the same id; replies of a model are cached for the searcher."""
+        ...
+
+
+@runtime_checkable
+class EncodesPassages(Protocol):
+    """A stage that may encode passages with an embedding API."""
+
+    def passages(self) -> PassagesToEncode | None:
+        """The passages that are encoded, None if there are none; stages with equal ones share their vectors."""
+        ...
+
+
+class PassagesToEncode(Hashable, Protocol):
+    """Passages that a model encodes."""
+
+    @property
+    def model(self) -> Any: ...
+
+    def estimate(self, corpus: Corpus) -> Estimate:
+        """The calls of an embedding API; none for a local model."""
         ...
 
 

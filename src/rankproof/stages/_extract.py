@@ -14,6 +14,7 @@ from rankproof._data.corpus import Corpus
 from rankproof._data.dataset import Query
 from rankproof._data.ordering import Ranking
 from rankproof._data.sentences import sentences
+from rankproof._llm.embedding import load_encoder
 from rankproof._registry import Option
 from rankproof.models._base import Encoder, EncoderModel
 from rankproof.stages._analyzer import WordAnalyzer, check_language
@@ -53,7 +54,7 @@ class ExtractAnswer(OneInput):
         if self.model is None:
             scorer = _IdfSentenceScorer(context.corpus, self.fields, self.language)
         else:
-            scorer = _CosineSentenceScorer(self.model.load(threads=context.threads))
+            scorer = _CosineSentenceScorer(load_encoder(self.model, context.session, context.threads))
         return ExtractSearcher(self, context.corpus, scorer, time.perf_counter() - start)
 
 
@@ -83,8 +84,8 @@ class _CosineSentenceScorer:
         self._encoder = encoder
 
     def scores(self, query: str, texts: Sequence[str]) -> list[float]:
-        vector, *rows = text_vectors(self._encoder, [query, *texts])
-        return [float(vector @ row) for row in rows]
+        vector = text_vectors(self._encoder, [query], "query")[0]
+        return [float(vector @ row) for row in text_vectors(self._encoder, texts)] if texts else []
 
     def facts(self) -> Mapping[str, Any]:
         return {"by": "cosine of query and sentence", "model": dict(self._encoder.facts())}

@@ -20,11 +20,13 @@ from rankproof.models._api.settings import PaidModel
 from rankproof.stages._base import (
     BuildContext,
     Cost,
+    EncodesPassages,
     EstimatesScorerCost,
     LimitsDepth,
     LLMQueryScorer,
     LoadedScorer,
     OneInput,
+    PassagesToEncode,
     QueryTimer,
     ReportsQueryTruncation,
     ReportsTruncation,
@@ -84,6 +86,10 @@ class Rerank(OneInput):
         if not isinstance(self.by, EstimatesScorerCost) or self.weight == 0:
             return Estimate()
         return self.by.estimate_top(queries, context, min(self.top, self.depth))
+
+    def passages(self) -> PassagesToEncode | None:
+        """The passages that the scorer encodes, if any."""
+        return self.by.passages() if isinstance(self.by, EncodesPassages) and self.weight else None
 
     def build(self, context: BuildContext) -> RerankSearcher:
         """Builds the scorer."""

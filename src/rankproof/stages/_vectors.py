@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from heapq import merge
 from itertools import count, islice, repeat
@@ -16,18 +16,25 @@ from numpy.typing import NDArray
 
 from rankproof._data import format_versions
 from rankproof._data.arrays import FloatArray, IntArray, Matrix
-from rankproof._data.corpus import Partition, decoded
+from rankproof._data.corpus import Corpus, Partition, decoded
 from rankproof._data.identity import identity_key
 from rankproof._data.ordering import Ranking
-from rankproof._executors.base import Report, Resources
+from rankproof._data.text import pluralise
+from rankproof._executors.base import Report, Resources, SerialExecutor
 from rankproof._io.array_file import open_arrays, write_arrays
 from rankproof._io.journal import Block, Journal
+from rankproof._llm.budget import Estimate, money_of
+from rankproof._llm.call_counts import CallCounter, CallTotals
+from rankproof._llm.embedding import CountingEncoder, estimate_texts, load_encoder
+from rankproof._llm.session import LLMSession
 from rankproof._statistics.collapse import CosineSums
 from rankproof._version import __version__
 from rankproof.errors import for_message
-from rankproof.models._base import Encoder, EncoderModel
+from rankproof.models._api.embedding import EmbeddingApi, TextRole
+from rankproof.models._api.errors import ModelRequestError
+from rankproof.models._base import Encoder, EncoderModel, encode_queries
 from rankproof.models._device import chosen_device, place
-from rankproof.stages._base import BuildContext
+from rankproof.stages._base import BuildContext, QueryTimer
 from rankproof.stages._fields import BUILT_IN_FIELDS, check_known_fields, passages_of
 from rankproof.stages._partitions import PartitionedSearch, PartitionHits, document_places
 from rankproof.stores._base import checked_lengths, checked_vectors
@@ -37,6 +44,7 @@ FIRST_BLOCK, LARGEST_BLOCK = 256, 1 << 16
 BLOCK_SECONDS, SAVE_SECONDS = 2.0, 10.0
 """Blocks grow until one takes BLOCK_SECONDS; finished blocks are saved every SAVE_SECONDS, so a kill loses no more work."""
 FILE = "vectors.arrays"
+_BLOCK_COUNTS = ("empty", "truncated", "calls", "tokens", "estimated")
 
 
 def is_blank(text: str) -> bool:
@@ -49,29 +57,57 @@ def add_prompt(prompt: str, text: str) -> str:
     return text if is_blank(text) else f"{prompt}{text}"
 
 
-def text_vectors(encoder: Encoder, texts: Sequence[str]) -> Matrix:
-    """One row per text, zeros for a blank text."""
-    vectors = np.array(encoder.encode(texts), dtype=np.float32, order="C")
+def text_vectors(
+    encoder: Encoder, texts: Sequence[str], role: TextRole = "passage", counter: CallCounter | None = None
+) -> Matrix:
+    """One row per text, zeros for a blank text; the counter gets the calls of an embedding API."""
+    if counter is not None and isinstance(encoder, CountingEncoder):
+        found = encoder.encode_counting(texts, role, counter)
+    else:
+        found = encode_queries(encoder, texts) if role == "query" else encoder.encode(texts)
+    vectors = np.array(found, dtype=np.float32, order="C")
     vectors[[is_blank(text) for text in texts]] = 0
     return vectors
 
 
+def query_vector(encoder: Encoder, text: str, timer: QueryTimer) -> Matrix | None:
+    """The vector of a query as one row, with its time as the part `embed`; None if the request to an embedding API failed.
+
+    The time of an API is that of the request that brought the vector, in whichever run that was.
+    """
+    if not isinstance(encoder, CountingEncoder):
+        with timer.part("embed"):
+            return text_vectors(encoder, [text], "query")
+    timer.is_recorded = True
+    timer.counts["encoded"] += int(not is_blank(text))
+    try:
+        return text_vectors(encoder, [text], "query", timer.counter("embed"))
+    except ModelRequestError as failure:
+        timer.counts["failed"] += 1
+        timer.counts["refused"] += int(not failure.retryable)
+        return None
+
+
 @dataclass(frozen=True)
 class PassageEncoder:
-    """A model and the passages that it encodes; the loaded model stays in its process."""
+    """A model and the passages that it encodes; the loaded model stays in its process.
+
+    `session` is for an embedding API, which is called in this process alone.
+    """
 
     model: EncoderModel
     prompt: str
     fields: tuple[str, ...]
     threads: int
+    session: LLMSession | None = field(default=None, compare=False, kw_only=True)
 
     @cached_property
     def encoder(self) -> Encoder:
         """The loaded model."""
-        return self.model.load(threads=self.threads)
+        return load_encoder(self.model, self.session or LLMSession(), self.threads)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), tuple(getattr(self, one.name) for one in fields(self))
+        return type(self), tuple(getattr(self, one.name) for one in fields(self) if not one.kw_only)
 
     def key(self, kind: str) -> str:
         """The cache key of what is encoded, without the documents."""
@@ -120,7 +156,10 @@ class PassageEncoder:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class VectorStatistics:
-    """Numbers of passages and of those that are empty (zero) or truncated, dimensions, sums for the mean cosine, seconds."""
+    """Numbers of passages and of those that are empty (zero) or truncated, dimensions, sums for the mean cosine, seconds.
+
+    `calls`, `tokens` and `estimated` (replies whose tokens are estimated) are those of an embedding API, in whichever run.
+    """
 
     passages: int = 0
     empty: int = 0
@@ -128,6 +167,9 @@ class VectorStatistics:
     dimensions: int = 0
     cosines: CosineSums = field(default_factory=lambda: CosineSums(np.zeros(0, np.int64), 0))
     seconds: float = 0.0
+    calls: int = 0
+    tokens: int = 0
+    estimated: int = 0
 
     def __add__(self, other: VectorStatistics) -> VectorStatistics:
         if not self.passages:
@@ -139,6 +181,9 @@ class VectorStatistics:
             dimensions=self.dimensions,
             cosines=self.cosines + other.cosines,
             seconds=self.seconds + other.seconds,
+            calls=self.calls + other.calls,
+            tokens=self.tokens + other.tokens,
+            estimated=self.estimated + other.estimated,
         )
 
     def notes(self) -> list[str]:
@@ -178,6 +223,9 @@ class VectorRetriever(PassageEncoder):
             dimensions=vectors.shape[1],
             cosines=CosineSums(np.array(found.arrays["sums"]), facts["nonzero"]),
             seconds=facts["seconds"],
+            calls=facts["calls"],
+            tokens=facts["tokens"],
+            estimated=facts["estimated"],
         )
 
     def combine(self, statistics: Iterable[VectorStatistics], folder: Path) -> VectorStatistics:
@@ -195,7 +243,7 @@ class VectorRetriever(PassageEncoder):
         places = document_places(partition)
         for block, _ in blocks:
             matrix[places[block["rows"]]] = block["vectors"]
-        facts = {name: sum(int(block[name][0]) for block, _ in blocks) for name in ("empty", "truncated")}
+        facts = {name: sum(int(block[name][0]) for block, _ in blocks) for name in _BLOCK_COUNTS}
         seconds = sum(seconds for _, seconds in blocks)
         blocks.clear()
         longest = checked_lengths(matrix, lambda at: for_message(partition.ids[int(partition.order[at])])).max()
@@ -205,9 +253,13 @@ class VectorRetriever(PassageEncoder):
         journal.unlink(missing_ok=True)
 
     def _block(self, texts: list[str]) -> Block:
-        counts = {"empty": sum(map(is_blank, texts)), "truncated": self.encoder.cut(texts)}
+        totals = CallTotals()
+        vectors = text_vectors(self.encoder, texts, counter=totals)
+        paid = (totals.counts[name] for name in ("calls", "tokens_in", "estimated"))
+        found = (sum(map(is_blank, texts)), self.encoder.cut(texts), *paid)
+        counts = dict(zip(_BLOCK_COUNTS, found, strict=True))
         return {
-            "vectors": text_vectors(self.encoder, texts),
+            "vectors": vectors,
             **{name: np.array([count], dtype=np.int64) for name, count in counts.items()},
         }
 
@@ -272,8 +324,13 @@ class PassageVectors:
     def __init__(self, context: BuildContext, model: EncoderModel, prompt: str, fields: Sequence[str]) -> None:
         check_known_fields(context.corpus, fields)
         self.device = chosen_device(getattr(model, "device", "auto"))
-        retriever = VectorRetriever(model, prompt, tuple(fields), encoding_threads(context), self.device)
+        threads = encoding_threads(context)
+        if isinstance(model, EmbeddingApi):
+            # Requests wait for a server, so other processes would not help, and the budget and the cache are in this one.
+            context = replace(context, executor=SerialExecutor())
+        retriever = VectorRetriever(model, prompt, tuple(fields), threads, self.device, session=context.session)
         key = retriever.key("passage vectors")
+        self._model = model
         self._corpus, self.key, self.encoder = context.corpus, identity_key(key, context.corpus_key), retriever.encoder
         resources = encoding_resources(model)
         self._search = PartitionedSearch(context, retriever, key, label="encoding passages", kind="vectors", resources=resources)
@@ -331,9 +388,29 @@ class PassageVectors:
             "passages": self.statistics.passages,
             "empty_passages": self.statistics.empty,
             "truncated_passages": self.statistics.truncated,
+            **self._paid_facts(),
             "mean_cosine": self.statistics.cosines.mean(),
             "case_cosine": float(rounded_dots(lower[np.newaxis], np.zeros(1, np.int64), upper)[0]),
         }
+
+    def _paid_facts(self) -> Mapping[str, Any]:
+        """What the vectors cost, for an embedding API."""
+        if not isinstance(self._model, EmbeddingApi):
+            return {}
+        found, money = self.statistics, money_of(self._model, self.statistics.tokens, 0)
+        return {"encoding": {"calls": found.calls, "tokens_in": found.tokens, "estimated": found.estimated, "money": money}}
+
+    def notes(self) -> list[str]:
+        """Notes on the vectors, and on what an embedding API did and cost."""
+        notes = self.statistics.notes()
+        if isinstance(self._model, EmbeddingApi) and isinstance(self.encoder, CountingEncoder):
+            calls = pluralise(self.statistics.calls, "call")
+            money = money_of(self._model, self.statistics.tokens, 0)
+            price = f", {money:.4f} money" if money else ""
+            about = "about " if self.statistics.estimated else ""
+            notes.append(f"encoding the passages took {calls}, {about}{self.statistics.tokens:,} tokens{price}")
+            notes += self.encoder.notes()
+        return notes
 
 
 _CASE_EXAMPLE = "how do search engines rank documents"
@@ -348,3 +425,31 @@ def encoding_resources(model: EncoderModel) -> Resources:
     """What encoding a partition needs: a GPU if the model runs on one."""
     placed = place(getattr(model, "device", "cpu"), getattr(model, "precision", "auto"), on_cpu="fp32")
     return Resources(gpus=float(placed.on_gpu))
+
+
+@dataclass(frozen=True)
+class EncodedPassages:
+    """The passages of a corpus that a model encodes; equal ones are encoded once."""
+
+    model: EncoderModel
+    prompt: str
+    fields: tuple[str, ...]
+
+    def estimate(self, corpus: Corpus) -> Estimate:
+        """The calls of an embedding API; none for a local model."""
+        if not isinstance(self.model, EmbeddingApi):
+            return Estimate()
+        texts = (
+            add_prompt(self.prompt, text)
+            for partition in corpus.partitions
+            for text in passages_of(partition, range(len(partition)), self.fields)
+        )
+        return estimate_texts(self.model, list(texts))
+
+
+def estimate_queries(model: EncoderModel, texts: Sequence[str]) -> Estimate:
+    """One call of an embedding API for each distinct query; none for a local model."""
+    if not isinstance(model, EmbeddingApi):
+        return Estimate()
+    found = estimate_texts(model, texts)
+    return Estimate(len({text for text in texts if not is_blank(text)}), found.tokens_in)

@@ -24,6 +24,8 @@ from rankproof._data.replies import lists_as_tuples
 from rankproof._data.text import pluralise
 from rankproof._data.validation import checked_id
 from rankproof._llm.budget import Usage
+from rankproof._llm.call_counts import CallTotals
+from rankproof._llm.embedding import load_encoder
 from rankproof._llm.retry import MAX_CONSECUTIVE_FAILURES
 from rankproof._registry import Option
 from rankproof.errors import ExternalError, InputError, RankproofError
@@ -109,17 +111,18 @@ class EncodedQuery:
 class QueryEncoder:
     """Encodes queries for an engine, one at a time: an encoder need not be safe for several threads."""
 
-    def __init__(self, model: EncoderModel, prompt: str, threads: int) -> None:
-        self._encoder, self._prompt, self._lock = model.load(threads=threads), prompt, threading.Lock()
+    def __init__(self, model: EncoderModel, prompt: str, context: BuildContext) -> None:
+        self._encoder = load_encoder(model, context.session, context.threads)
+        self._prompt, self._lock = prompt, threading.Lock()
 
     def encode(self, text: str) -> EncodedQuery:
         """The vector of the text after the prompt, and a note if the encoder truncates them."""
         texts = [add_prompt(self._prompt, text)]
-        start = time.perf_counter()
+        start, totals = time.perf_counter(), CallTotals()
         with self._lock:
-            vector = text_vectors(self._encoder, texts)[0]
+            vector = text_vectors(self._encoder, texts, "query", totals)[0]
             is_cut = self._encoder.cut(texts)
-        seconds = time.perf_counter() - start
+        seconds = totals.seconds or time.perf_counter() - start
         if not vector.any():
             return EncodedQuery((), seconds, ("the query has no tokens, so it has no vector: not sent",))
         notes = ("the query is longer than the model's limit and was truncated",) if is_cut else ()

@@ -107,7 +107,7 @@ class Http(EngineStage):
 
     def connect(self, context: BuildContext) -> HttpEngine:
         """Reads the environment and loads the encoder; nothing is sent."""
-        return HttpEngine(self, QueryEncoder(self.model, self.query_prompt, context.threads) if self.model else None)
+        return HttpEngine(self, QueryEncoder(self.model, self.query_prompt, context) if self.model else None)
 
 
 def checked_table(name: str, value: Any) -> dict[str, Any]:

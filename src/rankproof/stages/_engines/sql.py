@@ -162,7 +162,7 @@ class SQL(EngineStage):
 
     def connect(self, context: BuildContext) -> SqlEngine:
         """Loads the encoder and opens a connection."""
-        return SqlEngine(self, QueryEncoder(self.model, self.query_prompt, context.threads) if self.model else None)
+        return SqlEngine(self, QueryEncoder(self.model, self.query_prompt, context) if self.model else None)
 
 
 def _check_dsn(dsn: str) -> None:
