@@ -198,7 +198,8 @@ def checked_rows(rows: Sequence[Any], count: int, size: int | None) -> Matrix:
     lengths = np.sqrt(np.square(matrix.astype(np.float64)).sum(axis=1, keepdims=True))
     if not lengths.all():
         raise ResponseFormatError("a vector has the length 0")
-    return (matrix / lengths).astype(np.float32)
+    unit: Matrix = (matrix / lengths).astype(np.float32)
+    return unit
 
 
 def _vector(row: Any) -> np.ndarray[Any, np.dtype[np.float64]]:
