@@ -25,16 +25,9 @@ from rankproof.models._api.errors import ModelRequestError, ModelUnavailableErro
 from rankproof.models._chat.base import ChatRequest, Message
 from rankproof.models._chat.openai import OpenAIChat
 from rankproof.models._registry import chat_model_by_name
+from support.bread_dataset import QUERIES, work_in
 from support.chat_server import NEVER, ChatServer, Request, Sent, completion
 
-DOCUMENTS = {
-    "d1": "How long to let bread dough rise before baking it",
-    "d2": "Sharpen the blade of a knife on a wet stone",
-    "d3": "A serrated bread knife for crusty loaves",
-    "d4": "Feed a starter flour and water so that dough will rise",
-}
-QUERIES = {"q1": "how long must dough rise", "q2": "sharpen a knife", "q3": "knife for bread"}
-QRELS = {"q1": "d1", "q2": "d2", "q3": "d3"}
 SYSTEMS = """\
 dataset = "data"
 [systems.bm25]
@@ -52,16 +45,7 @@ CANARY = "CANARY-7f3a9c51d2e84b60"
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The working directory with a dataset and a cache of its own."""
-    data = tmp_path / "data"
-    data.mkdir()
-    for name, texts in (("corpus", DOCUMENTS), ("queries", QUERIES)):
-        (data / f"{name}.jsonl").write_text("".join(f"{json.dumps({'_id': key, 'text': text})}\n" for key, text in texts.items()))
-    rows = "".join(f"{query}\t{doc}\t1\n" for query, doc in QRELS.items())
-    (data / "qrels.tsv").write_text(f"query-id\tcorpus-id\tscore\n{rows}")
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("RANKPROOF_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setenv("COLUMNS", "120")
-    return tmp_path
+    return work_in(tmp_path, monkeypatch)
 
 
 def written(address: str, more: str = 'api_key_env = ""') -> None:

@@ -22,18 +22,11 @@ from rankproof._results.experiment_result import SystemRun
 from rankproof._results.folder import load_results
 from rankproof.errors import InputError
 from rankproof.stages import CohereRerank, Rerank, TEIRerank
+from support.bread_dataset import DOCUMENTS, QUERIES, work_in
 from support.chat_server import ChatServer, Request, Sent
 from support.key_spellings import KEY, files_with_key, has_key
 from support.rerank_server import APIS, base_url, cosines, documents_sent, serving, tokens_of, well
 
-DOCUMENTS = {
-    "d1": "How long to let bread dough rise before baking it",
-    "d2": "Sharpen the blade of a knife on a wet stone",
-    "d3": "A serrated bread knife for crusty loaves",
-    "d4": "Feed a starter flour and water so that dough will rise",
-}
-QUERIES = {f"q{at}": text for at, text in enumerate(("how long must dough rise", "sharpen a knife", "knife for bread"), 1)}
-QRELS = {"q1": "d1", "q2": "d2", "q3": "d3"}
 SYSTEMS = """\
 dataset = "data"
 [systems.bm25]
@@ -51,16 +44,7 @@ base_url = "{address}"
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The working directory with a dataset and a cache of its own."""
-    data = tmp_path / "data"
-    data.mkdir()
-    for name, texts in (("corpus", DOCUMENTS), ("queries", QUERIES)):
-        (data / f"{name}.jsonl").write_text("".join(f"{json.dumps({'_id': key, 'text': text})}\n" for key, text in texts.items()))
-    rows = "".join(f"{query}\t{doc}\t1\n" for query, doc in QRELS.items())
-    (data / "qrels.tsv").write_text(f"query-id\tcorpus-id\tscore\n{rows}")
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("RANKPROOF_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setenv("COLUMNS", "120")
-    return tmp_path
+    return work_in(tmp_path, monkeypatch)
 
 
 def written(server: ChatServer, api: str, more: str = 'api_key_env = ""') -> None:

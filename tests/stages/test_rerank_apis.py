@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,8 @@ import numpy as np
 import pytest
 from tools.attacks.rerankers import attack_reranker
 
+import rankproof as rp
+from rankproof._data.corpus import Document
 from rankproof._data.dataset import Query
 from rankproof._experiment.stage_output import call_count_notes
 from rankproof._llm.budget import Budget, BudgetError, Usage
@@ -19,11 +21,15 @@ from rankproof._llm.cache import ResponseCaches
 from rankproof._llm.call_counts import COUNT_NAMES
 from rankproof._llm.retry import MAX_CONSECUTIVE_FAILURES, RetryPolicy
 from rankproof._llm.session import LLMSession
+from rankproof._sample import sample_folder
 from rankproof.errors import ExternalError, UsageError
+from rankproof.models import WordLlama
 from rankproof.stages import BM25, BiEncoderScorer, CohereRerank, JinaRerank, Rerank, TEIRerank, VLLMRerank, VoyageRerank
 from rankproof.stages._base import BuildContext, EstimatesScorerCost, LLMQueryScorer, QueryTimer
+from rankproof.stages._fields import passage_text
 from rankproof.stages._rerank_apis.scorer import LISTWISE_MODELS
 from support.chat_server import ChatServer, Request, Sent
+from support.hostile_strings import STRINGS
 from support.rerank_faults import FAULTS, RerankFault
 from support.rerank_server import APIS, MODEL, base_url, cosines, documents_sent, scorer, serving, tokens_of, well
 from support.small_models import HashedWords
@@ -111,6 +117,26 @@ def test_a_server_with_an_encoder_ranks_as_the_bi_encoder_does_here(api: str) ->
     assert len(by_api[0]) == len(TEXTS)
 
 
+def test_a_server_with_a_real_encoder_ranks_the_sample_as_the_encoder_does_here() -> None:
+    encoder = WordLlama().load()
+
+    def similarity(query: str, texts: Sequence[str]) -> list[float]:
+        vectors = encoder.encode([query, *texts])
+        return [float(vectors[0] @ vector) for vector in vectors[1:]]
+
+    with sample_folder() as folder:
+        dataset = rp.read_dataset(folder)
+    with ChatServer(lambda request: well("tei", request, score=similarity)) as server, session_of() as session:
+        corpus = dataset.corpus
+        context = BuildContext(corpus, corpus.fingerprint(), PlainBlockCache(), session=session)
+        for query in list(dataset.queries.values())[:5]:
+            by_api = ranking_of(Rerank(BM25(), scorer(server, "tei"), top=40), context, query.text)
+            here = ranking_of(Rerank(BM25(), BiEncoderScorer(WordLlama()), top=40), context, query.text)
+            assert by_api[1][:40] == pytest.approx(here[1][:40], abs=1e-5)
+            assert set(by_api[0][:40]) == set(here[0][:40])
+        assert max(len(texts) for texts in documents_sent(server, "tei")) == 32
+
+
 @pytest.mark.parametrize("name", ["tei", "infinity"])
 def test_raw_scores_are_asked_for(name: str) -> None:
     with serving(name) as server, session_of() as session:
@@ -158,6 +184,16 @@ def test_more_documents_than_a_batch_go_in_several_requests(api: str) -> None:
         assert [len(texts) for texts in documents_sent(server, api)] == [5, 5, 2]
     assert scores == cosines(QUERY.text, list(TEXTS.values()))
     assert timer.counts["score_requests"] == 3
+
+
+@pytest.mark.parametrize("text", STRINGS)
+def test_hostile_text_reaches_the_server_as_it_is(text: str) -> None:
+    given = passage_text(Document("d", f"pie {text}"), ("text",))
+    with serving("cohere") as server, session_of() as session:
+        scores, _ = asked(scorer(server, "cohere"), session, {"d1": given, "d2": "salt"}, Query("q", f"apple {text}"))
+        assert documents_sent(server, "cohere") == [[given, "salt"]]
+        assert server.requests[0].body["query"] == f"apple {text}"
+    assert len(scores) == 2
 
 
 def test_the_default_batch_is_within_the_limit_of_the_api(api: str) -> None:
@@ -222,7 +258,7 @@ def test_a_request_to_voyage_has_no_more_tokens_than_the_api_takes() -> None:
         asked(scorer(server, "voyage"), session, texts)
         sizes = [sum(map(len, sent)) for sent in documents_sent(server, "voyage")]
     assert len(sizes) == 2
-    assert max(sizes) / 3 < VoyageRerank.max_request_tokens
+    assert max(sizes) / 3 < VoyageRerank("rerank-2.5").max_request_tokens() == 2 * VoyageRerank("rerank-1").max_request_tokens()
 
 
 @pytest.mark.parametrize("model", sorted(LISTWISE_MODELS))

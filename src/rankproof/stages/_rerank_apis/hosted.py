@@ -53,8 +53,17 @@ class JinaRerank(RerankAPI):
         return {"return_documents": False}
 
 
-_VOYAGE_LIMITS = {"rerank-2.5": 32_000, "rerank-2.5-lite": 32_000, "rerank-2": 16_000, "rerank-2-lite": 8_000}
+_VOYAGE_LIMITS = {
+    "rerank-2.5": 32_000,
+    "rerank-2.5-lite": 32_000,
+    "rerank-2": 16_000,
+    "rerank-2-lite": 8_000,
+    "rerank-1": 8_000,
+    "rerank-lite-1": 4_000,
+}
 """The tokens of a query with a document, from Voyage's API reference."""
+_VOYAGE_REQUEST_LIMITS = {"rerank-1": 300_000, "rerank-lite-1": 300_000}
+"""The tokens of a request, with those of the query for each document; 600,000 for other models."""
 
 
 @dataclass(frozen=True)
@@ -63,9 +72,9 @@ class VoyageRerank(RerankAPI):
 
     base_url: BaseURL = "https://api.voyageai.com/v1"
     api_key_env: ApiKeyEnv = field(default="VOYAGE_API_KEY", metadata=NOT_IN_IDENTITY)
+    batch: Annotated[int, Option("the most documents of one request", least=1, most=1000)] = 1000
     truncation: Annotated[bool, Option("true to let the API cut texts that are too long")] = True
     title: ClassVar[str] = "Voyage"
-    max_request_tokens: ClassVar[int] = 600_000
 
     @property
     def shape(self) -> RerankShape:
@@ -75,6 +84,10 @@ class VoyageRerank(RerankAPI):
     def parameters(self) -> Mapping[str, Any]:
         """Whether texts are cut; the reply has no texts."""
         return {"return_documents": False, "truncation": self.truncation}
+
+    def max_request_tokens(self) -> int:
+        """The limit of the API."""
+        return _VOYAGE_REQUEST_LIMITS.get(self.model, 600_000)
 
     def read_tokens(self) -> int:
         """The limit of the model, if its name is known."""

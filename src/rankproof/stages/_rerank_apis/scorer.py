@@ -57,7 +57,6 @@ class RerankAPI(ApiModel):
     title: ClassVar[str] = ""
     reports_tokens: ClassVar[bool] = True
     bills_searches: ClassVar[bool] = False
-    max_request_tokens: ClassVar[int] = 0
 
     @property
     def shape(self) -> RerankShape:
@@ -82,6 +81,10 @@ class RerankAPI(ApiModel):
         """How many tokens of a query and a document the API reads before it cuts the document; 0 if this is not known."""
         return 0
 
+    def max_request_tokens(self) -> int:
+        """The most tokens of one request, with those of the query for each document; 0 for no limit."""
+        return 0
+
     def check_top(self, top: int) -> None:
         """Refuses more documents than a listwise model can read in one request."""
         if self.is_listwise and top > self.batch:
@@ -103,11 +106,10 @@ class RerankAPI(ApiModel):
 
     def batches(self, query: str, texts: Sequence[str], size: int) -> Iterator[range]:
         """The positions of the texts of each request: at most `size` of them, and no more tokens than the API takes."""
-        start = tokens = 0
+        start, tokens, most = 0, 0, 0 if self.is_listwise else self.max_request_tokens()
         for at, text in enumerate(texts):
             more = (max_tokens_of(query) + max_tokens_of(text)) // _BYTES_PER_TOKEN + 1
-            is_full = self.max_request_tokens and tokens + more > self.max_request_tokens and not self.is_listwise
-            if at > start and (at - start >= size or is_full):
+            if at > start and (at - start >= size or 0 < most < tokens + more):
                 yield range(start, at)
                 start, tokens = at, 0
             tokens += more
