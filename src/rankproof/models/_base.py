@@ -110,6 +110,13 @@ OwnTokenLimit = Annotated[
 ]
 
 
+def remote_code_note(model: object) -> tuple[str, ...]:
+    """A note if code that came with the model was run."""
+    if not getattr(model, "trust_remote_code", False):
+        return ()
+    return ("Python code that came with the model was run (trust_remote_code)",)
+
+
 def check_source(source: str) -> None:
     """Raises an error for a source that is not a text, or is empty."""
     if not isinstance(source, str) or not source or "\0" in source:

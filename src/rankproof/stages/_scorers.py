@@ -18,7 +18,7 @@ from rankproof._llm.embedding import CountingEncoder
 from rankproof._registry import Option
 from rankproof.models._api.embedding import EmbeddingApi
 from rankproof.models._api.errors import ModelRequestError
-from rankproof.models._base import CrossEncoderModel, LoadedCrossEncoder
+from rankproof.models._base import CrossEncoderModel, LoadedCrossEncoder, remote_code_note
 from rankproof.stages._analyzer import split_words
 from rankproof.stages._base import BuildContext, Cost
 from rankproof.stages._fields import (
@@ -76,8 +76,8 @@ class LoadedCrossEncoderScorer:
         return {"kind": "cross-encoder", "model": dict(self._model.facts())}
 
     def notes(self) -> Sequence[str]:
-        """None: truncated pairs are counted query by query."""
-        return ()
+        """A note if code that came with the model was run; truncated pairs are counted query by query."""
+        return remote_code_note(self._value.model)
 
     def close(self) -> None:
         """Does nothing: no resource is open."""

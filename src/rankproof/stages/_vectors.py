@@ -32,7 +32,7 @@ from rankproof._version import __version__
 from rankproof.errors import for_message
 from rankproof.models._api.embedding import EmbeddingApi, TextRole
 from rankproof.models._api.errors import ModelRequestError
-from rankproof.models._base import Encoder, EncoderModel, encode_queries
+from rankproof.models._base import Encoder, EncoderModel, encode_queries, remote_code_note
 from rankproof.models._device import chosen_device, place
 from rankproof.stages._base import BuildContext, QueryTimer
 from rankproof.stages._fields import BUILT_IN_FIELDS, check_known_fields, passages_of
@@ -402,7 +402,7 @@ class PassageVectors:
 
     def notes(self) -> list[str]:
         """Notes on the vectors, and on what an embedding API did and cost."""
-        notes = self.statistics.notes()
+        notes = [*self.statistics.notes(), *remote_code_note(self._model)]
         if isinstance(self._model, EmbeddingApi) and isinstance(self.encoder, CountingEncoder):
             calls = pluralise(self.statistics.calls, "call")
             money = money_of(self._model, self.statistics.tokens, 0)
