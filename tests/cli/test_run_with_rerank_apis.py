@@ -162,7 +162,7 @@ def test_failed_requests_keep_the_order_and_are_noted_and_a_later_run_asks_again
 
 def test_a_listwise_model_with_more_documents_than_a_request_is_refused_with_its_line(capsys: pytest.CaptureFixture[str]) -> None:
     with serving("jina") as server:
-        written(server, "jina", 'api_key_env = ""\nlistwise = true\nbatch = 2')
+        written(server, "jina", 'api_key_env = ""\nlistwise = true\nbatch_size = 2')
         _, err = ran(capsys, code=2)
         assert server.requests == []
     assert "experiment.toml:4: top is 50, but reranker-1 is listwise and one request has at most 2 documents" in err
@@ -189,14 +189,14 @@ def test_a_key_is_found_nowhere_after_a_run(
 def test_an_experiment_with_rerank_apis_is_written_back_as_it_was(tmp_path: Path) -> None:
     for api in APIS:
         text = SYSTEMS.format(
-            api=api, address="http://localhost:9999", more='api_key_env = ""\nbatch = 7\nlistwise = true\ntop = 7'
+            api=api, address="http://localhost:9999", more='api_key_env = ""\nbatch_size = 7\nlistwise = true\ntop = 7'
         )
         Path("experiment.toml").write_text(text)
         found = read_experiment("experiment.toml")
         Path("again.toml").write_text(experiment_toml(found))
         assert read_experiment("again.toml").systems == found.systems
         system: Any = found.systems["reranked"]
-        assert (system.by.batch, system.by.listwise, system.top) == (7, True, 7)
+        assert (system.by.batch_size, system.by.listwise, system.top) == (7, True, 7)
 
 
 def test_a_short_table_is_enough(tmp_path: Path) -> None:
@@ -207,7 +207,7 @@ def test_a_short_table_is_enough(tmp_path: Path) -> None:
     assert isinstance(cohere, Rerank)
     assert isinstance(tei, Rerank)
     assert cohere.by == CohereRerank("rerank-v3.5")
-    assert tei.by == TEIRerank("BAAI/bge-reranker-base", base_url="http://localhost:8080")
+    assert tei.by == TEIRerank("BAAI/bge-reranker-base", base_url="http://127.0.0.1:8080")
     Path("c.toml").write_text(f'{table}by = "cohere"\nmodel = "rerank-v3.5"\nprice_in = 2\n')
     with pytest.raises(InputError, match=r"c\.toml:8: unknown key price_in; did you mean price_search"):
         read_experiment("c.toml")

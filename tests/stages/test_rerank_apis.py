@@ -43,7 +43,7 @@ EXTRA: Mapping[str, Mapping[str, Any]] = {
     "jina": {"return_documents": False},
     "voyage": {"return_documents": False, "truncation": True},
     "mixedbread": {"return_input": False, "top_k": 12},
-    "tei": {"raw_scores": False, "truncate": False, "return_text": False},
+    "tei": {"raw_scores": False, "truncate": True, "return_text": False},
     "infinity": {"raw_scores": False, "return_documents": False},
     "vllm": {},
 }
@@ -110,7 +110,7 @@ def test_the_scores_are_those_of_the_server_in_the_order_of_the_documents(api: s
 def test_a_server_with_an_encoder_ranks_as_the_bi_encoder_does_here(api: str) -> None:
     with serving(api) as server, session_of() as session:
         context = context_with(session)
-        by_api = ranking_of(Rerank(BM25(), scorer(server, api, batch=5)), context, QUERY.text)
+        by_api = ranking_of(Rerank(BM25(), scorer(server, api, batch_size=5)), context, QUERY.text)
         here = ranking_of(Rerank(BM25(), BiEncoderScorer(HashedWords())), context, QUERY.text)
     assert by_api[0] == here[0]
     assert by_api[1] == pytest.approx(here[1], abs=1e-6)
@@ -149,7 +149,7 @@ def test_raw_scores_are_asked_for(name: str) -> None:
 SENT_SETTINGS: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
     ("cohere", {"max_tokens_per_doc": 512}, {"max_tokens_per_doc": 512}),
     ("voyage", {"truncation": False}, {"truncation": False}),
-    ("tei", {"truncate": True}, {"truncate": True}),
+    ("tei", {"truncate": False}, {"truncate": False}),
     ("vllm", {"truncate_prompt_tokens": -1}, {"truncate_prompt_tokens": -1}),
 ]
 
@@ -180,7 +180,7 @@ def test_a_query_or_documents_without_text_are_not_sent(api: str) -> None:
 
 def test_more_documents_than_a_batch_go_in_several_requests(api: str) -> None:
     with serving(api) as server, session_of() as session:
-        scores, timer = asked(scorer(server, api, batch=5), session)
+        scores, timer = asked(scorer(server, api, batch_size=5), session)
         assert [len(texts) for texts in documents_sent(server, api)] == [5, 5, 2]
     assert scores == cosines(QUERY.text, list(TEXTS.values()))
     assert timer.counts["score_requests"] == 3
@@ -198,7 +198,7 @@ def test_hostile_text_reaches_the_server_as_it_is(text: str) -> None:
 
 def test_the_default_batch_is_within_the_limit_of_the_api(api: str) -> None:
     with serving(api) as server:
-        assert scorer(server, api).batch <= APIS[api].limit
+        assert scorer(server, api).batch_size <= APIS[api].limit
 
 
 def test_a_server_with_smaller_batches_gets_smaller_ones_and_a_note_says_so() -> None:
@@ -214,7 +214,8 @@ def test_a_server_with_smaller_batches_gets_smaller_ones_and_a_note_says_so() ->
     assert first == cosines(QUERY.text, list(TEXTS.values()))
     assert (timer.counts["calls"], timer.counts["score_requests"], timer.counts["failed"]) == (11, 8, 0)
     assert (
-        "the server refused requests of more documents, so they were split: set batch = 3 to send fewer requests" in built.notes()
+        "the server refused requests of more documents, so they were split: set batch_size = 3 to send fewer requests"
+        in built.notes()
     )
 
 
@@ -230,7 +231,7 @@ def test_a_text_that_is_too_long_for_the_server_fails_alone_and_keeps_its_rank()
     long = next(at for at, text in enumerate(TEXTS.values()) if "crust" in text)
     assert sum("crust" in text for text in TEXTS.values()) <= 2
     with ChatServer(strict) as server, session_of() as session:
-        value = scorer(server, "tei")
+        value = scorer(server, "tei", truncate=False)
         scores, timer = asked(value, session)
         notes = call_count_notes({name: np.array([timer.counts[name]]) for name in COUNT_NAMES})
         assert value.build(context_with(session)).notes() == ["TEI reports no tokens: they are estimated at four bytes per token"]
@@ -272,24 +273,24 @@ def test_a_listwise_model_is_known_by_its_exact_name(model: str) -> None:
 
 def test_a_listwise_model_is_marked_in_facts_and_notes() -> None:
     with serving("jina") as server, session_of() as session:
-        built = scorer(server, "jina", model="jina-reranker-v3").build(context_with(session))
+        built = scorer(server, "jina", model="jina-reranker-v3", max_tokens=9999).build(context_with(session))
         built.scores(QUERY, list(TEXTS))
         assert built.facts()["is_listwise"] is True
         assert built.notes() == [
             "jina-reranker-v3 is listwise: a score depends on the other documents of its request, so it changes with the number "
             "of documents that are reranked"
         ]
-        plain = scorer(server, "jina").build(context_with(session))
+        plain = scorer(server, "jina", max_tokens=9999).build(context_with(session))
         assert plain.facts()["is_listwise"] is False
         assert plain.notes() == []
 
 
 def test_the_documents_of_a_listwise_model_are_never_sent_in_several_requests() -> None:
-    value = JinaRerank("jina-reranker-v3", batch=20)
+    value = JinaRerank("jina-reranker-v3", batch_size=20)
     with pytest.raises(UsageError, match="top is 21, but jina-reranker-v3 is listwise and one request has at most 20 documents"):
         Rerank(BM25(), value, top=21)
     assert Rerank(BM25(depth=20), value, top=50).depth == 20
-    assert Rerank(BM25(), JinaRerank("jina-reranker-v2-base-multilingual", batch=20), top=50).top == 50
+    assert Rerank(BM25(), JinaRerank("jina-reranker-v2-base-multilingual", batch_size=20), top=50).top == 50
 
 
 def test_a_listwise_request_that_is_too_large_fails_instead_of_being_split() -> None:
@@ -303,7 +304,7 @@ def test_a_listwise_request_that_is_too_large_fails_instead_of_being_split() -> 
 def test_tokens_and_money_are_those_that_the_server_reports(api: str) -> None:
     price = {"price_search": 2.0} if api == "cohere" else {"price_in": 3.0}
     with serving(api) as server, session_of() as session:
-        _, timer = asked(scorer(server, api, batch=5, **price), session)
+        _, timer = asked(scorer(server, api, batch_size=5, **price), session)
         spent = session.meter.spent
         parts = documents_sent(server, api)
     reported = sum(tokens_of(QUERY.text, texts) for texts in parts)
@@ -318,11 +319,16 @@ def test_tokens_and_money_are_those_that_the_server_reports(api: str) -> None:
     assert timer.counts["tokens_in"] == spent.tokens_in > 0
 
 
-def test_an_api_that_reports_no_tokens_has_estimates_and_says_so(api: str) -> None:
+def test_notes_say_what_the_api_does_not_report(api: str) -> None:
     with serving(api) as server, session_of() as session:
-        notes = scorer(server, api).build(context_with(session)).notes()
-    title = {"cohere": "Cohere", "tei": "TEI"}.get(api)
-    assert notes == ([f"{title} reports no tokens: they are estimated at four bytes per token"] if title else [])
+        context = context_with(session)
+        notes = scorer(server, api).build(context).notes()
+        known = scorer(server, api, max_tokens=512).build(context).notes()
+    name = {"tei": "TEI", "mixedbread": "mixedbread"}.get(api, api.capitalize())
+    uncounted = f"{name} reports no tokens: they are estimated at four bytes per token"
+    uncut = f"{name} may cut long documents without saying so, and max_tokens is not set: whether documents were cut is unknown"
+    assert known == ([uncounted] if api in ("cohere", "tei") else [])
+    assert notes == [*known, *([uncut] if api not in ("cohere", "vllm") else [])]
 
 
 def test_cohere_is_paid_by_searches_alone() -> None:
@@ -343,6 +349,9 @@ READ: list[tuple[str, dict[str, Any], int]] = [
     ("vllm", {"truncate_prompt_tokens": 512}, 2),
     ("vllm", {}, 0),
     ("jina", {}, 0),
+    ("jina", {"max_tokens": 512}, 2),
+    ("tei", {"max_tokens": 512}, 2),
+    ("tei", {"max_tokens": 512, "truncate": False}, 0),
 ]
 
 
@@ -357,7 +366,7 @@ def test_documents_that_are_probably_cut_are_counted_as_an_estimate(name: str, s
 
 def test_voyage_cuts_by_the_limit_of_the_model_unless_truncation_is_off() -> None:
     assert VoyageRerank("rerank-2-lite").read_tokens() == 8000
-    assert VoyageRerank("rerank-2-lite", truncation=False).read_tokens() == 0
+    assert not VoyageRerank("rerank-2-lite", truncation=False).may_cut
     assert VoyageRerank("rerank-2-lite-mine").read_tokens() == 0
 
 
@@ -394,7 +403,7 @@ def test_a_failed_request_leaves_the_other_batches_of_the_query_in_order() -> No
         return Sent(500) if broken in request.body["documents"] else well("jina", request)
 
     with ChatServer(answer) as server, session_of() as session:
-        scores, timer = asked(scorer(server, "jina", batch=4), session)
+        scores, timer = asked(scorer(server, "jina", batch_size=4), session)
     order = sorted(range(12), key=lambda at: -scores[at])
     own = cosines(QUERY.text, list(TEXTS.values()))
     assert [at for at in order if at in range(4, 8)] == [4, 5, 6, 7]
@@ -418,7 +427,7 @@ def test_a_second_run_sends_nothing_and_keeps_the_recorded_latency(api: str, tmp
         runs = []
         for _ in range(2):
             with session_of(tmp_path) as session:
-                scores, timer = asked(scorer(server, api, batch=5), session)
+                scores, timer = asked(scorer(server, api, batch_size=5), session)
                 runs.append((scores, timer.counts, timer.milliseconds, session.meter.spent))
         assert len(server.requests) == 3
     assert runs[0][:3] == runs[1][:3]
@@ -427,7 +436,15 @@ def test_a_second_run_sends_nothing_and_keeps_the_recorded_latency(api: str, tmp
 
 def test_settings_that_do_not_change_a_reply_use_the_same_recorded_replies(tmp_path: Path) -> None:
     with serving("jina") as server:
-        for more in ({}, {"batch": 12}, {"listwise": True}, {"fields": ("text",)}, {"price_in": 2.0}, {"timeout": 5.0}):
+        for more in (
+            {},
+            {"batch_size": 12},
+            {"listwise": True},
+            {"max_tokens": 9},
+            {"fields": ("text",)},
+            {"price_in": 2.0},
+            {"timeout": 5.0},
+        ):
             with session_of(tmp_path) as session:
                 asked(scorer(server, "jina", **more), session)
         assert len(server.requests) == 1
@@ -439,10 +456,10 @@ def test_settings_that_do_not_change_a_reply_use_the_same_recorded_replies(tmp_p
 def test_the_budget_stops_before_it_is_exceeded_and_a_later_run_continues(api: str, tmp_path: Path) -> None:
     with serving(api) as server:
         with session_of(tmp_path, budget=Budget(calls=2)) as session, pytest.raises(BudgetError, match="budget of 2 calls"):
-            asked(scorer(server, api, batch=5), session)
+            asked(scorer(server, api, batch_size=5), session)
         assert len(server.requests) == 2
         with session_of(tmp_path, budget=Budget(calls=1)) as session:
-            scores, _ = asked(scorer(server, api, batch=5), session)
+            scores, _ = asked(scorer(server, api, batch_size=5), session)
             assert session.meter.spent.calls == 1
         assert len(server.requests) == 3
     assert scores == cosines(QUERY.text, list(TEXTS.values()))
@@ -466,7 +483,7 @@ def test_a_budget_of_money_is_never_exceeded(name: str, price: dict[str, float])
 def test_an_estimate_has_the_requests_of_the_run_and_about_its_tokens(api: str) -> None:
     queries = [Query(f"q{at}", f"apple {word}") for at, word in enumerate(WORDS[:4])]
     with serving(api) as server, session_of() as session:
-        value, context = scorer(server, api, batch=5), context_with(session)
+        value, context = scorer(server, api, batch_size=5), context_with(session)
         said = value.estimate_top(queries, context, 11)
         built = value.build(context)
         for query in queries:
@@ -536,7 +553,7 @@ def test_the_same_request_of_two_threads_is_sent_once(slow_server: tuple[ChatSer
 
 BAD_SETTINGS: list[tuple[dict[str, Any], str]] = [
     ({"model": " "}, "model is empty"),
-    ({"batch": 0}, "batch is 0"),
+    ({"batch_size": 0}, "batch_size is 0"),
     ({"base_url": "http://user:pw@host"}, "base_url is not a plain http or https address"),
     ({"base_url": "http://other.host/v1", "api_key_env": "K"}, "plain http address on another machine"),
     ({"listwise": "yes"}, "listwise is"),

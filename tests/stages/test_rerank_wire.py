@@ -13,6 +13,7 @@ from rankproof._io.http import ResponseFormatError
 from rankproof.stages._rerank_apis.wire import (
     COHERE,
     MIXEDBREAD,
+    PLAIN,
     TEI,
     VOYAGE,
     RerankShape,
@@ -51,7 +52,7 @@ REPLIES: list[tuple[str, RerankShape, Any, ScoredDocuments]] = [
     ),
     (
         "Jina",
-        COHERE,
+        PLAIN,
         {
             "model": "jina-reranker-v2-base-multilingual",
             "usage": {"prompt_tokens": 815, "completion_tokens": 0, "total_tokens": 815},
@@ -91,7 +92,7 @@ REPLIES: list[tuple[str, RerankShape, Any, ScoredDocuments]] = [
     ),
     (
         "vLLM, which always echoes documents",
-        COHERE,
+        PLAIN,
         {
             "id": "rerank-fae51b2b664d4ed38f5969b612edff77",
             "model": "BAAI/bge-reranker-base",

@@ -131,9 +131,14 @@ def _rejected(status: int, message: str) -> Sent:
     return Sent(status, json.dumps({"error": message, "message": message, "error_type": "Validation"}).encode())
 
 
+def _prefix(api: str) -> str:
+    """The part of the path that belongs to the address; the version of Cohere's API does not."""
+    return "" if api == "cohere" else APIS[api].path.rpartition("/")[0]
+
+
 def base_url(server: ChatServer, api: str) -> str:
     """The address of the API on the server, as a user writes it."""
-    return server.address.removesuffix("/v1") + APIS[api].path.rpartition("/")[0]
+    return server.address.removesuffix("/v1") + _prefix(api)
 
 
 def scorer(server: ChatServer, api: str, **settings: Any) -> Any:
@@ -162,7 +167,7 @@ def server_of_all() -> ChatServer:
 def scorer_on_shared_server(api: str) -> Any:
     """The scorer of that API on the server of all."""
     root = server_of_all().address.removesuffix("/v1")
-    return scorer(server_of_all(), api, base_url=f"{root}/{api}{APIS[api].path.rpartition('/')[0]}")
+    return scorer(server_of_all(), api, base_url=f"{root}/{api}{_prefix(api)}")
 
 
 @contextmanager

@@ -86,14 +86,14 @@ def attack_reranker(fault: RerankFault, api: str) -> RerankAttack:
     """Reranks a few documents with the API on a server with the fault."""
     environ[KEY_VARIABLE] = KEY
     policy, corpus, timer = RetryPolicy(max_requests=2, sleep=lambda seconds: None), corpus_of(TEXTS), QueryTimer()
-    batch = 4 if fault.ending == "refused" else 32
+    batch_size = 4 if fault.ending == "refused" else 32
     try:
         with (
             TemporaryDirectory() as folder,
             ChatServer(lambda request: fault.answer(api, request)) as server,
             LLMSession(ResponseCaches(Path(folder)), retry_policy=policy) as session,
         ):
-            value = scorer(server, api, api_key_env=KEY_VARIABLE, timeout=fault.timeout, batch=batch)
+            value = scorer(server, api, api_key_env=KEY_VARIABLE, timeout=fault.timeout, batch_size=batch_size)
             built = value.build(BuildContext(corpus, corpus.fingerprint(), PlainBlockCache(), session=session))
             try:
                 outcome: list[float] | ExternalError

@@ -10,7 +10,7 @@ from rankproof._data.identity import NOT_IN_IDENTITY
 from rankproof._registry import Option
 from rankproof.models._api.settings import ApiKeyEnv
 from rankproof.stages._rerank_apis.scorer import BaseURL, RerankAPI
-from rankproof.stages._rerank_apis.wire import MIXEDBREAD, VOYAGE, RerankShape
+from rankproof.stages._rerank_apis.wire import COHERE, MIXEDBREAD, VOYAGE, RerankShape
 
 
 @dataclass(frozen=True)
@@ -20,16 +20,21 @@ class CohereRerank(RerankAPI):
     It cuts documents at `max_tokens_per_doc` without saying so.
     """
 
-    base_url: BaseURL = "https://api.cohere.com/v2"
+    base_url: BaseURL = "https://api.cohere.com"
     api_key_env: ApiKeyEnv = field(default="COHERE_API_KEY", metadata=NOT_IN_IDENTITY)
     price_search: Annotated[float, Option("price of 1,000 search units", least=0, most=1e6)] = field(
         default=0.0, metadata=NOT_IN_IDENTITY
     )
     price_in: float = field(default=0.0, init=False, repr=False, metadata=NOT_IN_IDENTITY)
     max_tokens_per_doc: Annotated[int, Option("where the API cuts a document, in tokens", least=1)] = 4096
-    title: ClassVar[str] = "Cohere"
+    api: ClassVar[str] = "Cohere"
     reports_tokens: ClassVar[bool] = False
     bills_searches: ClassVar[bool] = True
+
+    @property
+    def shape(self) -> RerankShape:
+        """That of many servers, at a path of its own."""
+        return COHERE
 
     def parameters(self) -> Mapping[str, Any]:
         """Where documents are cut."""
@@ -46,7 +51,7 @@ class JinaRerank(RerankAPI):
 
     base_url: BaseURL = "https://api.jina.ai/v1"
     api_key_env: ApiKeyEnv = field(default="JINA_API_KEY", metadata=NOT_IN_IDENTITY)
-    title: ClassVar[str] = "Jina"
+    api: ClassVar[str] = "Jina"
 
     def parameters(self) -> Mapping[str, Any]:
         """The reply has no texts."""
@@ -72,9 +77,9 @@ class VoyageRerank(RerankAPI):
 
     base_url: BaseURL = "https://api.voyageai.com/v1"
     api_key_env: ApiKeyEnv = field(default="VOYAGE_API_KEY", metadata=NOT_IN_IDENTITY)
-    batch: Annotated[int, Option("the most documents of one request", least=1, most=1000)] = 1000
+    batch_size: Annotated[int, Option("the most documents of one request", least=1, most=1000)] = 1000
     truncation: Annotated[bool, Option("true to let the API cut texts that are too long")] = True
-    title: ClassVar[str] = "Voyage"
+    api: ClassVar[str] = "Voyage"
 
     @property
     def shape(self) -> RerankShape:
@@ -85,13 +90,18 @@ class VoyageRerank(RerankAPI):
         """Whether texts are cut; the reply has no texts."""
         return {"return_documents": False, "truncation": self.truncation}
 
+    @property
+    def may_cut(self) -> bool:
+        """As `truncation` says."""
+        return self.truncation
+
     def max_request_tokens(self) -> int:
         """The limit of the API."""
         return _VOYAGE_REQUEST_LIMITS.get(self.model, 600_000)
 
     def read_tokens(self) -> int:
         """The limit of the model, if its name is known."""
-        return _VOYAGE_LIMITS.get(self.model, 0) if self.truncation else 0
+        return _VOYAGE_LIMITS.get(self.model, 0)
 
 
 @dataclass(frozen=True)
@@ -100,7 +110,7 @@ class MixedbreadRerank(RerankAPI):
 
     base_url: BaseURL = "https://api.mixedbread.com/v1"
     api_key_env: ApiKeyEnv = field(default="MXBAI_API_KEY", metadata=NOT_IN_IDENTITY)
-    title: ClassVar[str] = "mixedbread"
+    api: ClassVar[str] = "mixedbread"
 
     @property
     def shape(self) -> RerankShape:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
 from rankproof._registry import Option
-from rankproof.stages._rerank_apis.scorer import BaseURL, Batch, RerankAPI
+from rankproof.stages._rerank_apis.scorer import BaseURL, BatchSize, RerankAPI
 from rankproof.stages._rerank_apis.wire import TEI, RerankShape
 
 RawScores = Annotated[bool, Option("true for the scores of the model before the sigmoid")]
@@ -17,20 +17,25 @@ RawScores = Annotated[bool, Option("true for the scores of the model before the 
 class TEIRerank(RerankAPI):
     """A server with text-embeddings-inference, `/rerank`; it serves one model, and `model` names it in the results.
 
-    Without `truncate` it refuses a text that is too long.
+    It refuses requests of more than 32 documents by default, and without `truncate` texts that are too long.
     """
 
-    base_url: BaseURL = "http://localhost:8080"
-    batch: Batch = 32
+    base_url: BaseURL = "http://127.0.0.1:8080"
+    batch_size: BatchSize = 32
     raw_scores: RawScores = False
-    truncate: Annotated[bool, Option("true to let the server cut texts that are too long")] = False
-    title: ClassVar[str] = "TEI"
+    truncate: Annotated[bool, Option("whether the server cuts long texts; false: it refuses them")] = True
+    api: ClassVar[str] = "TEI"
     reports_tokens: ClassVar[bool] = False
 
     @property
     def shape(self) -> RerankShape:
         """Its own."""
         return TEI
+
+    @property
+    def may_cut(self) -> bool:
+        """As `truncate` says."""
+        return self.truncate
 
     def parameters(self) -> Mapping[str, Any]:
         """The scale of scores, and whether texts are cut; the reply has no texts."""
@@ -41,9 +46,9 @@ class TEIRerank(RerankAPI):
 class InfinityRerank(RerankAPI):
     """A server with Infinity, `/rerank`."""
 
-    base_url: BaseURL = "http://localhost:7997"
+    base_url: BaseURL = "http://127.0.0.1:7997"
     raw_scores: RawScores = False
-    title: ClassVar[str] = "Infinity"
+    api: ClassVar[str] = "Infinity"
 
     def parameters(self) -> Mapping[str, Any]:
         """The scale of scores; the reply has no texts."""
@@ -57,12 +62,17 @@ class VLLMRerank(RerankAPI):
     Without `truncate_prompt_tokens` it refuses a pair that is too long.
     """
 
-    base_url: BaseURL = "http://localhost:8000/v1"
-    batch: Batch = 100
+    base_url: BaseURL = "http://127.0.0.1:8000/v1"
+    batch_size: BatchSize = 100
     truncate_prompt_tokens: Annotated[
         int, Option("where the server cuts a pair, in tokens; -1: at the limit of the model, 0: nowhere", least=-1)
     ] = 0
-    title: ClassVar[str] = "vLLM"
+    api: ClassVar[str] = "vLLM"
+
+    @property
+    def may_cut(self) -> bool:
+        """Whether `truncate_prompt_tokens` is set."""
+        return self.truncate_prompt_tokens != 0
 
     def parameters(self) -> Mapping[str, Any]:
         """Where pairs are cut."""

@@ -22,7 +22,7 @@ from rankproof.stages._base import BuildContext, Cost
 from rankproof.stages._fields import DEFAULT_FIELDS, Fields, check_known_fields, passage_text
 from rankproof.stages._llm_base import scores_or_positions
 from rankproof.stages._rerank_apis.wire import (
-    COHERE,
+    PLAIN,
     RerankConnection,
     RerankReply,
     RerankRequest,
@@ -32,7 +32,7 @@ from rankproof.stages._rerank_apis.wire import (
 )
 
 BaseURL = Annotated[str, Option("the address of the server")]
-Batch = Annotated[int, Option("the most documents of one request", least=1, most=10_000)]
+BatchSize = Annotated[int, Option("the most documents of one request", least=1, most=10_000)]
 LISTWISE_MODELS = frozenset({"jina-reranker-v3", "jina-reranker-v3.5", "jinaai/jina-reranker-v3", "jinaai/jina-reranker-v3.5"})
 """Models that read all documents of a request together, by their exact names on Jina's API and on the model hub."""
 _TOO_LARGE = (413, 422)
@@ -42,26 +42,29 @@ _BYTES_PER_TOKEN = 3
 
 @dataclass(frozen=True)
 class RerankAPI(ApiModel):
-    """A reranker behind an API: it scores the documents of a query in requests of at most `batch` documents.
+    """A reranker behind an API: it scores the documents of a query in requests of at most `batch_size` documents.
 
     A document without text is not sent and ranks last. If a request has no valid reply after all retries, its documents keep
     their rank. A listwise model reads all documents of a request together, so its requests are never split.
     """
 
     fields: Fields = DEFAULT_FIELDS
-    batch: Batch = 1000
+    max_tokens: Annotated[
+        int | None, Option("how many tokens of a query and a document the model reads (default: by the API, if known)", least=1)
+    ] = None
+    batch_size: BatchSize = 1000
     listwise: Annotated[
         bool | None,
         Option("true if scores depend on the other documents of the request (default: by the exact name of the model)"),
     ] = None
-    title: ClassVar[str] = ""
+    api: ClassVar[str] = ""
     reports_tokens: ClassVar[bool] = True
     bills_searches: ClassVar[bool] = False
 
     @property
     def shape(self) -> RerankShape:
         """How the API writes requests and replies."""
-        return COHERE
+        return PLAIN
 
     @property
     def paid_model(self) -> PaidModel:
@@ -77,8 +80,13 @@ class RerankAPI(ApiModel):
         """The parameters of a request beside model, query and documents."""
         return {}
 
+    @property
+    def may_cut(self) -> bool:
+        """Whether the API may cut a document that is too long without saying so; else it refuses it."""
+        return True
+
     def read_tokens(self) -> int:
-        """How many tokens of a query and a document the API reads before it cuts the document; 0 if this is not known."""
+        """How many tokens of a query and a document the API reads; 0 if this is not known."""
         return 0
 
     def max_request_tokens(self) -> int:
@@ -87,10 +95,10 @@ class RerankAPI(ApiModel):
 
     def check_top(self, top: int) -> None:
         """Refuses more documents than a listwise model can read in one request."""
-        if self.is_listwise and top > self.batch:
-            what = f"top is {top}, but {for_message(self.model)} is listwise and one request has at most {self.batch} documents"
-            fix = "lower top to that, or raise batch; scores of different requests of a listwise model are not comparable"
-            raise UsageError(what, fix=fix)
+        if self.is_listwise and top > self.batch_size:
+            limit = f"is listwise and one request has at most {self.batch_size} documents"
+            fix = "lower top to that, or raise batch_size; scores of different requests of a listwise model are not comparable"
+            raise UsageError(f"top is {top}, but {for_message(self.model)} {limit}", fix=fix)
 
     def load(self, *, threads: int = 1) -> RerankConnection:
         """A connection; nothing is sent."""
@@ -98,7 +106,7 @@ class RerankAPI(ApiModel):
 
     def endpoint(self) -> RerankAPI:
         """The settings that change a reply to the same request; those that choose the documents have their defaults."""
-        return replace(self, fields=DEFAULT_FIELDS, batch=type(self).batch, listwise=None)
+        return replace(self, fields=DEFAULT_FIELDS, max_tokens=None, batch_size=type(self).batch_size, listwise=None)
 
     def build(self, context: BuildContext) -> LoadedRerankAPI:
         """Builds the scorer; nothing is sent."""
@@ -124,7 +132,7 @@ class RerankAPI(ApiModel):
         requests = (
             RerankRequest(query.text, tuple(texts[part.start : part.stop]))
             for query in queries
-            for part in self.batches(query.text, texts, self.batch)
+            for part in self.batches(query.text, texts, self.batch_size)
         )
         return sum(map(estimate_pairs, requests), Estimate())
 
@@ -139,7 +147,7 @@ class LoadedRerankAPI:
         self._requests = session.requests(endpoint, "rerank", lambda: RerankRequester(endpoint, session), RerankReply)
         self._lock = threading.Lock()
         self._models: set[str] = set()
-        self._size = api.batch
+        self._size = api.batch_size
         self._has_reply, self._single_refusals = False, 0
 
     @property
@@ -209,8 +217,9 @@ class LoadedRerankAPI:
         return found
 
     def _is_long(self, query: str, text: str) -> bool:
-        limit = self._api.read_tokens()
-        return bool(limit) and estimate_tokens(query) + estimate_tokens(text) > limit
+        """Whether the API probably cuts the document."""
+        limit = self._api.max_tokens or self._api.read_tokens()
+        return self._api.may_cut and 0 < limit < estimate_tokens(query) + estimate_tokens(text)
 
     def cost(self) -> Cost:
         """No cost: nothing is computed in advance."""
@@ -219,18 +228,21 @@ class LoadedRerankAPI:
     def facts(self) -> Mapping[str, Any]:
         """The API, its address, the model with all settings, and the names of the model that the server reported."""
         api = self._api
-        about = {"kind": "rerank API", "api": api.title, "address": api.base_url, "is_listwise": api.is_listwise}
+        about = {"kind": "rerank API", "api": api.api, "address": api.base_url, "is_listwise": api.is_listwise}
         return {**identity(api), **about, "reported_models": sorted(filter(None, self._models))}
 
     def notes(self) -> Sequence[str]:
-        """Notes on listwise scores, tokens that are not reported, and requests that were too large."""
+        """Notes on listwise scores, on what the server does not report, and on requests that were too large."""
         api, size = self._api, self._size
+        is_limit_known = api.max_tokens or api.read_tokens()
         notes = {
             f"{for_message(api.model)} is listwise: a score depends on the other documents of its request, so it changes with "
             "the number of documents that are reranked": api.is_listwise,
-            f"{api.title} reports no tokens: they are estimated at four bytes per token": not api.reports_tokens,
-            f"the server refused requests of more documents, so they were split: set batch = {size} to send fewer requests": size
-            < api.batch,
+            f"{api.api} reports no tokens: they are estimated at four bytes per token": not api.reports_tokens,
+            f"{api.api} may cut long documents without saying so, and max_tokens is not set: whether documents were cut is "
+            "unknown": api.may_cut and not is_limit_known,
+            "the server refused requests of more documents, so they were split: "
+            f"set batch_size = {size} to send fewer requests": size < api.batch_size,
         }
         return [note for note, is_given in notes.items() if is_given]
 

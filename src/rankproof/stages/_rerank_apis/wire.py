@@ -37,8 +37,9 @@ class RerankShape:
     sends_model: bool = True
 
 
-COHERE = RerankShape()
-"""Also that of Jina, Infinity and vLLM."""
+PLAIN = RerankShape()
+"""That of Jina, Infinity, vLLM and many other servers."""
+COHERE = RerankShape(path="/v2/rerank")
 VOYAGE = RerankShape(results="data")
 MIXEDBREAD = RerankShape(path="/reranking", documents="input", top="top_k", results="data", score="score")
 TEI = RerankShape(documents="texts", results="", score="score", sends_model=False)
