@@ -27,7 +27,8 @@ _TOKENS_PER_TEXT = 64
 """Tokens that a server may add to each text, such as the prompt for its role."""
 _SHORTEST_LIMIT = 256
 """The fewest tokens of a text that a model reads; longer texts may be truncated."""
-_TOO_LONG = (400, 413, 422)
+_TOO_LONG = (400, 413, 422, 500)
+"""Statuses of servers that reject a text because it is too long; llama.cpp has 500."""
 _TOO_MANY = 413
 _KEPT = 0.75
 

@@ -21,15 +21,8 @@ from rankproof._registry import Option
 from rankproof.models._api.embedding import EmbeddingApi
 from rankproof.stages._base import BuildContext, Cost, QueryTimer, Stage
 from rankproof.stages._fields import DEFAULT_FIELDS, Depth, EncoderOption, Fields, PassagePrompt, QueryPrompt, check_settings
-from rankproof.stages._vectors import (
-    EncodedPassages,
-    PassageVectors,
-    add_prompt,
-    estimate_queries,
-    query_vector,
-    text_vectors,
-    truncation_note,
-)
+from rankproof.stages._text_vectors import EncodedPassages, add_prompt, estimate_queries, query_vector, text_vectors
+from rankproof.stages._vectors import PassageVectors, truncation_note
 from rankproof.stores._base import OpenStore, Store, ann_recall
 from rankproof.stores._memory import Memory, memory_facts
 from rankproof.stores._nearest import best_kernel

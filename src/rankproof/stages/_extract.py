@@ -22,7 +22,7 @@ from rankproof.stages._base import BuildContext, Cost, OneInput, QueryTimer, Sta
 from rankproof.stages._bm25 import idf
 from rankproof.stages._chunked import whole_documents_note
 from rankproof.stages._fields import Fields, check_known_fields, check_settings, passage_text
-from rankproof.stages._vectors import text_vectors
+from rankproof.stages._text_vectors import text_vectors
 
 
 @dataclass(frozen=True)

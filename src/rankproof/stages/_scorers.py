@@ -32,7 +32,8 @@ from rankproof.stages._fields import (
     passage_text,
 )
 from rankproof.stages._llm_base import scores_from_order
-from rankproof.stages._vectors import EncodedPassages, PassageVectors, add_prompt, estimate_queries, text_vectors
+from rankproof.stages._text_vectors import EncodedPassages, add_prompt, estimate_queries, text_vectors
+from rankproof.stages._vectors import PassageVectors
 
 
 @dataclass(frozen=True)

@@ -16,27 +16,27 @@ from numpy.typing import NDArray
 
 from rankproof._data import format_versions
 from rankproof._data.arrays import FloatArray, IntArray, Matrix
-from rankproof._data.corpus import Corpus, Partition, decoded
+from rankproof._data.corpus import Partition, decoded
 from rankproof._data.identity import identity_key
 from rankproof._data.ordering import Ranking
 from rankproof._data.text import pluralise
 from rankproof._executors.base import Report, Resources, SerialExecutor
 from rankproof._io.array_file import open_arrays, write_arrays
 from rankproof._io.journal import Block, Journal
-from rankproof._llm.budget import Estimate, money_of
-from rankproof._llm.call_counts import CallCounter, CallTotals
-from rankproof._llm.embedding import CountingEncoder, estimate_texts, load_encoder
+from rankproof._llm.budget import money_of
+from rankproof._llm.call_counts import CallTotals
+from rankproof._llm.embedding import CountingEncoder, load_encoder
 from rankproof._llm.session import LLMSession
 from rankproof._statistics.collapse import CosineSums
 from rankproof._version import __version__
 from rankproof.errors import for_message
-from rankproof.models._api.embedding import EmbeddingApi, TextRole
-from rankproof.models._api.errors import ModelRequestError
-from rankproof.models._base import Encoder, EncoderModel, encode_queries, remote_code_note
+from rankproof.models._api.embedding import EmbeddingApi
+from rankproof.models._base import Encoder, EncoderModel, remote_code_note
 from rankproof.models._device import chosen_device, place
-from rankproof.stages._base import BuildContext, QueryTimer
+from rankproof.stages._base import BuildContext
 from rankproof.stages._fields import BUILT_IN_FIELDS, check_known_fields, passages_of
 from rankproof.stages._partitions import PartitionedSearch, PartitionHits, document_places
+from rankproof.stages._text_vectors import add_prompt, is_blank, text_vectors
 from rankproof.stores._base import checked_lengths, checked_vectors
 from rankproof.stores._nearest import VectorRows, best_kernel, nearest, nearest_by_torch, rounded_dots
 
@@ -45,47 +45,6 @@ BLOCK_SECONDS, SAVE_SECONDS = 2.0, 10.0
 """Blocks grow until one takes BLOCK_SECONDS; finished blocks are saved every SAVE_SECONDS, so a kill loses no more work."""
 FILE = "vectors.arrays"
 _BLOCK_COUNTS = ("empty", "truncated", "calls", "tokens", "estimated")
-
-
-def is_blank(text: str) -> bool:
-    """Whether the text is empty or whitespace."""
-    return not text.strip()
-
-
-def add_prompt(prompt: str, text: str) -> str:
-    """The text after its prompt; a blank text gets no prompt."""
-    return text if is_blank(text) else f"{prompt}{text}"
-
-
-def text_vectors(
-    encoder: Encoder, texts: Sequence[str], role: TextRole = "passage", counter: CallCounter | None = None
-) -> Matrix:
-    """One row per text, zeros for a blank text; the counter gets the calls of an embedding API."""
-    if counter is not None and isinstance(encoder, CountingEncoder):
-        found = encoder.encode_counting(texts, role, counter)
-    else:
-        found = encode_queries(encoder, texts) if role == "query" else encoder.encode(texts)
-    vectors = np.array(found, dtype=np.float32, order="C")
-    vectors[[is_blank(text) for text in texts]] = 0
-    return vectors
-
-
-def query_vector(encoder: Encoder, text: str, timer: QueryTimer) -> Matrix | None:
-    """The vector of a query as one row, with its time as the part `embed`; None if the request to an embedding API failed.
-
-    The time of an API is that of the request that brought the vector, in whichever run that was.
-    """
-    if not isinstance(encoder, CountingEncoder):
-        with timer.part("embed"):
-            return text_vectors(encoder, [text], "query")
-    timer.is_recorded = True
-    timer.counts["encoded"] += int(not is_blank(text))
-    try:
-        return text_vectors(encoder, [text], "query", timer.counter("embed"))
-    except ModelRequestError as failure:
-        timer.counts["failed"] += 1
-        timer.counts["refused"] += int(not failure.retryable)
-        return None
 
 
 @dataclass(frozen=True)
@@ -425,31 +384,3 @@ def encoding_resources(model: EncoderModel) -> Resources:
     """What encoding a partition needs: a GPU if the model runs on one."""
     placed = place(getattr(model, "device", "cpu"), getattr(model, "precision", "auto"), on_cpu="fp32")
     return Resources(gpus=float(placed.on_gpu))
-
-
-@dataclass(frozen=True)
-class EncodedPassages:
-    """The passages of a corpus that a model encodes; equal ones are encoded once."""
-
-    model: EncoderModel
-    prompt: str
-    fields: tuple[str, ...]
-
-    def estimate(self, corpus: Corpus) -> Estimate:
-        """The calls of an embedding API; none for a local model."""
-        if not isinstance(self.model, EmbeddingApi):
-            return Estimate()
-        texts = (
-            add_prompt(self.prompt, text)
-            for partition in corpus.partitions
-            for text in passages_of(partition, range(len(partition)), self.fields)
-        )
-        return estimate_texts(self.model, list(texts))
-
-
-def estimate_queries(model: EncoderModel, texts: Sequence[str]) -> Estimate:
-    """One call of an embedding API for each distinct query; none for a local model."""
-    if not isinstance(model, EmbeddingApi):
-        return Estimate()
-    found = estimate_texts(model, texts)
-    return Estimate(len({text for text in texts if not is_blank(text)}), found.tokens_in)

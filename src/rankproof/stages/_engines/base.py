@@ -32,7 +32,7 @@ from rankproof.errors import ExternalError, InputError, RankproofError
 from rankproof.models._base import EncoderModel
 from rankproof.stages._base import BuildContext, Cost, QueryTimer, Stage
 from rankproof.stages._fields import Depth, check_settings
-from rankproof.stages._vectors import add_prompt, text_vectors
+from rankproof.stages._text_vectors import add_prompt, text_vectors
 
 _TEXT_LENGTH = 2000
 """How many characters of a document's text are recorded with a reply."""
