@@ -19,7 +19,7 @@ from rankproof._experiment.config_write import experiment_toml
 from rankproof._experiment.estimate import estimate_cost
 from rankproof._experiment.run import RunOptions, run_experiment
 from rankproof.models._wordllama import WordLlama
-from support.chat_server import Request, Sent
+from support.chat_server import ChatServer, Request, Sent
 from support.embedding_server import NAMES, EmbeddingServer, tokens_of
 from support.model_weights import link_wordllama
 
@@ -255,6 +255,47 @@ def test_a_killed_run_continues_without_paying_twice(folder: Path, capsys: pytes
     # At most the request that was under way when the run was killed is sent again.
     assert len(server.texts) - len(set(server.texts)) <= 2
     assert systems()["dense"]["counts"]["encoded"]["sum"] == 3
+
+
+def test_an_engine_that_takes_vectors_counts_the_calls_of_the_embedding_api(capsys: pytest.CaptureFixture[str]) -> None:
+    def hits(request: Request) -> Sent:
+        assert len(request.body["vector"]) == 32
+        return Sent(body=b'{"hits": [{"id": "d7", "score": 1.0}]}')
+
+    with EmbeddingServer("voyage") as server, ChatServer(hits) as engine:
+        asked = f"""
+[systems.engine]
+stage = "http"
+url = "{engine.address}/search"
+body = {{vector = "{{vector}}"}}
+ids = "hits[].id"
+model = MODEL
+"""
+        written(server, "price_in = 5.0", stages=asked)
+        estimate = estimate_cost(read_experiment("experiment.toml")).systems["engine"]
+        ran(capsys, "--systems", "engine")
+        sent = len(server.requests)
+        ran(capsys, "--systems", "engine")
+        assert (len(server.requests), len(engine.requests)) == (sent, 3)
+    found = systems()["engine"]
+    assert (sent, found["counts"]["calls"]["sum"]) == (3, 6)
+    assert found["counts"]["tokens_in"]["sum"] == server.tokens == tokens_of(list(QUERIES.values()))
+    assert found["money"] == pytest.approx(server.tokens * 5 / 1e6)
+    assert (estimate.estimate.calls, estimate.is_priced) == (6, True)
+
+
+def test_answers_by_the_nearest_sentence_count_the_calls_of_the_embedding_api(capsys: pytest.CaptureFixture[str]) -> None:
+    stages = '[systems.bm25]\nstage = "bm25"\n[systems.answered]\nstage = "extract"\nof = "bm25"\ntop = 2\nmodel = MODEL\n'
+    with EmbeddingServer("cohere") as server:
+        written(server, "price_in = 5.0", stages=stages)
+        ran(capsys, "--systems", "answered")
+        sent = len(server.requests)
+        ran(capsys, "--systems", "answered")
+        assert len(server.requests) == sent
+    found = systems()["answered"]
+    assert found["counts"]["calls"]["sum"] == sent
+    assert found["money"] == pytest.approx(found["counts"]["tokens_in"]["sum"] * 5 / 1e6)
+    assert found["times_ms"]["generate"]["mean"] > 0
 
 
 def test_an_experiment_with_an_embedding_api_is_written_and_read_back() -> None:

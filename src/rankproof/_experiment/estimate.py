@@ -57,8 +57,8 @@ def estimate_cost(experiment: Experiment, repeat: int = 1, storage: CorpusStorag
         for name, stage in experiment.systems.items():
             for part, on, changed in _stages_in_context(stage, context):
                 if isinstance(part, EngineStage):
-                    found[name][on.corpus_key, changed, part] = part, Estimate(calls=len(queries) * repeat)
-                elif isinstance(part, EstimatesCost) and part.paid_model is not None:
+                    found[name][on.corpus_key, changed, ("asked", part)] = part, Estimate(calls=len(queries) * repeat)
+                if isinstance(part, EstimatesCost) and part.paid_model is not None:
                     found[name][on.corpus_key, changed, part] = part.paid_model, part.estimate(queries, on)
                     if isinstance(part, EncodesPassages) and (passages := part.passages()):
                         found[name][on.corpus_key, (), passages] = part.paid_model, passages.estimate(on.corpus)
