@@ -20,9 +20,12 @@ from rankproof.errors import ExternalError
 from rankproof.models._api.errors import ModelUnavailableError
 from support.chat_faults import FAULTS_BY_KIND, Fault
 from support.chat_server import ChatServer
+from support.embedding_faults import FAULTS as EMBEDDING_FAULTS
+from support.embedding_server import NAMES as EMBEDDING_APIS
 from support.llm_uses import USES, Use, UseOutcome
 from support.rerank_faults import FAULTS as RERANK_FAULTS
 from support.rerank_server import APIS
+from tools.attacks.encoders import attack_encoder
 from tools.attacks.rerankers import attack_reranker
 
 KEY = "CANARY-401-0123456789"
@@ -140,9 +143,10 @@ def main() -> int:
         _print_row(kind, found)
         sums.update(found)
     _print_row("all", Counter({**sums, "uses": len(USES)}))
-    reranked = _attacked_rerankers()
+    reranked, encoded = _attacked_rerankers(), _attacked_encoders()
     _print_row("rerank APIs", reranked)
-    return 1 if sums["silent"] or reranked["silent"] else 0
+    _print_row("embedding APIs", encoded)
+    return 1 if sums["silent"] or reranked["silent"] or encoded["silent"] else 0
 
 
 def _attacked_rerankers() -> Counter[str]:
@@ -151,6 +155,19 @@ def _attacked_rerankers() -> Counter[str]:
     for name, fault in RERANK_FAULTS.items():
         for api in APIS:
             made = attack_reranker(fault, api)
+            silent = list(made.silent_failures())
+            found.update({"pairs": 1, made.result(): 1, "silent": bool(silent)})
+            if silent:
+                print(f"{name}, {api}: {'; '.join(silent)}", file=sys.stderr, flush=True)
+    return found
+
+
+def _attacked_encoders() -> Counter[str]:
+    """How the faults of embedding servers ended, with the APIs as uses."""
+    found: Counter[str] = Counter(faults=len(EMBEDDING_FAULTS), uses=len(EMBEDDING_APIS))
+    for name, fault in EMBEDDING_FAULTS.items():
+        for api in fault.apis or EMBEDDING_APIS:
+            made = attack_encoder(fault, api)
             silent = list(made.silent_failures())
             found.update({"pairs": 1, made.result(): 1, "silent": bool(silent)})
             if silent:
