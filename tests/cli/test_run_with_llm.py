@@ -151,7 +151,7 @@ def test_a_server_that_refuses_every_request_is_not_called_unreachable(capsys: p
 def test_a_dry_run_without_language_models_says_so(capsys: pytest.CaptureFixture[str]) -> None:
     Path("experiment.toml").write_text(SYSTEMS.partition("[systems.asked]")[0])
     out, err = ran(capsys, "--dry-run")
-    assert "No system calls a language model or a search engine." in out
+    assert "No system calls a language model, a model API or a search engine." in out
     assert err == ""
 
 
