@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rankproof._io.journal import Journal
 from rankproof._llm.budget import Budget, BudgetError
 from rankproof._llm.cache import ResponseCaches
 from rankproof._llm.call_counts import CallTotals
@@ -69,6 +70,19 @@ def test_a_changed_text_is_the_only_one_that_is_sent_again(tmp_path: Path) -> No
         with session_of(tmp_path) as session:
             encoder_of(server, session).encode([*TEXTS[:5], "changed", *TEXTS[6:]])
     assert server.texts == [*TEXTS, "changed"]
+
+
+def test_a_query_does_not_open_the_vectors_of_passages(tmp_path: Path) -> None:
+    with EmbeddingServer("cohere") as server:
+        with session_of(tmp_path) as session:
+            encoder = encoder_of(server, session)
+            encoder.encode(TEXTS)
+            encoder.encode_queries(["a hob"])
+        largest = max(tmp_path.rglob("*.journal"), key=lambda path: path.stat().st_size)
+        with Journal(largest), session_of(tmp_path) as session:
+            assert encoder_of(server, session).encode_queries(["a hob", " "]).shape == (2, 32)
+            with pytest.raises(ExternalError, match="another rankproof"):
+                encoder_of(server, session).encode(["dough"])
 
 
 def test_a_text_is_sent_once_as_a_query_and_once_as_a_passage() -> None:
@@ -180,6 +194,23 @@ def test_vectors_of_another_size_in_a_later_request_are_refused() -> None:
         with pytest.raises(ModelRequestError, match="2 and 32 dimensions"):
             encoder.encode(["dough"])
     assert len(server.requests) == 4
+
+
+def test_replies_of_different_sizes_to_requests_at_the_same_time_are_refused() -> None:
+    def fault(number: int, request: Request, answer: Any) -> Any:
+        time.sleep(0.2)
+        return {**answer, "embeddings": [[1.0] * (2 if request.body["input"] == [TEXTS[0]] else 32)]}
+
+    with EmbeddingServer("ollama", fault=fault) as server, session_of() as session:
+        encoder = encoder_of(server, session, batch_size=1)
+        with pytest.raises(ModelRequestError, match="dimensions"):
+            encoder.encode(TEXTS[:3])
+
+
+def test_no_text_needs_no_request() -> None:
+    with EmbeddingServer("ollama") as server, session_of() as session:
+        assert len(encoder_of(server, session).encode([])) == 0
+    assert server.requests == []
 
 
 def test_a_server_that_never_answers_is_given_up_and_may_have_been_paid() -> None:

@@ -17,7 +17,7 @@ from rankproof._llm.budget import Estimate, Usage, is_plausible
 from rankproof._llm.call_counts import CallCounter, CallTotals
 from rankproof._llm.client import KeyedLock
 from rankproof._llm.session import LLMSession, map_concurrent
-from rankproof._llm.vector_cache import VectorBatch, split_tokens
+from rankproof._llm.vector_cache import VectorBatch, VectorCache, split_tokens
 from rankproof.models._api.embedding import EmbeddingApi, EmbeddingReply, TextRole, cut_bytes
 from rankproof.models._api.errors import ModelRequestError
 from rankproof.models._base import Encoder, EncoderModel
@@ -81,7 +81,7 @@ class CachedEncoder:
     def __init__(self, model: EmbeddingApi, session: LLMSession) -> None:
         session.check_price(model)
         self._model, self._session, self._sender = model, session, session.sender()
-        self._cache = session.vectors(identity_key(format_versions.RESPONSE_CACHE, "embeddings", model))
+        self._known_size: int | None = None
         self._locks = KeyedLock()
         self._most_texts, self._lock = model.batch_size, threading.Lock()
         self._shortened: set[bytes] = set()
@@ -128,8 +128,15 @@ class CachedEncoder:
         }
         return tuple(note for note, holds in notes.items() if holds)
 
+    def _cache(self, role: TextRole) -> VectorCache:
+        """The vectors of that role; those of passages may be many and are opened only if a passage is encoded."""
+        found = self._session.vectors(identity_key(format_versions.RESPONSE_CACHE, "embeddings", role, self._model))
+        self._known_size = self._known_size or found.size()
+        return found
+
     def _request_missing(self, asked: Mapping[bytes, str], role: TextRole, counter: CallCounter) -> None:
-        missing = {key: text for key, text in asked.items() if not self._cache.has(key)}
+        cache = self._cache(role)
+        missing = {key: text for key, text in asked.items() if not cache.has(key)}
         self._session.meter.spend(Usage(journaled=len(asked) - len(missing)))
         if len(asked) > len(missing):
             self._sender.breaker.record_reply(from_cache=True)
@@ -159,7 +166,7 @@ class CachedEncoder:
             raise
         tokens, estimated = plausible_tokens(reply.tokens, texts)
         shares = split_tokens(tokens, texts)
-        self._cache.put(VectorBatch(keys, reply.vectors, shares, before + requests, reply.seconds, estimated, reply.masked))
+        self._cache(role).put(VectorBatch(keys, reply.vectors, shares, before + requests, reply.seconds, estimated, reply.masked))
         return None
 
     def _request_halves(self, role: TextRole, counter: CallCounter, batch: Mapping[bytes, str], before: int) -> None:
@@ -190,14 +197,25 @@ class CachedEncoder:
             return Estimate(1, plausible_tokens(reply.tokens, texts)[0]).usage(model.price_in, 0)
 
         most = max_texts_cost(texts).usage(model.price_in, 0)
-        return self._sender.send(lambda: connection.embed(texts, role, size=self._cache.size()), most, cost)
+        return self._sender.send(lambda: self._of_known_size(connection.embed(texts, role, size=self._known_size)), most, cost)
+
+    def _of_known_size(self, reply: EmbeddingReply) -> EmbeddingReply:
+        """The reply; a failure if a reply to another request, sent at the same time, had other dimensions."""
+        size = reply.vectors.shape[1]
+        with self._lock:
+            self._known_size = self._known_size or size
+            known = self._known_size
+        if size != known:
+            what = f"{self._model.base_url}: a reply has vectors of {size} dimensions, another one of {known}"
+            raise ModelRequestError(what, retryable=True, charged=True)
+        return reply
 
     def _counted_rows(self, texts: Sequence[str], asked: Mapping[bytes, str], role: TextRole, counter: CallCounter) -> Matrix:
-        rows = np.zeros((len(texts), self._size() if not asked else self._cache.size() or 0), np.float32)
-        keys, seconds = [_text_key(role, text) for text in texts], 0.0
+        cache, keys, seconds = self._cache(role), [_text_key(role, text) for text in texts], 0.0
+        rows = np.zeros((len(texts), self._size() if texts else self._known_size or 0), np.float32)
         counted: set[bytes] = set()
         for row, key in enumerate(keys):
-            found = self._cache.find(key) if key in asked else None
+            found = cache.find(key) if key in asked else None
             if found is None:
                 continue
             rows[row] = found.vector
@@ -214,9 +232,9 @@ class CachedEncoder:
 
     def _size(self) -> int:
         """The dimensions of the vectors; a model that has encoded nothing yet encodes one word."""
-        if self._model.dimensions is None and self._cache.size() is None:
-            self.encode(["dimensions"])
-        return self._model.dimensions or self._cache.size() or 0
+        if self._model.dimensions is None and self._known_size is None and self._cache("query").size() is None:
+            self.encode_queries(["dimensions"])
+        return self._model.dimensions or self._known_size or 0
 
 
 def _text_key(role: TextRole, text: str) -> bytes:

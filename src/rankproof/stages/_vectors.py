@@ -338,11 +338,11 @@ class PassageVectors:
         return self.statistics.passages * self.statistics.dimensions * 4
 
     def facts(self) -> Mapping[str, Any]:
-        """Counts, the mean cosine of two passages (near 1 the vectors have collapsed), and that of a text and its upper case.
+        """Counts, the mean cosine of two passages (near 1 the vectors have collapsed), and that of a query and its upper case.
 
         `case_cosine` is below 1 if the encoder distinguishes upper and lower case.
         """
-        lower, upper = text_vectors(self.encoder, [_CASE_EXAMPLE, _CASE_EXAMPLE.upper()])
+        lower, upper = text_vectors(self.encoder, [_CASE_EXAMPLE, _CASE_EXAMPLE.upper()], "query")
         return {
             "passages": self.statistics.passages,
             "empty_passages": self.statistics.empty,
