@@ -66,7 +66,7 @@ def test_a_cross_encoder_is_found_by_name() -> None:
         (
             "minlm",
             {},
-            "no model is called minlm; known: wordllama, .*, torch, openai-embeddings, ollama, tei, cohere, voyage, gemini, NAME:SOURCE",
+            "no model is called minlm; known: wordllama, .*, openai-embeddings, ollama, tei, cohere, voyage, gemini, NAME",
         ),
         ("", {}, "the model's name is empty; known: wordllama"),
         (" ", {}, "the model's name is empty"),
