@@ -81,7 +81,7 @@ parity: $(VENV)/test.stamp ## values compared with those of other tools, whose f
 fuzz: $(VENV)/test.stamp ## fuzz the native code under ASan and UBSan, SECONDS (60) for each harness
 	bash tools/fuzz/run.sh $(SECONDS)
 
-attacks: $(VENV)/test.stamp ## every command on hostile files, every use of a language model on hostile servers
+attacks: $(VENV)/test.stamp ## every command on hostile files, every use of a language model and every rerank API on hostile servers
 	$(BIN)/python -m tools.attacks.files
 	PYTHONPATH=tests $(BIN)/python -m tools.attacks.servers
 

@@ -21,19 +21,13 @@ from rankproof._experiment.estimate import estimate_cost
 from rankproof._experiment.run import RunOptions, run_experiment
 from rankproof._llm.budget import Budget
 from rankproof.errors import UsageError
-from rankproof.models._chat.base import ChatRequest, ChatRequestError, ChatUnavailableError, Message
+from rankproof.models._api.errors import ModelRequestError, ModelUnavailableError
+from rankproof.models._chat.base import ChatRequest, Message
 from rankproof.models._chat.openai import OpenAIChat
 from rankproof.models._registry import chat_model_by_name
+from support.bread_dataset import QUERIES, work_in
 from support.chat_server import NEVER, ChatServer, Request, Sent, completion
 
-DOCUMENTS = {
-    "d1": "How long to let bread dough rise before baking it",
-    "d2": "Sharpen the blade of a knife on a wet stone",
-    "d3": "A serrated bread knife for crusty loaves",
-    "d4": "Feed a starter flour and water so that dough will rise",
-}
-QUERIES = {"q1": "how long must dough rise", "q2": "sharpen a knife", "q3": "knife for bread"}
-QRELS = {"q1": "d1", "q2": "d2", "q3": "d3"}
 SYSTEMS = """\
 dataset = "data"
 [systems.bm25]
@@ -51,16 +45,7 @@ CANARY = "CANARY-7f3a9c51d2e84b60"
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The working directory with a dataset and a cache of its own."""
-    data = tmp_path / "data"
-    data.mkdir()
-    for name, texts in (("corpus", DOCUMENTS), ("queries", QUERIES)):
-        (data / f"{name}.jsonl").write_text("".join(f"{json.dumps({'_id': key, 'text': text})}\n" for key, text in texts.items()))
-    rows = "".join(f"{query}\t{doc}\t1\n" for query, doc in QRELS.items())
-    (data / "qrels.tsv").write_text(f"query-id\tcorpus-id\tscore\n{rows}")
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("RANKPROOF_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setenv("COLUMNS", "120")
-    return tmp_path
+    return work_in(tmp_path, monkeypatch)
 
 
 def written(address: str, more: str = 'api_key_env = ""') -> None:
@@ -125,7 +110,7 @@ def test_a_budget_of_money_is_refused_for_a_model_without_a_price(
     with ChatServer(yes) as server:
         written(server.address)
         _, err = ran(capsys, "--budget", "money=1", *options, code=2)
-        assert "system asked: the budget limits money, but a language model has no price; set price_in" in err
+        assert "system asked: the budget limits money, but the model m has no price; set price_in" in err
         assert server.requests == []
 
 
@@ -166,7 +151,7 @@ def test_a_server_that_refuses_every_request_is_not_called_unreachable(capsys: p
 def test_a_dry_run_without_language_models_says_so(capsys: pytest.CaptureFixture[str]) -> None:
     Path("experiment.toml").write_text(SYSTEMS.partition("[systems.asked]")[0])
     out, err = ran(capsys, "--dry-run")
-    assert "No system calls a language model or a search engine." in out
+    assert "No system calls a language model, a model API or a search engine." in out
     assert err == ""
 
 
@@ -262,13 +247,13 @@ def test_a_key_is_found_in_no_error_and_no_traceback(
     bad = Sent(status, told.encode(), {"Location": f"/{CANARY}", "Retry-After": CANARY})
     with ChatServer(lambda request: bad) as server:
         chat = server.model(api_key_env="CHAT_KEY").load()
-        with pytest.raises((ChatRequestError, ChatUnavailableError)) as caught:
+        with pytest.raises((ModelRequestError, ModelUnavailableError)) as caught:
             chat.reply(ChatRequest((Message("user", "?"),), 5))
         chat.close()
         inside = caught.value.__traceback__.tb_next if caught.value.__traceback__ else None
         shown = traceback.TracebackException(type(caught.value), caught.value, inside, capture_locals=True)
         told_all = "".join(shown.format())
-        assert "request_body(self._model, ask)" in told_all or "raise found" in told_all
+        assert "raise found" in told_all
         assert CANARY not in told_all
         assert caught.value.__context__ is None
         assert caught.value.__cause__ is None

@@ -17,14 +17,15 @@ from rankproof._experiment.run import RunOptions, run_experiment
 from rankproof._render.systems import failed_call_notes
 from rankproof._results.experiment_result import ExperimentResult
 from rankproof.errors import UsageError
-from rankproof.models._chat.base import ChatRequest, ChatRequestError
+from rankproof.models._api.errors import ModelRequestError
+from rankproof.models._chat.base import ChatRequest
 from rankproof.stages import BM25, RRF, ExtractAnswer, GenerateAnswer, KeywordScorer, Listwise, Pointwise, Rerank
 from rankproof.stages._base import Stage
 from rankproof.stages._extract import ExtractSearcher
 from support.scripted_chat import ScriptedChat, ScriptedReply
 from support.stage_building import corpus_of
 
-DOWN = ChatRequestError("status 400")
+DOWN = ModelRequestError("status 400")
 
 
 def small_dataset_of(count: int = 1) -> Dataset:

@@ -24,7 +24,8 @@ from rankproof._llm.cache import ResponseCaches
 from rankproof._llm.retry import RetryPolicy
 from rankproof._llm.session import LLMSession
 from rankproof.errors import ExternalError
-from rankproof.models._chat.base import ChatRequest, ChatRequestError
+from rankproof.models._api.errors import ModelRequestError
+from rankproof.models._chat.base import ChatRequest
 from rankproof.models._chat.llama_cpp import Llama
 from support.scripted_chat import ScriptedChat, ScriptedReply, reply
 from support.small_datasets import PAGES, payloads, small_corpus
@@ -169,12 +170,12 @@ def test_a_document_without_a_valid_reply_is_listed_and_replaced(replied: Script
 
 def test_a_failed_call_is_listed_and_no_query_at_all_is_an_error() -> None:
     def failing(request: ChatRequest) -> ScriptedReply:
-        return ChatRequestError("the server is busy") if page_of(request) == "hob" else good(request)
+        return ModelRequestError("the server is busy") if page_of(request) == "hob" else good(request)
 
     found = generated(ScriptedChat(failing))
     assert [one.error for one in found.failed] == ["the server is busy"]
     with pytest.raises(ExternalError, match="no query was generated from 6 documents; last error: the server is busy"):
-        generated(ScriptedChat(lambda request: ChatRequestError("the server is busy")))
+        generated(ScriptedChat(lambda request: ModelRequestError("the server is busy")))
 
 
 def test_rejected_queries_are_replaced_in_a_limited_number_of_rounds() -> None:

@@ -18,7 +18,8 @@ import pytest
 
 from rankproof._io.http import Connection, ConnectionLostError
 from rankproof._io.secrets import Secret
-from rankproof.models._chat.base import ChatRequest, ChatRequestError, ChatUnavailableError, Message
+from rankproof.models._api.errors import ModelRequestError, ModelUnavailableError
+from rankproof.models._chat.base import ChatRequest, Message
 from rankproof.models._chat.openai import OpenAIChat
 from support.chat_server import ChatServer, Handler, Sent
 from support.key_spellings import KEY, KEY_SPELLINGS, has_key
@@ -80,7 +81,7 @@ def test_the_reason_of_a_proxy_shows_no_key(spelling: str, monkeypatch: pytest.M
     with refusing_proxy(f"Bad key {KEY_SPELLINGS[spelling](KEY)}, try again") as address:
         monkeypatch.setenv("HTTPS_PROXY", f"http://user:pass-word-77@{address}")
         chat = OpenAIChat("m", base_url="https://host.invalid/v1", api_key_env="SOME_KEY").load()
-        with pytest.raises(ChatRequestError, match=r"Bad key .*\*\*\*.*, try again") as caught:
+        with pytest.raises(ModelRequestError, match=r"Bad key .*\*\*\*.*, try again") as caught:
             chat.reply(ASK)
         chat.close()
     assert not has_key(str(caught.value))
@@ -90,7 +91,7 @@ def test_the_password_of_a_proxy_is_not_shown_and_not_sent_as_a_key(monkeypatch:
     with refusing_proxy("pass%2Fword-77 and pass/word-77 are wrong " + "!" * 5000) as address:
         monkeypatch.setenv("HTTPS_PROXY", f"http://user:pass%2Fword-77@{address}")
         chat = OpenAIChat("m", base_url="https://host.invalid/v1", api_key_env="").load()
-        with pytest.raises(ChatRequestError, match=r"\*\*\* and \*\*\* are wrong !!!!") as caught:
+        with pytest.raises(ModelRequestError, match=r"\*\*\* and \*\*\* are wrong !!!!") as caught:
             chat.reply(ASK)
         chat.close()
     assert len(str(caught.value)) < 600
@@ -135,7 +136,7 @@ def test_the_reason_of_a_rejected_certificate_is_shown_whole_and_ends_the_run(
     if is_trusted:
         monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
     chat = OpenAIChat("m", base_url=f"https://{host}:{port}/v1", api_key_env="").load()
-    with pytest.raises(ChatUnavailableError) as caught:
+    with pytest.raises(ModelUnavailableError) as caught:
         chat.reply(ASK)
     chat.close()
     assert str(caught.value) == f"https://{host}:{port}/v1: the certificate of the server is not trusted {message}"

@@ -14,7 +14,8 @@ from rankproof._evaluation.answers import evaluate_answers
 from rankproof._evaluation.result import MeasureResult, Result
 from rankproof._judge.claims.registry import claim_judges
 from rankproof._llm.session import LLMSession
-from rankproof.models._chat.base import ChatRequest, ChatRequestError
+from rankproof.models._api.errors import ModelRequestError
+from rankproof.models._chat.base import ChatRequest
 from support.scripted_chat import ScriptedChat
 
 PASSAGES = {"p1": "A pie bakes for an hour. The oven is hot.", "p2": "Tea is a drink."}
@@ -109,7 +110,7 @@ def test_a_failed_request_has_no_value_and_is_counted_with_bounds() -> None:
 
 
 def test_what_the_judge_notes_is_noted() -> None:
-    model = ScriptedChat(lambda request: ChatRequestError("status 400: too long"))
+    model = ScriptedChat(lambda request: ModelRequestError("status 400: too long"))
     found, _ = evaluated(model, ["Faithfulness(judge='mine')"])
     texts = [note.text for note in found.systems[0].notes]
     assert any(text.startswith("mine: the server rejected every request (2)") for text in texts)

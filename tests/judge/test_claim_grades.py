@@ -13,7 +13,8 @@ from rankproof._judge.judge import grade_pairs
 from rankproof._judge.judges import JudgeContext, LLMJudge
 from rankproof._judge.rubric import QueryDocPair
 from rankproof._llm.session import LLMSession
-from rankproof.models._chat.base import ChatRequest, ChatRequestError
+from rankproof.models._api.errors import ModelRequestError
+from rankproof.models._chat.base import ChatRequest
 from support.claim_tasks import claim_task, silent
 from support.paths import DOCS
 from support.scripted_chat import ScriptedChat, ScriptedReply, reply
@@ -133,7 +134,7 @@ def test_invalid_claims_are_requested_again_and_then_the_text_fails(replied: str
 def test_one_failed_text_leaves_the_others() -> None:
     def answer(request: ChatRequest) -> ScriptedReply:
         if "Two" in request.messages[1].text:
-            return ChatRequestError("status 500")
+            return ModelRequestError("status 500")
         return reply("", finish="refusal") if "Three" in request.messages[1].text else claimed("It is one.")
 
     found = llm_judge(ScriptedChat(answer)).extract([("", "One."), ("", "Two."), ("", "Three."), ("", " ")], silent)

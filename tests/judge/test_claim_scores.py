@@ -17,7 +17,8 @@ from rankproof._judge.claims.logprob import LogprobJudge, LogprobSettings
 from rankproof._judge.claims.registry import claim_judges, judge_of
 from rankproof._llm.session import LLMSession
 from rankproof.errors import ExternalError, UsageError
-from rankproof.models._chat.base import ChatReply, ChatRequest, ChatRequestError
+from rankproof.models._api.errors import ModelRequestError
+from rankproof.models._chat.base import ChatReply, ChatRequest
 from rankproof.models._entailment import LABELS, BertEntailment, TorchEntailment, entailment_by_name
 from support.claim_tasks import claim_task, silent
 from support.scripted_chat import ScriptedChat, ScriptedReply, reply
@@ -59,14 +60,14 @@ def test_a_reply_without_log_probabilities_is_never_read_as_a_score() -> None:
 
 
 def test_a_server_that_rejects_every_request_is_noted() -> None:
-    judge = logprob_judge(lambda request: ChatRequestError("status 400: too long"))
+    judge = logprob_judge(lambda request: ModelRequestError("status 400: too long"))
     judge.judge([claim_task("answer-contexts", ["One.", "Two."])], silent)
     assert [note for note in judge.notes() if "logprob:scripted: the server rejected every request (2)" in note]
 
 
 def test_a_failed_request_fails_its_claim_only() -> None:
     def answer(request: ChatRequest) -> ScriptedReply:
-        return ChatRequestError("status 400") if "Two." in request.messages[1].text else odds(0.9, 0.1)
+        return ModelRequestError("status 400") if "Two." in request.messages[1].text else odds(0.9, 0.1)
 
     (found,) = logprob_judge(answer).judge([claim_task("answer-contexts", ["One.", "Two."])], silent)
     assert [(verdict.verdict, verdict.score is None) for verdict in found] == [("supported", False), ("failed", True)]

@@ -16,7 +16,8 @@ from rankproof._llm.budget import Budget, BudgetError
 from rankproof._llm.cache import ResponseCaches
 from rankproof._llm.retry import RetryPolicy
 from rankproof._llm.session import LLMSession
-from rankproof.models._chat.base import ChatRequest, ChatRequestError
+from rankproof.models._api.errors import ModelRequestError
+from rankproof.models._chat.base import ChatRequest
 from support.claim_tasks import CONTEXTS, claim_task, silent
 from support.scripted_chat import ScriptedChat, ScriptedReply, reply
 
@@ -151,7 +152,7 @@ def test_a_refusal_and_a_server_error_have_their_own_reasons() -> None:
     def answer(request: ChatRequest) -> ScriptedReply:
         if "One." in asked(request):
             return reply("", finish="refusal")
-        return ChatRequestError("http://x: status 500", retryable=True)
+        return ModelRequestError("http://x: status 500", retryable=True)
 
     judge = llm_judge(ScriptedChat(answer))
     (refused,), (failed,) = judge.judge([claim_task("answer-contexts", [text]) for text in ("One.", "Two.")], silent)

@@ -17,7 +17,8 @@ from rankproof._llm.cache import ResponseCaches
 from rankproof._llm.retry import RetryPolicy
 from rankproof._llm.session import LLMSession
 from rankproof.errors import UsageError
-from rankproof.models._chat.base import ChatRequest, ChatRequestError
+from rankproof.models._api.errors import ModelRequestError
+from rankproof.models._chat.base import ChatRequest
 from support.scripted_chat import ScriptedChat, ScriptedReply, reply
 from support.small_models import HashedWords
 from support.stage_building import corpus_of
@@ -112,7 +113,7 @@ def test_a_refusal_and_a_server_error_have_different_reasons_and_no_grade() -> N
     def replied(request: ChatRequest) -> ScriptedReply:
         if "cinnamon" in text_of(request):
             return reply("", finish="refusal")
-        return ChatRequestError("http://x: status 500", retryable=True) if "bicycle" in text_of(request) else good(0)
+        return ModelRequestError("http://x: status 500", retryable=True) if "bicycle" in text_of(request) else good(0)
 
     refused, failed, fine = judged(LLMJudge(ScriptedChat(replied)), PAIRS)
     assert (refused.grade, failed.grade, fine.grade) == (None, None, 0)

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 from tools.attacks.servers import attack
 
-from rankproof.models._chat.base import ChatReply, ChatRequest, ChatRequestError, ChatUnavailableError, Message
+from rankproof.models._api.errors import ModelRequestError, ModelUnavailableError
+from rankproof.models._chat.base import ChatReply, ChatRequest, Message
 from support.chat_faults import FAULTS, FAULTS_BY_KIND, QUICK, Fault, well_behaved
 from support.chat_server import NEVER, ChatServer, Request, Sent, completion
 from support.llm_uses import USES, UseOutcome
@@ -72,7 +73,7 @@ def test_recorded_replies_are_parsed_or_refused_but_never_misread(case: Mapping[
         chat = server.model(timeout=QUICK if case.get("delay_s") else 20.0).load()
         try:
             found: ChatReply | Exception = chat.reply(ChatRequest((Message("user", "?"),), 10))
-        except (ChatRequestError, ChatUnavailableError) as error:
+        except (ModelRequestError, ModelUnavailableError) as error:
             found = error
         chat.close()
     assert len(server.requests) == 1
@@ -81,5 +82,5 @@ def test_recorded_replies_are_parsed_or_refused_but_never_misread(case: Mapping[
         assert found.text == case["content"]
         assert found.finish == case.get("finish_reason", "stop")
     else:
-        assert isinstance(found, ChatUnavailableError) == (case["status"] in (302, 401, 404))
+        assert isinstance(found, ModelUnavailableError) == (case["status"] in (302, 401, 404))
         assert "sk-abc" not in str(found)

@@ -15,12 +15,13 @@ from rankproof._llm.client import CachedClient, CancelledError, ReplyParseError
 from rankproof._llm.retry import MAX_CONSECUTIVE_FAILURES, RetryPolicy
 from rankproof._llm.session import LLMSession, map_concurrent, map_in_order
 from rankproof.errors import ExternalError, UsageError
-from rankproof.models._chat.base import ChatReply, ChatRequest, ChatRequestError, ChatUnavailableError, Message
+from rankproof.models._api.errors import ModelRequestError, ModelUnavailableError
+from rankproof.models._chat.base import ChatReply, ChatRequest, Message
 from rankproof.models._chat.llama_cpp import Llama
 from support.chat_server import TOKENS_OUT, ChatServer, Request, Sent, completion
 from support.scripted_chat import ScriptedChat, reply
 
-BUSY = ChatRequestError("busy", retryable=True)
+BUSY = ModelRequestError("busy", retryable=True)
 
 
 def ask_of(text: str, **changes: object) -> ChatRequest:
@@ -99,8 +100,8 @@ def test_requests_that_failed_first_count_with_the_reply() -> None:
 
 
 def test_a_failure_that_is_not_retryable_is_not_retried() -> None:
-    model = ScriptedChat((ChatRequestError("no"),))
-    with desk_of() as session, pytest.raises(ChatRequestError):
+    model = ScriptedChat((ModelRequestError("no"),))
+    with desk_of() as session, pytest.raises(ModelRequestError):
         session.client(model, "u").request(ask_of("a"), CallTotals())
     assert model.log.calls == 1
 
@@ -123,12 +124,12 @@ def test_a_failure_that_is_not_retryable_is_not_retried() -> None:
 def test_pauses_double_up_to_a_maximum_and_respect_the_server(
     wait: float | None, request_number: int, pause: float | None
 ) -> None:
-    assert RetryPolicy(max_requests=99).pause(ChatRequestError("x", retryable=True, wait=wait), request_number) == pause
+    assert RetryPolicy(max_requests=99).pause(ModelRequestError("x", retryable=True, wait=wait), request_number) == pause
 
 
 def test_rejected_optional_parameters_are_dropped_for_good() -> None:
     def picky(request: ChatRequest) -> str | Exception:
-        return ChatRequestError("no", optional_params=True) if request.logprobs else "yes"
+        return ModelRequestError("no", optional_params=True) if request.logprobs else "yes"
 
     model, sums = ScriptedChat(picky), CallTotals()
     with desk_of() as session:
@@ -143,7 +144,7 @@ def test_rejected_optional_parameters_are_dropped_for_good() -> None:
 def test_rejected_messages_do_not_turn_optional_parameters_off() -> None:
     def strict(request: ChatRequest) -> str | Exception:
         return (
-            ChatRequestError("too long", optional_params=bool(request.logprobs)) if request.messages[0].text == "long" else "yes"
+            ModelRequestError("too long", optional_params=bool(request.logprobs)) if request.messages[0].text == "long" else "yes"
         )
 
     model, sums = ScriptedChat(strict), CallTotals()
@@ -180,7 +181,7 @@ def test_a_reply_between_failures_keeps_the_run_going() -> None:
 
 def test_rejected_requests_fail_one_by_one_and_never_end_the_run() -> None:
     def short_only(request: ChatRequest) -> str | Exception:
-        return "yes" if int(request.messages[0].text) >= 2 * MAX_CONSECUTIVE_FAILURES else ChatRequestError("status 413")
+        return "yes" if int(request.messages[0].text) >= 2 * MAX_CONSECUTIVE_FAILURES else ModelRequestError("status 413")
 
     sums = CallTotals()
     with desk_of() as session:
@@ -197,7 +198,7 @@ def test_rejected_requests_fail_one_by_one_and_never_end_the_run() -> None:
 
 def test_a_refusal_between_failures_neither_counts_as_one_nor_as_a_reply() -> None:
     def script(request: ChatRequest) -> Exception:
-        return ChatRequestError("status 413") if request.messages[0].text == "long" else BUSY
+        return ModelRequestError("status 413") if request.messages[0].text == "long" else BUSY
 
     sums = CallTotals()
     with desk_of(max_requests=1) as session:
@@ -243,7 +244,7 @@ def test_a_request_that_failed_in_one_thread_is_sent_by_the_other_that_waited_fo
             return "yes"
         asked.set()
         assert waiting.wait(20)
-        return ChatRequestError("status 400")
+        return ModelRequestError("status 400")
 
     model = ScriptedChat(script)
 
@@ -259,8 +260,8 @@ def test_a_request_that_failed_in_one_thread_is_sent_by_the_other_that_waited_fo
 
 
 def test_an_unavailable_model_raises_at_once() -> None:
-    with desk_of() as session, pytest.raises(ChatUnavailableError):
-        session.client(ScriptedChat((ChatUnavailableError("wrong key"),)), "u").read(ask_of("a"), yes, CallTotals())
+    with desk_of() as session, pytest.raises(ModelUnavailableError):
+        session.client(ScriptedChat((ModelUnavailableError("wrong key"),)), "u").read(ask_of("a"), yes, CallTotals())
 
 
 @pytest.mark.parametrize(
@@ -353,7 +354,7 @@ def test_only_a_session_with_a_disk_cache_says_that_replies_are_cached(tmp_path:
 
 def test_a_money_budget_is_refused_for_a_model_without_a_price(tmp_path: Path) -> None:
     with desk_of(Budget(money=1)) as session:
-        with pytest.raises(UsageError, match="a language model has no price; set price_in and price_out"):
+        with pytest.raises(UsageError, match=r"the model .* has no price; set price_in and price_out"):
             session.client(ScriptedChat(()), "u")
         session.client(ScriptedChat((), price_out=1.0), "u")
         (tmp_path / "m.gguf").write_bytes(b"")
@@ -405,7 +406,7 @@ def test_replies_with_estimated_tokens_are_counted() -> None:
 
 
 def test_a_request_that_may_have_been_charged_counts_with_its_maximum_cost() -> None:
-    charged = ChatRequestError("cut", retryable=True, charged=True)
+    charged = ModelRequestError("cut", retryable=True, charged=True)
     model = ScriptedChat((charged, BUSY, "yes"), price_in=1e6, price_out=1e6)
     with desk_of(Budget(money=60)) as session:
         client = session.client(model, "u")
@@ -481,8 +482,8 @@ def test_each_use_and_model_has_its_own_cache(tmp_path: Path) -> None:
 
 
 def test_a_failed_request_is_not_cached(tmp_path: Path) -> None:
-    model = ScriptedChat((ChatRequestError("down"), "yes"))
-    with LLMSession(ResponseCaches(tmp_path)) as session, pytest.raises(ChatRequestError):
+    model = ScriptedChat((ModelRequestError("down"), "yes"))
+    with LLMSession(ResponseCaches(tmp_path)) as session, pytest.raises(ModelRequestError):
         session.client(model, "u").request(ask_of("a"), CallTotals())
     assert _asked(tmp_path, model, "a")[0][0].text == "yes"
 
@@ -616,7 +617,7 @@ def test_a_pause_ends_when_the_session_is_stopped() -> None:
 
     def busy(request: ChatRequest) -> Exception:
         begun.set()
-        return ChatRequestError("busy", retryable=True, wait=100.0)
+        return ModelRequestError("busy", retryable=True, wait=100.0)
 
     model = ScriptedChat(busy)
     with LLMSession() as session:
@@ -631,13 +632,13 @@ def test_the_first_failure_ends_the_pauses_of_all_threads_and_is_raised() -> Non
     def script(request: ChatRequest) -> Exception:
         if request.messages[0].text == "0":
             pausing.set()
-            return ChatRequestError("busy", retryable=True, wait=100.0)
+            return ModelRequestError("busy", retryable=True, wait=100.0)
         assert pausing.wait(20)
-        return ChatUnavailableError("wrong key")
+        return ModelUnavailableError("wrong key")
 
     model = ScriptedChat(script)
     with LLMSession() as session:
         client = session.client(model, "u")
-        with pytest.raises(ChatUnavailableError, match="wrong key"):
+        with pytest.raises(ModelUnavailableError, match="wrong key"):
             map_concurrent(session, lambda number: client.request(ask_of(str(number)), CallTotals()), range(30), 2)
     assert model.log.calls == 2

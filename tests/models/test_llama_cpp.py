@@ -16,8 +16,9 @@ import pytest
 
 from rankproof._data.identity import identity_key
 from rankproof.errors import ExternalError, InputError, MissingExtraError, UsageError
+from rankproof.models._api.errors import ModelRequestError, ModelUnavailableError
 from rankproof.models._chat import llama_cpp
-from rankproof.models._chat.base import ChatReply, ChatRequest, ChatRequestError, ChatUnavailableError, Message
+from rankproof.models._chat.base import ChatReply, ChatRequest, Message
 from rankproof.models._chat.llama_cpp import Llama, LlamaServer
 from support.missing_libraries import block
 
@@ -60,7 +61,7 @@ def test_another_attempt_has_its_own_reproducible_reply(smollm2: Llama) -> None:
 def test_a_prompt_that_does_not_fit_the_context_fails_and_the_next_one_is_answered(smollm2: Llama) -> None:
     chat = replace(smollm2, context=256).load()
     long = ChatRequest((Message("user", "flour and water " * 200),), max_tokens=4)
-    with pytest.raises(ChatRequestError) as failure:
+    with pytest.raises(ModelRequestError) as failure:
         chat.reply(long)
     assert not failure.value.retryable
     assert chat.reply(ASKS[0]).tokens_out <= 6
@@ -95,7 +96,7 @@ def test_a_stopped_server_ends_the_run(smollm2: Llama) -> None:
     process = server_of(chat)
     process.kill()
     process.wait()
-    with pytest.raises(ChatUnavailableError, match="the process was ended by signal 9"):
+    with pytest.raises(ModelUnavailableError, match="the process was ended by signal 9"):
         chat.reply(ASKS[0])
     chat.close()
 

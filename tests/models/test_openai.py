@@ -12,7 +12,8 @@ from rankproof._io import http
 from rankproof._io.http import CallLimiter, CallsStoppedError, retry_after_seconds
 from rankproof._io.secrets import Secret
 from rankproof.errors import MissingExtraError, UsageError
-from rankproof.models._chat.base import ChatReply, ChatRequest, ChatRequestError, ChatUnavailableError, Message
+from rankproof.models._api.errors import ModelRequestError, ModelUnavailableError
+from rankproof.models._chat.base import ChatReply, ChatRequest, Message
 from rankproof.models._chat.openai import OpenAIChat
 from support.chat_server import NEVER, TOKENS_OUT, ChatServer, Request, Sent, body_of, completion
 
@@ -34,8 +35,8 @@ def to_raw(body: Any, ask: ChatRequest = ASK, **settings: Any) -> ChatReply:
         return replied(server, ask, **settings)
 
 
-def failure(sent: Sent, ask: ChatRequest = ASK) -> ChatRequestError:
-    with ChatServer(lambda request: sent) as server, pytest.raises(ChatRequestError) as caught:
+def failure(sent: Sent, ask: ChatRequest = ASK) -> ModelRequestError:
+    with ChatServer(lambda request: sent) as server, pytest.raises(ModelRequestError) as caught:
         replied(server, ask)
     assert len(server.requests) == 1
     return caught.value
@@ -90,7 +91,7 @@ def test_a_token_without_a_probability_is_dropped(value: str) -> None:
 
 @pytest.mark.parametrize("value", ["NaN", "Infinity", "1e999", "0.5", "1", f"1{'0' * 400}", '"high"', "true", "[]"])
 def test_a_log_probability_above_0_is_refused(value: str) -> None:
-    with pytest.raises(ChatRequestError, match="a log-probability is not a number up to 0"):
+    with pytest.raises(ModelRequestError, match="a log-probability is not a number up to 0"):
         to_raw(_with_logprob(value))
 
 
@@ -123,13 +124,13 @@ def test_tokens_that_the_server_does_not_report_are_zero(usage: Any) -> None:
 
 @pytest.mark.parametrize("role", ["user", "system", "tool", "Assistant", "", None, 7])
 def test_a_message_of_another_role_is_refused(role: Any) -> None:
-    with pytest.raises(ChatRequestError, match="the role of the message is not assistant"):
+    with pytest.raises(ModelRequestError, match="the role of the message is not assistant"):
         to_raw(body_of("x", message={"role": role}))
 
 
 @pytest.mark.parametrize("body", [b'{"choices": [], "choices": []}', b'{"a": {"b": 1, "\\u0062": 2}}'])
 def test_a_body_with_a_duplicate_key_is_refused(body: bytes) -> None:
-    with pytest.raises(ChatRequestError, match="a duplicate key"):
+    with pytest.raises(ModelRequestError, match="a duplicate key"):
         to_raw(body)
 
 
@@ -162,7 +163,7 @@ def test_a_rejection_of_any_form_is_reported(body: bytes) -> None:
 @pytest.mark.parametrize(("status", "word"), [(401, "key"), (403, "key"), (404, "loopback"), (302, "302"), (308, "308")])
 def test_an_error_that_no_retry_can_fix_ends_the_run(status: int, word: str) -> None:
     elsewhere = Sent(status, b"secret words", {"Location": "/v1/other"})
-    with ChatServer(lambda request: elsewhere) as server, pytest.raises(ChatUnavailableError, match=word) as caught:
+    with ChatServer(lambda request: elsewhere) as server, pytest.raises(ModelUnavailableError, match=word) as caught:
         replied(server)
     assert len(server.requests) == 1
     assert "secret words" not in str(caught.value)
@@ -171,7 +172,7 @@ def test_an_error_that_no_retry_can_fix_ends_the_run(status: int, word: str) -> 
 def test_an_unreachable_server_is_a_retryable_failure() -> None:
     with ChatServer(lambda request: completion("4")) as server:
         model = server.model()
-    with pytest.raises(ChatRequestError, match="ConnectError") as caught:
+    with pytest.raises(ModelRequestError, match="ConnectError") as caught:
         model.load().reply(ASK)
     assert caught.value.retryable
 
@@ -380,7 +381,7 @@ def test_closing_ends_every_wait_for_a_server_that_never_answers() -> None:
     def ask() -> None:
         try:
             chat.reply(ASK)
-        except ChatUnavailableError as error:
+        except ModelUnavailableError as error:
             ended.append(error)
 
     def never(request: Request) -> Sent:
@@ -397,7 +398,7 @@ def test_closing_ends_every_wait_for_a_server_that_never_answers() -> None:
         for thread in threads:
             thread.join(20)
         assert len(ended) == 3
-        with pytest.raises(ChatUnavailableError, match="cancelled"):
+        with pytest.raises(ModelUnavailableError, match="cancelled"):
             chat.reply(ASK)
         chat.close()
 
@@ -435,5 +436,5 @@ def test_afterwards_runs_once_after_the_last_call() -> None:
 def test_a_response_is_limited_to_four_mebibytes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(http, "MAX_RESPONSE_BYTES", 1 << 20)
     assert len(to_raw(body_of("x" * 1_000_000)).text) == 1_000_000
-    with pytest.raises(ChatRequestError, match="longer than 1 MiB"):
+    with pytest.raises(ModelRequestError, match="longer than 1 MiB"):
         to_raw(body_of("x" * (1 << 20)))

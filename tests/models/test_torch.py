@@ -11,8 +11,8 @@ import pytest
 
 from rankproof import _extras
 from rankproof._data.identity import identity_key
-from rankproof.errors import ExternalError, MissingExtraError
-from rankproof.models._base import TokenEncoder
+from rankproof.errors import ExternalError, MissingExtraError, UsageError
+from rankproof.models._base import TokenEncoder, remote_code_note
 from rankproof.models._bert import Bert, CrossEncoder
 from rankproof.models._torch import SentenceTransformer, TorchCrossEncoder
 from support.tiny_bert import TEXTS, write_bert, write_modules
@@ -104,6 +104,61 @@ def test_code_that_comes_with_a_model_is_not_run(folder: Path, tmp_path: Path) -
     with pytest.raises(ExternalError, match="sentence-transformers cannot load it"):
         SentenceTransformer(str(folder)).load()
     assert not (tmp_path / "ran").exists()
+
+
+@pytest.mark.torch
+def test_code_that_comes_with_a_model_runs_if_it_is_trusted_and_the_results_say_so(folder: Path, tmp_path: Path) -> None:
+    config = json.loads((folder / "config.json").read_text())
+    own = {"auto_map": {"AutoConfig": "own_code.OwnConfig", "AutoModel": "own_code.OwnModel"}, "model_type": "own"}
+    (folder / "config.json").write_text(json.dumps({**config, **own}))
+    code = f"""\
+from transformers import BertConfig, BertModel
+open({str(tmp_path / "ran")!r}, "w").close()
+class OwnConfig(BertConfig):
+    model_type = "own"
+class OwnModel(BertModel):
+    config_class = OwnConfig
+"""
+    (folder / "own_code.py").write_text(code)
+    write_modules(folder, pooling={"word_embedding_dimension": 32, "pooling_mode_mean_tokens": True})
+    with pytest.raises(ExternalError, match="sentence-transformers cannot load it"):
+        SentenceTransformer(str(folder)).load()
+    assert not (tmp_path / "ran").exists()
+    model = SentenceTransformer(str(folder), trust_remote_code=True)
+    loaded = model.load()
+    assert (tmp_path / "ran").exists()
+    assert loaded.encode(["bread"]).shape == (1, 32)
+    assert loaded.facts()["trust_remote_code"] is True
+    assert remote_code_note(model) == ("Python code that came with the model was run (trust_remote_code)",)
+    assert identity_key(model) != identity_key(SentenceTransformer(str(folder)))
+
+
+@pytest.mark.torch
+def test_the_named_prompts_of_a_model_go_before_queries_and_passages(folder: Path) -> None:
+    write_modules(folder, pooling={"word_embedding_dimension": 32, "pooling_mode_mean_tokens": True})
+    named = {"prompts": {"query": "bake ", "passage": "salt "}, "default_prompt_name": None}
+    (folder / "config_sentence_transformers.json").write_text(json.dumps(named))
+    plain = SentenceTransformer(str(folder)).load()
+    model = SentenceTransformer(str(folder), query_prompt_name="query", passage_prompt_name="passage")
+    prompted = model.load()
+    np.testing.assert_allclose(prompted.encode_queries(["bread"]), plain.encode(["bake bread"]), atol=1e-6)
+    np.testing.assert_allclose(prompted.encode(["bread"]), plain.encode(["salt bread"]), atol=1e-6)
+    np.testing.assert_allclose(plain.encode_queries(["bread"]), plain.encode(["bread"]), atol=1e-6)
+    assert not np.allclose(prompted.encode(["bread"]), prompted.encode_queries(["bread"]))
+    assert (prompted.facts()["query_prompt_name"], prompted.facts()["passage_prompt_name"]) == ("query", "passage")
+    assert identity_key(model) != identity_key(SentenceTransformer(str(folder)))
+    with pytest.raises(UsageError, match="token vectors are encoded without"):
+        prompted.tokens(["bread"])
+
+
+@pytest.mark.torch
+def test_an_unknown_prompt_name_lists_the_known_ones(folder: Path) -> None:
+    write_modules(folder, pooling={"word_embedding_dimension": 32, "pooling_mode_mean_tokens": True})
+    with pytest.raises(UsageError, match="no prompt called questions; leave it out: the model has no prompts"):
+        SentenceTransformer(str(folder), query_prompt_name="questions").load()
+    (folder / "config_sentence_transformers.json").write_text(json.dumps({"prompts": {"query": "q: ", "passage": "p: "}}))
+    with pytest.raises(UsageError, match="no prompt called questions; choose one of query, passage"):
+        SentenceTransformer(str(folder), query_prompt_name="questions").load()
 
 
 @pytest.mark.torch

@@ -20,7 +20,8 @@ from rankproof._llm.client import ReplyParseError
 from rankproof._llm.retry import RetryPolicy
 from rankproof._llm.session import LLMSession
 from rankproof.errors import UsageError
-from rankproof.models._chat.base import ChatReply, ChatRequest, ChatRequestError
+from rankproof.models._api.errors import ModelRequestError
+from rankproof.models._chat.base import ChatReply, ChatRequest
 from rankproof.models._chat.llama_cpp import Llama
 from rankproof.stages import BM25, Chunked, ExtractAnswer, GenerateAnswer
 from rankproof.stages._answer import ParsedAnswer, parse_answer
@@ -125,7 +126,7 @@ def test_without_a_usable_reply_the_answer_has_failed() -> None:
     found, clock, _ = answered("", '{"answer": ""}')
     assert found == Given("", (), ("d1", "d2"), "failed")
     assert clock.counts["given_up"] == 1
-    found, clock, _ = answered(ChatRequestError("down"))
+    found, clock, _ = answered(ModelRequestError("down"))
     assert found.state == "failed"
     assert clock.counts["failed"] == 1
 

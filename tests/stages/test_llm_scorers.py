@@ -25,7 +25,8 @@ from rankproof._llm.prompts import UNTRUSTED_DATA_RULE
 from rankproof._llm.retry import RetryPolicy
 from rankproof._llm.session import LLMSession
 from rankproof.errors import UsageError
-from rankproof.models._chat.base import ChatRequest, ChatRequestError
+from rankproof.models._api.errors import ModelRequestError
+from rankproof.models._chat.base import ChatRequest
 from rankproof.models._chat.openai import OpenAIChat
 from rankproof.stages import BM25, KeywordScorer, Listwise, Pairwise, Pointwise, Rerank
 from rankproof.stages._base import BuildContext, EstimatesCost, EstimatesScorerCost, LLMQueryScorer, QueryTimer, ReportsTruncation
@@ -200,7 +201,7 @@ def test_a_window_without_a_permutation_is_requested_again_and_then_keeps_its_or
 
 def test_only_the_window_that_failed_keeps_its_order() -> None:
     def weak(request: ChatRequest) -> ScriptedReply:
-        return ChatRequestError("no") if "apple 9" in request.messages[1].text else sorting(request)
+        return ModelRequestError("no") if "apple 9" in request.messages[1].text else sorting(request)
 
     scores, sums = scored(Listwise(ScriptedChat(weak), window=4, step=2), [1, 2, 3, 4, 9, 5])
     assert [[1, 2, 3, 4, 9, 5][at] for at in order_of(scores)] == [4, 3, 2, 1, 9, 5]
@@ -257,7 +258,7 @@ def notes_of(*sums: CallTotals) -> tuple[str, ...]:
 
 def test_failures_are_described_in_notes() -> None:
     def lame(request: ChatRequest) -> ScriptedReply:
-        return ChatRequestError("down") if "apple 8" in request.messages[1].text else "no"
+        return ModelRequestError("down") if "apple 8" in request.messages[1].text else "no"
 
     one, other = scored(Listwise(ScriptedChat(lame)), [1, 2])[1], scored(Listwise(ScriptedChat(lame)), [8, 2])[1]
     assert notes_of(one, other) == (

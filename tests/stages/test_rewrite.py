@@ -19,7 +19,8 @@ from rankproof._llm.session import LLMSession
 from rankproof._results.experiment_result import ExperimentResult
 from rankproof._results.folder import load_results, save_results
 from rankproof.errors import UsageError
-from rankproof.models._chat.base import ChatRequest, ChatRequestError
+from rankproof.models._api.errors import ModelRequestError
+from rankproof.models._chat.base import ChatRequest
 from rankproof.models._chat.llama_cpp import SmolLM2
 from rankproof.stages import BM25, Rewrite
 from rankproof.stages._base import BuildContext, QueryTimer, Stage
@@ -111,7 +112,7 @@ def test_failures_are_counted_noted_and_not_cached(tmp_path: Path) -> None:
     def sometimes(request: ChatRequest) -> ScriptedReply:
         text = request.messages[-1].text
         if ASKED["q1"] in text:
-            return ChatRequestError("the server is busy")
+            return ModelRequestError("the server is busy")
         return "no JSON" if ASKED["q2"] in text else better(request)
 
     system_run = run_systems(Rewrite(BM25(), ScriptedChat(sometimes)), tmp_path).system_run("rewritten")
@@ -152,7 +153,7 @@ def test_a_budget_ends_the_run_and_replies_stay_cached(tmp_path: Path) -> None:
 
 def test_a_failed_request_is_not_repeated_by_the_searcher() -> None:
     """Else its counts would speak of another query than the one that was asked below."""
-    model = ScriptedChat((ChatRequestError("busy"), '{"query": "humming hob"}'))
+    model = ScriptedChat((ModelRequestError("busy"), '{"query": "humming hob"}'))
     session = LLMSession(retry_policy=RetryPolicy(max_requests=1))
     context, stage, query, clock = ground_at(session), Rewrite(BM25(), model), Query("q", "hob noise"), QueryTimer()
     assert stage.input_queries(context, [query]) == [query]

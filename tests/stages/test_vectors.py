@@ -20,6 +20,7 @@ from rankproof.stages import BiEncoderScorer, Dense, MaxSim
 from rankproof.stages import _vectors as module
 from rankproof.stages._base import QueryTimer
 from rankproof.stages._fields import passage_text, passages_of
+from rankproof.stages._text_vectors import text_vectors
 from rankproof.stages._vectors import PassageVectors, VectorRetriever
 from rankproof.stores._base import Store
 from rankproof.stores._memory import Memory
@@ -91,7 +92,7 @@ def test_vectors_for_a_store_come_by_id_in_batches_that_do_not_depend_on_the_par
         assert [doc for ids, _ in batches for doc in ids] == sorted(TEXTS, key=str.encode, reverse=True)
         encoder = HashedWords().load()
         for ids, matrix in batches:
-            np.testing.assert_array_equal(matrix, module.text_vectors(encoder, [TEXTS[doc] for doc in ids]))
+            np.testing.assert_array_equal(matrix, text_vectors(encoder, [TEXTS[doc] for doc in ids]))
 
 
 def test_a_search_reads_the_file_and_copies_no_vectors() -> None:
@@ -190,7 +191,7 @@ def test_blocks_grow_while_they_are_fast(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_a_batch_on_a_device_of_torch_has_the_bits_of_the_cpu() -> None:
     oracle("torch")
     partition = corpus_of(TEXTS).partitions[0]
-    context, queries = context_of(corpus_of(TEXTS)), module.text_vectors(HashedWords().load(), [query.text for query in QUERIES])
+    context, queries = context_of(corpus_of(TEXTS)), text_vectors(HashedWords().load(), [query.text for query in QUERIES])
     found = []
     for device in ("cpu", "cpu:0"):
         retriever, folder = VectorRetriever(HashedWords(), "", ("text",), 1, device), context.block_cache.partition_folder(device)

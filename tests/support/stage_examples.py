@@ -34,6 +34,8 @@ from rankproof.stages import (
 from rankproof.stages._base import Scorer, Stage
 from rankproof.stages._registry import SCORERS as REGISTERED_SCORERS
 from rankproof.stages._registry import STAGES as REGISTERED_STAGES
+from support.rerank_server import APIS as RERANK_APIS
+from support.rerank_server import scorer_on_shared_server
 from support.run_files import run_of_another_query
 from support.scripted_chat import ScriptedChat
 from support.search_functions import nothing
@@ -59,6 +61,7 @@ SCORERS: list[Scorer] = [
     Listwise(ScriptedChat(lambda request: "[2] > [1]"), window=2, step=1),
     Pointwise(ScriptedChat(lambda request: "Yes")),
     Pairwise(ScriptedChat(lambda request: "A")),
+    *map(scorer_on_shared_server, RERANK_APIS),
 ]
 SCORERS += defaults(REGISTERED_SCORERS, SCORERS)
 EXAMPLES: list[Stage] = [

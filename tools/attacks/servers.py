@@ -1,4 +1,4 @@
-"""Every fault of a language model's server with every use: what happens, and what is not reported.
+"""Every fault of a language model's server with every use, and of a rerank server with every API: what is not reported.
 
 `PYTHONPATH=tests python -m tools.attacks.servers` prints a table, and exits with 1 if a failure is silent.
 """
@@ -17,10 +17,16 @@ from rankproof._llm.call_counts import reply_notes
 from rankproof._llm.retry import RetryPolicy
 from rankproof._llm.session import LLMSession
 from rankproof.errors import ExternalError
-from rankproof.models._chat.base import ChatUnavailableError
+from rankproof.models._api.errors import ModelUnavailableError
 from support.chat_faults import FAULTS_BY_KIND, Fault
 from support.chat_server import ChatServer
+from support.embedding_faults import FAULTS as EMBEDDING_FAULTS
+from support.embedding_server import NAMES as EMBEDDING_APIS
 from support.llm_uses import USES, Use, UseOutcome
+from support.rerank_faults import FAULTS as RERANK_FAULTS
+from support.rerank_server import APIS
+from tools.attacks.encoders import attack_encoder
+from tools.attacks.rerankers import attack_reranker
 
 KEY = "CANARY-401-0123456789"
 KEY_VARIABLE = "CHAT_KEY"
@@ -50,7 +56,7 @@ class Attack:
         if len(self.server.requests) != self.spent.calls or not self.spent.calls:
             yield "requests are not counted"
         if isinstance(self.outcome, ExternalError):
-            if self.fault.ending != "unusable" or not isinstance(self.outcome, ChatUnavailableError):
+            if self.fault.ending != "unusable" or not isinstance(self.outcome, ModelUnavailableError):
                 yield f"the run stopped: {self.outcome}"
             if KEY in str(self.outcome):
                 yield "the key is shown"
@@ -137,7 +143,36 @@ def main() -> int:
         _print_row(kind, found)
         sums.update(found)
     _print_row("all", Counter({**sums, "uses": len(USES)}))
-    return 1 if sums["silent"] else 0
+    reranked, encoded = _attacked_rerankers(), _attacked_encoders()
+    _print_row("rerank APIs", reranked)
+    _print_row("embedding APIs", encoded)
+    return 1 if sums["silent"] or reranked["silent"] or encoded["silent"] else 0
+
+
+def _attacked_rerankers() -> Counter[str]:
+    """How the faults of rerank servers ended, with the APIs as uses."""
+    found: Counter[str] = Counter(faults=len(RERANK_FAULTS), uses=len(APIS))
+    for name, fault in RERANK_FAULTS.items():
+        for api in APIS:
+            made = attack_reranker(fault, api)
+            silent = list(made.silent_failures())
+            found.update({"pairs": 1, made.result(): 1, "silent": bool(silent)})
+            if silent:
+                print(f"{name}, {api}: {'; '.join(silent)}", file=sys.stderr, flush=True)
+    return found
+
+
+def _attacked_encoders() -> Counter[str]:
+    """How the faults of embedding servers ended, with the APIs as uses."""
+    found: Counter[str] = Counter(faults=len(EMBEDDING_FAULTS), uses=len(EMBEDDING_APIS))
+    for name, fault in EMBEDDING_FAULTS.items():
+        for api in fault.apis or EMBEDDING_APIS:
+            made = attack_encoder(fault, api)
+            silent = list(made.silent_failures())
+            found.update({"pairs": 1, made.result(): 1, "silent": bool(silent)})
+            if silent:
+                print(f"{name}, {api}: {'; '.join(silent)}", file=sys.stderr, flush=True)
+    return found
 
 
 def _print_row(kind: str, counts: Counter[str]) -> None:

@@ -1,4 +1,4 @@
-"""The table of `rankproof run --dry-run`: the estimated calls of language models and search engines of each system."""
+"""The table of `rankproof run --dry-run`: the estimated calls of models and search engines of each system."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def _table(cost: CostEstimate, budget: Budget | None) -> Table:
 
     columns = (
         Column("system"),
-        Column("models", about="the language models and search engines that it calls"),
+        Column("models", about="the models and search engines that it calls"),
         Column("calls", "count", "requests to them"),
         Column("tokens in", "count", "input tokens, about four bytes each"),
         Column("tokens out", "count", "the most output tokens that the responses may have"),
@@ -51,7 +51,7 @@ def _table(cost: CostEstimate, budget: Budget | None) -> Table:
     calls_models = any(system.models for system in cost.systems.values())
     return Table(
         name="prices",
-        title=f"Estimated calls of language models and search engines for {cost.queries} queries (dry run)",
+        title=f"Estimated calls of models and search engines for {cost.queries} queries (dry run)",
         columns=columns,
         rows=tuple([*rows, _row(_TOTAL, cost.total)] if calls_models else rows),
         sentences=_sentences(cost, budget),
@@ -78,7 +78,7 @@ def _money(system: SystemCost) -> str | None:
 def _sentences(cost: CostEstimate, budget: Budget | None) -> tuple[str, ...]:
     """Whether the estimate is within the budget."""
     if not cost.total.models:
-        return ("No system calls a language model or a search engine.",)
+        return ("No system calls a language model, a model API or a search engine.",)
     if budget is None:
         return ()
     estimate = cost.total.estimate

@@ -6,7 +6,7 @@ RESULTS = 8
 """Of result.json in a results folder."""
 SUMMARY = 1
 """Of summary.json in a results folder."""
-STAGE_CACHE = 10
+STAGE_CACHE = 11
 """Of the cached outputs of stages: a part of their keys, and of the header of each file."""
 JOURNAL = 2
 """Of the records of journals, which hold the finished blocks of a stage and the replies of language models."""

@@ -28,7 +28,7 @@ from rankproof.models._registry import encoder_by_name
 from rankproof.stages._base import Stage
 from rankproof.stages._chunked import Chunked, document_chunks
 from rankproof.stages._fields import DEFAULT_FIELDS, passage_text
-from rankproof.stages._vectors import text_vectors
+from rankproof.stages._text_vectors import text_vectors
 
 MeasureChoice = Sequence[Measure | str] | None
 

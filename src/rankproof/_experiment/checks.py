@@ -82,10 +82,10 @@ def check_systems_have_prices(systems: Mapping[str, Stage], budget: Budget) -> N
     """Refuses a system that calls a model without a price, if the budget limits money."""
     for name, stage in systems.items():
         for part in stage_tree(stage):
-            chat = part.chat if isinstance(part, EstimatesCost) else None
+            model = part.paid_model if isinstance(part, EstimatesCost) else None
             try:
-                if chat is not None:
-                    check_model_has_price(budget, chat)
+                if model is not None:
+                    check_model_has_price(budget, model)
             except UsageError as error:
                 raise UsageError(f"system {for_message(name)}: {error.what}", fix=error.fix) from None
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 
 from rankproof._experiment.cache import MemoryBlockCache
@@ -11,15 +11,15 @@ from rankproof._experiment.experiment import Experiment
 from rankproof._experiment.judgements import load_judged_dataset
 from rankproof._experiment.queries import select_queries
 from rankproof._io.corpus_store import CorpusStorage
-from rankproof._llm.budget import Budget, Estimate
+from rankproof._llm.budget import Budget, Estimate, estimated_money, has_price
 from rankproof._llm.session import LLMSession
-from rankproof.models._chat.base import ChatModel, chat_name
-from rankproof.stages._base import BuildContext, EstimatesCost, ReplacesCorpus, ReplacesQueries, Stage
+from rankproof.models._api.settings import PaidModel, model_name
+from rankproof.stages._base import BuildContext, EncodesPassages, EstimatesCost, ReplacesCorpus, ReplacesQueries, Stage
 from rankproof.stages._engines.base import EngineStage
 from rankproof.stages._registry import STAGES
 
-_Requests = dict[tuple[str, tuple[Stage, ...], Stage], tuple[ChatModel | EngineStage, Estimate]]
-"""By corpus, query rewriting stages and stage: the model or search engine and its estimated calls."""
+_Requests = dict[tuple[str, tuple[Stage, ...], Hashable], tuple[PaidModel | EngineStage, Estimate]]
+"""By corpus, query rewriting stages, and stage or passages to encode: the model or search engine and its estimated calls."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,9 +57,11 @@ def estimate_cost(experiment: Experiment, repeat: int = 1, storage: CorpusStorag
         for name, stage in experiment.systems.items():
             for part, on, changed in _stages_in_context(stage, context):
                 if isinstance(part, EngineStage):
-                    found[name][on.corpus_key, changed, part] = part, Estimate(calls=len(queries) * repeat)
-                elif isinstance(part, EstimatesCost) and part.chat is not None:
-                    found[name][on.corpus_key, changed, part] = part.chat, part.estimate(queries, on)
+                    found[name][on.corpus_key, changed, ("asked", part)] = part, Estimate(calls=len(queries) * repeat)
+                if isinstance(part, EstimatesCost) and part.paid_model is not None:
+                    found[name][on.corpus_key, changed, part] = part.paid_model, part.estimate(queries, on)
+                    if isinstance(part, EncodesPassages) and (passages := part.passages()):
+                        found[name][on.corpus_key, (), passages] = part.paid_model, passages.estimate(on.corpus)
     systems = {name: _system_cost(requests) for name, requests in found.items()}
     shared = {key: request for requests in found.values() for key, request in requests.items()}
     return CostEstimate(systems, _system_cost(shared), len(queries))
@@ -87,7 +89,7 @@ def _system_cost(requests: _Requests) -> SystemCost:
         if isinstance(model, EngineStage):
             models[STAGES.name_of(type(model)) or type(model).__name__] = None
             continue
-        money += request.usage(model.price_in, model.price_out).money
-        is_priced = is_priced and bool(model.price_in or model.price_out or not request.calls)
-        models[chat_name(model)] = None
+        money += estimated_money(request, model)
+        is_priced = is_priced and (has_price(model) or not request.calls)
+        models[model_name(model)] = None
     return SystemCost(tuple(models), estimate, money, is_priced)

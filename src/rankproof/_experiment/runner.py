@@ -21,7 +21,7 @@ from rankproof._experiment.engines import EngineOutput, ask_in_turns, engine_out
 from rankproof._experiment.query_loop import QueryLoop
 from rankproof._experiment.stage_output import BlockOutput, StageOutput, inherited_answers, read_query_blocks, with_rankings
 from rankproof._extras import extra
-from rankproof._llm.budget import token_cost
+from rankproof._llm.budget import money_of
 from rankproof._results.provenance import utc_now
 from rankproof._version import __version__
 from rankproof.errors import RankproofError
@@ -94,11 +94,11 @@ class StageRun:
 
     def money(self) -> float:
         """The cost of its own calls at the model's prices."""
-        chat = self.stage.chat if isinstance(self.stage, EstimatesCost) else None
-        if chat is None:
+        model = self.stage.paid_model if isinstance(self.stage, EstimatesCost) else None
+        if model is None:
             return 0.0
-        counts = self.output.counts
-        return token_cost(int(counts["tokens_in"].sum()), int(counts["tokens_out"].sum()), chat.price_in, chat.price_out)
+        read, written, units = (int(self.output.counts[name].sum()) for name in ("tokens_in", "tokens_out", "search_units"))
+        return money_of(model, read, written, units)
 
 
 def _with_same_queries(stage: Stage) -> Iterator[Stage]:

@@ -33,6 +33,8 @@ _FAILURE_EFFECTS: Mapping[CountName, str] = {
     "windows": "{failed} of {of} windows kept their input order",
     "graded": "{failed} of {of} documents could not be scored and kept their rank; the other documents were reranked",
     "compared": "{undecided} of {of} compared pairs count as ties",
+    "encoded": "{failed} of {of} queries got no vector and have an empty ranking",
+    "score_requests": "{failed} of {of} requests for scores failed: their documents kept their rank",
 }
 _TRUNCATION_COUNTS = ("cut", "cut_queries")
 
@@ -46,6 +48,7 @@ def call_count_notes(counts: CountsByName) -> tuple[str, ...]:
         *_order_bias_note(sums),
         *_answer_format_note(sums),
         _unreadable_note(sums),
+        _long_documents_note(sums),
         *reply_notes(sums),
     ]
     return tuple(note for note in notes if note)
@@ -99,6 +102,12 @@ def _answer_format_note(sums: Mapping[str, int]) -> list[str]:
 def _unreadable_note(sums: Mapping[str, int]) -> str:
     count = sums["unreadable"]
     return pluralise(count, "invalid, truncated or refused reply", "invalid, truncated or refused replies") if count else ""
+
+
+def _long_documents_note(sums: Mapping[str, int]) -> str:
+    count = sums["long_documents"]
+    longer = pluralise(count, "document is", "documents are")
+    return f"an estimated {longer} longer than the API reads, at four bytes per token: it cuts them" if count else ""
 
 
 PackedRankings = tuple[list[list[str]], FloatArray]

@@ -31,7 +31,7 @@ KINDS = {
     "journals": "unfinished stages",
     "hits": "unfinished searches of partitions",
     "databases": "left behind by killed runs",
-    "responses": "responses of language models and search engines",
+    "responses": "responses of models and search engines",
 }
 PAID_KIND = "responses"
 _LOCK_FILE = "lock"

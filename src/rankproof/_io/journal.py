@@ -153,8 +153,8 @@ class Journal:
             raise cache_corruption_error(self.path, CHECKSUM_MISMATCH, "the records before the damage were kept")
         return self.records()
 
-    def append(self, block: Block, seconds: float) -> None:
-        """Adds a block and flushes it to disk; a failure leaves the journal unchanged."""
+    def append(self, block: Block, seconds: float) -> int:
+        """Adds a block, flushes it to disk and returns its offset; a failure leaves the journal unchanged."""
         end = self._file.seek(0, os.SEEK_END)
         try:
             rest = memoryview(record_bytes(block, seconds))
@@ -164,6 +164,14 @@ class Journal:
         except OSError as error:
             self._cut(end)
             raise cache_io_error(self.path, error) from None
+        return end
+
+    def record(self, offset: int) -> JournalRecord:
+        """The record at the offset that `append` returned, as views of the file."""
+        found = record_at(self._mapped(self._file.seek(0, os.SEEK_END)), offset)
+        if found is None:
+            raise cache_corruption_error(self.path, CHECKSUM_MISMATCH, "nothing was changed")
+        return found
 
     def clear(self) -> None:
         """Removes all records."""

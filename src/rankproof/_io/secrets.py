@@ -115,6 +115,10 @@ class Secret:
         """The header with the first key."""
         return {"Authorization": f"Bearer {self._keys[0]}"} if self._keys else {}
 
+    def header(self, name: str) -> dict[str, str]:
+        """The first key as the header of that name."""
+        return {name: self._keys[0]} if self._keys else {}
+
     def masked(self, text: str) -> str:
         """The text without the keys in any spelling that can be read back, and without other bearer tokens."""
         seen = _with_mask(text, list(self._spans(text)))

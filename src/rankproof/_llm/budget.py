@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import threading
 from dataclasses import asdict, dataclass, fields, is_dataclass, replace
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 from rankproof._data import validation
 from rankproof.errors import ExternalError, UsageError, for_message
-from rankproof.models._chat.base import ChatModel, ChatReply, ChatRequest, estimate_tokens, max_tokens_of
+from rankproof.models._api.settings import PaidModel, model_name
+from rankproof.models._chat.base import ChatReply, ChatRequest, estimate_tokens, max_tokens_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +38,28 @@ class Usage:
 def token_cost(tokens_in: int, tokens_out: int, price_in: float, price_out: float) -> float:
     """The money for these tokens; prices are per million tokens."""
     return (tokens_in * price_in + tokens_out * price_out) / 1e6
+
+
+_UNITS_PER_PRICE = 1000
+
+
+@runtime_checkable
+class BillsSearches(Protocol):
+    """A model that is paid by search units; the price is that of 1,000."""
+
+    @property
+    def price_search(self) -> float: ...
+
+
+def money_of(model: PaidModel, tokens_in: int, tokens_out: int, units: int = 0) -> float:
+    """The money for these tokens and search units at the prices of the model."""
+    searches = units * model.price_search / _UNITS_PER_PRICE if isinstance(model, BillsSearches) else 0.0
+    return token_cost(tokens_in, tokens_out, model.price_in, model.price_out) + searches
+
+
+def has_price(model: PaidModel) -> bool:
+    """Whether a price of the model is known."""
+    return bool(model.price_in or model.price_out or (isinstance(model, BillsSearches) and model.price_search))
 
 
 _FIX = "write it like calls=500,tokens=2000000,money=1.50"
@@ -77,14 +100,15 @@ def parse_budget(text: str) -> Budget:
     return Budget(**found)  # type: ignore[arg-type]
 
 
-def check_model_has_price(budget: Budget, model: ChatModel) -> None:
+def check_model_has_price(budget: Budget, model: PaidModel) -> None:
     """Raises an error for a money budget with a model that has price settings but no price; local models have none."""
-    can_cost = is_dataclass(model) and any(part.name == "price_in" for part in fields(model))
-    if budget.money is not None and can_cost and not (model.price_in or model.price_out):
-        raise UsageError(
-            "the budget limits money, but a language model has no price",
-            fix="set price_in and price_out (--price-in, --price-out), or limit calls or tokens",
-        )
+    prices: list[str] = (
+        [part.name for part in fields(model) if part.init and part.name.startswith("price_")] if is_dataclass(model) else []
+    )
+    if budget.money is not None and prices and not any(getattr(model, name) for name in prices):
+        flags = " (--price-in, --price-out)" if "price_out" in prices else ""
+        fix = f"set {' and '.join(prices)}{flags}, or limit calls or tokens"
+        raise UsageError(f"the budget limits money, but the model {for_message(model_name(model))} has no price", fix=fix)
 
 
 class SpendMeter:
@@ -159,24 +183,30 @@ def prompt_tokens(request: ChatRequest) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """Estimated calls and tokens; `tokens_out` is an upper bound."""
+    """Estimated calls, tokens and search units; `tokens_out` is an upper bound."""
 
     calls: int = 0
     tokens_in: int = 0
     tokens_out: int = 0
+    units: int = 0
 
     def __add__(self, other: Estimate) -> Estimate:
-        return Estimate(self.calls + other.calls, self.tokens_in + other.tokens_in, self.tokens_out + other.tokens_out)
+        return Estimate(*(getattr(self, part.name) + getattr(other, part.name) for part in fields(self)))
 
     def times(self, count: int) -> Estimate:
         """The estimate multiplied by a count."""
-        return Estimate(self.calls * count, self.tokens_in * count, self.tokens_out * count)
+        return Estimate(*(getattr(self, part.name) * count for part in fields(self)))
 
     def usage(self, price_in: float, price_out: float) -> Usage:
         """As usage, with the money at these prices."""
         return Usage(
             self.calls, self.tokens_in, self.tokens_out, token_cost(self.tokens_in, self.tokens_out, price_in, price_out)
         )
+
+
+def estimated_money(estimate: Estimate, model: PaidModel) -> float:
+    """The money of an estimate at the prices of the model."""
+    return money_of(model, estimate.tokens_in, estimate.tokens_out, estimate.units)
 
 
 def estimate_request(request: ChatRequest) -> Estimate:
@@ -203,13 +233,13 @@ def with_plausible_usage(reply: ChatReply, request: ChatRequest) -> ChatReply:
     """
     most = max_request_cost(request)
     read, written = sum(max_tokens_of(message.text) for message in request.messages), max_tokens_of(reply.text)
-    if _is_plausible(reply.tokens_in, max(read, 1), most.tokens_in) and _is_plausible(
+    if is_plausible(reply.tokens_in, max(read, 1), most.tokens_in) and is_plausible(
         reply.tokens_out, written, max(most.tokens_out, written)
     ):
         return reply
     return replace(reply, tokens_in=prompt_tokens(request), tokens_out=estimate_tokens(reply.text), estimated=True)
 
 
-def _is_plausible(tokens: int, size: int, most: int) -> bool:
+def is_plausible(tokens: int, size: int, most: int) -> bool:
     """Whether a text of so many bytes, or a request of at most so many tokens, can have the tokens."""
     return size / _MAX_BYTES_PER_TOKEN <= tokens <= most + _MAX_UNSEEN_TOKENS

@@ -13,7 +13,7 @@ import numpy as np
 from rankproof._data.identity import identity_key
 from rankproof._io.cache_items import CacheHold
 from rankproof._io.journal import Journal
-from rankproof.models._chat.base import ChatRequest
+from rankproof._llm.vector_cache import DiskVectorCache, MemoryVectorCache, VectorCache
 
 
 class CacheableReply(Protocol):
@@ -26,6 +26,28 @@ class CacheableReply(Protocol):
 
     @classmethod
     def from_json(cls, values: dict[str, Any]) -> Self: ...
+
+
+class PaidReply(CacheableReply, Protocol):
+    """A reply of a model with its cost: requests (including failed ones), tokens, and whether they are estimated.
+
+    `masked` says that an API key or a token in the reply is masked.
+    """
+
+    @property
+    def requests(self) -> int: ...
+
+    @property
+    def tokens_in(self) -> int: ...
+
+    @property
+    def tokens_out(self) -> int: ...
+
+    @property
+    def estimated(self) -> bool: ...
+
+    @property
+    def masked(self) -> bool: ...
 
 
 ReplyT = TypeVar("ReplyT", bound=CacheableReply)
@@ -63,8 +85,8 @@ class MemoryResponseCache(Generic[ReplyT]):
         """Does nothing: no file is open."""
 
 
-def request_key(request: ChatRequest) -> str:
-    """The cache key of a request, within the cache of one model."""
+def request_key(request: object) -> str:
+    """The cache key of a request, a frozen value, within the cache of one model."""
     return identity_key(request)
 
 
@@ -105,6 +127,10 @@ class OpenCache(Protocol):
 
     def __call__(self, key: str, kind: type[ReplyT]) -> ResponseCache[ReplyT]: ...
 
+    def vectors(self, key: str) -> VectorCache:
+        """Opens the cache of the vectors of an embedding API."""
+        ...
+
 
 class ResponseCaches:
     """The response caches in a cache folder, one for each model and use, and one for each search engine."""
@@ -113,9 +139,22 @@ class ResponseCaches:
         self._folder, self._hold = home / "responses", CacheHold(home)
 
     def __call__(self, key: str, kind: type[ReplyT]) -> DiskResponseCache[ReplyT]:
-        return DiskResponseCache(self._folder / f"{key[:_RESPONSE_KEY_LENGTH]}.journal", kind)
+        return DiskResponseCache(self._path(key), kind)
+
+    def vectors(self, key: str) -> DiskVectorCache:
+        """The vectors of an embedding API."""
+        return DiskVectorCache(self._path(key))
+
+    def _path(self, key: str) -> Path:
+        return self._folder / f"{key[:_RESPONSE_KEY_LENGTH]}.journal"
 
 
-def memory_caches(key: str, kind: type[ReplyT]) -> MemoryResponseCache[ReplyT]:
-    """A cache in memory."""
-    return MemoryResponseCache()
+class MemoryCaches:
+    """Caches in memory."""
+
+    def __call__(self, key: str, kind: type[ReplyT]) -> MemoryResponseCache[ReplyT]:
+        return MemoryResponseCache()
+
+    def vectors(self, key: str) -> MemoryVectorCache:
+        """The vectors of an embedding API."""
+        return MemoryVectorCache()

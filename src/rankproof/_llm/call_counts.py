@@ -11,6 +11,7 @@ CountName = Literal[
     "calls",
     "tokens_in",
     "tokens_out",
+    "search_units",
     "estimated",
     "masked",
     "unreadable",
@@ -27,12 +28,16 @@ CountName = Literal[
     "disagreed",
     "undecided",
     "asked",
+    "encoded",
+    "score_requests",
+    "long_documents",
 ]
 COUNT_NAMES: tuple[CountName, ...] = get_args(CountName)
 COUNT_MEANINGS: dict[CountName, str] = {
     "calls": "requests sent, including failed ones",
     "tokens_in": "input tokens",
     "tokens_out": "output tokens",
+    "search_units": "search units of a rerank API that bills searches",
     "estimated": "replies whose tokens are estimated because the server reports none that can be right",
     "masked": "replies that contained the API key or a token, which is masked",
     "unreadable": "replies that could not be parsed and were requested again",
@@ -49,6 +54,9 @@ COUNT_MEANINGS: dict[CountName, str] = {
     "disagreed": "compared pairs with contradicting replies in the two orders, counted as ties",
     "undecided": "compared pairs with no usable reply in one or both orders, counted as ties",
     "asked": "queries sent to a search engine",
+    "encoded": "queries sent to an embedding API",
+    "score_requests": "requests for the scores of documents, sent to a rerank API",
+    "long_documents": "documents that are probably longer than a rerank API reads, at four bytes per token",
 }
 
 

@@ -6,15 +6,16 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from rankproof._data.identity import identity
 from rankproof._llm.budget import SpendMeter, Usage, max_request_cost, token_cost, with_plausible_usage
-from rankproof._llm.cache import ResponseCache, request_key
+from rankproof._llm.cache import PaidReply, ResponseCache, request_key
 from rankproof._llm.call_counts import CallCounter
 from rankproof._llm.retry import CircuitBreaker, RetryPolicy
 from rankproof.errors import ExternalError
-from rankproof.models._chat.base import Chat, ChatModel, ChatReply, ChatRequest, ChatRequestError, ChatUnavailableError
+from rankproof.models._api.errors import ModelRequestError, ModelUnavailableError
+from rankproof.models._chat.base import Chat, ChatModel, ChatReply, ChatRequest
 
 
 class CancelledError(ExternalError):
@@ -45,30 +46,54 @@ class CancelToken:
         self.check()
 
 
-class RetryingClient:
-    """Sends requests to one model and retries failed ones; safe for several threads."""
+T = TypeVar("T")
+RequestT = TypeVar("RequestT", contravariant=True)
+PaidReplyT = TypeVar("PaidReplyT", bound=PaidReply)
+PaidReplyT_co = TypeVar("PaidReplyT_co", bound=PaidReply, covariant=True)
 
-    def __init__(
-        self, model: ChatModel, chat: Callable[[], Chat], meter: SpendMeter, retry_policy: RetryPolicy, stop: CancelToken
-    ) -> None:
-        self._model, self._chat, self._meter = model, chat, meter
-        self._retry_policy, self._stop = retry_policy, stop
+
+class RequestSender:
+    """Sends requests to one model within the budget and retries failed ones; safe for several threads."""
+
+    def __init__(self, meter: SpendMeter, retry_policy: RetryPolicy, stop: CancelToken) -> None:
+        self._meter, self._retry_policy, self._stop = meter, retry_policy, stop
         self._sleep = retry_policy.sleep or stop.sleep
         self.breaker = CircuitBreaker(is_persistent=meter.is_persistent)
-        self.rejects_optional_params = False
 
-    def reply(self, chat_request: ChatRequest, counter: CallCounter) -> ChatReply:
-        """The reply; if no request brings one, all of them are counted and the last error is raised."""
-        requests, sent, plain = 0, chat_request, replace(chat_request, schema="", logprobs=0)
-        if self.rejects_optional_params:
-            sent = plain
+    def send(self, request: Callable[[], T], most: Usage, actual: Callable[[T], Usage]) -> T:
+        """Sends one request and counts its cost; a request without a readable reply counts with its maximum cost."""
+        self._stop.check()
+        self._meter.reserve(most)
+        spent = replace(most, unsure=1)
+        try:
+            found = request()
+            spent = actual(found)
+        except (ModelRequestError, ModelUnavailableError) as failure:
+            if not (isinstance(failure, ModelRequestError) and failure.charged):
+                spent = Usage(calls=1)
+            raise
+        finally:
+            self._meter.settle(most, spent)
+        return found
+
+    def retried(
+        self,
+        send: Callable[[], T],
+        counter: CallCounter,
+        *,
+        is_changed: Callable[[ModelRequestError], bool] = lambda failure: False,
+    ) -> tuple[T, int]:
+        """What `send` gives, and how many requests it took; if none succeeds, all are counted and the last error is raised.
+
+        `is_changed` says after a failure that the next request differs, so that it is sent at once.
+        """
+        requests = 0
         while True:
             requests += 1
             try:
-                reply = self._send(sent)
-            except ChatRequestError as failure:
-                if failure.optional_params and sent != plain:
-                    sent = plain
+                found = send()
+            except ModelRequestError as failure:
+                if is_changed(failure):
                     continue
                 pause = self._retry_policy.pause(failure, requests)
                 if pause is None:
@@ -78,28 +103,55 @@ class RetryingClient:
                 self._sleep(pause)
             else:
                 self.breaker.record_reply()
-                # Optional parameters are dropped for good only after the same request succeeded without them.
-                self.rejects_optional_params = self.rejects_optional_params or sent != chat_request
-                return replace(reply, requests=requests)
+                return found, requests
 
-    def _send(self, chat_request: ChatRequest) -> ChatReply:
-        """Sends one request and counts its cost; a request without a readable reply counts with its maximum cost."""
-        most = max_request_cost(chat_request).usage(self._model.price_in, self._model.price_out)
-        self._stop.check()
-        chat = self._chat()
-        self._meter.reserve(most)
-        actual = replace(most, unsure=1)
-        try:
-            reply = with_plausible_usage(chat.reply(chat_request), chat_request)
-            money = token_cost(reply.tokens_in, reply.tokens_out, self._model.price_in, self._model.price_out)
-            actual = Usage(1, reply.tokens_in, reply.tokens_out, money)
-        except (ChatRequestError, ChatUnavailableError) as failure:
-            if not (isinstance(failure, ChatRequestError) and failure.charged):
-                actual = Usage(calls=1)
-            raise
-        finally:
-            self._meter.settle(most, actual)
-        return reply
+
+class Requester(Protocol[RequestT, PaidReplyT_co]):
+    """Sends requests to one model, retries failed ones and counts their cost; `sender` does it."""
+
+    @property
+    def sender(self) -> RequestSender: ...
+
+    def reply(self, request: RequestT, counter: CallCounter) -> PaidReplyT_co:
+        """The reply; if no request brings one, all of them are counted and the last error is raised."""
+        ...
+
+
+class ChatRequester:
+    """Sends requests to one language model; a server that rejects optional parameters is asked without them."""
+
+    def __init__(self, model: ChatModel, chat: Callable[[], Chat], sender: RequestSender) -> None:
+        self._model, self._chat, self.sender = model, chat, sender
+        self.rejects_optional_params = False
+
+    def reply(self, request: ChatRequest, counter: CallCounter) -> ChatReply:
+        """The reply; if no request brings one, all of them are counted and the last error is raised."""
+        plain = replace(request, schema="", logprobs=0)
+        sent = plain if self.rejects_optional_params else request
+
+        def is_changed(failure: ModelRequestError) -> bool:
+            nonlocal sent
+            before, sent = sent, plain if failure.optional_params else sent
+            return sent != before
+
+        reply, requests = self.sender.retried(lambda: self._send(sent), counter, is_changed=is_changed)
+        # Optional parameters are dropped for good only after the same request succeeded without them.
+        self.rejects_optional_params = self.rejects_optional_params or sent != request
+        return replace(reply, requests=requests)
+
+    def _send(self, request: ChatRequest) -> ChatReply:
+        model, chat = self._model, self._chat()
+
+        def cost(reply: ChatReply) -> Usage:
+            return Usage(
+                1,
+                reply.tokens_in,
+                reply.tokens_out,
+                token_cost(reply.tokens_in, reply.tokens_out, model.price_in, model.price_out),
+            )
+
+        most = max_request_cost(request).usage(model.price_in, model.price_out)
+        return self.sender.send(lambda: with_plausible_usage(chat.reply(request), request), most, cost)
 
 
 class KeyedLock:
@@ -125,22 +177,53 @@ class KeyedLock:
                     self._held[key] = lock, users - 1
 
 
-T = TypeVar("T")
-
-
 class ReplyParseError(ValueError):
     """A reply that cannot be used, and why; the next attempt sends this message to the model, so it is part of a prompt."""
 
 
-class CachedClient:
-    """Calls one model for one use through the response cache; safe for several threads."""
+class CachedRequests(Generic[RequestT, PaidReplyT]):
+    """Sends requests to one model through its response cache; safe for several threads."""
 
-    def __init__(
-        self, model: ChatModel, retrying_client: RetryingClient, cache: ResponseCache[ChatReply], meter: SpendMeter
-    ) -> None:
-        self.model = model
-        self._retrying_client, self._cache, self._meter = retrying_client, cache, meter
+    def __init__(self, requester: Requester[RequestT, PaidReplyT], cache: ResponseCache[PaidReplyT], meter: SpendMeter) -> None:
+        self._requester, self._cache, self._meter = requester, cache, meter
         self._locks = KeyedLock()
+
+    def request(self, request: RequestT, counter: CallCounter) -> PaidReplyT:
+        """The reply, cached or new, with its cost counted; ModelRequestError if all requests fail."""
+        key = request_key(request)
+        # A thread with the same request waits, then finds the reply in the cache.
+        with self._locks.hold(key):
+            reply = self._cache.find(key)
+            if reply is None:
+                reply = self._requester.reply(request, counter)
+                self._cache.put(key, reply)
+            else:
+                self._requester.sender.breaker.record_reply(from_cache=True)
+                self._meter.spend(Usage(journaled=1))
+        count_reply(reply, counter)
+        return reply
+
+    def rejection_note(self) -> str:
+        """A note if the server rejected every request, else ""."""
+        return self._requester.sender.breaker.rejection_note()
+
+
+def count_reply(reply: PaidReply, counter: CallCounter) -> None:
+    """Counts the cost of a reply and the time of its first request."""
+    counter.count("calls", reply.requests)
+    counter.count("tokens_in", reply.tokens_in)
+    counter.count("tokens_out", reply.tokens_out)
+    counter.count("estimated", int(reply.estimated))
+    counter.count("masked", int(reply.masked))
+    counter.add_seconds(reply.seconds)
+
+
+class CachedClient(CachedRequests[ChatRequest, ChatReply]):
+    """Calls one language model for one use through the response cache; safe for several threads."""
+
+    def __init__(self, model: ChatModel, requester: ChatRequester, cache: ResponseCache[ChatReply], meter: SpendMeter) -> None:
+        super().__init__(requester, cache, meter)
+        self.model, self._chat_requester = model, requester
 
     def read(
         self,
@@ -165,7 +248,7 @@ class CachedClient:
                 counter.count("unreadable")
                 on_error(error)
                 sent = _request_with_error(request, str(error))
-            except ChatRequestError as error:
+            except ModelRequestError as error:
                 counter.count("failed")
                 counter.count("refused", int(not error.retryable))
                 on_error(error)
@@ -173,33 +256,9 @@ class CachedClient:
         counter.count("given_up")
         return None
 
-    def request(self, request: ChatRequest, counter: CallCounter) -> ChatReply:
-        """The reply, cached or new, with its cost counted; ChatRequestError if all requests fail."""
-        key = request_key(request)
-        # A thread with the same request waits, then finds the reply in the cache.
-        with self._locks.hold(key):
-            reply = self._cache.find(key)
-            if reply is None:
-                reply = self._retrying_client.reply(request, counter)
-                self._cache.put(key, reply)
-            else:
-                self._retrying_client.breaker.record_reply(from_cache=True)
-                self._meter.spend(Usage(journaled=1))
-        counter.count("calls", reply.requests)
-        counter.count("tokens_in", reply.tokens_in)
-        counter.count("tokens_out", reply.tokens_out)
-        counter.count("estimated", int(reply.estimated))
-        counter.count("masked", int(reply.masked))
-        counter.add_seconds(reply.seconds)
-        return reply
-
-    def rejection_note(self) -> str:
-        """A note if the server rejected every request, else ""."""
-        return self._retrying_client.breaker.rejection_note()
-
     def facts(self) -> Mapping[str, Any]:
         """The model, and whether its server rejected optional parameters; the model is not loaded."""
-        return {"model": identity(self.model), "optional_params_rejected": self._retrying_client.rejects_optional_params}
+        return {"model": identity(self.model), "optional_params_rejected": self._chat_requester.rejects_optional_params}
 
 
 def _request_with_error(request: ChatRequest, why: str) -> ChatRequest:

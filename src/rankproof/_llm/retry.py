@@ -9,7 +9,7 @@ from typing import Protocol
 
 from rankproof._llm.budget import replies_saved_note
 from rankproof.errors import ExternalError
-from rankproof.models._chat.base import ChatRequestError
+from rankproof.models._api.errors import ModelRequestError
 
 
 class FailedRequest(Protocol):
@@ -61,7 +61,7 @@ class CircuitBreaker:
             self._has_replied = True
             self._failures = self._failures if from_cache else 0
 
-    def record_failure(self, failure: ChatRequestError) -> None:
+    def record_failure(self, failure: ModelRequestError) -> None:
         """Counts a failed request; raises an error after too many retryable failures in a row."""
         with self._lock:
             if not failure.retryable:

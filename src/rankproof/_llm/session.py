@@ -7,17 +7,47 @@ from collections.abc import Callable, Generator, Hashable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Any, Protocol, Self, TypeVar
 
 from rankproof._data import format_versions
 from rankproof._data.identity import identity_key
 from rankproof._llm.budget import Budget, SpendMeter, check_model_has_price
-from rankproof._llm.cache import OpenCache, ReplyT, ResponseCache, memory_caches
-from rankproof._llm.client import CachedClient, CancelledError, CancelToken, RetryingClient
+from rankproof._llm.cache import MemoryCaches, OpenCache, ReplyT, ResponseCache
+from rankproof._llm.client import (
+    CachedClient,
+    CachedRequests,
+    CancelledError,
+    CancelToken,
+    ChatRequester,
+    PaidReplyT,
+    Requester,
+    RequestSender,
+    RequestT,
+)
 from rankproof._llm.retry import RetryPolicy
-from rankproof.models._chat.base import Chat, ChatModel, ChatReply
+from rankproof._llm.vector_cache import VectorCache
+from rankproof.models._api.settings import PaidModel
+from rankproof.models._chat.base import ChatModel, ChatReply
 
 MemoT = TypeVar("MemoT")
+
+
+class Closeable(Protocol):
+    """A loaded model, or the connection to one."""
+
+    def close(self) -> None:
+        """Closes connections and servers."""
+        ...
+
+
+ConnectionT = TypeVar("ConnectionT", bound=Closeable)
+ConnectionT_co = TypeVar("ConnectionT_co", bound=Closeable, covariant=True)
+
+
+class LoadableModel(Protocol[ConnectionT_co]):
+    """The settings of a model that a session loads once, a frozen value."""
+
+    def load(self, *, threads: int = 1) -> ConnectionT_co: ...
 
 
 class LLMSession:
@@ -32,12 +62,13 @@ class LLMSession:
     ) -> None:
         self._retry_policy = retry_policy or RetryPolicy()
         self._stop = CancelToken()
-        self._open: OpenCache = open_cache or memory_caches
+        self._open: OpenCache = open_cache or MemoryCaches()
         self._threads = threads
         self._caches: dict[str, ResponseCache[Any]] = {}
-        self._chats: dict[ChatModel, Chat] = {}
+        self._vector_caches: dict[str, VectorCache] = {}
+        self._loaded: dict[Any, Any] = {}
         self._clients: dict[tuple[str, ChatModel], CachedClient] = {}
-        self._uses: dict[CachedClient, str] = {}
+        self._uses: dict[CachedRequests[Any, Any], str] = {}
         self._memo: dict[Hashable, Any] = {}
         self._closers = ExitStack()
         self._lock = threading.RLock()
@@ -53,10 +84,28 @@ class LLMSession:
         with self._lock:
             replies = self.replies(key, ChatReply)
             if (key, model) not in self._clients:
-                requester = RetryingClient(model, lambda: self._chat(model), self.meter, self._retry_policy, self._stop)
+                requester = ChatRequester(model, lambda: self.loaded(model), self.sender())
                 client = CachedClient(model, requester, replies, self.meter)
                 self._clients[key, model], self._uses[client] = client, use
             return self._clients[key, model]
+
+    def requests(
+        self, model: PaidModel, use: str, requester: Callable[[], Requester[RequestT, PaidReplyT]], kind: type[PaidReplyT]
+    ) -> CachedRequests[RequestT, PaidReplyT]:
+        """The requests to a model API for one use, through a response cache of its own.
+
+        `kind` is the type of the replies. The same model and use give the same value, so failures in a row are counted over all
+        callers.
+        """
+        check_model_has_price(self.meter.budget, model)
+        key = identity_key(format_versions.RESPONSE_CACHE, use, model)
+
+        def make() -> CachedRequests[RequestT, PaidReplyT]:
+            made = CachedRequests(requester(), self.replies(key, kind), self.meter)
+            self._uses[made] = use
+            return made
+
+        return self.memoised(("requests", key, model), make)
 
     def replies(self, key: str, kind: type[ReplyT]) -> ResponseCache[ReplyT]:
         """The cache of that key, opened at its first use and closed with the session."""
@@ -65,6 +114,17 @@ class LLMSession:
                 self._caches[key] = self._open(key, kind)
             found: ResponseCache[ReplyT] = self._caches[key]
             return found
+
+    def vectors(self, key: str) -> VectorCache:
+        """The cache of the vectors of an embedding API, opened at its first use and closed with the session."""
+        with self._lock:
+            if key not in self._vector_caches:
+                self._vector_caches[key] = self._open.vectors(key)
+            return self._vector_caches[key]
+
+    def check_price(self, model: PaidModel) -> None:
+        """Raises an error if the budget limits money and the model has no price."""
+        check_model_has_price(self.meter.budget, model)
 
     @property
     def retry_policy(self) -> RetryPolicy:
@@ -91,19 +151,25 @@ class LLMSession:
         """A note for each use in which the server rejected every request."""
         return tuple(f"{use}: {note}" for client, use in self._uses.items() if (note := client.rejection_note()))
 
-    def _chat(self, model: ChatModel) -> Chat:
+    def sender(self) -> RequestSender:
+        """A new sender of requests within the budget and the retry policy of this session, with its own circuit breaker."""
+        return RequestSender(self.meter, self._retry_policy, self._stop)
+
+    def loaded(self, model: LoadableModel[ConnectionT]) -> ConnectionT:
+        """The loaded model or the connection to it, made at its first use and closed with the session."""
         with self._lock:
-            if model not in self._chats:
-                self._chats[model] = model.load(threads=self._threads)
-            return self._chats[model]
+            if model not in self._loaded:
+                self._loaded[model] = model.load(threads=self._threads)
+            found: ConnectionT = self._loaded[model]
+            return found
 
     def stop(self, *, at_once: bool = False) -> None:
         """Ends pauses and starts no more requests; `at_once` also abandons those in progress."""
         self._stop.set()
         if at_once:
             self._closers.close()
-            for chat in self._chats.copy().values():
-                chat.close()
+            for model in self._loaded.copy().values():
+                model.close()
 
     def on_close(self, close: Callable[[], object]) -> None:
         """Calls the function when the session closes."""
@@ -112,12 +178,15 @@ class LLMSession:
     def close(self) -> None:
         """Closes caches, models and connections."""
         self._closers.close()
-        for chat in self._chats.values():
-            chat.close()
+        for model in self._loaded.values():
+            model.close()
         for cache in self._caches.values():
             cache.close()
-        self._chats.clear()
+        for vectors in self._vector_caches.values():
+            vectors.close()
+        self._loaded.clear()
         self._caches.clear()
+        self._vector_caches.clear()
         self._clients.clear()
         self._uses.clear()
         self._memo.clear()

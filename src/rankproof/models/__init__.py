@@ -5,6 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from rankproof.models._api.embedding_apis import CohereEmbeddings as CohereEmbeddings
+    from rankproof.models._api.embedding_apis import GeminiEmbeddings as GeminiEmbeddings
+    from rankproof.models._api.embedding_apis import OllamaEmbeddings as OllamaEmbeddings
+    from rankproof.models._api.embedding_apis import OpenAIEmbeddings as OpenAIEmbeddings
+    from rankproof.models._api.embedding_apis import TEIEmbeddings as TEIEmbeddings
+    from rankproof.models._api.embedding_apis import VoyageEmbeddings as VoyageEmbeddings
     from rankproof.models._bert import Bert as Bert
     from rankproof.models._bert import CrossEncoder as CrossEncoder
     from rankproof.models._chat.llama_cpp import Llama as Llama

@@ -12,7 +12,10 @@ from rankproof.errors import UsageError
 
 
 class Encoder(Protocol):
-    """A loaded bi-encoder; one whose vector of a text has the same bits in every list of texts has `batch_invariant = True`."""
+    """A loaded bi-encoder; one whose vector of a text has the same bits in every list of texts has `batch_invariant = True`.
+
+    One that encodes queries and passages differently also has `encode_queries`, of the form of `encode`, which is for passages.
+    """
 
     def encode(self, texts: Sequence[str]) -> Matrix:
         """One float32 row per text, of length 1, or zeros for a text without tokens; the same texts give the same bits.
@@ -28,6 +31,12 @@ class Encoder(Protocol):
     def facts(self) -> Mapping[str, Any]:
         """Dimensions, max_tokens, precision, revision, library and so on, as JSON."""
         ...
+
+
+def encode_queries(encoder: Encoder, texts: Sequence[str]) -> Matrix:
+    """The vectors of queries: as those of passages, unless the encoder encodes queries differently."""
+    encode: Callable[[Sequence[str]], Matrix] = getattr(encoder, "encode_queries", encoder.encode)
+    return encode(texts)
 
 
 @runtime_checkable
@@ -99,6 +108,13 @@ TokenLimit = Annotated[int, Option("maximum length of a text in tokens; longer t
 OwnTokenLimit = Annotated[
     int | None, Option("maximum length of a text in tokens (default: that of the model)", least=_MIN_TOKENS)
 ]
+
+
+def remote_code_note(model: object) -> tuple[str, ...]:
+    """A note if code that came with the model was run."""
+    if not getattr(model, "trust_remote_code", False):
+        return ()
+    return ("Python code that came with the model was run (trust_remote_code)",)
 
 
 def check_source(source: str) -> None:

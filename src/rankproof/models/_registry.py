@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 
 ModelKind = Literal["encoder", "cross-encoder", "chat"]
+_EMBEDDING_APIS = "rankproof.models._api.embedding_apis"
 SERVER_CHAT, _GGUF = "openai", ".gguf"
 
 ENCODERS: Registry[EncoderModel] = Registry(
@@ -39,6 +40,17 @@ ENCODERS: Registry[EncoderModel] = Registry(
             "torch",
         ),
         Component("torch", "rankproof.models._torch:SentenceTransformer", "any sentence-transformers model", "torch"),
+        Component(
+            "openai-embeddings",
+            f"{_EMBEDDING_APIS}:OpenAIEmbeddings",
+            "a model behind an OpenAI-compatible embedding API",
+            "http",
+        ),
+        Component("ollama", f"{_EMBEDDING_APIS}:OllamaEmbeddings", "a model of Ollama", "http"),
+        Component("tei", f"{_EMBEDDING_APIS}:TEIEmbeddings", "a server of text-embeddings-inference", "http"),
+        Component("cohere", f"{_EMBEDDING_APIS}:CohereEmbeddings", "a model of the Cohere API", "http"),
+        Component("voyage", f"{_EMBEDDING_APIS}:VoyageEmbeddings", "a model of the Voyage AI API", "http"),
+        Component("gemini", f"{_EMBEDDING_APIS}:GeminiEmbeddings", "a model of the Gemini API", "http"),
     ),
 )
 CROSS_ENCODERS: Registry[CrossEncoderModel] = Registry(

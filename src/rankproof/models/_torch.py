@@ -16,7 +16,7 @@ from rankproof._data.validation import check_options
 from rankproof._extras import extra, require
 from rankproof._io.files import combined_sha256, file_sha256
 from rankproof._registry import Option
-from rankproof.errors import ExternalError, escape_invisible, for_message
+from rankproof.errors import ExternalError, UsageError, escape_invisible, for_message
 from rankproof.models._base import OwnTokenLimit, Source, check_source
 from rankproof.models._device import DeviceOption, Placement, TorchPrecisionOption, check_device, place, torch_dtype
 
@@ -71,26 +71,47 @@ TorchClass = Literal["SentenceTransformer", "CrossEncoder"]
 
 
 class TorchEncoder:
-    """A loaded encoder of sentence-transformers."""
+    """A loaded encoder of sentence-transformers; `query_prompt` and `passage_prompt` are names of its prompts, "" for none."""
 
-    def __init__(self, inner: Any, facts: Mapping[str, Any]) -> None:
+    def __init__(self, inner: Any, facts: Mapping[str, Any], query_prompt: str = "", passage_prompt: str = "") -> None:
         self._inner, self._facts = inner, facts
+        self._query_prompt, self._passage_prompt = (self._known_prompt(name) for name in (query_prompt, passage_prompt))
 
     def encode(self, texts: Sequence[str]) -> Matrix:
-        """One row per text; batches depend on the list only, so the same list gives the same bits."""
+        """One row per passage; batches depend on the list only, so the same list gives the same bits."""
+        return self._encoded(texts, self._passage_prompt)
+
+    def encode_queries(self, texts: Sequence[str]) -> Matrix:
+        """One row per query."""
+        return self._encoded(texts, self._query_prompt)
+
+    def _encoded(self, texts: Sequence[str], prompt: str) -> Matrix:
         if not texts:
             return read_only(np.zeros((0, self._size()), dtype=np.float32))
-        rows = self._inner.encode(list(texts), convert_to_numpy=True, show_progress_bar=False)
+        # Without a name, the library takes the model's default prompt, if it has one.
+        named = {"prompt_name": prompt} if prompt else {}
+        rows = self._inner.encode(list(texts), convert_to_numpy=True, show_progress_bar=False, **named)
         return read_only(normalise_rows(rows.astype(np.float32)))
+
+    def _known_prompt(self, name: str) -> str:
+        known = _prompts(self._inner)
+        if name and name not in known:
+            fix = f"choose one of {', '.join(map(for_message, known))}" if known else "leave it out: the model has no prompts"
+            raise UsageError(f"the model has no prompt called {for_message(name)}", fix=fix)
+        return name
 
     def tokens(self, texts: Sequence[str]) -> list[Matrix]:
         """For each text one row per token, special tokens included."""
+        if self._query_prompt or self._passage_prompt:
+            what = "token vectors are encoded without the model's named prompts"
+            raise UsageError(what, fix="leave query_prompt_name and passage_prompt_name out, and give the prompts as texts")
         found = self._inner.encode(list(texts), output_value="token_embeddings", show_progress_bar=False) if texts else []
         return [read_only(normalise_rows(rows.cpu().numpy().astype(np.float32))) for rows in found]
 
     def cut(self, texts: Sequence[str]) -> int:
         """The number of truncated texts."""
-        return _count_truncated(self._inner, list(texts))
+        prompt = _prompts(self._inner).get(self._passage_prompt, "")
+        return _count_truncated(self._inner, [f"{prompt}{text}" for text in texts])
 
     def facts(self) -> Mapping[str, Any]:
         """Library versions, limits, precision and source, as JSON."""
@@ -99,8 +120,12 @@ class TorchEncoder:
             "dimensions": self._size(),
             "max_tokens": getattr(self._inner, max_length_attribute(self._inner)),
             **({"prompts": prompts} if (prompts := _prompts(self._inner)) else {}),
+            **{key: name for key, name in self._prompt_names().items() if name},
             **self._facts,
         }
+
+    def _prompt_names(self) -> dict[str, str]:
+        return {"query_prompt_name": self._query_prompt, "passage_prompt_name": self._passage_prompt}
 
     def _size(self) -> int:
         dimension = getattr(self._inner, "get_embedding_dimension", None) or self._inner.get_sentence_embedding_dimension
@@ -140,8 +165,10 @@ class LoadedTorchCrossEncoder:
         return {"library": torch_versions(), "max_tokens": longest, **self._facts}
 
 
-def load_torch_model(kind: TorchClass, folder: Path, placement: Placement, threads: int) -> Any:
-    """The object of the library, on its device."""
+def load_torch_model(
+    kind: TorchClass, folder: Path, placement: Placement, threads: int, *, trust_remote_code: bool = False
+) -> Any:
+    """The object of the library, on its device; code that comes with the model runs only if it is trusted."""
     require("torch", "sentence_transformers", "torch")
     with extra("torch"):
         import sentence_transformers
@@ -152,7 +179,7 @@ def load_torch_model(kind: TorchClass, folder: Path, placement: Placement, threa
     torch.set_num_threads(threads)
     try:
         inner = getattr(sentence_transformers, kind)(
-            str(folder), device=placement.device, trust_remote_code=False, local_files_only=True
+            str(folder), device=placement.device, trust_remote_code=trust_remote_code, local_files_only=True
         )
     except Exception as error:  # the libraries raise many kinds of errors
         raise load_error(str(folder), error, by=SENTENCE_TRANSFORMERS) from None
@@ -192,6 +219,9 @@ class TorchModel:
     max_tokens: OwnTokenLimit = None
     precision: TorchPrecisionOption = field(default="auto", metadata=NOT_IN_IDENTITY)
     device: DeviceOption = field(default="auto", metadata=NOT_IN_IDENTITY)
+    trust_remote_code: Annotated[bool, Option("run Python code that comes with the model; only for models that you trust")] = (
+        False
+    )
 
     def __post_init__(self) -> None:
         check_source(self.name)
@@ -217,11 +247,15 @@ class TorchModel:
 
 @dataclass(frozen=True, slots=True)
 class SentenceTransformer(TorchModel):
-    """An encoder of sentence-transformers."""
+    """An encoder of sentence-transformers; a prompt name is one of the model's own, such as `query`."""
+
+    query_prompt_name: Annotated[str, Option("name of the model's prompt for queries")] = ""
+    passage_prompt_name: Annotated[str, Option("name of the model's prompt for passages")] = ""
 
     def load(self, *, threads: int = 1) -> TorchEncoder:
         """The loaded model, on its device."""
-        return TorchEncoder(*_load_torch("SentenceTransformer", self, threads))
+        inner, facts = _load_torch("SentenceTransformer", self, threads)
+        return TorchEncoder(inner, facts, self.query_prompt_name, self.passage_prompt_name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,7 +275,9 @@ def load_torch_pair_model(model: TorchModel, threads: int) -> LoadedTorchCrossEn
 def _load_torch(kind: TorchClass, model: TorchModel, threads: int) -> tuple[Any, dict[str, Any]]:
     """The object of the library, and the source and revision of its weights, device and precision."""
     placement = model.placement()
-    inner = load_torch_model(kind, torch_folder(model.name, model.revision_name), placement, threads)
+    folder, trusted = torch_folder(model.name, model.revision_name), model.trust_remote_code
+    inner = load_torch_model(kind, folder, placement, threads, trust_remote_code=trusted)
     if model.max_tokens is not None:
         setattr(inner, max_length_attribute(inner), model.max_tokens)
-    return inner, {"source": model.name, "revision": model.weights(), **placement.facts()}
+    code = {"trust_remote_code": True} if trusted else {}
+    return inner, {"source": model.name, "revision": model.weights(), **code, **placement.facts()}

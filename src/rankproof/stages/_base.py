@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,6 +20,7 @@ from rankproof._io.journal import Block
 from rankproof._llm.budget import Estimate
 from rankproof._llm.call_counts import COUNT_NAMES, CallCounter, CountName
 from rankproof._llm.session import LLMSession
+from rankproof.models._api.settings import PaidModel
 from rankproof.models._chat.base import ChatModel
 
 
@@ -223,7 +224,7 @@ class CallsModel:
     model: ChatModel
 
     @property
-    def chat(self) -> ChatModel:
+    def paid_model(self) -> PaidModel:
         """The language model."""
         return self.model
 
@@ -276,12 +277,32 @@ class ReplacesQueries(Stage, Protocol):
 
 
 @runtime_checkable
-class EstimatesCost(Protocol):
-    """A stage that may call a language model and can estimate the cost."""
+class EncodesPassages(Protocol):
+    """A stage that may encode passages with an embedding API."""
+
+    def passages(self) -> PassagesToEncode | None:
+        """The passages that are encoded, None if there are none; stages with equal ones share their vectors."""
+        ...
+
+
+class PassagesToEncode(Hashable, Protocol):
+    """Passages that a model encodes."""
 
     @property
-    def chat(self) -> ChatModel | None:
-        """The language model, None if it calls none."""
+    def model(self) -> Any: ...
+
+    def estimate(self, corpus: Corpus) -> Estimate:
+        """The calls of an embedding API; none for a local model."""
+        ...
+
+
+@runtime_checkable
+class EstimatesCost(Protocol):
+    """A stage that may call a language model or another model API, and can estimate the cost."""
+
+    @property
+    def paid_model(self) -> PaidModel | None:
+        """The model, None if it calls none."""
         ...
 
     def estimate(self, queries: Sequence[Query], context: BuildContext) -> Estimate:
@@ -351,11 +372,11 @@ class Scorer(Protocol):
 
 @runtime_checkable
 class EstimatesScorerCost(Protocol):
-    """A scorer that calls a language model and can estimate the cost."""
+    """A scorer that calls a language model or another model API, and can estimate the cost."""
 
     @property
-    def chat(self) -> ChatModel:
-        """The language model."""
+    def paid_model(self) -> PaidModel | None:
+        """The model, None if it calls none."""
         ...
 
     def estimate_top(self, queries: Sequence[Query], context: BuildContext, top: int) -> Estimate:
@@ -365,7 +386,8 @@ class EstimatesScorerCost(Protocol):
 
 @runtime_checkable
 class LimitsDepth(Protocol):
-    """A scorer whose work grows faster than the number of documents: it takes at most `most` of them."""
+    """A scorer that takes a limited number of documents."""
 
-    @property
-    def most(self) -> int: ...
+    def check_top(self, top: int) -> None:
+        """Raises an error if it cannot score so many documents of a query."""
+        ...

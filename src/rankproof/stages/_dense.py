@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
@@ -14,10 +15,21 @@ from rankproof._data.arrays import Matrix
 from rankproof._data.dataset import Query
 from rankproof._data.identity import identity_key
 from rankproof._data.ordering import Ranking
+from rankproof._llm.budget import Estimate
+from rankproof._llm.embedding import CountingEncoder
 from rankproof._registry import Option
+from rankproof.models._api.embedding import EmbeddingApi
 from rankproof.stages._base import BuildContext, Cost, QueryTimer, Stage
 from rankproof.stages._fields import DEFAULT_FIELDS, Depth, EncoderOption, Fields, PassagePrompt, QueryPrompt, check_settings
-from rankproof.stages._vectors import PassageVectors, add_prompt, prompt_notes, text_vectors, truncation_note
+from rankproof.stages._text_vectors import (
+    EncodedPassages,
+    add_prompt,
+    estimate_queries,
+    prompt_notes,
+    query_vector,
+    text_vectors,
+)
+from rankproof.stages._vectors import PassageVectors, truncation_note
 from rankproof.stores._base import OpenStore, Store, ann_recall
 from rankproof.stores._memory import Memory, memory_facts
 from rankproof.stores._nearest import best_kernel
@@ -77,7 +89,21 @@ class Dense:
                 store = stack.enter_context(self.store.open(f"rankproof_{key[:16]}", vectors.statistics.dimensions, folder))
                 _fill_store(store, vectors, context)
             seconds = vectors.seconds + time.perf_counter() - start
-            return DenseSearcher(self, vectors, store, seconds, stack.pop_all())
+            made = ApiDenseSearcher if isinstance(vectors.encoder, CountingEncoder) else DenseSearcher
+            return made(self, vectors, store, seconds, stack.pop_all())
+
+    @property
+    def paid_model(self) -> EmbeddingApi | None:
+        """The embedding API, None for a local model."""
+        return self.model if isinstance(self.model, EmbeddingApi) else None
+
+    def estimate(self, queries: Sequence[Query], context: BuildContext) -> Estimate:
+        """One call for each query; the passages are estimated on their own."""
+        return estimate_queries(self.model, [add_prompt(self.query_prompt, query.text) for query in queries])
+
+    def passages(self) -> EncodedPassages:
+        """The passages that are encoded, which stages of the same model share."""
+        return EncodedPassages(self.model, self.passage_prompt, self.fields)
 
 
 def _fill_store(store: OpenStore, vectors: PassageVectors, context: BuildContext) -> None:
@@ -99,14 +125,16 @@ class DenseSearcher:
         self._cost = Cost(seconds=seconds, bytes=own, shared={vectors.key: (vectors.seconds, shared)})
         self._recall = None if stage.store.exact or store is None else AnnRecall(vectors, stage.depth)
         self._cut, self._asked = 0, 0
+        self._searching = threading.Lock()
         self.batch_invariant = stage.store.exact and getattr(vectors.encoder, "batch_invariant", False)
 
     def search(self, query: Query, inputs: Sequence[Ranking], timer: QueryTimer) -> Ranking:
         """The documents of the nearest passages."""
-        texts = [add_prompt(self._stage.query_prompt, query.text)]
-        with timer.part("embed"):
-            vectors = text_vectors(self._encoder, texts)
-        with timer.part("search"):
+        text = add_prompt(self._stage.query_prompt, query.text)
+        vectors = query_vector(self._encoder, text, timer)
+        if vectors is None:
+            return [], np.zeros(0)
+        with self._searching, timer.part("search"):
             found = self._in_store(vectors)[0] if self._store else self._vectors.search_one(vectors, self._stage.depth)
         if self._recall:
             self._recall.record(query.id, vectors[0], found)
@@ -117,7 +145,7 @@ class DenseSearcher:
         if not queries:
             return []
         texts = [add_prompt(self._stage.query_prompt, query.text) for query in queries]
-        vectors = text_vectors(self._encoder, texts)
+        vectors = text_vectors(self._encoder, texts, "query")
         found = self._in_store(vectors) if self._store else self._vectors.search_all(vectors, self._stage.depth)
         self._cut, self._asked = self._encoder.cut(texts), len(texts)
         if self._recall:
@@ -151,8 +179,23 @@ class DenseSearcher:
         """Notes on other prompts than in training, collapsed vectors, truncated or empty passages, and truncated queries."""
         cut = [truncation_note(self._cut, self._asked, "queries")] if self._cut else []
         prompts = prompt_notes(self._encoder, self._stage.query_prompt, self._stage.passage_prompt)
-        return [*prompts, *self._vectors.statistics.notes(), *cut]
+        return [*prompts, *self._vectors.notes(), *cut]
 
     def close(self) -> None:
         """Closes the store."""
         self._stack.close()
+
+
+class ApiDenseSearcher(DenseSearcher):
+    """Asks each query on its own, because each request to an embedding API is paid for and timed; searches run one at a time."""
+
+    @property
+    def concurrency(self) -> int:
+        """How many queries run at once."""
+        assert isinstance(self._encoder, CountingEncoder)
+        return self._encoder.concurrency
+
+    def search(self, query: Query, inputs: Sequence[Ranking], timer: QueryTimer) -> Ranking:
+        """The documents of the nearest passages; none if the query got no vector."""
+        timer.cut_queries += self._encoder.cut([add_prompt(self._stage.query_prompt, query.text)])
+        return super().search(query, inputs, timer)

@@ -6,6 +6,7 @@ import math
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -14,14 +15,19 @@ from rankproof._data.corpus import Corpus
 from rankproof._data.dataset import Query
 from rankproof._data.ordering import Ranking
 from rankproof._data.sentences import sentences
+from rankproof._llm.budget import Estimate
+from rankproof._llm.call_counts import CallCounter
+from rankproof._llm.embedding import CountingEncoder, load_encoder
 from rankproof._registry import Option
+from rankproof.models._api.embedding import EmbeddingApi
+from rankproof.models._api.errors import ModelRequestError
 from rankproof.models._base import Encoder, EncoderModel
 from rankproof.stages._analyzer import WordAnalyzer, check_language
 from rankproof.stages._base import BuildContext, Cost, OneInput, QueryTimer, Stage
 from rankproof.stages._bm25 import idf
 from rankproof.stages._chunked import whole_documents_note
 from rankproof.stages._fields import Fields, check_known_fields, check_settings, passage_text
-from rankproof.stages._vectors import text_vectors
+from rankproof.stages._text_vectors import EncodedPassages, estimate_queries, text_vectors
 
 
 @dataclass(frozen=True)
@@ -45,6 +51,20 @@ class ExtractAnswer(OneInput):
         check_settings(self)
         check_language(self.language, stemming=True, stop_words=True)
 
+    @property
+    def paid_model(self) -> EmbeddingApi | None:
+        """The embedding API, None for a local model or none."""
+        return self.model if isinstance(self.model, EmbeddingApi) else None
+
+    def estimate(self, queries: Sequence[Query], context: BuildContext) -> Estimate:
+        """The query, and the sentences of `top` documents of mean length in one call."""
+        if self.paid_model is None:
+            return Estimate()
+        found = estimate_queries(self.paid_model, [query.text for query in queries])
+        passages = EncodedPassages(self.paid_model, "", self.fields).estimate(context.corpus)
+        read = passages.tokens_in * self.top * len(queries) // max(len(context.corpus), 1)
+        return found + Estimate(len(queries), read)
+
     def build(self, context: BuildContext) -> ExtractSearcher:
         """Counts the document frequency of each word, or loads the model."""
         check_known_fields(context.corpus, self.fields)
@@ -53,7 +73,7 @@ class ExtractAnswer(OneInput):
         if self.model is None:
             scorer = _IdfSentenceScorer(context.corpus, self.fields, self.language)
         else:
-            scorer = _CosineSentenceScorer(self.model.load(threads=context.threads))
+            scorer = _CosineSentenceScorer(load_encoder(self.model, context.session, context.threads))
         return ExtractSearcher(self, context.corpus, scorer, time.perf_counter() - start)
 
 
@@ -61,13 +81,14 @@ class _IdfSentenceScorer:
     """Scores sentences by the idf of their query words."""
 
     def __init__(self, corpus: Corpus, fields: Sequence[str], language: str) -> None:
+        self.is_recorded = False
         self._terms = WordAnalyzer(language, stemming=True, stop_words=True)
         self._size = len(corpus)
         self._found = Counter(
             term for document in corpus.values() for term in set(self._terms.tokenize(passage_text(document, fields)))
         )
 
-    def scores(self, query: str, texts: Sequence[str]) -> list[float]:
+    def scores(self, query: str, texts: Sequence[str], counter: CallCounter) -> list[float]:
         wanted = sorted(set(self._terms.tokenize(query)))
         weights = {term: idf(self._found[term], self._size) for term in wanted}
         return [math.fsum(weights[term] for term in wanted if term in own) for own in map(set, map(self._terms.tokenize, texts))]
@@ -82,9 +103,14 @@ class _CosineSentenceScorer:
     def __init__(self, encoder: Encoder) -> None:
         self._encoder = encoder
 
-    def scores(self, query: str, texts: Sequence[str]) -> list[float]:
-        vector, *rows = text_vectors(self._encoder, [query, *texts])
-        return [float(vector @ row) for row in rows]
+    @property
+    def is_recorded(self) -> bool:
+        """Whether the times are those of requests to an embedding API."""
+        return isinstance(self._encoder, CountingEncoder)
+
+    def scores(self, query: str, texts: Sequence[str], counter: CallCounter) -> list[float]:
+        vector = text_vectors(self._encoder, [query], "query", counter)[0]
+        return [float(vector @ row) for row in text_vectors(self._encoder, texts, "passage", counter)] if texts else []
 
     def facts(self) -> Mapping[str, Any]:
         return {"by": "cosine of query and sentence", "model": dict(self._encoder.facts())}
@@ -105,9 +131,14 @@ class ExtractSearcher:
     def answer(self, query: Query, ranking: Ranking, timer: QueryTimer) -> Answer:
         """The best sentence, with its passage as the source."""
         given = tuple(ranking[0][: self._stage.top])
-        with timer.part("generate"):
+        with nullcontext() if self._scorer.is_recorded else timer.part("generate"):
             every = [(doc, one) for doc in given for field in self._stage.fields for one in self._sentences(doc, field)]
-            scores = self._scorer.scores(query.text, [one for _, one in every])
+            try:
+                scores = self._scorer.scores(query.text, [one for _, one in every], timer.counter("generate"))
+            except ModelRequestError as failure:
+                timer.counts["failed"] += 1
+                timer.counts["refused"] += int(not failure.retryable)
+                return Answer("", given=given, state="failed")
         best = max(range(len(every)), key=scores.__getitem__, default=None)
         if best is None or scores[best] <= 0:
             return Answer("", given=given, state="abstained")

@@ -139,3 +139,12 @@ def scores_from_order(order: Sequence[int]) -> FloatArray:
     scores = np.empty(len(order), dtype=np.float64)
     scores[list(order)] = np.arange(len(order), 0, -1)
     return scores
+
+
+def scores_or_positions(values: Sequence[float | None]) -> FloatArray:
+    """The values if all are known; else ranks, where each document without a value keeps its rank."""
+    known = {at: value for at, value in enumerate(values) if value is not None}
+    if len(known) == len(values):
+        return np.array(values, dtype=np.float64)
+    best = iter(sorted(known, key=lambda at: -known[at]))
+    return scores_from_order([next(best) if at in known else at for at in range(len(values))])

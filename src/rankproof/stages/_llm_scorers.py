@@ -18,10 +18,18 @@ from rankproof._llm.call_counts import CallCounter
 from rankproof._llm.client import ReplyParseError
 from rankproof._llm.parsing import parse_choice, parse_json, parse_order, parse_yes, reply_first_line, reply_text, yes_no_score
 from rankproof._registry import Option
+from rankproof.errors import UsageError
 from rankproof.models._chat.base import ChatReply
 from rankproof.stages._base import BuildContext
 from rankproof.stages._fields import MaxTokens
-from rankproof.stages._llm_base import LLMScorer, LoadedLLMScorer, SystemPrompt, UserPrompt, scores_from_order
+from rankproof.stages._llm_base import (
+    LLMScorer,
+    LoadedLLMScorer,
+    SystemPrompt,
+    UserPrompt,
+    scores_from_order,
+    scores_or_positions,
+)
 
 LISTWISE_SYSTEM = "You are a search engine that puts passages in the order of how well they answer a query."
 LISTWISE_PROMPT = """{query}
@@ -149,6 +157,12 @@ class Pairwise(LLMScorer):
     ] = 10
     schema: ClassVar[str] = PAIRWISE_SCHEMA
 
+    def check_top(self, top: int) -> None:
+        """Refuses more than `most` documents."""
+        if top > self.most:
+            what = f"top is {top}, but {type(self).__name__} compares at most {self.most} documents"
+            raise UsageError(what, fix="lower top, or raise most: the number of calls grows with its square")
+
     def build(self, context: BuildContext) -> PairwiseScorer:
         """Builds the searcher; nothing is computed in advance."""
         return PairwiseScorer(self, context)
@@ -247,7 +261,7 @@ class PointwiseScorer(LoadedLLMScorer[Pointwise]):
         counter.count("graded", len(docs))
         counter.count("by_text" if by_text else "by_odds", sum(value is not None for value in values))
         counter.count("given_up", sum(value is None and reply is not None for value, reply in zip(values, found, strict=True)))
-        return _scores_or_positions(values)
+        return scores_or_positions(values)
 
     def _reply(self, query: Query, text: str, counter: CallCounter) -> _PointwiseReply | None:
         request = self._value.request(query, [text], labels=["passage"])
@@ -270,12 +284,3 @@ def _reply_score(reply: _PointwiseReply | None, by_text: bool) -> float | None:
     if by_text:
         return None if reply.is_yes is None else float(reply.is_yes)
     return reply.log_odds
-
-
-def _scores_or_positions(values: Sequence[float | None]) -> FloatArray:
-    """The values if all are known; else ranks, where each document without a value keeps its rank."""
-    known = {at: value for at, value in enumerate(values) if value is not None}
-    if len(known) == len(values):
-        return np.array(values, dtype=np.float64)
-    best = iter(sorted(known, key=lambda at: -known[at]))
-    return scores_from_order([next(best) if at in known else at for at in range(len(values))])

@@ -22,7 +22,8 @@ from rankproof.models._base import EncoderModel, TokenEncoder
 from rankproof.stages._base import BuildContext, Cost
 from rankproof.stages._fields import DEFAULT_FIELDS, EncoderOption, Fields, check_known_fields, check_settings
 from rankproof.stages._partitions import PreparedPartitions
-from rankproof.stages._vectors import PassageEncoder, encoding_resources, encoding_threads, is_blank, truncation_note
+from rankproof.stages._text_vectors import is_blank
+from rankproof.stages._vectors import PassageEncoder, encoding_resources, encoding_threads, truncation_note
 
 INT8_LEVELS = 127
 QUERY_STEPS = 2.0**24

@@ -15,16 +15,18 @@ from rankproof._data.validation import checked_choice
 from rankproof._fusion.normalisations import NORMALISATIONS, ScoreLists
 from rankproof._llm.budget import Estimate
 from rankproof._registry import Option
-from rankproof.errors import ExternalError, UsageError
-from rankproof.models._chat.base import ChatModel
+from rankproof.errors import ExternalError
+from rankproof.models._api.settings import PaidModel
 from rankproof.stages._base import (
     BuildContext,
     Cost,
+    EncodesPassages,
     EstimatesScorerCost,
     LimitsDepth,
     LLMQueryScorer,
     LoadedScorer,
     OneInput,
+    PassagesToEncode,
     QueryTimer,
     ReportsQueryTruncation,
     ReportsTruncation,
@@ -68,23 +70,26 @@ class Rerank(OneInput):
 
     def __post_init__(self) -> None:
         check_settings(self)
-        if isinstance(self.by, LimitsDepth) and self.top > self.by.most:
-            what = f"top is {self.top}, but {type(self.by).__name__} compares at most {self.by.most} documents"
-            raise UsageError(what, fix="lower top, or raise most: the number of calls grows with its square")
+        if isinstance(self.by, LimitsDepth):
+            self.by.check_top(min(self.top, self.depth))
         checked_choice("norm", self.norm, NORMALISATIONS)
         if self.weight in (0, 1):
             object.__setattr__(self, "norm", Rerank.norm)
 
     @property
-    def chat(self) -> ChatModel | None:
-        """The language model of the scorer, if any."""
-        return self.by.chat if isinstance(self.by, EstimatesScorerCost) else None
+    def paid_model(self) -> PaidModel | None:
+        """The model of the scorer that may cost money, if any."""
+        return self.by.paid_model if isinstance(self.by, EstimatesScorerCost) else None
 
     def estimate(self, queries: Sequence[Query], context: BuildContext) -> Estimate:
         """The estimate of the scorer for the first `top` documents of every query."""
         if not isinstance(self.by, EstimatesScorerCost) or self.weight == 0:
             return Estimate()
         return self.by.estimate_top(queries, context, min(self.top, self.depth))
+
+    def passages(self) -> PassagesToEncode | None:
+        """The passages that the scorer encodes, if any."""
+        return self.by.passages() if isinstance(self.by, EncodesPassages) and self.weight else None
 
     def build(self, context: BuildContext) -> RerankSearcher:
         """Builds the scorer."""

@@ -12,8 +12,13 @@ import numpy as np
 from rankproof._data.arrays import FloatArray
 from rankproof._data.corpus import Corpus
 from rankproof._data.dataset import Query
+from rankproof._llm.budget import Estimate
+from rankproof._llm.call_counts import CallCounter
+from rankproof._llm.embedding import CountingEncoder
 from rankproof._registry import Option
-from rankproof.models._base import CrossEncoderModel, LoadedCrossEncoder
+from rankproof.models._api.embedding import EmbeddingApi
+from rankproof.models._api.errors import ModelRequestError
+from rankproof.models._base import CrossEncoderModel, LoadedCrossEncoder, remote_code_note
 from rankproof.stages._analyzer import split_words
 from rankproof.stages._base import BuildContext, Cost
 from rankproof.stages._fields import (
@@ -26,7 +31,9 @@ from rankproof.stages._fields import (
     check_settings,
     passage_text,
 )
-from rankproof.stages._vectors import PassageVectors, add_prompt, prompt_notes, text_vectors
+from rankproof.stages._llm_base import scores_from_order
+from rankproof.stages._text_vectors import EncodedPassages, add_prompt, estimate_queries, prompt_notes, text_vectors
+from rankproof.stages._vectors import PassageVectors
 
 
 @dataclass(frozen=True)
@@ -70,8 +77,8 @@ class LoadedCrossEncoderScorer:
         return {"kind": "cross-encoder", "model": dict(self._model.facts())}
 
     def notes(self) -> Sequence[str]:
-        """None: truncated pairs are counted query by query."""
-        return ()
+        """A note if code that came with the model was run; truncated pairs are counted query by query."""
+        return remote_code_note(self._value.model)
 
     def close(self) -> None:
         """Does nothing: no resource is open."""
@@ -94,7 +101,21 @@ class BiEncoderScorer:
 
     def build(self, context: BuildContext) -> LoadedBiEncoderScorer:
         """Encodes the passages, or reads their vectors from the cache."""
-        return LoadedBiEncoderScorer(self, PassageVectors(context, self.model, self.passage_prompt, self.fields))
+        vectors = PassageVectors(context, self.model, self.passage_prompt, self.fields)
+        return (ApiBiEncoderScorer if isinstance(vectors.encoder, CountingEncoder) else LoadedBiEncoderScorer)(self, vectors)
+
+    @property
+    def paid_model(self) -> EmbeddingApi | None:
+        """The embedding API, None for a local model."""
+        return self.model if isinstance(self.model, EmbeddingApi) else None
+
+    def estimate_top(self, queries: Sequence[Query], context: BuildContext, top: int) -> Estimate:
+        """One call for each query; the passages are estimated on their own."""
+        return estimate_queries(self.model, [add_prompt(self.query_prompt, query.text) for query in queries])
+
+    def passages(self) -> EncodedPassages:
+        """The passages that are encoded, which stages of the same model share."""
+        return EncodedPassages(self.model, self.passage_prompt, self.fields)
 
 
 class LoadedBiEncoderScorer:
@@ -105,7 +126,7 @@ class LoadedBiEncoderScorer:
 
     def scores(self, query: Query, docs: Sequence[str]) -> FloatArray:
         """Cosine similarities; 0 for an empty passage or query."""
-        return self._vectors.scores(docs, text_vectors(self._encoder, [self._text(query)])[0])
+        return self._vectors.scores(docs, text_vectors(self._encoder, [self._text(query)], "query")[0])
 
     def cut_queries(self, query: Query) -> int:
         """1 if the query is truncated, else 0."""
@@ -124,13 +145,34 @@ class LoadedBiEncoderScorer:
     def notes(self) -> Sequence[str]:
         """Notes on other prompts than in training and on the passage vectors."""
         prompts = prompt_notes(self._encoder, self._value.query_prompt, self._value.passage_prompt)
-        return [*prompts, *self._vectors.statistics.notes()]
+        return [*prompts, *self._vectors.notes()]
 
     def close(self) -> None:
         """Does nothing: no resource is open."""
 
     def _text(self, query: Query) -> str:
         return add_prompt(self._value.query_prompt, query.text)
+
+
+class ApiBiEncoderScorer(LoadedBiEncoderScorer):
+    """Encodes queries with an embedding API; the documents of a query that got no vector keep their order."""
+
+    @property
+    def concurrency(self) -> int:
+        """How many queries run at once."""
+        assert isinstance(self._encoder, CountingEncoder)
+        return self._encoder.concurrency
+
+    def scores_counting_calls(self, query: Query, docs: Sequence[str], counter: CallCounter) -> FloatArray:
+        """Cosine similarities, with the call counted."""
+        counter.count("encoded", int(bool(query.text.strip())))
+        try:
+            vectors = text_vectors(self._encoder, [self._text(query)], "query", counter)
+        except ModelRequestError as failure:
+            counter.count("failed")
+            counter.count("refused", int(not failure.retryable))
+            return scores_from_order(range(len(docs)))
+        return self._vectors.scores(docs, vectors[0])
 
 
 @dataclass(frozen=True)

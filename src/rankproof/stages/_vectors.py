@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from heapq import merge
 from itertools import count, islice, repeat
@@ -19,17 +19,24 @@ from rankproof._data.arrays import FloatArray, IntArray, Matrix
 from rankproof._data.corpus import Partition, decoded
 from rankproof._data.identity import identity_key
 from rankproof._data.ordering import Ranking
-from rankproof._executors.base import Report, Resources
+from rankproof._data.text import pluralise
+from rankproof._executors.base import Report, Resources, SerialExecutor
 from rankproof._io.array_file import open_arrays, write_arrays
 from rankproof._io.journal import Block, Journal
+from rankproof._llm.budget import money_of
+from rankproof._llm.call_counts import CallTotals
+from rankproof._llm.embedding import CountingEncoder, load_encoder
+from rankproof._llm.session import LLMSession
 from rankproof._statistics.collapse import CosineSums
 from rankproof._version import __version__
 from rankproof.errors import for_message
-from rankproof.models._base import Encoder, EncoderModel
+from rankproof.models._api.embedding import EmbeddingApi
+from rankproof.models._base import Encoder, EncoderModel, remote_code_note
 from rankproof.models._device import chosen_device, place
 from rankproof.stages._base import BuildContext
 from rankproof.stages._fields import BUILT_IN_FIELDS, check_known_fields, passages_of
 from rankproof.stages._partitions import PartitionedSearch, PartitionHits, document_places
+from rankproof.stages._text_vectors import add_prompt, is_blank, text_vectors
 from rankproof.stores._base import checked_lengths, checked_vectors
 from rankproof.stores._nearest import VectorRows, best_kernel, nearest, nearest_by_torch, rounded_dots
 
@@ -37,58 +44,29 @@ FIRST_BLOCK, LARGEST_BLOCK = 256, 1 << 16
 BLOCK_SECONDS, SAVE_SECONDS = 2.0, 10.0
 """Blocks grow until one takes BLOCK_SECONDS; finished blocks are saved every SAVE_SECONDS, so a kill loses no more work."""
 FILE = "vectors.arrays"
-
-
-def is_blank(text: str) -> bool:
-    """Whether the text is empty or whitespace."""
-    return not text.strip()
-
-
-def add_prompt(prompt: str, text: str) -> str:
-    """The text after its prompt; a blank text gets no prompt."""
-    return text if is_blank(text) else f"{prompt}{text}"
-
-
-def prompt_notes(encoder: Encoder, query_prompt: str, passage_prompt: str) -> list[str]:
-    """A note for each prompt that differs from the one the encoder was trained with, if that is known."""
-    trained = getattr(encoder, "trained_prompts", None)
-    if trained is None:
-        return []
-    each = (("query", trained.query, query_prompt), ("passage", trained.passage, passage_prompt))
-    return [
-        f"the encoder was trained with {_prompt_phrase(role, own)} and is used with {_prompt_phrase(role, used)}"
-        for role, own, used in each
-        if own != used
-    ]
-
-
-def _prompt_phrase(role: str, prompt: str) -> str:
-    return f"the {role} prompt {for_message(repr(prompt))}" if prompt else f"no {role} prompt"
-
-
-def text_vectors(encoder: Encoder, texts: Sequence[str]) -> Matrix:
-    """One row per text, zeros for a blank text."""
-    vectors = np.array(encoder.encode(texts), dtype=np.float32, order="C")
-    vectors[[is_blank(text) for text in texts]] = 0
-    return vectors
+_BLOCK_COUNTS = ("empty", "truncated", "calls", "tokens", "estimated")
 
 
 @dataclass(frozen=True)
 class PassageEncoder:
-    """A model and the passages that it encodes; the loaded model stays in its process."""
+    """A model and the passages that it encodes; the loaded model stays in its process.
+
+    `session` is for an embedding API, which is called in this process alone.
+    """
 
     model: EncoderModel
     prompt: str
     fields: tuple[str, ...]
     threads: int
+    session: LLMSession | None = field(default=None, compare=False, kw_only=True)
 
     @cached_property
     def encoder(self) -> Encoder:
         """The loaded model."""
-        return self.model.load(threads=self.threads)
+        return load_encoder(self.model, self.session or LLMSession(), self.threads)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), tuple(getattr(self, one.name) for one in fields(self))
+        return type(self), tuple(getattr(self, one.name) for one in fields(self) if not one.kw_only)
 
     def key(self, kind: str) -> str:
         """The cache key of what is encoded, without the documents."""
@@ -137,7 +115,10 @@ class PassageEncoder:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class VectorStatistics:
-    """Numbers of passages and of those that are empty (zero) or truncated, dimensions, sums for the mean cosine, seconds."""
+    """Numbers of passages and of those that are empty (zero) or truncated, dimensions, sums for the mean cosine, seconds.
+
+    `calls`, `tokens` and `estimated` (replies whose tokens are estimated) are those of an embedding API, in whichever run.
+    """
 
     passages: int = 0
     empty: int = 0
@@ -145,6 +126,9 @@ class VectorStatistics:
     dimensions: int = 0
     cosines: CosineSums = field(default_factory=lambda: CosineSums(np.zeros(0, np.int64), 0))
     seconds: float = 0.0
+    calls: int = 0
+    tokens: int = 0
+    estimated: int = 0
 
     def __add__(self, other: VectorStatistics) -> VectorStatistics:
         if not self.passages:
@@ -156,6 +140,9 @@ class VectorStatistics:
             dimensions=self.dimensions,
             cosines=self.cosines + other.cosines,
             seconds=self.seconds + other.seconds,
+            calls=self.calls + other.calls,
+            tokens=self.tokens + other.tokens,
+            estimated=self.estimated + other.estimated,
         )
 
     def notes(self) -> list[str]:
@@ -195,6 +182,9 @@ class VectorRetriever(PassageEncoder):
             dimensions=vectors.shape[1],
             cosines=CosineSums(np.array(found.arrays["sums"]), facts["nonzero"]),
             seconds=facts["seconds"],
+            calls=facts["calls"],
+            tokens=facts["tokens"],
+            estimated=facts["estimated"],
         )
 
     def combine(self, statistics: Iterable[VectorStatistics], folder: Path) -> VectorStatistics:
@@ -212,7 +202,7 @@ class VectorRetriever(PassageEncoder):
         places = document_places(partition)
         for block, _ in blocks:
             matrix[places[block["rows"]]] = block["vectors"]
-        facts = {name: sum(int(block[name][0]) for block, _ in blocks) for name in ("empty", "truncated")}
+        facts = {name: sum(int(block[name][0]) for block, _ in blocks) for name in _BLOCK_COUNTS}
         seconds = sum(seconds for _, seconds in blocks)
         blocks.clear()
         longest = checked_lengths(matrix, lambda at: for_message(partition.ids[int(partition.order[at])])).max()
@@ -222,9 +212,13 @@ class VectorRetriever(PassageEncoder):
         journal.unlink(missing_ok=True)
 
     def _block(self, texts: list[str]) -> Block:
-        counts = {"empty": sum(map(is_blank, texts)), "truncated": self.encoder.cut(texts)}
+        totals = CallTotals()
+        vectors = text_vectors(self.encoder, texts, counter=totals)
+        paid = (totals.counts[name] for name in ("calls", "tokens_in", "estimated"))
+        found = (sum(map(is_blank, texts)), self.encoder.cut(texts), *paid)
+        counts = dict(zip(_BLOCK_COUNTS, found, strict=True))
         return {
-            "vectors": text_vectors(self.encoder, texts),
+            "vectors": vectors,
             **{name: np.array([count], dtype=np.int64) for name, count in counts.items()},
         }
 
@@ -289,8 +283,13 @@ class PassageVectors:
     def __init__(self, context: BuildContext, model: EncoderModel, prompt: str, fields: Sequence[str]) -> None:
         check_known_fields(context.corpus, fields)
         self.device = chosen_device(getattr(model, "device", "auto"))
-        retriever = VectorRetriever(model, prompt, tuple(fields), encoding_threads(context), self.device)
+        threads = encoding_threads(context)
+        if isinstance(model, EmbeddingApi):
+            # Requests wait for a server, so other processes would not help, and the budget and the cache are in this one.
+            context = replace(context, executor=SerialExecutor())
+        retriever = VectorRetriever(model, prompt, tuple(fields), threads, self.device, session=context.session)
         key = retriever.key("passage vectors")
+        self._model = model
         self._corpus, self.key, self.encoder = context.corpus, identity_key(key, context.corpus_key), retriever.encoder
         resources = encoding_resources(model)
         self._search = PartitionedSearch(context, retriever, key, label="encoding passages", kind="vectors", resources=resources)
@@ -339,18 +338,38 @@ class PassageVectors:
         return self.statistics.passages * self.statistics.dimensions * 4
 
     def facts(self) -> Mapping[str, Any]:
-        """Counts, the mean cosine of two passages (near 1 the vectors have collapsed), and that of a text and its upper case.
+        """Counts, the mean cosine of two passages (near 1 the vectors have collapsed), and that of a query and its upper case.
 
         `case_cosine` is below 1 if the encoder distinguishes upper and lower case.
         """
-        lower, upper = text_vectors(self.encoder, [_CASE_EXAMPLE, _CASE_EXAMPLE.upper()])
+        lower, upper = text_vectors(self.encoder, [_CASE_EXAMPLE, _CASE_EXAMPLE.upper()], "query")
         return {
             "passages": self.statistics.passages,
             "empty_passages": self.statistics.empty,
             "truncated_passages": self.statistics.truncated,
+            **self._paid_facts(),
             "mean_cosine": self.statistics.cosines.mean(),
             "case_cosine": float(rounded_dots(lower[np.newaxis], np.zeros(1, np.int64), upper)[0]),
         }
+
+    def _paid_facts(self) -> Mapping[str, Any]:
+        """What the vectors cost, for an embedding API."""
+        if not isinstance(self._model, EmbeddingApi):
+            return {}
+        found, money = self.statistics, money_of(self._model, self.statistics.tokens, 0)
+        return {"encoding": {"calls": found.calls, "tokens_in": found.tokens, "estimated": found.estimated, "money": money}}
+
+    def notes(self) -> list[str]:
+        """Notes on the vectors, and on what an embedding API did and cost."""
+        notes = [*self.statistics.notes(), *remote_code_note(self._model)]
+        if isinstance(self._model, EmbeddingApi) and isinstance(self.encoder, CountingEncoder):
+            calls = pluralise(self.statistics.calls, "call")
+            money = money_of(self._model, self.statistics.tokens, 0)
+            price = f", {money:.4f} money" if money else ""
+            about = "about " if self.statistics.estimated else ""
+            notes.append(f"encoding the passages took {calls}, {about}{self.statistics.tokens:,} tokens{price}")
+            notes += self.encoder.notes()
+        return notes
 
 
 _CASE_EXAMPLE = "how do search engines rank documents"

@@ -21,7 +21,7 @@ examples:
   rankproof cache clear --older-than 30      entries not used for 30 days
   rankproof cache clear --kind stages        only the results of stages
 
-Everything in the cache can be recomputed, but responses of language models cost money again: clear
+Everything in the cache can be recomputed, but responses of models cost money again: clear
 removes them only with --kind responses. `rankproof run --cache-limit 20GB` keeps the cache small.
 RANKPROOF_CACHE names another folder"""
 ACTIONS = ("list", "clear")

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import PurePath
 from typing import Any, Literal, Protocol, Self
 
-from rankproof._data.identity import kind_name
 from rankproof._data.qrels import make_judge_label
-from rankproof.errors import ExternalError
+from rankproof.models._api.settings import model_name
 
 Role = Literal["system", "user", "assistant"]
 FinishReason = Literal["stop", "length", "refusal", "other"]
@@ -67,36 +65,11 @@ class ChatReply:
         return cls(**{**values, "first": None if first is None else tuple((token, value) for token, value in first)})
 
 
-class ChatRequestError(ExternalError):
-    """A request failed.
-
-    `retryable` says whether the same request may succeed later, `wait` how many seconds the server demands before that,
-    `optional_params` that the server may have rejected the schema or the log-probabilities only, and `charged` that the request
-    may have cost money.
-    """
-
-    def __init__(
-        self,
-        message: str,
-        *,
-        retryable: bool = False,
-        wait: float | None = None,
-        optional_params: bool = False,
-        charged: bool = False,
-    ) -> None:
-        self.retryable, self.wait, self.optional_params, self.charged = retryable, wait, optional_params, charged
-        super().__init__(message)
-
-
-class ChatUnavailableError(ExternalError):
-    """No request can succeed: a wrong key, an unknown model, a redirect."""
-
-
 class Chat(Protocol):
     """A loaded language model; `reply` may be called from several threads."""
 
     def reply(self, request: ChatRequest) -> ChatReply:
-        """The reply to one request; ChatRequestError if it fails, ChatUnavailableError if no request can succeed."""
+        """The reply to one request; ModelRequestError if it fails, ModelUnavailableError if no request can succeed."""
         ...
 
     def facts(self) -> Mapping[str, Any]:
@@ -132,17 +105,9 @@ class ChatModel(Protocol):
 _DIGEST_LENGTH = 8
 
 
-def chat_name(model: ChatModel) -> str:
-    """The name on the server, else the name of the file or of the class."""
-    named = (getattr(model, part, None) for part in ("model", "name"))
-    path = getattr(model, "path", None)
-    file = PurePath(path).stem if isinstance(path, str) else kind_name(type(model))
-    return next((name for name in named if isinstance(name, str) and name), file)
-
-
 def model_label(model: ChatModel, digest: str) -> str:
     """The judge label llm:NAME:DIGEST; the digest covers the model, the prompts and the settings."""
-    return make_judge_label("llm:", chat_name(model), digest[:_DIGEST_LENGTH])
+    return make_judge_label("llm:", model_name(model), digest[:_DIGEST_LENGTH])
 
 
 BYTES_PER_TOKEN = 4

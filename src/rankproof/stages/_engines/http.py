@@ -107,7 +107,7 @@ class Http(EngineStage):
 
     def connect(self, context: BuildContext) -> HttpEngine:
         """Reads the environment and loads the encoder; nothing is sent."""
-        return HttpEngine(self, QueryEncoder(self.model, self.query_prompt, context.threads) if self.model else None)
+        return HttpEngine(self, QueryEncoder(self.model, self.query_prompt, context) if self.model else None)
 
 
 def checked_table(name: str, value: Any) -> dict[str, Any]:
@@ -162,9 +162,9 @@ class HttpEngine:
         text = ESCAPES[self._settings["escape"] or "none"](replace_surrogates(query.text))
         encoded = self._encoder.encode(query.text) if self._encoder else EncodedQuery()
         if self._encoder and not encoded.vector:
-            return EngineReply((), embed_seconds=encoded.seconds, notes=encoded.notes)
+            return encoded.added_to(EngineReply((), notes=encoded.notes))
         if not text.strip():
-            return EngineReply((), embed_seconds=encoded.seconds, notes=("the query has no words: not sent",))
+            return encoded.added_to(EngineReply((), notes=("the query has no words: not sent",)))
         url, body = self._request(text, size, [float(f"{value:.{_DIGITS}g}") for value in encoded.vector])
         limit = DEADLINE_FACTOR * self._stage.timeout
         try:
@@ -176,7 +176,7 @@ class HttpEngine:
         # Raised outside of the handler and without a traceback, so that no frame with headers or bodies can be reached.
         if isinstance(found, EngineError):
             raise found
-        return replace(found, embed_seconds=encoded.seconds, notes=(*encoded.notes, *found.notes))
+        return encoded.added_to(replace(found, notes=(*encoded.notes, *found.notes)))
 
     def close(self) -> None:
         """Stops all calls; connections close after their last request."""

@@ -73,13 +73,13 @@ class SqlEngine:
         """The reply of one SELECT."""
         encoded = self._encoder.encode(query.text) if self._encoder else EncodedQuery()
         if self._encoder and not encoded.vector:
-            return EngineReply((), embed_seconds=encoded.seconds, notes=encoded.notes)
+            return encoded.added_to(EngineReply((), notes=encoded.notes))
         values = self._statement.values(query.text, size, encoded.vector)
         with self._connection() as connection:
             reply = make_reply(connection.select(self._statement, values))
             is_short = self._encoder is not None and len(reply.docs) < size
             notes = self._index_limit_notes(connection, values, len(reply.docs), size) if is_short else ()
-        return replace(reply, embed_seconds=encoded.seconds, notes=(*reply.notes, *encoded.notes, *notes))
+        return encoded.added_to(replace(reply, notes=(*reply.notes, *encoded.notes, *notes)))
 
     def close(self) -> None:
         """Closes the connections."""
@@ -162,7 +162,7 @@ class SQL(EngineStage):
 
     def connect(self, context: BuildContext) -> SqlEngine:
         """Loads the encoder and opens a connection."""
-        return SqlEngine(self, QueryEncoder(self.model, self.query_prompt, context.threads) if self.model else None)
+        return SqlEngine(self, QueryEncoder(self.model, self.query_prompt, context) if self.model else None)
 
 
 def _check_dsn(dsn: str) -> None:

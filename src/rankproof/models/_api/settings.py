@@ -1,0 +1,98 @@
+"""The settings that all models behind a server share, and their checks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import PurePath
+from typing import Annotated, Protocol
+
+from rankproof._data import validation
+from rankproof._data.identity import NOT_IN_IDENTITY, kind_name
+from rankproof._io.http import checked_base_url, is_unencrypted
+from rankproof._io.secrets import checked_variable_name
+from rankproof._registry import Option
+from rankproof.errors import UsageError
+
+ApiKeyEnv = Annotated[str, Option("the environment variable with the API key, empty for none")]
+Timeout = Annotated[float, Option("maximum seconds to connect and to wait for data", least=0.01, most=86_400)]
+Concurrency = Annotated[int, Option("how many calls run at once", least=1, most=256)]
+
+
+class PaidModel(Protocol):
+    """A model that may cost money: prices are per million tokens, 0 if unknown."""
+
+    @property
+    def price_in(self) -> float: ...
+
+    @property
+    def price_out(self) -> float: ...
+
+
+def model_name(model: object) -> str:
+    """The name on the server, else the name of the file or of the class."""
+    named = (getattr(model, part, None) for part in ("model", "name"))
+    path = getattr(model, "path", None)
+    file = PurePath(path).stem if isinstance(path, str) else kind_name(type(model))
+    return next((name for name in named if isinstance(name, str) and name), file)
+
+
+class ModelServer(Protocol):
+    """The settings of a connection to a model."""
+
+    @property
+    def model(self) -> str: ...
+
+    @property
+    def base_url(self) -> str: ...
+
+    @property
+    def api_key_env(self) -> str: ...
+
+    @property
+    def timeout(self) -> float: ...
+
+    @property
+    def concurrency(self) -> int: ...
+
+
+def check_server(server: ModelServer) -> str:
+    """Refuses settings that are wrong, or that would show the key; returns the address without a trailing slash."""
+    checked_variable_name(server.api_key_env)  # first: the value may be the key itself, which no message may show
+    validation.check_options(server)
+    if not server.model.strip():
+        raise UsageError("model is empty", fix="give the model's name on the server")
+    address = checked_base_url(server.base_url)
+    if server.api_key_env and is_unencrypted(address):
+        what = "base_url is a plain http address on another machine, so the key could be read on the network"
+        raise UsageError(what, fix="use https, or set api_key_env = \"\" (--api-key-env '') if the server needs no key")
+    return address
+
+
+@dataclass(frozen=True, slots=True)
+class ApiModel:
+    """A model behind an API; the environment variable `api_key_env` has the key, "" for none.
+
+    `timeout` applies to connecting and to each pause of a response. `price_in` is per million tokens, 0 if it is unknown. An API
+    gives `base_url` and `api_key_env` its own defaults.
+    """
+
+    model: Annotated[str, Option("the model's name on its server")]
+    base_url: Annotated[str, Option("the address of the server")] = ""
+    api_key_env: ApiKeyEnv = field(default="", metadata=NOT_IN_IDENTITY)
+    timeout: Timeout = field(default=60.0, metadata=NOT_IN_IDENTITY)
+    concurrency: Concurrency = field(default=4, metadata=NOT_IN_IDENTITY)
+    price_in: Annotated[float, Option("price of a million tokens", least=0, most=1e6)] = field(
+        default=0.0, metadata=NOT_IN_IDENTITY
+    )
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "base_url", check_server(self))
+
+    @property
+    def price_out(self) -> float:
+        """0: these models write no text."""
+        return 0.0
+
+    def revision(self) -> str:
+        """A constant: the weights behind a server are unknown."""
+        return "model API"

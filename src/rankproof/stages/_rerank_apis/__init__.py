@@ -1,0 +1,1 @@
+"""Rerankers behind HTTP APIs: how each API writes requests and replies, and the scorers that send them."""

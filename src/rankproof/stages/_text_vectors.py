@@ -1,0 +1,106 @@
+"""The vectors of texts: queries and passages, blank texts, prompts, and what an embedding API charges for them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from rankproof._data.arrays import Matrix
+from rankproof._data.corpus import Corpus
+from rankproof._llm.budget import Estimate
+from rankproof._llm.call_counts import CallCounter
+from rankproof._llm.embedding import CountingEncoder, estimate_texts
+from rankproof.errors import for_message
+from rankproof.models._api.embedding import EmbeddingApi, TextRole
+from rankproof.models._api.errors import ModelRequestError
+from rankproof.models._base import Encoder, EncoderModel, encode_queries
+from rankproof.stages._base import QueryTimer
+from rankproof.stages._fields import passages_of
+
+
+def is_blank(text: str) -> bool:
+    """Whether the text is empty or whitespace."""
+    return not text.strip()
+
+
+def add_prompt(prompt: str, text: str) -> str:
+    """The text after its prompt; a blank text gets no prompt."""
+    return text if is_blank(text) else f"{prompt}{text}"
+
+
+def prompt_notes(encoder: Encoder, query_prompt: str, passage_prompt: str) -> list[str]:
+    """A note for each prompt that differs from the one the encoder was trained with, if that is known."""
+    trained = getattr(encoder, "trained_prompts", None)
+    if trained is None:
+        return []
+    each = (("query", trained.query, query_prompt), ("passage", trained.passage, passage_prompt))
+    return [
+        f"the encoder was trained with {_prompt_phrase(role, own)} and is used with {_prompt_phrase(role, used)}"
+        for role, own, used in each
+        if own != used
+    ]
+
+
+def _prompt_phrase(role: str, prompt: str) -> str:
+    return f"the {role} prompt {for_message(repr(prompt))}" if prompt else f"no {role} prompt"
+
+
+def text_vectors(
+    encoder: Encoder, texts: Sequence[str], role: TextRole = "passage", counter: CallCounter | None = None
+) -> Matrix:
+    """One row per text, zeros for a blank text; the counter gets the calls of an embedding API."""
+    if counter is not None and isinstance(encoder, CountingEncoder):
+        found = encoder.encode_counting(texts, role, counter)
+    else:
+        found = encode_queries(encoder, texts) if role == "query" else encoder.encode(texts)
+    vectors = np.array(found, dtype=np.float32, order="C")
+    vectors[[is_blank(text) for text in texts]] = 0
+    return vectors
+
+
+def query_vector(encoder: Encoder, text: str, timer: QueryTimer) -> Matrix | None:
+    """The vector of a query as one row, with its time as the part `embed`; None if the request to an embedding API failed.
+
+    The time of an API is that of the request that brought the vector, in whichever run that was.
+    """
+    if not isinstance(encoder, CountingEncoder):
+        with timer.part("embed"):
+            return text_vectors(encoder, [text], "query")
+    timer.is_recorded = True
+    timer.counts["encoded"] += int(not is_blank(text))
+    try:
+        return text_vectors(encoder, [text], "query", timer.counter("embed"))
+    except ModelRequestError as failure:
+        timer.counts["failed"] += 1
+        timer.counts["refused"] += int(not failure.retryable)
+        return None
+
+
+@dataclass(frozen=True)
+class EncodedPassages:
+    """The passages of a corpus that a model encodes; equal ones are encoded once."""
+
+    model: EncoderModel
+    prompt: str
+    fields: tuple[str, ...]
+
+    def estimate(self, corpus: Corpus) -> Estimate:
+        """The calls of an embedding API; none for a local model."""
+        if not isinstance(self.model, EmbeddingApi):
+            return Estimate()
+        texts = (
+            add_prompt(self.prompt, text)
+            for partition in corpus.partitions
+            for text in passages_of(partition, range(len(partition)), self.fields)
+        )
+        return estimate_texts(self.model, list(texts))
+
+
+def estimate_queries(model: EncoderModel, texts: Sequence[str]) -> Estimate:
+    """One call of an embedding API for each distinct query; none for a local model."""
+    if not isinstance(model, EmbeddingApi):
+        return Estimate()
+    found = estimate_texts(model, texts)
+    return Estimate(len({text for text in texts if not is_blank(text)}), found.tokens_in)

@@ -1,0 +1,16 @@
+"""Every fault of an embedding server with every embedding API: a wrong reply never gives a vector, and no key is shown."""
+
+from __future__ import annotations
+
+import pytest
+from tools.attacks.encoders import attack_encoder
+
+from support.embedding_faults import FAULTS
+from support.embedding_server import NAMES
+
+PAIRS = [(name, api) for name, fault in FAULTS.items() for api in fault.apis or NAMES]
+
+
+@pytest.mark.parametrize(("name", "api"), PAIRS)
+def test_no_fault_is_silent(name: str, api: str) -> None:
+    assert list(attack_encoder(FAULTS[name], api).silent_failures()) == []
