@@ -112,7 +112,7 @@ def _agreement(rated: Sequence[RatedPair]) -> list[object]:
     graded = both_graded(rated)
     given = [each.second for each in graded]
     means = [f"{np.mean(grades):.2f}" if grades else "–" for grades in ([each.human for each in rated], given)]
-    kinds = (same_grade(graded), kappa(graded), kappa(graded, weighted=True))
+    kinds = (same_grade(graded), kappa(graded), kappa(graded, "quadratic"))
     return [len(rated), len(rated) - len(graded), *means, *map(_with_interval, kinds)]
 
 

@@ -23,7 +23,7 @@ from rankproof.errors import UsageError
 from rankproof.models import TrainedEncoder
 from rankproof.models._trained.checkpoint import Prompts, open_checkpoint
 from rankproof.stages import BM25, BiEncoderScorer, Dense, Rerank
-from rankproof.stages._vectors import add_prompt
+from rankproof.stages._text_vectors import add_prompt
 from rankproof.stores._memory import Memory
 from support.small_datasets import ASKED, small_dataset
 from support.tokenizer_comparisons import compared, save_tiny_checkpoint

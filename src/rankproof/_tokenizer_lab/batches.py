@@ -14,7 +14,7 @@ from rankproof._extras import extra
 from rankproof._tokenizer_lab.training_config import TrainingConfig
 from rankproof._tokenizer_lab.training_data import TrainingData
 from rankproof.models._trained.shape import normalise_input
-from rankproof.stages._vectors import add_prompt
+from rankproof.stages._text_vectors import add_prompt
 
 if TYPE_CHECKING:
     from rankproof.models._trained.shape import NetShape

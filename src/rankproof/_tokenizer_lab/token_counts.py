@@ -19,7 +19,7 @@ from rankproof.stages._base import Stage
 from rankproof.stages._bm25 import BM25, BM25Searcher
 from rankproof.stages._dense import Dense
 from rankproof.stages._fields import passage_texts
-from rankproof.stages._vectors import add_prompt
+from rankproof.stages._text_vectors import add_prompt
 
 _CANINE_DOWNSAMPLING = 4
 """Characters per position of CANINE's deep layers (Clark et al. 2022)."""
