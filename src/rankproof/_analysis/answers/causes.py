@@ -147,7 +147,7 @@ def bottleneck(values: Mapping[str, float], profile: BandProfile) -> str | None:
 
 
 def bottleneck_advice(values: Mapping[str, float], profile: BandProfile) -> str | None:
-    """What the band of the bottleneck means and what to do next, of answers if neither is one; None if the profile does not say it."""
+    """What the band of the bottleneck means and what to do next, of answers if neither is one; None if the profile lacks both."""
     answers, retrieval = _lowest_of_both(values, profile)
     if answers is None or retrieval is None:
         return None
