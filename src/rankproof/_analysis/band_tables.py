@@ -68,8 +68,9 @@ def _rating(bands: Bands, value: float) -> str:
 def describe_bands(profile: BandProfile, bands: Bands, percent: str) -> str:
     """The bands in one sentence, with their ratings."""
     texts = ", ".join(f"{band} ({band.rating})" if band.rating else str(band) for band in bands)
+    what = "band and rating" if has_ratings(bands) else "band"
     return (
-        f"Bands of the profile {profile.name}: {texts}. In brackets: lowest to highest within the {percent} interval."
+        f"Bands of the profile {profile.name}: {texts}. In brackets: lowest to highest {what} within the {percent} interval."
         " A band is a rule of thumb."
     )
 
