@@ -314,8 +314,7 @@ class _View:
 
 def _view(measure: Measure, grouping: Grouping, name: str, options: SegmentOptions, profiles: Iterable[BandProfile]) -> _View:
     profile = profile_for(measure, profiles)
-    bands = () if profile is None else profile.bands_of(measure) or ()
-    return _View(grouping, name, options, profile, bands)
+    return _View(grouping, name, options, profile, () if profile is None else profile.bands_of(measure) or ())
 
 
 def _overview(rows: Sequence[SegmentRow], values: Mapping[str, MeasureResult], view: _View) -> Table:
