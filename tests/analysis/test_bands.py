@@ -92,12 +92,23 @@ HEAD = '[shop]\nsource = "x"\n'
         (f"{HEAD}title = 1\n", 3, "unknown key title"),
         (f'{HEAD}[shop.measures."nDGC@10"]\nPoor = 0\n', 3, "unknown measure nDGC"),
         (f'{HEAD}[shop.measures."RR"]\n', 3, "RR has no band"),
-        (f'{HEAD}[shop.measures."RR"]\nPoor = 0\nGood = "high"\n', 5, "Good has no lower bound"),
-        (f'{HEAD}[shop.measures."RR"]\nPoor = nan\n', 4, "Poor has no lower bound"),
+        (f'{HEAD}[shop.measures."RR"]\nPoor = 0\nGood = "0.5"\n', 5, "the lower bound of Good is not a number"),
+        (f'{HEAD}[shop.measures."RR"]\nPoor = true\n', 4, "the lower bound of Poor is not a number"),
+        (f'{HEAD}[shop.measures."RR"]\nPoor = nan\n', 4, "the lower bound of Poor is nan, but RR is from 0 to 1"),
+        (f'{HEAD}[shop.measures."DCG@10"]\nPoor = 1e309\n', 4, "the lower bound of Poor is inf, but DCG@10 is from 0 to inf"),
+        (f'{HEAD}[shop.measures."DCG@10"]\nPoor = 1{"0" * 400}\n', 4, "the lower bound of Poor is inf"),
+        (f'{HEAD}[shop.measures."nDCG@10"]\nGood = 80\n', 4, "the lower bound of Good is 80, but nDCG@10 is from 0 to 1"),
+        (f'{HEAD}[shop.measures."RR"]\n" " = 0\n', 4, "a band has an empty name"),
+        (f'{HEAD}[shop.measures."P(rel=2)@10"]\nPoor = 0\n', 3, "P(rel=2)@10 has a relevance threshold"),
+        (
+            f'{HEAD}[shop.measures."RR"]\nx = {{ from = 0, rating = "good" }}\ny = 0.5\nz = {{ from = 1, rating = "failing" }}\n',
+            6,
+            "z is failing, but x below it is good",
+        ),
         (f'{HEAD}[shop.measures."RR"]\nGood = 0.5\nPoor = 0\n', 5, "Poor does not begin above Good"),
         (f'{HEAD}[shop.measures."RR"]\nGood = 0.5\nBest = {{ above = 0.5 }}\n[shop.measures.mrr]\nPoor = 0\n', 6, "mrr means RR"),
         (f'{HEAD}[shop.measures."RR, RR@10"]\nPoor = 0\n[shop.measures.mrr]\nPoor = 0\n', 5, "mrr means RR"),
-        (f'{HEAD}[shop.measures."RR".Poor]\nfrom = 0\nabove = 0\n', 3, "Poor has no lower bound"),
+        (f'{HEAD}[shop.measures."RR".Poor]\nfrom = 0\nabove = 0\n', 3, "Poor has both from and above"),
         (f'{HEAD}[shop.measures."RR".Poor]\nmeans = "bad"\n', 3, "Poor has no lower bound"),
         (f'{HEAD}[shop.measures."RR".Poor]\nfrom = 0\ncolour = "red"\n', 5, "unknown key colour"),
         (f'{HEAD}[shop.measures."RR".Poor]\nfrom = 0\nrating = "bad"\n', 5, "the rating of Poor is bad"),
@@ -114,6 +125,20 @@ def test_a_wrong_profile_is_refused_with_its_line(tmp_path: Path, text: str, lin
     assert what in caught.value.what
     assert caught.value.line == line
     assert caught.value.fix
+
+
+def test_the_fix_for_a_percentage_and_the_example_are_right(tmp_path: Path) -> None:
+    path = tmp_path / "bands.toml"
+    path.write_text(f'{HEAD}[shop.measures."Success@5"]\nGood = 80\n')
+    with pytest.raises(InputError, match=r"write a number in this range; 80% is 0\.80"):
+        profiles_from_toml(read_toml(path))
+    path.write_text("")
+    with pytest.raises(InputError) as caught:
+        profiles_from_toml(read_toml(path))
+    assert caught.value.fix is not None
+    header, source, table, low, high = re.findall(r'\[\S+\]|\w+ = (?:"[^"]*"|[\d.]+)', caught.value.fix)
+    path.write_text("\n".join((header, source, table, low, high)))
+    assert list(profiles_from_toml(read_toml(path))["name"].measures) == ["Success@5"]
 
 
 @pytest.mark.parametrize("profile", known_profiles().values(), ids=lambda profile: profile.name)
@@ -162,11 +187,22 @@ def test_the_meanings_that_a_system_reaches_are_a_table_of_the_details() -> None
     inputs = input_of(one_target(list(ranks)), {"one": ranked_at(ranks), "<b>two": ranked_at(dict.fromkeys(ranks, 1))})
     _, table = bands_tables(inputs, known_profiles()["tutorial"])
     assert table.summarised() is None
-    rows = {(row["measure"], row["systems"]): row for row in table.records()}
-    assert rows["Success@5", "one"]["band"] == "Poor"
-    assert str(rows["Success@5", "one"]["meaning"]).startswith("More than three of ten searches fail")
-    assert rows["Success@5", "<b>two"]["band"] == "Excellent"
+    rows = {(row["band"], row["systems"]): row for row in table.records()}
+    assert str(rows["Success@5 Poor", "one"]["meaning"]).startswith("More than three of ten searches fail")
+    assert ("Success@5 Excellent", "<b>two") in rows
     assert all(row["what to do next"] for row in table.records())
+
+
+def test_every_measure_of_one_table_of_bands_is_shown_and_one_without_a_cutoff_beside_one_with_it_is_named(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "bands.toml"
+    path.write_text(f'{HEAD}[shop.measures."Success@1, Success@5"]\nlow = 0\n[shop.measures."RR, RR@10"]\nlow = 0\n')
+    inputs = input_of(one_target(["q"]), {"one": ranked_at({"q": 1})})
+    (table,) = bands_tables(inputs, profiles_from_toml(read_toml(path))["shop"])
+    names = [column.name for column in table.columns if column.name.endswith(" band")]
+    assert names == ["Success@1 band", "Success@5 band", "RR@10 band"]
+    assert "RR, RR@10: low from 0." in table.sentences
 
 
 def test_a_profile_without_meanings_has_no_such_table(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from rankproof._analysis.bands import profiles_from_toml
+from rankproof._analysis.bands import builtin_profiles, profiles_from_toml
 from rankproof._analysis.inputs import AnalysisInput
 from rankproof._analysis.query_groups import by_list, default_grouping, group_queries
 from rankproof._analysis.segments import SegmentOptions, flat_segments_table, segments
@@ -91,13 +91,16 @@ def test_the_lowest_value_is_not_called_lower_without_significance() -> None:
     assert overview.sentences == ("first has the lowest RR@10 for 2 of 2 systems, but not significantly for any of them.",)
 
 
-def test_a_segment_of_one_query_or_of_equal_values_has_no_interval() -> None:
+def test_a_segment_of_one_query_has_no_interval_and_one_of_equal_values_has_wilsons() -> None:
     ranks = {f"q{at:02}": 1 + at % 3 for at in range(30)} | {"alone": 5, "x1": 2, "x2": 2}
     fields = {query: {"kind": query if query == "alone" else query[0]} for query in ranks}
     inputs = input_of(one_target(list(ranks)), {"one": ranked_at(ranks)}, fields=fields)
     (table,) = segments(inputs, group_queries(inputs, "kind"), "RR@10", FAST)
     intervals = {str(row["kind"]): row["interval"] for row in table.records()}
-    assert intervals["alone"] is intervals["x"] is None
+    assert intervals["alone"] is None
+    square = stats.t.ppf(0.975, 1) ** 2 / 2
+    half = np.sqrt(square * (0.25 + square / 4)) / (1 + square)
+    assert intervals["x"] == pytest.approx((0.5 - half, 0.5 + half))
     assert intervals["q"] is not None
 
 
@@ -109,7 +112,7 @@ def test_a_segment_of_few_queries_has_an_interval_of_students_t_within_what_a_me
     low, high = stats.t.interval(0.95, 11, values.mean(), stats.sem(values))
     assert weak == pytest.approx((max(low, 0.0), high))
     assert strong[1] == 1.0  # type: ignore[index]
-    assert "(Student's t)" in table.sentences[-1]
+    assert "(Student's t; Wilson's if all values are equal), not corrected" in table.sentences[-1]
     assert table.notes[-1] == "intervals of segments with fewer than 20 queries are approximate: 1 (weak)"
 
 
@@ -170,12 +173,38 @@ def test_a_rating_is_sure_only_if_the_whole_interval_has_it() -> None:
     assert {row["kind"]: row["rating"] for row in table.records()} == {"many": "failing", "few": "failing (failing to good)"}
 
 
-def test_a_small_segment_and_one_without_an_interval_say_so() -> None:
-    inputs = successes({"tiny": (2, 2), "sure": (12, 0), "rest": (12, 13)})
+def test_a_small_segment_says_so_and_equal_values_are_rated_by_wilsons_interval() -> None:
+    inputs = successes({"tiny": (2, 2), "sure": (12, 0), "none": (0, 15), "rest": (12, 13)})
     (table,) = segments(inputs, group_queries(inputs, "kind"), "Success@5", FAST)
     cells = {row["kind"]: (row["band"], row["rating"]) for row in table.records()}
     assert cells["tiny"] == ("Poor (Poor to Excellent)", "too few queries")
-    assert cells["sure"] == ("Excellent (no interval)", "good (no interval)")
+    assert cells["sure"] == ("Excellent (Acceptable to Excellent)", "good (weak to good)")
+    assert cells["none"] == ("Poor", "failing")
+    assert table.sentences[0] == ("Failing by the bands of tutorial, with the whole 95% interval: none (one); rest (one).")
+
+
+def test_a_value_below_every_band_has_no_rating(tmp_path: Path) -> None:
+    path = tmp_path / "ours.toml"
+    path.write_text('[shop]\nsource = "ours"\n[shop.measures."Success@5"]\nGood = { from = 0.8, rating = "good" }\n')
+    inputs = successes({"none": (0, 15), "some": (18, 4)})
+    (table,) = segments(
+        inputs, group_queries(inputs, "kind"), "Success@5", FAST, list(profiles_from_toml(read_toml(str(path))).values())
+    )
+    assert {row["kind"]: (row["band"], row["rating"]) for row in table.records()} == {
+        "none": ("below Good", "no rating"),
+        "some": ("Good (below Good to Good)", "good (no rating to good)"),
+    }
+
+
+def test_chosen_profiles_without_the_measure_are_noted() -> None:
+    inputs = successes(TUTORIAL)
+    by, chosen = group_queries(inputs, "kind"), builtin_profiles()
+    note = "the profile tutorial has no bands for nDCG@10; choose another measure, such as -m Success@5"
+    assert note in segments(inputs, by, "nDCG@10", FAST, [chosen["tutorial"]])[-1].notes
+    (both,) = segments(inputs, by, "nDCG@10", FAST, list(chosen.values()))
+    assert any("the profiles tutorial, rag have no bands" in one for one in both.notes)
+    for table in (*segments(inputs, by, "nDCG@10", FAST), *segments(inputs, by, "Success@5", FAST, [chosen["tutorial"]])):
+        assert not any("bands" in one for one in table.notes)
 
 
 def test_a_measure_without_bands_has_no_rating() -> None:
@@ -199,7 +228,7 @@ def test_own_bands_without_ratings_give_bands_alone(tmp_path: Path) -> None:
     path.write_text('[shop]\nsource = "our targets"\n[shop.measures."Success@5"]\nfine = 0.4\ngreat = { above = 0.7 }\n')
     inputs = successes(TUTORIAL)
     (table,) = segments(
-        inputs, group_queries(inputs, "kind"), "Success@5", FAST, profiles_from_toml(read_toml(str(path))).values()
+        inputs, group_queries(inputs, "kind"), "Success@5", FAST, list(profiles_from_toml(read_toml(str(path))).values())
     )
     assert [row["band"] for row in table.records()] == [
         "fine (below fine to fine)",

@@ -152,7 +152,7 @@ def test_own_bands_replace_the_built_in_ones(files: list[str], tmp_path: Path, c
     assert "no profile is called shop; choose from: tutorial, rag" in capsys.readouterr().err
     bands.write_text('[shop]\nsource = "x"\n[shop.measures."Success@1"]\nlow = "none"\n')
     assert main(["baselines", *files, "--bands", str(bands)]) == 2
-    assert capsys.readouterr().err.startswith(f"{bands}:4: low has no lower bound; ")
+    assert capsys.readouterr().err.startswith(f"{bands}:4: the lower bound of low is not a number; ")
 
 
 def test_baselines_say_what_bands_mean_in_the_details_alone(results: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -208,8 +208,18 @@ def test_segments_take_the_bands_of_a_profile_or_file(results: str, tmp_path: Pa
     assert capsys.readouterr().err.startswith(f"{bands}:1: ")
 
 
+def test_a_profile_without_the_measure_is_noted(files: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    argv = ["segments", *files, "--by", "relevant", "-m", "nDCG@10", "--samples", "100"]
+    assert main([*argv, "--profile", "tutorial"]) == 0
+    assert "the profile tutorial has no bands for nDCG@10; choose another measure, such as -m Success@5" in " ".join(
+        "".join(capsys.readouterr()).split()
+    )
+    assert main(argv) == 0
+    assert "no bands" not in "".join(capsys.readouterr())
+
+
 def test_complexity_of_run_files_is_counted_in_the_dataset(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    texts = ["kettle", 'kettle "1 litre", red, without a lid', HOSTILE, "чайник"]
+    texts = ["kettle", 'kettle "1 litre", red, without a lid, 2 cups', HOSTILE, "чайник"]
     (tmp_path / "corpus.jsonl").write_text('{"_id": "d1", "title": "", "text": "one"}\n')
     (tmp_path / "queries.jsonl").write_text(
         "".join(json.dumps({"_id": f"q{at}", "text": text}) + "\n" for at, text in enumerate(texts))
@@ -218,7 +228,7 @@ def test_complexity_of_run_files_is_counted_in_the_dataset(tmp_path: Path, capsy
     (tmp_path / "one.run").write_text("".join(f"q{at} Q0 d1 1 1 t\n" for at in range(4)))
     argv = ("segments", str(tmp_path / "qrels.tsv"), str(tmp_path / "one.run"), "--by", "complexity", "--samples", "100")
     assert main([*argv]) == 2
-    assert "run files have no query text" in capsys.readouterr().err
+    assert "run files have no query text; add the queries with --dataset" in capsys.readouterr().err
     (table,) = tables_of(capsys, *argv, "--dataset", str(tmp_path))
     assert {row["complexity (counted)"]: row["n"] for row in table["rows"]} == {
         "simple (under 3 constraints)": 2,

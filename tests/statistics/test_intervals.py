@@ -12,6 +12,7 @@ from rankproof._statistics.intervals import (
     BootstrapMethod,
     Interval,
     bootstrap_interval,
+    bounded_mean_interval,
     enough_differ,
     mean_interval,
     resampled_means,
@@ -32,6 +33,22 @@ def found(values: FloatArray, level: float = 0.95) -> Interval:
 
 def resampled(values: FloatArray, method: BootstrapMethod, resamples: int = 2_000, seed: int = 0) -> Interval:
     return bootstrap_interval(values, resampled_means(values[:, None], resamples, seed)[:, 0], method)
+
+
+@pytest.mark.parametrize("level", [0.9, 0.95])
+def test_equal_values_in_a_range_have_wilsons_interval_with_students_t(level: float) -> None:
+    square = stats.t.ppf((1 + level) / 2, 14) ** 2 / 15
+    none = bounded_mean_interval(np.zeros(15), level=level, within=(0.0, 1.0))
+    every = bounded_mean_interval(np.full(15, 3.0), level=level, within=(1.0, 3.0))
+    assert none == pytest.approx((0.0, square / (1 + square)))
+    assert every == pytest.approx((1 + 2 / (1 + square), 3.0))
+
+
+def test_values_that_differ_one_value_and_values_without_a_range_are_as_in_the_interval_of_the_mean() -> None:
+    values = np.array([0.0, 1.0, 1.0])
+    assert bounded_mean_interval(values, within=(0.0, 1.0)) == mean_interval(values, within=(0.0, 1.0))
+    assert bounded_mean_interval(np.ones(1), within=(0.0, 1.0)) is None
+    assert bounded_mean_interval(np.ones(9), within=(0.0, np.inf)) is None
 
 
 @pytest.mark.parametrize("method", ["bca", "percentile"])

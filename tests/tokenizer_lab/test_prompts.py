@@ -132,8 +132,15 @@ def test_all_prompts_give_the_four_combinations_of_training_and_use(tmp_path: Pa
         "prompts/bytes, no prompts": {("", "")},
     }
     assert all(len(system.repeats) == 2 for system in found.systems)
+    assert found.notes == ()
+
+
+@pytest.mark.torch
+def test_only_what_differs_besides_the_comparison_is_noted(tmp_path: Path) -> None:
+    save_tiny_checkpoint(tmp_path / "plain" / "bytes-1", "bytes", 1)
+    save_tiny_checkpoint(tmp_path / "e5-style" / "bytes-4-1", "bytes-4", 1, prompts=PROMPTS)
     alone = "their differences are not due to the tokenizer alone"
-    assert found.notes == (f"the encoders were trained with different prompts: {alone}",)
+    assert find_trained_systems(str(tmp_path), Memory()).notes == (f"the encoders were trained with different prompts: {alone}",)
 
 
 @pytest.mark.torch

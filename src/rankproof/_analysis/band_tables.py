@@ -16,6 +16,7 @@ from rankproof.errors import for_message
 from rankproof.measures._base import Measure
 
 TOO_FEW = "too few queries"
+NO_RATING = "no rating"
 
 
 def profile_for(measure: Measure | str, profiles: Iterable[BandProfile]) -> BandProfile | None:
@@ -59,17 +60,34 @@ def _name(bands: Bands, value: float) -> str:
 
 
 def _rating(bands: Bands, value: float) -> str:
-    """The rating of the band; a value below every band is rated as the lowest."""
-    return (band_of(value, bands) or bands[0]).rating or ""
+    """The rating of the band; a value below every band has none."""
+    band = band_of(value, bands)
+    return NO_RATING if band is None or band.rating is None else band.rating
 
 
 def describe_bands(profile: BandProfile, bands: Bands, percent: str) -> str:
     """The bands in one sentence, with their ratings."""
     texts = ", ".join(f"{band} ({band.rating})" if band.rating else str(band) for band in bands)
+    what = "band and rating" if has_ratings(bands) else "band"
     return (
-        f"Bands of the profile {profile.name}: {texts}. In brackets: what else is within the {percent} interval."
+        f"Bands of the profile {profile.name}: {texts}. In brackets: lowest to highest {what} within the {percent} interval."
         " A band is a rule of thumb."
     )
+
+
+def describe_missing_bands(measure: Measure, profiles: Sequence[BandProfile]) -> tuple[str, ...]:
+    """A note that none of these profiles has bands for the measure, with a measure that has them."""
+    if not profiles or profile_for(measure, profiles) is not None:
+        return ()
+    names = [for_message(one.name) for one in profiles]
+    whose = f"the profile {names[0]} has" if len(names) == 1 else f"the profiles {', '.join(names)} have"
+    rated = rated_measure([name for one in profiles for name in one.measures])
+    return (f"{whose} no bands for {measure}; choose another measure, such as -m {rated}",)
+
+
+def rated_measure(measures: Sequence[str]) -> str:
+    """The measure that rates segments: Success@5 if it is among these, else the first."""
+    return "Success@5" if "Success@5" in measures else measures[0]
 
 
 def reached_bands(
@@ -88,16 +106,13 @@ def reached_bands(
 def meanings_table(profile: BandProfile, reached: Mapping[tuple[str, QualityBand], Sequence[str]]) -> Table | None:
     """What each band that a system reaches means, and what to do next; None if the profile does not say it."""
     rows: list[tuple[CellValue, ...]] = [
-        (measure, band.name, ", ".join(systems), band.means or None, band.next_step or None)
+        (f"{measure} {band.name}", ", ".join(systems), band.means or None, band.next_step or None)
         for (measure, band), systems in reached.items()
         if band.means or band.next_step
     ]
     if not rows:
         return None
-    columns = (
-        *(Column("measure"), Column("band"), Column("systems")),
-        *(Column("meaning"), Column("what to do next")),
-    )
+    columns = (Column("band", about="measure and band"), Column("systems"), Column("meaning"), Column("what to do next"))
     title = f"What the bands of the profile {profile.name} mean"
     return Table(
         f"band meanings {profile.name}", title, columns, tuple(rows), facts={"profile": profile.name}, summary=TableSummary()
@@ -113,7 +128,7 @@ def bands_tables(inputs: AnalysisInput, profile: BandProfile, references: Mappin
     names = _shown_measures(profile)
     if not names:
         return []
-    values, counts = measure_results(inputs, names), query_counts(inputs)
+    values, counts = measure_results(inputs, list(names)), query_counts(inputs)
     measures = {name: one.measure for name, one in next(iter(values.values())).items()}
     chances = [chance_values(inputs, measure, counts.common) for measure in measures.values()]
     rows = [_row(system, counts, profile, each) for system, each in values.items()]
@@ -129,22 +144,29 @@ def bands_tables(inputs: AnalysisInput, profile: BandProfile, references: Mappin
         ),
         rows=tuple(rows) if None in chances else (tuple(random), *rows),
         sentences=(
-            *(f"{name}: {', '.join(map(str, profile.measures[name]))}." for name in names),
+            *(f"{', '.join(same)}: {', '.join(map(str, profile.measures[name]))}." for name, same in names.items()),
             *(f"{role}: {for_message(name)}." for role, name in roles.items()),
             f"Source: {profile.source}.",
             "A band is a rule of thumb: values depend on the queries and the corpus size, so compare them with the baselines.",
         ),
         facts={**counts.facts, "profile": profile.name, "source": profile.source},
     )
-    meanings = meanings_table(profile, reached_bands(profile, values, names))
+    meanings = meanings_table(profile, reached_bands(profile, values, list(names)))
     return [shown] if meanings is None else [shown, meanings]
 
 
-def _shown_measures(profile: BandProfile) -> list[str]:
-    """The ranking measures of the profile; of those with the same name and bands but another cutoff only the last."""
+def _shown_measures(profile: BandProfile) -> dict[str, list[str]]:
+    """The ranking measures of the profile, each with the names that have its bands.
+
+    A measure without a cutoff is left out beside the same measure with one cutoff and the same bands, as RR beside RR@10.
+    """
     names = [name for name in profile.measures if not is_answer_measure(name)]
-    same = {(name.partition("@")[0], profile.measures[name]): name for name in names}
-    return list(same.values())
+    found = {name: [name] for name in names}
+    for name in names:
+        cut = [one for one in names if one.startswith(f"{name}@") and profile.measures[one] == profile.measures[name]]
+        if len(cut) == 1:
+            found[cut[0]] = [*found.pop(name), *found[cut[0]]]
+    return found
 
 
 def _row(system: str, counts: QueryCounts, profile: BandProfile, values: Mapping[str, MeasureResult]) -> tuple[CellValue, ...]:

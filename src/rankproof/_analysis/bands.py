@@ -84,7 +84,7 @@ def _without_rel(measure: Measure | str) -> str:
     return str(replace(measure, rel=None) if isinstance(measure, BinaryMeasure) else measure)
 
 
-_EXAMPLE = 'write a table [name.measures."Success@5"] with Poor = 0 and Good = 0.8'
+_EXAMPLE = 'write [name] with source = "…", then a table [name.measures."Success@5"] with Poor = 0 and Good = 0.8'
 
 
 def profiles_from_toml(file: TomlFile) -> dict[str, BandProfile]:
@@ -111,53 +111,91 @@ def _profile(file: TomlFile, name: str, table: Any) -> BandProfile:
 def _measures(file: TomlFile, path: KeyPath, tables: Mapping[str, Any]) -> dict[str, Bands]:
     found: dict[str, Bands] = {}
     for key, table in tables.items():
-        for full in _measure_names(file, (*path, key), key):
+        for measure in _parsed_measures(file, (*path, key), key):
+            full = str(measure)
             if full in found:
                 what = f"{for_message(key)} means {full}, which already has bands"
                 raise file.error((*path, key), what, "remove one of the two")
-            found[full] = _bands(file, (*path, key), table)
+            found[full] = _bands(file, (*path, key), table, measure.range)
     return found
 
 
-def _measure_names(file: TomlFile, path: KeyPath, names: str) -> list[str]:
-    """The full names of measures separated by commas."""
+def _parsed_measures(file: TomlFile, path: KeyPath, names: str) -> list[Measure]:
+    """Measures separated by commas, without a relevance threshold."""
     try:
-        return list(map(str, parse_measures(names)))
+        measures = parse_measures(names)
     except UsageError as error:
         raise file.error(path, error.what, error.fix) from None
+    for measure in measures:
+        if str(measure) != _without_rel(measure):
+            what = f"{measure} has a relevance threshold, but bands hold for any threshold"
+            raise file.error(path, what, f"write {_without_rel(measure)}")
+    return measures
 
 
-def _bands(file: TomlFile, path: KeyPath, table: Any) -> Bands:
+def _bands(file: TomlFile, path: KeyPath, table: Any, within: tuple[float, float]) -> Bands:
     if not isinstance(table, dict) or not table:
         raise file.error(path, f"{for_message(str(path[-1]))} has no band", "add bands such as Poor = 0 and Good = 0.8")
-    bands = tuple(_band(file, (*path, name), name, bound) for name, bound in table.items())
+    bands = tuple(_band(file, (*path, name), name, bound, within) for name, bound in table.items())
     for lower, higher in pairwise(bands):
         if not (lower.bound, lower.strict) < (higher.bound, higher.strict):
             what = f"{for_message(higher.name)} does not begin above {for_message(lower.name)}"
             raise file.error((*path, higher.name), what, "write the lowest band first, each bound above the one before")
+    for lower, higher in pairwise(band for band in bands if band.rating is not None):
+        if _RATINGS.index(higher.rating) < _RATINGS.index(lower.rating):
+            what = f"{for_message(higher.name)} is {higher.rating}, but {for_message(lower.name)} below it is {lower.rating}"
+            fix = "rate a higher band at least as well: failing, weak, then good"
+            raise file.error((*path, higher.name, "rating"), what, fix)
     return bands
 
 
+_RATINGS: tuple[Rating | None, ...] = ("failing", "weak", "good")
 _BOUNDS = ("from", "above")
 _BAND_KEYS = (*_BOUNDS, "rating", "means", "next")
 
 
-def _band(file: TomlFile, path: KeyPath, name: str, given: Any) -> QualityBand:
+def _band(file: TomlFile, path: KeyPath, name: str, given: Any, within: tuple[float, float]) -> QualityBand:
     """The band of a number, or of a table with one of the keys from and above."""
+    if not name.strip():
+        raise file.error(path, "a band has an empty name", "name it, for example Good = 0.8")
     table = given if isinstance(given, dict) else {"from": given}
     for key in table:
         if key not in _BAND_KEYS:
             raise file.unknown((*path, key), "unknown key", key, _BAND_KEYS)
-    bounds = [key for key in _BOUNDS if key in table]
-    number = table[bounds[0]] if len(bounds) == 1 else None
-    if isinstance(number, bool) or not isinstance(number, int | float) or not math.isfinite(number):
-        raise file.error(path, f"{for_message(name)} has no lower bound", "write a number, or { above = 0.65 }")
+    bound, strict = _bound(file, path, table, within)
     rating = table.get("rating")
     if rating is not None and rating not in get_args(Rating):
         what = f"the rating of {for_message(name)} is {for_message(str(rating))}"
         raise file.error((*path, "rating"), what, f"choose from: {', '.join(get_args(Rating))}")
     means, next_step = (_sentence(file, (*path, key), table.get(key)) for key in ("means", "next"))
-    return QualityBand(name, float(number), bounds[0] == "above", rating, means, next_step)
+    return QualityBand(name, bound, strict, rating, means, next_step)
+
+
+def _bound(file: TomlFile, path: KeyPath, table: Mapping[str, Any], within: tuple[float, float]) -> tuple[float, bool]:
+    """The lower bound in the range of the measure, and whether a value must exceed it."""
+    name, (low, high) = for_message(str(path[-1])), within
+    keys = [key for key in _BOUNDS if key in table]
+    if not keys:
+        raise file.error(path, f"{name} has no lower bound", "write a number, or { above = 0.65 }")
+    if len(keys) == 2:
+        raise file.error(path, f"{name} has both from and above", "remove one of the two")
+    given = table[keys[0]]
+    if isinstance(given, bool) or not isinstance(given, int | float):
+        raise file.error(path, f"the lower bound of {name} is not a number", "write a number without quotes, such as 0.65")
+    number = _as_float(given)
+    if not low <= number <= high or not math.isfinite(number):
+        what = f"the lower bound of {name} is {number:g}, but {for_message(str(path[-2]))} is from {low:g} to {high:g}"
+        percent = "; 80% is 0.80" if within == (0.0, 1.0) else ""
+        raise file.error(path, what, f"write a number in this range{percent}")
+    return number, keys[0] == "above"
+
+
+def _as_float(number: float) -> float:
+    """The number as a float; an integer that is too large for one is infinite."""
+    try:
+        return float(number)
+    except OverflowError:
+        return math.inf
 
 
 def _sentence(file: TomlFile, path: KeyPath, text: Any) -> str:

@@ -72,7 +72,8 @@ def by_counted_complexity(inputs: AnalysisInput) -> Grouping:
     notes = ["complexity is counted in the texts, a heuristic for English; a field complexity of the queries replaces it"]
     uncounted = sum(found[query] is None for query, text in texts.items() if text is not None)
     if uncounted:
-        notes.append(f"{uncounted} of {pluralise(len(texts), 'query', 'queries')} are not in Latin script and are not counted")
+        n = pluralise(len(texts), "query", "queries")
+        notes.append(f"{uncounted} of {n} are not counted: they are not in Latin script, or have no words")
     if not seems_english(text for query, text in texts.items() if text is not None and found[query] is not None):
         notes.append("most longer queries do not look English, so their counted complexity is too low")
     return replace(_grouping(f"{COMPLEXITY} (counted)", found, "not counted"), notes=tuple(notes))
@@ -82,7 +83,10 @@ def _query_texts(inputs: AnalysisInput) -> dict[str, str | None]:
     """The text of each query, None if it is not known."""
     texts = inputs.texts
     if texts is None:
-        raise UsageError("run files have no query text", fix="pass a results folder, or segments with --by-file")
+        raise UsageError(
+            "run files have no query text",
+            fix="add the queries with --dataset, pass a results folder, or segments with --by-file",
+        )
     return {query: texts[query].text if query in texts else None for query in inputs.result.queries}
 
 
@@ -174,10 +178,15 @@ JOINING_WORDS = _words(
 COMPARISONS = _words("above compared exactly fewer least less max maximum min minimum more most only over same similar versus vs")
 NEGATIONS = _words("cannot except excluding instead neither never no nor not without")
 
-_QUOTES = re.compile(r'"([^"]*)"')
-_TOKEN = re.compile(r"[^\s,;]+(?:[,;](?=\S)[^\s,;]+)*|[,;]")
+_QUOTES = re.compile(r'(?<![\w"])"[^\s"](?:[^"]*[^\s"])?"(?!\w)')
+_SPACED_QUOTES = re.compile(r"« ([^«»]*[^«»\s]) »")
+_TOKEN = re.compile(r"(?:[^\s,;]|(?<=\d),(?=\d))+|[,;]")
 _FILTER = re.compile(r"[^\W\d][\w.-]*[:=](?!/)[^\s:=].*")
-_ENGLISH = _words("a an and are can do does for how i is it my of the to what which with")
+_ENGLISH = _words(
+    "and because between does from how make many much should that the their these this used using what when where which who why"
+    " with without you your"
+)
+"""Frequent English words that are rare in other languages: no `a`, `do`, `for`, `is` or `of`."""
 _LONG_ENOUGH = 5
 
 
@@ -191,8 +200,9 @@ class Marker(NamedTuple):
 def constraint_markers(text: str) -> list[tuple[Marker, ...]]:
     """The markers of each constraint after the topic; markers next to each other are one constraint."""
     plain = _plain(text)
-    quoted = [(Marker(found.group(), "quoted phrase"),) for found in _QUOTES.finditer(plain) if found[1].strip()]
-    marked = [_marker(token) for token in _TOKEN.findall(plain.replace('"', " "))]
+    quoted = [(Marker(found.group(), "quoted phrase"),) for found in _QUOTES.finditer(plain)]
+    unquoted = _QUOTES.sub(" _ ", plain).replace('"', " ")
+    marked = [_marker(token) for token in _TOKEN.findall(unquoted)]
     runs = [[each for each in run if each is not None] for _, run in groupby(marked, key=lambda each: each is not None)]
     kept = [tuple(run) for at, run in enumerate(runs) if run and (0 < at < len(runs) - 1 or _stands_alone(run))]
     return quoted + kept
@@ -214,25 +224,25 @@ def count_constraints(text: str) -> int | None:
 
 
 def complexity_of(text: str) -> str | None:
-    """The class of the query: simple, moderate or complex; None if its constraints cannot be counted."""
+    """The class of the query: simple, moderate or complex; None if it has no words or its constraints cannot be counted."""
     count = count_constraints(text)
-    if count is None:
+    if not count:
         return None
     return COMPLEXITY_SEGMENTS[(count >= MODERATE) + (count >= COMPLEX)]
 
 
 def seems_english(texts: Iterable[str]) -> bool:
-    """Whether at least half of the longer queries contain a frequent English word; True without longer queries."""
+    """Whether at least a quarter of the longer queries contain a frequent English word; True without longer queries."""
     words = [set(_plain(text).split()) for text in texts]
     longer = [each for each in words if len(each) >= _LONG_ENOUGH]
-    return 2 * sum(bool(each & _ENGLISH) for each in longer) >= len(longer)
+    return 4 * sum(bool(each & _ENGLISH) for each in longer) >= len(longer)
 
 
 def _plain(text: str) -> str:
     """The text in one form of Unicode and in lower case, with one kind of quotes and apostrophes and single spaces."""
     same = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
-    same = same.translate({ord("’"): "'", ord("“"): '"', ord("”"): '"', ord("„"): '"', ord("«"): '"', ord("»"): '"'})
-    return " ".join(same.split())
+    same = _SPACED_QUOTES.sub(r'"\1"', " ".join(same.split()))
+    return same.translate({ord("’"): "'", ord("“"): '"', ord("”"): '"', ord("„"): '"', ord("«"): '"', ord("»"): '"'})
 
 
 def _marker(token: str) -> Marker | None:

@@ -8,7 +8,15 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from rankproof._analysis.band_tables import band_text, describe_bands, has_ratings, is_failing, profile_for, rating_text
+from rankproof._analysis.band_tables import (
+    band_text,
+    describe_bands,
+    describe_missing_bands,
+    has_ratings,
+    is_failing,
+    profile_for,
+    rating_text,
+)
 from rankproof._analysis.bands import BandProfile, Bands, builtin_profiles
 from rankproof._analysis.inputs import AnalysisInput
 from rankproof._analysis.query_groups import Grouping
@@ -25,7 +33,7 @@ from rankproof._statistics.correction import (
     check_choice,
     level_of,
 )
-from rankproof._statistics.intervals import SMALL_SAMPLE, Interval, describe_interval_method, mean_interval
+from rankproof._statistics.intervals import SMALL_SAMPLE, Interval, bounded_mean_interval, describe_interval_method
 from rankproof._statistics.means import weighted_mean
 from rankproof._statistics.permutation import label_p, smallest_label_p, why_not_significant
 from rankproof.errors import UsageError, for_message
@@ -51,7 +59,7 @@ class SegmentOptions(SamplingOptions):
 class SegmentRow:
     """One segment of one system; `rest` is None without other queries, `p` is None without a test.
 
-    `interval` is None for a single query or equal values.
+    `interval` is None for a single query, and for equal values of a measure without a finite range.
     """
 
     system: str
@@ -115,7 +123,7 @@ def _rows_over_same_queries(
         for column, name in enumerate(names):
             own = inside[:, column]
             rest = weighted_mean(outside[:, column], other_weights) if len(outside) else None
-            interval = mean_interval(own, level=1 - options.alpha, within=within, weights=own_weights)
+            interval = bounded_mean_interval(own, level=1 - options.alpha, within=within, weights=own_weights)
             chance = float(p[index, column]) if is_tested else None
             found.append(SegmentRow(name, segment, len(own), weighted_mean(own, own_weights), interval, rest, chance))
     return found
@@ -223,8 +231,8 @@ def describe_tests(rows: Sequence[SegmentRow], tests: int, options: SegmentOptio
     )
     return (
         f"Method: label permutation test ({options.samples:,} permutations), two-sided, alpha {options.alpha:g}, {corrected};"
-        f" {options.percent} intervals ({describe_interval_method()}); seed {options.seed};"
-        f" segments with fewer than {MIN_QUERIES} queries inside or outside are not tested."
+        f" {options.percent} intervals ({describe_interval_method()}; Wilson's if all values are equal), not corrected; seed"
+        f" {options.seed}; segments with fewer than {MIN_QUERIES} queries inside or outside are not tested."
     )
 
 
@@ -233,11 +241,11 @@ def segments(
     grouping: Grouping,
     measure: str,
     options: SegmentOptions | None = None,
-    profiles: Iterable[BandProfile] | None = None,
+    profiles: Sequence[BandProfile] | None = None,
 ) -> list[Table]:
     """A table per system of its segments against the rest, lowest first; an overview comes first if there are several systems.
 
-    The bands are those of the first profile that has the measure, by default of the built-in ones.
+    The bands are those of the first profile with the measure, by default a built-in one; a note says if given ones lack it.
     """
     options = options or SegmentOptions()
     every = {name: each[measure] for name, each in measure_results(inputs, [measure]).items()}
@@ -254,8 +262,10 @@ def segments(
     last = details[-1]
     without = (f"{for_message(name)} has no value of {measure} and is left out" for name in every if name not in values)
     weighted = ("the values are weighted means; the tests count every query once",) if inputs.result.weights else ()
-    notes = (*grouping.notes, *last.notes, *segment_limits(rows, values, options), *weighted, *without)
-    sentences = (*last.sentences, *view.band_sentences, describe_tests(rows, tests, options))
+    unrated = describe_missing_bands(first.measure, profiles or ())
+    notes = (*grouping.notes, *last.notes, *segment_limits(rows, values, options), *weighted, *without, *unrated)
+    failing = view.failing_sentences(rows) if len(values) == 1 else ()
+    sentences = (*failing, *last.sentences, *view.band_sentences, describe_tests(rows, tests, options))
     details[-1] = replace(last, sentences=sentences, notes=notes)
     return [_overview(rows, values, view), *details] if len(values) > 1 else details
 
@@ -304,8 +314,7 @@ class _View:
 
 def _view(measure: Measure, grouping: Grouping, name: str, options: SegmentOptions, profiles: Iterable[BandProfile]) -> _View:
     profile = profile_for(measure, profiles)
-    bands = () if profile is None else profile.bands_of(measure) or ()
-    return _View(grouping, name, options, profile, bands)
+    return _View(grouping, name, options, profile, () if profile is None else profile.bands_of(measure) or ())
 
 
 def _overview(rows: Sequence[SegmentRow], values: Mapping[str, MeasureResult], view: _View) -> Table:
@@ -338,7 +347,7 @@ def _detail(rows: Sequence[SegmentRow], view: _View, tests: int) -> Table:
     columns = (
         *(Column(grouping.by), Column("n", "count", "queries in the segment")),
         Column("value", "value", f"mean {measure} of the segment"),
-        Column("interval", "interval", f"{options.percent} interval of the value; none for a single query or equal values"),
+        Column("interval", "interval", f"{options.percent} interval of the value; none for a single query"),
         Column("rest", "value", "mean of all other queries"),
         Column("difference", "difference", "the segment minus the rest"),
         Column(

@@ -156,7 +156,7 @@ def segments(
     from rankproof._analysis.segments import segments as make_tables
 
     settings = SegmentOptions(correction=correction, alpha=alpha, samples=samples, seed=seed)
-    profiles = requested_profiles(bands, profile)
+    profiles = None if bands is None and profile is None else requested_profiles(bands, profile)
     inputs = with_run_texts(analysis_input(data, runs, measures, options), dataset)
     names = list(inputs.result.systems[0].measures)[: 1 if measures is None else None]
     each = [make_tables(inputs, grouping, name, settings, profiles) for grouping in groupings(inputs, by) for name in names]

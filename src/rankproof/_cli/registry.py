@@ -43,7 +43,11 @@ COMMANDS: Registry[Command] = Registry(
         Component("measures", f"{_DIR}.measures:COMMAND", "list the measures: definition, range, source, aliases"),
         Component("cache", f"{_DIR}.cache:COMMAND", "show or clear the cache"),
         Component("models", f"{_DIR}.models:COMMAND", "download and list model weights"),
-        Component("tokenizers", f"{_DIR}.tokenizers:COMMAND", "train and compare encoders that differ only in their tokenizer"),
+        Component(
+            "tokenizers",
+            f"{_DIR}.tokenizers:COMMAND",
+            "train and compare encoders that differ only in their tokenizer or prompts",
+        ),
         Component("completion", "rankproof._cli.completion:COMMAND", "print a shell completion script"),
     ),
 )

@@ -41,8 +41,29 @@ def mean_interval(
     return max(statistics.mean - margin, within[0]), min(statistics.mean + margin, within[1])
 
 
+def bounded_mean_interval(
+    values: FloatArray, *, level: float = 0.95, within: Interval = UNBOUNDED, weights: FloatArray | None = None
+) -> Interval | None:
+    """The interval of `mean_interval`; for equal values in a finite range Wilson's, as of a share of so many trials.
+
+    No values in a range vary more around their mean than 0 and 1 do, so this is wide enough for any measure. None for one value,
+    and where one has almost all of the weight.
+    """
+    found, size = mean_interval(values, level=level, within=within, weights=weights), effective_size(len(values), weights)
+    if found is not None or size < 2 or not all(map(math.isfinite, within)):
+        return found
+    return effective_share_interval(float(values[0]), 0.0, size - 1, within, size, level=level)
+
+
 def effective_share_interval(
-    mean: float, variance: float, freedom: float, within: Interval, least: float, spread_at: float | None = None
+    mean: float,
+    variance: float,
+    freedom: float,
+    within: Interval,
+    least: float,
+    spread_at: float | None = None,
+    *,
+    level: float = 0.95,
 ) -> Interval:
     """Wilson's interval (1927) of a mean in a range, with Student's t and the effective sample size.
 
@@ -53,7 +74,7 @@ def effective_share_interval(
     share, at = (mean - low) / width, ((mean if spread_at is None else spread_at) - low) / width
     spread = at * (1 - at)
     size = spread * width**2 / variance if variance > _NO_VARIANCE * width**2 and spread > 0 else float(least)
-    square = student_quantile(0.975, freedom) ** 2 / size
+    square = student_quantile((1 + level) / 2, freedom) ** 2 / size
     middle = (share + square / 2) / (1 + square)
     half = math.sqrt(square * (share * (1 - share) + square / 4)) / (1 + square)
     return clip(low + width * (middle - half), within), clip(low + width * (middle + half), within)

@@ -254,17 +254,20 @@ def _shared_settings(metadata: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _inequality_notes(groups: Mapping[str, Mapping[Path, Checkpoint]]) -> Iterator[str]:
-    """A note for each difference between the trained encoders besides the tokenizer."""
+    """A note for each difference between the trained encoders besides the tokenizer, or besides the prompts of one tokenizer."""
     firsts = {name: next(iter(each.values())).metadata for name, each in groups.items()}
     shared = [_without_prompts(metadata) for metadata in firsts.values()]
     prompts = {next(iter(each.values())).prompts for each in groups.values()}
+    kinds = {next(iter(each.values())).shape.kind for each in groups.values()}
+    compared = "tokenizer" if len(kinds) > 1 else "prompts" if len(prompts) > 1 else None
     for unequal, words in (
         (len({repr(one["training_config"]) for one in shared}) > 1, "with different configs"),
-        (len(prompts) > 1, "with different prompts"),
+        (len(prompts) > 1 and compared != "prompts", "with different prompts"),
         (len({repr(one["data"]) for one in shared}) > 1, "on different data"),
     ):
         if unequal:
-            yield f"the encoders were trained {words}: their differences are not due to the tokenizer alone"
+            alone = "" if compared is None else f": their differences are not due to the {compared} alone"
+            yield f"the encoders were trained {words}{alone}"
     if len({len(each) for each in groups.values()}) > 1:
         yield "the trained encoders have different numbers of repeats"
 

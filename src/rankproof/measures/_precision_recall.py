@@ -216,9 +216,9 @@ class SuccessAt(SummedMeasure, BinaryCutoffMeasure):
         " only with one target.",
         (
             (1, "The first result is enough: nothing else is read. It decides for voice assistants and small screens."),
-            (3, "Seen at a glance, without scrolling. Most people read this far, so it is a usual target of tuning."),
-            (5, "Found after a short scroll, which most people accept. The usual value to report."),
-            (10, "On the first page, if all of it is read. Few look further: a reranker of ten can bring Success@1 up to it."),
+            (3, "Among the first three results, often seen without scrolling; that depends on the layout."),
+            (5, "Found by a person who reads five results; by rule of thumb, the value to report."),
+            (10, "On a first page of ten, if all of it is read. A reranker of ten can bring Success@1 at most up to it."),
         ),
     )
     needs = "Success@5"

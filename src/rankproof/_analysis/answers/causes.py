@@ -147,12 +147,12 @@ def bottleneck(values: Mapping[str, float], profile: BandProfile) -> str | None:
 
 
 def bottleneck_advice(values: Mapping[str, float], profile: BandProfile) -> str | None:
-    """What the band of the bottleneck means and what to do next, of answers if neither is one; None if the profile is silent."""
+    """What the band of the bottleneck means and what to do next, of answers if neither is one; None if the profile lacks both."""
     answers, retrieval = _lowest_of_both(values, profile)
     if answers is None or retrieval is None:
         return None
-    what, band = ("retrieval", retrieval[1]) if retrieval[0] < answers[0] else ("answers", answers[1])
-    texts = (f"{band.name} {what}: {band.means}." if band.means else "", f"Next: {band.next_step}." if band.next_step else "")
+    band = retrieval[1] if retrieval[0] < answers[0] else answers[1]
+    texts = (f"{band.means}." if band.means else "", f"Next: {band.next_step}." if band.next_step else "")
     return " ".join(filter(None, texts)) or None
 
 

@@ -51,7 +51,7 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
 
     settings = SegmentOptions(correction=args.correction, alpha=args.alpha, samples=args.samples, seed=args.seed)
     all_measures = bool(args.measures)
-    profiles = requested_profiles(args.bands, args.profile)
+    profiles = requested_profiles(args.bands, args.profile) if args.bands or args.profile else None
     inputs = read_input_with_texts(args, of_answers=True)
     measures = list(inputs.result.systems[0].measures)
     tables = [

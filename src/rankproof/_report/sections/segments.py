@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from rankproof._analysis.band_tables import describe_bands, profile_for
+from rankproof._analysis.band_tables import describe_bands, profile_for, rated_measure
 from rankproof._analysis.bands import builtin_profiles
 from rankproof._analysis.inputs import AnalysisInput
 from rankproof._analysis.query_groups import COMPLEXITY, Grouping, default_grouping, group_queries
@@ -18,6 +18,7 @@ from rankproof._data.text import format_value
 from rankproof._render.grid import Cell, Grid
 from rankproof._report.context import MANY_QUERIES, ReportContext, segment_options
 from rankproof._report.elements import HtmlTable, Section, html_table
+from rankproof._statistics.correction import MIN_SAMPLES
 from rankproof.errors import UsageError
 
 _COLOUR_LEVELS = 9
@@ -103,20 +104,18 @@ def _with_names_and_notes(grouping: Grouping, table: HtmlTable) -> HtmlTable:
     return replace(table, caption=caption, grid=replace(table.grid, corner=words)) if words != by else table
 
 
-_RATED_FIRST = "Success@5"
-"""The measure that rates segments, if the results have it."""
-
-
 def _ratings_table(context: ReportContext, grouping: Grouping) -> Iterator[HtmlTable]:
     """The value and rating of each segment and system by a measure with bands; nothing if the results have none."""
     measures = {name: one.measure for name, one in context.results.result.systems[0].measures.items() if one.summary == "mean"}
     profiles = {name: profile_for(measure, builtin_profiles().values()) for name, measure in measures.items()}
     banded = [name for name, profile in profiles.items() if profile is not None]
-    measure = _RATED_FIRST if _RATED_FIRST in banded else next(iter(banded), "")
-    profile = profiles.get(measure)
-    if profile is None:
+    if not banded:
         return
-    tables = analysed(context.inputs, grouping, measure, segment_options(context.one.queries))
+    measure = rated_measure(banded)
+    profile = profiles[measure]
+    assert profile is not None
+    # The table has no p, so few permutations are enough.
+    tables = analysed(context.inputs, grouping, measure, replace(segment_options(context.one.queries), samples=MIN_SAMPLES))
     words = _LONG_NAMES.get(grouping.by, grouping.by)
     title = f"{measure} of each segment by {words}, rated by the bands of the profile {profile.name}"
     said = describe_bands(profile, profile.bands_of(measures[measure]) or (), "95%")
@@ -130,10 +129,11 @@ def _ratings_of_systems(tables: Sequence[Table], title: str, said: str) -> Table
     cells: dict[CellValue, dict[str, str]] = {}
     sizes: dict[CellValue, int] = {}
     for system, table in details.items():
-        for segment, n, value, *_, rating, _system in table.rows:
+        for segment, row in zip((line[0] for line in table.rows), table.records(), strict=True):
+            n, value = row["n"], row["value"]
             assert isinstance(n, int)
             assert isinstance(value, float)
-            cells.setdefault(segment, {})[system] = f"{format_value(value)} {rating}"
+            cells.setdefault(segment, {})[system] = f"{format_value(value)} {row['rating']}"
             sizes[segment] = max(n, sizes.get(segment, 0))
     rows = tuple((name, sizes[name], *(each.get(system) for system in details)) for name, each in cells.items())
     return Table(f"ratings by {first.name}", title, (first, Column("n", "count"), *map(Column, details)), rows, (said,))

@@ -1,4 +1,4 @@
-"""`rankproof tokenizers`: trains and compares encoders that differ only in their tokenizer."""
+"""`rankproof tokenizers`: trains and compares encoders that differ only in their tokenizer or prompts."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ EXAMPLES = """\
 examples:
   rankproof tokenizers train my-data --split train --tokenizers bytes,bpe-4000 -o encoders
   rankproof tokenizers train my-data --split test --holdout 0.5 -o encoders
-  rankproof tokenizers train my-data --query-prompt "query: " -o encoders/prompts
+  rankproof tokenizers train my-data --query-prompt "query: " -o encoders/e5-style
   rankproof tokenizers compare my-data --checkpoints encoders -o comparison
   rankproof tokenizers compare my-data --checkpoints encoders --prompts all
   rankproof tokenizers compare my-data --lexical words,stems,characters-4 --typos 0,1,2
