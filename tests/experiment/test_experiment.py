@@ -13,9 +13,11 @@ import pytest
 import rankproof as rp
 from rankproof._experiment.config_write import experiment_toml
 from rankproof._experiment.experiment import system_kind
+from rankproof._experiment.run import RunOptions, run_experiment
 from rankproof._io.paths import cache_home
-from rankproof.errors import UsageError
-from rankproof.stages import BM25, RRF, Fuse, KeywordScorer, Rerank
+from rankproof.errors import ExternalError, UsageError
+from rankproof.models._chat.llama_cpp import Llama
+from rankproof.stages import BM25, RRF, Fuse, KeywordScorer, Pointwise, Rerank
 from rankproof.stages._base import BuildContext, Searcher, Stage
 from support.small_results import small_results
 
@@ -160,3 +162,12 @@ def test_a_stage_with_several_inputs_is_a_fusion() -> None:
     assert system_kind(Fuse((BM25(),))) == "fusion"
     assert system_kind(Joining(two[:1])) == system_kind(Rerank(BM25(), KeywordScorer())) == "rerank"
     assert system_kind(BM25()) == "retrieval"
+
+
+def test_missing_weights_are_refused_before_the_systems_before_them_run(tmp_path: Path) -> None:
+    labels: list[str] = []
+    model = Llama(str(tmp_path / "none.gguf"))
+    systems: dict[str, Stage] = {"bm25": BM25(), "llm": Rerank(BM25(), Pointwise(model), top=2)}
+    with pytest.raises(ExternalError, match=r"none\.gguf: cannot be read"):
+        run_experiment(experiment(systems=systems), RunOptions(None, progress=lambda label, done, total: labels.append(label)))
+    assert not [label for label in labels if "bm25" in label.lower()]

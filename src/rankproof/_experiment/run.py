@@ -240,6 +240,9 @@ def _check_systems(systems: Mapping[str, Stage], dataset: Dataset, budget: Budge
     check_documents(systems, dataset)
     check_fields_exist(systems, dataset.corpus)
     check_systems_have_prices(systems, budget)
+    for stage in systems.values():
+        # Weights that are missing are an error here, not after the systems before have run.
+        identity(stage)
 
 
 def _texts_in_replies(stage_runs: Iterable[StageRun]) -> dict[str, str]:
