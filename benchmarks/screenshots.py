@@ -37,7 +37,7 @@ def main() -> None:
     from playwright.sync_api import sync_playwright
 
     rankproof.report(args.results, path=IMAGES / "decision.png")
-    _shrink(IMAGES / "decision.png")
+    shrink(IMAGES / "decision.png")
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         page, changes = Path(folder, "report.html"), Path(folder, "changes.html")
         page.write_bytes(render_report(load_results(args.results)).encode(errors="backslashreplace"))
@@ -52,7 +52,7 @@ def main() -> None:
         browser.close()
 
 
-def _shrink(path: Path) -> None:
+def shrink(path: Path) -> None:
     """Writes the picture again with few colours."""
     from PIL import Image
 
@@ -67,7 +67,7 @@ def _shoot(browser: Any, page: Path, name: str) -> None:
     goal = IMAGES / f"{name}.png"
     view.screenshot(path=goal)
     context.close()
-    _shrink(goal)
+    shrink(goal)
     size = goal.stat().st_size
     print(f"{goal.relative_to(IMAGES.parents[1])}: {size:,} bytes", file=sys.stderr)
     assert size < MOST, "a picture for a page of docs is small"

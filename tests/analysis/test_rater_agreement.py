@@ -186,6 +186,8 @@ def test_what_cannot_be_compared_is_refused(tmp_path: Path) -> None:
         rp.agreement(ann)
     with pytest.raises(UsageError, match="no pair of query and document was graded by two raters"):
         rp.agreement([ann, qrels_file(tmp_path / "other.qrels", Rater("x", {("q", "x"): 1}))])
+    with pytest.raises(UsageError, match=r"ann\.qrels is specified twice; specify each file of judgements once"):
+        rp.agreement([ann, ann])
     with pytest.raises(UsageError, match="judgements cannot be"):
         rp.agreement([ann, 7])
     with pytest.raises(InputError, match=r"missing\.log\.jsonl: file not found"):
@@ -224,3 +226,11 @@ def test_hostile_notes_stay_text_on_the_terminal(tmp_path: Path, capsys: pytest.
     assert "\x1b" not in out
     assert "\u202e" not in out
     assert "<script>" in out
+
+
+def test_one_query_has_no_interval_and_the_notes_say_so() -> None:
+    found = rp.agreement({"ann": {"q": {"a": 1, "b": 0, "c": 2}}, "bob": {"q": {"a": 1, "b": 1, "c": 2}}})
+    assert found.records()[0]["95% interval"] is None
+    notes = found.tables[0].notes
+    assert "one query gives no intervals: let two raters grade pairs of several queries" in notes
+    assert not any("approximate" in note for note in notes)

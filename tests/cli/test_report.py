@@ -123,10 +123,15 @@ def test_the_decision_of_two_folders_is_that_of_compare(
         (["{before}", "{after}", "--format", "png", "-o", "-"], "specify a file for the page, such as changes.png"),
         (["{before}", "{after}", "--name", "x"], "1 name for two results folders; name both with --name, or none"),
         (["{before}", "{after}", "--name", "x", "--name", "x"], "the two results have the same name"),
+        (["{before}", "-o", "decision.jpg"], "cannot be written as decision.jpg; choose a file that ends in .html, .png or .md"),
+        (["{before}", "{after}", "-o", "changes.PDF"], "a report cannot be written as changes.PDF"),
         (["{before}", "{after}", "--depth", "5"], "--depth is for run files"),
         (["{before}", "{after}", "--baseline", "nobody"], "no system is called nobody"),
-        (["{before}", "{after}", "{after}"], "3 results folders, but one is expected"),
-        (["{before}", "{after}", "-o", "{after}/result.json"], "would overwrite"),
+        (
+            ["{before}", "{after}", "{after}"],
+            "3 results folders, but one or two are expected; specify one results folder, or two",
+        ),
+        (["{before}", "{after}", "-o", "{after}/qrels.tsv"], "would overwrite"),
     ],
 )
 def test_wrong_uses_of_two_folders_are_refused(

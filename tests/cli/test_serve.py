@@ -71,6 +71,18 @@ def test_serve_shows_the_address_and_stops_on_a_signal(how: signal.Signals, tmp_
         assert secret not in said
 
 
+def test_the_command_at_the_end_measures_pairs_that_have_another_grade_now(tmp_path: Path) -> None:
+    folder = saved(tmp_path / "results")
+    judged = load_results(folder).qrels
+    query, doc, grade = next((query, doc, grade) for query, docs in judged.items() for doc, grade in docs.items())
+    with started(folder, "--judge", tmp_path / "my.qrels", "--pool", "10", "--assessor", "ann") as (process, visitor):
+        visitor.enter()
+        assert visitor.post("/r/1/judge", {"query": query, "doc": doc, "grade": (grade + 1) % 4}).status == 200
+        _, said = ended(process, signal.SIGINT)
+    shown = f"--qrels {tmp_path}/my.qrels --on-conflict last -o {folder}"
+    assert said.splitlines()[-1].endswith(shown)
+
+
 def test_quiet_shows_only_the_address(tmp_path: Path) -> None:
     with started(saved(tmp_path / "results"), "--quiet") as (process, visitor):
         visitor.enter().get("/")
@@ -148,13 +160,18 @@ def test_an_incomplete_line_after_a_kill_is_noted(tmp_path: Path) -> None:
         (["nowhere\x1b[31m"], r"nowhere\x1b[31m is not a results folder"),
         (["results", "--port", "70000"], "is not a port"),
         (["results", "--port", "-1"], "is not a port"),
-        (["results", "--assessor", "ann"], "--assessor needs results with claims or --judge; make them with"),
+        (["results", "--assessor", "ann"], "--assessor needs --judge, or results with claims; add --judge"),
         (["results", "--label-claims", "9"], "--label-claims needs results with claims; make them with"),
         (["results", "--label-claims", "0"], "is not a whole number of at least 1"),
         (["results", "--labels", "my.jsonl"], "or leave out --labels"),
         (["results", "--labels", "no/my.jsonl"], "my.jsonl is in a folder that does not exist"),
         (["results", "--nuggets", "none.jsonl"], "none.jsonl cannot be read (No such file or directory); pass a file of nuggets"),
-        (["results", "--judge", "my.qrels", "--assessor", " "], "--assessor must have 1 to 64 characters"),
+        (["results", "--judge", "my.qrels", "--assessor", " "], "a name of --assessor is empty; pass the name of a person"),
+        (
+            ["results", "--judge", "my.qrels", "--assessor", "ann,,bob"],
+            "a name of --assessor is empty; pass the name of a person",
+        ),
+        (["results", "--judge", "my.qrels", "--assessor", "ann,Ann"], "--assessor has ann and Ann, which are too alike"),
         (["results", "--judge", "mine\x1b[31m.qrels"], r"mine\x1b[31m.qrels exists without a judgement log and is not changed"),
         (["results", "--host", "0.0.0.0"], "unknown option"),
         ([], "no input files; specify results folders, a folder of them, or the judgements and then one or more runs"),

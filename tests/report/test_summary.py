@@ -209,6 +209,25 @@ def test_the_picture_of_changes_has_the_differences_of_compare() -> None:
     assert summary.highlighted == {at}
 
 
+def test_a_system_of_the_later_results_alone_is_highlighted_if_it_is_chosen() -> None:
+    before, after = made_folder({"bm25": 0.1}, n=40), made_folder({"bm25": 0.1, "the best": 3.0}, n=40)
+    changes = compare_before_after(before, after)
+    assert changes.main is not None
+    assert changes.main.decision.system == "the best"
+    summary = changes_summary(changes)
+    assert [summary.rows[at] for at in summary.highlighted] == ["the best"]
+
+
+def test_the_picture_leaves_out_the_interval_of_the_mean_before_the_risk() -> None:
+    names = ("the first search system", "the other search system")
+    summary = results_summary(made_folder(dict(zip(names, (0.1, 3.0), strict=True)), n=40))
+    assert {"95% CI", "risk"} <= {column.title for column in summary.columns}
+    with figure_style():
+        texts = [text.get_text() for text in figure_of(summary_chart(summary)).texts]
+    assert "risk" in texts
+    assert "95% CI" not in texts
+
+
 def test_the_picture_needs_no_display(tmp_path: Path) -> None:
     rankproof.save_results(FOLDERS["two systems"](), tmp_path / "results")
     env = {name: value for name, value in os.environ.items() if name not in ("DISPLAY", "WAYLAND_DISPLAY")}

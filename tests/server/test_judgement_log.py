@@ -11,7 +11,7 @@ from rankproof._cli.main import main
 from rankproof._formats.read import read_qrels
 from rankproof._server import logged_file
 from rankproof._server.judgement_log import JudgementLog
-from rankproof._server.logged_file import check_assessor, log_path
+from rankproof._server.logged_file import check_assessor, check_assessors, log_path
 from rankproof.errors import ExternalError, RankproofError, UsageError
 from support.results_server import judged_in
 
@@ -242,10 +242,23 @@ def test_a_file_that_cannot_be_written_is_rejected_at_the_start(name: str, words
         JudgementLog(name)
 
 
-@pytest.mark.parametrize("assessor", ["", "  ", "x" * 65])
-def test_an_assessor_name_has_1_to_64_characters(assessor: str) -> None:
-    with pytest.raises(UsageError, match="assessor= must have 1 to 64 characters"):
+@pytest.mark.parametrize(
+    ("assessor", "words"),
+    [("", "is empty; pass"), ("  ", "is empty; pass"), ("x" * 65, "has 65 characters; shorten it to 64")],
+)
+def test_an_assessor_name_has_1_to_64_characters(assessor: str, words: str) -> None:
+    with pytest.raises(UsageError, match=words):
         check_assessor(assessor)
+
+
+@pytest.mark.parametrize("names", [["Ann", "ann"], ["a n", "a_n"], ["bob", "straße", "STRASSE"]])
+def test_names_that_differ_only_in_case_or_white_space_are_not_two_people(names: list[str]) -> None:
+    with pytest.raises(UsageError, match="are too alike for two people; pass one of them"):
+        check_assessors(names)
+
+
+def test_a_name_that_is_given_twice_is_one_person() -> None:
+    assert check_assessors(["ann", " bob", "ann "]) == ("ann", "bob")
 
 
 def test_an_assessor_name_becomes_one_printable_word() -> None:

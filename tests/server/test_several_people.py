@@ -119,6 +119,21 @@ def test_only_a_pair_with_different_grades_is_adjudicated(path: Path) -> None:
                 log.adjudicate(pair, 2, DATA, "ann")
 
 
+def test_an_adjudicated_grade_can_be_changed_and_undone_after_people_agree(path: Path) -> None:
+    with opened(path) as log:
+        log.judge(PAIR, 3, DATA, "ann")
+        log.judge(PAIR, 0, DATA, "bob")
+        log.adjudicate(PAIR, 2, DATA, "eve")
+        log.undo(PAIR, DATA, "bob")
+        log.adjudicate(PAIR, 1, DATA, "eve")
+        assert (merged(log).grade, merged(log).is_disputed) == (1, True)
+        log.undo_adjudication(PAIR, DATA, "ann")
+        log.undo_adjudication(PAIR, DATA, "ann")
+        assert (merged(log).grade, merged(log).is_disputed) == (3, False)
+        with pytest.raises(UsageError, match="no adjudicated grade; reload the page"):
+            log.undo_adjudication(PAIR, DATA, "ann")
+
+
 @pytest.mark.parametrize("text", [*STRINGS, "\ud800 half", "<script>alert(1)</script>", "line\nline"])
 def test_a_note_of_any_text_is_read_back(path: Path, text: str) -> None:
     note = text[:MAX_NOTE_LENGTH]
@@ -274,7 +289,7 @@ def test_who_has_not_judged_sees_differences_only_on_request(tmp_path: Path, pat
         ann, bob, eve = (chosen(visitor, name) for name in ("ann", "bob", "eve"))
         ann.post("/r/1/judge", {**BODY, "grade": 3})
         bob.post("/r/1/judge", {**BODY, "grade": 0})
-        assert "1 more pair has different grades. You have not judged it" in eve.get("/r/1/agreement").text
+        assert "1 more pair has different or adjudicated grades. You have not judged it" in eve.get("/r/1/agreement").text
         assert "gave grade" not in eve.get("/r/1/agreement").text
         assert "gave grade" in eve.get("/r/1/agreement/all").text
         seen = eve.post("/r/1/adjudicate", {**BODY, "grade": 2, "note": "half"})
@@ -282,6 +297,26 @@ def test_who_has_not_judged_sees_differences_only_on_request(tmp_path: Path, pat
         assert "Adjudicated: grade 2 by eve" in ann.get("/r/1/agreement").text
         assert eve.post("/r/1/unadjudicate", BODY).json == {"adjudication": None, "counts": 0}
         assert eve.post("/r/1/unadjudicate", BODY).status == 409
+
+
+def test_an_adjudicated_pair_stays_on_the_page_when_people_agree_since(guests: tuple[Visitor, Visitor]) -> None:
+    ann, bob = guests
+    ann.post("/r/1/judge", {**BODY, "grade": 3, "note": "first line\nsecond line"})
+    bob.post("/r/1/judge", {**BODY, "grade": 0})
+    ann.post("/r/1/adjudicate", {**BODY, "grade": 2})
+    bob.post("/r/1/undo", BODY)
+    page = ann.get("/r/1/agreement").text
+    assert "Adjudicated: grade 2 by ann" in page
+    assert "<q>first line second line</q>" in page
+    assert ann.post("/r/1/unadjudicate", BODY).json == {"adjudication": None, "counts": 3}
+    assert "Adjudicated: grade 2" not in ann.get("/r/1/agreement").text
+
+
+def test_the_page_of_agreement_says_who_has_judged_so_far(guests: tuple[Visitor, Visitor]) -> None:
+    ann, bob = guests
+    assert "on the same pairs; so far nobody has judged." in ann.get("/r/1/agreement").text
+    bob.post("/r/1/judge", {**BODY, "grade": 0})
+    assert "on the same pairs; so far only bob has judged." in ann.get("/r/1/agreement").text
 
 
 @pytest.mark.parametrize(

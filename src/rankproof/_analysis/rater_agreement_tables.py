@@ -96,8 +96,10 @@ def agreement_notes(facts: AgreementFacts) -> Iterator[str]:
     group, alpha = facts.group, facts.group.alpha["ordinal"]
     if alpha.items < FEW_ITEMS:
         yield f"let two raters grade at least {FEW_ITEMS} of the same pairs; with fewer the figures are uncertain"
-    if group.queries < FEW_QUERIES:
-        yield f"with only {pluralise(group.queries, 'query', 'queries')} the intervals are approximate"
+    if group.queries == 1:
+        yield "one query gives no intervals: let two raters grade pairs of several queries"
+    elif group.queries < FEW_QUERIES:
+        yield f"with only {group.queries} queries the intervals are approximate"
     yield from _prevalence(group)
     if len(group.raters) > 2 and group.complete < alpha.items:
         left = f"{alpha.items - group.complete:,} of {alpha.items:,} pairs"

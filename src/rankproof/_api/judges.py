@@ -43,6 +43,8 @@ def _sources(judgements: Any) -> Iterator[tuple[str | None, Any]]:
         yield from ((str(name), source) for name, source in judgements.items())
     elif isinstance(judgements, list | tuple):
         paths = [os.fspath(one) for one in judgements if isinstance(one, str | os.PathLike)]
+        if twice := next((path for at, path in enumerate(paths) if path in paths[:at]), None):
+            raise UsageError(f"{for_message(twice)} is specified twice", fix="specify each file of judgements once")
         short = {path: os.path.basename(path) for path in paths}
         for at, one in enumerate(judgements, start=1):
             path = os.fspath(one) if isinstance(one, str | os.PathLike) else None

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from rankproof._analysis.changes.changed_queries import QueryChange, QueryChanges, changed_queries
 from rankproof._analysis.changes.changed_settings import settings_table
-from rankproof._analysis.changes.changes import Changes, change_sentences, change_table
+from rankproof._analysis.changes.changes import Changes, change_sentences, change_table, changed_systems
 from rankproof._analysis.compare.comparison import Comparison
 from rankproof._data.table import CellValue
 from rankproof._data.text import clip_text, shown_time
@@ -29,6 +29,8 @@ from rankproof.errors import for_message
 _MOST_QUERIES = 5
 _MOST_MOVES = 4
 _QUERY_LENGTH = 100
+_CI_DROP_ORDER = 9
+"""Left out before the risk: the difference has an interval too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +96,7 @@ def _columns(context: ReportContext, comparison: Comparison) -> Iterator[GridCol
     yield next(column for column in filled_columns(comparison) if column.title == comparison.primary)
     spans = [context.intervals.get((name, comparison.primary)) for name in comparison.systems]
     if any(spans):
-        yield GridColumn("95% CI", tuple(Cell(interval_cell(span)) for span in spans), 4)
+        yield GridColumn("95% CI", tuple(Cell(interval_cell(span)) for span in spans), _CI_DROP_ORDER)
     yield from (replace(column, drop_order=10) if column.title == "p" else column for column in others)
     if comparison.decision.cost_unit != "ms" and context.times:
         times = (context.times.get(name) for name in comparison.systems)
@@ -140,7 +142,7 @@ def changes_summary(changes: Changes) -> ReportSummary:
     summary = replace(base, details=tuple(_change_details(changes, more)))
     if changes.main is None:
         return summary
-    chosen = [at for at, one in enumerate(changes.matched) if changes.main.decision.system in (one.before, one.after)]
+    chosen = [at for at, one in enumerate(changed_systems(changes)) if changes.main.decision.system in (one.before, one.after)]
     return replace(
         summary,
         columns=tuple(_change_columns(changes, changes.main, summary.columns)),

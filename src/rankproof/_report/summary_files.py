@@ -11,15 +11,21 @@ from rankproof._render.ci import folded_part, limited_comment
 from rankproof._render.grid import Grid
 from rankproof._render.result import markdown_table
 from rankproof._report.summary import ReportSummary, SummaryPart
-from rankproof.errors import for_message
+from rankproof.errors import UsageError, for_message
 
 Format = Literal["html", "png", "markdown"]
 FORMATS: tuple[Format, ...] = ("html", "png", "markdown")
 _SUFFIXES: dict[str, Format] = {".png": "png", ".md": "markdown", ".markdown": "markdown"}
+_OTHER_SUFFIXES = (".jpg", ".jpeg", ".gif", ".webp", ".svg", ".pdf", ".docx", ".pptx", ".xlsx", ".csv", ".json")
+"""Suffixes of formats that a report does not have."""
 
 
 def report_format(path: str) -> Format:
-    """The format of a file by its suffix; html if it has no other."""
+    """The format of a file by its suffix, html if it has none of these; a suffix of another kind of file is an error."""
+    if path.lower().endswith(_OTHER_SUFFIXES):
+        raise UsageError(
+            f"a report cannot be written as {for_message(path)}", fix="choose a file that ends in .html, .png or .md"
+        )
     return next((format for suffix, format in _SUFFIXES.items() if path.lower().endswith(suffix)), "html")
 
 

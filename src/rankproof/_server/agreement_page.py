@@ -131,8 +131,8 @@ class AgreementPage:
 
 
 def _disputed(merged: Iterable[MergedJudgement]) -> list[MergedJudgement]:
-    """The pairs with different grades: those without an adjudicated grade first, then the largest difference first."""
-    found = [one for one in merged if one.distance]
+    """The pairs with different grades, then the adjudicated ones; of each, the largest difference first."""
+    found = [one for one in merged if one.is_disputed]
     return sorted(found, key=lambda one: (one.adjudication is not None, -one.distance, one.pair))
 
 
@@ -149,7 +149,8 @@ def _agreement_section(merged: list[MergedJudgement]) -> Section:
     section = Section("agreement", "Agreement", "How far do the people agree?")
     raters = raters_of(merged)
     if len(raters) < 2:
-        return replace(section, lead="Nobody else has judged: agreement needs the grades of two people on the same pairs.")
+        so_far = f"only {escape_invisible(raters[0].name)} has judged" if raters else "nobody has judged"
+        return replace(section, lead=f"Agreement needs the grades of two people on the same pairs; so far {so_far}.")
     try:
         group, pairs, _ = agreement_tables(rater_agreement(raters, adjudicated_grades(merged)))
     except UsageError:
@@ -159,5 +160,4 @@ def _agreement_section(merged: list[MergedJudgement]) -> Section:
 
 
 def _said(record: LoggedJudgement) -> Said:
-    note = "\n".join(map(escape_invisible, record.note.splitlines()))
-    return Said(escape_invisible(record.assessor), str(record.grade), escape_invisible(record.when), note)
+    return Said(escape_invisible(record.assessor), str(record.grade), escape_invisible(record.when), shown_line(record.note))

@@ -94,6 +94,11 @@ class MergedJudgement:
         return max(grades) - min(grades) if grades else 0
 
     @property
+    def is_disputed(self) -> bool:
+        """Whether people differ, or somebody adjudicated; that grade counts until it is undone, even if people agree since."""
+        return self.distance > 0 or self.adjudication is not None
+
+    @property
     def judged_by(self) -> str:
         """Who the grade is from: a name, several with a plus, or the name of who adjudicated."""
         if self.adjudication is not None:
@@ -221,9 +226,12 @@ class JudgementLog(LoggedFile[LoggedJudgement]):
         self._save(pair, grade, fingerprint, assessor, checked_note(note), _JUDGEMENTS[0])
 
     def adjudicate(self, pair: QueryAndDoc, grade: int, fingerprint: str, assessor: str, note: str = "") -> None:
-        """Saves the grade that counts for a pair on which people differ; it is on disk when this returns."""
-        people = [self._history.of((*pair, name)) for name in self.people()]
-        if len(set(_grades(record for record in people if record is not None))) < 2:
+        """Saves the grade that counts for a pair; it is on disk when this returns.
+
+        People differ on the pair, or it has an adjudicated grade: the grades of people may have become the same since.
+        """
+        one = next((each for each in self.merged() if each.pair == pair), None)
+        if one is None or not one.is_disputed:
             raise UsageError("people do not differ on this pair", fix="reload the page")
         self._save(pair, grade, fingerprint, assessor, checked_note(note), _ADJUDICATIONS[0])
 
@@ -247,7 +255,7 @@ class JudgementLog(LoggedFile[LoggedJudgement]):
             self.check_collection(fingerprint)
             found, before = self._history.of(key), self._history.before(key)
             if found is None:
-                raise UsageError(none, fix="judge it first")
+                raise UsageError(none, fix="reload the page")
             previous = None if before is None else before.grade
             self._append(LoggedJudgement(what, *key[:2], previous, found.grade, assessor, self._clock()), fingerprint)
 

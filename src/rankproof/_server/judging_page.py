@@ -13,7 +13,7 @@ from rankproof._results.experiment_result import ExperimentResult
 from rankproof._results.judgements import with_judgements
 from rankproof._server.judgement_log import MAX_NOTE_LENGTH, JudgementLog, QueryAndDoc
 from rankproof._server.judging_queue import MAX_QUEUE_ITEMS, JudgingQueue, QueueItem, scale_warning
-from rankproof._server.logged_file import check_assessor
+from rankproof._server.logged_file import check_assessors
 from rankproof._server.responses import HttpError, PageResponse, html_page, json_response, page_script
 from rankproof.errors import RankproofError, UsageError, escape_invisible
 
@@ -25,7 +25,7 @@ class JudgingPage:
     """
 
     def __init__(self, log: JudgementLog, *assessors: str) -> None:
-        self.log, self.assessors = log, tuple(dict.fromkeys(map(check_assessor, assessors)))
+        self.log, self.assessors = log, check_assessors(assessors)
 
     def assessor(self, chosen: str | None) -> str | None:
         """The person at a browser: the only one, or the chosen one; None if that is nobody here."""

@@ -145,9 +145,23 @@ def log_path(path: str) -> str:
 def check_assessor(name: str) -> str:
     """The name as one printable word."""
     plain = "".join(char if char.isprintable() and not char.isspace() else "_" for char in name.strip())
-    if not plain or len(plain) > MAX_ASSESSOR_LENGTH:
-        raise UsageError(f"--assessor must have 1 to {MAX_ASSESSOR_LENGTH} characters", fix="pass the name of the assessor")
+    if not plain:
+        raise UsageError("a name of --assessor is empty", fix="pass the name of a person, or several with commas: ann,bob")
+    if len(plain) > MAX_ASSESSOR_LENGTH:
+        what = f"a name of --assessor has {len(plain):,} characters"
+        raise UsageError(what, fix=f"shorten it to {MAX_ASSESSOR_LENGTH}")
     return plain
+
+
+def check_assessors(names: Iterable[str]) -> tuple[str, ...]:
+    """Each name as one printable word, once; an error if two differ only in case or white space, as of one person."""
+    given: dict[str, str] = {}
+    for name in map(str.strip, names):
+        if given.setdefault(check_assessor(name).casefold(), name) != name:
+            other = for_message(given[check_assessor(name).casefold()])
+            what = f"--assessor has {other} and {for_message(name)}, which are too alike for two people"
+            raise UsageError(what, fix="pass one of them, or names that differ in their letters")
+    return tuple(map(check_assessor, given.values()))
 
 
 def _parse_lines(content: bytes, source: str) -> Iterator[JsonObject]:

@@ -199,7 +199,7 @@ def change_table(changes: Changes, of: Comparison | None = None) -> Table:
         return _overlap_table(changes)
     (before, after), level = changes.labels, found.options.percent
     correction = found.options.correction_name or "no correction"
-    timed = [side for side in changes.labels if any(_latency(changes, side, one) for one in _rows(changes))]
+    timed = [side for side in changes.labels if any(_latency(changes, side, one) for one in changed_systems(changes))]
     columns = (
         Column("system"),
         Column(before, "value", f"mean {found.primary} before"),
@@ -211,7 +211,9 @@ def change_table(changes: Changes, of: Comparison | None = None) -> Table:
         Column("verdict", about=f"on {after}"),
         *(Column(f"{name} ms p50", "number", "median milliseconds per query") for name in timed),
     )
-    rows = tuple((*_tested_row(changes, one, found), *(_latency(changes, side, one) for side in timed)) for one in _rows(changes))
+    rows = tuple(
+        (*_tested_row(changes, one, found), *(_latency(changes, side, one) for side in timed)) for one in changed_systems(changes)
+    )
     title = f"{found.primary} of each system, {before} and {after} (n = {pluralise(found.n, 'query', 'queries')})"
     return Table("changes", title, columns, rows, notes=tuple(_notes(changes, found)), facts={"primary": found.primary})
 
@@ -222,7 +224,7 @@ def _notes(changes: Changes, found: Comparison) -> Iterator[str]:
         yield found.method
 
 
-def _rows(changes: Changes) -> list[MatchedSystem]:
+def changed_systems(changes: Changes) -> list[MatchedSystem]:
     """The systems of both, then those of one of them; a name is empty where the other results lack the system."""
     known = {name for one in changes.matched for name in (one.before, one.after)}
     own = {run.name for run in changes.after.system_runs}

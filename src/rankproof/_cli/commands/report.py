@@ -61,6 +61,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace, terminal: Terminal) -> int:
     """Reads the results and writes the page."""
     from rankproof._cli.results import read_results, results_folder, two_results_folders
+    from rankproof._io.files import is_results_folder
 
     format = args.format or ("html" if args.output is None else report_format(args.output))
     if two_results_folders(args):
@@ -69,6 +70,9 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
         _write(_changes_content(changes, format), path, terminal)
         show_value_notes(changes.joined.result, terminal)
         return _say(path, format, terminal)
+    if len(args.files) > 2 and all(map(is_results_folder, args.files)):
+        what = f"{len(args.files)} results folders, but one or two are expected"
+        raise UsageError(what, fix="specify one results folder, or two: before and after")
     folder = results_folder(args)
     path = _output(args, format, os.path.join(folder or "" if format == "html" else "", _FILES[format]))
     results = read_results(args, dataset_of_runs(args), **decision_options(args))

@@ -16,6 +16,7 @@ from rankproof._cli.terminal import Terminal
 from rankproof.errors import UsageError, escape_invisible, for_message
 
 if TYPE_CHECKING:
+    from rankproof._data.qrels import Qrels
     from rankproof._server.judgement_log import JudgementLog
     from rankproof._server.judging_page import JudgingPage
     from rankproof._server.judging_queue import DocumentTexts
@@ -124,8 +125,12 @@ def _labelling(args: argparse.Namespace, library: ResultsLibrary) -> LabellingPa
         for name in ("label_claims", "labels", *(["assessor"] if args.judge is None else [])):
             if getattr(args, name) is not None:
                 option = f"--{name.replace('_', '-')}"
-                what = f"{option} needs results with claims" + (" or --judge" if name == "assessor" else "")
-                raise UsageError(what, fix=f"make them with `rankproof answers … -o RESULTS`, or leave out {option}")
+                if name == "assessor":
+                    raise UsageError(
+                        "--assessor needs --judge, or results with claims", fix="add --judge, or leave out --assessor"
+                    )
+                fix = f"make them with `rankproof answers … -o RESULTS`, or leave out {option}"
+                raise UsageError(f"{option} needs results with claims", fix=fix)
     return labelling
 
 
@@ -218,7 +223,18 @@ def _say_next(args: argparse.Namespace, library: ResultsLibrary, log: JudgementL
         terminal.note(disputed)
     if len(args.files) == 1 and is_results_folder(args.files[0]) and log.judgements()[0]:
         (entry,) = library.entries()
-        say_measuring_command(library.results(entry), args.files[0], [args.judge or _default_file(args)], terminal)
+        results, file = library.results(entry), args.judge or _default_file(args)
+        options = ["--on-conflict", "last"] if _regrades(log.judgements()[0], results.qrels) else []
+        say_measuring_command(results, args.files[0], [file], terminal, options)
+
+
+def _regrades(new: Qrels, old: Qrels) -> bool:
+    """Whether a pair that people had judged has another grade now."""
+    return any(
+        old.get(query, {}).get(doc, grade) != grade and (query, doc) not in old.judge_labels
+        for query, docs in new.items()
+        for doc, grade in docs.items()
+    )
 
 
 def _scale_notes(library: ResultsLibrary) -> Iterator[str]:
