@@ -116,6 +116,12 @@ def test_each_prompt_of_a_provider_is_a_system(tmp_path: Path) -> None:
     }
 
 
+@pytest.mark.parametrize("place", [None, True, "1", [], {}, [[1]]])
+def test_the_place_of_a_prompt_that_is_no_number_is_not_used(tmp_path: Path, place: Any) -> None:
+    found = [{**result("a?", "x", "Paris."), "promptIdx": place}, {**result("a?", "y", "Rome."), "promptIdx": 0}]
+    assert [*import_source(written(tmp_path / "out.json", json.dumps({"results": found}))).answers] == ["x", "y"]
+
+
 def test_an_output_that_is_an_object_is_kept_as_json(tmp_path: Path) -> None:
     found = [result("a?", "x", {"city": "Paris", "sure": True})]
     imported = import_source(written(tmp_path / "out.json", json.dumps({"results": found})))

@@ -318,3 +318,10 @@ def test_pairs_that_were_all_shown_too_rarely_are_noted_with_the_number_that_wou
 def test_an_action_that_is_named_twice_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="actions names click twice; name each action once"):
         imported_of(tmp_path, TWENTY, CLICKS, actions="click,click=3")
+
+
+def test_a_blank_id_of_a_document_is_an_error_with_its_line(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"ubi_queries\.ndjson:2: empty document id"):
+        imported_of(tmp_path, [query("a"), query("b", hits=["d1", " "])], [event("a", "d1")])
+    with pytest.raises(InputError, match=r"ubi_events\.ndjson:1: empty document id"):
+        imported_of(tmp_path, [query("a")], [event("a", " ")])

@@ -225,7 +225,7 @@ class _TestReader:
 
     def table(self, tests: SourceTable) -> SourceTable:
         """The tests as a table of a RAG log."""
-        several = len({test.get("promptIdx") for _, test in tests.rows()}) > 1
+        several = len({prompt for _, test in tests.rows() if type(prompt := test.get("promptIdx")) is int}) > 1
         rows = [(line, row) for line, test in tests.rows() for row in self._rows(test, several_prompts=several)]
         names = ("question", "contexts", "answers", "response", "system", "description")
         used = tuple(name for name in names if name in ("question", "answers") or any(name in row for _, row in rows))

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from rankproof._data.validation import checked_id
 from rankproof._formats.fields import rank_of_value
 from rankproof._formats.source_table import SourceTable
 from rankproof._importers.base import ImportCounts, ImportSource
@@ -58,11 +59,11 @@ class UbiRecord:
         return (self.cell(*path).text() or "").strip()
 
     def ids(self, *path: str) -> list[str]:
-        """The ids of documents without white space around them, of a list, a text or a number."""
+        """The ids of documents without white space around them, of a list, a text or a number; a blank one is an error."""
         cell = self.cell(*path)
         if isinstance(cell.value, int) and not isinstance(cell.value, bool):
             return [str(cell.value)]
-        return [one.strip() for one in cell.ids() or ()]
+        return [checked_id(one.strip(), "document", source=self.source, line=self.line) for one in cell.texts() or ()]
 
     def shown(self) -> list[str]:
         """The documents that were shown, best first; commas separate them in a text that is no list."""
