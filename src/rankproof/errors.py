@@ -99,6 +99,9 @@ def _as_argument(match: re.Match[str]) -> str:
     name = _OTHER_NAMES.get(flag, flag.removeprefix("--").replace("-", "_"))
     if flag in ("--name", "--by-file"):
         shown = name
+    elif flag == "--set" and value is not None and "=" in value:
+        key, _, given = value.strip("'").partition("=")
+        shown = f'{name}={{"{key}": {_python_number(given)}}}'
     elif flag in _SWITCHES:
         shown = f"{name}=True" if value is None else f"{name}=True {value}"
     else:

@@ -99,6 +99,60 @@ def test_the_providers_of_results_are_systems(tmp_path: Path) -> None:
         assert facts(imported) == [("a?", ["Paris"])]
 
 
+def test_a_provider_that_failed_once_stays_a_system_of_its_own(tmp_path: Path) -> None:
+    found = [result(f"{at}?", name, "Paris.") for at in range(3) for name in ("x", "y")]
+    found[0].pop("response")
+    imported = import_source(written(tmp_path / "out.json", json.dumps({"results": found})))
+    states = {name: [one.state for one in each.values()] for name, each in imported.answers.items()}
+    assert states == {"x": ["missing", "answered", "answered"], "y": ["answered"] * 3}
+
+
+def test_each_prompt_of_a_provider_is_a_system(tmp_path: Path) -> None:
+    found = [{**result("a?", "x", f"Paris {at}."), "promptIdx": at} for at in range(2)]
+    imported = import_source(written(tmp_path / "out.json", json.dumps({"results": found})))
+    assert {name: [one.text for one in each.values()] for name, each in imported.answers.items()} == {
+        "x prompt 1": ["Paris 0."],
+        "x prompt 2": ["Paris 1."],
+    }
+
+
+@pytest.mark.parametrize("place", [None, True, "1", [], {}, [[1]]])
+def test_the_place_of_a_prompt_that_is_no_number_is_not_used(tmp_path: Path, place: Any) -> None:
+    found = [{**result("a?", "x", "Paris."), "promptIdx": place}, {**result("a?", "y", "Rome."), "promptIdx": 0}]
+    assert [*import_source(written(tmp_path / "out.json", json.dumps({"results": found}))).answers] == ["x", "y"]
+
+
+def test_an_output_that_is_an_object_is_kept_as_json(tmp_path: Path) -> None:
+    found = [result("a?", "x", {"city": "Paris", "sure": True})]
+    imported = import_source(written(tmp_path / "out.json", json.dumps({"results": found})))
+    assert [one.text for one in imported.answers["x"].values()] == ['{"city": "Paris", "sure": true}']
+
+
+# By assertionFromString in src/csv.ts of promptfoo/promptfoo: text that begins with no type of assertion is equal.
+CELLS = {
+    "Paris": ["Paris"],
+    "note: none": ["note: none"],
+    "http://example.com/a": ["http://example.com/a"],
+    "icontains: Paris": ["Paris"],
+    "similar(0.8):Paris": ["Paris"],
+    "similar:cosine: Paris": ["Paris"],
+    "contains-any: Paris, Paname": ["Paris", "Paname"],
+    "contains-json": None,
+    "not-contains: Rome": None,
+    "grade: is polite": None,
+    "fn: output.length > 3": None,
+    "file://check.py": None,
+}
+
+
+@pytest.mark.parametrize("cell", CELLS)
+def test_a_cell_of_a_csv_file_is_an_assertion_or_the_answer(tmp_path: Path, cell: str) -> None:
+    sheet = f'question,__expected,__description\na?,"{cell}",about a\n'
+    imported = import_source(written(tmp_path / "a.csv", sheet))
+    assert facts(imported) == [("a?", CELLS[cell])]
+    assert [one.fields["description"] for one in imported.dataset.queries.values()] == ["about a"]
+
+
 def test_variables_of_other_names_are_named_by_settings(tmp_path: Path) -> None:
     path = written(tmp_path / "a.json", json.dumps([{"vars": {"ask": "a?", "gold": "A", "docs": ["x"]}}]))
     with pytest.raises(InputError, match="no row has a question"):

@@ -228,6 +228,14 @@ def test_the_reports_of_haystack_are_logs_by_column(tmp_path: Path, inside: bool
     assert "columns that are not used: doc_mrr" in imported.report.notes
 
 
+# The inputs of the report in Haystack's own tutorial on the evaluation of RAG pipelines.
+@pytest.mark.parametrize(("true", "predicted"), [("answer", "predicted_answer"), ("true_answers", "predicted_answers")])
+def test_beside_a_predicted_answer_the_other_one_is_the_reference(tmp_path: Path, true: str, predicted: str) -> None:
+    inputs = {"question": [QUESTION], "contexts": [[PURR]], true: [REFERENCE], predicted: [ANSWER]}
+    imported = import_source(written(tmp_path / "a.json", {"run_name": "x", "inputs": inputs, "results": {}}))
+    assert rows(imported, "x") == [(QUESTION, [PURR], ANSWER, [REFERENCE])]
+
+
 def test_the_columns_of_a_haystack_run_are_of_one_length(tmp_path: Path) -> None:
     value = {"run_name": "x", "inputs": {"question": ["a"], "contexts": []}}
     with pytest.raises(InputError, match=r"a\.json:1: inputs are no lists of one length; write the inputs"):

@@ -269,3 +269,59 @@ def test_labels_of_clicks_survive_trec_qrels(tmp_path: Path) -> None:
     path = tmp_path / "qrels.txt"
     path.write_text("q clicks:coec:12345678 d 2\nq 0 e 1\n")
     assert dict(rp.read_qrels(path).judge_labels) == {("q", "d"): "clicks:coec:12345678"}
+
+
+@pytest.mark.parametrize(
+    ("hits", "clicked"),
+    [([" d1 ", "d2"], "d1"), (["d1", "d2"], " d1 "), ("d1, d2", "d1"), ([1, 2], 1), (["1", "2"], 1), (["a,b", "a"], "a,b")],
+)
+def test_ids_are_the_same_as_numbers_and_with_white_space_around_them(tmp_path: Path, hits: Any, clicked: Any) -> None:
+    imported = imported_of(tmp_path, [query("a", hits=hits)], [event("a", clicked)])
+    assert dropped(imported, "events") == {}
+    # One click on the first of two documents: one half is expected of each, and 1 is added: 2/1.5 and 1/1.5.
+    assert list(grades_by_ctr(tmp_path, hits, clicked).values()) == [3, 1]
+
+
+def grades_by_ctr(tmp_path: Path, hits: Any, clicked: Any) -> dict[str, int]:
+    return grades(imported_of(tmp_path, [query("a", hits=hits)], [event("a", clicked)], model="ctr"))
+
+
+@pytest.mark.parametrize(
+    ("events", "settings", "fix"),
+    [
+        (
+            [event("a", "d1", "hover")],
+            {},
+            'the other actions are hover: name those .* settings={"actions": "click,add_to_cart=3"}',
+        ),
+        ([event("a", "d1")], {"actions": "clik"}, "the other actions are click: name those"),
+        ([event("a", "D1"), event("a", "d1", "hover")], {}, "with the query_id and the object_id that the queries list"),
+        ([event("A", "d1")], {}, "with the query_id and the object_id that the queries list"),
+    ],
+)
+def test_a_log_without_a_click_that_counts_gives_no_judgements(
+    tmp_path: Path, events: list[Any], settings: dict[str, str], fix: str
+) -> None:
+    with pytest.raises(InputError, match=f"no event is a click on a document that was shown; .*{fix}"):
+        imported_of(tmp_path, [query("a")], events, **settings)
+
+
+def test_pairs_that_were_all_shown_too_rarely_are_noted_with_the_number_that_would_do(tmp_path: Path) -> None:
+    imported = imported_of(tmp_path, TWENTY, CLICKS, min_impressions="21")
+    assert not imported.dataset.is_judged
+    note = imported.report.notes[0]
+    assert note.startswith("no judgements: pairs need 21 impressions, and none has more than 20; ")
+    lowered = imported_of(tmp_path, TWENTY, CLICKS, min_impressions=note.rpartition("=")[2])
+    assert lowered.dataset.is_judged
+
+
+def test_an_action_that_is_named_twice_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="actions names click twice; name each action once"):
+        imported_of(tmp_path, TWENTY, CLICKS, actions="click,click=3")
+
+
+def test_a_blank_id_of_a_document_is_an_error_with_its_line(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"ubi_queries\.ndjson:2: empty document id"):
+        imported_of(tmp_path, [query("a"), query("b", hits=["d1", " "])], [event("a", "d1")])
+    with pytest.raises(InputError, match=r"ubi_events\.ndjson:1: empty document id"):
+        imported_of(tmp_path, [query("a")], [event("a", " ")])

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from base64 import b64encode
+from typing import Any
 
 import pytest
 
 from rankproof._data.identity import identity, identity_key
 from rankproof.errors import ExternalError, UsageError
-from rankproof.stores import Elasticsearch, OpenSearch, Qdrant
+from rankproof.stores import Elasticsearch, Milvus, OpenSearch, Qdrant
 from support.key_spellings import KEY, KEY_SPELLINGS
 from support.lucene_servers import ElasticsearchServer
 from support.server_stores import AXES, Kind
@@ -70,7 +71,7 @@ def test_a_refused_key_is_an_error_without_the_key(kind: Kind, server: VectorSer
     with pytest.raises(ExternalError, match=r"rejected the key \(status 401\)") as raised:
         kind.store(url=server.url, **key).open("locked", 3, "")
     assert KEY not in str(raised.value)
-    with pytest.raises(ExternalError, match="rejected a request without a key"):
+    with pytest.raises(ExternalError, match=r"without a key .* name the environment variable with the key in the settings"):
         kind.store(url=server.url).open("locked", 3, "")
 
 
@@ -123,3 +124,14 @@ def test_another_address_is_another_key_of_the_cache_and_a_timeout_is_not(kind: 
     assert one != identity_key(kind.store(url="http://127.0.0.1:2"))
     assert one == identity_key(kind.store(url="http://127.0.0.1:1/", timeout=7, batch=3))
     assert "127.0.0.1" not in json.dumps(identity(kind.store(url="http://127.0.0.1:1")))
+
+
+@pytest.mark.parametrize(
+    ("store", "settings"), [(Qdrant, {"api_key_env": "K"}), (Milvus, {"api_key_env": "K"}), (Milvus, {"database": "K"})]
+)
+def test_settings_of_a_server_without_its_address_are_an_error(store: type[Qdrant | Milvus], settings: dict[str, Any]) -> None:
+    (name,) = settings
+    with pytest.raises(
+        UsageError, match=f"^{name} is given without a url, so it would not be used; set url, or leave out {name}$"
+    ):
+        store(**settings)

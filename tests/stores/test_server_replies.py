@@ -106,6 +106,9 @@ def test_each_of_the_two_names_the_other_and_an_old_server_is_refused() -> None:
             Elasticsearch(opened.url).open("x", 3, "")
         with pytest.raises(UsageError, match=r"this is elasticsearch 9.2.0; use the store elasticsearch"):
             OpenSearch(elastic.url).open("x", 3, "")
+        elastic.version = {"number": "1.0", "distribution": "another"}
+        with pytest.raises(UsageError, match=r"this is another 1.0; check the address"):
+            Elasticsearch(elastic.url).open("x", 3, "")
         elastic.version, opened.version = {"number": "7.17.1"}, {"number": "1.3.0", "distribution": "opensearch"}
         with pytest.raises(UsageError, match=r"update the server to 8.15"):
             Elasticsearch(elastic.url).open("x", 3, "")

@@ -91,6 +91,7 @@ class JsonContent:
         if not data:
             raise row_error("empty", source=source.name)
         self.source, self.path = source.name, ()
+        self._lines: dict[strict_json.JsonPath, list[int]] = {}
         self.text = _decode_utf8(data.removeprefix(BOM), source.name)
         self.value = strict_json.parse_strict_json(self.text, source=source.name, nan_is_null=nan_is_null)
         if not isinstance(self.value, dict | list):
@@ -106,6 +107,12 @@ class JsonContent:
     def items(self) -> Iterator[tuple[int, Any]]:
         """The items of an array of rows, with the line of each."""
         return zip(strict_json.item_lines(self.text, source=self.source), self.value, strict=True)
+
+    def lines_inside(self, path: strict_json.JsonPath) -> list[int]:
+        """The line of each key or item directly inside the value at the path; they are searched once."""
+        if path not in self._lines:
+            self._lines[path] = strict_json.lines_inside(self.text, path)
+        return self._lines[path]
 
     def cells(self, expected: str) -> Iterator[tuple[str, str, Any]]:
         """Query, document and number of each entry of a mapping of mappings."""

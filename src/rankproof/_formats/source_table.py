@@ -21,7 +21,6 @@ from rankproof._formats.texts import MAX_TEXT_BYTES
 from rankproof._io.file_errors import file_error
 from rankproof._io.open import numbered_text_lines
 from rankproof._io.streams import ByteSource
-from rankproof._io.strict_json import lines_inside
 from rankproof.errors import InputError
 
 Cells = Sequence[Any]
@@ -170,7 +169,7 @@ def _open_json_columns(content: JsonContent) -> SourceTable:
         )
     first = next(iter(columns))
     rows = list(zip(*(one or () for one in columns.values()), strict=True))
-    return SourceTable(content.source, tuple(columns), lambda: zip(lines_inside(content.text, (first,)), rows, strict=True))
+    return SourceTable(content.source, tuple(columns), lambda: zip(content.lines_inside((first,)), rows, strict=True))
 
 
 def _json_column(value: Any) -> list[Any] | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections import Counter
@@ -15,7 +16,6 @@ from rankproof._extras import extra
 from rankproof._formats.columns import names_for_message
 from rankproof._formats.source_table import SourceTable
 from rankproof._importers.base import Imported, ImportOptions, ImportSource
-from rankproof._importers.cells import list_in_text
 from rankproof._importers.rag import merged_logs
 from rankproof._importers.rag_tables import rows_under
 from rankproof.errors import InputError, for_message
@@ -25,13 +25,31 @@ _QUESTIONS = ("question", "query", "user_input", "input", "prompt", "user_query"
 _CONTEXTS = ("contexts", "retrieved_contexts", "context", "documents")
 _REFERENCES = ("expected_answer", "expectedanswer", "reference_answer", "reference", "ground_truth", "expected", "answer")
 _TEXT_ASSERTS = (
-    *("equals", "contains", "icontains", "contains-any", "icontains-any", "starts-with", "similar", "factuality"),
-    *("model-graded-factuality", "context-recall", "rouge-n", "bleu", "levenshtein"),
+    *("equals", "contains", "icontains", "contains-any", "icontains-any", "starts-with", "factuality"),
+    *("similar", "similar:cosine", "similar:dot", "similar:euclidean"),
+    *("model-graded-factuality", "context-recall", "rouge-n", "bleu", "gleu", "meteor", "levenshtein"),
 )
 """Assertions whose value is a text that a right answer has or resembles."""
 _LISTS = ("contains-any", "icontains-any")
 _EXPECTED = re.compile(r"__expected[0-9]*")
-_PREFIXED = re.compile(r"(?P<type>not-[a-z-]+|[a-z][a-z-]*)(?:\([^)]*\))?:\s*(?P<value>.*)", re.DOTALL)
+_KINDS = "|".join(
+    (
+        *(r"i?contains(?:-[a-z]+)?", r"is-[a-z-]+", r"context-[a-z]+", r"rouge-[a-z]", r"model-graded-[a-z]+", r"trace-[a-z-]+"),
+        *(
+            r"similar(?::cosine|:dot|:euclidean)?",
+            r"trajectory:[a-z-]+",
+            r"perplexity(?:-score)?",
+            r"(?:conversation|answer)-relevance",
+        ),
+        *("bleu", "classifier", "cost", "equals", "eval", "factuality", "finish-reason", "fn", "g-eval", "gleu", "grade"),
+        *("guardrails", "human", "javascript", "latency", "levenshtein", "llm-rubric", "max-score", "meteor", "moderation", "pi"),
+        *("python", "regex", "ruby", "search-rubric", "select-best", "skill-used", "starts-with", "tool-call-f1", "webhook"),
+        "word-count",
+    )
+)
+_PREFIXED = re.compile(rf"(?P<type>(?:not-)?(?:{_KINDS}))(?:\([0-9.]+\))?(?::\s*(?P<value>.*))?", re.DOTALL)
+"""An assertion in a cell of a CSV file; any other text is the answer itself, even one with a colon."""
+_RESULT_KEYS = ("response", "testCase", "promptIdx", "success")
 _TEMPLATE = re.compile(r"\{\{\s*([\w.-]+)\s*\}\}")
 _YAML = re.compile(r"(?:^|\n)\s*(?:-\s+)?(?:tests|vars|defaultTest)\s*:")
 _YAML_SUFFIXES = (".yaml", ".yml")
@@ -207,7 +225,8 @@ class _TestReader:
 
     def table(self, tests: SourceTable) -> SourceTable:
         """The tests as a table of a RAG log."""
-        rows = [(line, row) for line, test in tests.rows() for row in self._rows(test)]
+        several = len({prompt for _, test in tests.rows() if type(prompt := test.get("promptIdx")) is int}) > 1
+        rows = [(line, row) for line, test in tests.rows() for row in self._rows(test, several_prompts=several)]
         names = ("question", "contexts", "answers", "response", "system", "description")
         used = tuple(name for name in names if name in ("question", "answers") or any(name in row for _, row in rows))
         return SourceTable(tests.source, used, lambda: iter(rows))
@@ -228,7 +247,7 @@ class _TestReader:
         if self._unused:
             yield f"variables that are not used: {names_for_message(tuple(self._unused))}"
 
-    def _rows(self, test: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    def _rows(self, test: Mapping[str, Any], *, several_prompts: bool) -> Iterator[dict[str, Any]]:
         """A row for each value of the question, which may be a list."""
         if _OTHER_FILE in test:
             self._elsewhere += 1
@@ -242,11 +261,11 @@ class _TestReader:
         contexts = self._named("contexts", variables, _CONTEXTS)
         reference = self._named("reference", variables, _REFERENCES)
         self._unused.update({one: None for one in variables if one not in (name, contexts, reference)})
-        row: dict[str, Any] = {"answers": self._references(case, variables, reference), **_outputs(test)}
+        row: dict[str, Any] = {"answers": self._references(case, variables, reference), **_outputs(test, several_prompts)}
         if contexts is not None:
             row["contexts"] = variables[contexts]
-        if isinstance(case.get("description"), str):
-            row["description"] = case["description"]
+        if isinstance(described := case.get("description", case.get("__description")), str) and described:
+            row["description"] = described
         for one in asked if isinstance(asked, list) else [asked]:
             yield {**row, "question": one}
 
@@ -287,7 +306,7 @@ class _TestReader:
 
 
 def _csv_variables(row: Mapping[str, Any]) -> dict[str, Any]:
-    """The columns of a CSV file that are variables: those without two bars in front."""
+    """The columns of a CSV file that are variables: those without two underscores in front."""
     return {name: value for name, value in row.items() if not name.startswith("__") and value not in (None, "")}
 
 
@@ -299,16 +318,21 @@ def _csv_asserts(row: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
             yield {"type": found["type"], "value": found["value"]} if found else {"type": "equals", "value": value.strip()}
 
 
-def _outputs(result: Mapping[str, Any]) -> dict[str, Any]:
-    """The answer of a result, and the provider that gave it."""
-    response = result.get("response")
-    if not isinstance(response, dict):
+def _outputs(result: Mapping[str, Any], several_prompts: bool) -> dict[str, Any]:
+    """The answer of a result, null where the provider failed, and its provider, with the prompt if there are several."""
+    if not any(key in result for key in _RESULT_KEYS):
         return {}
-    output, provider = response.get("output"), result.get("provider")
+    response, provider, prompt = result.get("response"), result.get("provider"), result.get("promptIdx")
+    output = response.get("output") if isinstance(response, dict) else None
     if isinstance(provider, dict):
         provider = provider.get("label") or provider.get("id")
-    text = output if isinstance(output, str) or output is None else str(list_in_text(str(output)))
-    return {"response": text, **({"system": provider} if isinstance(provider, str) and provider else {})}
+    text = output if isinstance(output, str | None) else json.dumps(output, ensure_ascii=False)
+    if not isinstance(provider, str) or not provider:
+        return {"response": text}
+    return {
+        "response": text,
+        "system": f"{provider} prompt {prompt + 1}" if several_prompts and type(prompt) is int else provider,
+    }
 
 
 PROMPTFOO = PromptfooImporter()

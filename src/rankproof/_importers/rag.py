@@ -40,10 +40,10 @@ _NAMES: Mapping[str, tuple[str, ...]] = {
     "ids of retrieved contexts": ("retrieved_context_ids", "context_ids"),
     "reference contexts": ("reference_contexts", "expected_chunks", "ground_truth_documents"),
     "ids of reference contexts": ("reference_context_ids",),
-    "answer": ("response", "answer", "actual_output", "actualoutput", "output", "predicted_answers"),
+    "answer": ("response", "answer", "actual_output", "actualoutput", "output", "predicted_answers", "predicted_answer"),
     "reference answer": (
         *("answers", "reference", "ground_truth", "ground_truths", "expected_output", "expectedoutput"),
-        *("gt_answer", "reference_answer", "expected_response", "ground_truth_answers"),
+        *("gt_answer", "reference_answer", "expected_response", "ground_truth_answers", "true_answers"),
     ),
     "citations": ("cited",),
     "nuggets": ("nuggets",),
@@ -174,6 +174,11 @@ def _columns(table: SourceTable) -> dict[str, str]:
     # `context` holds the ideal contexts of a DeepEval test case, and the retrieved ones of other logs.
     if "context" in known:
         roles.setdefault("reference contexts" if "input" in known else "retrieved contexts", known["context"])
+    # Beside a predicted answer, `answer` is the true one: the inputs of a Haystack run.
+    if predicted := [known[name] for name in ("predicted_answers", "predicted_answer") if name in known]:
+        roles["answer"] = predicted[0]
+        if "answer" in known:
+            roles.setdefault("reference answer", known["answer"])
     # The test sets of ragas 0.1 call the reference contexts `contexts`.
     if "evolution_type" in known and "answer" not in roles and "retrieved contexts" in roles:
         roles["reference contexts"] = roles.pop("retrieved contexts")

@@ -9,7 +9,6 @@ from rankproof._data.text import pluralise
 from rankproof._formats.json import JsonContent
 from rankproof._formats.source_table import SourceTable
 from rankproof._importers.base import ImportSource
-from rankproof._io.strict_json import lines_inside
 from rankproof.errors import InputError, for_message
 
 _LISTS = ("results", "examples", "predictions", "testcases", "test_cases", "goldens")
@@ -35,7 +34,7 @@ def rows_under(content: JsonContent, *path: str) -> SourceTable:
     for key in path:
         rows = rows[key]
     names = tuple(dict.fromkeys(name for row in rows for name in row))
-    return SourceTable(content.source, names, lambda: zip(lines_inside(content.text, path), rows, strict=True))
+    return SourceTable(content.source, names, lambda: zip(content.lines_inside(path), rows, strict=True))
 
 
 def _haystack_table(content: JsonContent) -> SourceTable | None:
@@ -50,7 +49,7 @@ def _haystack_table(content: JsonContent) -> SourceTable | None:
     first = next(iter(inputs))
     rows = [dict(zip(inputs, cells, strict=True), system=name) for cells in zip(*columns, strict=True)]
     names = tuple(dict.fromkeys((*inputs, "system")))
-    return SourceTable(content.source, names, lambda: zip(lines_inside(content.text, ("inputs", first)), rows, strict=True))
+    return SourceTable(content.source, names, lambda: zip(content.lines_inside(("inputs", first)), rows, strict=True))
 
 
 def conversations(source: ImportSource) -> Iterator[tuple[str, int]]:

@@ -106,7 +106,12 @@ class _TrecRagReader:
             self._builder.counts.read_judgements(qrels)
             yield from qrels.rows()
         if "qrels" not in kinds.values():
-            self._builder.notes.append("no judgements: pass the qrels too, or judge the rankings with rankproof judge")
+            fix = (
+                "judge the rankings with rankproof judge"
+                if self.runs
+                else "add reference answers to queries.jsonl, as the field answers"
+            )
+            self._builder.notes.append(f"no judgements: pass the qrels too, or {fix}")
 
     def _add_topics(self, table: SourceTable) -> None:
         self._builder.place = table.source

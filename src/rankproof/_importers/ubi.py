@@ -89,8 +89,13 @@ def _actions(text: str | None) -> dict[str, float]:
     found = {}
     for part in text.split(","):
         name, equals, weight = part.strip().rpartition("=")
+        action = name if equals else weight
+        if action in found:
+            raise UsageError(
+                f"actions names {for_message(action)} twice", fix="name each action once, as in --set actions=click=2"
+            )
         try:
-            found[name if equals else weight] = float(weight) if equals else 1.0
+            found[action] = float(weight) if equals else 1.0
         except ValueError:
             found[""] = math.nan
     if "" in found or not all(0 < weight <= _MOST_WEIGHT for weight in found.values()):
@@ -127,6 +132,8 @@ class UbiImporter:
             what = "no query lists the documents that were shown"
             fix = "pass the file of queries with query_response_hit_ids, or events of the action impression"
             raise InputError(what, fix=fix, source=source.name)
+        if not log.clicks:
+            raise InputError("no event is a click on a document that was shown", fix=_click_fix(log), source=source.name)
         keys = {group: made_id("query", [group]) for group in log.texts}
         clicks = ClickLog.of(lists)
         counts = clicks.by_pair(how.model)
@@ -134,6 +141,10 @@ class UbiImporter:
         imported = builder.built(_judgements(counts, keys, how, label, log, builder), IMPORTER)
         imported = replace(imported, runs={SYSTEM: _last_rankings(lists, keys)})
         notes = (*_notes(clicks, how, label, log), *imported.report.notes)
+        if not imported.dataset.is_judged:
+            most = max(one.shown for one in counts.values())
+            fix = f"add more of the log, or lower the limit with --set min-impressions={most}"
+            notes = (f"no judgements: pairs need {how.least_shown} impressions, and none has more than {most}; {fix}", *notes)
         return replace(imported, report=replace(imported.report, notes=notes))
 
 
@@ -160,6 +171,14 @@ def _read_log(source: ImportSource, how: ClickSettings, builder: DatasetBuilder)
         if record.is_event and not _is_impression(record):
             log.add_event(record)
     return log
+
+
+def _click_fix(log: UbiLog) -> str:
+    """What to change where no event counts as a click."""
+    if log.other_actions and not log.unused_clicks:
+        listed = ", ".join(for_message(name) or "none" for name, _ in log.other_actions.most_common(_SHOWN_ACTIONS))
+        return f"the other actions are {listed}: name those that are clicks, as in --set actions=click,add_to_cart=3"
+    return "pass the events of these queries, with the query_id and the object_id that the queries list"
 
 
 def _is_impression(record: UbiRecord) -> bool:

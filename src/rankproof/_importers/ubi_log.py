@@ -9,12 +9,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from rankproof._data.validation import checked_id
 from rankproof._formats.fields import rank_of_value
 from rankproof._formats.source_table import SourceTable
 from rankproof._importers.base import ImportCounts, ImportSource
-from rankproof._importers.cells import TableCell, object_in
+from rankproof._importers.cells import TableCell, list_in_text, object_in
 from rankproof._importers.json_parts import JsonPart
-from rankproof._io.strict_json import lines_inside
 from rankproof._statistics.clicks import ShownList
 
 HIT_IDS = ("query_response_hit_ids", "query_response_objects_ids")
@@ -57,6 +57,23 @@ class UbiRecord:
     def text(self, *path: str) -> str:
         """The value as text without white space around it; empty where it is missing."""
         return (self.cell(*path).text() or "").strip()
+
+    def ids(self, *path: str) -> list[str]:
+        """The ids of documents without white space around them, of a list, a text or a number; a blank one is an error."""
+        cell = self.cell(*path)
+        if isinstance(cell.value, int) and not isinstance(cell.value, bool):
+            return [str(cell.value)]
+        return [checked_id(one.strip(), "document", source=self.source, line=self.line) for one in cell.texts() or ()]
+
+    def shown(self) -> list[str]:
+        """The documents that were shown, best first; commas separate them in a text that is no list."""
+        for name in HIT_IDS:
+            value = self.cell(name).value
+            if isinstance(value, str) and not isinstance(list_in_text(value), list):
+                value = [part for part in value.split(",") if part.strip()]
+            if found := UbiRecord({name: value}, self.source, self.line).ids(name):
+                return list(dict.fromkeys(found))[:_MOST_RANKS]
+        return []
 
     def position(self) -> int | None:
         """The rank that the event names."""
@@ -112,7 +129,7 @@ def _response_table(source: ImportSource, path: str) -> SourceTable | None:
     if not isinstance(hits.value, dict) or not isinstance(hits.value.get("hits"), list):
         return None
     rows = [hit.value if isinstance(hit.value, dict) else {} for hit in hits["hits"].items()]
-    return SourceTable(content.source, ("_source",), lambda: zip(lines_inside(content.text, ("hits", "hits")), rows, strict=True))
+    return SourceTable(content.source, ("_source",), lambda: zip(content.lines_inside(("hits", "hits")), rows, strict=True))
 
 
 def normalised_query(text: str) -> str:
@@ -130,8 +147,8 @@ class UbiLog:
         self.texts: dict[str, str] = {}
         """The first text of each normalised query."""
         self.other_actions: Counter[str] = Counter()
-        self.moved = self.clicks = 0
-        """Clicks whose event names another rank than the list, and all clicks that count."""
+        self.moved = self.clicks = self.unused_clicks = 0
+        """Clicks whose event names another rank than the list, all clicks that count, and those that do not."""
         self._bot_queries: set[str] = set()
         self._from_events: set[str] = set()
 
@@ -146,11 +163,9 @@ class UbiLog:
             return self._drop("logged queries", f"without a {'user_query' if key else 'query_id'}", record)
         if key in self.queries:
             return self._drop("logged queries", "with the query_id of an earlier one", record)
-        docs = next((found for name in HIT_IDS if (found := record.cell(name).ids())), ())
         group = normalised_query(text)
         self.texts.setdefault(group, text)
-        kept = list(dict.fromkeys(docs))[:_MOST_RANKS]
-        self.queries[key] = LoggedQuery(group, {doc: rank for rank, doc in enumerate(kept, start=1)})
+        self.queries[key] = LoggedQuery(group, {doc: rank for rank, doc in enumerate(record.shown(), start=1)})
         return None
 
     def add_impression(self, record: UbiRecord) -> None:
@@ -184,6 +199,7 @@ class UbiLog:
         if action not in self.actions:
             self.other_actions[action] += 1
             return self._drop("events", "of other actions", record)
+        self.unused_clicks += 1
         if key in self._bot_queries or self._is_bot(record):
             return self._drop("events", "of bots, by client_id", record)
         query = self.queries.get(key)
@@ -193,7 +209,7 @@ class UbiLog:
         doc = next((one for one in found if one in query.docs), None)
         if doc is None:
             return self._drop("events", self._reason(query, found), record)
-        self.clicks += 1
+        self.clicks, self.unused_clicks = self.clicks + 1, self.unused_clicks - 1
         self._check_position(record, query.docs[doc])
         weight = self.actions[action]
         if query.clicks.get(doc, 0.0) >= weight:
@@ -204,8 +220,7 @@ class UbiLog:
     def _documents(self, record: UbiRecord) -> list[str]:
         """The ids by which the event may name the document."""
         thing = ("event_attributes", "object")
-        cells = (record.cell(*thing, name) for name in ("object_id", "internal_id"))
-        return [one.strip() for cell in cells for one in cell.ids() or ()]
+        return [one for name in ("object_id", "internal_id") for one in record.ids(*thing, name)]
 
     def _reason(self, query: LoggedQuery, found: list[str]) -> str:
         if not found:

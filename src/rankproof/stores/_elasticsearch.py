@@ -35,6 +35,7 @@ MAX_RESULTS = 10_000
 """The default of index.max_result_window, and the most candidates of a kNN search."""
 LEAST_CANDIDATES = 200
 _TOO_MANY_REQUESTS = 429
+_KINDS = ("elasticsearch", "opensearch")
 
 Url = Annotated[str, Option("the address of the server, such as http://localhost:9200")]
 LoginEnv = Annotated[str, Option("the environment variable with user:password, empty for none")]
@@ -227,7 +228,7 @@ class _OpenIndex(HttpCollection):
     def _checked_version(self, kind: str, least: tuple[int, int]) -> str:
         found, version = self._kind_and_version()
         if found != kind:
-            fix = f"use the store {for_message(found)}"
+            fix = f"use the store {found}" if found in _KINDS else "check the address"
             raise UsageError(f"{self._url}: this is {for_message(found)} {for_message(version)}", fix=fix)
         if version_numbers(version) < least:
             what = f"{self._url}: {self.engine} {for_message(version)}"

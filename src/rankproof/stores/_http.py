@@ -55,6 +55,12 @@ def checked_address(url: str, **variables: str) -> str:
     return address
 
 
+def check_embedded(**settings: str) -> None:
+    """Raises an error if a setting of a server is given to an embedded engine, which would not use it."""
+    if given := next((name for name, value in settings.items() if value), None):
+        raise UsageError(f"{given} is given without a url, so it would not be used", fix=f"set url, or leave out {given}")
+
+
 def key_in(variable: str, setting: str, url: str) -> str:
     """The key in the environment variable; "" if none is named, or if it is not set and the server is on this machine."""
     key = os.environ.get(variable, "") if variable else ""
@@ -154,8 +160,10 @@ class StoreServer:
     def _refused(self, response: HttpResponse) -> _Failure:
         status = response.status
         if status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
-            key = "the key" if self._secret else "a request without a key"
-            return _Failure(f"the server rejected {key} (status {status})", "check the environment variable with the key")
+            if self._secret:
+                return _Failure(f"the server rejected the key (status {status})", "check the environment variable with the key")
+            fix = "name the environment variable with the key in the settings of the store, and set it"
+            return _Failure(f"the server rejected a request without a key (status {status})", fix)
         if HTTPStatus.MULTIPLE_CHOICES <= status < HTTPStatus.BAD_REQUEST:
             return _Failure(f"the server redirects (status {status})", "set url to the final address")
         try:

@@ -20,7 +20,7 @@ from rankproof._registry import Option
 from rankproof.errors import ExternalError, RankproofError, for_message
 from rankproof.stores._base import address_digest, folder_size, library_errors, mask_secrets, new_folder
 from rankproof.stores._collection import Hits, OpenCollection, ServerCollection
-from rankproof.stores._http import checked_address, key_in, wait_until
+from rankproof.stores._http import check_embedded, checked_address, key_in, wait_until
 
 MAX_DIMENSIONS, MAX_RESULTS = 32_768, 16_384
 LEAST_EF = 200
@@ -59,6 +59,8 @@ class Milvus:
     def __post_init__(self) -> None:
         address = checked_address(self.url, api_key_env=self.api_key_env) if self.url else ""
         check_options(self)
+        if not address:
+            check_embedded(api_key_env=self.api_key_env, database=self.database)
         object.__setattr__(self, "url", address)
 
     @property

@@ -21,6 +21,7 @@ from rankproof.stores._http import (
     HttpCollection,
     RefusedError,
     StoreServer,
+    check_embedded,
     checked_address,
     count_at,
     error_reason,
@@ -69,6 +70,8 @@ class Qdrant:
     def __post_init__(self) -> None:
         address = checked_address(self.url, api_key_env=self.api_key_env) if self.url else ""
         check_options(self)
+        if not address:
+            check_embedded(api_key_env=self.api_key_env)
         object.__setattr__(self, "url", address)
 
     @property
