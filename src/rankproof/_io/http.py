@@ -11,6 +11,7 @@ import zlib
 from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from http import HTTPStatus
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from urllib.parse import urlsplit
@@ -207,9 +208,7 @@ class Connection:
         deadline = time.monotonic() + 2 * self._timeout
         try:
             with self._client.stream(method, url, content=body) as response:
-                is_read = response.status_code == httpx.codes.OK or response.status_code in self._read_statuses
-                content = self._read(response, deadline) if is_read else ""
-                return HttpResponse(response.status_code, dict(response.headers), content)
+                return HttpResponse(response.status_code, dict(response.headers), self._body(response, deadline))
         except httpx.TimeoutException as error:
             arrived = not isinstance(error, httpx.ConnectTimeout | httpx.PoolTimeout)
             raise ConnectionLostError(f"no data for {self._timeout:g} s ({type(error).__name__})", arrived=arrived) from None
@@ -218,6 +217,17 @@ class Connection:
         except (httpx.HTTPError, httpx.StreamError, httpx.InvalidURL, OSError, RuntimeError) as error:
             arrived = isinstance(error, httpx.NetworkError | httpx.ProtocolError)
             raise ConnectionLostError(f"{type(error).__name__}: {error}", arrived=arrived) from None
+
+    def _body(self, response: httpx.Response, deadline: float) -> str:
+        """The body, "" if the body of that status is not read, or is the damaged body of an error."""
+        if response.status_code == HTTPStatus.OK:
+            return self._read(response, deadline)
+        if response.status_code not in self._read_statuses:
+            return ""
+        try:
+            return self._read(response, deadline)
+        except ConnectionLostError:
+            return ""
 
     def _read(self, response: httpx.Response, deadline: float) -> str:
         try:

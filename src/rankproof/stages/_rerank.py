@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -21,6 +21,7 @@ from rankproof.stages._base import (
     BuildContext,
     Cost,
     EncodesPassages,
+    EncodesQueries,
     EstimatesScorerCost,
     LimitsDepth,
     LLMQueryScorer,
@@ -86,6 +87,10 @@ class Rerank(OneInput):
         if not isinstance(self.by, EstimatesScorerCost) or self.weight == 0:
             return Estimate()
         return self.by.estimate_top(queries, context, min(self.top, self.depth))
+
+    def encoded_queries(self) -> Hashable | None:
+        """How the scorer encodes queries, if it does."""
+        return self.by.encoded_queries() if isinstance(self.by, EncodesQueries) and self.weight else None
 
     def passages(self) -> PassagesToEncode | None:
         """The passages that the scorer encodes, if any."""
