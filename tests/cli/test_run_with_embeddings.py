@@ -177,6 +177,26 @@ def test_a_budget_ends_a_run_in_time_and_a_larger_one_continues_it(capsys: pytes
     assert len(server.texts) == len(set(server.texts)) == 31 + 3 + 2
 
 
+def test_a_run_ends_well_with_a_budget_of_the_estimated_calls(capsys: pytest.CaptureFixture[str]) -> None:
+    with EmbeddingServer("voyage") as server:
+        written(server, "batch_size = 4")
+        estimate = estimate_cost(read_experiment("experiment.toml")).total.estimate
+        ran(capsys, "--budget", f"calls={estimate.calls}")
+        assert len(server.requests) == estimate.calls
+    assert systems()["dense"]["facts"]["case_cosine"] is None
+
+
+def test_a_run_ends_well_if_the_request_for_its_facts_fails(capsys: pytest.CaptureFixture[str]) -> None:
+    def fault(number: int, request: Request, answer: Any) -> Any:
+        return Sent(400) if len(request.body["input"]) == 2 else answer
+
+    with EmbeddingServer("voyage", fault=fault) as server:
+        written(server, "batch_size = 1000")
+        ran(capsys)
+    assert systems()["dense"]["facts"]["case_cosine"] is None
+    assert systems()["dense"]["counts"]["failed"]["sum"] == 0
+
+
 def test_a_budget_of_money_needs_a_price(capsys: pytest.CaptureFixture[str]) -> None:
     with EmbeddingServer("voyage") as server:
         written(server)
