@@ -17,7 +17,6 @@ from rankproof.models._api.settings import PaidModel, model_name
 from rankproof.stages._base import (
     BuildContext,
     EncodesPassages,
-    EncodesQueries,
     EstimatesCost,
     ReplacesCorpus,
     ReplacesQueries,
@@ -25,6 +24,7 @@ from rankproof.stages._base import (
 )
 from rankproof.stages._engines.base import EngineStage
 from rankproof.stages._registry import STAGES
+from rankproof.stages._text_vectors import EncodesQueries
 
 _Requests = dict[tuple[str, tuple[Stage, ...], Hashable], tuple[PaidModel | EngineStage, Estimate]]
 """By corpus, query rewriting stages, and stage, queries or passages to encode: the model or engine and its estimated calls.

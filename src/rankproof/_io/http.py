@@ -11,7 +11,6 @@ import zlib
 from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from http import HTTPStatus
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from urllib.parse import urlsplit
@@ -208,7 +207,9 @@ class Connection:
         deadline = time.monotonic() + 2 * self._timeout
         try:
             with self._client.stream(method, url, content=body) as response:
-                return HttpResponse(response.status_code, dict(response.headers), self._body(response, deadline))
+                is_read = response.status_code == httpx.codes.OK or response.status_code in self._read_statuses
+                content = self._read(response, deadline) if is_read else ""
+                return HttpResponse(response.status_code, dict(response.headers), content)
         except httpx.TimeoutException as error:
             arrived = not isinstance(error, httpx.ConnectTimeout | httpx.PoolTimeout)
             raise ConnectionLostError(f"no data for {self._timeout:g} s ({type(error).__name__})", arrived=arrived) from None
@@ -218,21 +219,10 @@ class Connection:
             arrived = isinstance(error, httpx.NetworkError | httpx.ProtocolError)
             raise ConnectionLostError(f"{type(error).__name__}: {error}", arrived=arrived) from None
 
-    def _body(self, response: httpx.Response, deadline: float) -> str:
-        """The body, "" if the body of that status is not read, or is the damaged body of an error."""
-        if response.status_code == HTTPStatus.OK:
-            return self._read(response, deadline)
-        if response.status_code not in self._read_statuses:
-            return ""
-        try:
-            return self._read(response, deadline)
-        except ConnectionLostError:
-            return ""
-
     def _read(self, response: httpx.Response, deadline: float) -> str:
         try:
             content = self._content(response, deadline)
-            return content.decode("utf-8-sig")
+            return content.decode("utf-8-sig", "strict" if response.is_success else "replace")
         except UnicodeDecodeError:
             raise ConnectionLostError("the response is not UTF-8") from None
         except zlib.error:

@@ -277,15 +277,6 @@ class ReplacesQueries(Stage, Protocol):
 
 
 @runtime_checkable
-class EncodesQueries(Protocol):
-    """A stage that may encode queries with an embedding API."""
-
-    def encoded_queries(self) -> Hashable | None:
-        """How queries are encoded, None if they are not; stages with equal values send each query once."""
-        ...
-
-
-@runtime_checkable
 class EncodesPassages(Protocol):
     """A stage that may encode passages with an embedding API."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -21,7 +21,6 @@ from rankproof.stages._base import (
     BuildContext,
     Cost,
     EncodesPassages,
-    EncodesQueries,
     EstimatesScorerCost,
     LimitsDepth,
     LLMQueryScorer,
@@ -35,6 +34,7 @@ from rankproof.stages._base import (
     Stage,
 )
 from rankproof.stages._fields import check_settings
+from rankproof.stages._text_vectors import EncodedQueries, EncodesQueries
 
 MIN_SCORE_STEP = 2.0**-30
 
@@ -88,7 +88,7 @@ class Rerank(OneInput):
             return Estimate()
         return self.by.estimate_top(queries, context, min(self.top, self.depth))
 
-    def encoded_queries(self) -> Hashable | None:
+    def encoded_queries(self) -> EncodedQueries | None:
         """How the scorer encodes queries, if it does."""
         return self.by.encoded_queries() if isinstance(self.by, EncodesQueries) and self.weight else None
 

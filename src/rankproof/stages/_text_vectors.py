@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
@@ -97,6 +98,15 @@ class EncodedPassages:
             for text in passages_of(partition, range(len(partition)), self.fields)
         )
         return estimate_texts(self.model, list(texts))
+
+
+@runtime_checkable
+class EncodesQueries(Protocol):
+    """A stage that may encode queries with an embedding API."""
+
+    def encoded_queries(self) -> EncodedQueries | None:
+        """How queries are encoded, None if they are not; stages with equal values send each query once."""
+        ...
 
 
 @dataclass(frozen=True)

@@ -70,7 +70,7 @@ def check_server(server: ModelServer) -> str:
 
 def default_address(server: ModelServer) -> str:
     """The usual address of such a server, as an example."""
-    defaults = {part.name: part.default for part in fields(server)} if is_dataclass(server) else {}
+    defaults: dict[str, object] = {part.name: part.default for part in fields(server)} if is_dataclass(server) else {}
     address = defaults.get("base_url")
     return address if isinstance(address, str) and address else "https://HOST/v1"
 
