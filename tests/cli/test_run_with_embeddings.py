@@ -136,11 +136,22 @@ def test_a_dry_run_sends_nothing_and_its_calls_are_those_of_the_run(capsys: pyte
     # The passages are encoded once for all systems, and the queries too; the run asks one request more for its facts.
     assert estimate.systems["dense"].estimate.calls == 8 + 3
     assert estimate.systems["bm25"].estimate.calls == 0
-    assert estimate.total.estimate.calls == 8 + 3 * 3
+    assert estimate.total.estimate.calls == 8 + 3
     assert sent == 8 + 3 + 1
     assert estimate.total.is_priced
     assert estimate.systems["dense"].money == pytest.approx(estimate.systems["dense"].estimate.tokens_in * 3 / 1e6)
     assert systems()["scored"]["counts"]["encoded"]["sum"] == 3
+
+
+def test_a_dry_run_counts_queries_again_for_another_prompt_or_model_and_not_for_chunks(folder: Path) -> None:
+    prompted = '[systems.prompted]\nstage = "dense"\nquery_prompt = "query: "\nmodel = MODEL\n'
+    ignored = '[systems.ignored]\nstage = "rerank"\nof = "dense"\nby = "bi-encoder"\nweight = 0.0\nmodel = MODEL\n'
+    chunked = '[systems.chunked]\nstage = "chunked"\nof = "dense"\nsize = 3\noverlap = 0\n'
+    with EmbeddingServer("voyage") as server:
+        written(server, "batch_size = 1000", stages=prompted + ignored + chunked)
+        estimate = estimate_cost(read_experiment("experiment.toml"))
+    assert [one.estimate.calls for one in estimate.systems.values()] == [1 + 3, 1 + 3, 1 + 3, 1 + 3]
+    assert estimate.total.estimate.calls == 2 + 3 + 3
 
 
 def test_a_bi_encoder_scores_with_vectors_of_queries_and_passages(capsys: pytest.CaptureFixture[str]) -> None:
@@ -164,6 +175,26 @@ def test_a_budget_ends_a_run_in_time_and_a_larger_one_continues_it(capsys: pytes
         ran(capsys, "--budget", "calls=7")
         assert len(server.requests) == 12
     assert len(server.texts) == len(set(server.texts)) == 31 + 3 + 2
+
+
+def test_a_run_ends_well_with_a_budget_of_the_estimated_calls(capsys: pytest.CaptureFixture[str]) -> None:
+    with EmbeddingServer("voyage") as server:
+        written(server, "batch_size = 4")
+        estimate = estimate_cost(read_experiment("experiment.toml")).total.estimate
+        ran(capsys, "--budget", f"calls={estimate.calls}")
+        assert len(server.requests) == estimate.calls
+    assert systems()["dense"]["facts"]["case_cosine"] is None
+
+
+def test_a_run_ends_well_if_the_request_for_its_facts_fails(capsys: pytest.CaptureFixture[str]) -> None:
+    def fault(number: int, request: Request, answer: Any) -> Any:
+        return Sent(400) if len(request.body["input"]) == 2 else answer
+
+    with EmbeddingServer("voyage", fault=fault) as server:
+        written(server, "batch_size = 1000")
+        ran(capsys)
+    assert systems()["dense"]["facts"]["case_cosine"] is None
+    assert systems()["dense"]["counts"]["failed"]["sum"] == 0
 
 
 def test_a_budget_of_money_needs_a_price(capsys: pytest.CaptureFixture[str]) -> None:
@@ -205,6 +236,7 @@ def test_a_query_without_a_vector_is_counted_and_the_next_run_asks_it_again(caps
         found = systems()["dense"]
         assert found["counts"]["failed"]["per_query"] == [0, 1, 0]
         assert "1 of 3 queries got no vector and have an empty ranking: refused by the server (1)" in found["remarks"]
+        assert any(note.startswith("the last failed request: ") and "(status 400): no;" in note for note in found["remarks"])
         server.fault = None
         sent = len(server.requests)
         ran(capsys)

@@ -145,6 +145,13 @@ def test_a_money_budget_needs_the_price_of_the_api(capsys: pytest.CaptureFixture
     assert "set price_search, or limit calls or tokens" in err
 
 
+def test_a_money_budget_needs_no_price_for_an_own_server(capsys: pytest.CaptureFixture[str]) -> None:
+    with serving("tei") as server:
+        written(server, "tei", "")
+        ran(capsys, "--budget", "money=1")
+        assert server.requests
+
+
 def test_failed_requests_keep_the_order_and_are_noted_and_a_later_run_asks_again(capsys: pytest.CaptureFixture[str]) -> None:
     def answer(request: Request) -> Sent:
         return Sent(400, b'{"error": "no"}') if is_broken and "sharpen" in request.body["query"] else well("infinity", request)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from rankproof._io.journal import Journal
 from rankproof._llm.budget import Budget, BudgetError
 from rankproof._llm.cache import ResponseCaches
 from rankproof._llm.call_counts import CallTotals
-from rankproof._llm.embedding import CachedEncoder, load_encoder
+from rankproof._llm.embedding import CachedEncoder, estimate_texts, load_encoder
 from rankproof._llm.retry import RetryPolicy
 from rankproof._llm.session import LLMSession
 from rankproof._llm.vector_cache import split_tokens
@@ -191,9 +192,34 @@ def test_vectors_of_another_size_in_a_later_request_are_refused() -> None:
     with EmbeddingServer("ollama", fault=fault) as server, session_of() as session:
         encoder = encoder_of(server, session)
         encoder.encode(["a hob"])
-        with pytest.raises(ModelRequestError, match="2 and 32 dimensions"):
+        with pytest.raises(ModelRequestError, match="the vectors have 2 dimensions, those of earlier replies 32"):
             encoder.encode(["dough"])
     assert len(server.requests) == 4
+
+
+def test_vectors_of_another_size_than_those_in_the_cache_are_refused_and_a_new_cache_takes_them(tmp_path: Path) -> None:
+    with EmbeddingServer("ollama") as server:
+        with session_of(tmp_path / "first") as session:
+            encoder_of(server, session).encode(["a hob"])
+        server.fault = lambda number, request, answer: {**answer, "embeddings": [[1.0, 2.0]]}
+        with session_of(tmp_path / "first") as session:
+            encoder = encoder_of(server, session)
+            with pytest.raises(ModelRequestError, match="set RANKPROOF_CACHE to a new folder"):
+                encoder.encode(["dough"])
+            assert any("the last failed request: " in note and "2 dimensions" in note for note in encoder.notes())
+        with session_of(tmp_path / "second") as session:
+            assert encoder_of(server, session).encode(["dough"]).shape == (1, 2)
+
+
+def test_a_text_that_is_cut_before_it_is_sent_costs_what_is_sent() -> None:
+    text = "dough " * 10_000
+    with EmbeddingServer("openai-embeddings", fault=lambda number, request, answer: {**answer, "usage": {}}) as server:
+        model, totals = server.encoder_model(max_tokens=100, price_in=1.0), CallTotals()
+        with session_of(budget=Budget(tokens=1000)) as session:
+            encoder = load_encoder(model, session, 1)
+            assert isinstance(encoder, CachedEncoder)
+            encoder.encode_counting([text], "passage", totals)
+    assert totals.counts["tokens_in"] == estimate_texts(model, [text]).tokens_in == 100
 
 
 def test_replies_of_different_sizes_to_requests_at_the_same_time_are_refused() -> None:
@@ -294,6 +320,23 @@ def test_a_budget_of_money_needs_a_price() -> None:
     no_price = pytest.raises(UsageError, match="loopback-embedding has no price; set price_in, or limit")
     with EmbeddingServer("voyage") as server, session_of(budget=Budget(money=1)) as session, no_price:
         encoder_of(server, session)
+
+
+@pytest.mark.parametrize(
+    ("name", "settings", "is_refused"),
+    [
+        ("ollama", {}, False),
+        ("tei", {}, False),
+        ("tei", {"api_key_env": "HF_TOKEN"}, True),
+        ("openai-embeddings", {}, True),
+    ],
+)
+def test_a_budget_of_money_needs_no_price_for_an_own_server_without_a_key(
+    name: str, settings: dict[str, str], is_refused: bool
+) -> None:
+    refused = pytest.raises(UsageError, match="has no price") if is_refused else nullcontext()
+    with EmbeddingServer(name) as server, session_of(budget=Budget(money=1)) as session, refused:
+        assert encoder_of(server, session, **settings).encode(["a hob"]).any()
 
 
 def test_queries_of_several_threads_with_one_text_are_sent_once() -> None:

@@ -176,13 +176,63 @@ def test_a_reply_of_another_form_is_a_failure(name: str, answer: Any) -> None:
         server.loaded().encode(["a hob"])
 
 
-@pytest.mark.parametrize(("status", "words"), [(401, "rejected"), (404, "no embeddings at this address"), (302, "redirects")])
+@pytest.mark.parametrize(
+    ("status", "words"), [(401, "rejected"), (404, "no embeddings at http.*/v1/embeddings, or no model"), (302, "redirects")]
+)
 def test_a_wrong_key_address_or_model_makes_every_request_fail(status: int, words: str) -> None:
     with (
         EmbeddingServer("voyage", fault=lambda number, request, answer: Sent(status)) as server,
         pytest.raises(ModelUnavailableError, match=words),
     ):
         server.loaded().encode(["a hob"])
+
+
+def _failure(answer: Any) -> str:
+    """The message after this answer, without the address."""
+    with (
+        EmbeddingServer("voyage", fault=lambda number, request, given: answer) as server,
+        pytest.raises((ModelRequestError, ModelUnavailableError)) as caught,
+    ):
+        server.loaded().encode(["a hob"])
+    return str(caught.value)
+
+
+def test_an_unknown_address_shows_where_the_request_went_what_the_server_said_and_the_usual_address() -> None:
+    said = _failure(Sent(404, b'{"error": "model not found, try pulling it first"}'))
+    assert "/v1/embeddings, or no model loopback-embedding (status 404): model not found, try pulling it first" in said
+    assert said.endswith("check the model, and base_url (such as https://api.voyageai.com/v1)")
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        (Sent(429, b'{"error": {"message": "quota used up"}}'), "status 429: quota used up"),
+        (Sent(402, b'{"error": {"message": "no credits"}}'), "(status 402): no credits; likely causes"),
+        (Sent(405, b'{"detail": "Method Not Allowed"}'), "(status 405): Method Not Allowed; likely causes"),
+        (Sent(400), "(status 400); likely causes"),
+        ({"error": {"message": "quota used up", "code": 429}}, "data is not a list: quota used up"),
+        (Sent(404, b"\xff\xfe not text"), "(status 404); check"),
+        (Sent(429, b"\xff", {"Retry-After": "7"}), "status 429, and it demands a pause of 7 s"),
+    ],
+)
+def test_a_failure_has_the_reason_of_the_server(answer: Any, words: str) -> None:
+    assert words in _failure(answer)
+
+
+def test_a_wrong_address_is_refused_with_the_usual_one_of_that_api() -> None:
+    for name in NAMES:
+        usual = ENCODERS.load(name)("m").base_url
+        with pytest.raises(UsageError, match=f"write it like {usual},"):
+            ENCODERS.load(name)("m", base_url="localhost:8080")
+
+
+def test_a_gemini_model_without_task_types_gets_none() -> None:
+    with EmbeddingServer("gemini") as server:
+        encoder = server.loaded(task_type=False)
+        with pytest.raises(ModelRequestError):
+            encoder.encode(["a hob"])  # the server of the tests needs a task type
+        (sent,) = server.requests[0].body["requests"]
+    assert set(sent) == {"model", "content"}
 
 
 @pytest.mark.parametrize(

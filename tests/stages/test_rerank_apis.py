@@ -413,6 +413,15 @@ def test_a_failed_request_leaves_the_other_batches_of_the_query_in_order() -> No
     assert timer.counts["failed"] == 1
 
 
+def test_a_note_has_the_reason_of_the_last_failed_request() -> None:
+    with ChatServer(lambda request: Sent(400, b'{"message": "no such model"}')) as server, session_of() as session:
+        built = scorer(server, "jina").build(context_with(session))
+        assert not any("failed request" in note for note in built.notes())
+        built.scores(QUERY, list(TEXTS))
+        (note,) = [note for note in built.notes() if note.startswith("the last failed request: ")]
+    assert "(status 400): no such model; likely causes" in note
+
+
 def test_a_server_that_is_down_ends_the_run() -> None:
     with ChatServer(lambda request: Sent(503)) as server, session_of() as session:
         built = scorer(server, "jina").build(context_with(session))

@@ -14,12 +14,22 @@ from rankproof._io.corpus_store import CorpusStorage
 from rankproof._llm.budget import Budget, Estimate, estimated_money, has_price
 from rankproof._llm.session import LLMSession
 from rankproof.models._api.settings import PaidModel, model_name
-from rankproof.stages._base import BuildContext, EncodesPassages, EstimatesCost, ReplacesCorpus, ReplacesQueries, Stage
+from rankproof.stages._base import (
+    BuildContext,
+    EncodesPassages,
+    EstimatesCost,
+    ReplacesCorpus,
+    ReplacesQueries,
+    Stage,
+)
 from rankproof.stages._engines.base import EngineStage
 from rankproof.stages._registry import STAGES
+from rankproof.stages._text_vectors import EncodesQueries
 
 _Requests = dict[tuple[str, tuple[Stage, ...], Hashable], tuple[PaidModel | EngineStage, Estimate]]
-"""By corpus, query rewriting stages, and stage or passages to encode: the model or search engine and its estimated calls."""
+"""By corpus, query rewriting stages, and stage, queries or passages to encode: the model or engine and its estimated calls.
+
+Encoded queries belong to no corpus."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +69,9 @@ def estimate_cost(experiment: Experiment, repeat: int = 1, storage: CorpusStorag
                 if isinstance(part, EngineStage):
                     found[name][on.corpus_key, changed, ("asked", part)] = part, Estimate(calls=len(queries) * repeat)
                 if isinstance(part, EstimatesCost) and part.paid_model is not None:
-                    found[name][on.corpus_key, changed, part] = part.paid_model, part.estimate(queries, on)
+                    encoded = part.encoded_queries() if isinstance(part, EncodesQueries) else None
+                    where = "" if encoded else on.corpus_key
+                    found[name][where, changed, encoded or part] = part.paid_model, part.estimate(queries, on)
                     if isinstance(part, EncodesPassages) and (passages := part.passages()):
                         found[name][on.corpus_key, (), passages] = part.paid_model, passages.estimate(on.corpus)
     systems = {name: _system_cost(requests) for name, requests in found.items()}

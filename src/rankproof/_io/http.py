@@ -222,7 +222,7 @@ class Connection:
     def _read(self, response: httpx.Response, deadline: float) -> str:
         try:
             content = self._content(response, deadline)
-            return content.decode("utf-8-sig")
+            return content.decode("utf-8-sig", "strict" if response.is_success else "replace")
         except UnicodeDecodeError:
             raise ConnectionLostError("the response is not UTF-8") from None
         except zlib.error:

@@ -8,7 +8,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from rankproof._data import validation
 from rankproof.errors import ExternalError, UsageError, for_message
-from rankproof.models._api.settings import PaidModel, model_name
+from rankproof.models._api.settings import ApiModel, PaidModel, model_name
 from rankproof.models._chat.base import ChatReply, ChatRequest, estimate_tokens, max_tokens_of
 
 
@@ -101,7 +101,12 @@ def parse_budget(text: str) -> Budget:
 
 
 def check_model_has_price(budget: Budget, model: PaidModel) -> None:
-    """Raises an error for a money budget with a model that has price settings but no price; local models have none."""
+    """Raises an error for a money budget with a model that has price settings but no price.
+
+    Local models have no such settings, and nobody bills the calls of a user's own server.
+    """
+    if isinstance(model, ApiModel) and not model.is_billed:
+        return
     prices: list[str] = (
         [part.name for part in fields(model) if part.init and part.name.startswith("price_")] if is_dataclass(model) else []
     )

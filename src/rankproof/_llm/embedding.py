@@ -36,7 +36,7 @@ _KEPT = 0.75
 def estimate_texts(model: EmbeddingApi, texts: Sequence[str]) -> Estimate:
     """An estimate for encoding the texts in batches; blank and repeated texts are not sent."""
     sent = [text for text in dict.fromkeys(texts) if text.strip()]
-    return Estimate(sum(1 for _ in model.batches(sent)), sum(map(estimate_tokens, sent)))
+    return Estimate(sum(1 for _ in model.batches(sent)), sum(estimate_tokens(model.sent_text(text)) for text in sent))
 
 
 def max_texts_cost(texts: Sequence[str]) -> Estimate:
@@ -85,6 +85,7 @@ class CachedEncoder:
         self._locks = KeyedLock()
         self._most_texts, self._lock = model.batch_size, threading.Lock()
         self._shortened: set[bytes] = set()
+        self._last_failure = ""
 
     @property
     def concurrency(self) -> int:
@@ -119,12 +120,13 @@ class CachedEncoder:
         return {**self._model.facts(), "dimensions": self._size()}
 
     def notes(self) -> tuple[str, ...]:
-        """Notes on texts that were shortened, and on truncation that is unknown."""
+        """Notes on texts that were shortened, on truncation that is unknown, and on the last failed request."""
         model, count = self._model, len(self._shortened)
         notes = {
             f"{count} of the texts were shortened until {model.api} took them": count,
             f"{model.api} truncates long texts without saying so, and max_tokens is not set: whether texts were truncated is "
             "unknown": model.server_truncates and model.max_tokens is None,
+            f"the last failed request: {self._last_failure}": self._last_failure,
         }
         return tuple(note for note, holds in notes.items() if holds)
 
@@ -151,7 +153,7 @@ class CachedEncoder:
         """Sends a batch, in smaller ones if the server rejects it as too large; `before` counts the rejected requests."""
         if len(batch) > self._most_texts:
             return self._request_halves(role, counter, batch, before)
-        keys, texts, totals = list(batch), list(batch.values()), CallTotals()
+        keys, texts, totals = list(batch), [self._model.sent_text(text) for text in batch.values()], CallTotals()
         try:
             reply, requests = self._sender.retried(partial(self._send, texts, role), totals)
         except ModelRequestError as failure:
@@ -163,6 +165,7 @@ class CachedEncoder:
             if failure.status in _TOO_LONG and self._may_be_too_long(texts):
                 return self._request_shorter(role, counter, batch, rejected)
             counter.count("calls", rejected)
+            self._last_failure = str(failure)
             raise
         tokens, estimated = plausible_tokens(reply.tokens, texts)
         shares = split_tokens(tokens, texts)
@@ -197,17 +200,18 @@ class CachedEncoder:
             return Estimate(1, plausible_tokens(reply.tokens, texts)[0]).usage(model.price_in, 0)
 
         most = max_texts_cost(texts).usage(model.price_in, 0)
-        return self._sender.send(lambda: self._of_known_size(connection.embed(texts, role, size=self._known_size)), most, cost)
+        return self._sender.send(lambda: self._of_known_size(connection.embed(texts, role)), most, cost)
 
     def _of_known_size(self, reply: EmbeddingReply) -> EmbeddingReply:
-        """The reply; a failure if a reply to another request, sent at the same time, had other dimensions."""
+        """The reply; a failure if an earlier reply had other dimensions, in this run or in the cache."""
         size = reply.vectors.shape[1]
         with self._lock:
             self._known_size = self._known_size or size
             known = self._known_size
         if size != known:
-            what = f"{self._model.base_url}: a reply has vectors of {size} dimensions, another one of {known}"
-            raise ModelRequestError(what, retryable=True, charged=True)
+            what = f"{self._model.base_url}: the vectors have {size} dimensions, those of earlier replies {known}"
+            fix = "if the model there has changed, set RANKPROOF_CACHE to a new folder: the cached vectors are of another model"
+            raise ModelRequestError(f"{what}; {fix}", retryable=True, charged=True)
         return reply
 
     def _counted_rows(self, texts: Sequence[str], asked: Mapping[bytes, str], role: TextRole, counter: CallCounter) -> Matrix:

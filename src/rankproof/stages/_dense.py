@@ -23,8 +23,8 @@ from rankproof.stages._base import BuildContext, Cost, QueryTimer, Stage
 from rankproof.stages._fields import DEFAULT_FIELDS, Depth, EncoderOption, Fields, PassagePrompt, QueryPrompt, check_settings
 from rankproof.stages._text_vectors import (
     EncodedPassages,
+    EncodedQueries,
     add_prompt,
-    estimate_queries,
     prompt_notes,
     query_vector,
     text_vectors,
@@ -99,7 +99,11 @@ class Dense:
 
     def estimate(self, queries: Sequence[Query], context: BuildContext) -> Estimate:
         """One call for each query; the passages are estimated on their own."""
-        return estimate_queries(self.model, [add_prompt(self.query_prompt, query.text) for query in queries])
+        return self.encoded_queries().estimate(queries)
+
+    def encoded_queries(self) -> EncodedQueries:
+        """How queries are encoded, which stages of the same model and prompt share."""
+        return EncodedQueries(self.model, self.query_prompt)
 
     def passages(self) -> EncodedPassages:
         """The passages that are encoded, which stages of the same model share."""

@@ -27,7 +27,7 @@ from rankproof.stages._base import BuildContext, Cost, OneInput, QueryTimer, Sta
 from rankproof.stages._bm25 import idf
 from rankproof.stages._chunked import whole_documents_note
 from rankproof.stages._fields import Fields, check_known_fields, check_settings, passage_text
-from rankproof.stages._text_vectors import EncodedPassages, estimate_queries, text_vectors
+from rankproof.stages._text_vectors import EncodedPassages, EncodedQueries, text_vectors
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class ExtractAnswer(OneInput):
         """The query, and the sentences of `top` documents of mean length in one call."""
         if self.paid_model is None:
             return Estimate()
-        found = estimate_queries(self.paid_model, [query.text for query in queries])
+        found = EncodedQueries(self.paid_model).estimate(queries)
         passages = EncodedPassages(self.paid_model, "", self.fields).estimate(context.corpus)
         read = passages.tokens_in * self.top * len(queries) // max(len(context.corpus), 1)
         return found + Estimate(len(queries), read)

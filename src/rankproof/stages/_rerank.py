@@ -34,6 +34,7 @@ from rankproof.stages._base import (
     Stage,
 )
 from rankproof.stages._fields import check_settings
+from rankproof.stages._text_vectors import EncodedQueries, EncodesQueries
 
 MIN_SCORE_STEP = 2.0**-30
 
@@ -86,6 +87,10 @@ class Rerank(OneInput):
         if not isinstance(self.by, EstimatesScorerCost) or self.weight == 0:
             return Estimate()
         return self.by.estimate_top(queries, context, min(self.top, self.depth))
+
+    def encoded_queries(self) -> EncodedQueries | None:
+        """How the scorer encodes queries, if it does."""
+        return self.by.encoded_queries() if isinstance(self.by, EncodesQueries) and self.weight else None
 
     def passages(self) -> PassagesToEncode | None:
         """The passages that the scorer encodes, if any."""

@@ -32,7 +32,7 @@ from rankproof.stages._fields import (
     passage_text,
 )
 from rankproof.stages._llm_base import scores_from_order
-from rankproof.stages._text_vectors import EncodedPassages, add_prompt, estimate_queries, prompt_notes, text_vectors
+from rankproof.stages._text_vectors import EncodedPassages, EncodedQueries, add_prompt, prompt_notes, text_vectors
 from rankproof.stages._vectors import PassageVectors
 
 
@@ -111,7 +111,11 @@ class BiEncoderScorer:
 
     def estimate_top(self, queries: Sequence[Query], context: BuildContext, top: int) -> Estimate:
         """One call for each query; the passages are estimated on their own."""
-        return estimate_queries(self.model, [add_prompt(self.query_prompt, query.text) for query in queries])
+        return self.encoded_queries().estimate(queries)
+
+    def encoded_queries(self) -> EncodedQueries:
+        """How queries are encoded, which stages of the same model and prompt share."""
+        return EncodedQueries(self.model, self.query_prompt)
 
     def passages(self) -> EncodedPassages:
         """The passages that are encoded, which stages of the same model share."""

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
 from rankproof._data.arrays import Matrix
 from rankproof._data.corpus import Corpus
+from rankproof._data.dataset import Query
 from rankproof._llm.budget import Estimate
 from rankproof._llm.call_counts import CallCounter
 from rankproof._llm.embedding import CountingEncoder, estimate_texts
@@ -98,9 +100,25 @@ class EncodedPassages:
         return estimate_texts(self.model, list(texts))
 
 
-def estimate_queries(model: EncoderModel, texts: Sequence[str]) -> Estimate:
-    """One call of an embedding API for each distinct query; none for a local model."""
-    if not isinstance(model, EmbeddingApi):
-        return Estimate()
-    found = estimate_texts(model, texts)
-    return Estimate(len({text for text in texts if not is_blank(text)}), found.tokens_in)
+@runtime_checkable
+class EncodesQueries(Protocol):
+    """A stage that may encode queries with an embedding API."""
+
+    def encoded_queries(self) -> EncodedQueries | None:
+        """How queries are encoded, None if they are not; stages with equal values send each query once."""
+        ...
+
+
+@dataclass(frozen=True)
+class EncodedQueries:
+    """How a model encodes queries; with an equal model and prompt each query is encoded once."""
+
+    model: EncoderModel
+    prompt: str = ""
+
+    def estimate(self, queries: Sequence[Query]) -> Estimate:
+        """One call of an embedding API for each distinct query; none for a local model."""
+        if not isinstance(self.model, EmbeddingApi):
+            return Estimate()
+        texts = {add_prompt(self.prompt, query.text) for query in queries if not is_blank(query.text)}
+        return Estimate(len(texts), estimate_texts(self.model, list(texts)).tokens_in)

@@ -23,7 +23,7 @@ from rankproof._data.text import pluralise
 from rankproof._executors.base import Report, Resources, SerialExecutor
 from rankproof._io.array_file import open_arrays, write_arrays
 from rankproof._io.journal import Block, Journal
-from rankproof._llm.budget import money_of
+from rankproof._llm.budget import BudgetError, money_of
 from rankproof._llm.call_counts import CallTotals
 from rankproof._llm.embedding import CountingEncoder, load_encoder
 from rankproof._llm.session import LLMSession
@@ -31,6 +31,7 @@ from rankproof._statistics.collapse import CosineSums
 from rankproof._version import __version__
 from rankproof.errors import for_message
 from rankproof.models._api.embedding import EmbeddingApi
+from rankproof.models._api.errors import ModelRequestError
 from rankproof.models._base import Encoder, EncoderModel, remote_code_note
 from rankproof.models._device import chosen_device, place
 from rankproof.stages._base import BuildContext
@@ -340,17 +341,24 @@ class PassageVectors:
     def facts(self) -> Mapping[str, Any]:
         """Counts, the mean cosine of two passages (near 1 the vectors have collapsed), and that of a query and its upper case.
 
-        `case_cosine` is below 1 if the encoder distinguishes upper and lower case.
+        `case_cosine` is below 1 if the encoder distinguishes upper and lower case, None if an embedding API did not encode it.
         """
-        lower, upper = text_vectors(self.encoder, [_CASE_EXAMPLE, _CASE_EXAMPLE.upper()], "query")
         return {
             "passages": self.statistics.passages,
             "empty_passages": self.statistics.empty,
             "truncated_passages": self.statistics.truncated,
             **self._paid_facts(),
             "mean_cosine": self.statistics.cosines.mean(),
-            "case_cosine": float(rounded_dots(lower[np.newaxis], np.zeros(1, np.int64), upper)[0]),
+            "case_cosine": self._case_cosine(),
         }
+
+    def _case_cosine(self) -> float | None:
+        """The cosine of a query and its upper case; it is not worth the run if a request fails or the budget is used up."""
+        try:
+            lower, upper = text_vectors(self.encoder, [_CASE_EXAMPLE, _CASE_EXAMPLE.upper()], "query")
+        except (ModelRequestError, BudgetError):
+            return None
+        return float(rounded_dots(lower[np.newaxis], np.zeros(1, np.int64), upper)[0])
 
     def _paid_facts(self) -> Mapping[str, Any]:
         """What the vectors cost, for an embedding API."""

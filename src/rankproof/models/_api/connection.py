@@ -28,10 +28,17 @@ from rankproof._io.http import (
 from rankproof._io.secrets import Secret, secret_from_env
 from rankproof.errors import escape_invisible, for_message
 from rankproof.models._api.errors import ModelRequestError, ModelUnavailableError
-from rankproof.models._api.settings import ModelServer
+from rankproof.models._api.settings import ModelServer, default_address
 
 ReadT = TypeVar("ReadT")
 _MAX_MESSAGE = 500
+_READ_STATUSES = STATUSES_WITH_REASON | {
+    HTTPStatus.PAYMENT_REQUIRED,
+    HTTPStatus.NOT_FOUND,
+    HTTPStatus.METHOD_NOT_ALLOWED,
+    HTTPStatus.TOO_MANY_REQUESTS,
+}
+"""Statuses whose body may say what is wrong: the model, the path, or a quota that is used up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +69,9 @@ class ModelConnection:
         self._server, self._service, self._causes = server, service, causes
         self._secret = secret_from_env(server.api_key_env, needed=not is_loopback(server.base_url))
         headers = key_headers(self._secret)
-        self._connection = Connection(server.base_url, headers, self._secret, server.timeout, max_bytes=max_bytes)
+        self._connection = Connection(
+            server.base_url, headers, self._secret, server.timeout, read_statuses=_READ_STATUSES, max_bytes=max_bytes
+        )
         self._calls = CallLimiter(server.concurrency)
 
     def post(
@@ -106,16 +115,19 @@ class ModelConnection:
         try:
             response = self._connection.send(method, f"{self._server.base_url}{path}", body)
             seconds = time.perf_counter() - start
-            if problem := self._problem(response, optional_params):
+            if problem := self._problem(response, path, optional_params):
                 return problem
             document = parse_response(response.body, self._secret)
-            return ApiResponse(read(document.value), seconds, document.is_masked)
+            try:
+                return ApiResponse(read(document.value), seconds, document.is_masked)
+            except ResponseFormatError as error:
+                return self._failed(f"{error}{_said(document.value)}", charged=True)
         except ConnectionLostError as error:
             return self._unavailable(str(error)) if error.is_untrusted else self._failed(str(error), charged=error.arrived)
         except ResponseFormatError as error:
             return self._failed(str(error), charged=True)
 
-    def _problem(self, response: HttpResponse, optional_params: bool) -> Exception | None:
+    def _problem(self, response: HttpResponse, path: str, optional_params: bool) -> Exception | None:
         """The error for a status other than success, else None."""
         server, status = self._server, response.status
         if status == HTTPStatus.OK:
@@ -124,25 +136,26 @@ class ModelConnection:
             key = f"the key in {server.api_key_env}" if self._secret else "a request without a key (see api_key_env)"
             return self._unavailable(f"the server rejected {key} (status {status}); check the key and its access to the model")
         if status == HTTPStatus.NOT_FOUND:
-            where = f"no model {server.model}, or no {self._service} at this address"
-            return self._unavailable(f"the server has {where} (status 404); check both")
+            where = f"no {self._service} at {server.base_url}{path}, or no model {server.model}"
+            fix = f"check the model, and base_url (such as {default_address(server)})"
+            return self._unavailable(f"the server has {where} (status 404){self._reason(response)}; {fix}")
         if HTTPStatus.MULTIPLE_CHOICES <= status < HTTPStatus.BAD_REQUEST:
             return self._unavailable(f"the server redirects (status {status}); set base_url to the final address")
         if HTTPStatus.BAD_REQUEST <= status < HTTPStatus.INTERNAL_SERVER_ERROR and status not in RETRYABLE_STATUSES:
             return self._failed(
-                f"the server rejected the request (status {status}) {self._reason(response)}{self._causes}",
+                f"the server rejected the request (status {status}){self._reason(response)}{self._causes}",
                 retryable=False,
                 optional_params=optional_params and status in STATUSES_WITH_REASON,
                 status=status,
             )
         wait = retry_after_seconds(response.retry_after)
         demand = f", and it demands a pause of {wait:g} s" if wait else ""
-        return self._failed(f"status {status}{demand}", wait=wait, status=status)
+        return self._failed(f"status {status}{demand}{self._reason(response)}", wait=wait, status=status)
 
     def _reason(self, response: HttpResponse) -> str:
-        """The server's reason for rejecting a request, "" if its body has none."""
+        """The server's reason for rejecting a request after a colon, "" if its body has none."""
         try:
-            return for_message(error_message(parse_response(response.body, self._secret).value))
+            return _said(parse_response(response.body, self._secret).value)
         except ResponseFormatError:
             return ""
 
@@ -155,6 +168,12 @@ class ModelConnection:
     def _message(self, why: str) -> str:
         """The error with keys masked before the text is cut, so that no part of one is left."""
         return escape_invisible(clip_text(self._secret.masked(f"{self._server.base_url}: {why}"), _MAX_MESSAGE))
+
+
+def _said(document: Any) -> str:
+    """What the server says about an error, after a colon; "" if it says nothing."""
+    message = error_message(document)
+    return f": {for_message(message)}" if message else ""
 
 
 def error_message(document: Any) -> str:

@@ -141,14 +141,14 @@ class EmbeddingConnection:
             max_bytes=_MAX_RESPONSE_BYTES,
         )
 
-    def embed(self, texts: Sequence[str], role: TextRole, *, size: int | None = None) -> EmbeddingReply:
-        """The vectors of texts that are not blank, in one request; `size` is the dimensions that they must have."""
-        model, wanted = self._model, self._model.dimensions or size
+    def embed(self, texts: Sequence[str], role: TextRole) -> EmbeddingReply:
+        """The vectors of texts that are not blank, in one request."""
+        model = self._model
         content = model.content([model.sent_text(text) for text in texts], role)
 
         def read(document: Any) -> tuple[Matrix, int]:
             rows, tokens = model.read(document, len(texts))
-            return checked_rows(rows, len(texts), wanted), tokens
+            return checked_rows(rows, len(texts), model.dimensions), tokens
 
         found = self._connection.post(model.path, content, read)
         return EmbeddingReply(*found.value, found.seconds, found.masked)

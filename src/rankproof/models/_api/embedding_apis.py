@@ -87,6 +87,7 @@ class OllamaEmbeddings(EmbeddingApi):
     base_url: Annotated[str, Option("the address of Ollama")] = "http://127.0.0.1:11434"
 
     api: ClassVar[str] = "Ollama"
+    is_own_server: ClassVar[bool] = True
 
     @property
     def path(self) -> str:
@@ -117,6 +118,7 @@ class TEIEmbeddings(EmbeddingApi):
     truncate: Annotated[bool, Option("whether the server truncates long texts; false: it rejects them")] = True
 
     api: ClassVar[str] = "TEI"
+    is_own_server: ClassVar[bool] = True
 
     @property
     def server_truncates(self) -> bool:
@@ -225,7 +227,8 @@ _GEMINI_NAME = re.compile(r"[A-Za-z0-9][\w.-]*", re.ASCII)
 class GeminiEmbeddings(EmbeddingApi):
     """A model of the Gemini API, which encodes queries and documents differently and truncates long texts.
 
-    The API shortens vectors to `dimensions` by cutting them off; like all vectors, they then get the length 1.
+    The API shortens vectors to `dimensions` by cutting them off; like all vectors, they then get the length 1. gemini-embedding-2
+    has no task types: set `task_type` to false, and its prompts as `query_prompt` and `passage_prompt` of the stage.
     """
 
     base_url: Annotated[str, Option("the address of the server")] = "https://generativelanguage.googleapis.com/v1beta"
@@ -234,6 +237,7 @@ class GeminiEmbeddings(EmbeddingApi):
     batch_size: Annotated[int, Option("the most texts of one request", least=1, most=100)] = field(
         default=100, metadata=NOT_IN_IDENTITY
     )
+    task_type: Annotated[bool, Option("whether the request says what a text is; false for models without task types")] = True
 
     api: ClassVar[str] = "Gemini"
 
@@ -259,8 +263,10 @@ class GeminiEmbeddings(EmbeddingApi):
         """The JSON of a request."""
         shared = {
             "model": self._resource,
-            "taskType": f"RETRIEVAL_{_INPUT_TYPES[role].upper()}",
-            **_given(outputDimensionality=self.dimensions),
+            **_given(
+                taskType=f"RETRIEVAL_{_INPUT_TYPES[role].upper()}" if self.task_type else None,
+                outputDimensionality=self.dimensions,
+            ),
         }
         return {"requests": [{**shared, "content": {"parts": [{"text": text}]}} for text in texts]}
 

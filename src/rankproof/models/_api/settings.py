@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, is_dataclass
 from pathlib import PurePath
-from typing import Annotated, Protocol
+from typing import Annotated, ClassVar, Protocol
 
 from rankproof._data import validation
 from rankproof._data.identity import NOT_IN_IDENTITY, kind_name
@@ -61,11 +61,18 @@ def check_server(server: ModelServer) -> str:
     validation.check_options(server)
     if not server.model.strip():
         raise UsageError("model is empty", fix="give the model's name on the server")
-    address = checked_base_url(server.base_url)
+    address = checked_base_url(server.base_url, example=default_address(server))
     if server.api_key_env and is_unencrypted(address):
         what = "base_url is a plain http address on another machine, so the key could be read on the network"
         raise UsageError(what, fix="use https, or set api_key_env = \"\" (--api-key-env '') if the server needs no key")
     return address
+
+
+def default_address(server: ModelServer) -> str:
+    """The usual address of such a server, as an example."""
+    defaults: dict[str, object] = {part.name: part.default for part in fields(server)} if is_dataclass(server) else {}
+    address = defaults.get("base_url")
+    return address if isinstance(address, str) and address else "https://HOST/v1"
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +80,7 @@ class ApiModel:
     """A model behind an API; the environment variable `api_key_env` has the key, "" for none.
 
     `timeout` applies to connecting and to each pause of a response. `price_in` is per million tokens, 0 if it is unknown. An API
-    gives `base_url` and `api_key_env` its own defaults.
+    gives `base_url` and `api_key_env` its own defaults, and says with `is_own_server` that it is a server that users run.
     """
 
     model: Annotated[str, Option("the model's name on its server")]
@@ -85,8 +92,15 @@ class ApiModel:
         default=0.0, metadata=NOT_IN_IDENTITY
     )
 
+    is_own_server: ClassVar[bool] = False
+
     def __post_init__(self) -> None:
         object.__setattr__(self, "base_url", check_server(self))
+
+    @property
+    def is_billed(self) -> bool:
+        """Whether someone may bill the calls: not those of a user's own server that needs no key and has no price."""
+        return not self.is_own_server or bool(self.api_key_env or self.price_in)
 
     @property
     def price_out(self) -> float:

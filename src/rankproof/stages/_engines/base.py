@@ -34,7 +34,7 @@ from rankproof.models._api.errors import ModelRequestError
 from rankproof.models._base import EncoderModel
 from rankproof.stages._base import BuildContext, Cost, QueryTimer, Stage
 from rankproof.stages._fields import Depth, check_settings
-from rankproof.stages._text_vectors import add_prompt, estimate_queries, text_vectors
+from rankproof.stages._text_vectors import EncodedQueries, add_prompt, text_vectors
 
 _TEXT_LENGTH = 2000
 """How many characters of a document's text are recorded with a reply."""
@@ -188,9 +188,12 @@ class EngineStage:
 
     def estimate(self, queries: Sequence[Query], context: BuildContext) -> Estimate:
         """The calls of the embedding API, one for each query."""
-        prompt = getattr(self, "query_prompt", "")
-        texts = [add_prompt(prompt, query.text) for query in queries]
-        return Estimate() if self.paid_model is None else estimate_queries(self.paid_model, texts)
+        encoded = self.encoded_queries()
+        return encoded.estimate(queries) if encoded else Estimate()
+
+    def encoded_queries(self) -> EncodedQueries | None:
+        """How the embedding API encodes queries, None if there is none."""
+        return EncodedQueries(self.paid_model, getattr(self, "query_prompt", "")) if self.paid_model else None
 
     def client(self, context: BuildContext) -> EngineClient:
         """The client, one for each stage and session."""

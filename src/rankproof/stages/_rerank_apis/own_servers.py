@@ -25,6 +25,7 @@ class TEIRerank(RerankAPI):
     raw_scores: RawScores = False
     truncate: Annotated[bool, Option("whether the server cuts long texts; false: it refuses them")] = True
     api: ClassVar[str] = "TEI"
+    is_own_server: ClassVar[bool] = True
     reports_tokens: ClassVar[bool] = False
 
     @property
@@ -49,6 +50,7 @@ class InfinityRerank(RerankAPI):
     base_url: BaseURL = "http://127.0.0.1:7997"
     raw_scores: RawScores = False
     api: ClassVar[str] = "Infinity"
+    is_own_server: ClassVar[bool] = True
 
     def parameters(self) -> Mapping[str, Any]:
         """The scale of scores; the reply has no texts."""
@@ -68,6 +70,7 @@ class VLLMRerank(RerankAPI):
         int, Option("where the server cuts a pair, in tokens; -1: at the limit of the model, 0: nowhere", least=-1)
     ] = 0
     api: ClassVar[str] = "vLLM"
+    is_own_server: ClassVar[bool] = True
 
     @property
     def may_cut(self) -> bool:

@@ -149,6 +149,7 @@ class LoadedRerankAPI:
         self._models: set[str] = set()
         self._size = api.batch_size
         self._has_reply, self._single_refusals = False, 0
+        self._last_failure = ""
 
     @property
     def concurrency(self) -> int:
@@ -185,6 +186,7 @@ class LoadedRerankAPI:
         except ModelRequestError as error:
             if error.status in _TOO_LARGE and self._may_split(len(request.texts)):
                 return self._split(request, counter)
+            self._last_failure = str(error)
             counter.count("score_requests")
             counter.count("failed")
             counter.count("refused", int(not error.retryable))
@@ -232,7 +234,7 @@ class LoadedRerankAPI:
         return {**identity(api), **about, "reported_models": sorted(filter(None, self._models))}
 
     def notes(self) -> Sequence[str]:
-        """Notes on listwise scores, on what the server does not report, and on requests that were too large."""
+        """Notes on listwise scores, on what the server does not report, and on requests that were too large or failed."""
         api, size = self._api, self._size
         is_limit_known = api.max_tokens or api.read_tokens()
         notes = {
@@ -243,6 +245,7 @@ class LoadedRerankAPI:
             "unknown": api.may_cut and not is_limit_known,
             "the server refused requests of more documents, so they were split: "
             f"set batch_size = {size} to send fewer requests": size < api.batch_size,
+            f"the last failed request: {self._last_failure}": bool(self._last_failure),
         }
         return [note for note, is_given in notes.items() if is_given]
 
