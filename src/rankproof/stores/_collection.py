@@ -10,17 +10,24 @@ from functools import partial
 from hashlib import sha256
 from re import compile as pattern
 from types import TracebackType
-from typing import Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 
 from rankproof._data.arrays import Matrix
 from rankproof._data.ordering import Ranking
+from rankproof._registry import Option
 from rankproof.errors import ExternalError, UsageError
 from rankproof.stores._base import checked_batch, checked_depth, checked_dimensions, checked_vectors, cut_ties_by_id
 
 PREFIX = "rankproof_"
 _PLAIN_NAME = pattern(r"[a-z0-9_]{1,80}")
+
+ExactOrHnsw = Annotated[Literal["exact", "hnsw"], Option("exact search or hnsw index")]
+BatchSize = Annotated[int, Option("how many vectors are written at once", least=1, most=100_000)]
+Timeout = Annotated[float, Option("maximum seconds to connect and to wait for data", least=0.01, most=86_400)]
+IndexTimeout = Annotated[float, Option("maximum seconds until a server has built its index", least=0.01, most=1e6)]
+"""The settings that these engines share."""
 
 Hits = Sequence[tuple[Any, Any]]
 """The number of each document and its inner product, as an engine returned them."""

@@ -14,7 +14,7 @@ from rankproof._data.validation import check_options
 from rankproof._registry import Option
 from rankproof.errors import ExternalError, UsageError, for_message
 from rankproof.stores._base import address_digest
-from rankproof.stores._collection import Hits, OpenCollection
+from rankproof.stores._collection import BatchSize, ExactOrHnsw, Hits, OpenCollection, Timeout
 from rankproof.stores._http import (
     BusyError,
     HttpCollection,
@@ -39,15 +39,12 @@ _KINDS = ("elasticsearch", "opensearch")
 
 Url = Annotated[str, Option("the address of the server, such as http://localhost:9200")]
 LoginEnv = Annotated[str, Option("the environment variable with user:password, empty for none")]
-Index = Annotated[Literal["exact", "hnsw"], Option("exact search or hnsw index")]
 M = Annotated[int, Option("links per vector in the HNSW graph", least=2, most=512)]
 EfConstruction = Annotated[int, Option("candidate list size while the index is built", least=4, most=3_200)]
 Candidates = Annotated[
     int | None,
     Option("candidate list size in a search (default: twice the number of results, at least 200)", least=1, most=MAX_RESULTS),
 ]
-Batch = Annotated[int, Option("how many vectors are written at once", least=1, most=100_000)]
-Timeout = Annotated[float, Option("maximum seconds to connect and to wait for data", least=0.01, most=86_400)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,11 +56,11 @@ class Elasticsearch:
         default="", metadata=NOT_IN_IDENTITY
     )
     login_env: LoginEnv = field(default="", metadata=NOT_IN_IDENTITY)
-    index: Index = "exact"
+    index: ExactOrHnsw = "exact"
     m: M = 16
     ef_construction: EfConstruction = 100
     candidates: Candidates = None
-    batch: Batch = field(default=500, metadata=NOT_IN_IDENTITY)
+    batch: BatchSize = field(default=500, metadata=NOT_IN_IDENTITY)
     timeout: Timeout = field(default=60.0, metadata=NOT_IN_IDENTITY)
 
     def __post_init__(self) -> None:
@@ -98,12 +95,12 @@ class OpenSearch:
 
     url: Url = field(metadata=NOT_IN_IDENTITY)
     login_env: LoginEnv = field(default="", metadata=NOT_IN_IDENTITY)
-    index: Index = "exact"
+    index: ExactOrHnsw = "exact"
     engine: Annotated[Literal["faiss", "lucene"], Option("the library of the HNSW index: faiss or lucene")] = "faiss"
     m: M = 16
     ef_construction: EfConstruction = 100
     candidates: Candidates = None
-    batch: Batch = field(default=500, metadata=NOT_IN_IDENTITY)
+    batch: BatchSize = field(default=500, metadata=NOT_IN_IDENTITY)
     timeout: Timeout = field(default=60.0, metadata=NOT_IN_IDENTITY)
 
     def __post_init__(self) -> None:

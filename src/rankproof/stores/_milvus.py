@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar
 
 from rankproof._data.arrays import Matrix
 from rankproof._data.identity import NOT_IN_IDENTITY, library_version
@@ -19,7 +19,7 @@ from rankproof._io.temporary import TemporaryPath
 from rankproof._registry import Option
 from rankproof.errors import ExternalError, RankproofError, for_message
 from rankproof.stores._base import address_digest, folder_size, library_errors, mask_secrets, new_folder
-from rankproof.stores._collection import Hits, OpenCollection, ServerCollection
+from rankproof.stores._collection import BatchSize, ExactOrHnsw, Hits, IndexTimeout, OpenCollection, ServerCollection, Timeout
 from rankproof.stores._http import check_embedded, checked_address, key_in, wait_until
 
 MAX_DIMENSIONS, MAX_RESULTS = 32_768, 16_384
@@ -39,22 +39,16 @@ class Milvus:
         field(default="", metadata=NOT_IN_IDENTITY)
     )
     database: Annotated[str, Option("the database on the server (default: that of the login)")] = ""
-    index: Annotated[Literal["exact", "hnsw"], Option("exact search or hnsw index")] = "exact"
+    index: ExactOrHnsw = "exact"
     m: Annotated[int, Option("links per vector in the HNSW graph", least=2, most=2_048)] = 16
     ef_construction: Annotated[int, Option("candidate list size while the index is built", least=4, most=10_000)] = 200
     ef: Annotated[
         int | None,
         Option("candidate list size in a search (default: twice the number of results, at least 200)", least=1, most=32_768),
     ] = None
-    batch: Annotated[int, Option("how many vectors are written at once", least=1, most=100_000)] = field(
-        default=1_000, metadata=NOT_IN_IDENTITY
-    )
-    timeout: Annotated[float, Option("maximum seconds to connect and to wait for data", least=0.01, most=86_400)] = field(
-        default=60.0, metadata=NOT_IN_IDENTITY
-    )
-    index_timeout: Annotated[float, Option("maximum seconds until a server has built its index", least=0.01, most=1e6)] = field(
-        default=3_600.0, metadata=NOT_IN_IDENTITY
-    )
+    batch: BatchSize = field(default=1_000, metadata=NOT_IN_IDENTITY)
+    timeout: Timeout = field(default=60.0, metadata=NOT_IN_IDENTITY)
+    index_timeout: IndexTimeout = field(default=3_600.0, metadata=NOT_IN_IDENTITY)
 
     def __post_init__(self) -> None:
         address = checked_address(self.url, api_key_env=self.api_key_env) if self.url else ""

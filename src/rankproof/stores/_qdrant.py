@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar
 from urllib.parse import quote
 
 from rankproof._data.arrays import Matrix
@@ -16,7 +16,7 @@ from rankproof._io.temporary import TemporaryPath
 from rankproof._registry import Option
 from rankproof.errors import ExternalError, for_message
 from rankproof.stores._base import address_digest, library_errors, new_folder
-from rankproof.stores._collection import Hits, OpenCollection
+from rankproof.stores._collection import BatchSize, ExactOrHnsw, Hits, IndexTimeout, OpenCollection, Timeout
 from rankproof.stores._http import (
     HttpCollection,
     RefusedError,
@@ -50,22 +50,16 @@ class Qdrant:
     api_key_env: Annotated[str, Option("the environment variable with the API key, empty for none")] = field(
         default="", metadata=NOT_IN_IDENTITY
     )
-    index: Annotated[Literal["exact", "hnsw"], Option("exact search or hnsw index")] = "exact"
+    index: ExactOrHnsw = "exact"
     m: Annotated[int, Option("links per vector in the HNSW graph", least=2, most=1_000)] = 16
     ef_construction: Annotated[int, Option("candidate list size while the index is built", least=4, most=10_000)] = 100
     ef: Annotated[
         int | None,
         Option("candidate list size in a search (default: twice the number of results, at least 200)", least=1, most=100_000),
     ] = None
-    batch: Annotated[int, Option("how many vectors are written at once", least=1, most=100_000)] = field(
-        default=1_000, metadata=NOT_IN_IDENTITY
-    )
-    timeout: Annotated[float, Option("maximum seconds to connect and to wait for data", least=0.01, most=86_400)] = field(
-        default=60.0, metadata=NOT_IN_IDENTITY
-    )
-    index_timeout: Annotated[float, Option("maximum seconds until a server has built its index", least=0.01, most=1e6)] = field(
-        default=3_600.0, metadata=NOT_IN_IDENTITY
-    )
+    batch: BatchSize = field(default=1_000, metadata=NOT_IN_IDENTITY)
+    timeout: Timeout = field(default=60.0, metadata=NOT_IN_IDENTITY)
+    index_timeout: IndexTimeout = field(default=3_600.0, metadata=NOT_IN_IDENTITY)
 
     def __post_init__(self) -> None:
         address = checked_address(self.url, api_key_env=self.api_key_env) if self.url else ""
