@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from playwright.sync_api import expect
 
 from rankproof import evaluate
 from rankproof._analysis.changes.changed_queries import changed_queries
@@ -166,7 +167,7 @@ def test_every_link_to_a_hostile_query_opens_it(opened: Opened, hostile: str) ->
         page.eval_on_selector_all("details", OPEN_ALL)
         wanted = links.nth(at).locator("xpath=ancestor::details[1]/summary").locator(".id").inner_text()
         links.nth(at).click()
-        assert page.locator("#queries .panel h3 .id").inner_text() == wanted
+        expect(page.locator("#queries .panel h3 .id")).to_have_text(wanted, use_inner_text=True)
 
 
 def test_other_results_have_their_own_sections(opened: Opened) -> None:

@@ -41,7 +41,9 @@ def test_without_a_name_it_is_written_into_the_folder_which_can_still_be_replace
     ("argv", "said"),
     [
         (["report", "nowhere"], "nowhere: no such file or folder; specify a folder that `rankproof run` wrote"),
-        (["report", "{out}", "-o", "{out}/result.json"], "would overwrite"),
+        (["report", "{out}", "-o", "{out}/result.json"], "choose a file that ends in .html, .png or .md"),
+        (["report", "{out}", "-o", "{out}/qrels.tsv"], "would overwrite"),
+        (["report", "{out}", "--format", "html", "-o", "{out}/result.json"], "would overwrite"),
         (["report", "{out}", "-o", ""], "the output has no name"),
         (["report", "{out}", "-o", "-"], "- is not a file"),
         (["report", "{out}", "-o", "{out}"], "is not a file; specify a file for the page"),
