@@ -24,7 +24,7 @@ demo: $(VENV)/demo.stamp ## install, then run the sample experiment
 test test-all: export PYTHONDONTWRITEBYTECODE :=
 test test-all: export PYTHONPYCACHEPREFIX := $(abspath $(VENV))/bytecode
 
-test: $(VENV)/test.stamp ## the fast tests, at most 4 minutes on two cores
+test: $(VENV)/test.stamp ## the fast tests, about 6 minutes on two cores
 	$(BIN)/python -m pytest -n auto -m '$(FAST)' --hypothesis-profile=fast
 
 test-all: $(VENV)/test.stamp ## every test; those of PyTorch need `make oracle`, those of pages need Chromium

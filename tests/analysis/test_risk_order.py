@@ -59,6 +59,7 @@ def risks(qrels: Qrels, runs: dict[str, Run], measure: str) -> FloatArray:
     return np.array([one.risk for one in found.systems], dtype=np.float64)
 
 
+@pytest.mark.slow
 def test_the_first_order_change_is_near_that_of_judging_the_pair_and_deciding_again() -> None:
     """Every pair of some queries is given every grade; the decision is made again from the new judgements."""
     qrels, runs = judged_part(30)

@@ -267,6 +267,7 @@ def test_names_of_measures_stay_plain() -> None:
     assert for_github("nDCG@10 is 0.5 - 1.2, up from 1. See R@100.") == "nDCG@10 is 0.5 - 1.2, up from 1. See R@100."
 
 
+@pytest.mark.slow
 def test_a_comment_is_short_enough_for_github_and_says_what_is_left_out() -> None:
     names = {f"{'W' * 190}{at}": at / 300 for at in range(300)}
     text = summary_markdown(results_summary(made_folder(names, n=12)))
