@@ -59,9 +59,9 @@ class EmbeddingApi(ApiModel):
         return EmbeddingConnection(self)
 
     @property
+    @abstractmethod
     def path(self) -> str:
         """The path of a request."""
-        raise NotImplementedError
 
     @abstractmethod
     def content(self, texts: Sequence[str], role: TextRole) -> dict[str, Any]:
