@@ -6,10 +6,12 @@ SECONDS ?= 60
 KILLS ?= 100
 MUTANTS ?= 200
 CODE := src tests benchmarks demos tools setup.py
-FAST := not slow and not browser and not torch
+FAST := not slow and not release and not browser and not torch
+# Each worker takes neighbouring tests, which share fixtures and libraries.
+PARALLEL := -n auto --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all oracle check names docs docs-refresh bench parity fuzz attacks kills mutants coverage-native sanitize native-check package package-test lowest size release-check clean
+.PHONY: help demo test test-all test-release install-all oracle check names docs docs-refresh docs-demo bench parity fuzz attacks kills mutants coverage-native sanitize native-check package package-test lowest size release-check clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' $(MAKEFILE_LIST) | awk -F '|' '{printf "make %-14s %s\n", $$1, $$2}'
@@ -21,14 +23,20 @@ demo: $(VENV)/demo.stamp ## install, then run the sample experiment
 	@echo 'Next: source $(BIN)/activate, then use the command rankproof; docs/tutorial/index.md explains the numbers.'
 
 # Tests start many processes; without bytecode on disk each of them compiles the package again.
-test test-all: export PYTHONDONTWRITEBYTECODE :=
-test test-all: export PYTHONPYCACHEPREFIX := $(abspath $(VENV))/bytecode
+test test-all test-release: export PYTHONDONTWRITEBYTECODE :=
 
-test: $(VENV)/test.stamp ## the fast tests, about 6 minutes on two cores
-	$(BIN)/python -m pytest -n auto -m '$(FAST)' --hypothesis-profile=fast
+test: $(VENV)/test.stamp ## the fast tests, about 3 minutes on two cores
+	$(BIN)/python -m pytest $(PARALLEL) -m '$(FAST)' --ignore tests/browser --hypothesis-profile=fast
 
-test-all: $(VENV)/test.stamp ## every test; those of PyTorch need `make oracle`, those of pages need Chromium
-	$(BIN)/python -m pytest -n auto
+test-all: $(VENV)/test.stamp ## every test but those of a release; those of PyTorch need `make oracle`, those of pages need Chromium
+	$(BIN)/python -m pytest $(PARALLEL) -m 'not release'
+
+test-release: $(VENV)/test.stamp ## the longest tests: kills, clusters that lose a node, other servers
+	$(BIN)/python -m pytest $(PARALLEL) -m release
+
+install-all: $(BIN)/python ## install what tests, checks and documentation need, in one go
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[check,docs,oracle]'
+	touch $(VENV)/test.stamp $(VENV)/check.stamp $(VENV)/docs.stamp $(VENV)/oracle.stamp
 
 oracle: $(VENV)/oracle.stamp ## install PyTorch, which some tests compare with
 
@@ -44,9 +52,15 @@ names: $(VENV)/test.stamp ## write the imports for type checkers of measures, mo
 docs: $(VENV)/docs.stamp ## build the site of the documentation
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
-docs-refresh: $(VENV)/docs.stamp ## write the output of the examples into the pages
+docs-refresh: $(VENV)/docs.stamp $(VENV)/test.stamp ## write the output of the examples into the pages, draw the pictures of the demo
+	$(BIN)/python -m tools.docs.pictures
 	$(BIN)/python -m tools.docs refresh
 	$(BIN)/python -m tools.docs.stage_diagram
+	$(BIN)/python -m tools.docs.decision_diagram
+
+docs-demo: $(VENV)/docs.stamp ## run the demo again, and save the run that pages and pictures show
+	$(BIN)/python -m tools.docs.demo
+	$(MAKE) docs-refresh
 
 bench: $(VENV)/bench.stamp ## speed and memory beside other tools, about 25 minutes
 	$(BIN)/rankproof models get wordllama minilm
@@ -67,11 +81,14 @@ bench: $(VENV)/bench.stamp ## speed and memory beside other tools, about 25 minu
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps rbo
 	$(BIN)/python -m benchmarks.rank_statistics
 	$(BIN)/python -m benchmarks.error_rates
-	$(BIN)/python -m benchmarks.decision_rule
+	$(BIN)/python -m benchmarks.decision_rule --rounds 50
+	$(BIN)/python -m benchmarks.judge_labels --rounds 5
+	$(BIN)/python -m benchmarks.gate_rule --rounds 200
 	$(BIN)/python -m benchmarks.interval_coverage
 	$(BIN)/python -m benchmarks.family_wise_error
+	$(BIN)/python -m benchmarks.repeats_coverage
 
-parity: $(VENV)/test.stamp ## values compared with those of other tools, whose files must be beside the project
+parity: $(VENV)/test.stamp ## values compared with those that other tools computed (tests/golden)
 	$(BIN)/python -m benchmarks.parity_trec_eval
 	$(BIN)/python -m benchmarks.parity_fusion
 	$(BIN)/python -m benchmarks.parity_tuning
@@ -105,7 +122,7 @@ package: $(VENV)/release.stamp ## build and check the wheel and the sdist in dis
 	rm -rf dist
 	$(BIN)/python -m build --outdir dist/built
 	cp dist/built/*.tar.gz dist
-	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/auditwheel repair --wheel-dir dist dist/built/*.whl
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/auditwheel repair --wheel-dir dist dist/built/*.whl
 	rm -r dist/built
 	$(BIN)/twine check --strict dist/*
 	$(BIN)/abi3audit --strict dist/*.whl
@@ -115,10 +132,10 @@ package-test: ## install what is in dist/ into fresh environments and try it
 	bash tools/release/try_install.sh $(PYTHON)
 
 lowest: $(VENV)/release.stamp ## the tests of the wheel in dist/ with the lowest versions that pyproject.toml allows
-	bash tools/release/test_versions.sh lowest-direct $(BIN)/uv $(PYTHON) -n auto -m 'not browser'
+	bash tools/release/test_versions.sh lowest-direct $(BIN)/uv $(PYTHON) $(PARALLEL) -m 'not browser and not release'
 
 python-%: $(VENV)/release.stamp
-	bash tools/release/test_versions.sh highest $(BIN)/uv "$$($(BIN)/python -m tools.release.pythons $*)" -n auto -m '$(FAST)' --hypothesis-profile=fast
+	bash tools/release/test_versions.sh highest $(BIN)/uv "$$($(BIN)/python -m tools.release.pythons $*)" $(PARALLEL) -m '$(FAST)' --hypothesis-profile=fast
 
 size: ## packages and MB of the core and of the extra retrieval
 	$(PYTHON) -m tools.release.size . '.[retrieval]'
@@ -141,3 +158,4 @@ $(VENV)/%.stamp: pyproject.toml setup.py $(NATIVE) | $(BIN)/python
 
 clean: ## remove what was built and installed
 	rm -rf $(VENV) build dist site src/*.egg-info src/rankproof/*/*.so benchmarks/work tools/fuzz/work tools/kills/work tools/native/work
+	find $(CODE) -name __pycache__ -prune -exec rm -r {} +

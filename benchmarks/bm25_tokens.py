@@ -11,10 +11,10 @@ import sys
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
+from tools import shared_folder
 
 from rankproof import Dataset, evaluate, read_dataset
 from rankproof._statistics.intervals import mean_interval
@@ -24,7 +24,7 @@ from rankproof._tokenizer_lab.token_counts import TermCounter
 from rankproof.stages import BM25
 from rankproof.stages._bm25 import BM25Searcher
 
-DATA = Path(__file__).parents[2] / "shared" / "data"
+DATA = shared_folder.DATA
 COLLECTIONS = ("scifact", "cranfield", "cosqa", "xquad-en")
 MEASURE, ABSENT, COSTED = "nDCG@10", "–", "scifact"
 PLAIN = {"stemming": False, "stop_words": False}
@@ -113,8 +113,8 @@ def languages() -> list[list[str]]:
 
 def main() -> None:
     """Prints the table that is asked for as Markdown."""
-    if not all((DATA / name).is_dir() for name in COLLECTIONS):
-        print("the collections do not lie beside the project: skipped", file=sys.stderr)
+    if reasons := [*filter(None, map(shared_folder.missing_data, COLLECTIONS))]:
+        print(f"{reasons[0]}: skipped", file=sys.stderr)
         return
     print("\n".join(markdown(languages() if sys.argv[1:] == ["languages"] else collections())))
 

@@ -1,146 +1,249 @@
-"""How often the decision of `compare` is wrong, on samples of real per-query values.
+"""How often the decision of `compare` is wrong, on samples of real per-query values and in normal worst cases.
 
 A round draws n queries with replacement from a collection, and some of its 15 systems. The truth is the mean over all queries. A
-decision is wrong if the chosen system is truly more than the margin below the best one. Costs are the order of the systems, from
-cheap to expensive, or a random order.
+decision is wrong if a named system is truly more than the margin below the best one. Costs are random, the order of the systems
+from cheap to expensive, or unknown. In the worst case all systems but one are truly 2.01 pp below it, and cheap. With rare
+failures these systems have the value 0 on 2.01% of the queries, and 1 on the others like the best one. With many looks a decision
+is made every 10 queries until one is decided.
 """
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 
-from rankproof._analysis.decision import MARGIN, MAX_RISK, MIN_QUERIES
+from rankproof._analysis.decision.decide import MARGIN, MIN_QUERIES, RELATIVE_MARGIN
 from rankproof._data.arrays import FloatArray
-from rankproof._statistics.deterministic import VariateStream
-from rankproof._statistics.means import PRIOR_QUERIES
+from rankproof._statistics.decision_rule import LOOK_LIMITS, Looks, pair_estimates, risks, select
 
 from .real_values import real_values
 from .simulation import Cell, StoredCells, upper_bound
 
-SIZES, SYSTEMS = (30, 50, 100, 200, 300), (3, 7, 15)
-OTHER_SIZES, OTHER_SYSTEMS = (30, 100), (7,)
-ROUNDS, DRAWS = 2_000, 4_000
+SIZES, SYSTEMS = (30, 50, 100, 200, 300), (2, 3, 7, 15)
+OTHER_SIZES, OTHER_SYSTEMS = (30, 100, 300), (2, 7)
+WORST_SIZES, WORST_SYSTEMS = (100, 300, 1_000), (3, 7, 15, 30)
+WORST_ROUNDS = 4
+"""Rounds of a worst case for each round of real values."""
+RARE_SYSTEMS = (2, 7)
+ROUNDS = 1_000
+FIRST_LOOK, LAST_LOOK, LOOK_EVERY = 30, 1_000, 10
+SMALL = 0.1
+Random = np.random.Generator
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """The chosen system by index, and whether it is decided."""
+    """The chosen systems by index, none if nothing is decided, and the system with the highest mean."""
 
-    at: int
-    decided: bool
-
-
-class Rule:
-    """The rule of `decide` for n queries, with the same standard variates for every sample, as it has with one seed."""
-
-    def __init__(self, n: int, systems: int, draws: int = DRAWS, prior: float = PRIOR_QUERIES) -> None:
-        self._n, self._prior = n, prior
-        self._normals = VariateStream(0, "normals").normals(draws * systems).reshape(draws, systems)
-        self._spread = np.sqrt((n - 1) / VariateStream(0, "gammas").chi_squares(draws, n - 1))[:, None]
-
-    def choices(self, values: FloatArray, all_costs: list[FloatArray]) -> list[Choice]:
-        """The cheapest system of low risk for each of several costs, or the one of least loss if no risk is low."""
-        covariance = np.cov(values.T)
-        within = (np.trace(covariance) - covariance.mean() * len(covariance)) / (len(covariance) - 1)
-        covariance += self._prior * within / (self._n - 1) * np.eye(len(covariance))
-        sizes, vectors = np.linalg.eigh(covariance / self._n)
-        root = vectors * np.sqrt(np.maximum(sizes, 0.0))
-        draws = values.mean(axis=0) + self._normals @ root.T * self._spread
-        short = draws.max(axis=1, keepdims=True) - draws
-        safe = np.flatnonzero((short > MARGIN).mean(axis=0) <= MAX_RISK)
-        if not len(safe):
-            return [Choice(int(short.mean(axis=0).argmin()), False)] * len(all_costs)
-        return [Choice(int(safe[costs[safe].argmin()]), self._n >= MIN_QUERIES) for costs in all_costs]
+    systems: tuple[int, ...]
+    best: int
 
 
-def simulate(
-    values: FloatArray, n: int, systems: int, rounds: int, random: np.random.Generator, prior: float = PRIOR_QUERIES
-) -> Cell:
-    """Shares of decided and of wrong rounds, and mean regrets, for both kinds of cost."""
-    counts = dict.fromkeys(("decided", "wrong by order", "wrong at random", "regret", "highest mean", "baseline"), 0.0)
-    rule, by_place = Rule(n, systems, prior=prior), np.arange(systems).astype(np.float64)
+def margin_of(means: FloatArray) -> float:
+    """The usual margin."""
+    return float(min(MARGIN, RELATIVE_MARGIN * means.max()))
+
+
+def choose(values: FloatArray, costs: Sequence[float | None], looks: Looks = "one") -> Choice:
+    """The choice of the rule on values between 0 and 1, of which higher ones are better."""
+    estimates, margin = pair_estimates(values), margin_of(values.mean(axis=0))
+    if len(values) < MIN_QUERIES or margin <= 0:
+        return Choice((), estimates.best)
+    return Choice(select(estimates, risks(estimates, margin, looks), costs).systems, estimates.best)
+
+
+def is_wrong(choice: Choice, truth: FloatArray) -> bool:
+    """Whether a named system is truly more than the margin below the best."""
+    short = truth.max() - truth
+    return any(short[at] > margin_of(truth) for at in choice.systems)
+
+
+def real_cell(values: FloatArray, n: int, systems: int, rounds: int, random: Random, *, looks: Looks = "one") -> Cell:
+    """Shares of decided and of wrong rounds for each kind of cost, and mean regrets."""
+    counts = dict.fromkeys(("decided", "wrong at random", "wrong by order", "wrong unknown", "either", "regret", "baseline"), 0.0)
     for _ in range(rounds):
         shown = np.sort(np.concatenate([[0], 1 + random.permutation(values.shape[1] - 1)[: systems - 1]]))
         sample = values[random.integers(0, len(values), n)][:, shown]
         truth = values[:, shown].mean(axis=0)
-        short = truth.max() - truth
-        by_order, by_chance = rule.choices(
-            sample, [random.permutation(systems).astype(np.float64) if shuffled else by_place for shuffled in (False, True)]
-        )
-        counts["decided"] += by_order.decided
-        counts["wrong by order"] += by_order.decided and short[by_order.at] > MARGIN
-        counts["wrong at random"] += by_chance.decided and short[by_chance.at] > MARGIN
-        counts["regret"] += (short[by_order.at] + short[by_chance.at]) / 2
-        counts["highest mean"] += short[sample.mean(axis=0).argmax()]
-        counts["baseline"] += short[0]
+        orders = {"at random": random.permutation(systems), "by order": np.arange(systems)}
+        costs: dict[str, list[float | None]] = {name: [2.0**at for at in order.tolist()] for name, order in orders.items()}
+        costs["unknown"] = [None] * systems
+        found = {name: choose(sample, each, looks) for name, each in costs.items()}
+        for name, choice in found.items():
+            counts[f"wrong {name}"] += is_wrong(choice, truth)
+        first = found["at random"]
+        counts["decided"] += bool(first.systems)
+        counts["either"] += len(found["unknown"].systems) > 1
+        counts["regret"] += float(truth.max() - truth[first.systems[0] if first.systems else first.best])
+        counts["baseline"] += float(truth.max() - truth[0])
     return {name: float(count / rounds) for name, count in counts.items()}
+
+
+def worst_case(n: int, systems: int, rounds: int, random: Random, *, deviation: float = 0.2, best_noise: float = 1.0) -> Cell:
+    """All systems but the first are truly 2.01 pp below it and cheaper; normal values."""
+    counts = dict.fromkeys(("decided", "wrong"), 0.0)
+    truth = np.full(systems, 0.5)
+    truth[0] += MARGIN + 0.0001
+    costs = [1.0 + systems, *(1.0 + 0.01 * at for at in range(systems - 1))]
+    for _ in range(rounds):
+        noise = random.normal(0, deviation / np.sqrt(2), (n, systems))
+        noise[:, 0] *= best_noise
+        choice = choose(truth + noise, costs)
+        counts["decided"] += bool(choice.systems)
+        counts["wrong"] += is_wrong(choice, truth)
+    return {name: float(count / rounds) for name, count in counts.items()}
+
+
+def rare_failures(n: int, systems: int, rounds: int, random: Random) -> Cell:
+    """All systems but the first fail on 2.01% of the queries, and are cheaper; the others have the best value everywhere."""
+    counts = dict.fromkeys(("decided", "wrong"), 0.0)
+    rate = MARGIN + 0.0001
+    truth = np.array([1.0, *([1 - rate] * (systems - 1))])
+    for _ in range(rounds):
+        values = (random.random((n, systems)) >= 1 - truth).astype(np.float64)
+        choice = choose(values, [2.0**systems, *(2.0**at for at in range(systems - 1))])
+        counts["decided"] += bool(choice.systems)
+        counts["wrong"] += is_wrong(choice, truth)
+    return {name: float(count / rounds) for name, count in counts.items()}
+
+
+def many_looks(draw: Callable[[Random, int], FloatArray], truth: FloatArray, rounds: int, random: Random, looks: Looks) -> Cell:
+    """A look every 10 queries until something is decided."""
+    counts = dict.fromkeys(("decided", "wrong", "queries"), 0.0)
+    systems = len(truth)
+    for _ in range(rounds):
+        values, order = draw(random, LAST_LOOK), [2.0**at for at in random.permutation(systems).tolist()]
+        for n in range(FIRST_LOOK, LAST_LOOK + 1, LOOK_EVERY):
+            choice = choose(values[:n], order, looks)
+            if choice.systems:
+                counts["decided"] += 1
+                counts["wrong"] += is_wrong(choice, truth)
+                break
+        counts["queries"] += n
+    return {name: float(count / rounds) for name, count in counts.items()}
+
+
+def drawn(values: FloatArray, random: Random, n: int) -> FloatArray:
+    """Queries of a collection with replacement."""
+    sampled: FloatArray = values[random.integers(0, len(values), n)]
+    return sampled
+
+
+def normal_at_margin(systems: int, deviation: float, random: Random, n: int) -> FloatArray:
+    """Normal values of systems that are 2.01 pp below the first."""
+    values: FloatArray = 0.5 + random.normal(0, deviation / np.sqrt(2), (n, systems))
+    values[:, 0] += MARGIN + 0.0001
+    return values
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
     """The cells of one collection, measure and number of systems, by number of queries."""
 
-    collection: str
-    measure: str
+    name: str
     systems: int
     cells: dict[int, Cell]
 
 
-def rows(rounds: int, prior: float) -> Iterator[Row]:
-    """Every row: all sizes by nDCG@10, fewer by other measures."""
-    stored = StoredCells("decision_rule", f"{rounds} rounds, {DRAWS} draws, margin {MARGIN}, risk {MAX_RISK}, prior {prior}")
+def real_rows(stored: StoredCells, rounds: int) -> Iterator[Row]:
+    """Every row of real values: all sizes by nDCG@10, fewer by other measures and by means ten times as small."""
     for one in real_values():
-        for measure, values in one.values.items():
+        measures = {**one.values, "nDCG@10 / 10": SMALL * one.values["nDCG@10"]}
+        for measure, values in measures.items():
             primary = measure == "nDCG@10"
             for systems in SYSTEMS if primary else OTHER_SYSTEMS:
-                cells = {
-                    n: stored.cell(
-                        f"{one.collection}, {measure}, {systems} systems, n = {n}",
-                        partial(simulate, values, n, systems, rounds, prior=prior),
-                    )
-                    for n in (SIZES if primary else OTHER_SIZES)
-                }
-                yield Row(one.collection, measure, systems, cells)
+                name = f"{one.collection}, {measure}"
+                sizes = SIZES if primary else OTHER_SIZES
+                cells = {n: stored.cell(f"{name}, {systems}, {n}", partial(real_cell, values, n, systems, rounds)) for n in sizes}
+                yield Row(name, systems, cells)
+
+
+def worst_rows(stored: StoredCells, rounds: int) -> Iterator[Row]:
+    """Normal worst cases, also with a best system of five times less noise."""
+    for noise in (1.0, 0.2):
+        for systems in WORST_SYSTEMS:
+            cells = {
+                n: stored.cell(
+                    f"worst case, {noise}, {systems}, {n}, {rounds}", partial(worst_case, n, systems, rounds, best_noise=noise)
+                )
+                for n in WORST_SIZES
+            }
+            yield Row(f"worst case, noise of the best x {noise:g}", systems, cells)
+
+
+def rare_rows(stored: StoredCells, rounds: int) -> Iterator[Row]:
+    """Systems that fail on few queries: the rule needs more queries than it asks for to notice them."""
+    for systems in RARE_SYSTEMS:
+        cells = {
+            n: stored.cell(f"rare failures, {systems}, {n}", partial(rare_failures, n, systems, rounds))
+            for n in (*SIZES, WORST_SIZES[-1])
+        }
+        yield Row("rare failures", systems, cells)
+
+
+def look_rows(stored: StoredCells, rounds: int) -> Iterator[tuple[str, int, Looks, Cell]]:
+    """Looks every 10 queries, by the limits for many looks and for one."""
+    for looks in LOOK_LIMITS:
+        for systems in (2, 7):
+            for one in real_values():
+                values = one.values["nDCG@10"][:, :systems]
+                simulated = partial(many_looks, partial(drawn, values), values.mean(axis=0), rounds, looks=looks)
+                yield one.collection, systems, looks, stored.cell(f"looks {looks}, {one.collection}, {systems}", simulated)
+            for deviation in (0.2, 0.5):
+                truth = np.array([0.5 + MARGIN + 0.0001, *([0.5] * (systems - 1))])
+                simulated = partial(many_looks, partial(normal_at_margin, systems, deviation), truth, rounds, looks=looks)
+                name = f"normal, sd {deviation}"
+                yield name, systems, looks, stored.cell(f"looks {looks}, {name}, {systems}", simulated)
 
 
 def wrong(cell: Cell) -> float:
-    """The share of wrong decisions, for the costs with more of them."""
-    return max(cell["wrong by order"], cell["wrong at random"])
+    """The share of wrong decisions, for the costs with most of them."""
+    return max(share for name, share in cell.items() if name.startswith("wrong"))
+
+
+def print_rows(title: str, rows: Sequence[Row], sizes: Sequence[int]) -> None:
+    """A table of decided and wrong shares."""
+    print(f"| {title}: % decided / % decided and wrong | systems | {' | '.join(f'n = {n:,}' for n in sizes)} |")
+    print(f"|---|---:|{'---:|' * len(sizes)}")
+    for row in rows:
+        cells = [
+            f"{100 * row.cells[n]['decided']:.0f} / {100 * wrong(row.cells[n]):.1f}" if n in row.cells else "" for n in sizes
+        ]
+        print(f"| {row.name} | {row.systems} | {' | '.join(cells)} |")
+    print()
 
 
 def main() -> None:
-    """Prints a table of decided and wrong shares, one of regrets, and the worst cell; ends with 1 if it is above 5%."""
+    """Prints the tables and the worst cell; ends with 1 if a cell is above 5% by more than the noise of the simulation.
+
+    Rare failures are not counted: they are a known limit of the rule.
+    """
     parser = argparse.ArgumentParser(prog="python -m benchmarks.decision_rule", description=__doc__)
     parser.add_argument("--rounds", type=int, default=ROUNDS)
-    parser.add_argument("--prior", type=float, default=PRIOR_QUERIES, help="further queries in the covariance")
-    arguments = parser.parse_args()
-    rounds = arguments.rounds
-    found = list(rows(rounds, arguments.prior))
-    print(f"| % decided / % decided and wrong | systems | {' | '.join(f'n = {n}' for n in SIZES)} |")
-    print(f"|---|---:|{'---:|' * len(SIZES)}")
-    for row in found:
-        cells = [
-            f"{100 * row.cells[n]['decided']:.0f} / {100 * wrong(row.cells[n]):.1f}" if n in row.cells else "" for n in SIZES
-        ]
-        print(f"| {row.collection}, {row.measure} | {row.systems} | {' | '.join(cells)} |")
-    print("\n| mean regret by nDCG@10, pp | systems | n | this rule | highest mean | keep bm25 |\n|---|---:|---:|---:|---:|---:|")
-    for row in found:
-        for n in (50, 200) if row.measure == "nDCG@10" and row.systems == 7 else ():
-            regrets = " | ".join(f"{100 * row.cells[n][name]:.2f}" for name in ("regret", "highest mean", "baseline"))
-            print(f"| {row.collection} | {row.systems} | {n} | {regrets} |")
-    worst = max(wrong(cell) for row in found for cell in row.cells.values())
-    print(f"\nThe worst cell: {100 * worst:.1f}% wrong (one-sided 95% bound {100 * upper_bound(worst, rounds):.1f}%).")
-    often = [cell for row in found for cell in row.cells.values() if cell["decided"] >= 0.2]
-    print(
-        f"Of the decided samples, at most {100 * max(wrong(cell) / cell['decided'] for cell in often):.0f}% are wrong, ", end=""
-    )
-    print("in cells with at least 20% decided.")
-    raise SystemExit(int(worst > MAX_RISK))
+    rounds = parser.parse_args().rounds
+    stored = StoredCells("decision_rule", f"{rounds} rounds, margin {MARGIN} or {RELATIVE_MARGIN}, limits {LOOK_LIMITS}")
+    real = list(real_rows(stored, rounds))
+    print_rows("real values", real, SIZES)
+    hard = list(worst_rows(stored, WORST_ROUNDS * rounds))
+    print_rows("normal values", hard, WORST_SIZES)
+    print_rows("values 0 and 1", list(rare_rows(stored, rounds)), (*SIZES, WORST_SIZES[-1]))
+    print("| a look every 10 queries, n = 30 to 1,000 | systems | limits | % decided | % wrong | mean n |")
+    print("|---|---:|---|---:|---:|---:|")
+    looked = list(look_rows(stored, max(100, rounds // 5)))
+    for name, systems, looks, cell in looked:
+        numbers = f"{100 * cell['decided']:.0f} | {100 * cell['wrong']:.1f} | {cell['queries']:.0f}"
+        print(f"| {name} | {systems} | {looks} | {numbers} |")
+    cells = [cell for row in (*real, *hard) for cell in row.cells.values()]
+    worst = max(map(wrong, cells))
+    bound = f"one-sided 95% bound {100 * upper_bound(worst, rounds):.1f}%"
+    print(f"\nThe worst of {len(cells)} cells: {100 * worst:.1f}% wrong ({bound}).")
+    limit = LOOK_LIMITS["one"]
+    noise = 2 * (limit * (1 - limit) / rounds) ** 0.5
+    raise SystemExit(int(worst > limit + noise))
 
 
 if __name__ == "__main__":

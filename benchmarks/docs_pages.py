@@ -13,6 +13,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from tools.shared_folder import SHARED
+
 DOCS = Path(__file__).parents[1] / "docs"
 _SHOWN = re.compile(r"(<!-- shown: (.*?) -->\n).*?(<!-- end -->)", re.DOTALL)
 
@@ -36,6 +38,8 @@ def shown(command: str) -> str:
     """The command and what it printed, as a page shows it: Markdown as it is, other text in a block."""
     print(command, file=sys.stderr)
     words = shlex.split(command)
+    if "RANKPROOF_SHARED" in os.environ:
+        words = [re.sub(r"^\.\./shared(?=/)", lambda _: str(SHARED), word) for word in words]
     done = subprocess.run(
         [sys.executable, "-m", *words],
         cwd=DOCS.parent,

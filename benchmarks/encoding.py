@@ -18,10 +18,11 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
+from tools import shared_folder
 
 from rankproof._data.arrays import Matrix
 
-SCIFACT = Path(__file__).parents[2] / "shared" / "data" / "scifact" / "corpus.jsonl"
+SCIFACT = shared_folder.DATA / "scifact" / "corpus.jsonl"
 SENTENCE = (
     "pan oven knife bread simmer clean steel butter golden slowly filling warm water salt temperature minutes surface handle"
 )

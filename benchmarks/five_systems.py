@@ -54,7 +54,7 @@ def main() -> None:
     shown(head, rows)
 
 
-def _gain(compared: rp.Comparison, system: str) -> list[str]:
+def _gain(compared: rp.types.Comparison, system: str) -> list[str]:
     """The difference from the system that it is built on, with its interval and corrected p."""
     if system not in BUILT_ON:
         return ["–", "–"]

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from tools import shared_folder
 
 from benchmarks.real_values import DATA, systems
 from rankproof import Experiment, Qrels, Run, evaluate, read_dataset, run
@@ -126,7 +127,7 @@ def simulated(data: Collection, trials: int) -> dict[str, list[float]]:
 def main() -> None:
     """Prints a Markdown table, a row for each collection and order."""
     if not DATA.is_dir():
-        raise SystemExit("there are no collections beside the project: nothing to simulate")
+        raise SystemExit(f"{shared_folder.missing_data()}: nothing to simulate")
     trials = int(sys.argv[1]) if len(sys.argv) > 1 else 200
     print(f"| collection | order | {' | '.join(map(str, CHECKPOINTS))} | mean |")
     print(f"|---|---|{'---:|' * (len(CHECKPOINTS) + 1)}")

@@ -12,9 +12,9 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 
 import numpy as np
+from tools import shared_folder
 
 from rankproof._data.arrays import FloatArray, IntArray
 from rankproof._statistics.agreement import Agreement, RatedItem, ScoredItem, auc, kappa
@@ -24,7 +24,7 @@ from rankproof.measures._answers import STOP_WORDS, shared_words
 
 from .simulation import Cell, StoredCells
 
-EXPERTQA = Path(__file__).parents[2] / "shared" / "data" / "expertqa" / "data.jsonl"
+EXPERTQA = shared_folder.DATA / "expertqa" / "data.jsonl"
 LABELS, ROUNDS, TRUTH_CLAIMS = 100, 2_000, 400_000
 MOST_CHARACTERS = 4_500
 BOUNDS = (0.93, 0.97)

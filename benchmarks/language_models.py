@@ -12,6 +12,8 @@ import sys
 import time
 from pathlib import Path
 
+from tools import shared_folder
+
 from rankproof._data.identity import identity
 from rankproof._experiment.experiment import Experiment
 from rankproof._experiment.judgements import load_dataset
@@ -32,7 +34,7 @@ from .without_logprobs import WithoutLogprobs
 
 WORK = Path(__file__).parent / "work" / "llm"
 GGUF = WORK / "qwen2.5-coder-1.5b-instruct.gguf"
-XQUAD = "../shared/data/xquad-en"
+XQUAD = str(shared_folder.DATA / "xquad-en")
 TOP = 5
 ONCE = 1
 """One attempt, so that the tables show the first reply."""

@@ -56,12 +56,12 @@ def _system_run(run: Run, random: np.random.Generator) -> SystemRun:
         name=run.name,
         kind="retrieval",
         stage={"kind": "BM25"},
-        run=run,
+        stored_run=run,
         times={part: random.random(QUERIES) for part in TIME_COLUMNS},
         index_seconds=1.0,
         index_bytes=1,
         throughput=None,
-        baseline=None,
+        builds_on=None,
     )
 
 

@@ -27,6 +27,7 @@ import httpx
 import numpy as np
 import psycopg
 import Stemmer
+from tools import shared_folder
 
 import rankproof as rp
 from rankproof._analysis.compare.tables import PairRecord
@@ -36,7 +37,7 @@ from rankproof.stages._fields import passage_texts
 from rankproof.stores._postgres import EmbeddedPostgres
 from rankproof.types import RunOptions
 
-DATA = Path(__file__).parents[2] / "shared" / "data" / "scifact"
+DATA = shared_folder.DATA / "scifact"
 LOGIN = "root:benchmark"
 STARTED_WITHIN = 60.0
 MEASURES = ("nDCG@10", "R@100")
@@ -57,8 +58,8 @@ class Row:
 
 def main() -> None:
     """Runs every engine once and prints the table."""
-    if not DATA.is_dir():
-        print("there is no scifact beside the project: skipped", file=sys.stderr)
+    if reason := shared_folder.missing_data("scifact"):
+        print(f"{reason}: skipped", file=sys.stderr)
         return
     dataset = rp.read_dataset(DATA)
     texts = passage_texts(dataset.corpus, ("title", "text"))

@@ -13,6 +13,8 @@ from functools import partial
 from typing import ClassVar
 from unicodedata import normalize
 
+from tools import shared_folder
+
 from rankproof import Dataset, read_dataset
 from rankproof.stages import BM25
 from rankproof.stages._analyzer import split_words
@@ -61,8 +63,8 @@ def searcher(way: str, dataset: Dataset) -> BM25Searcher:
 
 def main() -> None:
     """Prints a row for each way as Markdown."""
-    if not all((DATA / name).is_dir() for name in COLLECTIONS):
-        print("the collections do not lie beside the project: skipped", file=sys.stderr)
+    if reasons := [*filter(None, map(shared_folder.missing_data, COLLECTIONS))]:
+        print(f"{reasons[0]}: skipped", file=sys.stderr)
         return
     rows = [["4-grams", *(f"{name} {MEASURE}" for name in COLLECTIONS)], *([way] for way in WAYS)]
     for name in COLLECTIONS:

@@ -1,6 +1,6 @@
 """Measures of ir_measures and its providers against ours, on values that the providers computed.
 
-`python -m benchmarks.parity_ir_measures` prints the table of docs/parity.md. It needs the files of values beside the repository.
+`python -m benchmarks.parity_ir_measures` prints the table of docs/parity.md.
 """
 
 from __future__ import annotations

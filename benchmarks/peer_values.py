@@ -1,4 +1,4 @@
-"""The values that other tools computed, in files beside the repository."""
+"""The values that other tools computed; tests/golden/README.md says which."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-PEER_VALUES = Path(__file__).resolve().parents[2] / "shared" / "golden" / "peers"
+PEER_VALUES = Path(__file__).parents[1] / "tests" / "golden"
 
 
 def json_lines(path: Path) -> Iterator[Any]:

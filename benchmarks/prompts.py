@@ -27,6 +27,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Literal, NamedTuple
 
+from tools import shared_folder
+
 from rankproof import Dataset, read_dataset
 from rankproof._experiment.run import RunOptions
 from rankproof._tokenizer_lab.batches import TokenizedData, batches, tokenize_data
@@ -43,7 +45,6 @@ from rankproof.models._trained.checkpoint import Prompts, save_checkpoint
 from rankproof.stores._memory import Memory
 
 HERE = Path(__file__).parent
-SHARED = HERE.parents[1] / "shared" / "data"
 WORK = HERE / "work" / "prompts"
 DATA, RESULTS = WORK / "data", WORK / "results"
 FILE = "prompts.jsonl.gz"
@@ -142,9 +143,9 @@ def main() -> None:
 def prepare(names: Sequence[str]) -> None:
     """Copies the collections and makes their training data, which needs BM25."""
     for name in names:
-        if not (SHARED / name).is_dir():
-            raise SystemExit(f"there is no {name} beside the project")
-        shutil.copytree(SHARED / name, DATA / name, copy_function=shutil.copyfile, dirs_exist_ok=True)
+        if reason := shared_folder.missing_data(name):
+            raise SystemExit(reason)
+        shutil.copytree(shared_folder.DATA / name, DATA / name, copy_function=shutil.copyfile, dirs_exist_ok=True)
         found = training_data(name)
         print(f"{name}: {found.judged_count} judged pairs, {len(found.queries) - found.judged_count} crops", file=sys.stderr)
 

@@ -17,8 +17,11 @@ from itertools import pairwise
 from pathlib import Path
 from random import Random
 
-from rankproof._data.claims import whole_claim, without_marks
+from tools import shared_folder
+
+from rankproof._data.claims import whole_claim
 from rankproof._data.sentences import sentences
+from rankproof._data.text import without_citations
 from rankproof._evaluation.claim_judges import ClaimJudge, ClaimTask
 from rankproof._judge.claims.registry import judge_of
 from rankproof._llm.cache import ResponseCaches
@@ -30,7 +33,7 @@ from .language_model_tables import shown
 from .rag_pairs import print_pairs
 from .rag_speed import print_speed
 
-DATA = Path(__file__).parents[2] / "shared" / "data"
+DATA = shared_folder.DATA
 WORK = Path(__file__).parent / "work" / "llm"
 GGUF = WORK / "qwen2.5-coder-1.5b-instruct.gguf"
 SAMPLE, SEED = 200, 0
@@ -80,19 +83,19 @@ def bigrams_found(claim: LabelledClaim) -> float | None:
 
 
 def _bigrams(text: str) -> set[tuple[str, str]]:
-    return set(pairwise(rouge_words(without_marks(text))))
+    return set(pairwise(rouge_words(without_citations(text))))
 
 
 def best_rouge(claim: LabelledClaim) -> float | None:
     """The longest common subsequence with a sentence of the evidence, as a share of the claim's words."""
-    own = rouge_words(without_marks(claim.text))
+    own = rouge_words(without_citations(claim.text))
     others = [rouge_words(sentence) for text in claim.evidence for sentence in sentences(text)]
     return max((lcs_length(own, other) for other in others), default=0) / len(own) if own else None
 
 
 def claim_length(claim: LabelledClaim) -> float:
     """The negative number of content words: a short claim is easier to support."""
-    return -float(len(set(rouge_words(without_marks(claim.text))) - STOP_WORDS["english"]))
+    return -float(len(set(rouge_words(without_citations(claim.text))) - STOP_WORDS["english"]))
 
 
 def by_function(score: Score) -> Callable[[Sequence[LabelledClaim]], Scores]:

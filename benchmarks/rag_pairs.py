@@ -11,7 +11,7 @@ from typing import cast
 import numpy as np
 
 from rankproof._data.arrays import FloatArray
-from rankproof._data.claims import claims_of
+from rankproof._data.claims import checkable_claims
 from rankproof._evaluation.claim_judges import ClaimJudge, ClaimTask
 from rankproof.measures._answers import STOP_WORDS, AnswerCase, rouge_words
 from rankproof.measures._base import Measure
@@ -74,8 +74,8 @@ def judged_f1(judge: ClaimJudge) -> Callable[[str, str, str], float]:
 
     def score(question: str, answer: str, reference: str) -> float:
         case = AnswerCase(answer, (reference,), question=question)
-        own = ClaimTask(case, "answer-reference", claims_of(answer, "answer"), (reference,))
-        wanted = ClaimTask(case, "reference-answer", claims_of(reference, "reference"), (answer,))
+        own = ClaimTask(case, "answer-reference", tuple(checkable_claims(answer)), (reference,))
+        wanted = ClaimTask(case, "reference-answer", tuple(checkable_claims(reference, "reference")), (answer,))
         one, other = judge.judge([own, wanted], lambda label, done, total: None)
         return measure.claim_value(case, {"answer-reference": one, "reference-answer": other}) or 0.0
 
@@ -145,7 +145,7 @@ def print_pairs(path: Path, judge: JudgeNamed) -> None:
         RAGCHECKER: np.array([pair.ragchecker[1] - pair.ragchecker[0] for pair in pairs]),
         SET_F1: score_gaps(pairs, measured("F1(tokens='set',stop_words='english')")),
         "the same, words split at punctuation": score_gaps(pairs, split_f1),
-        "`ClaimF1(judge='overlap')`: F1 of sets, 0 for an abstention": score_gaps(pairs, measured("ClaimF1")),
+        "`ClaimF1(judge='overlap')`: F1 of stated words, 0 for an abstention": score_gaps(pairs, measured("ClaimF1")),
         "`ROUGE-L`": score_gaps(pairs, measured("ROUGE-L")),
         "`ClaimF1(judge='wordllama')`": score_gaps(pairs, judged_f1(judge("wordllama"))),
         "`ClaimF1(judge='minilm')`": score_gaps(pairs, judged_f1(judge("minilm"))),

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from tools import shared_folder
 
 from rankproof import Dataset, Experiment, read_dataset, read_qrels, run
 from rankproof._data.arrays import FloatArray
@@ -22,7 +23,7 @@ from rankproof.stages import BM25, RRF, Dense, Fuse, KeywordScorer, Rerank
 from rankproof.types import Stage
 
 HERE = Path(__file__).parent
-DATA = HERE.parents[1] / "shared" / "data"
+DATA = shared_folder.DATA
 STORED = HERE / "work" / "real_values"
 MEASURES = ("nDCG@10", "RR@10", "P@10", "Success@5")
 COLLECTIONS: Mapping[str, Sequence[str]] = {
@@ -68,7 +69,7 @@ class RealValues:
 def real_values() -> list[RealValues]:
     """The values of every collection that is there, taken from the store where they are in it."""
     if not DATA.is_dir():
-        raise SystemExit("there are no collections beside the project: nothing to simulate")
+        raise SystemExit(f"{shared_folder.missing_data()}: nothing to simulate")
     return [RealValues(name, _collection(name, parts)) for name, parts in COLLECTIONS.items()]
 
 
@@ -83,12 +84,13 @@ def _collection(name: str, parts: Sequence[str]) -> dict[str, FloatArray]:
 
 
 def _part(part: str) -> dict[str, FloatArray]:
-    experiment = Experiment(name="real-values", dataset=_dataset(part), systems=systems(), measures=MEASURES)
+    experiment = Experiment(name="real-values", dataset=dataset_of_part(part), systems=systems(), measures=MEASURES)
     result = run(experiment).result
     return {name: np.column_stack([each.measures[name].values for each in result.systems]) for name in MEASURES}
 
 
-def _dataset(part: str) -> Dataset:
+def dataset_of_part(part: str) -> Dataset:
+    """The dataset of a part of a collection."""
     name, split = part.split(":")
     folder = DATA / name
     if folder.name != "i18n":

@@ -80,12 +80,12 @@ def _system_run(run: Run, at: int, names: list[str], draws: np.random.Generator)
         name=run.name,
         kind="retrieval",
         stage={},
-        run=run,
+        stored_run=run,
         times={part: times if part in ("search", "total") else np.zeros(QUERIES) for part in TIME_COLUMNS},
         index_seconds=0.0,
         index_bytes=0,
         throughput=None,
-        baseline=names[at - 1] if at else None,
+        builds_on=names[at - 1] if at else None,
     )
 
 

@@ -1,24 +1,19 @@
 """Screenshots of `rankproof serve` for docs/img, by the installed Chromium: `python -m benchmarks.serve_screenshots RESULTS`.
 
 RESULTS needs unjudged pairs, such as results of the sample with `--qrels` of a third of its judgements. Two people with random
-grades judge in a temporary file. The pictures of the list, labels and nuggets are not taken: they need other results.
+grades judge in a temporary file. The pictures of labels and nuggets are not taken: they need other results.
 """
 
 from __future__ import annotations
 
 import argparse
 import random
-import re
-import shutil
-import subprocess
-import sys
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from benchmarks.screenshots import IMAGES, shrink
+from tools.docs.pictures import IMAGES, browser, finish_picture, opened, served
+
 from rankproof._results.folder import load_results
 from rankproof._server.judgement_log import JudgementLog
 from rankproof._server.judging_queue import DocumentTexts, build_queue
@@ -38,16 +33,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.serve_screenshots", description=__doc__)
     parser.add_argument("results", metavar="RESULTS", help="a folder that `rankproof run` wrote, with unjudged pairs")
     results = parser.parse_args().results
-    from playwright.sync_api import sync_playwright
-
-    with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
+    with tempfile.TemporaryDirectory() as folder, browser() as running:
         file = Path(folder, "my.qrels")
         judge_at_random(results, file)
-        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox", "--disable-gpu"])
-        with served(results, file) as address:
+        with served(results, "--judge", str(file), "--assessor", ",".join(PEOPLE)) as address:
             for name, (path, size) in SHOTS.items():
-                shoot(browser, address, name, path, size)
-        browser.close()
+                shoot(running, address, name, path, size)
 
 
 def judge_at_random(results: str, file: Path) -> None:
@@ -63,34 +54,16 @@ def judge_at_random(results: str, file: Path) -> None:
     log.close()
 
 
-@contextmanager
-def served(results: str, file: Path) -> Iterator[str]:
-    """The address of a server on the results."""
-    command = [sys.executable, "-m", "rankproof", "serve", results, "--judge", str(file), "--assessor", ",".join(PEOPLE)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        found = re.match(r"http://\S+", process.stdout.readline())
-        try:
-            assert found is not None, "the server prints its address"
-            yield found[0]
-        finally:
-            process.terminate()
-
-
-def shoot(browser: Any, address: str, name: str, path: str, size: tuple[int, int]) -> None:
+def shoot(running: Any, address: str, name: str, path: str, size: tuple[int, int]) -> None:
     """A picture of a page, in a new browser of the last person."""
-    context = browser.new_context(viewport={"width": size[0], "height": size[1]}, color_scheme="light", reduced_motion="reduce")
-    view = context.new_page()
-    view.goto(address)
-    base = address.partition("/?")[0]
-    view.goto(f"{base}/r/1/judge")
-    view.get_by_role("button", name=PEOPLE[-1]).click()
-    view.get_by_text(f"assessor {PEOPLE[-1]}").wait_for()
-    view.goto(f"{base}{path}")
-    goal = IMAGES / f"{name}.png"
-    view.screenshot(path=goal)
-    context.close()
-    shrink(goal)
+    with opened(running, address, size, "light") as view:
+        base = address.partition("/?")[0]
+        view.goto(f"{base}/r/1/judge")
+        view.get_by_role("button", name=PEOPLE[-1]).click()
+        view.get_by_text(f"assessor {PEOPLE[-1]}").wait_for()
+        view.goto(f"{base}{path}")
+        view.screenshot(path=IMAGES / f"{name}.png")
+    finish_picture(IMAGES / f"{name}.png", mark=False)
 
 
 if __name__ == "__main__":

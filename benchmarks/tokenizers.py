@@ -16,6 +16,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
+from tools.shared_folder import missing_data
 
 from rankproof._data.text import pluralise
 from rankproof._importers.registry import read_dataset
@@ -29,7 +30,7 @@ from rankproof.stores._registry import store_by_name
 from rankproof.types import RunOptions
 
 from .bm25_tokens import markdown
-from .untrained_encoders import DATA, WORK, data, lstm, nets
+from .untrained_encoders import WORK, data, lstm, nets
 
 HERE = Path(__file__).parent
 IMAGES = HERE.parent / "docs" / "img"
@@ -46,10 +47,10 @@ def main() -> None:
     if args.what == "tables":
         for folder in args.folders:
             show_folder(folder)
-    elif DATA.is_dir():
-        strategies(args.queries, args.documents)
+    elif reason := missing_data("xquad-en"):
+        print(f"{reason}: skipped", file=sys.stderr)
     else:
-        print("there is no xquad-en beside the project: skipped", file=sys.stderr)
+        strategies(args.queries, args.documents)
 
 
 def strategies(queries: int, documents: int) -> None:

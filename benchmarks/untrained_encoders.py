@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from tools import shared_folder
+
 from rankproof._cli.main import main as rankproof
 from rankproof._data.corpus import Corpus
 from rankproof._data.dataset import Dataset, Queries
@@ -16,7 +18,7 @@ from rankproof._importers.registry import read_dataset
 from rankproof.models._trained.checkpoint import METADATA_FILE
 
 HERE = Path(__file__).parent
-DATA = HERE.parents[1] / "shared" / "data" / "xquad-en"
+DATA = shared_folder.DATA / "xquad-en"
 WORK = HERE / "work" / "strategies"
 BYT5_SMALL = {"vocab_size": 384, "d_model": 1472, "d_kv": 64, "d_ff": 3584, "num_layers": 12, "num_decoder_layers": 4} | {
     "num_heads": 6,

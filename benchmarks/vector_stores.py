@@ -10,11 +10,11 @@ from __future__ import annotations
 import sys
 import time
 from dataclasses import dataclass
-from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
 from threadpoolctl import threadpool_limits
+from tools import shared_folder
 
 import rankproof as rp
 from rankproof._data.arrays import Matrix
@@ -24,7 +24,7 @@ from rankproof.stages._fields import passage_texts
 from rankproof.stores import Chroma, LanceDB, Memory, Milvus, PgVector, Qdrant
 from rankproof.stores._base import Store, ann_recall
 
-DATA = Path(__file__).parents[2] / "shared" / "data" / "scifact"
+DATA = shared_folder.DATA / "scifact"
 DEPTH, BATCH = 100, 1_000
 STORES: dict[str, Store] = {
     "`memory`": Memory(),
@@ -52,8 +52,8 @@ class Measured:
 
 def main() -> None:
     """Fills and searches every store once and prints the table."""
-    if not DATA.is_dir():
-        print("there is no scifact beside the project: skipped", file=sys.stderr)
+    if reason := shared_folder.missing_data("scifact"):
+        print(f"{reason}: skipped", file=sys.stderr)
         return
     dataset = rp.read_dataset(DATA)
     texts = passage_texts(dataset.corpus, ("title", "text"))

@@ -10,9 +10,9 @@ import argparse
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
+from tools import shared_folder
 
 from rankproof._data.qrels import Qrels
 from rankproof._data.run import Run
@@ -31,7 +31,7 @@ from rankproof.models._registry import encoder_by_name
 from rankproof.stages import BM25, Dense
 from rankproof.stages._base import Stage
 
-DATA = Path(__file__).parents[2] / "shared" / "data"
+DATA = shared_folder.DATA
 COLLECTIONS = {"SciFact": "scifact", "Cranfield": "cranfield", "CosQA": "cosqa", "XQuAD": "xquad-en"}
 SYSTEMS: dict[str, Stage] = {
     "bm25": BM25(),

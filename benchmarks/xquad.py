@@ -9,11 +9,13 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+from tools import shared_folder
+
 from rankproof import ExperimentResult, read_experiment, save_results
 from rankproof._experiment.run import run_experiment
 
 HERE = Path(__file__).parent
-DATA = HERE.parents[1] / "shared" / "data" / "xquad-en"
+DATA = shared_folder.DATA / "xquad-en"
 RESULTS = HERE / "work" / "results" / "xquad-chunks"
 ABSENT = "–"
 MEASURES = ("nDCG@10", "RR@10", "Success@1", "Success@5")
@@ -22,8 +24,8 @@ ANSWERS = ("EM", "F1(tokens='bag')", "Contains")
 
 def main() -> None:
     """Runs the experiment, what is finished taken from the cache, and prints the table."""
-    if not DATA.is_dir():
-        print("there is no xquad-en beside the project: skipped", file=sys.stderr)
+    if reason := shared_folder.missing_data("xquad-en"):
+        print(f"{reason}: skipped", file=sys.stderr)
         return
     experiment = read_experiment(HERE / "xquad.toml")
     found = run_experiment(replace(experiment, dataset=str(DATA)))

@@ -1,45 +1,77 @@
-"""Fixtures for all tests. With RANKPROOF_TESTS=whole a missing native reader or shared folder is an error, not a skip."""
+"""Fixtures for all tests. With RANKPROOF_TESTS=whole a missing native reader or folder of collections is an error, not a skip.
+
+RANKPROOF_TEST_ORDER is a seed for the order of modules and of the tests in each; "random" chooses one and prints it.
+"""
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
+from random import Random
 
 import pytest
+from tools.shared_folder import DATA, missing_data
 
 from rankproof._align import engine
 from rankproof.models._chat.llama_cpp import SMOLLM2_FILE, Llama
 from support.examples import register_profiles
 from support.hub_server import Hub, serving
 from support.model_weights import link_wordllama, minilm_home, smollm2_folder, wordllama_folder
-from support.paths import SHARED
+from support.shuffled_tests import shuffle_tests
 from support.tiny_bert import write_bert, write_modules
 
 register_profiles()
+ORDER = "RANKPROOF_TEST_ORDER"
+# ranx, which tests compare with, would compile for a minute what they run in milliseconds.
+os.environ.setdefault("NUMBA_DISABLE_JIT", "1")
+# A virtual machine may list AMX and end a process that uses it: PyTorch then computes bfloat16 with AVX-512.
+os.environ.setdefault("ONEDNN_MAX_CPU_ISA", "AVX512_CORE_BF16")
 
 
-def pytest_sessionstart() -> None:
+def pytest_sessionstart(session: pytest.Session) -> None:
+    gc.disable()
     if (
         signal.getsignal(signal.SIGINT) is signal.SIG_IGN
     ):  # as in a job in the background; the processes of tests would ignore it too
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    if (seed := os.environ.get(ORDER)) and not hasattr(session.config, "workerinput"):
+        session.config.get_terminal_writer().line(f"the order of tests: {ORDER}={seed}")
     if os.environ.get("RANKPROOF_TESTS") != "whole":
         return
     if engine.NAME != "native":
         raise pytest.UsageError("the native reader was not built")
-    if not SHARED.is_dir():
-        raise pytest.UsageError(f"there is no folder {SHARED}")
+    if os.environ.get("RANKPROOF_SHARED") and not DATA.is_dir():
+        raise pytest.UsageError(missing_data())
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Chooses the seed, and a home where the user has none, before pytest-xdist starts workers, which inherit both."""
+    if os.environ.get(ORDER) == "random":
+        os.environ[ORDER] = str(Random().randrange(1_000_000))
+    if not os.access(os.path.expanduser("~"), os.W_OK):  # ranx, numba and ir_datasets fail if they cannot write there
+        home = config.rootpath / ".pytest_cache" / "home"
+        home.mkdir(parents=True, exist_ok=True)
+        os.environ["HOME"] = str(home)
+
+
+def pytest_collection_finish() -> None:
+    """Thousands of tests that stay until the end are no garbage: looking at them again takes a third of the collection."""
+    gc.enable()
+    gc.freeze()
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """A test with a real language model is slow."""
+    """A test with a real language model is slow. pytest keeps tests of one parametrised fixture together after any shuffle."""
     for item in items:
         if "smollm2_weights" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.slow)
+    if seed := os.environ.get(ORDER):
+        items[:] = shuffle_tests(items, seed)
 
 
 @pytest.fixture(scope="session")

@@ -6,7 +6,7 @@ import importlib
 import re
 from pathlib import Path
 
-from rankproof._registry import PUBLIC_NAMES
+from rankproof._registry import LazyAttributes
 
 PACKAGES = tuple(f"rankproof.{name}" for name in ("measures", "models", "plugins", "stages", "stores", "types"))
 _START, _END = "if TYPE_CHECKING:\n", "else:\n"
@@ -43,8 +43,9 @@ def _by_number(name: str) -> list[tuple[int, str]]:
 
 
 def _imports(package: str) -> list[str]:
-    importlib.import_module(package)
-    found = PUBLIC_NAMES[package].items()
+    attributes = vars(importlib.import_module(package))["__getattr__"]
+    assert isinstance(attributes, LazyAttributes)
+    found = attributes.modules.items()
     homes = {name: (home, not _is_constant(name), not name[0].isupper(), _by_number(name)) for name, home in found}
     return [f"    from {homes[name][0]} import {name} as {name}\n" for name in sorted(homes, key=lambda name: homes[name])]
 

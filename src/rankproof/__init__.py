@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from rankproof import stages as stages
     from rankproof import stores as stores
     from rankproof import types as types
-    from rankproof._analysis.compare.comparison import Comparison as Comparison
-    from rankproof._analysis.decision import Decision as Decision
     from rankproof._api.agreement import correlate as correlate
     from rankproof._api.agreement import stability as stability
     from rankproof._api.analyses import audit as audit
@@ -36,6 +34,7 @@ if TYPE_CHECKING:
     from rankproof._api.datasets import import_dataset as import_dataset
     from rankproof._api.explain import explain as explain
     from rankproof._api.judges import agreement as agreement
+    from rankproof._api.output import export as export
     from rankproof._api.output import fit_fusion as fit_fusion
     from rankproof._api.output import fuse as fuse
     from rankproof._api.output import plot as plot
@@ -58,6 +57,7 @@ if TYPE_CHECKING:
     from rankproof._experiment.experiment import default_systems as default_systems
     from rankproof._formats.read import read_qrels as read_qrels
     from rankproof._formats.read import read_run as read_run
+    from rankproof._formats.write import convert as convert
     from rankproof._formats.write import write_qrels as write_qrels
     from rankproof._formats.write import write_run as write_run
     from rankproof._importers.registry import read_dataset as read_dataset
@@ -67,10 +67,8 @@ if TYPE_CHECKING:
 
 _TARGETS = {
     "Answers": "rankproof._data.answers:Answers",
-    "Comparison": "rankproof._analysis.compare.comparison:Comparison",
     "Corpus": "rankproof._data.corpus:Corpus",
     "Dataset": "rankproof._data.dataset:Dataset",
-    "Decision": "rankproof._analysis.decision:Decision",
     "Experiment": "rankproof._experiment.experiment:Experiment",
     "ExperimentResult": "rankproof._results.experiment_result:ExperimentResult",
     "Qrels": "rankproof._data.qrels:Qrels",
@@ -81,6 +79,7 @@ _TARGETS = {
     "audit": "rankproof._api.analyses:audit",
     "baselines": "rankproof._api.baselines:baselines",
     "compare": "rankproof._api.analyses:compare",
+    "convert": "rankproof._formats.write:convert",
     "correlate": "rankproof._api.agreement:correlate",
     "default_systems": "rankproof._experiment.experiment:default_systems",
     "diagnose": "rankproof._api.analyses:diagnose",
@@ -88,6 +87,7 @@ _TARGETS = {
     "evaluate": "rankproof._evaluation.evaluate:evaluate",
     "evaluate_answers": "rankproof._api.answers:evaluate_answers",
     "explain": "rankproof._api.explain:explain",
+    "export": "rankproof._api.output:export",
     "fit_fusion": "rankproof._api.output:fit_fusion",
     "fuse": "rankproof._api.output:fuse",
     "gate": "rankproof._api.checks:gate",
@@ -121,10 +121,8 @@ _TARGETS = {
 
 __all__ = [
     "Answers",
-    "Comparison",
     "Corpus",
     "Dataset",
-    "Decision",
     "Experiment",
     "ExperimentResult",
     "Qrels",
@@ -135,6 +133,7 @@ __all__ = [
     "audit",
     "baselines",
     "compare",
+    "convert",
     "correlate",
     "default_systems",
     "diagnose",
@@ -143,6 +142,7 @@ __all__ = [
     "evaluate",
     "evaluate_answers",
     "explain",
+    "export",
     "fit_fusion",
     "fuse",
     "gate",

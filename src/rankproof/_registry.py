@@ -184,22 +184,26 @@ def build(kind: str, name: str, make: Any, settings: Mapping[str, Any], *argumen
     return make(*arguments, **{known[key].field: value for key, value in settings.items()})
 
 
-LazyNames = tuple[list[str], Callable[[str], Any], Callable[[], list[str]]]
-PUBLIC_NAMES: dict[str, dict[str, str]] = {}
-"""Package to its lazy names, each with the module that defines it."""
+@dataclass(frozen=True, slots=True)
+class LazyAttributes:
+    """The `__getattr__` of a package: imports a public name from the module that defines it, on first use."""
+
+    package: str
+    modules: Mapping[str, str]
+
+    def __call__(self, name: str) -> Any:
+        if name not in self.modules:
+            raise AttributeError(f"module {self.package!r} has no attribute {name!r}")
+        return getattr(import_module(self.modules[name]), name)
 
 
-def lazy_names(package: str, *registries: Registry[Any], **others: str) -> LazyNames:
+def lazy_names(
+    package: str, *registries: Registry[Any], **others: str
+) -> tuple[list[str], LazyAttributes, Callable[[], list[str]]]:
     """`__all__`, `__getattr__` and `__dir__` of a package with registered parts; `others` maps further names to modules."""
     targets = [component.target.partition(":") for registry in registries for component in registry.components]
-    modules = PUBLIC_NAMES[package] = {attribute: module for module, _, attribute in targets} | others
-
-    def load(name: str) -> Any:
-        if name not in modules:
-            raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        return getattr(import_module(modules[name]), name)
-
-    return sorted(modules), load, lambda: sorted(modules)
+    modules = {attribute: module for module, _, attribute in targets} | others
+    return sorted(modules), LazyAttributes(package, modules), lambda: sorted(modules)
 
 
 def _setting(part: Field[Any], hint: Any) -> Setting:

@@ -74,6 +74,8 @@ _OTHER_NAMES = {
     "-o": "path",
     "--by-file": "by={query: segment}",
     "--from": "importer",
+    "--max-drop": "max_drops",
+    "--threshold": "thresholds",
     "--set": "settings",
     "--name": "{name: …}",
 }
@@ -100,8 +102,7 @@ def _as_argument(match: re.Match[str]) -> str:
     if flag in ("--name", "--by-file"):
         shown = name
     elif flag == "--set" and value is not None and "=" in value:
-        key, _, given = value.strip("'").partition("=")
-        shown = f'{name}={{"{key}": {_python_number(given)}}}'
+        shown = f"{name}={_python_settings(value)}"
     elif flag in _SWITCHES:
         shown = f"{name}=True" if value is None else f"{name}=True {value}"
     else:
@@ -118,6 +119,14 @@ def _python_value(value: str) -> str:
         return "{" + ", ".join(f'"{label}": {_python_number(number)}' for label, _, number in pairs) + "}"
     is_shown = not plain or plain[0] == '"' or plain.isupper() or plain.replace(".", "").isdigit()
     return plain if is_shown else f'"{plain}"'
+
+
+def _python_settings(value: str) -> str:
+    """The settings as a mapping; a comma separates two only before a name with a place for its value, as in `a=X,b=Y`."""
+    import re
+
+    pairs = (pair.partition("=") for pair in re.split(r",(?=[a-z-]+=[A-Z]+(?:,|$))", value.strip("'")))
+    return "{" + ", ".join(f'"{key}": {_python_number(given)}' for key, _, given in pairs) + "}"
 
 
 def _python_number(value: str) -> str:

@@ -5,13 +5,24 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from rankproof._analysis.compare.comparison import Comparison as Comparison
     from rankproof._analysis.compare.pairs import CompareOptions as CompareOptions
+    from rankproof._analysis.compare.segment_differences import SegmentDifference as SegmentDifference
     from rankproof._analysis.compare.tables import PairRecord as PairRecord
-    from rankproof._analysis.decision import Alternative as Alternative
-    from rankproof._analysis.decision import Change as Change
-    from rankproof._analysis.decision import SystemRisk as SystemRisk
+    from rankproof._analysis.decision.record import Decision as Decision
+    from rankproof._analysis.decision.record import JudgeCheck as JudgeCheck
+    from rankproof._analysis.decision.record import MissingCount as MissingCount
+    from rankproof._analysis.decision.record import OtherMargin as OtherMargin
+    from rankproof._analysis.decision.record import OwnDocuments as OwnDocuments
+    from rankproof._analysis.decision.record import PairDifference as PairDifference
+    from rankproof._analysis.decision.record import QueriesNeeded as QueriesNeeded
+    from rankproof._analysis.decision.record import Scenario as Scenario
+    from rankproof._analysis.decision.record import SystemRisk as SystemRisk
+    from rankproof._analysis.decision.record import UnjudgedRival as UnjudgedRival
+    from rankproof._analysis.decision.repeats import RepeatedAnswers as RepeatedAnswers
+    from rankproof._analysis.decision.repeats import SystemRepeats as SystemRepeats
     from rankproof._analysis.gate.changes import BaselineChange as BaselineChange
-    from rankproof._analysis.gate.gate import GateResult as GateResult
+    from rankproof._analysis.gate.result import GateResult as GateResult
     from rankproof._analysis.gate.rules import GateCheck as GateCheck
     from rankproof._api.values import Analysis as Analysis
     from rankproof._api.values import Audit as Audit
@@ -20,6 +31,7 @@ if TYPE_CHECKING:
     from rankproof._api.values import Diagnosis as Diagnosis
     from rankproof._api.values import DoctorReport as DoctorReport
     from rankproof._api.values import Explanation as Explanation
+    from rankproof._api.values import Export as Export
     from rankproof._api.values import Generated as Generated
     from rankproof._api.values import Judging as Judging
     from rankproof._api.values import Plot as Plot
@@ -45,6 +57,7 @@ if TYPE_CHECKING:
     from rankproof._data.ordering import ReadOptions as ReadOptions
     from rankproof._data.qrels import Judgement as Judgement
     from rankproof._data.replies import RecordedReply as RecordedReply
+    from rankproof._data.replies import ReusedReplies as ReusedReplies
     from rankproof._data.run import RunRow as RunRow
     from rankproof._data.table import Column as Column
     from rankproof._data.table import Table as Table
@@ -59,6 +72,7 @@ if TYPE_CHECKING:
     from rankproof._experiment.run import RunOptions as RunOptions
     from rankproof._formats.json import JsonContent as JsonContent
     from rankproof._formats.source_table import SourceTable as SourceTable
+    from rankproof._formats.write import ConvertResult as ConvertResult
     from rankproof._fusion.candidates import CandidateTable as CandidateTable
     from rankproof._fusion.candidates import NormalisedScores as NormalisedScores
     from rankproof._fusion.method import Contributions as Contributions
@@ -115,7 +129,6 @@ else:
 
     __all__, __getattr__, __dir__ = lazy_names(
         __name__,
-        Alternative="rankproof._analysis.decision",
         Analysis="rankproof._api.values",
         Answer="rankproof._data.answers",
         Audit="rankproof._api.values",
@@ -131,10 +144,10 @@ else:
         HitLists="rankproof._fusion.method",
         NormalisedScores="rankproof._fusion.candidates",
         RecordedReply="rankproof._data.replies",
+        ReusedReplies="rankproof._data.replies",
         Executor="rankproof._executors.base",
         Resources="rankproof._executors.base",
         Calibration="rankproof._data.claims",
-        Change="rankproof._analysis.decision",
         Chat="rankproof.models._chat.base",
         ChatModel="rankproof.models._chat.base",
         ChatReply="rankproof.models._chat.base",
@@ -147,11 +160,14 @@ else:
         RaterAgreement="rankproof._api.values",
         Stability="rankproof._api.values",
         CompareOptions="rankproof._analysis.compare.pairs",
+        Comparison="rankproof._analysis.compare.comparison",
         Component="rankproof._registry",
+        ConvertResult="rankproof._formats.write",
         CorpusStorage="rankproof._io.corpus_store",
         Cost="rankproof.stages._base",
         CrossEncoderModel="rankproof.models._base",
         DatasetBuilder="rankproof._importers.builder",
+        Decision="rankproof._analysis.decision.record",
         DecisionSettings="rankproof._results.experiment_result",
         Diagnosis="rankproof._api.values",
         DoctorReport="rankproof._api.values",
@@ -162,9 +178,10 @@ else:
         Estimate="rankproof._llm.budget",
         EvaluateArguments="rankproof._evaluation.options",
         Explanation="rankproof._api.values",
+        Export="rankproof._api.values",
         FusionSettings="rankproof._fusion.method",
         GateCheck="rankproof._analysis.gate.rules",
-        GateResult="rankproof._analysis.gate.gate",
+        GateResult="rankproof._analysis.gate.result",
         Generated="rankproof._api.values",
         ImportCounts="rankproof._importers.base",
         ImportOptions="rankproof._importers.base",
@@ -198,18 +215,29 @@ else:
         Reference="rankproof._data.answers",
         References="rankproof._data.answers",
         RenderOptions="rankproof._render.grid",
+        RepeatedAnswers="rankproof._analysis.decision.repeats",
         Report="rankproof._api.values",
         RunOptions="rankproof._experiment.run",
         RunRow="rankproof._data.run",
         ScoreLists="rankproof._fusion.normalisations",
         Scorer="rankproof.stages._base",
         Searcher="rankproof.stages._base",
+        SegmentDifference="rankproof._analysis.compare.segment_differences",
         Segments="rankproof._api.values",
         SourceTable="rankproof._formats.source_table",
         Stage="rankproof.stages._base",
         Store="rankproof.stores._base",
+        SystemRepeats="rankproof._analysis.decision.repeats",
         SystemResult="rankproof._evaluation.result",
-        SystemRisk="rankproof._analysis.decision",
+        JudgeCheck="rankproof._analysis.decision.record",
+        MissingCount="rankproof._analysis.decision.record",
+        OwnDocuments="rankproof._analysis.decision.record",
+        UnjudgedRival="rankproof._analysis.decision.record",
+        OtherMargin="rankproof._analysis.decision.record",
+        PairDifference="rankproof._analysis.decision.record",
+        QueriesNeeded="rankproof._analysis.decision.record",
+        Scenario="rankproof._analysis.decision.record",
+        SystemRisk="rankproof._analysis.decision.record",
         SystemRun="rankproof._results.experiment_result",
         Table="rankproof._data.table",
         TableSummary="rankproof._data.table",

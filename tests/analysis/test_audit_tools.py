@@ -272,6 +272,13 @@ def test_judge_next_skips_a_sum_unless_it_is_requested(files: list[str], capsys:
     assert capsys.readouterr().err.startswith("NumRelRet is not a mean over queries")
 
 
+def test_a_difference_by_weights_of_queries_is_described_as_such() -> None:
+    qrels, runs = {"q1": {"a": 1}, "q2": {"a": 1}}, {"half": {"q1": {"a": 1.0}, "q2": {"b": 1.0}}}
+    table = audit_tools(input_of(qrels, runs, ["R@10"], weights={"q1": 1.0, "q2": 3.0}))
+    theirs = "trec_eval 10 recall.10 of half is 0.5000, ours is 0.2500"
+    assert table.sentences[0] == f"Largest difference: {theirs}: queries count equally; missing queries left out."
+
+
 def test_with_skip_missing_the_n_of_each_system_is_described() -> None:
     qrels = {"q1": {"a": 1}, "q2": {"a": 1}}
     runs: dict[str, Scores] = {"whole": {query: {"a": 1.0} for query in qrels}, "half": {"q1": {"a": 1.0}}}

@@ -12,7 +12,7 @@ import pytest
 import rankproof
 from rankproof._analysis.changes.changed_queries import QueryChange, changed_queries, reordered_queries
 from rankproof._analysis.changes.changed_settings import experiment_diff, settings_table
-from rankproof._analysis.changes.changes import Changes, change_sentences, change_table, compare_before_after
+from rankproof._analysis.changes.changes import Changes, change_sentences, change_table, compare_before_after, order_note
 from rankproof._analysis.compare.comparison import Comparison
 from rankproof._analysis.compare.pairs import swapped
 from rankproof._cli.main import main
@@ -58,6 +58,32 @@ def test_the_decision_and_the_values_are_those_of_compare(
         assert found is not None
         tested = ("value", "other_value", "difference", "ci", "p", "wins", "ties", "losses", "n")
         assert [getattr(found, name) for name in tested] == [getattr(same, name) for name in tested]
+
+
+def test_times_of_two_runs_are_not_compared(changes: Changes, pair: tuple[ExperimentResult, ExperimentResult]) -> None:
+    assert all(run.times for one in pair for run in one.system_runs)
+    found, alone = changes.comparison, rankproof.compare(pair[1])
+    assert found is not None
+    assert (alone.decision.cost_unit, found.decision.cost_unit) == ("ms", None)
+    assert not any("faster" in sentence or " ms" in sentence for sentence in found.decision.sentences)
+    assert "latency is not comparable: before and after were timed in different runs" in " ".join(found.notes)
+    assert not [column.name for column in change_table(changes).columns if "ms" in column.name.split()]
+    given = compare_before_after(*pair, costs=dict.fromkeys(changes.inputs.systems, 1.0)).comparison
+    assert given is not None
+    assert given.decision.cost_unit == "given"
+    assert "not comparable" not in " ".join(given.notes)
+
+
+def test_results_that_are_newer_than_those_after_them_have_a_note(pair: tuple[ExperimentResult, ExperimentResult]) -> None:
+    old, new = (
+        replace(one, provenance={**one.provenance, "created": f"2026-0{month}-02T03:04:05Z"})
+        for one, month in zip(pair, (1, 2), strict=True)
+    )
+    assert order_note(compare_before_after(old, new)) is None
+    backwards = compare_before_after(new, old, labels=("week2", "week1"))
+    note = "week2 (2026-02-02T03:04) is newer than week1 (2026-01-02T03:04): swap the two to see what changed since"
+    assert order_note(backwards) == note
+    assert note in change_table(backwards).notes
 
 
 @pytest.mark.parametrize(
@@ -287,9 +313,11 @@ def test_answers_are_compared_by_their_measures() -> None:
         tested = found.pair(system, measure, found.answers)
         assert tested is not None
         old, new = (one.per_query("says")[measure] for one in (before.answers, after.answers))
-        common = [query for query in old if query in new]
-        assert tested.n == len(common)
-        assert tested.difference == pytest.approx(math.fsum(new[query] - old[query] for query in common) / len(common))
+        failed = after.answers.systems[0].measures[measure].reasons
+        queries = {*old, *new, *(query for query, reason in failed.items() if reason == "error")}
+        assert tested.n == len(queries)
+        apart = math.fsum(new.get(query, 0.0) - old.get(query, 0.0) for query in queries)
+        assert tested.difference == pytest.approx(apart / len(queries))
 
 
 def test_answers_alone_decide_where_there_is_no_ranking() -> None:

@@ -224,6 +224,7 @@ def test_too_few_samples_for_significance_are_noted() -> None:
     assert notes[0] == "the smallest p of this test is 0.0099, and one test may need 0.0033; use more samples: at least 299"
 
 
+@pytest.mark.slow
 def test_samples_do_not_help_where_there_are_too_few_queries() -> None:
     values = {f"s{at:02}": {"RR": (BASE[:15] + at).tolist()} for at in range(50)}
     notes = table_of(comparison_tables(result_of(values), resamples=100), "letters").notes

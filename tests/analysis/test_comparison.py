@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rankproof._analysis.compare.comparison import Comparison, compare_inputs, primary_measure
+from rankproof._analysis.compare.comparison import Comparison, compare_inputs
 from rankproof._analysis.compare.decision_data import default_baseline
+from rankproof._analysis.compare.joined_values import primary_measure
 from rankproof._analysis.compare.pairs import CompareOptions
 from rankproof._analysis.inputs import AnalysisInput, input_from_results, input_from_runs
 from rankproof._evaluation.options import EvaluateOptions
@@ -125,16 +126,16 @@ def test_without_any_retrieved_document_nothing_is_decided() -> None:
     empty: Any = {query: {} for query in queries}
     inputs = input_from_results(small_results(("a", "b"), queries, scores={"a": empty, "b": empty}))
     found = compared(inputs)
-    assert found.decision.reasons == ("no system retrieved anything",)
-    assert (found.decision.system, found.pairs, found.left_out) == (None, (), ("a", "b"))
+    assert (found.decision.outcome, found.decision.reason) == ("not_decided", "no_system")
+    assert (found.decision.first, found.pairs, found.left_out) == (None, (), ("a", "b"))
 
 
 def test_one_system_and_one_query_are_compared_without_pairs() -> None:
-    assert compared(inputs_of({"only": [1] * 40})).decision.system == "only"
+    assert compared(inputs_of({"only": [1] * 40})).decision.first == "only"
     one = input_of({"q0": {"target": 1}}, {"a": target_at([1]), "b": target_at([2])}, ["nDCG@10"])
     found = compared(one)
-    assert (found.pairs, found.tables, found.decision.decided, found.decision.system) == ((), (), False, "a")
-    assert [(one["risk"], one["loss"]) for one in found.decision.to_dict()["systems"]] == [(None, None)] * 2
+    assert (found.pairs, found.tables, found.decision.decided, found.decision.first) == ((), (), False, "a")
+    assert [(one["risk"], one["limit"]) for one in found.decision.to_dict()["by_system"]] == [(None, None)] * 2
     assert "unknown" not in str(found)
 
 
@@ -193,7 +194,7 @@ def test_queries_with_failed_calls_are_counted() -> None:
     failing = replace(inputs, system_runs=tuple(replace(run, counts=counts) for run in inputs.system_runs[:1]))
     found = compared(failing)
     assert found.decision.of("bm25").failed == 0.05
-    assert "5.0% of the queries of bm25 failed" in found.decision.reasons
+    assert found.decision.detail == "2 of 40 calls of bm25 failed: run it again"
 
 
 def unjudged_inputs(judged: int) -> AnalysisInput:
@@ -206,7 +207,7 @@ def unjudged_inputs(judged: int) -> AnalysisInput:
 
 def test_a_choice_that_depends_on_unjudged_documents_is_not_decided_and_says_what_to_judge() -> None:
     found = compared(unjudged_inputs(40)).decision
-    assert found.reasons == ("without unjudged documents the choice is new, not old",)
+    assert (found.reason, found.detail) == ("unjudged", "without unjudged documents the choice is new, not old")
     assert found.unjudged == 80
     assert len(found.judge_next) == 10
     assert found.judge_next[0][1] in ("x1", "x2")
@@ -229,12 +230,14 @@ def test_a_comparison_turns_into_json() -> None:
 
     plain = json.loads(json.dumps(compared().to_dict(), allow_nan=False))
     assert plain["primary"] == "nDCG@10"
-    assert plain["decision"]["system"] == "good"
+    assert (plain["decision"]["outcome"], plain["decision"]["kind"]) == ("ship", "better")
+    assert (plain["decision"]["systems"], plain["decision"]["leader"]) == (["good"], "good")
+    assert [one["name"] for one in plain["decision"]["by_system"]] == ["bm25", "good", "bad"]
     assert len(plain["pairs"]) == 9
 
 
 def test_a_small_risk_is_the_same_in_the_sentence_and_in_the_table() -> None:
     shown = str(compared())
-    assert "risk below 0.1%" in shown
+    assert "Risk below 0.1% (limit 5%)" in shown
     assert "<0.1%" in shown
     assert " 0.0%" not in shown

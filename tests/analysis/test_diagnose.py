@@ -132,7 +132,7 @@ def test_moves_count_relevant_documents_alone() -> None:
 def test_a_reranker_that_has_other_documents_than_its_pool_is_refused() -> None:
     inputs = input_from_results(small_results())
     pool, late = inputs.system_runs[-2:]
-    late = replace(late, stage={"kind": "Rerank", "stage": pool.stage}, baseline=pool.name)
+    late = replace(late, stage={"kind": "Rerank", "stage": pool.stage}, builds_on=pool.name)
     fine = replace(inputs, system_runs=(*inputs.system_runs[:-1], late))
     most = upper_bounds(fine, ["nDCG@10"])["nDCG@10"]
     table = moves_table(fine, "nDCG@10", most, 10)
@@ -182,7 +182,7 @@ def test_an_experiment_with_one_system_has_its_tables_of_steps() -> None:
     assert gains.sentences == ()
     assert move[:10] == ("only", "retrieval", None, 2, *(None,) * 6)
     assert list(move[10:]) == [pytest.approx(0.806574, abs=1e-6), pytest.approx(11.3147, abs=1e-4)]
-    assert moves.title == "Ranks of the 3 relevant documents against the baseline: n = 2 queries"
+    assert moves.title == "Ranks of the 3 relevant documents: n = 2 queries"
     assert moves.sentences == (
         "only has nDCG@10 .693; its best reranking has .807: 0.0 pp more by a better order of judged documents,"
         " 11.3 pp more by ranking unjudged documents lower (some may be relevant). The other 19.3 pp need better retrieval.",
@@ -194,14 +194,14 @@ def test_an_experiment_with_one_system_has_its_tables_of_steps() -> None:
     ]
 
 
-def test_a_system_with_a_baseline_has_its_gain_and_the_last_one_its_upper_bound() -> None:
+def test_a_system_with_a_baseline_has_its_gain_and_the_best_one_its_upper_bound() -> None:
     qrels = {"q1": {"a": 1, "x": 0}, "q2": {"d": 1, "x": 0}}
     runs = {"first": {"q1": ["x", "a"], "q2": ["x", "d"]}, "second": {"q1": ["a", "x"], "q2": ["x", "d"]}}
     inputs = input_of(qrels, runs, measures=["RR@10", "R@100"])
     systems = [SystemRun(name, "retrieval", {}, inputs.runs[name], {}, 0.0, 0, None, None, {}) for name in runs]
-    systems[1] = replace(systems[1], baseline="first")
+    systems[1] = replace(systems[1], builds_on="first")
     tables = {table.name: table for table in diagnose(replace(inputs, system_runs=tuple(systems)))}
-    gains = [(row["system"], row["baseline"], row["pp gained"], row["relative"]) for row in tables["gains"].records()]
+    gains = [(row["system"], row["compared with"], row["pp gained"], row["relative"]) for row in tables["gains"].records()]
     assert gains == [("first", None, None, None), ("second", "first", 25.0, 0.5)]
     assert tables["moves"].sentences[-1] == (
         "second has RR@10 .750; its best reranking has 1.000: 25.0 pp more by a better order. The other 0.0 pp need better"

@@ -9,8 +9,8 @@ STACK = [
     Step("BM25", "retrieval", {"nDCG@10": 0.585, "RR@10": 0.812, "R@100": 0.741}),
     Step("dense", "retrieval", {"nDCG@10": 0.611, "RR@10": 0.808, "R@100": 0.825}, "BM25"),
     Step("hybrid", "fusion", {"nDCG@10": 0.628, "RR@10": 0.834, "R@100": 0.842}, "dense"),
-    Step("cross-encoder", "rerank", {"nDCG@10": 0.645, "RR@10": 0.860, "R@100": 0.842}, "hybrid"),
-    Step("LLM", "rerank", {"nDCG@10": 0.717, "RR@10": 0.901, "R@100": 0.842}, "cross-encoder"),
+    Step("cross-encoder", "rerank", {"nDCG@10": 0.645, "RR@10": 0.860, "R@100": 0.842}, "hybrid", "hybrid"),
+    Step("LLM", "rerank", {"nDCG@10": 0.717, "RR@10": 0.901, "R@100": 0.842}, "cross-encoder", "cross-encoder"),
 ]
 
 
@@ -25,7 +25,7 @@ def test_unchanged_recall_after_retrieval_is_described() -> None:
 
 
 def test_a_reranker_that_changes_recall_is_described() -> None:
-    moved = [*STACK[:4], Step("LLM", "rerank", {"nDCG@10": 0.7, "R@100": 0.85}, "cross-encoder")]
+    moved = [*STACK[:4], Step("LLM", "rerank", {"nDCG@10": 0.7, "R@100": 0.85}, "cross-encoder", "cross-encoder")]
     (sentence,) = describe_recall(moved, "R@100")
     assert "changes from .842 to .850 at LLM" in sentence
 

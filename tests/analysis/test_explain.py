@@ -16,11 +16,13 @@ from rankproof._analysis.explain.answer import explain_answer
 from rankproof._analysis.explain.mean import explain_difference, explain_mean
 from rankproof._analysis.explain.query import UNJUDGED_TEXT, explain_query, explain_value
 from rankproof._analysis.explain.score import explain_score
-from rankproof._analysis.inputs import AnalysisInput, input_from_results
+from rankproof._analysis.inputs import AnalysisInput, input_from_results, input_from_runs
+from rankproof._api.explain import ExplainOptions, explain_inputs
 from rankproof._cli.main import main
 from rankproof._data.corpus import Corpus, Document
 from rankproof._data.dataset import Queries, Query
 from rankproof._data.run import Run
+from rankproof._evaluation.options import EvaluateOptions
 from rankproof._experiment.run import run_experiment
 from rankproof._formats.read import write_folder
 from rankproof._fusion.fuse import fit_fusion, fuse
@@ -163,7 +165,7 @@ def test_a_geometric_mean_has_no_sum_over_queries() -> None:
 
 
 def test_an_unknown_query_is_refused_with_a_near_one() -> None:
-    with pytest.raises(UsageError, match=r"no judged query is called q11; there is, for example, q1"):
+    with pytest.raises(UsageError, match=r"no judged query has the id or the text q11; there is, for example, q1"):
         explain_query(input_of(QRELS, {"a": RUN}, ["RR"]), "a", "RR", "q11")
 
 
@@ -345,3 +347,79 @@ def test_systems_that_tie_are_not_called_the_best(tmp_path: Path, capsys: pytest
         (tmp_path / f"{name}.run").write_text("q1 Q0 d1 1 1.0 run\n")
     assert main(["explain", *(str(tmp_path / name) for name in ("qrels", "a.run", "b.run")), "-m", "RR"]) == 0
     assert "explaining a, the first of 2 tied for best of 2 systems by RR" in capsys.readouterr().err
+
+
+def rag_log(path: Path, answers: list[str]) -> str:
+    """A RAG log with one answer to each question."""
+    asked = ("France", "Paris"), ("Germany", "Berlin"), ("Italy", "Rome")
+    rows = [
+        {"query_id": country, "question": f"capital of {country}", "answer": answer, "contexts": [f"It is {city}."]}
+        for (country, city), answer in zip(asked, answers, strict=True)
+    ]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return str(path)
+
+
+def test_a_difference_after_an_abstention_is_over_the_common_queries(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    one = rag_log(tmp_path / "one.jsonl", ["Paris", "I do not know", "Rome"])
+    other = rag_log(tmp_path / "other.jsonl", ["Lyon", "Berlin", "Rome"])
+    command = ["explain", one, other, "-m", "Faithfulness", "--system", "one", "--against", "other"]
+    assert main([*command, "--format", "json"]) == 0
+    (table,) = json.loads(capsys.readouterr().out)["tables"]
+    assert [row["query"] for row in table["rows"]] == ["France", "Italy"]
+    assert (table["facts"]["n"], table["facts"]["difference"]) == (2, 0.5)
+    assert table["sentences"][-1] == "Both means are over the 2 queries with a value for both: other has 1 more."
+
+
+def test_systems_without_a_common_query_have_no_difference() -> None:
+    inputs = input_of(QRELS, {"a": {"q1": RUN["q1"]}, "b": {"q2": RUN["q2"]}}, ["RR"], skip_missing=True)
+    with pytest.raises(UsageError, match="a and b have no query with a value of RR in common; compare other systems"):
+        explain_difference(inputs, "a", "b", "RR")
+
+
+def texts_of(texts: dict[str, str]) -> AnalysisInput:
+    """An input whose queries and documents have texts."""
+    inputs = input_of(QRELS, {"a": RUN}, ["nDCG@10", "RR"])
+    queries = Queries([Query(key, text) for key, text in texts.items()])
+    return replace(inputs, texts=queries, snippets={"d1": "Vans and trucks · Second hand", "d2": "Cars"})
+
+
+def test_a_query_is_named_by_its_text() -> None:
+    inputs = texts_of({"q1": "Vans  for hire", "q2": "q1", "q3": "cars"})
+    for asked, query in (("vans FOR hire", "q1"), ("q1", "q1"), ("q2", "q2")):
+        _, (ranking, *_), _ = explain_inputs(inputs, ExplainOptions(query=asked), all_measures=False)
+        assert ranking.facts["query"] == query
+    with pytest.raises(UsageError, match="no judged query has the id or the text lorries; there is, for example"):
+        explain_inputs(inputs, ExplainOptions(query="lorries"), all_measures=False)
+
+
+def test_a_text_of_several_queries_is_refused_with_their_ids() -> None:
+    inputs = texts_of({"q1": "vans", "q2": "Vans", "q3": "cars"})
+    with pytest.raises(UsageError) as refused:
+        explain_inputs(inputs, ExplainOptions(query="vans"), all_measures=False)
+    assert refused.value.command_line_text == "2 queries have the text vans; specify one of their ids with --query: q1, q2"
+
+
+@pytest.mark.parametrize(("measure", "name"), [("nDCG@10", "explain-ideal"), ("RR", "explain-relevant")])
+def test_the_documents_of_an_ideal_ranking_have_their_texts(measure: str, name: str) -> None:
+    _, ideal = explain_query(texts_of({"q1": "vans"}), "a", measure, "q1")
+    assert ideal.name == name
+    assert {row["document"]: row["text"] for row in ideal.records()} == {"d1": "Vans and trucks · Second hand", "d2": "Cars"}
+    assert "2 of " in ideal.sentences[0]
+    _, bare = explain_query(input_of(QRELS, {"a": RUN}, [measure]), "a", measure, "q1")
+    assert "text" not in [column.name for column in bare.columns]
+
+
+def test_contributions_with_weights_add_up_to_the_weighted_mean() -> None:
+    qrels = {f"q{at}": {"d1": 1} for at in range(4)}
+    a = {"q0": {"d1": 1.0}, "q1": {"d0": 2.0, "d1": 1.0}, "q2": {"d0": 1.0}, "q3": {"d1": 1.0}}
+    b = {"q0": {"d0": 2.0, "d1": 1.0}, "q1": {"d1": 1.0}, "q2": {"d1": 1.0}, "q3": {"d0": 1.0}}
+    weights = {"q0": 1.0, "q1": 10.0, "q2": 5.0, "q3": 4.0}
+    inputs = input_from_runs(qrels, {"a": a, "b": b}, ["RR"], options=EvaluateOptions(weights=weights))
+    mean, difference = explain_mean(inputs, "a", "RR"), explain_difference(inputs, "a", "b", "RR")
+    assert {row[0]: row[2] for row in mean.rows} == pytest.approx({"q0": 0.05, "q1": 0.25, "q2": 0.0, "q3": 0.2})
+    assert sum(float(str(row[2])) for row in mean.rows) == pytest.approx(mean.facts["value"]) == pytest.approx(0.5)
+    assert sum(float(str(row[3])) for row in mean.rows) == pytest.approx(0.0)
+    assert mean.sentences[1] == "1 query has value 0; with it at 1, the mean would be 0.7500."
+    assert sum(float(str(row[3])) for row in difference.rows) == pytest.approx(difference.facts["difference"])
+    assert "2 queries add +0.2250, 2 add -0.5000" in difference.sentences[0]

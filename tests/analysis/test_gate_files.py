@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
 import pytest
 
+import rankproof as rp
 from rankproof._analysis.gate.baseline import Baseline, baseline_json, make_baseline, parse_baseline
-from rankproof._analysis.gate.gate import GateResult, run_gate
+from rankproof._analysis.gate.gate import run_gate
+from rankproof._analysis.gate.result import GateResult, gate_table
 from rankproof._analysis.gate.rules import GateOptions, threshold_of
 from rankproof._analysis.query_groups import group_queries
+from rankproof._cli.main import main
 from rankproof._render.ci import MAX_LISTED, as_comment, as_junit
 from rankproof.errors import InputError
-from support.gate_inputs import gate_input, ranks
+from support.gate_inputs import QUERIES, gate_input, ranks
 
 EVIL = "<b>&\"'@team ]]> `x` \x00\x1b[31m\u202e\ufffe\ud7ff |"
 
@@ -40,9 +45,39 @@ def test_a_baseline_is_read_back_as_it_was(name: str) -> None:
     assert after.systems[0].measures == before.systems[0].measures
 
 
+def test_a_weighted_baseline_is_read_back_with_its_weights() -> None:
+    weights = {query: 1.0 + at for at, query in enumerate(QUERIES)}
+    before = make_baseline(gate_input({"s": ranks(1, 2)}, weights=weights), version="0.1", made="")
+    after = parse_baseline(baseline_json(before), "b.json")
+    assert after.weights == weights
+    assert baseline_json(after) == baseline_json(before)
+    assert json.loads(baseline_json(before))["systems"][0]["measures"]["RR"]["value"] < 0.75
+
+
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [
+        ({"q00": 1.0}, "a query has no weight"),
+        ({"q00": -1.0}, "a weight is not a finite number of at least 0"),
+        ({}, "queries give"),
+    ],
+)
+def test_a_baseline_with_damaged_weights_is_rejected(weights: dict[str, float], message: str) -> None:
+    known = {query: 1.0 + at for at, query in enumerate(QUERIES)}
+    plain = json.loads(baseline_json(make_baseline(gate_input({"s": ranks(1, 2)}, weights=known), version="0.1", made="")))
+    with pytest.raises(InputError, match=message):
+        parse_baseline(json.dumps({**plain, "weights": weights}), "b.json")
+
+
+def test_a_baseline_that_names_python_code_does_not_import_it() -> None:
+    text = baseline_json(baseline()).replace('"RR"', '"no_such_module:measure"')
+    with pytest.raises(InputError, match="no_such_module:measure is Python code, which a file of data cannot name"):
+        parse_baseline(text, "b.json")
+
+
 def test_a_baseline_says_what_it_is() -> None:
     plain = json.loads(baseline_json(baseline()))
-    assert (plain["format"], plain["schema"], plain["rankproof"]) == ("rankproof-baseline", 2, "0.1")
+    assert (plain["format"], plain["schema"], plain["rankproof"]) == ("rankproof-baseline", 5, "0.1")
     assert plain["systems"][0]["measures"]["RR"]["value"] == 0.75
 
 
@@ -55,11 +90,11 @@ def test_a_baseline_says_what_it_is() -> None:
         ('{"format": "rankproof-results"}', "this is not a baseline"),
         (
             '{"format": "rankproof-baseline", "schema": 1}',
-            "the file has format version 1, this version of rankproof reads 2; run rankproof save-baseline again",
+            "the file has format version 1, this version of rankproof reads 5; run rankproof save-baseline again",
         ),
         (
-            '{"format": "rankproof-baseline", "schema": 2}',
-            "systems is missing; the file is damaged or was edited: save the baseline",
+            '{"format": "rankproof-baseline", "schema": 5}',
+            "weights is missing; the file is damaged or was edited: save the baseline",
         ),
     ],
 )
@@ -140,11 +175,15 @@ def test_a_failure_carries_its_sentence() -> None:
 
 def test_the_comment_lists_failures_first_and_mentions_nobody() -> None:
     text = as_comment(failed_gate(EVIL))
-    assert text.startswith("### rankproof: The gate failed: 4 of ")
+    assert text.startswith("### rankproof: The gate failed: RR of ")
     assert text.index("**Failed**") < text.index("<details>")
     assert "<b>" not in text
     assert "@team" not in text
     assert "\x1b" not in text
+
+
+def test_the_first_line_says_which_measure_fell_and_by_how_much() -> None:
+    assert failed_gate().verdict.startswith("The gate failed: RR of s fell by 33.3 pp (0.750 to 0.417); 4 of ")
 
 
 def test_the_comment_of_a_gate_that_passed_names_no_failure() -> None:
@@ -159,3 +198,41 @@ def test_a_long_comment_is_cut_and_says_by_how_much() -> None:
     text = as_comment(GateResult(failed[:1] * (MAX_LISTED + 12)))
     assert "- … and 12 more" in text
     assert text.count("a significant drop") == MAX_LISTED
+
+
+def test_the_function_saves_the_baseline_of_the_command(tmp_path: Path) -> None:
+    qrels, run = {f"q{at}": {"d1": 1} for at in range(40)}, {f"q{at}": {"d1": 2.0, "d2": 1.0} for at in range(40)}
+    paths = [str(tmp_path / name) for name in ("qrels.json", "bm25.json", "command.json", "python.json")]
+    for path, content in zip(paths, (qrels, run), strict=False):
+        Path(path).write_text(json.dumps(content))
+    assert main(["save-baseline", paths[0], paths[1], "-o", paths[2], "--quiet"]) == 0
+    found = rp.gate(paths[0], {"bm25": paths[1]}, save=paths[3])
+    assert found.passed
+    assert any(note.endswith("python.json: saved bm25 with nDCG@10, RR@10, R@100") for note in found.notes)
+    one, other = (json.loads(Path(path).read_text()) for path in paths[2:])
+    assert {**one, "made": ""} == {**other, "made": ""}
+    assert rp.gate(paths[0], {"bm25": paths[1]}, baseline=paths[3], save=paths[2]).passed
+
+
+def test_a_failed_gate_does_not_replace_the_baseline(tmp_path: Path) -> None:
+    qrels, bad = {f"q{at}": {"d1": 1} for at in range(40)}, {f"q{at}": {"d2": 1.0} for at in range(40)}
+    path = tmp_path / "baseline.json"
+    found = rp.gate(qrels, bad, thresholds="RR>=0.5", save=path)
+    assert not found.passed
+    assert found.notes[-1].endswith("baseline.json was not written, because the gate failed")
+    assert not path.exists()
+
+
+def test_every_output_says_unsure_in_the_same_words() -> None:
+    now = gate_input({"s": [2, *ranks(1, 2)[1:]]}, measures=["RR"])
+    gate = run_gate(now, baseline(), GateOptions())
+    assert gate.verdict == "The gate is unsure: 1 of 2 checks is unsure"
+    assert str(gate).startswith(gate.verdict)
+    assert as_comment(gate).startswith(f"### rankproof: {gate.verdict}\n\n**Unsure**")
+    assert (gate_table(gate, GateOptions()).title, gate_table(gate, GateOptions()).facts["outcome"]) == (gate.verdict, "unsure")
+    (suite,) = ElementTree.fromstring(as_junit(gate, name="gate", made="2026-01-02T03:04:05Z").encode())
+    assert (suite.attrib["failures"], suite.attrib["skipped"]) == ("0", "1")
+    assert (suite.findtext("system-out") or "").startswith(gate.verdict)
+    assert replace(gate, unsure="fail").verdict == "The gate failed: 1 of 2 checks is unsure, and --unsure fail is set"
+    (strict,) = ElementTree.fromstring(as_junit(replace(gate, unsure="fail"), name="gate", made="2026-01-02T03:04:05Z").encode())
+    assert (strict.attrib["failures"], strict.attrib["skipped"]) == ("1", "0")

@@ -150,6 +150,7 @@ def test_with_all_claims_labelled_the_corrected_mean_is_that_of_people_over_answ
     assert "not corrected, because labels of single claims do not give their values: Hallucination" in means.notes
 
 
+@pytest.mark.slow
 def test_corrected_means_of_answers_are_unbiased_and_cover_where_answers_differ_in_length() -> None:
     """Long answers are worse, so the mean over claims is far from the mean over answers; the judge calls too much supported."""
     random = np.random.default_rng(3)

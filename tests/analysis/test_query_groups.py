@@ -86,6 +86,7 @@ def test_the_class_is_simple_up_to_2_constraints_and_complex_from_5(constraints:
     assert complexity_of("soup" + " with salt" * constraints) == name
 
 
+@pytest.mark.slow
 def test_a_long_hostile_query_is_counted_in_time() -> None:
     assert count_constraints('"' + "a " * 200_000) == 1
     assert count_constraints('" ' * 100_000) == 0

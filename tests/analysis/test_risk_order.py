@@ -19,13 +19,14 @@ from rankproof._analysis.audit.judge_next import (
     unjudged_pairs,
 )
 from rankproof._analysis.audit.unjudged import UnjudgedDocuments, find_unjudged
-from rankproof._analysis.decision import MARGIN, DecisionData, decide
+from rankproof._analysis.decision.decide import DecisionData, decide
 from rankproof._analysis.inputs import input_from_runs
 from rankproof._data.arrays import FloatArray
 from rankproof._data.qrels import Qrels
 from rankproof._data.run import Run
 from rankproof._evaluation.evaluate import evaluate_runs
 from rankproof._evaluation.options import EvaluateOptions
+from rankproof._statistics.decision_rule import Margin
 from rankproof._statistics.rank_correlation import kendall_tau
 from rankproof.measures import P, nDCG
 
@@ -56,7 +57,7 @@ def risks(qrels: Qrels, runs: dict[str, Run], measure: str) -> FloatArray:
     result = evaluate_runs(qrels, runs, [measure], EvaluateOptions())
     values = np.column_stack([system.measures[measure].values for system in result.systems])
     found = decide(DecisionData(result.systems[0].measures[measure].measure, tuple(runs), values))
-    return np.array([one.risk for one in found.systems], dtype=np.float64)
+    return np.array([one.risk for one in found.by_system], dtype=np.float64)
 
 
 @pytest.mark.slow
@@ -85,7 +86,7 @@ def test_slopes_of_two_systems_are_those_of_the_normal_distribution() -> None:
     """With many queries the difference of two means is normal: its density at the margin is the slope of the risk."""
     draw = np.random.default_rng(5)
     values = np.clip(0.5 + 0.1 * draw.normal(size=(2_000, 2)), 0, 1)
-    slopes = risk_slopes(DecisionData(nDCG @ 10, ("a", "b"), values), margin=0.002)
+    slopes = risk_slopes(DecisionData(nDCG @ 10, ("a", "b"), values), Margin(0.002))
     apart = values[:, 1] - values[:, 0]
     centre, spread = apart.mean(), apart.std(ddof=1) / np.sqrt(len(apart))
     density = np.exp(-0.5 * ((0.002 - centre) / spread) ** 2) / (spread * np.sqrt(2 * np.pi))
@@ -97,8 +98,12 @@ def test_slopes_of_two_systems_are_those_of_the_normal_distribution() -> None:
 @given(st.integers(0, 10_000))
 def test_a_shift_of_all_means_changes_no_risk(seed: int) -> None:
     values = np.random.default_rng(seed).random((12, 3))
-    slopes = risk_slopes(DecisionData(P @ 5, SYSTEMS, values), margin=MARGIN)
-    assert slopes.by_mean.sum(axis=1) == pytest.approx(np.zeros(3), abs=0.15 * np.abs(slopes.by_mean).max() + 1e-9)
+    slopes = risk_slopes(DecisionData(P @ 5, SYSTEMS, values), Margin(0.02))
+    shifted = risk_slopes(DecisionData(P @ 5, SYSTEMS, values + 0.3), Margin(0.02))
+    assert shifted.risks == pytest.approx(slopes.risks)
+    assert shifted.by_mean == pytest.approx(slopes.by_mean, abs=1e-9)
+    pair = risk_slopes(DecisionData(P @ 5, SYSTEMS[:2], values[:, :2]), Margin(0.02))
+    assert pair.by_mean.sum(axis=1) == pytest.approx(np.zeros(2), abs=1e-9)
     own = np.diagonal(slopes.by_mean)
     assert (own <= 1e-12).all()
 
@@ -156,3 +161,15 @@ def test_without_a_risk_the_order_is_by_effect() -> None:
     assert table.facts["order"] == "effect"
     assert {row["risk change"] for row in table.records()} == {None}
     assert decision_data(docs.inputs, nDCG @ 5).systems == ("a",)
+
+
+def test_the_change_by_a_pair_is_that_of_the_weighted_mean() -> None:
+    qrels, run = {"q1": {"d1": 1}, "q2": {"d1": 1}}, {"q1": {"d1": 2.0, "x": 1.0}, "q2": {"d1": 2.0, "y": 1.0}}
+    options = EvaluateOptions(weights={"q1": 1.0, "q2": 9.0})
+    inputs = input_from_runs(qrels, {"a": run}, ["P@2"], options=options)
+    found = unjudged_pairs(find_unjudged(inputs), P(cutoff=2))
+    for at, (query, doc) in enumerate(found.pairs):
+        more = Qrels.from_dict({**qrels, query: {**qrels[query], doc: 1}})
+        after = evaluate_runs(more, {"a": Run.from_dict(run)}, ["P@2"], options).systems[0].measures["P@2"].value
+        assert found.changes[1, 0, at] == pytest.approx(after - inputs.result.systems[0].measures["P@2"].value)
+    assert [row[:2] for row in judge_next(find_unjudged(inputs), "P@2", 2).rows] == [("q2", "y"), ("q1", "x")]

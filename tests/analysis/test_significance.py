@@ -24,14 +24,14 @@ VALUES = np.random.default_rng(11).random((40, 4)) + np.array([0.0, 0.05, 0.2, 0
 NAMES = ("a", "b", "c", "d")
 
 
-def compared(values: Any, test: Test, **options: Any) -> rp.Comparison:
+def compared(values: Any, test: Test, **options: Any) -> rp.types.Comparison:
     named = dict(zip(NAMES, np.asarray(values).T, strict=False))
     result = result_of({name: {"RR": column.tolist()} for name, column in named.items()})
     inputs = AnalysisInput("values", "", Qrels({}), {}, result)
     return compare_inputs(inputs, options=CompareOptions(test=test, samples=500, **options))
 
 
-def pair_of(found: rp.Comparison, one: str, other: str) -> Any:
+def pair_of(found: rp.types.Comparison, one: str, other: str) -> Any:
     return next(pair for pair in found.pairs if {pair.system, pair.other} == {one, other})
 
 

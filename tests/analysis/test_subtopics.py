@@ -25,7 +25,7 @@ def qrels(tmp_path: Path) -> Path:
 
 def test_systems_are_compared_by_a_measure_of_diversity(qrels: Path) -> None:
     text = str(rp.compare(qrels, RUNS, "alpha_nDCG@5"))
-    assert "one leads: 0.824 alpha_nDCG@5" in text
+    assert "one leads with 0.824 alpha_nDCG@5; n = 3." in text
 
 
 def test_an_audit_leaves_subtopics_in_the_judgements(qrels: Path) -> None:

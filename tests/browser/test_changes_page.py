@@ -46,7 +46,7 @@ def hostile() -> str:
     runs = {one.name: first if at else results.system_runs[1].run for at, one in enumerate(results.system_runs)}
     after = replace(
         results,
-        system_runs=tuple(replace(one, run=runs[one.name]) for one in results.system_runs),
+        system_runs=tuple(replace(one, stored_run=runs[one.name]) for one in results.system_runs),
         result=evaluate(results.qrels, runs, ["nDCG@10", "RR@10", "R@20"]),
     )
     return render_changes(compare_before_after(results, after))

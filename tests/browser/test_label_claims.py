@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from rankproof._results.experiment_result import ExperimentResult
 from rankproof._server.labelling import LabelOptions
 from support.claims_to_label import claim_results, with_claims
 from support.hostile_strings import STRINGS
@@ -26,8 +27,19 @@ LABELS = ("supported", "contradicted", "not_stated", "nothing_to_check")
 
 @pytest.fixture
 def served(tmp_path: Path) -> Iterator[Visitor]:
-    with serving([saved(tmp_path / "results", claim_results())], labels=LabelOptions("ann", most=5)) as visitor:
+    with serving([saved(tmp_path / "results", answer_claims())], labels=LabelOptions("ann", questions=1)) as visitor:
         yield visitor
+
+
+def answer_claims() -> ExperimentResult:
+    """Results with five claims of each question."""
+    results = claim_results()
+    return with_claims(results, [verdict for verdict in results.claims if verdict.claim.side == "answer"])
+
+
+def progress(done: int) -> str:
+    left = f"{5 - done} claim{'' if done == 4 else 's'} left"
+    return f"Question 1 of 1 complete; you can stop. {left}" if done == 5 else f"Question 1 of 1: {done} of 5. {left}"
 
 
 @pytest.fixture
@@ -73,17 +85,17 @@ def test_five_claims_are_labelled_by_keyboard_alone_from_the_list(page: Any, ser
     with page.expect_navigation():
         page.keyboard.press("Enter")
     page.wait_for_selector("#claim:not([hidden])")
-    assert page.inner_text("#count") == "0 of 5 labelled"
+    assert page.inner_text("#count") == progress(0)
     assert "secret" not in page.content()
     seen = []
     for at, name in enumerate(("Supported", "Contradicted", "Not stated", "Nothing to check", "Supported")):
         seen.append(shown(page))
         press(page, str(at % 4 + 1), f"Saved: {name.lower()}.")
-        playwright.expect(page.locator("#count")).to_have_text(f"{at + 1} of 5 labelled")
+        playwright.expect(page.locator("#count")).to_have_text(progress(at + 1))
     assert len(set(seen)) == 5
     assert page.locator("#done").is_visible()
     assert page.evaluate("document.activeElement.id") == "done"
-    assert f"--labels {people}" in page.inner_text("#done")
+    assert f"--labels {people}" in page.inner_text(".command")
     by_claim = dict.fromkeys(
         (line["query"], line["side"], line["n"], line["against"], line["label"]) for line in labels_in(people)
     )
@@ -142,9 +154,9 @@ def test_a_skipped_claim_comes_last_and_a_reload_continues(page: Any, people: Pa
     assert shown(page) == first
     page.reload()
     page.wait_for_selector("#claim:not([hidden])")
-    assert (page.inner_text("#count"), shown(page)) == ("4 of 5 labelled", first)
+    assert (page.inner_text("#count"), shown(page)) == (progress(4), first)
     press(page, "u", "Undone: the claim has no label.")
-    playwright.expect(page.locator("#count")).to_have_text("3 of 5 labelled")
+    playwright.expect(page.locator("#count")).to_have_text(progress(3))
 
 
 def test_a_held_key_labels_one_claim_and_keys_can_be_turned_off(page: Any) -> None:
@@ -157,7 +169,7 @@ def test_a_held_key_labels_one_claim_and_keys_can_be_turned_off(page: Any) -> No
         page.keyboard.press(key)
     page.click("[data-label='supported']")
     playwright.expect(page.locator("#status")).to_have_text("Saved: supported.")
-    assert page.inner_text("#count") == "2 of 5 labelled"
+    assert page.inner_text("#count") == progress(2)
 
 
 def test_a_label_that_is_not_saved_is_told_and_the_claim_stays(page: Any, watched: Any, people: Path) -> None:
@@ -177,7 +189,7 @@ def test_a_label_that_is_not_saved_is_told_and_the_claim_stays(page: Any, watche
     assert len({line["text"] for line in labels_in(people)}) >= 1
     page.unroute("**/claim/*")
     page.reload()
-    playwright.expect(page.locator("#count")).to_have_text("2 of 5 labelled")
+    playwright.expect(page.locator("#count")).to_have_text(progress(2))
     watched.said = [line for line in watched.said if "net::ERR_FAILED" not in line]
 
 
@@ -185,7 +197,7 @@ def test_a_second_person_sees_the_same_claims_and_no_label_of_the_first(page: An
     order = data_of(served.enter(), "/r/1/label")["claims"]
     press(page, "1", "Saved")
     other = tmp_path / "other"
-    with serving([saved(other / "results", claim_results())], labels=LabelOptions("bob", most=5)) as visitor:
+    with serving([saved(other / "results", answer_claims())], labels=LabelOptions("bob", questions=1)) as visitor:
         found = data_of(visitor.enter(), "/r/1/label")
     assert (found["claims"], found["labels"]) == (order, {})
 
@@ -194,6 +206,7 @@ def test_a_second_person_sees_the_same_claims_and_no_label_of_the_first(page: An
 @pytest.mark.parametrize("path", ["/", "/r/1/label"])
 def test_everybody_can_use_the_page_and_it_fits_a_phone(new_page: NewPage, served: Visitor, colours: str, path: str) -> None:
     page = opened(new_page(viewport=PHONE, color_scheme=colours), served)
+    page.evaluate("parts.count.textContent = 'Question 17 of 30 complete; you can stop. 5,115 claims left'")
     page.keyboard.press("j")
     page.keyboard.press("x")
     if path == "/":

@@ -10,6 +10,9 @@ from typing import Any
 import pytest
 
 from rankproof._formats.read import read_qrels
+from rankproof._results.folder import load_results
+from rankproof._results.label_draw import draw_documents, read_label_draw
+from rankproof._server.judging_queue import QueueOptions
 from support.results_server import data_of, many_pairs, saved, serving, unjudged
 
 from .conftest import PHONE
@@ -18,6 +21,7 @@ from .test_report_page import OVERFLOW, faults_of
 playwright = pytest.importorskip("playwright.sync_api")
 pytestmark = pytest.mark.browser
 NewPage = Callable[..., Any]
+STOP = "Question 1 of 30 complete; you can stop. 58 grades left"
 
 
 def test_a_pool_is_judged_and_decided_by_keyboard_alone(new_page: NewPage, tmp_path: Path) -> None:
@@ -56,6 +60,36 @@ def test_a_long_pool_goes_on_with_its_next_part(new_page: NewPage, tmp_path: Pat
                 page.wait_for_load_state()
                 playwright.expect(page.locator("#pair")).to_be_visible()
         assert page.locator("#done").is_visible()
+
+
+def test_a_whole_question_is_labelled_by_keyboard_and_the_next_server_goes_on(new_page: NewPage, tmp_path: Path) -> None:
+    results, file = saved(tmp_path / "results", unjudged(many_pairs(queries=40, docs=2))), tmp_path / "my.qrels"
+
+    def labelled(words: str, *keys: str) -> list[str]:
+        """The questions that are shown while the keys are pressed, after a server that starts with these words."""
+        with serving([results], judge=file, queue=QueueOptions(questions=30)) as visitor:
+            page = new_page()
+            page.goto(visitor.url)
+            page.goto(f"http://{visitor.host}/r/1/judge")
+            questions = []
+            for key, words_after in zip(keys, expected[words], strict=True):
+                questions.append(page.inner_text("#query-id"))
+                assert page.inner_text("#count") == words
+                page.keyboard.press(key)
+                playwright.expect(page.locator("#count")).to_have_text(words_after)
+                words = words_after
+            if words == STOP:
+                with page.expect_navigation():
+                    page.keyboard.press("d")
+                assert page.inner_text(".lead").startswith("Not decided")
+            return questions
+
+    start, between = "Question 1 of 30: 0 of 2. 60 grades left", "Question 2 of 30: 1 of 2. 57 grades left"
+    expected = {start: ["Question 1 of 30: 1 of 2. 59 grades left", STOP], STOP: [between]}
+    first, same = labelled(start, "3", "0")
+    assert first == same
+    assert labelled(STOP, "2") != [first]
+    assert read_label_draw(file) == draw_documents(load_results(results), 10)
 
 
 def test_the_report_of_results_without_judgements_has_no_faults(new_page: NewPage, tmp_path: Path, watched: Any) -> None:

@@ -79,7 +79,7 @@ def test_two_people_judge_differ_and_adjudicate(new_page: NewPage, served: Visit
     check_agreement(bob, tmp_path)
     cards = bob.locator(".disputed")
     assert [card.locator("code").all_inner_texts() for card in cards.all()] == [list(pairs[0]), list(pairs[3])]
-    said = cards.first.locator(".said li").all_inner_texts()
+    said = cards.first.locator(".judgements li").all_inner_texts()
     assert re.match(r"ann gave grade 3 at 20\d\d-\d\d-\d\d \d\d:\d\d:\d\d UTC: ", said[0])
     assert SCRIPT in said[0]
     assert said[1].startswith("bob gave grade 0 at")

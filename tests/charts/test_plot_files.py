@@ -53,6 +53,7 @@ def test_another_process_draws_the_same_bytes_without_a_display_or_a_global_chan
     assert done.stdout == mine, done.stderr
 
 
+@pytest.mark.slow
 def test_one_file_holds_every_page_and_has_the_same_bytes_each_time() -> None:
     inputs = wide_input(2, 4)
     first, again = (draw_pdf(inputs, ["recall", "latency"], SMALL) for _ in range(2))
@@ -61,6 +62,7 @@ def test_one_file_holds_every_page_and_has_the_same_bytes_each_time() -> None:
     assert b"CreationDate" not in first.content
 
 
+@pytest.mark.slow
 def test_an_svg_with_hostile_names_is_well_formed_and_holds_nothing_that_runs() -> None:
     shapes = ("svg", "title", "metadata", "defs", "style", "g", "path", "use", "clipPath", "rect", "image", "pattern")
     drawn = {f"{SVG}{name}" for name in shapes}

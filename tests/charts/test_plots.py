@@ -17,7 +17,7 @@ from matplotlib.font_manager import FontProperties
 from matplotlib.text import Text
 from matplotlib.textpath import text_to_path
 
-from rankproof._analysis.inputs import AnalysisInput, input_from_results
+from rankproof._analysis.inputs import AnalysisInput, input_from_results, join_inputs
 from rankproof._analysis.pareto import pareto_front, stage_means
 from rankproof._analysis.query_groups import group_queries
 from rankproof._analysis.values import mean_intervals
@@ -28,7 +28,9 @@ from rankproof._plots.charts import MOST, draw_plots, means_by, query_difference
 from rankproof._plots.inputs import PlotSettings, of_measure
 from rankproof._plots.registry import PLOT_KINDS
 from rankproof._report.context import ReportContext
+from rankproof._results.experiment_result import DecisionSettings
 from rankproof.errors import UsageError
+from support.examples import crossed
 from support.plot_results import HOSTILE, hostile_results, wide_input, wide_results
 
 CASES: dict[str, Callable[[], AnalysisInput]] = {
@@ -67,8 +69,7 @@ def said(chart: Chart) -> str:
     return " ".join(text.get_text() for text in texts_of(figure_drawn(chart)))
 
 
-@pytest.mark.parametrize("kind", PLOT_KINDS)
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize(("kind", "case"), crossed(dict.fromkeys(PLOT_KINDS, tuple(CASES))))
 def test_no_text_leaves_the_chart_and_none_is_parsed_as_a_formula(kind: str, case: str) -> None:
     for chart in drawn(kind, case_inputs(case)):
         figure = figure_drawn(chart)
@@ -212,12 +213,31 @@ def test_differences_fall_and_their_counts_are_all_queries() -> None:
     assert (gaps.one, gaps.other) == (inputs.systems[0], inputs.systems[2])
 
 
-def test_the_best_system_is_compared_with_its_baseline() -> None:
+def test_the_best_system_is_compared_with_the_one_it_builds_on() -> None:
     inputs = wide_input(3, 25)
     gaps = query_differences(inputs, "nDCG@10", PlotSettings())
     system_run = next(system_run for system_run in inputs.system_runs if system_run.name == gaps.one)
     best = max(inputs.result.means.items(), key=lambda item: item[1]["nDCG@10"])
-    assert (gaps.one, gaps.other) == (best[0], system_run.baseline)
+    assert (gaps.one, gaps.other) == (best[0], system_run.builds_on)
+
+
+def test_a_best_system_that_builds_on_no_other_is_compared_with_the_baseline() -> None:
+    inputs = wide_input(3, 25)
+    one = query_differences(inputs, "nDCG@10", PlotSettings()).one
+    inputs = replace(inputs, system_runs=tuple(replace(run, builds_on=None) for run in inputs.system_runs))
+    first, *others = (name for name in inputs.systems if name != one)
+    assert query_differences(inputs, "nDCG@10", PlotSettings()).other == first
+    named = replace(inputs, decision_settings=DecisionSettings(baseline=others[0]))
+    assert query_differences(named, "nDCG@10", PlotSettings()).other == others[0]
+
+
+@pytest.mark.parametrize("kind", ["pareto", "latency"])
+def test_times_of_two_experiments_are_not_in_one_chart(kind: str) -> None:
+    one, other = (replace(wide_input(2, 5), name=name) for name in ("old", "new"))
+    (chart,) = draw_plots(join_inputs([one, other]), [kind], PlotSettings(), "svg")
+    assert chart.missing == "Not comparable: old and new were timed in different runs."
+    (drawn,) = draw_plots(one, [kind], PlotSettings(), "svg")
+    assert not drawn.missing
 
 
 def test_a_system_is_not_compared_with_itself() -> None:

@@ -90,6 +90,7 @@ def test_a_chart_has_the_same_words_and_marks_from_both_renderers(build: Callabl
     assert_inside(chart)
 
 
+@pytest.mark.slow
 def test_every_chart_of_files_can_be_drawn_for_the_page_as_well() -> None:
     charts = of_files()
     assert {chart.name for chart in charts} >= {*PLOT_KINDS, "quality", "typos", "languages"}
@@ -98,6 +99,7 @@ def test_every_chart_of_files_can_be_drawn_for_the_page_as_well() -> None:
         assert_inside(chart)
 
 
+@pytest.mark.slow
 def test_building_a_chart_twice_gives_equal_values() -> None:
     assert of_files() == of_files()
     assert all(build(PHONE) == build(PHONE) for build in BUILDERS.values())

@@ -21,6 +21,7 @@ def results() -> ExperimentResult:
     return run_experiment(Experiment(systems, measures=["nDCG@10"], limit=10), RunOptions(cache=None))
 
 
+@pytest.mark.slow
 def test_the_documents_of_the_default_systems_are_accepted(
     results: ExperimentResult, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

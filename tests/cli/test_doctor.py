@@ -19,10 +19,8 @@ from rankproof._cli.main import main
 from rankproof._formats.read import write_folder
 from rankproof._formats.write import write_run
 from rankproof._results.folder import save_results
-from support.paths import SHARED
+from support.shared_data import collection
 from support.small_results import small_results
-
-DATA = SHARED / "data"
 
 
 def broken(name: str) -> Example:
@@ -158,27 +156,24 @@ def test_the_list_of_checks_needs_no_files(capsys: pytest.CaptureFixture[str]) -
     assert f"{len(all_checks())} checks" in capsys.readouterr().out
 
 
-@pytest.mark.skipif(not DATA.is_dir(), reason="the shared collections are not here")
 def test_cranfield_has_two_empty_documents_and_nothing_worse(capsys: pytest.CaptureFixture[str]) -> None:
-    table = findings(capsys, str(DATA / "cranfield"), "--strict")
+    table = findings(capsys, str(collection("cranfield")), "--strict")
     assert [(row["check"], row["count"], row["examples"]) for row in table["rows"]] == [("empty-documents", 2, "471, 995")]
 
 
-@pytest.mark.skipif(not DATA.is_dir(), reason="the shared collections are not here")
 def test_scifact_has_claims_that_are_nearly_training_claims(capsys: pytest.CaptureFixture[str]) -> None:
-    scifact = DATA / "scifact"
+    scifact = collection("scifact")
     table = findings(capsys, str(scifact), "--train", str(scifact / "queries.train.jsonl"), "--strict", code=3)
     assert codes_of(table) == ["trained-on-test-queries", "one-grade"]
     assert "870 = 871" in table["sentences"][0]
 
 
-@pytest.mark.skipif(not DATA.is_dir(), reason="the shared collections are not here")
 def test_reversed_grades_of_cranfield_are_found(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    codes = (DATA / "cranfield" / "qrels.original-codes.tsv").read_text().splitlines()[1:]
+    codes = (collection("cranfield") / "qrels.original-codes.tsv").read_text().splitlines()[1:]
     (tmp_path / "qrels").write_text("".join(f"{query} 0 {doc} {code}\n" for query, doc, code in map(str.split, codes)))
     run = _bm25_run(tmp_path)
     assert "reversed-grades" in codes_of(findings(capsys, str(tmp_path / "qrels"), run))
-    right = findings(capsys, str(DATA / "cranfield" / "qrels.tsv"), run)
+    right = findings(capsys, str(collection("cranfield") / "qrels.tsv"), run)
     assert codes_of(right) == ["zeros-on-top", "shallow-pool"]
 
 
@@ -188,7 +183,7 @@ def _bm25_run(folder: Path) -> str:
     from rankproof.stages import BM25
     from rankproof.stages._base import QueryTimer
 
-    dataset = read_dataset(str(DATA / "cranfield"))
+    dataset = read_dataset(str(collection("cranfield")))
     searcher = BM25().index(dataset.corpus)
     found = {query: searcher.search(dataset.queries[query], (), QueryTimer()) for query in dataset.qrels}
     scores = {query: dict(zip(docs, each.tolist(), strict=True)) for query, (docs, each) in found.items()}

@@ -21,8 +21,8 @@ def ending(capsys: pytest.CaptureFixture[str], *argv: str) -> tuple[int, str]:
 @pytest.mark.parametrize(
     ("argv", "message"),
     [
-        (["evla"], "unknown verb evla; did you mean eval? See rankproof --help"),
-        (["xyzzy"], "unknown verb xyzzy; see rankproof --help"),
+        (["evla"], "unknown command evla; did you mean eval? See rankproof --help"),
+        (["xyzzy"], "unknown command xyzzy; see rankproof --help"),
         (["--versoin"], "unknown option --versoin; did you mean --version? See rankproof --help"),
         (["eval", "--jugded-only"], "unknown option --jugded-only; did you mean --judged-only? See rankproof eval --help"),
         (["eval", "--judged"], "unknown option --judged; did you mean --judged-only? See rankproof eval --help"),

@@ -8,16 +8,18 @@ from xml.etree import ElementTree
 
 import pytest
 
+import rankproof as rp
 from rankproof import Experiment, parse_measure
 from rankproof._cli.inputs import FORMATS
 from rankproof._cli.main import main
 from rankproof._experiment.run import run_experiment
 from rankproof._results.folder import save_results
+from rankproof.errors import InputError
 from rankproof.stages import BM25
 from rankproof.types import RunOptions
 from support.small_results import small_results
 
-QUERIES = [f"q{at}" for at in range(12)]
+QUERIES = [f"q{at}" for at in range(40)]
 EVIL = "<b>&\x1b[31m @team]]>"
 
 
@@ -42,16 +44,15 @@ def test_the_saved_system_passes_and_a_worse_one_fails(tmp_path: Path, baseline:
     assert capsys.readouterr().out.startswith("The gate passed: 2 checks")
     assert main(["gate", saved_results(tmp_path / "worse", worse=True), "--baseline", baseline]) == 3
     out = capsys.readouterr().out
-    assert "failed: s: RR(rel=2)@10 fell from 1.0000 to 0.3333 (-0.6667, n = 12): a significant drop (p = 0.0005)." in out
+    assert "failed: s: RR(rel=2)@10 fell from 1.0000 to 0.3333 (-0.6667, n = 40): a significant drop (p < 0.0001)." in out
 
 
 def test_a_missed_threshold_fails_without_a_baseline(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = saved_results(tmp_path / "results", worse=True)
     assert main(["gate", folder, "--threshold", "RR@10>=0.3"]) == 0
-    assert main(["gate", folder, "--threshold", "RR@10>=0.3", "--threshold", "Success@1 > 0"]) == 3
-    assert (
-        "failed: s: Success(rel=2)@1 is 0.0000 (n = 12) and misses the threshold Success(rel=2)@1 > 0." in capsys.readouterr().out
-    )
+    assert main(["gate", folder, "--threshold", "RR@10>=0.3", "--threshold", "Success@1 > 0.1"]) == 3
+    shown = capsys.readouterr().out
+    assert "failed: s: Success(rel=2)@1 is 0.0000 (n = 40) and misses the threshold Success(rel=2)@1 > 0.1 signif" in shown
 
 
 def test_a_segment_is_decided_on_by_itself(tmp_path: Path, baseline: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -75,7 +76,8 @@ def test_junit_and_comment_are_written_also_where_the_gate_fails(name: str, tmp_
     (suite,) = ElementTree.parse(xml).getroot()
     assert (suite.attrib["tests"], suite.attrib["failures"]) == ("2", "1")
     text = page.read_text(encoding="utf-8")
-    assert text.startswith("### rankproof: The gate failed: 1 of 2 checks failed")
+    assert text.startswith("### rankproof: The gate failed: RR(rel=2)")
+    assert "fell by 66.7 pp (1.000 to 0.333); 1 of 2 checks failed" in text.partition("\n")[0]
     assert "<b>" not in text
     assert "@team" not in text
 
@@ -112,12 +114,16 @@ def test_run_files_and_the_results_folder_of_the_same_judgements_gate_each_other
         assert main(["gate", *other, "--baseline", baseline, "--quiet"]) == 0
 
 
-def test_a_gate_of_too_few_queries_fails_also_where_it_is_quiet(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_gate_of_too_few_queries_is_unsure_and_warns_also_where_it_is_quiet(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     folder, baseline = save_results(small_results(["s"]), tmp_path / "results"), str(tmp_path / "b.json")
     assert main(["save-baseline", folder, "-o", baseline, "-m", "RR@10", "--quiet"]) == 0
-    assert main(["gate", folder, "--baseline", baseline, "--quiet"]) == 3
-    assert "failed: Not testable: with 3 queries no drop can be significant" in capsys.readouterr().out
-    assert main(["gate", folder, "--baseline", baseline, "--max-drop", "RR@10=0.1"]) == 0
+    assert main(["gate", folder, "--baseline", baseline, "--quiet"]) == 0
+    shown = capsys.readouterr()
+    assert shown.out.startswith("The gate is unsure: 1 of 2 checks is unsure")
+    assert shown.err == "warning: The gate is unsure: 1 of 2 checks is unsure (--unsure fail stops the build)\n"
+    assert main(["gate", folder, "--baseline", baseline, "--unsure", "fail", "--quiet"]) == 3
 
 
 def test_only_the_named_system_is_saved(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -136,14 +142,17 @@ def test_only_the_named_system_is_saved(tmp_path: Path, capsys: pytest.CaptureFi
         (["gate", "{folder}"], "no requirement; specify a baseline (--baseline) or a bound (--threshold)"),
         (["gate", "{folder}", "--threshold", "RR>=1", "--by", "category"], "--by needs a baseline; specify it with --baseline"),
         (["gate", "{folder}", "--max-drop", "RR=0.02"], "--max-drop needs a baseline; specify it with --baseline"),
-        (["gate", "{folder}", "--baseline", "nowhere"], "nowhere: file not found; check the path"),
+        (
+            ["gate", "{folder}", "--baseline", "nowhere"],
+            "nowhere: file not found; save one: rankproof save-baseline … -o nowhere",
+        ),
         (["gate", "{folder}", "--baseline", "{folder}/result.json"], "{folder}/result.json: this is not a baseline; pass a file"),
         (
             ["gate", "{folder}", "--baseline", "{baseline}", "--by", "colour"],
             "no query has a field colour; choose from: category",
         ),
-        (["gate", "{folder}", "--baseline", "{baseline}", "--alpha", "2"], "alpha is 2.0; pass a number between 0 and 0.5"),
-        (["gate", "{folder}", "--baseline", "{baseline}", "--alpha", "x"], "argument --alpha: 'x' is not a number such as 0.05"),
+        (["gate", "{folder}", "--baseline", "{baseline}", "--margin", "2"], "margin is 2; pass a difference below 1"),
+        (["gate", "{folder}", "--baseline", "{baseline}", "--unsure", "stop"], "argument --unsure: invalid choice: 'stop'"),
         (
             ["gate", "{folder}", "--baseline", "{baseline}", "--max-drop", "RR"],
             "RR is not an allowed drop; write it like nDCG@10=0.02",
@@ -191,3 +200,87 @@ def test_systems_without_document_texts_fail_on_the_sample(tmp_path: Path, capsy
     assert main(["gate", str(tmp_path / "whole"), "--baseline", baseline, "--by", "category"]) == 0
     assert main(["gate", str(tmp_path / "titles"), "--baseline", baseline, "-m", "nDCG@10", "--by", "category"]) == 3
     assert "bm25: nDCG@10 fell from 0.6126 to 0.4937" in capsys.readouterr().out
+
+
+@pytest.fixture
+def weighted(tmp_path: Path) -> list[str]:
+    """Judgements, a run, and weights by which the two halves of the queries differ."""
+    qrels, run, weights = (tmp_path / name for name in ("qrels.txt", "a.run", "weights.txt"))
+    qrels.write_text("".join(f"{query} 0 d1 1\n" for query in QUERIES))
+    run.write_text("".join(f"{query} Q0 d{1 + at % 2} 1 1.0 a\n" for at, query in enumerate(QUERIES)))
+    weights.write_text("".join(f"{query} {1 + 8 * (at % 2)}\n" for at, query in enumerate(QUERIES)))
+    return [str(qrels), str(run), str(weights)]
+
+
+WORTH = "note: queries are weighted: n = 40 is worth 24 queries of equal weight"
+
+
+def test_a_weighted_baseline_stores_weighted_values_and_the_gate_says_so(
+    weighted: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    *files, weights = weighted
+    saved = str(tmp_path / "b.json")
+    assert main(["save-baseline", *files, "-m", "RR@10", "--weights", weights, "-o", saved]) == 0
+    assert WORTH in capsys.readouterr().err
+    assert json.loads(Path(saved).read_text())["systems"][0]["measures"]["RR@10"]["value"] == pytest.approx(0.1)
+    assert main(["gate", *files, "--weights", weights, "--baseline", saved]) == 0
+    assert WORTH in capsys.readouterr().err
+
+
+def test_weighted_and_unweighted_values_are_not_compared(
+    weighted: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    *files, weights = weighted
+    other = tmp_path / "other.txt"
+    other.write_text("".join(f"{query} {1 + at}\n" for at, query in enumerate(QUERIES)))
+    plain, heavy = str(tmp_path / "plain.json"), str(tmp_path / "heavy.json")
+    assert main(["save-baseline", *files, "-m", "RR@10", "-o", plain]) == 0
+    assert main(["save-baseline", *files, "-m", "RR@10", "--weights", weights, "-o", heavy]) == 0
+    fix = "use the same --weights FILE for both"
+    for options, what in (
+        (["--baseline", plain, "--weights", weights], "was saved without weights of queries, this run has weights; "),
+        (["--baseline", heavy], "was saved with weights of queries, this run has none; "),
+        (["--baseline", heavy, "--weights", str(other)], "was saved with other weights of queries; "),
+    ):
+        capsys.readouterr()
+        assert main(["gate", *files, *options]) == 2
+        assert what + fix in " ".join(capsys.readouterr().err.split())
+
+
+def test_the_weights_of_a_dataset_are_noted_and_not_mixed(
+    weighted: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    *files, _ = weighted
+    folder = tmp_path / "data"
+    folder.mkdir()
+    rows = ({"_id": query, "text": query, "weight": 1 + 8 * (at % 2)} for at, query in enumerate(QUERIES))
+    queries = folder / "queries.jsonl"
+    queries.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    plain, heavy = str(tmp_path / "plain.json"), str(tmp_path / "heavy.json")
+    assert main(["save-baseline", *files, "-m", "RR@10", "-o", plain]) == 0
+    assert main(["gate", *files, "--dataset", str(folder), "--baseline", plain]) == 2
+    assert "queries.jsonl of a weighted dataset is such a file" in " ".join(capsys.readouterr().err.split())
+    assert main(["save-baseline", *files, "-m", "RR@10", "--weights", str(queries), "-o", heavy]) == 0
+    capsys.readouterr()
+    assert main(["gate", *files, "--dataset", str(folder), "--baseline", heavy]) == 0
+    assert WORTH in capsys.readouterr().err
+
+
+def test_a_missing_baseline_says_how_to_save_one(
+    weighted: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "rep.jsonl").touch()
+    assert main(["gate", *weighted[:2], "--baseline", "nofile.json"]) == 2
+    error = "nofile.json: file not found; save one: rankproof save-baseline … -o nofile.json"
+    assert " ".join(capsys.readouterr().err.split()) == error
+    (tmp_path / "nofiles.json").touch()
+    assert main(["gate", *weighted[:2], "--baseline", "nofile.json"]) == 2
+    assert "is it nofiles.json? Otherwise save one: rankproof save-baseline" in " ".join(capsys.readouterr().err.split())
+    with pytest.raises(InputError, match=r'Otherwise save one: rankproof\.gate\(…, save="nofile\.json"\)'):
+        rp.gate(*weighted[:2], baseline="nofile.json")
+
+
+def test_a_gate_that_only_saves_a_baseline_says_so(weighted: list[str], tmp_path: Path) -> None:
+    gate = rp.gate(*weighted[:2], save=tmp_path / "b.json")
+    assert str(gate).startswith("The baseline was saved; nothing was checked\n")

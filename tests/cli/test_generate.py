@@ -10,8 +10,9 @@ import pytest
 from rankproof._cli.main import main
 from rankproof._formats.read import write_folder
 from rankproof._importers.registry import read_dataset
+from support.bad_inputs import harmful_texts
 from support.chat_server import ChatServer, Request, Sent, body_of, completion
-from support.small_datasets import PAGES, payloads, small_dataset
+from support.small_datasets import PAGES, small_dataset
 
 SECRET = "CANARY-7c1d"
 MODEL = ("--model", "writer", "--api-key-env", "WRITER_KEY")
@@ -113,7 +114,7 @@ def test_a_budget_ends_it_with_what_to_do(corpus: str, tmp_path: Path, capsys: p
 def test_hostile_documents_stay_text_on_the_screen(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "corpus.jsonl"
     filler = "Let the dough rest for 45 minutes in order to relax gluten in the kitchen."
-    rows = [{"_id": f"d{at}\u202e\x1b[2J", "title": text, "text": f"{text} {filler}"} for at, text in enumerate(payloads())]
+    rows = [{"_id": f"d{at}\u202e\x1b[2J", "title": text, "text": f"{text} {filler}"} for at, text in enumerate(harmful_texts())]
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     assert main(["generate", str(path), "-o", str(tmp_path / "made"), "--count", "30"]) == 0
     shown = capsys.readouterr()

@@ -80,3 +80,43 @@ def test_a_long_line_of_a_help_page_goes_on_at_its_own_indent(monkeypatch: pytes
     monkeypatch.setenv("COLUMNS", "40")
     page = fitted_page("  esci  products\n        corpus: all, or only those of the examples")
     assert page.splitlines() == ["  esci  products", "        corpus: all, or only those of", "        the examples"]
+
+
+@pytest.mark.parametrize("verb", [[], ["compare"], ["help"]])
+def test_help_shows_the_page_of_the_option_help(verb: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*verb, "--help"]) == 0
+    page = capsys.readouterr().out
+    assert main(["help", *verb]) == 0
+    assert capsys.readouterr().out == page
+
+
+def test_help_on_an_unknown_verb_suggests_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["help", "comapre"]) == 2
+    assert capsys.readouterr().err == "unknown command comapre; did you mean compare? See rankproof --help\n"
+
+
+@pytest.mark.parametrize(
+    ("shell", "line"),
+    [
+        ("bash", r'        help\) COMPREPLY=\(\$\(compgen -W "run import .* help" -- "\$cur"\)\) ;;'),
+        ("zsh", r"                '\*:value:\(run import .* help\)' ;;"),
+        ("fish", r'complete -c rankproof -n "__fish_seen_subcommand_from help" -a \'run import .* help\' -d .*'),
+    ],
+)
+def test_the_completion_of_help_offers_every_verb(shell: str, line: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["completion", shell]) == 0
+    found = [match for shown in capsys.readouterr().out.splitlines() if (match := re.fullmatch(line, shown))]
+    assert len(found) == 1
+    assert all(
+        f" {verb} " in f" {found[0][0]} ".replace("(", " ").replace("'", " ").replace('"', " ").replace(")", " ")
+        for verb in COMMANDS
+    )
+
+
+def test_pages_and_messages_say_command(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["help"]) == 0
+    assert main(["help", "help"]) == 0
+    assert main(["nosuch"]) == 2
+    shown = "".join(capsys.readouterr()).lower()
+    assert "rankproof command …" in shown
+    assert not re.search(r"\bverbs?\b", shown)

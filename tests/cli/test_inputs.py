@@ -15,6 +15,7 @@ from rankproof._analysis.inputs import checked_system, input_from_results, input
 from rankproof._cli.main import main
 from rankproof._evaluation.options import EvaluateOptions
 from rankproof._results.folder import save_results
+from support.examples import crossed
 from support.small_results import small_results
 
 QUERIES = [f"q{at}" for at in range(12)]
@@ -45,8 +46,9 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("verb", VERBS)
-@pytest.mark.parametrize("output", ["qrels.txt", "one.run", "./two.run", "link", "ids.txt"])
+@pytest.mark.parametrize(
+    ("verb", "output"), crossed(dict.fromkeys(VERBS, ("qrels.txt", "one.run", "./two.run", "link", "ids.txt")))
+)
 def test_no_verb_overwrites_its_input(verb: str, output: str, files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     Path("link").symlink_to("one.run")
     before = Path(output).read_bytes()

@@ -103,11 +103,12 @@ def test_the_key_is_written_nowhere(server: ChatServer, folder: Path, capsys: py
     assert KEY not in said.out + said.err
 
 
-def test_a_second_run_calls_no_model_and_gives_the_same_file(server: ChatServer, folder: Path) -> None:
+def test_a_second_run_requests_failed_pairs_only_and_gives_the_same_file(server: ChatServer, folder: Path) -> None:
     assert judge(server, "--runs", "a.run", "-o", "one.qrels") == 0
     asked = len(server.requests)
     assert judge(server, "--runs", "a.run", "-o", "two.qrels") == 0
-    assert len(server.requests) == asked
+    assert all("of no use" in request.body["messages"][-1]["content"] for request in server.requests[asked:])
+    assert len(server.requests) == asked + 3
     assert (folder / "one.qrels").read_bytes() == (folder / "two.qrels").read_bytes()
 
 

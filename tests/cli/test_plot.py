@@ -25,6 +25,7 @@ def results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     return "results"
 
 
+@pytest.mark.slow
 def test_a_folder_gets_every_chart_and_says_so(results: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["plot", results, "--dpi", "40"]) == 0
     assert capsys.readouterr().out.splitlines() == [f"plots/{kind}.png" for kind in PLOT_KINDS]
@@ -37,6 +38,7 @@ def test_a_file_says_its_format(format: str, results: str) -> None:
     assert Path(f"a.{format.upper()}").read_bytes().startswith(MAGIC[format])
 
 
+@pytest.mark.slow
 def test_a_pdf_takes_several_charts_and_a_picture_takes_one(results: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["plot", results, "--kind", "recall,latency", "-o", "two.pdf"]) == 0
     assert Path("two.pdf").read_bytes().count(b"/Type /Page ") == 2

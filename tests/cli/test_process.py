@@ -1,6 +1,7 @@
 """The real command in a real process: pipes, signals, full disks, locales, terminals."""
 
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -13,6 +14,7 @@ from support.paths import SOURCE
 HEAVY = ("pandas", "polars", "scipy", "torch", "pyarrow", "zstandard")
 ENV = {**os.environ, "PYTHONPATH": str(SOURCE.parent), "COLUMNS": "80"}
 COMMAND = [sys.executable, "-m", "rankproof"]
+slow = pytest.mark.slow
 needs_linux = pytest.mark.skipif(sys.platform != "linux", reason="needs /dev/full, pty and POSIX signals")
 
 
@@ -62,7 +64,7 @@ def test_python_m_runs_the_command() -> None:
 @needs_linux
 def test_a_closed_pipe_is_no_error(tmp_path: Path) -> None:
     qrels, run = many_queries(tmp_path)
-    command = f"set -o pipefail; {' '.join(COMMAND)} eval {qrels} {run} -q --format csv | head -1"
+    command = f"set -o pipefail; {shlex.join(COMMAND)} eval {shlex.quote(qrels)} {shlex.quote(run)} -q --format csv | head -1"
     done = subprocess.run(["bash", "-c", command], env=ENV, capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stdout, done.stderr) == (0, "system,query,measure,summary,queries,value\n", "")
 
@@ -83,17 +85,20 @@ def test_an_interrupt_ends_with_130_and_without_a_traceback(tmp_path: Path) -> N
 @needs_linux
 def test_a_full_disk_ends_with_1_and_one_line() -> None:
     for redirect in ("> /dev/full", "-o /dev/full"):
-        command = f"{' '.join(COMMAND)} eval --sample --quiet --format json {redirect}"
+        command = f"{shlex.join(COMMAND)} eval --sample --quiet --format json {redirect}"
         done = subprocess.run(["bash", "-c", command], env=ENV, capture_output=True, text=True, timeout=60)
         assert done.returncode == 1
         assert "No space left on device" in done.stderr
         assert done.stderr.count("\n") == 1
 
 
+@pytest.mark.slow
 @needs_linux
-@pytest.mark.parametrize("argv", ["--help", "eval --help", "fuse --help", "measures"])
+@pytest.mark.parametrize(
+    "argv", ["--help", "measures", *(pytest.param(f"{verb} --help", marks=slow) for verb in ("eval", "fuse"))]
+)
 def test_a_page_that_cannot_be_written_ends_with_1_and_one_line(argv: str) -> None:
-    command = f"{' '.join(COMMAND)} {argv} > /dev/full"
+    command = f"{shlex.join(COMMAND)} {argv} > /dev/full"
     done = subprocess.run(["bash", "-c", command], env=ENV, capture_output=True, text=True, timeout=60)
     assert done.returncode == 1
     assert done.stderr == "standard output: No space left on device; check the disk, the path and its permissions\n"
@@ -102,14 +107,14 @@ def test_a_page_that_cannot_be_written_ends_with_1_and_one_line(argv: str) -> No
 @needs_linux
 @pytest.mark.parametrize("redirect", ["2> /dev/full", "2>&-"])
 def test_a_full_standard_error_does_not_change_the_exit_code(redirect: str) -> None:
-    command = f"{' '.join(COMMAND)} eval no-such-qrels no-such-run {redirect}"
+    command = f"{shlex.join(COMMAND)} eval no-such-qrels no-such-run {redirect}"
     assert subprocess.run(["bash", "-c", command], env=ENV, timeout=60).returncode == 2
 
 
 @needs_linux
 def test_standard_input_is_not_overwritten(tmp_path: Path) -> None:
     qrels, run = many_queries(tmp_path)
-    command = f"{' '.join(COMMAND)} eval {qrels} - -o {run} < {run}"
+    command = f"{shlex.join(COMMAND)} eval {shlex.quote(qrels)} - -o {shlex.quote(run)} < {shlex.quote(run)}"
     done = subprocess.run(["bash", "-c", command], env=ENV, capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stderr) == (
         2,
@@ -120,14 +125,14 @@ def test_standard_input_is_not_overwritten(tmp_path: Path) -> None:
 @needs_linux
 def test_a_closed_standard_output_ends_with_1_and_one_line() -> None:
     done = subprocess.run(
-        ["bash", "-c", f"{' '.join(COMMAND)} measures >&-"], env=ENV, capture_output=True, text=True, timeout=60
+        ["bash", "-c", f"{shlex.join(COMMAND)} measures >&-"], env=ENV, capture_output=True, text=True, timeout=60
     )
     assert (done.returncode, done.stderr) == (1, "standard output is closed; open it, or write to a file with -o\n")
 
 
 @needs_linux
 def test_a_closed_standard_error_loses_only_the_notes() -> None:
-    command = f"{' '.join(COMMAND)} eval --sample -m RR --format trec 2>&-"
+    command = f"{shlex.join(COMMAND)} eval --sample -m RR --format trec 2>&-"
     done = subprocess.run(["bash", "-c", command], env=ENV, capture_output=True, text=True, timeout=60)
     assert done.returncode == 0
     assert done.stdout.count("recip_rank") == 3
@@ -140,9 +145,11 @@ def test_standard_input_is_read(tmp_path: Path) -> None:
     assert done.stdout.endswith("stdin,,RR,mean,1,0.5\n")
 
 
+@pytest.mark.slow
+@pytest.mark.skipif(not sys.prefix.isascii(), reason="Python cannot read the path of an editable install in an ASCII locale")
 @pytest.mark.parametrize(
     "locale",
-    [{"LC_ALL": "C", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0"}, {"LC_ALL": "POSIX"}],
+    [{"LC_ALL": "C", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0"}, pytest.param({"LC_ALL": "POSIX"}, marks=slow)],
 )
 def test_output_is_utf8_whatever_the_locale(tmp_path: Path, locale: dict[str, str]) -> None:
     qrels, run = tmp_path / "qrels", tmp_path / "run"

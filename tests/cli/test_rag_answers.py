@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import re
 import shlex
@@ -79,7 +80,7 @@ def test_the_decision_comes_first_and_the_table_fits_80_columns(
     monkeypatch.setenv("COLUMNS", "80")
     out, _ = shown("answers", *logs, capsys=capsys)
     lines = out.splitlines()
-    assert lines[0].startswith("Ship good: ")
+    assert lines[0].startswith("By overlap (not checked by people), good leads: ")
     assert max(map(len, lines)) <= 80
     assert "Answers by the judge overlap (baseline), not calibrated: n = 40 questions" in lines
     assert any(line.split()[:3] == ["good", "Faithfulness", "36"] and line.endswith("4 abstained") for line in lines)
@@ -126,7 +127,6 @@ def test_the_function_gives_the_values_of_the_command(logs: tuple[Path, Path], c
 def test_measures_that_name_a_judge_keep_it_and_the_judge_is_a_column(
     logs: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    pytest.importorskip("wordllama")
     measures = "Faithfulness,ContextR(judge='overlap')"
     out, _ = shown("answers", logs[0], "-m", measures, "--judge", "wordllama", "--format", "json", capsys=capsys)
     found = {(one["measure"], one["judge"]) for one in tables(out)["answer measures"]["rows"]}
@@ -172,9 +172,12 @@ def test_the_results_folder_has_the_values_claims_and_contexts(results: Path, ca
 
 
 def test_verbs_take_the_measures_of_such_a_folder(results: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert shown("compare", results, capsys=capsys)[0].startswith("Ship good: ")
-    assert shown("compare", results, "-m", "Faithfulness", capsys=capsys)[0].startswith("Ship good: ")
-    assert "passed" in shown("gate", results, "--threshold", "Faithfulness>=0.1", capsys=capsys)[0]
+    assert shown("compare", results, capsys=capsys)[0].startswith("By overlap (not checked by people), good leads: ")
+    assert shown("compare", results, "--labels-by", "people", capsys=capsys)[0].startswith("Ship good: ")
+    assert shown("compare", results, "-m", "Faithfulness", capsys=capsys)[0].startswith(
+        "By overlap (not checked by people), good "
+    )
+    assert "unsure (judge not checked)" in shown("gate", results, "--threshold", "Faithfulness>=0.1", capsys=capsys)[0]
     shown("gate", results, "--threshold", "Faithfulness>=0.99", capsys=capsys, code=3)
     assert "Faithfulness" in shown("segments", results, "-m", "Faithfulness", capsys=capsys)[0]
     shown("export", results, "-o", tmp_path / "out.csv", capsys=capsys)
@@ -218,15 +221,13 @@ def test_answers_and_compare_print_the_same_p(logs: tuple[Path, Path], results: 
 def test_the_report_has_the_differences_of_the_answers(results: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     page = tmp_path / "page.html"
     shown("report", results, "-o", page, capsys=capsys)
-    assert "Differences from good, each over the common questions" in page.read_text(encoding="utf-8")
+    assert "Differences from good, missing values counted as the worst" in page.read_text(encoding="utf-8")
 
 
-def test_logs_are_compared_over_the_common_questions_of_each_measure(
-    logs: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_logs_are_compared_over_all_questions(logs: tuple[Path, Path], capsys: pytest.CaptureFixture[str]) -> None:
     out, _error = shown("compare", *logs, "-m", "Faithfulness,ContextR", "--format", "json", capsys=capsys)
     found = {pair["measure"]: pair["n"] for pair in json.loads(out)["pairs"]}
-    assert found == {"Faithfulness(judge='overlap')": 36, "ContextR(judge='overlap')": 40}
+    assert found == {"Faithfulness(judge='overlap')": 40, "ContextR(judge='overlap')": 40}
     alone = json.loads(shown("compare", *logs, "-m", "ContextR", "--format", "json", capsys=capsys)[0])
     assert alone["pairs"][0]["n"] == 40
 
@@ -422,13 +423,114 @@ def test_failed_verdicts_have_no_value_and_are_counted(
     assert tables(out)["answer measures"]["sentences"] == [
         "a: Faithfulness is between .750 and 1.000, with 1 failed question at 0 or at 1."
     ]
-    judged, plain = "Faithfulness(judge='loopback')", "Faithfulness"
-    _, notes = shown("gate", tmp_path / "out", "--threshold", f"{judged}>=0.9", code=3, capsys=capsys)
+    judged = "Faithfulness(judge='loopback')"
+    _, notes = shown("gate", tmp_path / "out", "--threshold", f"{judged}>=0.9", capsys=capsys)
     assert "1 query has no value, because the judge failed; bounds of the mean with them:" in notes
-    _, notes = shown("gate", tmp_path / "out", "--threshold", f"{plain}>=0.1", capsys=capsys)
-    assert f"compares words, and the results have {judged}; write that name to use it" in " ".join(notes.split())
-    _, notes = shown("gate", tmp_path / "out", "--threshold", f"{judged}>=0.1", capsys=capsys)
-    assert "compares words" not in notes
+
+
+@pytest.fixture(scope="module")
+def judged_results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Results of two systems by one judge that supports nothing, and by this one and the overlap of words."""
+    pytest.importorskip("httpx")
+    folder = tmp_path_factory.mktemp("judged")
+    logs = [written(folder / f"{name}.jsonl", [make(at) for at in range(1, 9)]) for name, make in (("a", good), ("b", poor))]
+
+    def nothing(request: Request) -> Sent:
+        listed = request.body["messages"][-1]["content"].partition("<<<claims>>>\n")[2].partition("\n<<<end of claims>>>")[0]
+        claims = len(listed.splitlines())
+        each = [{"claim": at, "evidence": [], "verdict": "not_stated"} for at in range(1, claims + 1)]
+        return completion(json.dumps({"verdicts": each}))
+
+    with ChatServer(nothing) as server:
+        model = ["--base-url", server.address, "--api-key-env", "", "--cache", str(folder / "cache"), "--quiet"]
+        for name, measures in (
+            ("one", "Faithfulness(judge='loopback')"),
+            ("two", "Faithfulness(judge='loopback'),Faithfulness"),
+            ("other", "Faithfulness(judge='elsewhere')"),
+        ):
+            command = ["answers", *map(str, logs), "-m", measures, *model, "-o", str(folder / name)]
+            assert main(command) == 0
+    return {name: folder / name for name in ("one", "two", "other")}
+
+
+def test_a_measure_without_a_judge_has_the_judge_of_the_results_in_every_command(
+    judged_results: dict[str, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    one, full, baseline = judged_results["one"], "Faithfulness(judge='loopback')", tmp_path / "b.json"
+    out, _ = shown("gate", one, "--threshold", "Faithfulness>=0.1", capsys=capsys)
+    assert full in out
+    shown("gate", one, "--threshold", "Faithfulness(judge='overlap')>=0.1", capsys=capsys)
+    shown("save-baseline", one, "-m", "Faithfulness", "-o", baseline, capsys=capsys)
+    required = ["--baseline", baseline, "--primary", "Faithfulness", "--max-drop", "Faithfulness=0.1"]
+    assert full in shown("gate", one, *required, capsys=capsys)[0]
+    for command in (
+        ["compare", one, "-m", "Faithfulness"],
+        ["compare", one, "--primary", "Faithfulness"],
+        ["explain", one, "-m", "Faithfulness"],
+        ["segments", one, "-m", "Faithfulness", "--by", "length"],
+        ["answers", one, "-m", "Faithfulness"],
+    ):
+        out, _ = shown(*command, "--format", "json", capsys=capsys)
+        assert "loopback" in out
+        assert "overlap" not in out
+
+
+def test_a_measure_without_a_judge_has_the_judge_of_the_results_in_every_function(judged_results: dict[str, Path]) -> None:
+    one, full = judged_results["one"], "Faithfulness(judge='loopback')"
+    for named in ("Faithfulness", "Faithfulness(judge='overlap')"):
+        gate = rp.gate(one, thresholds=f"{named}>=0.1")
+        assert {check.measure for check in gate.checks} == {f"{named if 'judge' in named else full} >= 0.1"}
+    for measure in ("Faithfulness", rp.parse_measure("Faithfulness"), full):
+        assert rp.compare(one, measures=measure).measures == (full,)
+        assert rp.compare(one, primary=measure).primary == full
+        assert rp.compare({"x": one, "y": one}, measures=measure).measures == (full,)
+        found = rp.evaluate_answers(one, measures=measure)
+        assert list(found.systems[0].measures) == [full]
+        assert found.value(measure, "a") == 0.0
+    assert full in str(rp.segments(one, measures="Faithfulness", by="length"))
+    assert full in str(rp.explain(one, measures="Faithfulness"))
+
+
+def test_a_measure_without_a_judge_is_refused_if_the_results_have_several(
+    judged_results: dict[str, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    two, one, other = (judged_results[name] for name in ("two", "one", "other"))
+    told = "the results have several judges, and Faithfulness names none; write one of: "
+    both = "Faithfulness(judge='loopback'), Faithfulness(judge='overlap')"
+    for command in (
+        ["gate", two, "--threshold", "Faithfulness>=0.1"],
+        ["compare", two, "-m", "Faithfulness"],
+        ["explain", two, "-m", "Faithfulness"],
+        ["segments", two, "-m", "Faithfulness"],
+        ["answers", two, "-m", "Faithfulness"],
+    ):
+        assert told + both in shown(*command, capsys=capsys, code=2)[1]
+    _, error = shown("compare", one, other, "-m", "Faithfulness", capsys=capsys, code=2)
+    assert told + "Faithfulness(judge='loopback'), Faithfulness(judge='elsewhere')" in error
+    with pytest.raises(UsageError, match="several judges"):
+        rp.compare([one, other], measures="Faithfulness")
+    for name in both.split(", "):
+        assert name in shown("compare", two, "-m", name, "--format", "json", capsys=capsys)[0]
+
+
+def test_verdicts_that_all_failed_end_with_1_after_saving_and_the_same_command_asks_again(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("httpx")
+    monkeypatch.setenv("RANKPROOF_CACHE", str(tmp_path / "cache"))
+    log = written(tmp_path / "a.jsonl", [good(at) for at in range(1, 5)])
+    with ChatServer(lambda request: completion("no")) as server:
+        model = ["--judge", "loopback", "--base-url", server.address, "--api-key-env", "", "--format", "json"]
+        command = ["answers", log, "-m", "Faithfulness", *model, "-o", tmp_path / "out"]
+        _, error = shown(*command, code=1, capsys=capsys)
+        assert "4 verdicts failed (no JSON object); run the same command again: failed verdicts are requested again" in error
+        assert {one.verdict for one in load_results(tmp_path / "out").claims} == {"failed"}
+        asked, server.answer = len(server.requests), verdicts
+        found, _ = shown(*command, capsys=capsys)
+        assert means(found) == {("a", "Faithfulness"): 1.0}
+        assert len(server.requests) == asked + 4
+        shown(*command, capsys=capsys)
+        assert len(server.requests) == asked + 4
 
 
 def test_the_gate_fails_if_a_question_of_the_baseline_has_no_value(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -451,7 +553,137 @@ def test_the_gate_fails_if_a_question_of_the_baseline_has_no_value(tmp_path: Pat
     assert "has no value (n = 0) and misses the threshold" in " ".join(out.split())
 
 
-@pytest.mark.parametrize("judge", [None, 5])
+def test_a_baseline_of_answers_alone_has_their_measures_and_the_first_is_primary(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = [good(at) if at % 3 else {**good(at), "answers": None} for at in range(1, 13)]
+    old, saved, named = tmp_path / "old", tmp_path / "b.json", "ClaimF1(judge='overlap'), Faithfulness(judge='overlap')"
+    log = written(tmp_path / "a.jsonl", rows)
+    shown("answers", log, "-m", "ClaimF1,Faithfulness", "-o", old, capsys=capsys)
+    _, notes = shown("save-baseline", old, "-o", saved, capsys=capsys)
+    assert f"saved a with {named} on 12 queries" in " ".join(notes.split())
+    shown("gate", old, "--baseline", saved, capsys=capsys)
+    worse = written(tmp_path / "worse.jsonl", [{**one, "answer": "Nothing of the kind is known."} for one in rows])
+    shown("answers", worse, "-m", "ClaimF1,Faithfulness", "-o", tmp_path / "new", capsys=capsys)
+    out, _ = shown("gate", tmp_path / "new", "--baseline", saved, "--unsure", "fail", capsys=capsys, code=3)
+    assert "unsure: worse: ClaimF1(judge='overlap') fell" in " ".join(out.split())
+    assert "passed: worse: Faithfulness(judge='overlap') fell" in " ".join(out.split())
+
+
+def test_the_values_of_evaluate_answers_are_saved_as_a_baseline(tmp_path: Path) -> None:
+    log = written(tmp_path / "a.jsonl", [good(at) for at in range(1, 9)])
+    values = rp.evaluate_answers(log, measures=["Faithfulness", "ClaimF1"])
+    named, saved = "Faithfulness(judge='overlap'), ClaimF1(judge='overlap')", tmp_path / "b.json"
+    assert rp.gate(values, save=saved).notes[-2].endswith(f"saved a with {named}")
+    checked = rp.gate(values, baseline=saved)
+    assert checked.outcome == "unsure"
+    assert [check.measure for check in checked.checks if check.change and not check.change.exploratory] == [named.split(", ")[0]]
+    assert rp.gate(values, baseline=values).outcome == "unsure"
+
+
+def with_reference(made: dict[str, Any], *, first: bool) -> dict[str, Any]:
+    """The row with its first context as the reference context, which is given first or second."""
+    contexts = made["contexts"]
+    return {**made, "contexts": contexts if first else contexts[::-1], "reference_contexts": contexts[:1]}
+
+
+@pytest.fixture(scope="module")
+def ranked(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Results of two logs with reference contexts: RR@10 is 1 in one and 0.5 in the other."""
+    folder = tmp_path_factory.mktemp("ranked")
+    high = written(folder / "high.jsonl", [with_reference(good(at), first=True) for at in range(12)])
+    low = written(folder / "low.jsonl", [with_reference(poor(at), first=False) for at in range(12)])
+    assert main(["answers", str(high), str(low), "-m", "F1,EM", "-o", str(folder / "out"), "--quiet"]) == 0
+    return folder / "out"
+
+
+def test_rankings_of_logs_are_stored_and_every_command_gives_the_same_values(
+    ranked: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shown("report", ranked, "-o", tmp_path / "page.html", capsys=capsys)
+    page = (tmp_path / "page.html").read_text("utf-8").replace("\N{NO-BREAK SPACE}", " ")
+    findings = json.loads((ranked / "answers.json").read_text())["findings"]
+    assert "Retrieval: high has the highest RR@10, 1.000 (n = 12)." in findings
+    assert findings[0] in page
+    assert "generation is the bottleneck" in page
+    assert "retrieval is the bottleneck" not in page
+    out, _ = shown("compare", ranked, "-m", "RR@10", "--format", "json", capsys=capsys)
+    assert json.loads(out)["values"] == {"high": {"RR@10": 1.0}, "low": {"RR@10": 0.5}}
+    runs = [ranked / "runs" / f"{name}.trec.gz" for name in ("high", "low")]
+    out, _ = shown("eval", ranked / "qrels.tsv", *runs, "-m", "RR@10", "--format", "json", capsys=capsys)
+    assert [system["measures"]["RR@10"]["value"] for system in json.loads(out)["systems"]] == [1.0, 0.5]
+    shown("gate", ranked, "--threshold", "RR@10>=0.5", capsys=capsys)
+    out, _ = shown("gate", ranked, "--threshold", "RR@10>=0.6", capsys=capsys)
+    assert "low: RR@10 is 0.5000" in out
+    out, _ = shown("export", ranked, "-m", "RR@10", capsys=capsys)
+    assert "system,measure,low,,RR@10,0.5\n" in out
+    for command, value in (("explain", "RR@10 of high: 1.0000"), ("segments", "RR@10 of high"), ("diagnose", "high")):
+        arguments = [] if command == "diagnose" else ["-m", "RR@10"]
+        assert value in shown(command, ranked, *arguments, capsys=capsys)[0]
+    assert rp.compare(ranked, measures="RR@10").values == {"high": {"RR@10": 1.0}, "low": {"RR@10": 0.5}}
+    assert rp.compare(ranked).primary == "F1(tokens='bag')"
+
+
+def test_rankings_that_are_not_stored_are_never_scored(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [with_reference(good(at), first=True) for at in range(1, 9)]
+    log = written(tmp_path / "a.jsonl", [*rows[:-1], {**rows[-1], "contexts": None}])
+    shown("answers", log, "-m", "F1,EM", "-o", tmp_path / "out", capsys=capsys)
+    results = load_results(tmp_path / "out")
+    assert results.qrels
+    assert results.system_runs[0].stored_run is None
+    assert json.loads((tmp_path / "out" / "result.json").read_text())["systems"][0]["run"]["file"] is None
+    told = "the rankings of a are not stored; log the contexts of every answer, and run `rankproof answers LOG -o FOLDER` again"
+    for command in (
+        ["compare", "-m", "RR@10"],
+        ["gate", "--threshold", "RR@10>=0.5"],
+        ["explain", "-m", "RR@10"],
+        ["segments", "-m", "RR@10"],
+        ["export", "-m", "RR@10"],
+        ["diagnose"],
+        ["audit"],
+        ["baselines"],
+        ["judge", "--by", "keywords"],
+    ):
+        assert told in " ".join(shown(command[0], tmp_path / "out", *command[1:], capsys=capsys, code=2)[1].split())
+    shown("report", tmp_path / "out", "-o", tmp_path / "page.html", capsys=capsys)
+    assert "bottleneck" not in (tmp_path / "page.html").read_text("utf-8")
+    with pytest.raises(UsageError, match="are not stored"):
+        rp.compare(tmp_path / "out", measures="RR@10")
+
+
+def test_the_table_of_queries_has_the_values_of_answers(ranked: Path) -> None:
+    with (ranked / "per_query.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    answers = load_results(ranked).answers
+    assert answers is not None
+    assert len(rows) == 24
+    for name in ("F1(tokens='bag')", "EM"):
+        stored = {system.name: system.measures[name].per_query for system in answers.systems}
+        assert {(one["system"], one["query"]): float(one[name]) for one in rows if one[name]} == {
+            (system, query): value for system, values in stored.items() for query, value in values.items()
+        }
+    assert {one["first_relevant"] for one in rows if one["system"] == "low"} == {"2"}
+
+
+def test_the_result_of_evaluated_answers_is_compared_as_the_command_does(
+    logs: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out, _ = shown("answers", *logs, "--format", "json", capsys=capsys)
+    result = rp.evaluate_answers(list(map(str, logs)))
+    found = result.compare()
+    assert next(iter(tables(out).values()))["sentences"] == list(found.decision.sentences)
+    assert found.primary == "ClaimF1(judge='overlap')"
+    assert result.compare(measures="Faithfulness").measures == ("Faithfulness(judge='overlap')",)
+    assert result.compare(primary="ContextR").primary == "ContextR(judge='overlap')"
+    with pytest.raises(UsageError, match="EM was not evaluated; choose from: ClaimF1"):
+        result.compare(measures="EM")
+    references = {f"q{at}": "they purr" for at in range(12)}
+    answers = {name: dict.fromkeys(references, f"they {verb}") for name, verb in (("one", "purr"), ("two", "bark"))}
+    assert rp.evaluate_answers(answers, references).compare().primary == "F1(tokens='bag')"
+    assert rp.evaluate_answers(answers, references, measures=["EM", "F1"]).compare().primary == "EM"
+
+
+@pytest.mark.parametrize("judge", [("minilm",), 5])
 def test_a_judge_that_is_no_name_is_refused(judge: Any) -> None:
     with pytest.raises(UsageError, match="judge cannot be"):
         rp.evaluate_answers([good(1)], measures=["Faithfulness"], judge=judge)
@@ -462,3 +694,18 @@ def test_unknown_contexts_are_not_said_to_score_0(tmp_path: Path, capsys: pytest
     out, notes = shown("answers", log, "-m", "Faithfulness,ContextR", "--format", "json", capsys=capsys)
     assert {one["no value"] for one in tables(out)["answer measures"]["rows"]} == {"1 no contexts"}
     assert "scores 0" not in notes
+
+
+def test_a_system_without_rankings_for_null_contexts_is_named_with_its_first_such_query(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = [{"id": f"q{at}", **good(at)} for at in range(6)]
+    note = "log: no rankings, as the contexts of 1 of 6 queries are null, first q3; write [] where nothing was retrieved"
+    for contexts, is_ranked in ((None, False), ([], True)):
+        rows[3]["contexts"] = contexts
+        log, folder = written(tmp_path / "log.jsonl", rows), tmp_path / f"ranked {is_ranked}"
+        _, err = shown("answers", log, "-m", "Faithfulness(judge='overlap')", "-o", folder, capsys=capsys)
+        stored = load_results(folder)
+        assert (stored.system_runs[0].stored_run is not None) == is_ranked
+        assert (note in err) != is_ranked
+        assert (note in stored.notes) != is_ranked

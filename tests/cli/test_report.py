@@ -89,6 +89,7 @@ def test_two_folders_give_the_page_on_what_changed(two_folders: tuple[str, str],
     assert (tmp_path / "changes.html").read_text(encoding="utf-8") == render_changes(changes)
 
 
+@pytest.mark.slow
 def test_two_folders_have_a_file_of_their_own_in_the_current_folder(
     two_folders: tuple[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

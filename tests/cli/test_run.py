@@ -97,6 +97,7 @@ def test_run_shows_and_saves_the_results(folder: Path, capsys: pytest.CaptureFix
     assert read_experiment(folder / "out" / "experiment.toml") == read_experiment(folder / "experiment.toml")
 
 
+@pytest.mark.slow
 def test_the_size_of_partitions_changes_no_result(capsys: pytest.CaptureFixture[str]) -> None:
     ran(capsys, "experiment.toml", "-o", "whole", "--no-cache")
     ran(capsys, "experiment.toml", "-o", "parts", "--no-cache", "--partition-size", "2")
@@ -232,6 +233,7 @@ def test_times_of_an_earlier_run_are_noted(capsys: pytest.CaptureFixture[str], m
     assert f"times of title were measured by an earlier run ({when}) and cached" in " ".join(said.split())
 
 
+@pytest.mark.slow
 def test_without_a_cache_nothing_is_saved_in_it(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     ran(capsys, "experiment.toml", "--no-cache", "-o", "out")
     assert not (folder / "cache").exists()
@@ -521,7 +523,7 @@ def test_a_terminated_run_leaves_no_temporary_folder(
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="needs a named pipe and POSIX signals")
-@pytest.mark.parametrize(("sent", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize(("sent", "code"), [pytest.param(signal.SIGINT, 130, marks=pytest.mark.slow), (signal.SIGTERM, 143)])
 def test_a_stopped_process_says_how_to_continue(folder: Path, sent: signal.Signals, code: int) -> None:
     pipe = folder / "more.qrels"
     os.mkfifo(pipe)
@@ -543,9 +545,7 @@ def test_a_stopped_process_says_how_to_continue(folder: Path, sent: signal.Signa
     [
         ("bm25-title,static", ["wordllama"], ""),
         ("bm25,hybrid-rrf", ["wordllama"], "minilm"),
-        ("minilm", ["wordllama"], "minilm"),
         ("bm25", [], ""),
-        ("bm25,static", [], "wordllama minilm"),
     ],
 )
 def test_missing_weights_are_noted_if_a_chosen_system_needs_them(
@@ -564,12 +564,25 @@ def test_without_weights_the_default_systems_are_bm25(folder: Path, capsys: pyte
     assert "the weights of wordllama and minilm are not downloaded, so the systems that need them are left out" in said
 
 
+@pytest.mark.parametrize(
+    ("system", "model"),
+    [("static", "wordllama"), ("minilm", "minilm"), ("hybrid-z", "wordllama"), ("late-interaction", "minilm")],
+)
+def test_a_chosen_system_without_its_weights_is_refused_with_the_command_that_downloads_them(
+    system: str, model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("rankproof._experiment.experiment._is_there", lambda name: False)
+    assert main(["run", "--systems", f"bm25,{system}", "-o", str(tmp_path / "results")]) == 2
+    expected = f"system {system} needs the weights of {model}; run: rankproof models get {model}\n"
+    assert capsys.readouterr().err == expected
+
+
 def test_summary_json_has_the_decision_and_a_record_for_each_system(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     asked = ("--primary", "RR@10", "--margin", "0.05", "--baseline", "title", "--cost", "title=1", "--cost", "bm25=2.5")
     out, _ = ran(capsys, "experiment.toml", *asked, "--format", "json", "-o", "out")
     found = json.loads((folder / "out" / "summary.json").read_text(encoding="utf-8"))
     assert json.loads(out)["summary"] == found
-    assert (found["format"], found["schema"], found["n"]) == ("rankproof-summary", 1, 3)
+    assert (found["format"], found["schema"], found["n"]) == ("rankproof-summary", 2, 3)
     assert (found["primary"], found["baseline"], found["decision"]["margin"]) == ("RR@10", "title", 0.05)
     assert [system["name"] for system in found["systems"]] == ["title", "bm25", "both", "kept"]
     results = load_results("out")
@@ -577,7 +590,7 @@ def test_summary_json_has_the_decision_and_a_record_for_each_system(folder: Path
     assert found["systems"][1]["difference"] == pytest.approx(
         results.result.value("RR@10", "bm25") - results.result.value("RR@10", "title")
     )
-    assert {one["name"]: one["cost"] for one in found["decision"]["systems"]}["bm25"] == 2.5
+    assert {one["name"]: one["cost"] for one in found["decision"]["by_system"]}["bm25"] == 2.5
     again = read_experiment(folder / "out" / "experiment.toml")
     assert (str(again.primary), again.margin, again.baseline, again.costs) == (
         "RR@10",
@@ -598,10 +611,13 @@ def test_compare_uses_the_settings_of_the_experiment(capsys: pytest.CaptureFixtu
     ("line", "words"),
     [
         ('primary = "NumRet"', "primary is NumRet, which cannot decide; choose a mean of rankings, such as nDCG@10"),
-        ("margin = 0", "margin is 0; choose a number above 0 and below 1, such as 0.02 for 2 pp"),
-        ("margin = 2", "margin is 2; choose a number above 0 and below 1, such as 0.02 for 2 pp"),
+        ("margin = 0", 'margin is 0; pass a difference above 0, such as 0.01 for one percentage point, or "5%" of the best mean'),
+        ("margin = 2", "margin is 2; pass a difference below 1, such as 0.02 for two percentage points"),
         ('baseline = "other"', "baseline is other, which is not a system; choose from: title, bm25, both, kept"),
-        ("margin = true", "margin is not a number; write a number"),
+        (
+            "margin = true",
+            'margin is True; pass a difference above 0, such as 0.01 for one percentage point, or "5%" of the best mean',
+        ),
     ],
 )
 def test_wrong_settings_of_the_decision_name_their_line(

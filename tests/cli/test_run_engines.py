@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 import json
+import re
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+import rankproof as rp
 from rankproof._cli.main import main
 
 SHOP = """
@@ -47,6 +55,49 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@dataclass
+class Engine:
+    """A search engine behind one URL: the ranking that it replies with, and how many queries it was asked."""
+
+    url: str = ""
+    docs: list[str] = field(default_factory=lambda: ["d3", "d1"])
+    asked: int = 0
+
+
+@pytest.fixture
+def engine(folder: Path) -> Iterator[Engine]:
+    """A server on loopback, with an experiment that asks it."""
+    state = Engine()
+
+    class Replies(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            state.asked += 1
+            content = json.dumps({"hits": [{"id": doc} for doc in state.docs]}).encode()
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(content)))
+            self.end_headers()
+            self.wfile.write(content)
+
+        def log_message(self, format: str, *args: Any) -> None:
+            """Nothing is printed."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Replies) as listener:
+        threading.Thread(target=listener.serve_forever, args=(0.01,), daemon=True).start()
+        state.url = f"http://127.0.0.1:{listener.server_port}/?q={{query}}"
+        stage = f'stage = "http"\nurl = "{state.url}"\nids = "hits[].id"\n'
+        text = f'dataset = "data"\n[systems.shop]\n{stage}[systems.bm25]\nstage = "bm25"\n'
+        (folder / "http.toml").write_text(text)
+        (folder / "hidden.toml").write_text(
+            text.replace("[systems.bm25]", "hidden = true\n[systems.bm25]")
+            + '[systems.fused]\nstage = "fuse"\nof = ["shop", "bm25"]\n'
+        )
+        yield state
+        listener.shutdown()
+
+
+RECORDED = r"shop: replies recorded (20\d\d-\d\d-\d\d \d\d:\d\d)(?: to [-\d: ]+)? UTC, not asked again; use {option}--ask-again\."
+
+
 def asked(folder: Path) -> int:
     log = folder / "asked.txt"
     return len(log.read_text()) if log.exists() else 0
@@ -55,7 +106,7 @@ def asked(folder: Path) -> int:
 def test_a_failed_query_is_named_and_the_run_goes_on(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["run", "search.toml", "-o", "out", "--no-report"]) == 0
     said = " ".join(capsys.readouterr().err.split())
-    assert "note: shop: 1 of 3 queries failed and scores 0 (q2): ValueError: no knives" in said
+    assert 'note: shop: 1 of 3 queries failed and scores 0 (q2 "sharpen a knife"): ValueError: no knives' in said
     assert (folder / "out" / "replies" / "shop.jsonl").exists()
 
 
@@ -119,3 +170,54 @@ def test_explain_shows_the_reply_and_the_score_of_the_engine(folder: Path, capsy
     shown = capsys.readouterr().out
     assert "Score of d3 for query q1 in shop: 0.5, rank 2" in shown
     assert "A search engine ranks by the order of its reply; its score has no parts." in shown
+
+
+@pytest.mark.parametrize("columns", ["20", "80", "300"])
+def test_the_second_line_says_that_a_changed_engine_was_not_asked_again(
+    columns: str, engine: Engine, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", columns)
+    run = ["run", "http.toml", "-o", "out", "--no-report"]
+    assert main(run) == 0
+    assert "recorded" not in capsys.readouterr().out
+    engine.docs = ["d1", "d2"]
+    assert main(run) == 0
+    assert engine.asked == 3
+    head = " ".join(capsys.readouterr().out.partition("\n\n")[0].split())
+    found = re.fullmatch(rf"http \(dataset data\), 4 documents, 3 queries, 2 systems {RECORDED.format(option='')}", head)
+    assert found is not None
+    age = datetime.now(UTC) - datetime.strptime(f"{found[1]} +0000", "%Y-%m-%d %H:%M %z")
+    assert 0 <= age.total_seconds() < 3600
+    assert main([*run, "--ask-again"]) == 0
+    assert engine.asked == 6
+    assert "recorded" not in capsys.readouterr().out
+
+
+def test_every_view_of_the_decision_says_that_replies_were_recorded(engine: Engine, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", "http.toml", "-o", "out", "--quiet"]) == 0
+    capsys.readouterr()
+    assert main(["run", "http.toml", "-o", "out", "--quiet", "--format", "json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    (reused,) = document["summary"]["decision"]["reused_replies"]
+    assert [one.get("reused") for one in document["systems"]] == [reused, None]
+    assert (reused["system"], reused["queries"], reused["of"]) == ("shop", 3, 3)
+    for command in (["compare", "out"], ["compare", "out", "--format", "markdown"], ["run", "http.toml", "--format", "markdown"]):
+        assert main([*command, "--quiet"]) == 0
+        assert re.search(RECORDED.format(option="rankproof run "), " ".join(capsys.readouterr().out.split()))
+    assert re.search(RECORDED.format(option="rankproof run "), Path("out/report.html").read_text(encoding="utf-8"))
+    results = rp.load_results("out")
+    assert [(one.system, one.first) for one in results.reused_replies] == [("shop", reused["first"])]
+    assert results.compare().decision.reused_replies == results.reused_replies
+    assert "not asked again; use run(ask_again=True)." in str(results)
+
+
+def test_the_recorded_replies_of_a_hidden_input_count_for_its_system(engine: Engine, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", "hidden.toml", "-o", "out", "--no-report"]) == 0
+    queries = Path("data/queries.jsonl")
+    queries.write_text(queries.read_text() + json.dumps({"_id": "q4", "text": "bread"}) + "\n")
+    with Path("data/qrels/test.tsv").open("a") as qrels:
+        qrels.write("q4\td3\t1\n")
+    capsys.readouterr()
+    assert main(["run", "hidden.toml", "-o", "out", "--no-report", "--overwrite", "--format", "csv"]) == 0
+    assert engine.asked == 4
+    assert "note: fused: 3 of 4 replies recorded 20" in " ".join(capsys.readouterr().err.split())

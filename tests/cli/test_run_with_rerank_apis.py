@@ -24,6 +24,7 @@ from rankproof.errors import InputError
 from rankproof.stages import CohereRerank, Rerank, TEIRerank
 from support.bread_dataset import DOCUMENTS, QUERIES, work_in
 from support.chat_server import ChatServer, Request, Sent
+from support.examples import sampled
 from support.key_spellings import KEY, files_with_key, has_key
 from support.rerank_server import APIS, base_url, cosines, documents_sent, serving, tokens_of, well
 
@@ -62,7 +63,7 @@ def reranked(folder: str) -> SystemRun:
     return next(one for one in load_results(folder).system_runs if one.name == "reranked")
 
 
-@pytest.mark.parametrize("api", APIS)
+@pytest.mark.parametrize("api", sampled(APIS, len(APIS)))
 def test_a_run_reranks_by_the_scores_of_the_api_and_a_second_run_sends_nothing(
     api: str, capsys: pytest.CaptureFixture[str], folder: Path
 ) -> None:
@@ -175,6 +176,7 @@ def test_a_listwise_model_with_more_documents_than_a_request_is_refused_with_its
     assert "experiment.toml:4: top is 50, but reranker-1 is listwise and one request has at most 2 documents" in err
 
 
+@pytest.mark.slow
 def test_a_key_is_found_nowhere_after_a_run(
     capsys: pytest.CaptureFixture[str], folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -236,6 +238,7 @@ def gated() -> Iterator[tuple[ChatServer, threading.Event]]:
         go_on.set()
 
 
+@pytest.mark.slow
 def test_a_killed_run_continues_with_the_first_request_that_had_no_reply(
     gated: tuple[ChatServer, threading.Event], folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -1,18 +1,20 @@
-"""`rankproof serve` as a process: what it prints, how it ends, and what a kill leaves."""
+"""`rankproof serve`: what it prints, how it ends, and, as a process, what signals and kills leave."""
 
 from __future__ import annotations
 
+import io
 import os
 import re
 import shlex
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from http.client import HTTPException
 from pathlib import Path
-from threading import Thread
+from threading import Event, Thread
+from typing import Any
 
 import pytest
 
@@ -22,8 +24,9 @@ from rankproof._data.dataset import Dataset
 from rankproof._data.qrels import Qrels
 from rankproof._formats.read import read_qrels, write_folder
 from rankproof._results.folder import load_results
+from rankproof._results.label_draw import read_label_draw
 from support.claims_to_label import claim_results
-from support.results_server import Visitor, data_of, judged_in, many_pairs, saved, serving
+from support.results_server import Visitor, data_of, judged_by_machine, judged_in, many_pairs, saved, serving, unjudged
 from support.small_datasets import small_dataset
 from support.small_results import small_results
 
@@ -52,6 +55,42 @@ def ended(process: subprocess.Popen[str], how: signal.Signals) -> tuple[int, str
     return process.returncode, out + err
 
 
+class _Address(io.StringIO):
+    """A standard output that knows when it has its first line."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.is_shown = Event()
+
+    def write(self, text: str) -> int:
+        written = super().write(text)
+        self.is_shown.set()
+        return written
+
+
+def served(visit: Callable[[Visitor], object], *arguments: str | Path) -> tuple[int, str]:
+    """The exit code and what is printed after the address, of the command in this process; after the visit it is interrupted."""
+    out, err = _Address(), io.StringIO()
+    errors: list[BaseException] = []
+
+    def use() -> None:
+        if not out.is_shown.wait(60):
+            return
+        try:
+            visit(Visitor(out.getvalue().strip()))
+        except BaseException as error:
+            errors.append(error)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    visiting = Thread(target=use, daemon=True)
+    visiting.start()
+    with redirect_stdout(out), redirect_stderr(err):
+        code = main(["serve", *map(str, arguments)])
+    if errors:
+        raise errors[0]
+    return code, out.getvalue().partition("\n")[2] + err.getvalue()
+
+
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
 def test_serve_shows_the_address_and_stops_on_a_signal(how: signal.Signals, tmp_path: Path) -> None:
     folder = saved(tmp_path / "results")
@@ -75,21 +114,21 @@ def test_the_command_at_the_end_measures_pairs_that_have_another_grade_now(tmp_p
     folder = saved(tmp_path / "results")
     judged = load_results(folder).qrels
     query, doc, grade = next((query, doc, grade) for query, docs in judged.items() for doc, grade in docs.items())
-    with started(folder, "--judge", tmp_path / "my.qrels", "--pool", "10", "--assessor", "ann") as (process, visitor):
+
+    def judge(visitor: Visitor) -> None:
         visitor.enter()
         assert visitor.post("/r/1/judge", {"query": query, "doc": doc, "grade": (grade + 1) % 4}).status == 200
-        _, said = ended(process, signal.SIGINT)
+
+    _, said = served(judge, folder, "--judge", tmp_path / "my.qrels", "--pool", "10", "--assessor", "ann")
     shown = f"--qrels {tmp_path}/my.qrels --on-conflict last -o {folder}"
     assert said.splitlines()[-1].endswith(shown)
 
 
 def test_quiet_shows_only_the_address(tmp_path: Path) -> None:
-    with started(saved(tmp_path / "results"), "--quiet") as (process, visitor):
-        visitor.enter().get("/")
-        assert ended(process, signal.SIGTERM) == (0, "")
+    assert served(lambda visitor: visitor.enter().get("/"), saved(tmp_path / "results"), "--quiet") == (0, "")
 
 
-@pytest.mark.slow
+@pytest.mark.release
 def test_ten_kills_in_the_middle_of_judging_lose_no_grade_that_was_acknowledged(tmp_path: Path) -> None:
     folder, path = saved(tmp_path / "results", many_pairs()), tmp_path / "my.qrels"
     acknowledged: dict[tuple[str, str], int] = {}
@@ -147,8 +186,7 @@ def test_an_incomplete_line_after_a_kill_is_noted(tmp_path: Path) -> None:
         visitor.enter().post("/r/1/judge", {"query": "q1", "doc": "d2", "grade": 1})
     with Path(f"{path}.log.jsonl").open("a") as log:
         log.write('{"what": "jud')
-    with started(folder, "--judge", path) as (process, _):
-        _, said = ended(process, signal.SIGTERM)
+    _, said = served(Visitor.enter, folder, "--judge", path)
     assert "ends in an incomplete line, which is removed" in said
     assert path.read_text().endswith("d2 1\n")
 
@@ -160,11 +198,16 @@ def test_an_incomplete_line_after_a_kill_is_noted(tmp_path: Path) -> None:
         (["nowhere\x1b[31m"], r"nowhere\x1b[31m is not a results folder"),
         (["results", "--port", "70000"], "is not a port"),
         (["results", "--port", "-1"], "is not a port"),
-        (["results", "--assessor", "ann"], "--assessor needs --judge, or results with claims; add --judge"),
-        (["results", "--label-claims", "9"], "--label-claims needs results with claims; make them with"),
-        (["results", "--label-claims", "0"], "is not a whole number of at least 1"),
-        (["results", "--labels", "my.jsonl"], "or leave out --labels"),
-        (["results", "--labels", "no/my.jsonl"], "my.jsonl is in a folder that does not exist"),
+        (["results", "--assessor", "ann"], "--assessor needs --judge or --label; add one of them"),
+        (["results", "--label", "0"], "is not a whole number of at least 1"),
+        (
+            ["results", "--label", "30"],
+            "the judgements of small are people's: there is no machine judge to check; judge unjudged",
+        ),
+        (["results", "--label", "30", "--judge"], "--judge lists the pairs that change most; leave out one of the two"),
+        (["results", "results", "--label", "30"], "--label needs a file here; name it: --labels my.qrels, or specify a single"),
+        (["results", "--labels", "my.jsonl"], "--labels needs --label; add --label 30, or leave out --labels"),
+        (["results", "--label", "30", "--labels", "no/my.qrels"], "my.qrels is in a folder that does not exist"),
         (["results", "--nuggets", "none.jsonl"], "none.jsonl cannot be read (No such file or directory); pass a file of nuggets"),
         (["results", "--judge", "my.qrels", "--assessor", " "], "a name of --assessor is empty; pass the name of a person"),
         (
@@ -199,10 +242,11 @@ def test_a_port_in_use_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[st
 def test_names_are_escaped_on_the_terminal(tmp_path: Path) -> None:
     folder = saved(tmp_path / "re\x1b[31msults", small_results(("\x1b[32ma", "b")), name="\x1b[33mred")
     path = tmp_path / "my\x1b[34m.qrels"
-    with started(folder, "--judge", path, "--assessor", "\x1b[35mann") as (process, visitor):
-        visitor.enter()
-        assert visitor.get("/").status == 200
-        _, said = ended(process, signal.SIGTERM)
+
+    def look(visitor: Visitor) -> None:
+        assert visitor.enter().get("/").status == 200
+
+    _, said = served(look, folder, "--judge", path, "--assessor", "\x1b[35mann")
     assert "\x1b" not in said
     assert "judgements of _[35mann are saved to " in said
     assert r"my\x1b[34m.qrels" in said
@@ -210,25 +254,24 @@ def test_names_are_escaped_on_the_terminal(tmp_path: Path) -> None:
 
 def test_two_people_judge_in_one_server_and_open_disagreements_are_said_at_the_end(tmp_path: Path) -> None:
     path = tmp_path / "my.qrels"
-    with started(saved(tmp_path / "results"), "--judge", path, "--assessor", "ann, bob", "--judge-order", "effect") as (
-        process,
-        visitor,
-    ):
+
+    def judge(visitor: Visitor) -> None:
         for name, grade in (("ann", 3), ("bob", 1)):
             person = Visitor(visitor.url).enter()
             chosen = person.post("/r/1/assessor", {"assessor": name})
             person.cookie += f"; {chosen.headers['Set-Cookie'].partition(';')[0]}"
             assert "ordered by how much a pair could change nDCG@10" in person.get("/r/1/judge").text
             assert person.post("/r/1/judge", {"query": "q1", "doc": "d2", "grade": grade}).status == 200
-        _, said = ended(process, signal.SIGINT)
+
+    folder = saved(tmp_path / "results")
+    _, said = served(judge, folder, "--judge", path, "--assessor", "ann, bob", "--judge-order", "effect")
     assert "judgements of ann and bob are saved to " in said
     assert "1 pair has different grades that are not adjudicated: their lower median counts." in said.replace("\n", " ")
     assert judged_in(path) == "q1 human:ann+bob d2 1\n"
 
 
 def test_another_scale_of_grades_is_noted_at_the_start(tmp_path: Path) -> None:
-    with started(saved(tmp_path / "results"), "--judge", tmp_path / "my.qrels", "--assessor", "ann") as (process, _):
-        _, said = ended(process, signal.SIGTERM)
+    _, said = served(Visitor.enter, saved(tmp_path / "results"), "--judge", tmp_path / "my.qrels", "--assessor", "ann")
     assert "note: small: the judgements of the results go up to 2, those of this page from 0 to 3" in said
 
 
@@ -237,7 +280,7 @@ def test_a_dataset_of_other_results_is_refused(tmp_path: Path, capsys: pytest.Ca
     assert main(["serve", folder, "--judge", str(tmp_path / "my.qrels"), "--dataset", "sample"]) == 2
     assert "sample is not the dataset of any of these results" in capsys.readouterr().err
     assert main(["serve", folder, "--dataset", "sample"]) == 2
-    assert "--dataset needs --judge" in capsys.readouterr().err
+    assert "--dataset needs --judge or --label; add one of them" in capsys.readouterr().err
 
 
 @pytest.mark.slow
@@ -279,21 +322,53 @@ def test_claims_are_labelled_into_a_file_beside_the_results_and_the_next_command
 ) -> None:
     monkeypatch.chdir(tmp_path)
     saved(tmp_path / "results", claim_results())
+
+    def label(visitor: Visitor) -> dict[str, Any]:
+        shown = data_of(visitor.enter(), "/r/1/label")
+        assert visitor.post("/r/1/label", {"claim": shown["claims"][0], "label": "supported"}).status == 200
+        return shown
+
+    def label_one_question(visitor: Visitor) -> None:
+        shown = label(visitor)
+        assert (shown["sizes"], len(shown["claims"]), shown["labels"]) == ([11], 11, {})
+
     for person in ("ann", "bob"):
-        with started("results", "--assessor", person, "--label-claims", "3") as (process, visitor):
-            found = data_of(visitor.enter(), "/r/1/label")
-            assert (len(found["claims"]), found["labels"]) == (3, {})
-            assert visitor.post("/r/1/label", {"claim": found["claims"][0], "label": "supported"}).status == 200
-            code, said = ended(process, signal.SIGINT)
+        code, said = served(label_one_question, "results", "--assessor", person, "--label", "1")
         assert (code, said.splitlines()[-1]) == (0, "  rankproof answers results --labels results.people.jsonl")
     assert 'person": "bob' in Path("results.people.jsonl").read_text()
-    with started("results", "--labels", "mine.jsonl", "--seed", "1") as (process, visitor):
-        first = data_of(visitor.enter(), "/r/1/label")["claims"][0]
-        assert visitor.post("/r/1/label", {"claim": first, "label": "supported"}).status == 200
-        assert "--labels mine.jsonl" in ended(process, signal.SIGTERM)[1]
+    _, said = served(label, "results", "--labels", "mine.jsonl", "--seed", "1")
+    assert "--labels mine.jsonl" in said
 
 
-@pytest.mark.slow
+def test_documents_of_drawn_questions_are_labelled_into_a_file_beside_the_results(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    saved(tmp_path / "results", unjudged(many_pairs(queries=12)))
+
+    def label(visitor: Visitor) -> None:
+        data = data_of(visitor.enter())
+        assert (data["sizes"], data["grades"]) == ([8] * 12, {})
+        assert visitor.post("/r/1/judge", {"query": data["pairs"][0][0], "doc": data["pairs"][0][1], "grade": 1}).status == 200
+
+    _, said = served(label, "results", "--label", "30", "--assessor", "ann")
+    assert "note: 12 questions drawn at random, 96 labels; only complete questions count" in said
+    assert read_label_draw("results.people.qrels") is not None
+    assert said.splitlines()[-1].endswith("--qrels results.people.qrels -o results")
+    saved(tmp_path / "judged", judged_by_machine(many_pairs(queries=12)))
+    for options in ((), ("--labels", "mine.qrels")):
+        _, said = served(label, "judged", "--label", "30", *options)
+        assert said.splitlines()[-1] == " ".join(("  rankproof compare judged", *options))
+    saved(tmp_path / "other", unjudged(small_results(("three",), [f"q{at}" for at in range(12)], ["d0", "d1"])))
+    assert main(["serve", "other", "--label", "30", "--labels", "results.people.qrels"]) == 2
+    words = "results.people.qrels has labels of other systems (one, two); restart with another file: --labels FILE"
+    assert words in capsys.readouterr().err
+    saved(tmp_path / "answers", claim_results())
+    assert main(["serve", "answers", "--label", "30", "--labels", "results.people.qrels"]) == 2
+    assert "results.people.qrels has labels of documents; restart with another file: --labels FILE" in capsys.readouterr().err
+
+
+@pytest.mark.release
 def test_kills_in_the_middle_of_labelling_lose_no_label_that_was_confirmed(tmp_path: Path) -> None:
     folder = saved(tmp_path / "results", claim_results([f"q{at}" for at in range(20)]))
     confirmed: dict[str, str] = {}

@@ -19,6 +19,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> str:
     return write_translated(tmp_path_factory.mktemp("data") / "small")
 
 
+@pytest.mark.slow
 def test_the_sample_is_compared_in_a_table_of_80_columns(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("COLUMNS", raising=False)
     assert compared("sample", "--lexical", "words,characters-4,bpe-500", "--model", "wordllama", "--limit", "30") == 0
@@ -48,12 +49,14 @@ def test_a_second_run_gives_the_same_output(folder: str, capsys: Capture) -> Non
     assert texts[0] == texts[1]
 
 
-def test_markdown_has_a_table_and_the_conclusion(folder: str, capsys: Capture) -> None:
-    assert compared(folder, "--lexical", "words,stems", "--format", "markdown", "-m", "RR@10") == 0
-    shown = capsys.readouterr().out
-    assert "| system | RR@10 |" in shown
-    assert "### Conclusion" in shown
-    assert "### Notes" in shown
+def test_markdown_has_a_table_the_conclusion_and_the_notes(folder: str, tmp_path: Path, capsys: Capture) -> None:
+    options = ("--format", "markdown", "-m", "RR@10", "--cache", str(tmp_path))
+    for is_cached in (False, True):
+        assert compared(folder, "--lexical", "words,stems", *options) == 0
+        shown = capsys.readouterr().out
+        assert "| system | RR@10 |" in shown
+        assert "### Conclusion" in shown
+        assert ("### Notes\n\n- times of all systems are cached" in shown) == is_cached
 
 
 @pytest.mark.parametrize(

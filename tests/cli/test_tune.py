@@ -44,7 +44,8 @@ def test_a_bad_run_gets_less_weight_and_the_gain_is_said_first(files: list[str],
     text = output(capsys, *files, "-m", "RR")
     assert text.splitlines()[2].startswith("Tuning pays: +0.")
     assert "optimism" in text
-    assert "best single run" in text
+    assert "best single run, held-out queries" in text
+    assert "each fold is measured with the run that is best on the other folds" in " ".join(text.split())
 
 
 def test_json_has_the_gain_the_parameters_and_every_trial(files: list[str], capsys: pytest.CaptureFixture[str]) -> None:

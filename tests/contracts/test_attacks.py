@@ -11,7 +11,7 @@ from rankproof._cli.registry import COMMANDS
 from support.paths import ROOT
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="needs named pipes, links and limits of memory")
-READS_NO_FILE_OF_OTHERS = {"init", "measures", "cache", "models", "completion", "tokenizers"}
+READS_NO_FILE_OF_OTHERS = {"init", "measures", "cache", "models", "completion", "tokenizers", "help"}
 """Verbs without an attack; `tokenizers` reads datasets and its own checkpoints."""
 
 

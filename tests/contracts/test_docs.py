@@ -8,6 +8,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
+from tools.docs import decision_diagram
 from tools.docs.stage_diagram import PATH, stage_diagram
 
 import rankproof
@@ -16,7 +17,10 @@ from rankproof._cli.registry import COMMANDS
 from rankproof.measures import default_measures
 
 ROOT = Path(__file__).parents[2]
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+PAGES = [
+    *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "RELEASING.md", "SECURITY.md")),
+    *sorted((ROOT / "docs").rglob("*.md")),
+]
 
 
 def test_the_page_of_measures_is_what_the_command_prints(capsys: pytest.CaptureFixture[str]) -> None:
@@ -25,16 +29,28 @@ def test_the_page_of_measures_is_what_the_command_prints(capsys: pytest.CaptureF
     assert capsys.readouterr().out in page, "docs/measures.md is out of date; run: make docs-refresh"
 
 
+def linked_files(page: Path) -> list[str]:
+    return re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text(encoding="utf-8"))
+
+
+def named_commands(page: Path) -> list[str]:
+    return re.findall(r"`rankproof ([a-z][a-z-]*)", page.read_text(encoding="utf-8"))
+
+
+def test_pages_links_and_commands_are_found() -> None:
+    assert len(PAGES) >= 150
+    assert sum(map(len, map(linked_files, PAGES))) >= 500
+    assert sum(map(len, map(named_commands, PAGES))) >= 150
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_every_link_to_a_file_leads_somewhere(page: Path) -> None:
-    targets = re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text(encoding="utf-8"))
-    assert [target for target in targets if not (page.parent / target).exists()] == []
+    assert [target for target in linked_files(page) if not (page.parent / target).exists()] == []
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_every_command_that_a_page_names_exists(page: Path) -> None:
-    named = re.findall(r"`rankproof ([a-z][a-z-]*)", page.read_text(encoding="utf-8"))
-    assert [name for name in named if name not in COMMANDS] == []
+    assert [name for name in named_commands(page) if name not in COMMANDS] == []
 
 
 def test_every_code_of_a_note_is_documented() -> None:
@@ -50,6 +66,7 @@ def test_the_example_of_the_package_gives_what_it_shows() -> None:
     assert str(result.means) in (rankproof.__doc__ or "")
 
 
+@pytest.mark.slow
 def test_the_examples_of_the_page_of_experiments_run_one_after_the_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     page = (ROOT / "docs" / "experiments.md").read_text(encoding="utf-8")
     monkeypatch.chdir(tmp_path)
@@ -72,13 +89,21 @@ def test_the_example_of_the_readme_runs() -> None:
     assert [note.code for note in names["result"].notes["dense"]] == ["missing-queries"]
 
 
-FOR_USERS = [page for page in PAGES if page.name not in ("design.md", "CONTRIBUTING.md") and page.parent.name != "api"]
+FOR_USERS = [
+    page for page in PAGES if page.name not in ("design.md", "CONTRIBUTING.md", "RELEASING.md") and page.parent.name != "api"
+]
 
 
 @pytest.mark.parametrize("page", FOR_USERS, ids=lambda page: str(page.relative_to(ROOT)))
 def test_a_page_for_users_names_no_private_module(page: Path) -> None:
     shown = re.sub(r"<!--.*?-->", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
     assert re.findall(r"\brankproof(?:\.\w+)*\._\w+", shown) == [], "add the name to rankproof.plugins"
+
+
+def test_the_diagram_of_the_decision_is_what_its_program_draws() -> None:
+    text = decision_diagram.PATH.read_text(encoding="utf-8")
+    assert text == decision_diagram.decision_diagram(), "run python -m tools.docs.decision_diagram"
+    assert "good enough and cheapest: ship B" in {each.text for each in ElementTree.fromstring(text).iter() if each.text}
 
 
 def test_the_diagram_of_stages_is_what_its_program_draws() -> None:

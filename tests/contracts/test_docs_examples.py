@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import hashlib
 import json
 import os
 import re
@@ -14,17 +16,18 @@ from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
-from tools.docs import hooks
+from tools.docs import demo, hooks, pictures
 from tools.docs.measure_pages import all_measures, file_of
 from tools.docs.page import differs, fresh_page
 from tools.docs.pieces import Piece, pieces_of
 from tools.docs.session import ExampleError, session
-from tools.docs.site import DOCS, ROOT, fresh_pages, pages
+from tools.docs.site import DOCS, PROJECT_PAGES, ROOT, fresh_pages, pages
 from tools.docs.times import settled
 
 import rankproof
 from rankproof._cli.main import main
 from rankproof._cli.registry import COMMANDS, parser_of
+from rankproof.errors import InputError
 from rankproof.measures import RR, Measure, Success
 
 TUTORIAL = sorted((DOCS / "tutorial").glob("*.md"))
@@ -41,6 +44,13 @@ def fences(page: Path) -> Iterator[Piece]:
     return (piece for piece in pieces_of(page.read_text(encoding="utf-8")) if not piece.is_prose)
 
 
+def test_pages_and_their_examples_are_found() -> None:
+    assert len(pages()) >= 150
+    assert len(TUTORIAL) >= 5
+    assert sum(1 for page in pages() for _ in fences(page)) >= 500
+    assert sum(len(commands(page)) for page in pages()) >= 100
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("group", GROUPS, ids=named)
 def test_a_page_shows_what_its_examples_give(group: list[Path]) -> None:
@@ -53,6 +63,91 @@ def test_every_command_with_a_prompt_is_run_or_has_a_reason_why_not(page: Path) 
     assert [piece.line for piece in fences(page) if piece.language != "console" and "$ rankproof" in piece.text] == []
 
 
+@pytest.mark.parametrize("page", PROJECT_PAGES, ids=lambda page: page.name)
+def test_every_fence_of_a_page_outside_the_site_is_run_or_has_a_reason_why_not(page: Path) -> None:
+    shown = list(fences(page))
+    assert len(shown) >= 3
+    run = ("python", "console", "output")
+    assert [piece.line for piece in shown if piece.is_run and piece.language not in run] == []
+
+
+@pytest.mark.slow
+def test_the_pictures_of_the_demo_show_the_run_that_the_pages_show() -> None:
+    assert pictures.stale_pictures() == [], "run: make docs-refresh"
+    shown = demo.demo_output()
+    assert shown in (ROOT / "README.md").read_text(encoding="utf-8")
+    assert shown.partition("\n\n")[2] in (DOCS / "decision.md").read_text(encoding="utf-8")
+
+
+def test_a_picture_of_another_run_is_stale(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(pictures, "demo_digest", lambda: "f" * 64)
+    everything = [f"{name}.png" for name in pictures.DEMO_PICTURES]
+    assert pictures.stale_pictures() == everything
+    assert pictures.stale_pictures(tmp_path) == everything
+    (tmp_path / everything[0]).write_bytes(b"\x89PNG tEXtrankproof-demo\0" + b"f" * 64)
+    assert pictures.stale_pictures(tmp_path) == everything[1:]
+
+
+def test_a_picture_of_another_run_is_a_warning_which_fails_a_strict_build(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hooks, "fresh_pages", lambda *_, **__: iter(()))
+    monkeypatch.setattr(hooks, "stale_pictures", lambda: ["decision.png"])
+    hooks.on_pre_build({"docs_dir": str(DOCS)})
+    assert [record.getMessage() for record in caplog.records] == [
+        "decision.png: not drawn from the run that the pages show; run: make docs-refresh"
+    ]
+
+
+def test_a_stale_readme_is_a_warning_which_fails_a_strict_build(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fresh = {PROJECT_PAGES[0]: "other\n"}
+    monkeypatch.setattr(hooks, "fresh_pages", lambda wanted, **_: ((page, fresh[page]) for page in wanted if page in fresh))
+    monkeypatch.setattr(hooks, "stale_pictures", list)
+    hooks.on_pre_build({"docs_dir": str(DOCS)})
+    assert [record.getMessage() for record in caplog.records] == [hooks._STALE % "README.md"]
+
+
+def test_a_saved_run_that_cannot_be_read_says_how_to_make_another(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def refuse(folder: str) -> None:
+        raise InputError("format version 7", fix="run the experiment again", source="result.json")
+
+    monkeypatch.setattr(demo, "load_results", refuse)
+    with pytest.raises(
+        ExampleError, match=r"^the saved run of the demo cannot be read: .*format version 7; .*; run: make docs-demo$"
+    ):
+        demo.unpack_demo(str(tmp_path / "demo"))
+
+
+RUN = ["q1 Q0 d2 1 0.75 a", "q1 Q0 d1 2 0.75 a", "q1 Q0 d3 3 0.5 a", "q2 Q0 d3 1 -1.0 a"]
+
+
+def test_a_packed_run_keeps_order_and_ties(tmp_path: Path) -> None:
+    folder, archive, unpacked = tmp_path / "results", tmp_path / "packed.tar.xz", tmp_path / "unpacked"
+    (folder / "runs").mkdir(parents=True)
+    with gzip.open(folder / "runs" / "a.trec.gz", "wt", encoding="utf-8") as run:
+        run.write("\n".join(RUN) + "\n")
+    for name in ("queries.jsonl", "qrels.tsv", "snippets.jsonl", "experiment.toml"):
+        (folder / name).write_text(name, encoding="utf-8")
+    document = {"systems": [{"run": {"file": "runs/a.trec.gz"}}], "sha256": {"runs/a.trec.gz": "old", "qrels.tsv": "same"}}
+    (folder / "result.json").write_text(json.dumps(document), encoding="utf-8")
+    demo.pack_results(folder, archive)
+    demo.unpack_results(archive, unpacked)
+    with gzip.open(unpacked / "runs" / "a.trec.gz", "rt", encoding="utf-8") as run:
+        rows = [line.split() for line in run]
+    assert [(query, doc, rank, score) for query, _, doc, rank, score, _ in rows] == [
+        ("q1", "d2", "1", "2"),
+        ("q1", "d1", "2", "2"),
+        ("q1", "d3", "3", "1"),
+        ("q2", "d3", "1", "0"),
+    ]
+    written = json.loads((unpacked / "result.json").read_text(encoding="utf-8"))["sha256"]
+    assert written["qrels.tsv"] == "same"
+    assert written["runs/a.trec.gz"] == hashlib.sha256((unpacked / "runs" / "a.trec.gz").read_bytes()).hexdigest()
+    assert {path.name for path in unpacked.iterdir()} == {path.name for path in folder.iterdir()}
+
+
 def commands(page: Path) -> list[str]:
     """The command lines of a page that are shown and not run, without comments and what a shell does with them."""
     shown = (piece.text.replace("\\\n", " ") for piece in fences(page) if not (piece.language == "console" and piece.is_run))
@@ -61,7 +156,7 @@ def commands(page: Path) -> list[str]:
     return [part.partition(" > ")[0] for part in parts if re.match(r"rankproof [a-z]+( |$)", part)]
 
 
-@pytest.mark.parametrize("page", [ROOT / "CONTRIBUTING.md", *pages()], ids=lambda page: page.relative_to(ROOT).as_posix())
+@pytest.mark.parametrize("page", pages(), ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_every_command_that_is_shown_is_one_that_the_program_takes(page: Path) -> None:
     for command in commands(page):
         _, verb, *arguments = shlex.split(command)
@@ -95,6 +190,7 @@ def test_every_page_is_about_a_measure() -> None:
 def test_every_public_name_is_on_a_page_of_the_api() -> None:
     shown = "".join(page.read_text(encoding="utf-8") for page in (DOCS / "api").glob("*.md"))
     names = [name for name in rankproof.__all__ if not isinstance(getattr(rankproof, name), ModuleType)]
+    assert len(names) >= 30
     assert [name for name in names if f"`rp.{name}`" not in shown] == []
 
 
@@ -230,6 +326,18 @@ def test_a_stale_page_is_a_warning_which_fails_a_strict_build(
     assert not caplog.records
     assert built_page("page.md", old) == shown
     assert [(record.levelname, record.name.partition(".")[0]) for record in caplog.records] == [("WARNING", "mkdocs")]
+
+
+@pytest.mark.parametrize(("setting", "output"), [("", "2"), ("shown", "3")])
+def test_a_site_can_be_built_from_the_output_that_its_pages_show(
+    setting: str, output: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RANKPROOF_DOCS", setting)
+    monkeypatch.setattr(hooks, "_shown", {})
+    text = "```python\n1 + 1\n```\n\n```output\n3\n```\n"
+    (tmp_path / "page.md").write_text(text, encoding="utf-8")
+    hooks.on_pre_build({"docs_dir": str(tmp_path)})
+    assert f"{OUTPUT}{output}\n" in built_page("page.md", text)
 
 
 def test_the_site_lists_the_page_of_every_measure() -> None:

@@ -101,7 +101,7 @@ def ours(tmp_path_factory: pytest.TempPathFactory) -> dict[str, MeasureResult]:
     for name, measure in zip(MEASURES, names, strict=True):
         one = system.measures[measure]
         found[name] = MeasureResult(
-            one.measure, one.value, tuple(questions[query] for query in one.query_ids), one.values, None, one.counts, one.bounds
+            one.measure, one.value, tuple(questions[query] for query in one.query_ids), one.values, None, one.reasons, one.bounds
         )
     return found
 

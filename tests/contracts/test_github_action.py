@@ -1,4 +1,4 @@
-"""The GitHub Action: its step runs the gate on real files, as a runner would."""
+"""The GitHub Action: its step runs the gate on real files, as a runner would. The workflows: pinned actions, few rights."""
 
 from __future__ import annotations
 
@@ -68,10 +68,20 @@ def test_an_unchanged_run_passes(folder: Path) -> None:
     assert "passed" in summary
 
 
+@pytest.mark.slow
 def test_a_drop_fails_the_job_and_is_shown_in_its_summary(folder: Path) -> None:
     code, outputs, summary = run_step(folder, files="qrels.txt\nbad run.run\n")
     assert (code, outputs["result"]) == (3, "failed")
     assert "nDCG@10" in summary
+
+
+@pytest.mark.slow
+def test_an_unsure_gate_warns_and_stops_the_job_only_if_asked_to(folder: Path) -> None:
+    rows = "".join(f"q{at} Q0 {'x' if at < 2 else 'd'}{at} 1 1.0 other\n" for at in range(40))
+    (folder / "other.run").write_text(rows, "utf-8")
+    code, outputs, _ = run_step(folder, files="qrels.txt\nother.run\n")
+    assert (code, outputs["result"]) == (0, "unsure")
+    assert run_step(folder, files="qrels.txt\nother.run\n", options="--unsure\nfail\n")[0] == 3
 
 
 @pytest.mark.slow
@@ -92,3 +102,52 @@ def test_text_of_an_input_is_not_run_as_a_command(folder: Path) -> None:
     run_step(folder, files='$(touch pwned)\n`touch pwned`\n"; touch pwned; "')
     assert not (folder / "pwned").exists()
     assert "${{" not in GATE_STEP["run"]
+
+
+WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
+in_checkout = pytest.mark.skipif(not WORKFLOWS, reason="an sdist has no workflows")
+USES = re.compile(r"^ *-? *uses: (.+)$", re.MULTILINE)
+PINNED = re.compile(r"[\w.-]+/[\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+")
+
+
+def workflow(path: Path) -> dict[str, Any]:
+    """A workflow; YAML reads its key `on` as True."""
+    found: dict[str, Any] = {
+        "on" if key is True else key: value for key, value in yaml.safe_load(path.read_text("utf-8")).items()
+    }
+    return found
+
+
+def steps(path: Path) -> list[dict[str, Any]]:
+    return [step for job in workflow(path)["jobs"].values() for step in job["steps"]]
+
+
+@in_checkout
+def test_every_action_of_a_workflow_is_pinned_by_commit_with_its_version() -> None:
+    used = [(path.name, action) for path in WORKFLOWS for action in USES.findall(path.read_text("utf-8"))]
+    assert len(used) == sum("uses" in step for path in WORKFLOWS for step in steps(path)) >= 10
+    assert [place for place in used if not PINNED.fullmatch(place[1])] == []
+
+
+@in_checkout
+def test_no_workflow_has_the_rights_of_the_repository_on_a_pull_request() -> None:
+    assert {path.name for path in WORKFLOWS} >= {"tests.yml", "wheels.yml"}
+    for path in WORKFLOWS:
+        assert workflow(path)["permissions"] == {"contents": "read"}, path.name
+        assert "pull_request_target" not in path.read_text("utf-8")
+    rights = {
+        name: job["permissions"] for path in WORKFLOWS for name, job in workflow(path)["jobs"].items() if "permissions" in job
+    }
+    assert rights == {"publish": {"id-token": "write"}}
+
+
+@in_checkout
+def test_every_push_and_pull_request_runs_what_continuous_integration_runs() -> None:
+    (path,) = [path for path in WORKFLOWS if path.name == "tests.yml"]
+    found = workflow(path)
+    assert set(found["on"]) == {"push", "pull_request"}
+    assert found["concurrency"]["cancel-in-progress"] is True
+    (job,) = found["jobs"].values()
+    assert job["timeout-minutes"] <= 360
+    assert [step["run"] for step in steps(path) if "run" in step] == [".ci/run"]
+    assert os.access(ROOT / ".ci" / "run", os.X_OK)

@@ -52,6 +52,7 @@ def test_code_without_a_result_is_not_changed(source: str) -> None:
     assert changes_of(source) == []
 
 
+@pytest.mark.slow
 def test_every_mutant_of_python_is_valid_code_that_differs() -> None:
     source = (ROOT / "src/rankproof/_statistics/permutation.py").read_bytes()
     mutants = python_mutants("statistics", "permutation.py", source)
@@ -72,6 +73,7 @@ def test_c_code_is_changed_outside_comments_texts_and_macros() -> None:
     ]
 
 
+@pytest.mark.slow
 def test_every_package_has_sources_and_tests() -> None:
     assert sum(package.share for package in PACKAGES) == 100
     for package in PACKAGES:
@@ -123,6 +125,7 @@ def small(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 def test_a_mutant_is_killed_by_a_failing_test_and_the_file_is_restored(small: Path) -> None:
     package = Package("small", ("src/small.py",), ("tests/test_small.py",), share=100)
     with Workspace(small, package) as workspace:
@@ -139,6 +142,7 @@ def test_a_mutant_is_killed_by_a_failing_test_and_the_file_is_restored(small: Pa
     assert (small / "src/small.py").read_text(encoding="utf-8") == SMALL
 
 
+@pytest.mark.slow
 def test_code_that_a_function_in_memory_cannot_take_is_not_tried_there(small: Path) -> None:
     (small / "src/small.py").write_text(SMALL + "\n\nclass Text(str):\n    def length(self):\n        return super().__len__()\n")
     collected = CollectedTests(small, ["tests/test_small.py"])
@@ -147,6 +151,7 @@ def test_code_that_a_function_in_memory_cannot_take_is_not_tried_there(small: Pa
     collected.close()
 
 
+@pytest.mark.slow
 def test_a_mutant_that_never_ends_is_timed_out_and_one_that_ends_the_process_has_crashed(small: Path) -> None:
     collected = CollectedTests(small, ["tests/test_small.py"])
     header = "\n\n\ndef larger(one, other):\n    "

@@ -18,6 +18,11 @@ FUNCTIONS = [
 ]
 
 
+def test_functions_are_found_in_every_extension() -> None:
+    assert len(FUNCTIONS) >= 40
+    assert len({function.__module__ for function in FUNCTIONS}) == len(NAMES)
+
+
 @pytest.mark.parametrize("function", FUNCTIONS, ids=lambda function: f"{function.__module__}.{function.__name__}")
 @pytest.mark.parametrize("arguments", [(object(),), (object(),) * 12])
 def test_arguments_of_other_types_are_refused(function: Any, arguments: tuple[Any, ...]) -> None:

@@ -13,6 +13,7 @@ import pytest
 
 import rankproof
 from rankproof._analysis.compare.comparison import Comparison, compare_inputs
+from rankproof._analysis.compare.decision_data import only_systems
 from rankproof._analysis.compare.summary import compare_results, summary_document
 from rankproof._analysis.inputs import input_from_results
 from rankproof._cli.main import main
@@ -46,7 +47,7 @@ def squeezed(text: str) -> str:
     return re.sub(r"\s+", " ", text)
 
 
-FAST = 6
+FAST = 12
 """Every so many folders one is in the fast tests; all are in `make test-all`."""
 
 
@@ -86,7 +87,7 @@ def check_page(page: str, folder: Folder) -> None:
     text = squeezed(unescape(re.sub(r"<[^>]+>", "", page)))
     for sentence in folder.sentences:
         assert sentence in text
-    risks = {one.name: format_item(one.risk, "risk") for one in folder.comparison.decision.systems}
+    risks = {one.name: format_item(one.risk, "risk") for one in folder.comparison.decision.by_system}
     assert {row[0]: row[-1] for row in rows_of(page, "systems")} == {escape_invisible(name): risk for name, risk in risks.items()}
     expected = {
         (shown_p(pair.p), shown_p(pair.p_adjusted), pair.verdict) for pair in folder.comparison.pairs if not pair.exploratory
@@ -152,7 +153,9 @@ def test_the_gate_has_the_decision_of_python(folder: Folder, tmp_path: Path, cap
     assert decision["facts"]["decision"] == plain(folder.comparison.decision.to_dict())
 
 
-def test_the_gate_tests_a_pair_as_compare_does(folder: Folder, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_gate_has_the_risk_of_the_decision_between_two_systems(
+    folder: Folder, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     pairs = [pair for pair in folder.comparison.pairs if not pair.exploratory]
     if not pairs:
         return
@@ -162,4 +165,11 @@ def test_the_gate_tests_a_pair_as_compare_does(folder: Folder, tmp_path: Path, c
     out = printed(capsys, "gate", str(folder.path), "--baseline", saved, "--system", pair.system, "--format", "json")
     (check,) = [each for each in json.loads(out)["tables"][0]["facts"]["checks"] if each["kind"] == "drop"]
     change = check["change"]
-    assert (change["difference"], change["p"], change["n"]) == (pair.difference, pair.p, pair.n)
+    both = only_systems(input_from_results(load_results(folder.path)), [pair.system, pair.other])
+    decision = compare_inputs(both, primary=folder.comparison.primary).decision
+    assert (change["difference"], change["n"]) == (pair.difference, pair.n)
+    assert change["p"] == pytest.approx(decision.against[0].p)
+    risk = decision.of(pair.system).risk
+    assert risk is not None
+    # The gate has no scenarios; the risk of a decision is the largest of them.
+    assert change["risk"] <= risk if decision.scenarios else change["risk"] == pytest.approx(risk)

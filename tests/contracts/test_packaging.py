@@ -18,6 +18,7 @@ from tools.release.contents import (
     COMMAND,
     NATIVE,
     PACKAGE,
+    PLUGIN,
     ROOT,
     TAG,
     checked_in,
@@ -40,10 +41,12 @@ def test_every_file_of_the_package_is_code_a_source_or_data_that_is_installed() 
     files = {
         path.relative_to(PACKAGE).as_posix() for path in PACKAGE.rglob("*") if path.is_file() and not path.name.endswith(SOURCES)
     }
+    assert len(files) >= 500
     assert files - code() - package_data() == set()
 
 
 def test_every_pattern_of_package_data_finds_something() -> None:
+    assert len(data_patterns()) >= 8
     assert [pattern for pattern in data_patterns() if not any(PACKAGE.glob(pattern))] == []
     assert {"py.typed", "_analysis/bands.toml", "_report/templates/page.html.j2"} <= package_data()
 
@@ -64,6 +67,7 @@ def test_an_sdist_holds_what_a_clone_holds(tmp_path: Path) -> None:
 
 def test_what_the_manifest_names_is_there() -> None:
     named = [name for line in re.findall(r"^(?:include|graft) (.+)$", MANIFEST, re.MULTILINE) for name in line.split()]
+    assert len(named) >= 10
     assert [name for name in named if not (ROOT / name).exists()] == []
 
 
@@ -123,6 +127,7 @@ def test_the_python_that_runs_the_tests_is_supported() -> None:
 def test_every_check_of_a_release_is_a_target_of_make() -> None:
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     targets = set(re.findall(r"^([a-z-]+):", makefile, re.MULTILINE))
+    assert len(check.CHECKS) >= 10
     assert [name for name in check.CHECKS if name not in targets and not name.startswith(check.ON_PYTHON)] == []
     assert f"\n{check.ON_PYTHON}%:" in makefile
 
@@ -153,7 +158,7 @@ def test_the_command_and_the_licence_are_declared_and_there() -> None:
     assert (ROOT / "LICENSE").exists()
 
 
-@pytest.mark.parametrize("left_out", ["", "LICENSE", "entry_points.txt", "abi3", "py.typed", "align"])
+@pytest.mark.parametrize("left_out", ["", "LICENSE", "entry_points.txt", "abi3", "py.typed", "align", PLUGIN])
 def test_a_wheel_that_lacks_something_is_faulty(left_out: str, tmp_path: Path) -> None:
     wheel = tmp_path / f"rankproof-0-{'cp311-cp311' if left_out == 'abi3' else TAG}-any.whl"
     record = {
@@ -163,10 +168,10 @@ def test_a_wheel_that_lacks_something_is_faulty(left_out: str, tmp_path: Path) -
         "METADATA": "License-File: LICENSE",
     }
     files = {f"rankproof/{name}": "" for name in (*code(), *package_data(), *(f"{one}.abi3.so" for one in NATIVE))}
-    files |= {f"rankproof-0.dist-info/{name}": text for name, text in record.items()}
+    files |= {PLUGIN: ""} | {f"rankproof-0.dist-info/{name}": text for name, text in record.items()}
     with zipfile.ZipFile(wheel, "w") as archive:
         for name, text in files.items():
-            if left_out in ("", "abi3") or not re.search(rf"/{left_out}($|\.abi3\.so$)", name):
+            if left_out in ("", "abi3") or not re.search(rf"(^|/){left_out}($|\.abi3\.so$)", name):
                 archive.writestr(name, text)
     faults = wheel_faults(wheel)
     assert (faults == []) is (left_out == ""), faults

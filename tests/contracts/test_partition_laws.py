@@ -34,7 +34,7 @@ from support.small_models import HashedWords
 from support.stage_examples import EXAMPLES, NAMES
 
 WORDS = ["a", "b", "c", "d", "é", "apple", "pie", "red", "induction", "hob", "resting", "dough", "knife"]
-SIZES = (pytest.param(1, marks=pytest.mark.slow), 7, pytest.param(100, marks=pytest.mark.slow))
+SIZES = (1, 7, 100)
 WHOLE = 1000
 OFFLINE: dict[str, Stage] = {
     **{name: stage for name, stage in zip(NAMES, EXAMPLES, strict=True) if not isinstance(stage, EngineStage | RunFile)},
@@ -93,6 +93,7 @@ def differences(found: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
     return {name: (found[name], expected) for name, expected in whole().items() if found[name] != expected}
 
 
+@pytest.mark.slow
 def test_the_examples_find_documents_with_ties_and_a_batch_finds_the_same() -> None:
     assert {name: one for name, one in whole().items() if one.get("batch", one["rankings"]) != one["rankings"]} == {}
     assert len({one["rankings"] for one in whole().values()}) > 20
@@ -101,6 +102,7 @@ def test_the_examples_find_documents_with_ties_and_a_batch_finds_the_same() -> N
         assert any(len(set(scores.tolist())) < len(scores) for _, scores in searcher.search_all(QUERIES))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", SIZES)
 def test_rankings_have_the_same_bits_for_any_partitions(size: int) -> None:
     assert differences(outputs(size, SerialExecutor())) == {}
@@ -186,7 +188,7 @@ def works_on_partitions(stage: Stage) -> bool:
     return isinstance(stage, BM25 | Dense | RM3) or (isinstance(stage, Rerank) and isinstance(stage.by, MaxSim))
 
 
-@pytest.mark.slow
+@pytest.mark.release
 @pytest.mark.filterwarnings("ignore::ResourceWarning")
 def test_rankings_have_the_same_bits_on_a_cluster_that_loses_a_node(tmp_path: Path) -> None:
     pytest.importorskip("ray", reason="needs the extra ray")

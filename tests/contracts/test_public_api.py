@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import doctest
 import inspect
 import runpy
 from collections.abc import Callable, Iterator
@@ -15,6 +16,7 @@ import pytest
 
 import rankproof
 from rankproof import errors, ir_eval, measures, models, plugins, stages, stores, types
+from rankproof._cli.registry import COMMANDS
 from support.signatures import named_types
 
 TYPES_OF_SETTINGS = ("Depth", "Fields")
@@ -42,7 +44,12 @@ def names_for_type_checkers(module: ModuleType) -> set[str]:
 
 
 def test_the_top_level_has_few_names() -> None:
-    assert len(rankproof.__all__) <= MOST_NAMES
+    assert 30 <= len(rankproof.__all__) <= MOST_NAMES
+
+
+def test_names_are_found_in_every_public_module() -> None:
+    assert len(NAMES) >= 200
+    assert len({module for module, _ in NAMES}) == 7
 
 
 @pytest.mark.parametrize("module", [rankproof, stages, models, stores, types, plugins], ids=lambda module: str(module.__name__))
@@ -125,3 +132,64 @@ def test_the_typed_script_of_a_user_runs(tmp_path: Path) -> None:
     assert "Not decided" in script["compared"](qrels, {"one": run, "other": run})
     assert "unknown measure" in script["refused"]("nDGC@10")
     assert script["refused"]("ndcg_cut_10") == "nDCG@10"
+
+
+FUNCTIONS = {
+    "import": "import_dataset",
+    "eval": "evaluate",
+    "answers": "evaluate_answers",
+    "save-baseline": "gate",
+}
+"""The function of a command, where it has another name."""
+TERMINAL_ONLY = {
+    "init": "writes a commented experiment file to edit; in Python an Experiment is a value",
+    "serve": "is a web server for people",
+    "measures": "prints documentation; in Python rp.measures has the measures as values",
+    "cache": "shows and clears files on disk",
+    "models": "downloads weights to disk",
+    "tokenizers": "trains encoders for hours and writes checkpoints to disk",
+    "completion": "prints a script for a shell",
+    "help": "prints help pages",
+}
+"""Commands without a function, and why."""
+
+
+def test_every_command_is_a_function_or_only_for_the_terminal() -> None:
+    commands = [component.name for component in COMMANDS.components]
+    assert len(commands) >= 31
+    assert set(TERMINAL_ONLY) <= set(commands)
+    functions = {name: FUNCTIONS.get(name, name) for name in commands if name not in TERMINAL_ONLY}
+    assert len(functions) == len(commands) - len(TERMINAL_ONLY)
+    missing = [name for name, function in functions.items() if not inspect.isfunction(getattr(rankproof, function, None))]
+    assert missing == []
+    assert "save" in inspect.signature(rankproof.gate).parameters
+
+
+def test_the_examples_of_functions_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    names = [name for name in rankproof.__all__ if inspect.isfunction(getattr(rankproof, name))]
+    finder, runner = doctest.DocTestFinder(recurse=False), doctest.DocTestRunner()
+    for name in names:
+        for example in finder.find(getattr(rankproof, name), name, module=False):
+            runner.run(example)
+    assert (runner.failures, runner.tries >= 7) == (0, True)
+
+
+def test_values_of_answers_have_no_rankings_and_functions_that_need_them_say_so() -> None:
+    given = {"one": {"q1": "Paris", "q2": "Madrid"}, "two": {"q1": "Rome", "q2": "Madrid"}}
+    result = rankproof.evaluate_answers(given, {"q1": "Paris", "q2": "Madrid"})
+    calls: list[Callable[[Any], Any]] = [
+        *(rankproof.diagnose, rankproof.report, rankproof.export, rankproof.segments, rankproof.audit, rankproof.plot),
+        lambda data: rankproof.explain(data, query="q1"),
+    ]
+    for call in calls:
+        with pytest.raises(errors.UsageError, match="values and no rankings"):
+            call(result)
+    assert rankproof.compare(result).systems == ("one", "two")
+
+
+def test_what_is_saved_takes_a_path_object(tmp_path: Path) -> None:
+    qrels, run = {"q1": {"d1": 1}}, {"q1": {"d1": 1.0}}
+    exported = rankproof.export(qrels, {"one": run}).save(tmp_path / "values.csv")
+    assert exported.path == str(tmp_path / "values.csv")
+    assert rankproof.report(qrels, {"one": run}).save(tmp_path / "page.html").path == str(tmp_path / "page.html")

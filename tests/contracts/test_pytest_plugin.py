@@ -16,6 +16,12 @@ def test_unchanged(rankproof_gate):
 def test_worse(rankproof_gate):
     rankproof_gate("qrels.txt", "bad.run", baseline="baseline.json")
 
+def test_unsure(rankproof_gate):
+    assert rankproof_gate("qrels.txt", "good.run", thresholds="nDCG@10<=1", margin=0.000001).outcome == "unsure"
+
+def test_unsure_fails(rankproof_gate):
+    rankproof_gate("qrels.txt", "good.run", thresholds="nDCG@10<=1", margin=0.000001, unsure="fail")
+
 def test_threshold(rankproof_gate):
     rankproof_gate("qrels.txt", {"mine": "good.run"}, thresholds="nDCG@10>=0.9")
 
@@ -38,7 +44,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def run_test(folder: Path, name: str) -> subprocess.CompletedProcess[str]:
-    plugin = [] if _is_installed() else ["-p", "rankproof.pytest_plugin"]
+    plugin = [] if _is_installed() else ["-p", "pytest_rankproof"]
     command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-rA", *plugin, f"test_search.py::{name}"]
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, encoding="utf-8")
 
@@ -46,7 +52,7 @@ def run_test(folder: Path, name: str) -> subprocess.CompletedProcess[str]:
 def _is_installed() -> bool:
     from importlib.metadata import entry_points
 
-    return any(point.value == "rankproof.pytest_plugin" for point in entry_points(group="pytest11"))
+    return any(point.value == "pytest_rankproof" for point in entry_points(group="pytest11"))
 
 
 @pytest.mark.slow
@@ -63,7 +69,15 @@ def test_a_significant_drop_fails_with_the_checks_and_without_a_traceback(folder
     assert "The gate failed" in done.stdout
     assert "significant drop" in done.stdout
     assert "Traceback" not in done.stdout
-    assert "pytest_plugin.py" not in done.stdout
+    assert "pytest_rankproof.py" not in done.stdout
+
+
+@pytest.mark.slow
+def test_an_unsure_gate_warns_and_fails_only_if_asked_to(folder: Path) -> None:
+    done = run_test(folder, "test_unsure")
+    assert done.returncode == 0, done.stdout
+    assert "UserWarning: The gate is unsure: 1 of 1 check is unsure" in done.stdout
+    assert run_test(folder, "test_unsure_fails").returncode == 1
 
 
 @pytest.mark.slow

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 import rankproof as rp
 from rankproof._cli.main import main
 from rankproof.errors import in_python
+from rankproof.types import Plot
 
 QRELS = {"q1": {"d1": 1, "d2": 0}}
 RUN = {"q1": {"d1": 2.0, "d2": 1.0}}
@@ -27,7 +29,11 @@ SPOKEN = [
     ("as in --set prior=1", 'as in settings={"prior": 1}'),
     ("as in --set actions=click,add_to_cart=3", 'as in settings={"actions": "click,add_to_cart=3"}'),
     ("as in --set thresholds=0.25,0.75,1.25", 'as in settings={"thresholds": "0.25,0.75,1.25"}'),
-    ("rankproof audit --judge-next lists more", "audit(judge_next=) lists more"),
+    ("if so: --set question=COLUMN,answer=COLUMN", 'if so: settings={"question": "COLUMN", "answer": "COLUMN"}'),
+    ("no column for the grade; name it: --grade-column COLUMN", "no column for the grade; name it: grade_column=COLUMN"),
+    ("no column for a text; name it: --text-column COLUMN", "no column for a text; name it: text_column=COLUMN"),
+    ("--grade-map is given, but no grade", "grade_map= is given, but no grade"),
+    ("rankproof audit --judge-next 20 lists more", "audit(judge_next=20) lists more"),
     ("give each its own name (--name)", "give each its own name ({name: …})"),
     ("decompress it with zstd -d --long=31", "decompress it with zstd -d --long=31"),
     ("a-b -- c --- d e-mail", "a-b -- c --- d e-mail"),
@@ -85,6 +91,7 @@ QUERIES = rp.Queries(())
 NUMBER: Any = 3
 NAMED: Any = {"s": {"q1": "cats"}}
 ORDER = r"; write evaluate_answers\({name: {query: answer}}, references\)"
+NO_PATHS: list[tuple[Any, str]] = [(True, "a bool"), (5, "an int")]
 REFUSED: list[tuple[Any, str]] = [
     (
         lambda: rp.gate(QRELS, RUN, baseline=RUN, max_drops=NUMBER),
@@ -93,6 +100,19 @@ REFUSED: list[tuple[Any, str]] = [
     (
         lambda: rp.gate(QRELS, RUN, baseline=RUN, thresholds=NUMBER),
         "thresholds cannot be an int; pass a text or texts, such as",
+    ),
+    *((partial(rp.gate, QRELS, RUN, save=wrong), f"save cannot be {kind}; pass a path") for wrong, kind in NO_PATHS),
+    *(
+        (partial(call, path=wrong), f"path cannot be {kind}; pass a path")
+        for wrong, kind in NO_PATHS
+        for call in (
+            partial(rp.export, QRELS, RUN),
+            partial(rp.report, QRELS, RUN),
+            partial(rp.judge, "sample", model="keywords"),
+            partial(rp.import_dataset, "sample"),
+            lambda path: rp.export(QRELS, RUN, "RR").save(path),
+            Plot("a", "<svg/>").save,
+        )
     ),
     (lambda: rp.evaluate_answers(REFERENCES, NAMED), f"the references come before the answers{ORDER}"),
     (

@@ -91,7 +91,10 @@ def summary_cases() -> Iterator[Any]:
             yield pytest.param(texts, id=f"{registry.kind}-{measure.name}")
 
 
-@pytest.mark.parametrize("texts", list(summary_cases()))
+SUMMARIES = list(summary_cases())
+
+
+@pytest.mark.parametrize("texts", SUMMARIES)
 def test_every_registered_part_is_described(texts: dict[str, str], request: pytest.FixtureRequest) -> None:
     empty = [name for name, text in texts.items() if not text.strip()]
     assert empty == [], f"{request.node.callspec.id}: write its {' and '.join(empty)}"
@@ -100,6 +103,9 @@ def test_every_registered_part_is_described(texts: dict[str, str], request: pyte
 def test_no_registry_is_left_out_of_these_tests() -> None:
     count = len(WITH_SUMMARY) + len(RECORDS) + len(MEASURE_REGISTRIES)
     assert len(all_registries()) == count, "add the registry to WITH_SUMMARY or RECORDS"
+    assert len(SUMMARIES) >= 250
+    assert len(COMPONENTS) >= 50
+    assert len(PARTS) >= 25
 
 
 @pytest.mark.parametrize(("component", "registry"), COMPONENTS)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable
 from functools import cache
 from html.parser import HTMLParser
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pandas
@@ -27,7 +29,7 @@ def results() -> rp.ExperimentResult:
 
 
 @cache
-def comparison() -> rp.Comparison:
+def comparison() -> rp.types.Comparison:
     return rp.compare(results())
 
 
@@ -39,6 +41,13 @@ def imported() -> rp.types.Imported:
     """An import of a frame whose columns and cells are hostile."""
     names = {"query": STRINGS, STRINGS[0]: STRINGS, STRINGS[1]: STRINGS, "grade": [1] * len(STRINGS)}
     return rp.import_dataset(pandas.DataFrame(names), title_column=STRINGS[0].strip(), text_column=STRINGS[1].strip())
+
+
+def converted() -> rp.types.ConvertResult:
+    """A conversion of a run with hostile ids."""
+    with TemporaryDirectory() as folder:
+        rp.write_run(results().system_runs[0].run, f"{folder}/x.json")
+        return rp.convert(f"{folder}/x.json", f"{folder}/y.json")
 
 
 VALUES: dict[type, Callable[[], Any]] = {
@@ -55,8 +64,8 @@ VALUES: dict[type, Callable[[], Any]] = {
     rp.Result: lambda: rp.evaluate(results().qrels, {one.name: one.run for one in results().system_runs}),
     rp.types.SystemResult: lambda: results().result.systems[0],
     rp.types.MeasureResult: lambda: results().result.systems[0].measures["nDCG@10"],
-    rp.Comparison: comparison,
-    rp.Decision: lambda: comparison().decision,
+    rp.types.Comparison: comparison,
+    rp.types.Decision: lambda: comparison().decision,
     rp.types.Explanation: lambda: rp.explain(results(), query=STRINGS[0]),
     rp.types.Audit: lambda: rp.audit(results()),
     rp.types.Segments: lambda: rp.segments(results(), by="category"),
@@ -68,6 +77,8 @@ VALUES: dict[type, Callable[[], Any]] = {
     rp.types.DoctorReport: lambda: rp.doctor(results()),
     rp.types.GateResult: lambda: rp.gate(results(), baseline=results()),
     rp.types.Report: lambda: rp.report(results()),
+    rp.types.Export: lambda: rp.export(results()),
+    rp.types.ConvertResult: converted,
     rp.types.Plots: lambda: rp.plot(results(), kind="bars"),
     rp.types.Plot: lambda: rp.plot(results(), kind="bars").plots[0],
     rp.types.Judging: lambda: rp.judge("sample", model="keywords", qrels="sample", sample=30),
@@ -109,7 +120,7 @@ def test_the_repr_fits_a_screen(kind: type) -> None:
 @KINDS
 def test_the_text_begins_like_the_repr_and_leaves_nothing_out(kind: type) -> None:
     value = value_of(kind)
-    if isinstance(value, rp.Decision):
+    if isinstance(value, rp.types.Decision):
         assert str(value) == " ".join(value.sentences)
         return
     whole, short = str(value), repr(value)
@@ -139,7 +150,7 @@ def test_hostile_names_stay_text_in_html(kind: type) -> None:
     assert not {name for name in found.attributes if name.startswith("on")}
 
 
-@pytest.mark.parametrize("kind", [rp.ExperimentResult, rp.Result, rp.Comparison, rp.Decision])
+@pytest.mark.parametrize("kind", [rp.ExperimentResult, rp.Result, rp.types.Comparison, rp.types.Decision])
 def test_values_with_systems_show_the_decision_before_the_table(kind: type) -> None:
     page = value_of(kind)._repr_html_()
     at = min(place for word in ("Ship ", "Not decided") if (place := page.find(word)) >= 0)
@@ -151,6 +162,22 @@ def test_a_comparison_turns_into_frames_of_pairs_and_latex() -> None:
     assert len(frame) == len(comparison().pairs) == comparison().to_polars().height
     assert {"measure", "system", "other", "difference", "ci", "p", "p_adjusted", "verdict", "needed"} <= set(frame.columns)
     assert comparison().to_latex().count(r"\begin{tabular}") == 1
+
+
+def test_a_comparison_as_latex_has_the_letters_of_the_beaten_systems_and_a_caption() -> None:
+    qrels = {f"q{at}": {"yes": 1} for at in range(20)}
+    best, second = ({query: {"yes": place, "no": 1.0} for query in qrels} for place in (2.0, 0.0))
+    found = rp.compare(rp.evaluate(qrels, {"best_1": best, "50% & more": second}, ["RR@10"]))
+    latex = found.to_latex()
+    assert r"best\_1 & a & \textbf{1.0000$^{b}$} \\" in latex
+    assert r"50\% \& more & b & 0.5000 \\" in latex
+    (caption,) = re.findall(r"\\caption{(.*)}", latex)
+    assert "Superscript letters: significantly better than the systems with these letters" in caption
+    assert "n = 20 queries" in caption
+    assert "two-sided, alpha 0.05" in caption
+    alone = rp.compare(rp.evaluate(qrels, {"best": best}, ["RR@10"])).to_latex()
+    assert "No significance test: it needs at least two systems and two queries." in alone
+    assert "best & 1.0000" in alone
 
 
 @pytest.mark.parametrize("form", ["to_markdown", "to_csv", "to_json", "to_latex", "to_pandas", "to_polars"])

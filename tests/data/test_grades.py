@@ -174,3 +174,16 @@ def test_what_is_not_a_mapping_is_refused(wrong: Any) -> None:
         Qrels(wrong)
     with pytest.raises(UsageError, match="rankings cannot be"):
         Run(wrong)
+
+
+@pytest.mark.parametrize("form", ["trec", "csv", "jsonl"])
+@pytest.mark.parametrize("labels", [("Exact", "exact"), ("exact", "Exact")])
+def test_a_label_without_a_grade_is_reported_before_the_conflict_it_would_make(
+    form: str, labels: tuple[str, str], tmp_path: Path
+) -> None:
+    name, content = FILES[form]
+    quoted = [f'"{label}"' if form == "jsonl" else label for label in (*labels, "Exact")]
+    path = tmp_path / name
+    path.write_text(content.format(*quoted).replace("d2", "d1"), encoding="utf-8")
+    with pytest.raises(InputError, match='grade "exact" is not in the grade map'):
+        rp.read_qrels(path, grade_map={"Exact": 2})

@@ -12,9 +12,10 @@ import pytest
 
 from rankproof._analysis.compare.comparison import compare_inputs
 from rankproof._analysis.inputs import AnalysisInput
-from rankproof._data.answers import Answer, Answers, declines_to_answer
+from rankproof._data.answers import Answer, Answers
 from rankproof._data.claims import Claim, ClaimVerdict, Nugget, Verdict
 from rankproof._data.qrels import Qrels
+from rankproof._data.wording.remarks import declines_to_answer
 from rankproof._evaluation.answers import evaluate_answers
 from rankproof._evaluation.claim_judges import ClaimJudge, ClaimTask
 from rankproof._evaluation.overlap_judge import NoCalls
@@ -101,6 +102,24 @@ def test_nothing_is_asked_where_the_value_is_settled() -> None:
     assert judge.asked == []
     assert result.per_query("a") == {"Faithfulness(judge='words')": {"q2": 0.0}, "Hallucination(judge='words')": {"q2": 1.0}}
     assert counts(result, "a", "Faithfulness(judge='words')") == {"abstained": 1}
+
+
+def test_sentences_that_state_nothing_are_not_asked_and_do_not_count() -> None:
+    judge = WordJudge()
+    text = "<think>Smith? No.</think>\nSure! Here is a summary:\n\nLang did it.\n\nLet me know if you need more!"
+    measures = "Faithfulness(judge='words') Hallucination(judge='words')"
+    result = evaluated({"a": {"q1": Answer(text, given=("p1",))}}, measures, judge)
+    assert [[claim.text for claim in task.claims] for task in judge.asked] == [["Lang did it."]]
+    assert [(one.claim.n, one.verdict, one.claim.remark) for one in result.claims] == [
+        (1, "nothing_to_check", "thinking"),
+        (2, "nothing_to_check", "greeting"),
+        (3, "nothing_to_check", "lead-in"),
+        (4, result.claims[3].verdict, None),
+        (5, "nothing_to_check", "offer of help"),
+    ]
+    only = evaluated({"a": {"q1": Answer("Sure! Let me know!", given=("p1",))}}, measures, judge)
+    assert only.per_query("a") == {name: {} for name in measures.split()}
+    assert counts(only, "a", "Faithfulness(judge='words')")["no_claim"] == 1
 
 
 EVERY = (
@@ -357,6 +376,8 @@ def test_a_difference_that_failed_verdicts_could_reverse_is_not_decided(failing:
     bad = Answers({query: Answer("Lang did." if at % 3 else "Smith did.", given=("p1",)) for at, query in enumerate(queries)})
     name = "Faithfulness(judge='words')"
     result = evaluated({"good": good, "bad": bad}, name, WordJudge(), questions=dict.fromkeys(queries, "?"), references={})
-    decision = compare_inputs(AnalysisInput("answers", "", Qrels.from_dict({}), {}, result), measures=[name]).decision
-    assert (decision.decided, decision.system) == (decided, "good")
-    assert any("verdicts failed" in reason for reason in decision.reasons) != decided
+    inputs = AnalysisInput("answers", "", Qrels.from_dict({}), {}, result)
+    decision = compare_inputs(inputs, measures=[name], labels_by="people").decision
+    assert (decision.decided, decision.first) == (decided, "good" if decided else "bad")
+    assert decision.reason == (None if decided else "missing")
+    assert decided or "the judge gave good no value for 50% of the questions" in decision.detail

@@ -275,5 +275,6 @@ def test_the_arguments_are_not_changed() -> None:
 
 
 def test_every_public_name_is_there() -> None:
+    assert len(rp.__all__) >= 30
     assert set(dir(rp)) == {*rp.__all__, "__version__"}
     assert all(getattr(rp, name) is not None for name in rp.__all__)

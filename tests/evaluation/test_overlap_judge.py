@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from rankproof._data.claims import Claim, ClaimVerdict, claims_of
+from rankproof._data.claims import Claim, ClaimVerdict, checkable_claims
 from rankproof._data.sentences import sentences
 from rankproof._evaluation.claim_judges import ClaimJudge, ClaimTask
 from rankproof._evaluation.overlap_judge import OverlapJudge
@@ -53,6 +53,50 @@ def test_a_nugget_needs_three_quarters_of_its_words(claim: str, verdict: str) ->
     assert judged(claim_task("reference-answer", [claim], ["Tea and pie in the oven."]))[0].verdict == "supported"
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Oslo—the capital of Norway—has trams", "oslo capital norway has trams"),
+        ("Oslo/Bergen, snake_case and well-known", "oslo bergen snake case well known"),
+        ("[Oslo](https://oslo.no/a_(b)) is **big**<br>`now`", "oslo big now"),
+        ("Oslo【4:0†city.pdf】 grew[1][2, 3] fast[^7] here.¹", "oslo grew fast here"),
+        ("<p class='x'>H<sub>2</sub>O &amp; CO<sup>3</sup></p><!-- hidden -->", "h2o co"),
+        ("3.5 km, 3,5 km, 1,000,000 and 700,000.50", "3.5 km 1000000 700000.50"),
+        ("don't, Norway's U.S. U.S.A l’eau e.g. they're", "dont norway us usa l eau eg"),
+        ("x<y and y>z, vector<int>", "x y z vector int"),
+        ("in 1990,1991,1992; end.Next", "1990 1991 1992 end next"),
+        ("co\u00adop Oslo\u200b", "coop oslo"),
+        ("नमस्ते—दुनिया", "नमस्ते दुनिया"),
+    ],
+)
+def test_words_end_at_every_character_that_is_no_letter_and_no_digit(text: str, expected: str) -> None:
+    assert content_words(text) == set(expected.split())
+
+
+def test_markup_in_a_claim_or_in_a_source_changes_no_score() -> None:
+    plain, marked = "Oslo is the capital of Norway.", "**Oslo** is the [capital](https://a.b)—of <i>Norway</i>【1†source】."
+    for claim, source in ((plain, marked), (marked, plain), (marked, marked)):
+        assert judged(claim_task("answer-contexts", [claim], [source]))[0].score == 1.0
+
+
+def test_a_list_item_has_the_lower_share_of_itself_and_with_its_lead_in() -> None:
+    def score(text: str, lead_in: str) -> float | None:
+        return judged(claim_task("answer-contexts", [Claim("answer", 1, text, 0, 4, lead_in=lead_in)], ["Rain floods Oslo."]))[
+            0
+        ].score
+
+    assert score("rain", "The floods of Oslo have these causes:") == pytest.approx(3 / 5)
+    assert score("fire", "The floods of Oslo have these causes:") == 0.0
+    assert score("rain", "Causes:") == 1.0
+
+
+def test_a_bare_yes_has_nothing_to_check_and_an_opening_does_not_count() -> None:
+    bare, full = judged(claim_task("answer-contexts", ["Yes.", "Yes, based on the passages, the oven is hot."]))
+    assert (bare.verdict, bare.score) == ("nothing_to_check", None)
+    assert judged(claim_task("answer-contexts", ["According to the provided context, the oven is hot."]))[0].score == 1.0
+    assert full.score is not None
+
+
 def test_a_claim_without_content_words_has_nothing_to_check() -> None:
     one, other = judged(claim_task("answer-contexts", ["It is not.", "Tea."]))
     assert (one.verdict, one.score, one.evidence) == ("nothing_to_check", None, ())
@@ -91,6 +135,15 @@ _PIECES = [
     "? ",
     "\x1e",
     "The ",
+    "Sure! ",
+    "Causes:\n",
+    "—",
+    "<b>tea</b>",
+    "【1†source】",
+    "3.5 ",
+    "1,000",
+    "'s ",
+    "pie_hot ",
 ]
 TEXTS = st.lists(st.sampled_from(_PIECES), max_size=12).map("".join)
 
@@ -98,12 +151,17 @@ TEXTS = st.lists(st.sampled_from(_PIECES), max_size=12).map("".join)
 @examples(200)
 @given(TEXTS, st.lists(TEXTS, min_size=1, max_size=3))
 @example("Tea ", ["pie\x1eTea hot. 茶很热。"])
-def test_the_mean_score_is_faithfulness_by_words(answer: str, contexts: list[str]) -> None:
+def test_the_scores_and_verdicts_give_the_values_by_words(answer: str, contexts: list[str]) -> None:
     case = AnswerCase(answer, ("x",), contexts=tuple(contexts))
-    found = judged(ClaimTask(case, "answer-contexts", claims_of(answer, "answer"), tuple(contexts)))
+    found = judged(ClaimTask(case, "answer-contexts", tuple(checkable_claims(answer)), tuple(contexts)))
     scores = [one.score for one in found if one.score is not None]
-    value = parse_measure("Faithfulness(judge='overlap')").claim_value(case, {})  # type: ignore[attr-defined]
-    assert value == (pytest.approx(sum(scores) / len(scores)) if scores else None)
+    value, unsupported = (
+        parse_measure(f"{name}(judge='overlap')").claim_value(case, {})  # type: ignore[attr-defined]
+        for name in ("Faithfulness", "Hallucination")
+    )
+    if not case.abstains:
+        assert value == (pytest.approx(sum(scores) / len(scores)) if scores else None)
+        assert unsupported == (any(one.verdict == "not_stated" for one in found) if scores else None)
     for one in found:
         assert all(1 <= number <= len(contexts) for number, _ in one.evidence)
         assert all(1 <= at <= len(sentences(contexts[number - 1])) for number, at in one.evidence)

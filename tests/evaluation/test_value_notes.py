@@ -144,6 +144,17 @@ def test_ties_that_change_the_order_of_systems_are_noted() -> None:
     ]
 
 
+def test_ties_that_change_nothing_that_is_printed_are_not_noted() -> None:
+    """RR is 1 - 0.75 / 20000 and 1 - 0.5 / 20000: both, and the ends of the range, are printed as 1.0000."""
+    qrels, run = _tied(0, 4, queries=20_000)
+    better = {**run, "q0": {"d0": 0.0, "d1": 1.0, "d2": -1.0, "d3": -2.0}}
+    result = rp.evaluate(qrels, {"tied": run, "plain": better}, "RR")
+    tied, plain = (values["RR"] for values in result.means.values())
+    assert tied != plain
+    assert f"{tied:.4f}" == f"{plain:.4f}"
+    assert result.notes == {"tied": (), "plain": ()}
+
+
 @pytest.mark.parametrize("judged_only", [True, False])
 def test_ties_are_of_the_ranking_that_is_evaluated(judged_only: bool) -> None:
     qrels, run = {"q": {"a": 1, "b": 0}}, {"q": {"a": 1.0, "x": 1.0, "b": 1.0, "y": 0.5}}

@@ -117,7 +117,7 @@ def test_the_decision_is_by_weighted_means() -> None:
 
     weights = {query: 50.0 if at % 3 == 0 and at % 4 else 1.0 for at, query in enumerate(QRELS)}
     choices = [
-        compare_inputs(input_from_runs(QRELS, RUNS, ["RR"], options=EvaluateOptions(weights=each))).decision.system
+        compare_inputs(input_from_runs(QRELS, RUNS, ["RR"], options=EvaluateOptions(weights=each))).decision.leader
         for each in (weights, {query: 51.0 - weight for query, weight in weights.items()})
     ]
     assert choices == ["two", "one"]
@@ -168,10 +168,13 @@ def test_weights_are_read_from_queries(tmp_path: Path) -> None:
         ("q1\t1\t3\n", "weights.txt:1: 3 columns where weights have 2 (query weight); "),
         ("q1\t1\nq1\t2\n", "weights.txt:2: query q1 occurs twice (first at an earlier line); "),
         ("\n# none\n", "weights.txt: no rows, only blank lines or comments; "),
-        ('{"_id": "q1", "text": "a", "weight": 2}\n{"_id": "q2", "text": "b"}\n', "weights.txt:2: query q2 has no weight, but "),
+        (
+            '{"_id": "q1", "text": "a", "weight": 2}\n{"_id": "q2", "text": "b"}\n',
+            "weights.txt:2: query q2 (b) has no weight, but ",
+        ),
         ('{"_id": "q1", "text": "a", "weight": "2"}\n', "weights.txt:1: weight 2 of query q1 is not a number above 0; "),
         ('{"_id": "q1", "text": "a", "weight": null}\n', "weights.txt:1: weight None of query q1 is not a number above 0; "),
-        ('{"_id": "q1", "text": "a"}\n', "weights.txt:1: query q1 has no weight"),
+        ('{"_id": "q1", "text": "a"}\n', "weights.txt:1: query q1 (a) has no weight"),
     ],
 )
 def test_a_wrong_weight_is_refused_with_its_line(

@@ -505,5 +505,5 @@ def test_the_examples_of_the_page_are_experiments(tmp_path: Path) -> None:
 
 
 def test_a_path_that_is_no_text_is_refused() -> None:
-    with pytest.raises(UsageError, match="a path cannot be an int; pass it as text"):
+    with pytest.raises(UsageError, match="a path cannot be an int; pass a path, as text"):
         read_experiment(3)  # type: ignore[arg-type]

@@ -60,6 +60,7 @@ def test_an_idle_gpu_is_noted_once(gpu: None) -> None:
     assert found.notes == ('a GPU is idle: device is "cpu"; set device to "auto" to use the GPU',)
 
 
+@pytest.mark.torch
 def test_a_gpu_that_is_not_there_is_an_error_before_any_work(tmp_path: Path, no_gpu: None) -> None:
     pytest.importorskip("torch")
     with pytest.raises(UsageError, match="torch finds no GPU"):

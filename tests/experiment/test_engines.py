@@ -93,7 +93,7 @@ def test_every_failed_query_is_counted_named_and_scores_0(failed: set[str]) -> N
     assert run.total("failed") == run.facts["failed"] == len(failed)
     values = found.result.systems[0].measures["RR@10"].per_query
     assert {query for query, value in values.items() if value == 0} == failed
-    notes = [f"shop: 1 of 6 queries failed and scores 0 ({query}): no {query}" for query in sorted(failed)]
+    notes = [f'shop: 1 of 6 queries failed and scores 0 ({query} "pie {query[1:]}"): no {query}' for query in sorted(failed)]
     more = ["shop: queries failed for 1 other reason; see the folder replies"] if len(failed) == 6 else []
     assert failed_call_notes(found) == [*notes[:5], *more]
 
@@ -151,8 +151,9 @@ def test_after_ten_failures_in_a_row_the_rest_is_not_asked_and_this_is_said() ->
     assert run.replies is not None
     assert [reply.state for reply in run.replies.values()] == ["failed"] * 10 + ["not asked"] * 14
     assert run.notes == (
-        "10 of 24 queries failed and score 0 (q0, q1, q2, …): status 503",
-        "14 of 24 queries failed and score 0 (q10, q11, q12, …): not asked, because 10 queries in a row failed",
+        '10 of 24 queries failed and score 0 (q0 "pie 0", q1 "pie 1", q2 "pie 2", …): status 503',
+        '14 of 24 queries failed and score 0 (q10 "pie 10", q11 "pie 11", q12 "pie 12", …): not asked, because '
+        "10 queries in a row failed",
     )
 
 

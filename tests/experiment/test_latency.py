@@ -277,7 +277,7 @@ def test_the_cost_of_a_query_counts_all_queries_not_the_timed_ones(sampled: Expe
     paid = tuple(replace(one, money=6.0) for one in sampled.system_runs)
     decision = replace(sampled, system_runs=paid).compare().decision
     assert decision.cost_unit == "money"
-    assert {one.cost for one in decision.systems} == {6.0 / COUNT}
+    assert {one.cost for one in decision.by_system} == {6.0 / COUNT}
     assert decision.timed_queries == ""
 
 

@@ -260,7 +260,7 @@ def test_the_examples_of_the_page_of_chunks_are_experiments(tmp_path: Path) -> N
     (tmp_path / "cut.toml").write_text(cut, encoding="utf-8")
     (tmp_path / "collapsed.toml").write_text(collapsed, encoding="utf-8")
     found = run_experiment(replace(read_experiment(tmp_path / "cut.toml"), limit=10), KEEP_NOTHING)
-    assert [system_run.baseline for system_run in found.system_runs] == [None, "bm25"]
+    assert [system_run.builds_on for system_run in found.system_runs] == [None, "bm25"]
     assert found.chunks is not None
     assert (read_experiment(tmp_path / "collapsed.toml").collapse, read_experiment(tmp_path / "collapsed.toml").pool) == (
         "url",

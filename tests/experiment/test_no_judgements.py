@@ -54,7 +54,7 @@ def test_run_shows_times_lengths_and_overlap_and_ends_with_the_next_commands(
     assert "4 queries without judgements" in shown
     assert "RBO" in shown
     assert said.splitlines()[-2:] == [
-        "  rankproof judge 'my out' --model gpt-4o-mini  # by a language model; ends with the decision",
+        "  rankproof judge 'my out' --model gpt-4o-mini  # by a language model; names the leader by this judge",
         "  rankproof serve 'my out' --judge  # by yourself, in the browser",
     ]
     assert "Rankings without judgements" in (tmp_path / "my out" / "report.html").read_text()

@@ -39,7 +39,7 @@ def kitchen() -> Dataset:
     return Dataset("kitchen", Corpus(docs), Queries(queries), Qrels.from_dict({f"q{at}": {f"d{at}": 1} for at in range(COUNT)}))
 
 
-@pytest.mark.parametrize("name", STAGES)
+@pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.slow] if name == "pairs" else []) for name in STAGES])
 def test_truncation_is_noted_after_a_run_that_was_resumed(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     stage, words = STAGES[name]
     experiment = Experiment({name: stage}, kitchen())

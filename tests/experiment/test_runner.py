@@ -106,7 +106,7 @@ def experiment(**changes: Any) -> Experiment:
 def test_equal_stages_are_built_once(tmp_path: Path) -> None:
     found = run_experiment(experiment(), RunOptions(cache=tmp_path))
     assert Counted.built == ["counted"]
-    assert [system_run.baseline for system_run in found.system_runs] == [None, "counted", "bm25", "bm25"]
+    assert [system_run.builds_on for system_run in found.system_runs] == [None, None, "bm25", "bm25"]
     assert [system_run.kind for system_run in found.system_runs] == ["retrieval", "retrieval", "fusion", "rerank"]
     assert (found.system_run("both").index_bytes or 0) - (found.system_run("bm25").index_bytes or 0) == 100
     assert found.system_run("counted").notes == ("counted, not searched",)
@@ -278,20 +278,21 @@ def test_queries_without_text_are_sampled_and_noted() -> None:
     assert f"{silent} judged queries have no text: they score 0 for every system" in found.notes
 
 
-def test_a_system_with_hidden_inputs_has_no_baseline() -> None:
+def test_a_system_builds_on_no_system_that_is_not_part_of_it() -> None:
     systems: dict[str, Stage] = {"counted": Counted(), "judge": Rerank(BM25(), KeywordScorer()), "last": BM25(k1=2)}
     found = run_experiment(experiment(systems=systems), RunOptions(cache=None))
-    assert [system_run.baseline for system_run in found.system_runs] == [None, None, "judge"]
-    assert found.gain(found.system_run("judge"), "nDCG@10") is None
+    assert [system_run.builds_on for system_run in found.system_runs] == [None, None, None]
+    assert [found.compared_with(system_run) for system_run in found.system_runs] == [None, "counted", "counted"]
+    assert found.gain(found.system_run("counted"), "nDCG@10") is None
 
 
-def test_the_baseline_of_a_fusion_is_its_best_input_also_where_lower_is_better() -> None:
+def test_a_fusion_builds_on_its_best_input_also_where_lower_is_better() -> None:
     for measure in ("Unjudged@10", "P@10"):
         found = run_experiment(experiment(measures=[measure]), RunOptions(cache=None))
         means = {name: found.result.means[name][measure] for name in ("bm25", "counted")}
         assert means["bm25"] != means["counted"]
         best = min if measure == "Unjudged@10" else max
-        assert found.system_run("both").baseline == best(means, key=means.__getitem__)
+        assert found.system_run("both").builds_on == best(means, key=means.__getitem__)
 
 
 def test_a_measure_with_a_cutoff_beyond_the_depth_is_noted() -> None:

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rankproof._data.claims import VERDICTS, Against, Claim, ClaimVerdict, Side
+from rankproof._data.wording.remarks import Remark
 from rankproof._formats.claims import claim_blocks, context_blocks, read_claims, read_contexts
 from rankproof._io.open import open_source
 from rankproof.errors import InputError
@@ -34,12 +35,14 @@ def read_lines(folder: Path, *lines: dict[str, Any]) -> list[ClaimVerdict]:
 texts = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=20)
 counts = st.integers(1, 9)
 claims = st.builds(
-    lambda side, n, text, place, reference: Claim(side, n, text, place[0], place[1], reference),
+    lambda side, n, text, place, reference, remark, lead_in: Claim(side, n, text, place[0], place[1], reference, remark, lead_in),
     st.sampled_from(get_args(Side)),
     counts,
     texts,
     st.just((None, None)) | st.tuples(st.integers(0, 5), st.integers(5, 9)),
     counts,
+    st.none() | st.sampled_from(get_args(Remark)),
+    st.just("") | texts,
 )
 verdicts = st.builds(
     ClaimVerdict,

@@ -16,9 +16,8 @@ from rankproof._formats.read import read_qrels
 from rankproof._formats.write import convert
 from rankproof._importers.registry import read_dataset, read_documents
 from rankproof.errors import ExternalError, InputError, MissingExtraError, UsageError
-from support.paths import SHARED
+from support.shared_data import collection
 
-DATA = SHARED / "data"
 CORPUS: list[dict[str, Any]] = [
     {"_id": "d1", "title": "T", "text": "one", "url": "http://x"},
     {"_id": 2, "title": None, "text": ""},
@@ -217,14 +216,14 @@ def test_a_file_or_missing_path_is_not_a_dataset(tmp_path: Path) -> None:
         read_dataset(tmp_path / "y")
 
 
-@pytest.mark.skipif(not DATA.exists(), reason="the shared data is not here")
-@pytest.mark.parametrize("name", ["cosqa", "cranfield", "scifact", "xquad-en"])
-def test_real_collections_are_read_as_they_count_themselves(name: str) -> None:
-    stats = json.loads((DATA / name / "stats.json").read_text())
-    dataset = read_dataset(DATA / name)
-    assert (len(dataset.corpus), len(dataset.queries)) == (stats["docs"], stats["queries"])
-    assert sum(map(len, dataset.qrels.values())) == stats["judgements"]
-    assert len(dataset.missing_documents()) == stats["qrels_missing_doc"]
+def test_real_collections_are_read_as_they_count_themselves() -> None:
+    for name in ("cosqa", "cranfield", "scifact", "xquad-en"):
+        folder = collection(name)
+        stats = json.loads((folder / "stats.json").read_text(encoding="utf-8"))
+        dataset = read_dataset(folder)
+        assert (len(dataset.corpus), len(dataset.queries)) == (stats["docs"], stats["queries"]), name
+        assert sum(map(len, dataset.qrels.values())) == stats["judgements"], name
+        assert len(dataset.missing_documents()) == stats["qrels_missing_doc"], name
 
 
 def test_a_dataset_is_converted_to_a_beir_folder_and_is_the_same(tmp_path: Path) -> None:

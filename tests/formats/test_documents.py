@@ -162,6 +162,7 @@ def defined(data: bytes) -> Outcome:
     return outcome(lambda: texts.build_corpus(parsed_lines(source, limit=texts.MAX_TEXT_BYTES), "made"))
 
 
+@pytest.mark.slow
 @given(FILE_TEXTS, CUTS, st.integers(1, 40), st.booleans())
 @example(b"\xef\xbb\xbf" + b'{"_id": "d", "text": "t"}', [], 1, True)
 @example(b"\xff\xfe{\x00", [], 1, True)
@@ -275,6 +276,7 @@ def test_a_corpus_with_a_damaged_index_is_made_again(tmp_path: Path, damage: str
     assert index.read_bytes() == content
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("damage", ["lost", "cut", "changed"])
 def test_a_damaged_partition_is_told_or_made_again(tmp_path: Path, damage: str) -> None:
     path = aged(tmp_path / "c.jsonl", document_lines(25))

@@ -143,6 +143,7 @@ def beir_rows(draw: st.DrawFn, kind: Kind) -> str:
     return "".join(row + draw(usually(["\n"], ENDS)) for row in draw(st.lists(line, max_size=8)))
 
 
+@pytest.mark.slow
 @examples(300)
 @given(data=st.data(), kind=KINDS, read_options=readings(), block=BLOCKS)
 def test_beir_rows_without_a_header_are_read_as_in_python(

@@ -20,8 +20,9 @@ from rankproof._generate.pipeline import GenerationPipeline
 from rankproof._importers.registry import read_dataset
 from rankproof.errors import UsageError
 from rankproof.stages._analyzer import split_words
+from support.bad_inputs import harmful_texts
 from support.examples import examples
-from support.small_datasets import PAGES, payloads, small_corpus
+from support.small_datasets import PAGES, small_corpus
 
 PROSE = st.text(alphabet=st.sampled_from("abehiot ABT.,;159%\u202e\x1b\u00e9\n"), max_size=120)
 
@@ -150,7 +151,7 @@ def test_ids_with_spaces_need_tabs(tmp_path: Path) -> None:
 
 def test_hostile_documents_stay_text_in_all_that_is_written(tmp_path: Path) -> None:
     filler = "Let the dough rest for 45 minutes in order to relax gluten; Solingen steel shaves paper."
-    corpus = Corpus(Document(f"d{at}", f"{text} {filler} {text}", text) for at, text in enumerate(payloads()))
+    corpus = Corpus(Document(f"d{at}", f"{text} {filler} {text}", text) for at, text in enumerate(harmful_texts()))
     pipeline = GenerationPipeline(corpus, 60)
     found = pipeline.generate()
     write_generated(found, pipeline.report(found, None), str(tmp_path / "made"), corpus)

@@ -88,6 +88,7 @@ def test_a_reference_that_looks_like_a_list_is_a_text() -> None:
     assert cell(None).texts_or_text() is None
 
 
+@pytest.mark.slow
 def test_a_cell_of_many_items_is_read_in_linear_time() -> None:
     printed = "[" + " ".join(["'x'"] * 100_000) + "]"
     assert len(list_in_text(printed)) == 100_000

@@ -112,7 +112,7 @@ def test_a_source_of_no_kind_is_refused_with_the_names_of_the_importers(tmp_path
 def test_settings_and_options_that_the_importer_lacks_are_refused(products: Path) -> None:
     with pytest.raises(UsageError, match="the importer table has no setting locale; choose from: query-fields"):
         rp.import_dataset(products, settings={"locale": "us"})
-    with pytest.raises(UsageError, match="the importer table has no splits; leave out split="):
+    with pytest.raises(UsageError, match=r"no table has a split in its name, as in qrels-test\.csv; leave out split="):
         rp.read_dataset(products, split="dev")
     rp.import_dataset(products, products.parent / "shop", grade_map=GRADES)
     with pytest.raises(UsageError, match="grade_column=: the importer beir knows its columns; leave it out"):
@@ -127,3 +127,88 @@ def test_a_map_of_grades_is_refused_for_a_log_that_has_none(tmp_path: Path) -> N
         rp.import_dataset(log, grade_map={"good": 2})
     with pytest.raises(UsageError, match="leave out on_conflict="):
         rp.import_dataset(log, on_conflict="max")
+
+
+def shop(folder: Path, **others: str | bytes) -> Path:
+    """A folder of tables, with further files by name."""
+    tables = {
+        "products.csv": "product_id,title\nd1,Red shoe\nd2,Hat\n",
+        "queries.csv": "query_id,query\nq1,red shoes\nq2,hats\n",
+    }
+    for name, content in {**tables, **others}.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(content if isinstance(content, bytes) else content.encode())
+    return folder
+
+
+QRELS = "query_id,product_id,grade\nq1,d1,1\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "what"),
+    [
+        ("qrels.csv", b"", "the file is empty"),
+        ("qrels.csv", b"query_id,product_id,grade,grade\nq1,d1,1,1\n", "grade"),
+        ("qrels.tsv", QRELS.encode("utf-16"), "UTF-16"),
+        ("qrels.csv.gz", b"\x1f\x8b\x08", "gzip"),
+        ("qrels.jsonl", b'{"query_id": \n', "JSON"),
+        ("qrels.json", b'[{"query_id": ', "JSON"),
+        ("qrels.parquet", b"PAR1", "Parquet"),
+    ],
+)
+def test_a_damaged_table_in_a_folder_is_an_error(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, content: bytes, what: str
+) -> None:
+    folder = shop(tmp_path / "shop", **{name: content})
+    assert main(["import", str(folder)]) == 2
+    message = capsys.readouterr().err
+    assert str(folder / name) in message
+    assert what.lower() in message.replace(str(folder / name), "").lower()
+
+
+def test_a_json_list_of_rows_in_a_folder_is_a_table_and_an_object_is_not(tmp_path: Path) -> None:
+    rows = '[{"query_id": "q1", "product_id": "d1", "grade": 1}]'
+    imported = rp.import_dataset(shop(tmp_path / "shop", **{"qrels.json": rows, "about.json": '{"version": 1}'}))
+    assert imported.dataset.qrels == {"q1": {"d1": 1}}
+    assert "not read, as they are no tables: about.json" in imported.report.notes
+
+
+def test_other_text_files_in_a_folder_are_not_lists_of_queries(tmp_path: Path) -> None:
+    texts = {"README.txt": "Our shop\nof shoes\n", "LICENSE": "free", "Searches.TXT": "blue coat\nred shoes of wool\n"}
+    imported = rp.import_dataset(shop(tmp_path / "shop", **texts, **{"qrels.csv": QRELS}))
+    found = sorted(query.text for query in imported.dataset.queries.values())
+    assert found == ["blue coat", "hats", "red shoes", "red shoes of wool"]
+    assert "not read, as they are no tables: LICENSE, README.txt" in imported.report.notes
+
+
+TRAIN, TEST = QRELS, QRELS.replace("q1,d1", "q2,d2")
+
+
+@pytest.mark.parametrize("form", ["qrels/{}.csv", "qrels-{}.csv", "{}_qrels.tsv", "{}/labels.csv", "qrels-{}-0-of-1.csv"])
+def test_the_split_chooses_among_the_tables_of_a_folder(tmp_path: Path, form: str) -> None:
+    train, test = form.format("train"), form.format("test")
+    folder = shop(tmp_path / "shop", **{train: TRAIN, test: TEST})
+    for split, pairs, other in (("test", {"q2": {"d2": 1}}, f"{train} (train)"), ("train", {"q1": {"d1": 1}}, f"{test} (test)")):
+        imported = rp.import_dataset(folder, split=split)
+        assert imported.dataset.qrels == pairs
+        assert len(imported.dataset.queries) == 2
+        note = f"not read, as they are of another split than {split}: {other}"
+        assert any(one.startswith(note) for one in imported.report.notes)
+
+
+def test_a_split_that_a_folder_lacks_is_an_error_that_lists_the_others(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = shop(tmp_path / "shop", **{"qrels-train.csv": TRAIN, "qrels-validation.csv": TEST})
+    assert main(["import", str(folder)]) == 2
+    message = f"{folder}: no table of split test; splits: train, validation; choose one of them, as in --split train"
+    assert message in capsys.readouterr().err
+    assert main(["import", str(folder), "--split", "train"]) == 0
+
+
+def test_named_files_of_one_split_need_no_choice(tmp_path: Path) -> None:
+    folder = shop(tmp_path / "shop", **{"qrels-train.csv": TRAIN})
+    paths = [folder / name for name in ("products.csv", "queries.csv", "qrels-train.csv")]
+    assert rp.import_dataset(paths).dataset.qrels == {"q1": {"d1": 1}}
+    with pytest.raises(InputError, match="no table of split dev; splits: train"):
+        rp.import_dataset(paths, split="dev")

@@ -62,7 +62,7 @@ def test_two_commands_lead_from_two_logs_to_the_decision(
 def test_one_log_gives_its_values(tmp_path: Path, logs: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["import", logs[1], "-o", str(tmp_path / "rag")]) == 0
     assert main(["run", str(tmp_path / "rag" / "experiment.toml"), "-o", str(tmp_path / "results"), "--no-report"]) == 0
-    assert "there is only one system to choose from" in capsys.readouterr().out
+    assert "One system, so nothing to decide: " in capsys.readouterr().out
 
 
 def test_logs_without_reference_contexts_are_compared_their_answers_measured_and_judging_is_next(

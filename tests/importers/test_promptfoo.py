@@ -175,9 +175,10 @@ HOSTILE = {
     "tests": "tests: 5\nvars: {}\n",
     "empty vars": "tests:\n  - vars:\n",
 }
+SLOW = ("aliases", "depth")
 
 
-@pytest.mark.parametrize("name", HOSTILE)
+@pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.slow] if name in SLOW else []) for name in HOSTILE])
 def test_hostile_yaml_is_an_error_with_a_fix(tmp_path: Path, name: str) -> None:
     with pytest.raises(InputError) as caught:
         import_source(written(tmp_path / "a.yaml", HOSTILE[name]), importer="promptfoo")
@@ -190,6 +191,7 @@ def test_a_byte_order_mark_and_formulas_are_text(tmp_path: Path) -> None:
     assert facts(imported) == [("=1+1", None)]
 
 
+@pytest.mark.slow
 def test_results_lead_to_the_values_of_answers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     found = [result(f"question {at}?", name, text) for at in range(20) for name, text in (("good", "Paris"), ("bad", "Rome"))]
     path = written(tmp_path / "out.json", json.dumps({"results": {"results": found}}))

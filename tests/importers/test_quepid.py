@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from rankproof._data.validation import made_id
 from rankproof._importers.base import Imported, ImportOptions
-from rankproof._importers.builder import made_id
 from rankproof._importers.registry import import_source
 from rankproof.errors import InputError
 

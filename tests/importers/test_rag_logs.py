@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from rankproof._cli.main import main
+from rankproof._data.validation import made_id
 from rankproof._importers.base import Imported, ImportOptions
-from rankproof._importers.builder import made_id
 from rankproof._importers.folder import next_commands
 from rankproof._importers.registry import import_source, read_dataset
 from rankproof.errors import InputError
@@ -153,8 +153,8 @@ def test_other_references_of_a_question_in_another_log_are_noted_and_all_count(t
     imported = import_source([first, second])
     assert imported.dataset.queries[query("do cats purr")].fields["answers"] == ["Yes", "They do"]
     assert dict(imported.dataset.qrels[query("do cats purr")]) == {doc(PURR): 1, doc(BARK): 1}
-    assert any("1 question with other reference answers in another log" in note for note in imported.report.notes)
-    assert any("1 question with other reference contexts in another log" in note for note in imported.report.notes)
+    assert any("1 question with other reference answers in another row" in note for note in imported.report.notes)
+    assert any("1 question with other reference contexts in another row" in note for note in imported.report.notes)
 
 
 def test_ids_of_contexts_are_used_where_a_log_has_them(tmp_path: Path) -> None:
@@ -199,7 +199,6 @@ def test_rows_that_cannot_be_used_are_counted_with_their_first_line(tmp_path: Pa
     imported = import_source(jsonl(tmp_path / "a.jsonl", *rows))
     assert reasons(imported) == {
         "rows of a": [
-            "1 with the same question as an earlier row (first at line 2)",
             "1 without a question (first at line 3)",
             "1 with a conversation of several messages (first at line 4)",
         ],

@@ -67,16 +67,16 @@ def test_ground_truth_of_trulens_is_read(tmp_path: Path) -> None:
     assert imported.dataset.queries["q"].fields["answers"] == [REFERENCE]
 
 
-@pytest.mark.parametrize("suffix", ["json", "csv", "jsonl"])
-def test_a_dataset_that_deepeval_saves_is_read(tmp_path: Path, suffix: str) -> None:
+def test_a_dataset_that_deepeval_saves_is_read(tmp_path: Path) -> None:
     dataset = pytest.importorskip("deepeval.dataset")
     golden = dataset.Golden(
         **{"input": QUESTION, "actual_output": ANSWER, "expected_output": REFERENCE, "source_file": "x.md"},
         context=[PURR],
         retrieval_context=["Dogs bark.", PURR],
     )
-    saved = dataset.EvaluationDataset(goldens=[golden]).save_as(suffix, str(tmp_path), file_name="a")
-    imported = import_source(saved)
-    assert contexts(imported, "a") == ["Dogs bark.", PURR]
-    assert [len(docs) for docs in imported.dataset.qrels.values()] == [1]
-    assert [one.text for one in imported.answers["a"].values()] == [ANSWER]
+    for suffix in ("json", "csv", "jsonl"):
+        saved = dataset.EvaluationDataset(goldens=[golden]).save_as(suffix, str(tmp_path), file_name="a")
+        imported = import_source(saved)
+        assert contexts(imported, "a") == ["Dogs bark.", PURR]
+        assert [len(docs) for docs in imported.dataset.qrels.values()] == [1]
+        assert [one.text for one in imported.answers["a"].values()] == [ANSWER]

@@ -20,7 +20,7 @@ from rankproof._importers.base import ImportOptions
 from rankproof._importers.registry import import_source
 from rankproof._io.corpus_store import CorpusStorage
 from rankproof.errors import InputError, RankproofError
-from support.examples import examples
+from support.examples import examples, sampled
 
 ROWS: list[dict[str, Any]] = [
     {"query": "red shoes", "product_id": "p1", "title": "Red shoe", "description": 'light, "soft"\nshoe', "grade": 2},
@@ -190,6 +190,7 @@ def test_a_table_that_cannot_be_read_is_refused_with_its_line(case: str, tmp_pat
     assert message in refusal(content, tmp_path)
 
 
+@pytest.mark.slow
 def test_a_cell_of_ten_megabytes_is_read(tmp_path: Path) -> None:
     long = "y" * 10_000_000
     found = imported(f'{HEADER}a,b,"{long}",1\n', tmp_path)
@@ -267,7 +268,7 @@ def test_a_key_that_comes_late_is_a_field(tmp_path: Path) -> None:
     rows = [{"query": "a", "text": f"text {number}", "grade": 1} for number in range(2000)]
     rows[-1]["brand"] = "Acme"
     found = imported("".join(json.dumps(row) + "\n" for row in rows), tmp_path)
-    assert found.report.columns["fields"] == "brand"
+    assert found.report.columns["document fields"] == "brand"
     assert [one.fields for one in found.dataset.corpus.values()][-1] == {"brand": "Acme"}
 
 
@@ -383,7 +384,7 @@ def many_rows(documents: int) -> str:
     return "query,doc_id,title,text,grade\n" + "\n".join(rows) + "\n"
 
 
-@pytest.mark.parametrize("size", [1, 7, 100])
+@pytest.mark.parametrize("size", sampled([7, 1, 100], 3))
 @pytest.mark.parametrize("most_in_memory", [0, 500, 1 << 25])
 def test_partitions_on_disk_give_the_same_import(
     tmp_path: Path, size: int, most_in_memory: int, monkeypatch: pytest.MonkeyPatch
@@ -415,3 +416,60 @@ def test_an_import_that_fails_leaves_no_file(tmp_path: Path, monkeypatch: pytest
     with pytest.raises(InputError, match=r"t\.csv:183: 6 columns"):
         import_source(tmp_path / "t.csv", ImportOptions(on_conflict="max"), storage=CorpusStorage(None, 10, 0))
     assert not list(temporary.iterdir())
+
+
+def two_files(folder: Path, products: str, queries: str, **options: Any) -> rp.types.Imported:
+    """The import of a table of pairs whose queries have no ids, and of a table of queries."""
+    (folder / "products.csv").write_text(f"search_term,product_title,label\n{products}")
+    (folder / "queries.csv").write_text(f"query_id,query,kind,weight\n{queries}")
+    return rp.import_dataset([folder / "products.csv", folder / "queries.csv"], **options)
+
+
+def test_a_query_without_an_id_is_the_query_of_the_same_text_that_has_one(tmp_path: Path) -> None:
+    pairs = "red hat,Hat,1\nred hat ,Shoe,0\nsock,Sock,1\n"
+    found = two_files(tmp_path, pairs, "w1,red hat,head,10\nw2,sock,tail,2\nw3,shoe,tail,1\n")
+    queries = found.dataset.queries
+    assert {key: (query.text, query.fields["kind"]) for key, query in queries.items()} == {
+        "w1": ("red hat", "head"),
+        "w2": ("sock", "tail"),
+        "w3": ("shoe", "tail"),
+    }
+    assert queries.weights == {"w1": 10, "w2": 2, "w3": 1}
+    assert {query: len(docs) for query, docs in found.dataset.qrels.items()} == {"w1": 2, "w2": 1}
+    assert "2 queries without an id in one file and with an id in another: joined by the exact text" in found.report.notes
+
+
+def test_a_list_of_queries_takes_the_ids_of_a_table_of_pairs(tmp_path: Path) -> None:
+    (tmp_path / "searches.txt").write_text("red hat\nnew shoes for children\n")
+    (tmp_path / "pairs.csv").write_text("query_id,query,title,label\nw1,red hat,Hat,1\n")
+    found = rp.import_dataset([tmp_path / "searches.txt", tmp_path / "pairs.csv"])
+    assert [query.text for query in found.dataset.queries.values()] == ["red hat", "new shoes for children"]
+    assert "w1" in found.dataset.queries
+    assert "1 row has the text of a query that no file gives an id" in found.report.notes
+
+
+def test_a_text_with_two_ids_cannot_be_joined(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"products\.csv:2: the query red hat has two ids, w1 and w2; keep one of them"):
+        two_files(tmp_path, "red hat,Hat,1\n", "w1,red hat,head,10\nw2,red hat,tail,2\n")
+    assert len(two_files(tmp_path, "sock,Sock,1\n", "w1,hat,a,1\nw2,hat,a,1\nw3,sock,a,1\n").dataset.queries) == 3
+
+
+def test_a_query_without_a_weight_is_named_by_its_text_too(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"query q[0-9a-f]{16} \(blue sock\) has no weight, but others have one"):
+        two_files(tmp_path, "blue sock,Sock,1\n", "w1,red hat,head,10\n").dataset.queries.weights  # noqa: B018
+
+
+def test_a_map_of_grades_without_a_column_of_grades_is_refused(tmp_path: Path) -> None:
+    text = "suchwort,title,text,relevanz\nhut,Hut,Ein Hut,exact\n"
+    what = "no column is recognised as the grade; columns: suchwort, title, text, relevanz; name it:"
+    options: dict[str, Any] = {"query_column": "suchwort", "grade_map": {"exact": 3}}
+    assert refusal(text, tmp_path, **options) == f"table.csv:1: --grade-map is given, but {what} --grade-column COLUMN"
+    with pytest.raises(InputError, match=f"grade_map= is given, but {what} grade_column=COLUMN"):
+        imported(text, tmp_path, **options)
+    assert len(imported(text, tmp_path, grade_column="relevanz", **options).dataset.qrels) == 1
+
+
+def test_missing_columns_are_noted_with_the_option_that_names_them(tmp_path: Path) -> None:
+    view = str(imported("query,doc_id\ncats,a\n", tmp_path)).replace("\n", " ")
+    assert "no column for the grade among query, doc_id; name it: grade_column=COLUMN" in view
+    assert "no column for a title or text among query, doc_id; name it: text_column=COLUMN" in view

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from rankproof._data.text import MASK
 from rankproof._io.http import ResponseFormatError, parse_response
 from rankproof._io.secrets import Secret, proxy_passwords
+from support.examples import sampled
 from support.key_spellings import KEY, KEY_SPELLINGS, has_key
 
 SECRET = Secret(KEY)
@@ -96,7 +97,9 @@ def test_only_keys_are_sent_and_the_password_of_a_proxy_is_masked(monkeypatch: p
     assert not secret
 
 
-@pytest.mark.parametrize("unit", ["\\", "\\u0041", "%41", "%25", "&#65;", "&amp;", "\u200b", "A", "=41", "bearer ", "\uff21"])
+@pytest.mark.parametrize(
+    "unit", sampled(["\\", "\\u0041", "%41", "%25", "&#65;", "&amp;", "\u200b", "A", "=41", "bearer ", "\uff21"], 4)
+)
 def test_a_long_text_of_escapes_is_read_in_seconds(unit: str) -> None:
     text, start = unit * (200_000 // len(unit)), time.process_time()
     assert SECRET.masked(text) == text

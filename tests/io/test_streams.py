@@ -53,6 +53,7 @@ def test_a_truncated_stream_gives_everything_or_an_error(data: bytes, cut: int, 
         assert out == whole[: len(data) * (min(cut, len(packed)) // size)]
 
 
+@pytest.mark.slow
 def test_a_decompression_bomb_is_streamed_in_small_blocks() -> None:
     for codec, packed in (
         ("gzip", gzip.compress(b"\0" * 50_000_000)),

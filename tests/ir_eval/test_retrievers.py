@@ -61,6 +61,7 @@ def test_documents_may_come_in_every_usual_shape(corpus: Any) -> None:
     assert BM25Retriever(stop_words=False).fit(corpus).rank("a b") == expected
 
 
+@pytest.mark.slow
 def test_a_system_gives_what_the_ladder_gives(sample: rp.Dataset) -> None:
     bm25, model = rp.stages.BM25(), rp.models.WordLlama()
     reranked = rp.stages.Rerank(bm25, rp.stages.BiEncoderScorer(model), top=100)
@@ -119,6 +120,7 @@ def test_what_a_retriever_ranks_can_be_measured() -> None:
     assert mrr(ranked, {"d2": 1}) == 1.0
 
 
+@pytest.mark.slow
 def test_the_encoder_is_minilm_where_its_weights_are_here(minilm_cache: Path) -> None:
     assert default_encoder() == "minilm"
     assert EmbeddingRetriever().model == rp.models.MiniLM()
@@ -165,6 +167,7 @@ def test_every_public_name_is_documented() -> None:
     assert [name for name in (*ir_eval.__all__, *MODES) if f"`{name}" not in page] == []
 
 
+@pytest.mark.slow
 def test_the_command_prints_the_measures_of_every_system(sample: rp.Dataset, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--format", "json", "-k", "5"]) == 0
     (table,) = json.loads(capsys.readouterr().out)["tables"]
@@ -174,6 +177,7 @@ def test_the_command_prints_the_measures_of_every_system(sample: rp.Dataset, cap
     assert table["facts"] == {"encoder": "wordllama", "k": 5, "method": "exponential", "n": 124}
 
 
+@pytest.mark.slow
 def test_the_command_ranks_a_folder_of_seed_001(tmp_path: Path) -> None:
     _write(tmp_path / "corpus.jsonl", LETTERS)
     _write(tmp_path / "queries.jsonl", [{"id": "q1", "text": "c"}])

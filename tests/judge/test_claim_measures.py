@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from rankproof._data.claims import ClaimVerdict, claims_of
+from rankproof._data.claims import ClaimVerdict, checkable_claims, claims_of, whole_claim
 from rankproof._evaluation.claim_judges import ClaimTask
 from rankproof._judge.claims.logprob import LogprobJudge, LogprobSettings
+from rankproof._judge.claims.pieces import claim_text
 from rankproof._llm.session import LLMSession
 from rankproof.errors import UsageError
 from rankproof.measures._answers import AnswerCase
@@ -38,6 +39,12 @@ def test_the_scores_of_a_judge_are_averaged_and_not_its_verdicts() -> None:
     verdicts = by_logprob(-2.0)
     assert [one.verdict for one in verdicts] == ["not_stated"]
     assert measure.claim_value(CASE, {"reference-contexts": verdicts}) == pytest.approx(0.2689, abs=1e-4)
+
+
+def test_a_judge_reads_a_list_item_with_its_lead_in_and_no_thinking() -> None:
+    item, whole = checkable_claims("The causes are:\n- rain [1]")[0], whole_claim("<think>Hm. Rain?</think>Rain [1].", "answer")
+    assert claim_text(item) == "The causes are: rain"
+    assert claim_text(whole) == "Rain  ."
 
 
 def test_words_alone_write_no_claims() -> None:

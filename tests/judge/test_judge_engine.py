@@ -79,7 +79,7 @@ def test_engines_are_judged_by_the_texts_of_their_replies_and_never_asked_again(
     capsys.readouterr()
     assert main(["judge", "out", "--by", "keywords"]) == 0
     shown, said = capsys.readouterr()
-    assert "\nShip new: 1.000 nDCG@10" in shown
+    assert "\nBy keywords (not checked by people), new leads: 1.000 nDCG@10" in shown
     assert "the dataset has no documents: the first 300 characters of the texts in the results are judged" in said
     assert read_qrels("out.keywords.qrels")["q3"] == {"other": 0, "kettle-3": 3}
     assert main(said.splitlines()[-1].split()[1:]) == 0

@@ -2,41 +2,34 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
 from tools.attacks.servers import attack
 
+from rankproof._llm.cache import ResponseCaches
+from rankproof._llm.session import LLMSession
 from rankproof.models._api.errors import ModelRequestError, ModelUnavailableError
 from rankproof.models._chat.base import ChatReply, ChatRequest, Message
-from support.chat_faults import FAULTS, FAULTS_BY_KIND, QUICK, Fault, well_behaved
+from support.bad_inputs import bad_input_rows
+from support.chat_faults import FAULTS, QUICK, Fault, well_behaved
 from support.chat_server import NEVER, ChatServer, Request, Sent, completion
+from support.examples import crossed
 from support.llm_uses import USES, UseOutcome
-from support.paths import SHARED
 
-REPLIES = SHARED / "bad-inputs" / "c28_llm_replies" / "replies.jsonl"
-
-
-_FAST_USES = ("judge", "plain", "listwise", "verdicts on an answer")
-_SLOW_FAULTS = ("deflate bomb", "Zstandard bomb")
+BOMBS = {"gzip bomb", "deflate bomb", "Zstandard bomb"}
+_USES = {fault: tuple(USES) for fault in FAULTS if fault not in BOMBS}
 
 
-def _is_fast(kind: str, fault: str, use: str) -> bool:
-    """Faults of the content are read in other ways by each use; the others are met before."""
-    return use in (_FAST_USES if kind == "content" else _FAST_USES[:1]) and fault not in _SLOW_FAULTS
-
-
-_PAIRS = [
-    pytest.param(fault, use, marks=[] if _is_fast(kind, fault, use) else [pytest.mark.slow])
-    for kind, faults in FAULTS_BY_KIND.items()
-    for fault in faults
-    for use in USES
-]
-
-
-@pytest.mark.parametrize(("fault", "use"), _PAIRS)
+@pytest.mark.parametrize(
+    ("fault", "use"),
+    [
+        *crossed(_USES),
+        *(pytest.param(bomb, use, marks=pytest.mark.slow) for bomb in sorted(BOMBS) for use in USES),
+    ],
+)
 def test_no_fault_loses_an_item_or_goes_unreported(fault: str, use: str) -> None:
     made = attack(FAULTS[fault], USES[use])
     assert list(made.silent_failures()) == []
@@ -52,15 +45,29 @@ def test_a_healthy_server_raises_no_flags(use: str) -> None:
     assert made.spent.calls == len(made.server.requests) == made.server.completions
 
 
+@pytest.mark.parametrize("use", USES)
+def test_requests_without_a_usable_reply_are_sent_again_by_the_next_run_and_others_are_not(use: str, tmp_path: Path) -> None:
+    def well(request: Request) -> Sent:
+        return well_behaved(request, USES[use].well(request.body))
+
+    with ChatServer(lambda request: completion("{")) as server:
+        asked, flagged = [], []
+        for answer in (lambda request: completion("{"), well, lambda request: completion("{")):
+            before, server.answer = len(server.requests), answer
+            with LLMSession(ResponseCaches(tmp_path)) as session:
+                flagged.append(USES[use].run(server.model(), session).flagged)
+            asked.append(len(server.requests) - before)
+    assert flagged[0] > 0
+    assert flagged[1:] == [0, 0]
+    assert asked[1] > 0
+    assert asked[2] == 0
+
+
 def test_the_catalogue_has_every_required_fault() -> None:
     assert len(FAULTS) >= 100
 
 
-def _recorded() -> list[Mapping[str, Any]]:
-    return [json.loads(line) for line in REPLIES.read_text().splitlines()] if REPLIES.exists() else []
-
-
-@pytest.mark.parametrize("case", _recorded(), ids=lambda case: case["id"])
+@pytest.mark.parametrize("case", bad_input_rows("c28_llm_replies/replies.jsonl"), ids=lambda case: case["id"])
 def test_recorded_replies_are_parsed_or_refused_but_never_misread(case: Mapping[str, Any]) -> None:
     def answer(request: Request) -> Sent:
         if case.get("delay_s"):

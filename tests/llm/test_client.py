@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -469,6 +469,25 @@ def test_every_attempt_is_cached_so_that_a_bad_reply_is_not_paid_for_twice(tmp_p
             sums = CallTotals()
             assert session.client(model, "u").read(ask_of("a"), yes, sums) == "yes"
             assert (sums.counts["unreadable"], sums.counts["calls"]) == (1, 2)
+
+
+def test_a_request_that_was_given_up_is_sent_again_by_the_next_session_but_not_in_the_same_one(tmp_path: Path) -> None:
+    model, found = ScriptedChat(("no", "no", "no", "no", "yes")), []
+    for _ in range(3):
+        with LLMSession(ResponseCaches(tmp_path)) as session:
+            client, sums = session.client(model, "u"), CallTotals()
+            found.append(([client.read(ask_of("a"), yes, sums, attempts=2) for _ in range(2)], sums.counts["calls"]))
+    assert found == [([None, None], 4), ([None, None], 4), (["yes", "yes"], 2)]
+    assert model.log.calls == 5
+
+
+def test_a_kill_among_the_attempts_of_a_request_that_is_sent_again_does_not_end_them(tmp_path: Path) -> None:
+    for script in (("no", "no"), ("no", RuntimeError("killed")), ("no", "yes")):
+        model = ScriptedChat(script)
+        with LLMSession(ResponseCaches(tmp_path)) as session, suppress(RuntimeError):
+            found = session.client(model, "u").read(ask_of("a"), yes, CallTotals(), attempts=2)
+        assert model.log.calls == 2
+    assert found == "yes"
 
 
 def test_each_use_and_model_has_its_own_cache(tmp_path: Path) -> None:

@@ -222,6 +222,7 @@ def test_a_text_that_is_cut_before_it_is_sent_costs_what_is_sent() -> None:
     assert totals.counts["tokens_in"] == estimate_texts(model, [text]).tokens_in == 100
 
 
+@pytest.mark.slow
 def test_replies_of_different_sizes_to_requests_at_the_same_time_are_refused() -> None:
     def fault(number: int, request: Request, answer: Any) -> Any:
         time.sleep(0.2)
@@ -239,6 +240,7 @@ def test_no_text_needs_no_request() -> None:
     assert server.requests == []
 
 
+@pytest.mark.slow
 def test_a_server_that_never_answers_is_given_up_and_may_have_been_paid() -> None:
     with EmbeddingServer("voyage", fault=lambda number, request, answer: NEVER) as server, session_of() as session:
         with pytest.raises(ModelRequestError, match="no data for"):

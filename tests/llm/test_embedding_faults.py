@@ -7,10 +7,9 @@ from tools.attacks.encoders import attack_encoder
 
 from support.embedding_faults import FAULTS
 from support.embedding_server import NAMES
+from support.examples import crossed
 
-PAIRS = [(name, api) for name, fault in FAULTS.items() for api in fault.apis or NAMES]
 
-
-@pytest.mark.parametrize(("name", "api"), PAIRS)
+@pytest.mark.parametrize(("name", "api"), crossed({name: fault.apis or NAMES for name, fault in FAULTS.items()}))
 def test_no_fault_is_silent(name: str, api: str) -> None:
     assert list(attack_encoder(FAULTS[name], api).silent_failures()) == []

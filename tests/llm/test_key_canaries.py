@@ -64,7 +64,8 @@ def outcome_of(use: str, answer: Callable[[Request], Sent], cache: Path) -> tupl
             return error, session.notes()
 
 
-@pytest.mark.parametrize("use", [pytest.param(use, marks=[] if use == "answer" else [pytest.mark.slow]) for use in USES])
+@pytest.mark.slow
+@pytest.mark.parametrize("use", USES)
 def test_no_use_keeps_a_key_in_any_spelling(use: str, tmp_path: Path) -> None:
     for name, spell in KEY_SPELLINGS.items():
         answer = partial(_leaking_completion, use, spell(KEY))

@@ -10,10 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankproof._data.claims import Claim, ClaimTable, ClaimVerdict, Nugget, Verdict, claims_of, without_marks, written_claims
+from rankproof._data.claims import Claim, ClaimTable, ClaimVerdict, Nugget, Verdict, checkable_claims, claims_of, written_claims
 from rankproof.errors import UsageError
 from rankproof.measures import ANSWER_MEASURES, AnswerCase, parse_measure
-from rankproof.measures._answers import STOP_WORDS, shared_words, token_set_f1
 from rankproof.measures._claim_base import ClaimMeasure, Outcome
 from rankproof.measures._nuggets import AnswerStateMeasure
 from rankproof.measures._overlap import content_words
@@ -308,14 +307,34 @@ def test_a_claim_with_nothing_to_check_is_no_claim_that_the_answer_lacks() -> No
     assert measure_of("Utilisation", JUDGE).claim_value(THREE, tables) == 1.0
 
 
-def test_the_scores_of_a_judge_count_and_not_its_threshold() -> None:
+def test_faithfulness_is_the_mean_score_and_hallucination_counts_verdicts() -> None:
     scored: dict[ClaimTable, list[ClaimVerdict]] = {
         "answer-contexts": [
             replace(one, score=score) for one, score in zip(TABLES["answer-contexts"], (0.9, 0.2, 0.4), strict=True)
         ]
     }
     assert measure_of("Faithfulness", JUDGE).claim_value(THREE, scored) == pytest.approx(0.5)
-    assert measure_of("Hallucination", JUDGE).claim_value(THREE, scored) == pytest.approx(0.8)
+    assert measure_of("Hallucination", JUDGE).claim_value(THREE, scored) == 1.0
+    supported: dict[ClaimTable, list[ClaimVerdict]] = {
+        "answer-contexts": [replace(one, verdict="supported") for one in scored["answer-contexts"]]
+    }
+    assert measure_of("Hallucination", JUDGE).claim_value(THREE, supported) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("The bridge carries cars.", 0.0),
+        ("The bridge carries cars. It was painted red by monkeys.", 1.0),
+        ("Yes.", "no_claim"),
+        ("Sure!", "no_claim"),
+        ("## Overview", "no_claim"),
+        ("Yes, the bridge carries cars.", 0.0),
+    ],
+)
+def test_hallucination_by_words_is_0_or_1_and_has_no_value_without_a_claim(text: str, expected: Outcome) -> None:
+    case = AnswerCase(text, (), contexts=("The bridge carries trains.",))
+    assert measure_of("Hallucination").outcome(case, {}) == expected
 
 
 def test_the_same_reference_counts_for_precision_recall_and_f1() -> None:
@@ -413,13 +432,15 @@ def test_a_value_by_words_is_within_the_range(answer: str, references: list[str]
 
 
 @given(answer=TEXTS, reference=TEXTS)
-def test_claim_f1_by_words_is_the_f1_of_word_sets(answer: str, reference: str) -> None:
+def test_claim_f1_by_words_is_the_f1_of_the_words_that_are_stated(answer: str, reference: str) -> None:
     case = AnswerCase(answer, (reference,))
-    texts = without_marks(answer), without_marks(reference)
-    words = shared_words(*texts, stop_words=STOP_WORDS["english"])
-    if case.answerable and words.reference and not case.abstains:
-        assert measure_of("ClaimF1").value(case) == pytest.approx(token_set_f1(*texts, stop_words=STOP_WORDS["english"]))
-        assert measure_of("ClaimR").value(case) == len(words.shared) / len(words.reference)
+    ours, theirs = (
+        frozenset().union(*(content_words(claim.text) for claim in checkable_claims(text))) for text in (answer, reference)
+    )
+    if case.answerable and theirs and not case.abstains:
+        shared = len(ours & theirs)
+        assert measure_of("ClaimF1").value(case) == pytest.approx(2 * shared / (len(ours) + len(theirs)))
+        assert measure_of("ClaimR").value(case) == shared / len(theirs)
 
 
 @given(answer=TEXTS, contexts=st.lists(TEXTS, min_size=1, max_size=3), more=TEXTS)

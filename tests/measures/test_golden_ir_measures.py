@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from benchmarks.parity_ir_measures import GOLDEN, REASONS, compared_values
+from benchmarks.parity_ir_measures import REASONS, compared_values
 
 FEWEST = 13_000
 """How many values there are at least, so that a file that is not read is noticed."""
-
-pytestmark = pytest.mark.skipif(not GOLDEN.is_dir(), reason="needs the values of ir_measures beside the repository")
 
 
 @pytest.mark.slow

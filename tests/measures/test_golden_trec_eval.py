@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from benchmarks.parity_trec_eval import FILES, GOLDEN, ODDITIES, compared_lines, compared_values
+from benchmarks.parity_trec_eval import FILES, ODDITIES, compared_lines, compared_values
 
 FEWEST = {"adhoc": 26_000, "prefs": 4_000, "upstream": 2_000}
 """How many values a file has at least, so that a file that is not read is noticed."""
 EACH = [pytest.param(file, marks=[pytest.mark.slow] if file == "adhoc" else []) for file in FILES]
-
-pytestmark = pytest.mark.skipif(not GOLDEN.is_dir(), reason="needs the values of trec_eval beside the repository")
 
 
 @pytest.mark.parametrize("file", EACH)
@@ -20,6 +18,7 @@ def test_every_value_is_that_of_trec_eval(file: str) -> None:
     assert {one.oddity for one in every if one.oddity} <= {*ODDITIES}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("file", EACH)
 def test_every_line_is_that_of_trec_eval(file: str) -> None:
     every = list(compared_lines(file))

@@ -185,6 +185,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 def test_the_command_line_evaluates_explains_and_compares_it(folder: Path) -> None:
     files = ("qrels.txt", "a.run", "b.run")
     evaluated = rankproof(folder, "eval", *files, "-m", "shop_measures:first_best@5", "--format", "json")

@@ -39,6 +39,15 @@ SPELLINGS = {
     "RPREC": "Rprec",
     "INFAP": "infAP",
     "ndcg@10": "nDCG@10",
+    "NDCG10": "nDCG@10",
+    "ndcg10": "nDCG@10",
+    "P10": "P@10",
+    "Recall100": "R@100",
+    "MRR10": "RR@10",
+    "hit_rate5": "Success@5",
+    "F110": "F1@10",
+    "ndcg_cut10": "nDCG@10",
+    "NERR8@10": "NERR8@10",
     "ndcg_burges@10": "nDCG(gain='exp')@10",
     "dcg_burges": "DCG(gain='exp')",
     "mrr": "RR",
@@ -239,3 +248,21 @@ def test_exponential_gain_is_a_default_only_where_grades_exceed_1() -> None:
     rest = "RR@10 R@100 P@10 Success@1 Success@3 Success@5 Success@10"
     assert default_measures(1) == parse_measures(f"nDCG@10 {rest}")
     assert default_measures(2) == parse_measures(f"nDCG@10 nDCG(gain='exp')@10 {rest}")
+
+
+def test_a_number_at_the_end_of_a_name_may_begin_a_list() -> None:
+    assert [str(measure) for measure in parse_measures("P5,10 ndcg3")] == ["P@5", "P@10", "nDCG@3"]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("RBP95", r"unknown measure RBP95; did you mean RBP\(p=0.95\) or RBP@95\?"),
+        ("P010", "unknown measure P010"),
+        ("GMAP10", "unknown measure GMAP10; did you mean GMAP"),
+        ("NERR8", "NERR8 needs a cutoff"),
+    ],
+)
+def test_a_number_that_is_no_cutoff_is_not_read_as_one(text: str, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        parse_measure(text)

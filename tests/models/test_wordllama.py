@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from rankproof._data.arrays import normalise_rows
@@ -29,6 +29,7 @@ from rankproof.models._wordllama import (
     token_starts,
     wordllama_folder,
 )
+from support.examples import examples
 from support.tiny_bert import TEXTS
 
 FROZEN = {
@@ -83,7 +84,7 @@ SPACES = st.text(st.sampled_from(" \u2581\u00a0\n\tab<s>/unk.A\u00e9\u6771\U0001
 NAMES = ("<s>", "</s>", "<unk>", " ", "  ", "", "soup ", " soup")
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(300, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.one_of(SPACES, st.text(max_size=60), st.lists(st.sampled_from([*NAMES, *TEXTS]), max_size=6).map("".join)))
 def test_the_tokens_are_those_of_the_tokenizer_library(text: str) -> None:
     path = wordllama_folder() / TOKENIZER
@@ -92,7 +93,7 @@ def test_the_tokens_are_those_of_the_tokenizer_library(text: str) -> None:
         assert by_words.bare(text) == library.bare(text)
 
 
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(200, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.lists(st.one_of(SPACES, st.text(max_size=60), st.sampled_from([*NAMES, *TEXTS, "x" * 300, "a\u00e9" * 200])), max_size=4)
 )
@@ -182,6 +183,7 @@ def wheel(folder: Path, content: bytes) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_one_wheel_serves_every_python_and_machine_and_files_that_are_not_pinned_are_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -208,6 +210,7 @@ def test_one_wheel_serves_every_python_and_machine_and_files_that_are_not_pinned
     assert not WordLlama().is_ready()
 
 
+@pytest.mark.slow
 def test_loading_it_imports_no_package_of_its_name_and_sets_no_logging_handler() -> None:
     code = (
         "import sys, logging; from rankproof.models._wordllama import WordLlama; WordLlama().load().encode(['x']);"

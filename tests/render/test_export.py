@@ -10,20 +10,23 @@ import subprocess
 import xml.etree.ElementTree as ET
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
 import pyarrow.parquet as pq
 import pytest
 
+import rankproof as rp
 from rankproof._analysis.compare.comparison import compare_inputs
 from rankproof._analysis.inputs import input_from_results
 from rankproof._cli.main import main
 from rankproof._render.ci import as_steps_junit
 from rankproof._render.paper import LONG_COLUMNS, METADATA_KEY, long_rows, paper_table
+from rankproof._render.registry import EXPORT_FORMATS
 from rankproof._results.experiment_result import ExperimentResult
 from rankproof._results.folder import load_results, save_results
-from rankproof.errors import escape_invisible
+from rankproof.errors import UsageError, escape_invisible
 from support.plot_results import HOSTILE, hostile_results, wide_results
 
 
@@ -193,7 +196,7 @@ def test_junit_fails_the_system_that_is_significantly_worse(results: ExperimentR
     turned = replace(
         results,
         system_runs=tuple(
-            replace(system_run, baseline={"fair": "strong"}.get(system_run.name)) for system_run in results.system_runs
+            replace(system_run, builds_on={"fair": "strong"}.get(system_run.name)) for system_run in results.system_runs
         ),
     )
     comparison = compare_inputs(input_from_results(results))
@@ -235,3 +238,41 @@ def test_what_cannot_be_exported_is_refused(
 ) -> None:
     assert main(["export", *argv]) == 2
     assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", [*EXPORT_FORMATS, "x.csv.gz"])
+def test_the_function_writes_what_the_command_writes(name: str, results: ExperimentResult) -> None:
+    suffix = EXPORT_FORMATS.components[list(EXPORT_FORMATS).index(name)].aliases[:1] if name in EXPORT_FORMATS else ()
+    path = f"a.{(*suffix, name)[0]}"
+    exported = rp.export("results", path=f"python-{path}")
+    assert (exported.path, exported.format) == (f"python-{path}", name if name in EXPORT_FORMATS else "csv")
+    assert Path(f"python-{path}").read_bytes() == written(path).read_bytes()
+    assert rp.export(results, format=exported.format).content == exported.content
+
+
+def test_the_function_exports_some_measures_and_queries_of_runs_and_results(results: ExperimentResult) -> None:
+    Path("queries.txt").write_text("q1\nq2\n")
+    assert main(["export", "results", "-m", "RR", "--queries", "queries.txt", "-o", "few.csv", "--quiet"]) == 0
+    assert rp.export("results", measures="RR", queries=["q1", "q2"]).text == Path("few.csv").read_text()
+    runs = {one.name: one.run for one in results.system_runs}
+    assert "system,measure,weak,,RR@10," in rp.export(results.qrels, runs, "RR@10").text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"path": "values.xyz"}, "values.xyz has no known suffix; choose a format with format=: csv, json"),
+        ({"format": "excel"}, "there is no format excel; choose a format with format=: csv, json"),
+        ({"to": "mlflow", "path": "x.csv"}, "to= logs to a server and writes no file"),
+        ({"to": "wandb"}, "to cannot be wandb"),
+        ({"experiment": "x"}, 'tracking_uri= and experiment= are for MLflow; add to="mlflow"'),
+    ],
+)
+def test_wrong_arguments_of_the_function_are_refused(arguments: dict[str, Any], message: str, results: ExperimentResult) -> None:
+    with pytest.raises(UsageError, match=re.escape(message)):
+        rp.export(results, **arguments)
+
+
+def test_parquet_has_no_text(results: ExperimentResult) -> None:
+    with pytest.raises(UsageError, match="parquet is not text; write it to a file: pass path="):
+        assert rp.export(results, format="parquet").text

@@ -69,7 +69,7 @@ def test_an_entry_has_the_identity_the_values_and_the_costs() -> None:
     results = wide_results(["one", "two"], ["q1", "q2", "q3"])
     first, second = mlflow_runs(results)
     assert first.params["stage.k1"] == "1.5"
-    assert second.params["gain_over"] == "one"
+    assert second.params["builds_on"] == "one"
     assert first.metrics["nDCG_at_10"] == results.result.means["one"]["nDCG@10"]
     assert first.metrics["total_ms_p95"] == getattr(results.system_runs[0].time_of("total"), "p95", None)
     assert "rerank_ms_p50" not in first.metrics
@@ -155,6 +155,7 @@ def test_a_local_store_gets_a_run_for_each_system_once_and_nothing_is_sent(tmp_p
     assert "already logged" in again.stderr
 
 
+@pytest.mark.slow
 @needs_mlflow
 def test_a_file_that_is_not_a_store_is_an_external_error(tmp_path: Path) -> None:
     save_results(wide_results(["one"], ["q1"]), tmp_path / "results")

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from rankproof._analysis.answers.inputs import answer_input_from_results
 from rankproof._data.answers import Answer, Answers, References
-from rankproof._data.claims import Calibration, Claim, ClaimVerdict, JudgeNoise
+from rankproof._data.claims import Calibration, Claim, ClaimVerdict, JudgeNoise, claims_of
 from rankproof._report.claims import ClaimColumns
 from rankproof._report.context import ReportContext
 from rankproof._report.elements import Section
@@ -101,3 +101,13 @@ def test_notes_are_on_the_measures_that_are_asked_for() -> None:
     assert [note.text for system in shown.systems for note in system.notes if "no value" in note.text] == [
         "1 query has no value of ContextR(judge='tiny'): the question has no answer"
     ] * 2
+
+
+def test_the_page_says_why_a_sentence_has_nothing_to_check_and_which_lead_in_was_read() -> None:
+    answer = Answer("Sure!\n\nThe towns are:\n- Oslo", (), ("c1",))
+    claims = claims_of(answer.text, "answer")
+    verdicts = tuple(
+        ClaimVerdict("q1", "open", one, "contexts", "nothing_to_check" if one.remark else "supported", JUDGE) for one in claims
+    )
+    (check,) = ClaimColumns(claim_results(claims=verdicts), References({})).of_answer("open", "q1", answer)
+    assert [row[6] for row in check["rows"]] == ["greeting", "lead-in", "read with its lead-in: The towns are:"]

@@ -41,7 +41,7 @@ def answering_three() -> ExperimentResult:
     """bm25, another that ranks, and one that answers from bm25 and so has its ranking."""
     results = small_results(("bm25", "dense", "says"), [f"q{at}" for at in range(6)])
     first, second, last = results.system_runs
-    system_runs = (first, second, replace(last, kind="answer", baseline="bm25", run=first.run))
+    system_runs = (first, second, replace(last, kind="answer", builds_on="bm25", stored_run=first.run))
     runs = {system_run.name: system_run.run for system_run in system_runs}
     return replace(results, system_runs=system_runs, result=evaluate(results.qrels, runs, ["nDCG@10", "RR@10"]))
 

@@ -65,21 +65,21 @@ def test_tops_judgements_and_ranks_follow_their_counts(blocks: dict[str, Block])
         assert max(system["docs"] + judged["docs"]) < len(documents["ids"])
 
 
-def test_baseline_ranks_are_the_ranks_in_the_baseline() -> None:
+def test_compared_ranks_are_the_ranks_in_the_baseline() -> None:
     results = small_results(("one", "two"), ("q1",), ("d1", "d2", "d3", "d4"))
     details = explorer_blocks(results)["details"]
     ids = details["documents"]["ids"]
     first, second = details["systems"]
     assert [ids[doc] for doc in second["docs"]] == ["d2", "d3", "d4", "d1"]
-    assert second["baseline_ranks"] == [2, 3, 4, 1]
-    assert first["baseline_ranks"] is None
+    assert second["compared_ranks"] == [2, 3, 4, 1]
+    assert first["compared_ranks"] is None
     assert dict(zip((ids[doc] for doc in details["judged"]["docs"]), second["ranks"], strict=True)) == {"d1": 4, "d4": 3}
 
 
 def test_a_document_that_the_baseline_lacks_has_baseline_rank_0() -> None:
     scores = {"one": {"q1": {"d1": 1.0}}, "two": {"q1": {"d9": 2.0, "d1": 1.0}}}
     results = small_results(("one", "two"), ("q1",), ("d1", "d2"), scores=scores)
-    assert explorer_blocks(results)["details"]["systems"][1]["baseline_ranks"] == [0, 1]
+    assert explorer_blocks(results)["details"]["systems"][1]["compared_ranks"] == [0, 1]
 
 
 def test_ties_have_the_order_of_the_evaluation() -> None:
@@ -183,6 +183,7 @@ def test_the_order_of_the_judgements_does_not_change_a_byte(kitchen: ExperimentR
     assert json_block(explorer_blocks(again)) == json_block(explorer_blocks(kitchen))
 
 
+@pytest.mark.slow
 def test_the_report_of_the_sample_is_far_below_three_megabytes(kitchen: ExperimentResult) -> None:
     assert len(page_alone(kitchen)) < 500_000
     assert len(render_report(kitchen).encode(errors="backslashreplace")) < 1_500_000

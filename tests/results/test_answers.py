@@ -20,7 +20,9 @@ from rankproof._render.systems_grid import answers_grid
 from rankproof._results.folder import load_results, save_results
 from rankproof.errors import InputError
 from support.answering_results import QUERIES, TYPES, answering_results
-from support.paths import DOCS, SHARED
+from support.bad_inputs import harmful_texts
+from support.examples import sampled
+from support.paths import DOCS
 from support.small_models import HashedWords
 from support.small_results import small_results
 
@@ -199,12 +201,10 @@ HOSTILE = ["=1+1", "@SUM(1)", "\t=x", 'a"b,c', "new\nline", "\x1b[31mred", "\u20
 
 
 def hostile_texts() -> list[str]:
-    path = SHARED / "bad-inputs" / "c27_text_payloads" / "payloads.jsonl"
-    shared = [json.loads(line)["text"] for line in path.read_text(encoding="utf-8").splitlines()] if path.exists() else []
-    return [*HOSTILE, *(text for text in shared if text.strip())]
+    return [*HOSTILE, *(text for text in harmful_texts() if text.strip())]
 
 
-@pytest.mark.parametrize("text", hostile_texts(), ids=lambda text: ascii(text)[:30])
+@pytest.mark.parametrize("text", sampled(hostile_texts(), 6), ids=lambda text: ascii(text)[:30])
 def test_hostile_answers_are_saved_and_shown_safely(tmp_path: Path, text: str, capsys: pytest.CaptureFixture[str]) -> None:
     results = answering_results([text])
     save_results(results, tmp_path / "out")

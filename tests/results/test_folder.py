@@ -73,7 +73,7 @@ def assert_same(one: ExperimentResult, other: ExperimentResult) -> None:
         assert rows_of(mine.run) == rows_of(theirs.run)
         assert all(np.array_equal(mine.times[part], theirs.times[part]) for part in TIME_COLUMNS)
         for one_field in fields(mine):
-            if one_field.name not in ("run", "times"):
+            if one_field.name not in ("stored_run", "times"):
                 assert getattr(mine, one_field.name) == getattr(theirs, one_field.name)
 
 
@@ -401,15 +401,15 @@ def test_a_folder_with_a_changed_file_is_refused(saved: Path, name: str) -> None
 UNMEASURED: dict[str, Any] = {"value": None, "summary": "mean", "queries": 0, "per_query": {}}
 DAMAGES: list[tuple[tuple[str | int, ...], Any, str]] = [
     (("format",), "other", "not a result of rankproof"),
-    (("schema",), 7, "format version 7, this version of rankproof reads 8; run the experiment again"),
-    (("schema",), 9, "format version 9, this version of rankproof reads 8; upgrade rankproof"),
+    (("schema",), 8, "format version 8, this version of rankproof reads 9; run the experiment again"),
+    (("schema",), 10, "format version 10, this version of rankproof reads 9; upgrade rankproof"),
     (("schema",), None, "schema is not a whole number"),
     (("systems",), {}, "systems is not an array"),
     (("systems",), [], "there is no system"),
     (("systems", 0), 3, r"systems\[0\] is not an object"),
     (("systems", 1, "name"), "bm25", "two have the same name"),
     (("systems", 1, "kind"), "magic", "kind is not one of"),
-    (("systems", 1, "gain_over"), "nobody", "gain_over of dense is nobody, which is not a system"),
+    (("systems", 1, "builds_on"), "nobody", "builds_on of dense is nobody, which is not a system"),
     (("systems", 1, "index"), None, "index is not an object"),
     (("systems", 1, "index", "bytes"), 1.5, r"systems\[1\]\.index\.bytes is not a whole number"),
     (("systems", 1, "index", "seconds"), 10**400, "not a 64-bit float"),

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import sys
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -41,6 +43,33 @@ def test_a_folder_with_a_hostile_document_is_not_replaced(attack: str, folder: P
     with pytest.raises(RankproofError):
         save_results(small_results(), folder)
     assert os.path.lexists(folder / "result.json")
+
+
+CODE = "hostile_module:measure"
+
+
+def name_code(document: dict[str, Any], place: str) -> None:
+    """Names Python code as the first measure of every system, or as the measure that decides."""
+    if place == "primary":
+        document["decision"]["primary"] = CODE
+        return
+    for system in document["systems"]:
+        first, *others = system["measures"].items()
+        system["measures"] = {CODE: first[1], **dict(others)}
+
+
+@pytest.mark.parametrize("place", ["measures", "primary"])
+def test_a_results_folder_that_names_python_code_does_not_run_it(
+    place: str, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "hostile_module.py").write_text("open('was-run', 'w').close()\n\ndef measure(grades, ideal):\n    return 0.0\n")
+    monkeypatch.chdir(tmp_path)
+    document = json.loads((folder / "result.json").read_text(encoding="utf-8"))
+    name_code(document, place)
+    (folder / "result.json").write_text(json.dumps(document), encoding="utf-8")
+    with pytest.raises(RankproofError, match=rf"{CODE} is Python code, which a file of data cannot name; .* MODULE:measure"):
+        load_results(folder)
+    assert not Path("was-run").exists()
 
 
 def test_a_folder_with_a_link_inside_it_is_read(folder: Path) -> None:

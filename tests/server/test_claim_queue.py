@@ -1,19 +1,28 @@
-"""The sample of claims: the same for everybody, each claim once, with the texts that its judges saw."""
+"""The claims of drawn questions: the same for everybody, each claim once, with the texts that its judges saw."""
 
 from dataclasses import replace
-
-import pytest
 
 from rankproof._data.answers import Answer, Answers
 from rankproof._data.claims import Claim, ClaimVerdict
 from rankproof._data.dataset import Queries, Query
 from rankproof._results.experiment_result import ExperimentResult
-from rankproof._server.claim_queue import ClaimItem, ClaimQueue, build_claim_queue
-from support.claims_to_label import ANSWERS, CONTEXTS, JUDGE, REFERENCE, SYSTEMS, claim_results, claims_in, verdicts, with_claims
+from rankproof._server.claim_queue import ClaimItem, ClaimQueue
+from support.claims_to_label import (
+    ANSWERS,
+    CONTEXTS,
+    JUDGE,
+    REFERENCE,
+    SYSTEMS,
+    claim_results,
+    claims_in,
+    queue_of,
+    verdicts,
+    with_claims,
+)
 
 
 def only(results: ExperimentResult, *claims: ClaimVerdict) -> ClaimItem:
-    (found,) = build_claim_queue(with_claims(results, claims)).items.values()
+    (found,) = queue_of(with_claims(results, claims)).items.values()
     return found
 
 
@@ -21,39 +30,44 @@ def keys(queue: ClaimQueue) -> list[str]:
     return list(queue.items)
 
 
-def test_the_sample_is_the_same_for_everybody_and_another_with_another_seed() -> None:
+def test_the_claims_of_the_first_drawn_questions_are_the_same_for_everybody_and_others_with_another_seed() -> None:
     results = claim_results([f"q{at}" for at in range(20)])
-    first = keys(build_claim_queue(results, 30))
-    assert len(first) == 30
-    assert keys(build_claim_queue(with_claims(results, results.claims[::-1]), 30)) == first
-    assert keys(build_claim_queue(results, 60))[:30] == first
-    assert set(keys(build_claim_queue(results, 30, seed=1))) != set(first)
+    queue = queue_of(results, 3)
+    first = keys(queue)
+    assert list(dict.fromkeys(item.query for item in queue.items.values())) == list(queue.draw.questions[:3])
+    assert (queue.sizes, len(first)) == ((11, 11, 11), 33)
+    assert keys(queue_of(with_claims(results, results.claims[::-1]), 3)) == first
+    assert keys(queue_of(results, 6))[:33] == first
+    assert set(keys(queue_of(results, 3, seed=1))) != set(first)
+
+
+def test_a_question_has_all_claims_of_all_systems_and_one_without_claims_is_complete() -> None:
+    results = claim_results([f"q{at}" for at in range(5)])
+    queue = queue_of(results)
+    assert frozenset(queue.items) == queue.every
+    assert {system for item in queue.items.values() for system in item.systems} == set(SYSTEMS)
+    empty = queue.draw.questions[1]
+    fewer = queue_of(with_claims(results, [verdict for verdict in results.claims if verdict.query != empty]))
+    assert fewer.sizes == (11, 0, 11, 11, 11)
 
 
 def test_claims_that_are_added_later_keep_the_order_of_the_others() -> None:
     results = claim_results([f"q{at}" for at in range(10)])
     some = [one for one in results.claims if one.against == "contexts"]
-    before = keys(build_claim_queue(with_claims(results, some), 1000))
-    after = build_claim_queue(results, 1000)
+    before = keys(queue_of(with_claims(results, some), 1000))
+    after = queue_of(results, 1000)
     assert [id for id in after.items if id in before] == before
     assert len(after.items) > len(before)
-
-
-def test_the_sample_takes_claims_of_every_table_and_system_by_their_share() -> None:
-    results = claim_results([f"q{at}" for at in range(300)])
-    items = build_claim_queue(results, 1000).items.values()
-    share = sum(one.claim.side == "answer" for one in items) / len(items)
-    assert share == pytest.approx(5 / 11, abs=0.06)
 
 
 def test_a_claim_of_several_judges_is_labelled_once() -> None:
     results = claim_results()
     again = tuple(replace(one, judge="llm:model:digest", verdict="failed") for one in results.claims)
-    assert keys(build_claim_queue(with_claims(results, results.claims + again))) == keys(build_claim_queue(results))
+    assert keys(queue_of(with_claims(results, results.claims + again))) == keys(queue_of(results))
 
 
 def test_systems_with_the_same_texts_share_a_claim_and_others_do_not() -> None:
-    shared = {(one.claim.side, one.against, len(one.systems)) for one in build_claim_queue(claim_results()).items.values()}
+    shared = {(one.claim.side, one.against, len(one.systems)) for one in queue_of(claim_results()).items.values()}
     assert shared == {("answer", "contexts", 1), ("reference", "contexts", 2), ("reference", "answer", 1)}
 
 
@@ -98,18 +112,19 @@ def test_grades_of_relevance_are_not_labelled() -> None:
     graded = [
         ClaimVerdict("q1", SYSTEMS[0], Claim(side, 1, "text"), "question", "supported", JUDGE) for side in ("answer", "context")
     ]
-    queue = build_claim_queue(with_claims(results, graded))
+    queue = queue_of(with_claims(results, graded))
     assert (len(queue.items), queue.left_out) == (0, 0)
 
 
 def test_claims_without_their_texts_are_counted() -> None:
     results = claim_results(["q1"])
     missing = replace(results, contexts={id: text for id, text in CONTEXTS.items() if id != "c2"})
-    queue = build_claim_queue(missing)
+    queue = queue_of(missing)
     assert {one.against for one in queue.items.values()} == {"answer"}
     assert queue.left_out == 9
     bare = replace(results, system_runs=tuple(replace(one, answers=None) for one in results.system_runs))
-    assert (len(build_claim_queue(bare).items), build_claim_queue(bare).left_out) == (0, 13)
+    assert (len(queue_of(bare).items), queue_of(bare).left_out) == (0, 13)
     nothing = Answers({"q1": Answer("Yes.", (), ())})
     empty = replace(results, system_runs=tuple(replace(one, answers=nothing) for one in results.system_runs))
-    assert all(one.against == "answer" for one in build_claim_queue(empty).items.values())
+    without = [item for item in queue_of(empty).items.values() if item.against == "contexts"]
+    assert {item.source_texts for item in without} == {()}

@@ -9,9 +9,10 @@ import pytest
 
 from rankproof._cli.main import main
 from rankproof._formats.read import read_qrels
+from rankproof._io.files import log_path
 from rankproof._server import logged_file
 from rankproof._server.judgement_log import JudgementLog
-from rankproof._server.logged_file import check_assessor, check_assessors, log_path
+from rankproof._server.logged_file import check_assessor, check_assessors
 from rankproof.errors import ExternalError, RankproofError, UsageError
 from support.results_server import judged_in
 

@@ -11,15 +11,15 @@ import pytest
 from rankproof._data.claims import Claim
 from rankproof._data.dataset import Queries
 from rankproof._formats.labels import claim_key, read_labels
+from rankproof._io.files import log_path
 from rankproof._io.open import open_source
 from rankproof._server import logged_file
-from rankproof._server.claim_queue import ClaimItem, build_claim_queue
+from rankproof._server.claim_queue import ClaimItem
 from rankproof._server.label_log import LabelLog, labels_by_person
-from rankproof._server.logged_file import log_path
 from rankproof.errors import ExternalError, RankproofError, UsageError
-from support.claims_to_label import ANSWERS, SYSTEMS, claim_results, with_claims
+from support.claims_to_label import ANSWERS, SYSTEMS, claim_results, queue_of, with_claims
 
-QUEUE = build_claim_queue(claim_results())
+QUEUE = queue_of(claim_results())
 DATA = QUEUE.fingerprint
 NOON = "2026-01-02T03:04:05Z"
 
@@ -156,7 +156,7 @@ def test_a_label_that_cannot_be_written_is_not_saved(path: Path, monkeypatch: py
 def test_labels_of_other_answers_are_refused(path: Path) -> None:
     with opened(path) as log:
         log.save(ONE, "supported", (), DATA)
-    changed = build_claim_queue(claim_results(answers=(ANSWERS[0] + " More.", ANSWERS[1])))
+    changed = queue_of(claim_results(answers=(ANSWERS[0] + " More.", ANSWERS[1])))
     with opened(path) as log:
         log.check_claims(QUEUE)
         with pytest.raises(UsageError, match=r"people\.jsonl has 1 label of other answers, contexts or references; restart"):
@@ -172,7 +172,7 @@ def test_labels_stay_when_references_nuggets_and_tables_are_added(path: Path) ->
         fields = {"answers": ["Another."], "nuggets": [{"text": "14 hours"}]}
         texts = Queries([replace(query, fields=fields) for query in results.texts.values()])
         some = [one for one in results.claims if one.claim.side == "answer"]
-        log.check_claims(build_claim_queue(with_claims(replace(results, texts=texts), some)))
+        log.check_claims(queue_of(with_claims(replace(results, texts=texts), some)))
 
 
 def test_one_writer_at_a_time_and_no_file_of_somebody_else(path: Path) -> None:
@@ -216,7 +216,7 @@ def test_the_file_is_read_as_labels_also_of_sentences_and_written_claims_with_th
     results = claim_results(["q1"])
     sentence = next(one for one in results.claims if one.against == "contexts")
     written = replace(sentence, claim=Claim("answer", sentence.claim.n, "It lasts for 14 hours"), judge="llm:tiny:0123")
-    queue = build_claim_queue(with_claims(results, [sentence, written]))
+    queue = queue_of(with_claims(results, [sentence, written]))
     assert len(queue.items) == 2
     with opened(path) as log:
         for one in queue.items.values():

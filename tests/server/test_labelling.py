@@ -123,13 +123,13 @@ def test_only_the_page_itself_may_label(guest: Visitor, people: Path) -> None:
 
 def test_the_list_says_who_labelled_how_many_and_the_command(folder: Path, people: Path) -> None:
     for person, count in (("ann", 3), ("bob", 1)):
-        with serving([folder], labels=LabelOptions(person, most=10)) as visitor:
+        with serving([folder], labels=LabelOptions(person, questions=1)) as visitor:
             claims = data_of(visitor.enter(), LABEL)["claims"]
-            assert (len(claims), data_of(visitor, LABEL)["labels"]) == (10, {})
+            assert (len(claims), data_of(visitor, LABEL)["labels"]) == (11, {})
             for id in claims[:count]:
                 visitor.post(LABEL, {"claim": id, "label": "supported"})
             page = visitor.get("/").text
-    assert "10 to label; 3 labelled by ann; 1 labelled by bob" in page
+    assert "11 of 1 question to label; 3 labelled by ann; 1 labelled by bob" in page
     assert f"rankproof answers {folder} --labels {people}" in page
     assert f"Label claims of log, folder {folder.name}" in page
     assert "EM: secret-one .000, secret-two .000." in page
@@ -140,7 +140,7 @@ def test_the_list_says_who_labelled_how_many_and_the_command(folder: Path, peopl
 def test_results_without_claims_have_no_link_and_an_empty_page(tmp_path: Path) -> None:
     with serving([saved(tmp_path / "results")]) as visitor:
         assert "Label claims" not in visitor.enter().get("/").text
-        assert "There are no claims to label" in visitor.get(LABEL).text
+        assert "has no answers; make them with `rankproof answers`" in unescape(visitor.get(LABEL).text)
     assert [path.name for path in tmp_path.iterdir()] == ["results"]
 
 

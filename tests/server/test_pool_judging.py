@@ -55,6 +55,7 @@ def test_the_decision_is_shown_from_the_grades_so_far(guest: Visitor) -> None:
         guest.post("/r/1/judge", {"query": query, "doc": doc, "grade": 3 * (doc == "d0")})
     page = guest.get("/r/1/decision").text
     assert "Ship one" in page
+    assert "limits for many looks" in page
     assert "ann" in page[page.index("Judgements that count") :]
 
 

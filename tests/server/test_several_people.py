@@ -12,10 +12,9 @@ from pathlib import Path
 import pytest
 
 from rankproof._formats.read import read_qrels
-from rankproof._io.files import write_blocks
+from rankproof._io.files import log_path, write_blocks
 from rankproof._server import logged_file
 from rankproof._server.judgement_log import MAX_NOTE_LENGTH, JudgementLog, MergedJudgement, read_judgement_log
-from rankproof._server.logged_file import log_path
 from rankproof.errors import ExternalError, UsageError
 from support.hostile_strings import STRINGS
 from support.results_server import Visitor, data_of, judged_in, many_pairs, saved, serving
@@ -162,6 +161,7 @@ def session(log: JudgementLog) -> None:
     log.undo_adjudication(PAIR, DATA, "eve")
 
 
+@pytest.mark.slow
 def test_a_kill_at_every_byte_of_the_log_loses_no_confirmed_change(path: Path) -> None:
     """The log is cut at every byte; the file is that of any earlier moment, or is missing, as a kill leaves it."""
     with opened(path) as log:

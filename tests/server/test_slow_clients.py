@@ -92,6 +92,7 @@ def flood(visitor: Visitor) -> Iterator[None]:
         thread.join()
 
 
+@pytest.mark.slow
 def test_a_person_is_answered_while_new_slow_clients_come_without_end(folder: Path) -> None:
     with serving([folder]) as visitor:
         visitor.enter()
@@ -121,6 +122,7 @@ def asking(visitor: Visitor, path: str) -> bytes:
     return f"GET {path} HTTP/1.1\r\nHost: {visitor.host}\r\nCookie: {visitor.cookie}\r\n\r\n".encode()
 
 
+@pytest.mark.slow
 def test_a_person_is_answered_while_clients_that_do_not_read_take_all_places() -> None:
     with plain_server(lambda path, body, assessor: BIG if path == "/big" else SMALL) as visitor, ExitStack() as held:
         for _ in range(server.MAX_CONNECTIONS):
@@ -167,10 +169,10 @@ def test_the_client_that_waits_longest_gives_up_its_place(monkeypatch: pytest.Mo
 @pytest.mark.parametrize("name", ["REQUEST_TIMEOUT", "RESPONSE_TIMEOUT"])
 def test_a_slow_client_is_ended_after_its_deadline(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     with plain_server(lambda path, body, assessor: BIG) as visitor:
-        monkeypatch.setattr(server, name, 0.3)
+        monkeypatch.setattr(server, name, 0.1)
         slow = b"GET / HTTP/1.1\r\n" if name == "REQUEST_TIMEOUT" else asking(visitor, "/")
         start = time.monotonic()
         with connect(visitor.port, slow) as late, late.makefile("rb") as file:
-            time.sleep(1.0)
+            time.sleep(0.4)
             assert len(file.read()) < len(BIG.body)
         assert time.monotonic() - start < server.Handler.timeout

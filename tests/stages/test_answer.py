@@ -26,7 +26,7 @@ from rankproof.models._chat.llama_cpp import Llama
 from rankproof.stages import BM25, Chunked, ExtractAnswer, GenerateAnswer
 from rankproof.stages._answer import ParsedAnswer, parse_answer
 from rankproof.stages._base import AnsweringSearcher, BuildContext, EstimatesCost, LLMSearcher, QueryTimer, Stage
-from support.paths import SHARED
+from support.bad_inputs import harmful_texts
 from support.scripted_chat import ScriptedChat, prompt_tokens, reply
 from support.small_models import HashedWords
 from support.stage_building import PlainBlockCache, corpus_of, ranking_of
@@ -150,10 +150,9 @@ def test_passages_are_truncated_and_counted() -> None:
     assert "Paris is t [… cut]" in model.log.requests[0].messages[1].text
 
 
-@pytest.mark.skipif(not SHARED.is_dir(), reason="needs the shared folder")
 def test_hostile_text_stays_quoted_and_in_its_answer() -> None:
-    path = SHARED / "bad-inputs" / "c27_text_payloads" / "payloads.jsonl"
-    payloads = [json.loads(line)["text"] for line in path.read_text(encoding="utf-8").splitlines()]
+    payloads = harmful_texts()
+    assert len(payloads) >= 10
     for payload in payloads:
         asked = Query("q", f"capital {payload}")
         said = json.dumps({"answer": f"x{payload}", "sources": [1]})
@@ -244,7 +243,7 @@ def test_answers_are_part_of_an_experiment_and_requested_once(tmp_path: Any) -> 
     found = run_experiment(experiment, RunOptions(cache=tmp_path))
     system_run = found.system_run("says")
     assert system_run.kind == "answer"
-    assert system_run.baseline == "bm25"
+    assert system_run.builds_on == "bm25"
     assert system_run.answers is not None
     assert {query: one.state for query, one in system_run.answers.items()} == {"q1": "answered", "q2": "abstained"}
     assert found.answers is not None

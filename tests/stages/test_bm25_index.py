@@ -7,7 +7,6 @@ import logging
 import math
 from collections.abc import Iterator, Sequence
 from itertools import islice, pairwise
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -30,7 +29,7 @@ from rankproof.stages._bm25_index import (
 )
 from rankproof.stages._bm25_partitions import TermAnalysis, passage_columns
 from support.examples import examples
-from support.paths import SHARED
+from support.shared_data import collection
 
 KERNELS: tuple[Kernel, ...] = ("native", "plain")
 native = pytest.mark.skipif(best_kernel() != "native", reason="the C extension was not built")
@@ -263,18 +262,17 @@ def test_terms_of_several_vocabularies_are_counted_once(lists: list[set[str]]) -
     assert [count_distinct(pairs, kernel=kernel) for kernel in KERNELS] == [len(set().union(*lists))] * 2
 
 
-COLLECTIONS = sorted((SHARED / "data").glob("**/corpus*.jsonl"))
-
-
 @native
 @pytest.mark.slow
-@pytest.mark.skipif(not SHARED.is_dir(), reason="the shared collections are not there")
-@pytest.mark.parametrize("path", COLLECTIONS, ids=[f"{path.parent.name}-{path.stem}" for path in COLLECTIONS])
-def test_the_tokens_of_every_collection_are_those_of_the_analyzer(path: Path) -> None:
-    records = (json.loads(line) for line in path.read_text(encoding="utf-8").splitlines())
-    corpus = Corpus(Document(one["_id"], one["text"], one.get("title", "")) for one in records)
-    for partition in corpus.partitions:
-        _compare_partition(partition, WORDS if path.stem != "corpus" else TermAnalysis())
+@pytest.mark.parametrize("name", ["cosqa", "cranfield", "scifact", "xquad-en"])
+def test_the_tokens_of_a_collection_are_those_of_the_analyzer(name: str) -> None:
+    paths = list(collection(name).rglob("corpus*.jsonl"))
+    assert paths
+    for path in paths:
+        records = (json.loads(line) for line in path.read_text(encoding="utf-8").splitlines())
+        corpus = Corpus(Document(one["_id"], one["text"], one.get("title", "")) for one in records)
+        for partition in corpus.partitions:
+            _compare_partition(partition, WORDS if path.stem != "corpus" else TermAnalysis())
 
 
 def _compare_partition(partition: Partition, analysis: TermAnalysis) -> None:

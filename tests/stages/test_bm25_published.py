@@ -7,15 +7,13 @@ import pytest
 import rankproof
 from rankproof._data.dataset import Dataset
 from rankproof.stages import BM25
-from support.paths import SHARED
+from support.shared_data import collection
 from support.stage_building import context_of
-
-pytestmark = pytest.mark.skipif(not SHARED.is_dir(), reason="the shared collections are not there")
 
 
 @pytest.fixture(scope="module")
 def scifact() -> Dataset:
-    return rankproof.read_dataset(SHARED / "data" / "scifact")
+    return rankproof.read_dataset(collection("scifact"))
 
 
 def ndcg(stage: BM25, dataset: Dataset) -> float:

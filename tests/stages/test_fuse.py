@@ -15,6 +15,7 @@ from rankproof._fusion.method import METHODS
 from rankproof._fusion.normalisations import NORMALISATIONS
 from rankproof.errors import UsageError
 from rankproof.stages import BM25, RRF, Dense, Fuse
+from support.examples import sampled
 from support.small_models import HashedWords
 from support.stage_building import context_of, corpus_of, ranking_of
 
@@ -28,7 +29,7 @@ def run_of(stage: Any) -> Run:
 
 
 @pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("norm", NORMALISATIONS)
+@pytest.mark.parametrize("norm", sampled(NORMALISATIONS, 3))
 def test_the_stage_and_the_verb_have_one_definition(method: Any, norm: Any) -> None:
     options: dict[str, Any] = {"method": method, "norm": norm, "k": 7, "depth": 9}
     runs = [run_of(stage) for stage in STAGES]

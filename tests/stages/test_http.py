@@ -399,9 +399,13 @@ def test_a_server_that_echoes_keys_leaks_none(
 
 RIGHT = hits("d2", "d1").decode()
 _OF_CHATS = [*FAULTS_BY_KIND["log-probabilities"], *(name for name in FAULTS if name.startswith("role "))]
+_SLOW_BOMBS = ("deflate bomb", "Zstandard bomb")
 
 
-@pytest.mark.parametrize("name", [name for name in FAULTS if name not in _OF_CHATS])
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=[pytest.mark.slow] if name in _SLOW_BOMBS else []) for name in FAULTS if name not in _OF_CHATS],
+)
 def test_no_fault_of_a_server_gives_a_wrong_ranking_or_goes_unreported(name: str, server: ChatServer) -> None:
     fault = FAULTS[name]
 

@@ -21,9 +21,10 @@ from rankproof._data.dataset import Query
 from rankproof._results.folder import load_results
 from rankproof.stages import Http
 from rankproof.stages._engines.base import EngineError, EngineReply
+from support.bad_inputs import harmful_texts
 from support.hostile_strings import STRINGS
 from support.search_servers import ARCADE_LOGIN, arcadedb, chroma, groonga, skip_or_fail
-from support.small_datasets import ASKED, PAGES, RELEVANT, payloads, small_corpus
+from support.small_datasets import ASKED, PAGES, RELEVANT, small_corpus
 from support.small_models import HashedWords
 from support.stage_building import context_of
 
@@ -96,6 +97,7 @@ def test_arcadedb_reads_escaped_queries_and_needs_its_login(arcadedb_server: Htt
     assert "rejected the login (status 403)" in found.what
 
 
+@pytest.mark.slow
 def test_chroma_finds_the_nearest_vectors(chroma_server: Http) -> None:
     encoder = HashedWords().load()
     vectors = encoder.encode(list(TEXTS.values()))
@@ -119,7 +121,7 @@ def test_a_vector_of_another_length_and_a_name_for_an_id_are_refused_with_the_re
 
 def check_hostile(stage: Http) -> None:
     """No text breaks a request: each is answered, and none is taken for syntax."""
-    for text in [*STRINGS, *payloads()]:
+    for text in [*STRINGS, *harmful_texts()]:
         found = ask(stage, text)
         assert isinstance(found, EngineReply), (text, found)
 
@@ -173,6 +175,7 @@ def tls_server(tmp_path: Path) -> Iterator[tuple[str, Path]]:
     thread.join()
 
 
+@pytest.mark.slow
 def test_a_server_with_its_own_certificate_is_trusted_by_name(
     tls_server: tuple[str, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:

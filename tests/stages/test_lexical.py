@@ -26,7 +26,7 @@ from rankproof.stages._lexical import STEMMERS, LexicalStage
 from rankproof.stages._tantivy import STOP_LISTS
 from rankproof.types import RunOptions
 from support.examples import examples
-from support.paths import SHARED
+from support.shared_data import collection
 from support.stage_building import PlainBlockCache, context_of, corpus_of, ranking_of
 
 PLAIN: list[LexicalStage] = [
@@ -251,6 +251,7 @@ def test_every_language_that_is_offered_can_be_indexed() -> None:
     assert ranking_of(LanceDBFTS(language="klingon", stemming=False, stop_words=False), context, "naïve")[0] == ["d"]
 
 
+@pytest.mark.slow
 def test_an_experiment_file_names_the_three_and_a_second_run_computes_nothing(tmp_path: Path) -> None:
     path = tmp_path / "experiment.toml"
     path.write_text(
@@ -276,10 +277,9 @@ PUBLISHED = [
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not SHARED.is_dir(), reason="the shared collections are not there")
 @pytest.mark.parametrize(("stage", "value"), PUBLISHED)
 def test_the_value_on_scifact_is_that_of_the_documentation(stage: LexicalStage, value: float) -> None:
-    dataset = rankproof.read_dataset(SHARED / "data" / "scifact")
+    dataset = rankproof.read_dataset(collection("scifact"))
     queries = [dataset.queries[query] for query in dataset.qrels]
     with closing(stage.build(context_of(dataset.corpus))) as searcher:
         found = searcher.search_all(queries)

@@ -312,6 +312,7 @@ with DiskBlockCache(home, lambda *done: None) as cache:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no limit of the size of files")
 def test_a_write_that_fails_in_the_middle_of_a_partition_keeps_the_partitions_before_it(tmp_path: Path) -> None:
     environment = {**os.environ, "PYTHONPATH": str(SOURCE.parent)}

@@ -29,6 +29,7 @@ from rankproof.stages._base import BuildContext, EstimatesScorerCost, LLMQuerySc
 from rankproof.stages._fields import passage_text
 from rankproof.stages._rerank_apis.scorer import LISTWISE_MODELS
 from support.chat_server import ChatServer, Request, Sent
+from support.examples import crossed
 from support.hostile_strings import STRINGS
 from support.rerank_faults import FAULTS, RerankFault
 from support.rerank_server import APIS, MODEL, base_url, cosines, documents_sent, scorer, serving, tokens_of, well
@@ -374,8 +375,8 @@ def _faulty(api: str, fault: RerankFault) -> Callable[[Request], Sent]:
     return lambda request: fault.answer(api, request)
 
 
-@pytest.mark.parametrize("name", FAULTS)
-def test_a_fault_of_the_server_never_adds_loses_or_invents_a_score(api: str, name: str) -> None:
+@pytest.mark.parametrize(("name", "api"), crossed(dict.fromkeys(FAULTS, tuple(APIS))))
+def test_a_fault_of_the_server_never_adds_loses_or_invents_a_score(name: str, api: str) -> None:
     assert list(attack_reranker(FAULTS[name], api).silent_failures()) == []
 
 

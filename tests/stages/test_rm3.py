@@ -135,7 +135,7 @@ def test_the_index_is_counted_once_and_the_system_is_a_rewrite_of_bm25() -> None
     system_runs = run_experiment(
         Experiment({"bm25": BM25(), "rm3": RM3(BM25())}, dataset=small_dataset()), RunOptions(cache=None)
     ).system_runs
-    assert [(system_run.kind, system_run.baseline) for system_run in system_runs] == [("retrieval", None), ("rewrite", "bm25")]
+    assert [(system_run.kind, system_run.builds_on) for system_run in system_runs] == [("retrieval", None), ("rewrite", "bm25")]
     assert system_runs[1].index_bytes == system_runs[0].index_bytes
     assert system_runs[1].throughput
 

@@ -332,6 +332,7 @@ def test_a_lost_connection_may_be_tried_again_and_is_opened_anew(dsn: str, execu
         assert engine.ask(Query("q", "cat"), 10).docs == ("cats", "cat")
 
 
+@pytest.mark.slow
 def test_a_server_that_hangs_is_cut_off(dsn: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(postgres, "GRACE", 0.3)
     with closing(SQL(dsn=dsn, sql="SELECT pg_backend_pid() WHERE %(query)s <> ''", timeout=0.2).connect(CONTEXT)) as engine:

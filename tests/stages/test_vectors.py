@@ -24,6 +24,7 @@ from rankproof.stages._text_vectors import text_vectors
 from rankproof.stages._vectors import PassageVectors, VectorRetriever
 from rankproof.stores._base import Store
 from rankproof.stores._memory import Memory
+from support.examples import sampled
 from support.small_models import HashedWords, LoadedHashedWords, OneByOne
 from support.stage_building import PlainBlockCache, context_of, corpus_of
 from support.torch_oracle import oracle
@@ -51,7 +52,7 @@ def _found_whole(store: str) -> tuple[Any, ...]:
 
 
 @pytest.mark.parametrize("store", STORES)
-@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("size", sampled(SIZES, len(SIZES)))
 def test_rankings_facts_and_notes_have_the_same_bits_for_any_partitions(size: int, store: str) -> None:
     whole = _found_whole(store)
     assert whole[0][:4] == whole[0][4:]
@@ -61,7 +62,7 @@ def test_rankings_facts_and_notes_have_the_same_bits_for_any_partitions(size: in
 @pytest.mark.parametrize(
     "scorer", [BiEncoderScorer(HashedWords()), MaxSim(HashedWords())], ids=["bi-encoder", "late interaction"]
 )
-@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("size", sampled(SIZES, len(SIZES)))
 def test_scores_and_facts_of_scorers_have_the_same_bits_for_any_partitions(size: int, scorer: BiEncoderScorer | MaxSim) -> None:
     corpus = corpus_of(TEXTS)
     whole, split = (scorer.build(context_of(one)) for one in (corpus, corpus.repartitioned(size)))

@@ -189,6 +189,7 @@ def test_the_stream_of_a_seed_never_changes() -> None:
         "folds": 0xEA69D75D4D7F4FCE,
         "halves": 0xE6E15B9D4E1AF190,
         "grades": 0xDCF66EAFAA622652,
+        "questions": 0x2644562515CF5125,
     }
 
 

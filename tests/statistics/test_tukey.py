@@ -10,12 +10,12 @@ from scipy import stats
 
 from rankproof._statistics.distributions import student_two_sided
 from rankproof._statistics.paired import differences, paired_statistics, t_test_p
-from rankproof._statistics.studentized_range import studentized_range_above, studentized_range_quantile
-from rankproof._statistics.tukey import tukey_hsd
+from rankproof._statistics.studentized_range import studentized_range_above, studentized_range_quantile, tukey_hsd
+from support.examples import sampled
 
 
 @pytest.mark.parametrize("groups", [2, 3, 10])
-@pytest.mark.parametrize("freedom", [1, 2, 5, 29, 196, 7000, math.inf])
+@pytest.mark.parametrize("freedom", sampled([1, 2, 5, 29, 196, 7000, math.inf], 3))
 def test_the_studentized_range_equals_that_of_scipy(groups: int, freedom: float) -> None:
     for q in (0.05, 1.0, 3.3, 8.0):
         want = stats.studentized_range.sf(q, groups, freedom)

@@ -99,7 +99,7 @@ def test_a_variable_that_an_import_sets_is_gone_afterwards(monkeypatch: pytest.M
 LAWS = "brute_force or added_again or in_pieces or any_text or larger_id_first or zero_vector or opened_again or facts"
 
 
-@pytest.mark.slow
+@pytest.mark.release
 def test_milvus_standalone_keeps_the_contract_of_stores() -> None:
     if not has_namespaces():
         skip_or_fail("no network namespaces: unshare is not allowed")

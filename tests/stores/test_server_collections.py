@@ -54,6 +54,7 @@ def test_a_foreign_collection_is_notchanged_reply(kind: Kind, store: Store, serv
     httpx.delete(server.url + path_of(kind, "theirs")).raise_for_status()
 
 
+@pytest.mark.slow
 def test_what_a_killed_run_left_does_not_spoil_the_next_one(kind: Kind, store: Store, server: VectorServer) -> None:
     kill_while_filling(kind.store.__name__.lower(), server.url)
     assert server.collections() == ["rankproof_left"]
@@ -88,6 +89,7 @@ def test_documents_that_someone_else_adds_are_an_error(kind: Kind, store: Store,
             held.search(AXES[:1], 1)
 
 
+@pytest.mark.slow
 def test_vectors_are_written_in_batches_below_the_size_that_servers_take(kind: Kind, server: VectorServer) -> None:
     def writes(dimensions: int, count: int, batch: int) -> list[int]:
         server.reset()
@@ -166,6 +168,7 @@ def test_an_embedded_engine_removes_its_folder_also_after_an_error(value: Store,
 KILLED_EMBEDDED = KILLED.replace("url=sys.argv[2]", "").replace('7, ""', "7, sys.argv[2]")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["qdrant", "milvus"])
 def test_the_folder_of_a_killed_run_is_removed_by_the_next_one(name: str, tmp_path: Path) -> None:
     require(name)

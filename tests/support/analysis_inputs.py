@@ -14,6 +14,8 @@ def input_of(
     measures: Sequence[str],
     *,
     skip_missing: bool = False,
+    weights: Mapping[str, float] | None = None,
 ) -> AnalysisInput:
     """What evaluating the runs gives, with the rankings."""
-    return input_from_runs(qrels, runs, list(measures), name="test", options=EvaluateOptions(skip_missing=skip_missing))
+    options = EvaluateOptions(skip_missing=skip_missing, weights=weights)
+    return input_from_runs(qrels, runs, list(measures), name="test", options=options)

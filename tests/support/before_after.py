@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 
 from rankproof import evaluate
 from rankproof._data.qrels import Qrels
@@ -17,6 +18,7 @@ SKILLS_BEFORE = {"bm25": 0.3, "dense": 0.6, "hybrid": 0.7, "old": 0.2}
 SKILLS_AFTER = {"bm25": 0.3, "dense": 0.5, "hybrid": 1.6, "new": 0.9}
 
 
+@cache
 def before_after(n: int = 60) -> tuple[ExperimentResult, ExperimentResult]:
     """bm25 is the same in both, hybrid is better on most queries, and each has a system that the other lacks."""
     before, after = made_folder(SKILLS_BEFORE, n=n), made_folder(SKILLS_AFTER, n=n, change=_with_losses)
@@ -46,7 +48,7 @@ def ranked_results(
         for name, each in rankings.items()
     }
     made = small_results(tuple(rankings), tuple(grades), ("d1", "d2"))
-    system_runs = tuple(replace(one, run=runs[one.name], kind="retrieval") for one in made.system_runs)
+    system_runs = tuple(replace(one, stored_run=runs[one.name], kind="retrieval") for one in made.system_runs)
     return replace(made, qrels=qrels, result=evaluate(qrels, runs, list(measures)), system_runs=system_runs, rel=1)
 
 

@@ -149,11 +149,11 @@ _WHOLE = json.dumps(body_of("well")).encode()
 
 FAULTS_BY_KIND: dict[str, dict[str, Fault]] = {
     "connection": {
+        "hangs up": Fault(_always(Sent(by=_hang_up)), "failed"),
         "never answers": Fault(_always(NEVER), "failed", QUICK),
         "drips its body": Fault(_always(Sent(by=_drip)), "failed", QUICK),
         "drips its headers": Fault(_always(Sent(by=_drip_headers)), "failed", QUICK),
         "resets mid-body": Fault(_always(Sent(by=_reset)), "failed"),
-        "hangs up": Fault(_always(Sent(by=_hang_up)), "failed"),
         "speaks no HTTP": Fault(_always(Sent(by=_no_http)), "failed"),
         "content-length too long": Fault(_raw(_WHOLE, Content_Length=str(len(_WHOLE) + 100), Connection="close"), "failed", 1.0),
         "content-length too short": Fault(_raw(_WHOLE, Content_Length=str(len(_WHOLE) - 20), Connection="close"), "failed"),

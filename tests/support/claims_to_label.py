@@ -12,6 +12,8 @@ from rankproof._data.sentences import sentence_spans
 from rankproof._evaluation.answers import evaluate_answers
 from rankproof._results.answers_results import answers_results
 from rankproof._results.experiment_result import ExperimentResult
+from rankproof._results.label_draw import draw_claims
+from rankproof._server.claim_queue import ClaimQueue, build_claim_queue
 
 SYSTEMS = ("secret-one", "secret-two")
 JUDGE = "overlap:0.5:secretjudge"
@@ -59,6 +61,11 @@ def claim_results(
     texts = Queries([Query(query, question, fields={"answers": [reference]}) for query in queries])
     evaluated = evaluate_answers(given, references_from_queries(texts), None, ["EM"])
     return answers_results(replace(evaluated, claims=tuple(found)), given, texts, contexts, name="log")
+
+
+def queue_of(results: ExperimentResult, most: int = 1000, seed: int = 0) -> ClaimQueue:
+    """The claims of the first questions of a new draw."""
+    return build_claim_queue(results, draw_claims(results, seed), most)
 
 
 def with_claims(results: ExperimentResult, claims: Sequence[ClaimVerdict]) -> ExperimentResult:

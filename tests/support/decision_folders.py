@@ -44,7 +44,7 @@ def made_folder(
     qrels = Qrels.from_dict(grades)
     spent = {name: 1.0 + at for at, name in enumerate(skills)} if times is None else times
     system_runs = tuple(
-        replace(each, run=runs[each.name], kind="retrieval", times=_times(spent.get(each.name, 0.0), n))
+        replace(each, stored_run=runs[each.name], kind="retrieval", times=_times(spent.get(each.name, 0.0), n))
         for each in results.system_runs
     )
     return replace(
@@ -91,7 +91,7 @@ def _without_queries(name: str, many: int) -> Callable[[dict[str, Scores]], dict
 def _answering(results: ExperimentResult) -> ExperimentResult:
     """The last system answers from the ranking of the first."""
     *ranking, last = results.system_runs
-    system_runs = (*ranking, replace(last, kind="answer", baseline=ranking[0].name, run=ranking[0].run))
+    system_runs = (*ranking, replace(last, kind="answer", builds_on=ranking[0].name, stored_run=ranking[0].run))
     runs = {one.name: one.run for one in system_runs}
     return replace(results, system_runs=system_runs, result=evaluate(results.qrels, runs, list(MEASURES)))
 

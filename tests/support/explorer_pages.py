@@ -78,7 +78,7 @@ def kitchen_results(measures: Sequence[str] = (*EXPLAINED, *OTHERS), *, half_jud
     return replace(
         results,
         result=evaluate(qrels, runs, list(measures)),
-        system_runs=tuple(replace(system_run, run=runs[system_run.name]) for system_run in results.system_runs),
+        system_runs=tuple(replace(system_run, stored_run=runs[system_run.name]) for system_run in results.system_runs),
         qrels=qrels,
         texts=Queries(queries),
         snippets=snippets,
@@ -104,7 +104,9 @@ def many_queries(queries: int, systems: int) -> ExperimentResult:
         results,
         queries=ids,
         result=evaluate(qrels, runs, ["nDCG@10", "RR@10"]),
-        system_runs=tuple(replace(system_run, run=runs[system_run.name], times=times) for system_run in results.system_runs),
+        system_runs=tuple(
+            replace(system_run, stored_run=runs[system_run.name], times=times) for system_run in results.system_runs
+        ),
         qrels=qrels,
         texts=Queries([Query(query, f"what is {query}?") for query in ids]),
         rel=1,

@@ -34,7 +34,7 @@ def harmful_results(systems: Sequence[str] = STRINGS, queries: Sequence[str] = S
         ]
     )
     system_runs = [
-        replace(system_run, run=runs[system_run.name], notes=(TEXTS[at % len(TEXTS)],))
+        replace(system_run, stored_run=runs[system_run.name], notes=(TEXTS[at % len(TEXTS)],))
         for at, system_run in enumerate(results.system_runs)
     ]
     answers = Answers({query: Answer(TEXTS[at % len(TEXTS)], (STRINGS[0],), STRINGS[:2]) for at, query in enumerate(queries)})

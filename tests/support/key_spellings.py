@@ -137,4 +137,6 @@ def has_key(text: str, key: str = KEY) -> bool:
 
 def files_with_key(folder: Path, key: str = KEY) -> list[Path]:
     """The files in the folder in which the key can be read."""
-    return [path for path in folder.rglob("*") if path.is_file() and has_key(path.read_bytes().decode("utf-8", "replace"), key)]
+    files = [path for path in folder.rglob("*") if path.is_file()]
+    assert files, f"{folder} has no files"
+    return [path for path in files if has_key(path.read_bytes().decode("utf-8", "replace"), key)]

@@ -1,4 +1,4 @@
-"""Where the tests find the repository and the shared data beside it."""
+"""Where the tests find the repository, the package and the values of other tools."""
 
 from __future__ import annotations
 
@@ -12,5 +12,5 @@ DOCS = ROOT / "docs"
 TESTS = ROOT / "tests"
 SOURCE = Path(rankproof.__file__).parent
 """The package that is tested; its parent is what PYTHONPATH needs."""
-SHARED = ROOT.parent / "shared"
-"""Public collections and faulty files beside the repository; not in every checkout."""
+GOLDEN = TESTS / "golden"
+"""Values that other tools computed; its README says which."""

@@ -48,7 +48,7 @@ def wide_results(
     runs = {name: _run(name, 0.3 + 0.2 * at, grades, docs, draws) for at, name in enumerate(names)}
     results = small_results(names, queries, docs)
     system_runs = tuple(
-        replace(system_run, run=runs[system_run.name], times=_times(0.05 * growth**at, at, len(queries), draws))
+        replace(system_run, stored_run=runs[system_run.name], times=_times(0.05 * growth**at, at, len(queries), draws))
         for at, system_run in enumerate(results.system_runs)
     )
     fields = [{"category": HOSTILE[at % 4] if names == HOSTILE else f"kind {at % 3}"} for at in range(len(queries))]

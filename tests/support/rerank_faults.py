@@ -113,10 +113,10 @@ def _echo_documents(api: str, request: Request) -> Sent:
 
 _TOO_MANY = Sent(429, b'{"message": "rate"}', {"Retry-After": "1"})
 FAULTS: dict[str, RerankFault] = {
+    "500": RerankFault(_always(Sent(500, b"oops")), "failed"),
     "never answers": RerankFault(_always(NEVER), "failed", QUICK),
     "429": RerankFault(_always(_TOO_MANY), "failed"),
     "429 then well": RerankFault(_then_well(_TOO_MANY), "healed"),
-    "500": RerankFault(_always(Sent(500, b"oops")), "failed"),
     "503 then well": RerankFault(_then_well(Sent(503)), "healed"),
     "424 of the model": RerankFault(_always(Sent(424, b'{"error": "inference failed", "error_type": "Backend"}')), "refused"),
     "413": RerankFault(_always(Sent(413, b'{"error": "too long", "error_type": "Validation"}')), "refused"),

@@ -14,7 +14,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from rankproof._data.dataset import Dataset
-from rankproof._data.qrels import Qrels
+from rankproof._data.qrels import Judgement, Qrels
 from rankproof._evaluation.result import Result
 from rankproof._results.experiment_result import ExperimentResult
 from rankproof._results.folder import save_results
@@ -146,6 +146,12 @@ def unjudged(results: ExperimentResult) -> ExperimentResult:
     """The results without their judgements."""
     systems = tuple(replace(system, measures={}, notes=()) for system in results.result.systems)
     return replace(results, qrels=Qrels({}), result=Result((), systems))
+
+
+def judged_by_machine(results: ExperimentResult) -> ExperimentResult:
+    """The results with their judgements as those of a language model."""
+    rows = [Judgement(row.query, row.doc, row.grade, judge_label="llm:m:1") for row in results.qrels.rows()]
+    return replace(results, qrels=Qrels(rows))
 
 
 def many_pairs(queries: int = 40, docs: int = 8) -> ExperimentResult:

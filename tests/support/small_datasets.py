@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-import json
-
-import pytest
-
 from rankproof._data.corpus import Corpus, Document
 from rankproof._data.dataset import Dataset, Queries, Query
 from rankproof._data.qrels import Qrels
-from support.paths import SHARED
 
 PAGES = {
     "hob": (
@@ -48,11 +43,3 @@ def small_corpus() -> Corpus:
 def small_dataset() -> Dataset:
     queries = Queries(Query(query, text) for query, text in ASKED.items())
     return Dataset("small", small_corpus(), queries, Qrels.from_dict({query: {doc: 1} for query, doc in RELEVANT.items()}))
-
-
-def payloads() -> list[str]:
-    """Texts that do harm where they are taken for more than text; the test is skipped where they are missing."""
-    path = SHARED / "bad-inputs" / "c27_text_payloads" / "payloads.jsonl"
-    if not path.exists():
-        pytest.skip(f"there is no {path}")
-    return [json.loads(line)["text"] for line in path.read_text(encoding="utf-8").splitlines()]

@@ -13,7 +13,7 @@ from rankproof._tokenizer_lab.conclusion import conclusions
 from rankproof._tokenizer_lab.files import comparison_csv, comparison_json, queries_csv, save_comparison
 from rankproof._tokenizer_lab.measured import COLUMN_NAMES
 from rankproof.errors import UsageError
-from support.small_datasets import payloads
+from support.bad_inputs import harmful_texts
 from support.tokenizer_comparisons import comparison_of, entry_of, wide_comparison
 
 
@@ -60,7 +60,7 @@ def test_queries_over_100_ms_are_marked_one_by_one() -> None:
 
 
 def test_hostile_names_and_ids_are_harmless_in_every_file(tmp_path: Path) -> None:
-    texts = payloads()
+    texts = harmful_texts()
     bad = ["=cmd()", "a\u202eb", "<script>", *texts[:3]]
     entries = [entry_of(name, [[0.1, 0.5, 0.9]], queries=["=1+1", "x,y", '"\n']) for name in dict.fromkeys(bad)]
     comparison = comparison_of(entries)

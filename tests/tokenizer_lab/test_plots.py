@@ -13,6 +13,7 @@ from support.tokenizer_comparisons import comparison_of, entry_of, wide_comparis
 QUICK = PlotSettings(dpi=50)
 
 
+@pytest.mark.slow
 def test_charts_are_drawn_for_what_there_is() -> None:
     assert list(draw_tokenizer_charts(wide_comparison(["a", "b"]), QUICK)) == ["quality", "latency", "pareto"]
     every = draw_tokenizer_charts(wide_comparison(["a", "b"], languages=["own", "th"], edits=2), QUICK)
@@ -20,11 +21,13 @@ def test_charts_are_drawn_for_what_there_is() -> None:
     assert all(picture.startswith(b"\x89PNG") for picture in every.values())
 
 
+@pytest.mark.slow
 def test_the_same_comparison_gives_the_same_bytes() -> None:
     one, other = (draw_tokenizer_charts(wide_comparison(["a", "b"], edits=1), QUICK) for _ in range(2))
     assert one == other
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("width", "names"), [(3.3, HOSTILE[:3]), (7.0, HOSTILE)], ids=["narrow", "wide"])
 def test_hostile_names_are_drawn(width: float, names: tuple[str, ...]) -> None:
     comparison = wide_comparison(names, languages=["own", "<b>"], edits=1)

@@ -36,7 +36,7 @@ def test_two_systems_have_welchs_degrees_of_freedom() -> None:
     assert widen_interval((middle, middle), middle, ours, theirs) == pytest.approx((welch.low, welch.high), abs=1e-9)
 
 
-@pytest.mark.slow
+@pytest.mark.release
 @pytest.mark.parametrize(("repeats", "spread"), [((3, 3), 0.0), ((3, 3), 0.02), ((3, 1), 0.0), ((2, 2), 0.02)])
 def test_equal_tokenizers_rarely_differ_significantly(repeats: tuple[int, int], spread: float) -> None:
     """A system of one training has no chance in it here: it is BM25's part."""

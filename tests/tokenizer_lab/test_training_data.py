@@ -37,7 +37,7 @@ from rankproof._tokenizer_lab.training_data import (
 )
 from rankproof._tokenizer_lab.training_data_file import DATA_FILE, cached_training_data, read_training_data, write_training_data
 from rankproof.errors import InputError, UsageError
-from support.paths import SHARED
+from support.shared_data import collection
 from support.small_datasets import small_dataset
 
 THAI = "ทีมรับของแพนเธอร์สถอดใจที่คะแนน308ได้อันดับที่หกของลีกในขณะที่เป็นผู้นำในเอ็นเอฟแอล"
@@ -55,11 +55,9 @@ def training_data(sample: Dataset) -> TrainingData:
     return build_training_data({"own": sample}, HALF)
 
 
-def collection(name: str, split: str) -> tuple[str, Dataset]:
-    folder = SHARED / "data" / name
-    if not folder.is_dir():
-        pytest.skip(f"there is no {folder}")
-    return str(folder), read_dataset_or_sample(str(folder), split)
+def read_collection(name: str, split: str) -> tuple[str, Dataset]:
+    folder = str(collection(name))
+    return folder, read_dataset_or_sample(folder, split)
 
 
 def test_training_data_are_deterministic(sample: Dataset, training_data: TrainingData) -> None:
@@ -167,7 +165,7 @@ def test_held_out_queries_are_not_in_the_training_data(sample: Dataset, training
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "split"), [("scifact", "train"), ("cosqa", "dev")])
 def test_no_query_of_another_split_is_trained_on(name: str, split: str) -> None:
-    folder, dataset = collection(name, split)
+    folder, dataset = read_collection(name, split)
     tested = read_dataset_or_sample(folder, "test")
     made = build_training_data({"own": dataset}, TrainingDataConfig(crops=1), find_other_split_queries(folder, split=split))
     assert len(made.ids) > 400
@@ -256,7 +254,7 @@ def test_a_short_text_has_no_crop() -> None:
 
 
 def test_positives_are_in_the_own_language_and_translations_are_relevant() -> None:
-    folder, dataset = collection("xquad-en", "test")
+    folder, dataset = read_collection("xquad-en", "test")
     assert {"th", "zh", "de"} <= set(find_languages(folder))
     languages = read_languages(folder, dataset, ["own", "th"])
     made = build_training_data(languages, TrainingDataConfig(holdout=0.5, crops=1, negatives=3))

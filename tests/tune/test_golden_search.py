@@ -8,11 +8,9 @@ from __future__ import annotations
 from ast import literal_eval
 
 import pytest
-from benchmarks.parity_tuning import FILE, SAME, compared_trials, searches
+from benchmarks.parity_tuning import SAME, compared_trials, searches
 
 from rankproof._tune.space import weight_grid
-
-pytestmark = pytest.mark.skipif(not FILE.exists(), reason=f"there is no {FILE}")
 
 
 @pytest.mark.slow

@@ -108,6 +108,7 @@ def test_wrong_parameters_are_refused_before_any_work(system: str, vary: dict[st
     assert fix in caught.value.fix
 
 
+@pytest.mark.slow
 def test_the_values_of_trials_are_those_of_the_systems_in_an_experiment(tmp_path: Path) -> None:
     options = RunOptions(cache=tmp_path)
     tuned = tuned_system(SYSTEMS, "reranked", {"weight": "0.2", "top": "10,30", "fuse.k": "20"})

@@ -1,11 +1,12 @@
 """The mkdocs hooks: the pages of measures in the navigation, fresh output in every page, links to files outside docs.
 
-A committed page that differs from its fresh output is a warning.
+A committed page that differs from its fresh output is a warning, and so is a picture of another run of the demo.
 """
 
 from __future__ import annotations
 
 import logging
+import os
 import re
 from os.path import normpath
 from pathlib import Path
@@ -13,11 +14,13 @@ from typing import Any
 
 from .measure_pages import measures_nav
 from .page import built, differs
+from .pictures import stale_pictures
 from .session import ExampleError
-from .site import DOCS, ROOT, fresh_pages
+from .site import DOCS, PROJECT_PAGES, ROOT, fresh_pages
 
 _log = logging.getLogger("mkdocs.plugins.rankproof")
 _LINK = re.compile(r"(?<!!)\[(?P<text>[^\]]+)\]\((?P<target>(?:\.\./)+[^)#]+)(?:#[^)]*)?\)")
+_STALE = "%s shows other output than its examples give; run: make docs-refresh"
 _shown: dict[str, str] = {}
 
 
@@ -30,21 +33,37 @@ def on_config(config: Any) -> Any:
 
 
 def on_pre_build(config: Any) -> None:
-    """Runs every example once."""
+    """Runs every example once, and checks the pictures of the demo.
+
+    With RANKPROOF_DOCS=shown the pages keep the output that they show, which tests compare.
+    """
+    if os.environ.get("RANKPROOF_DOCS") == "shown":
+        return
     folder = Path(config["docs_dir"])
     pages = sorted(folder.rglob("*.md"))
     try:
         for page, text in fresh_pages(pages, keep_times=False):
             _shown[page.relative_to(folder).as_posix()] = text
+        if folder.samefile(DOCS):
+            _check_project()
     except ExampleError as error:
         _log.warning("an example fails: %s", error)
+
+
+def _check_project() -> None:
+    """Warns of pages outside the site with other output, and of pictures that show another run than the text."""
+    for page, text in fresh_pages(PROJECT_PAGES, keep_times=False):
+        if differs(page.read_text(encoding="utf-8"), text):
+            _log.warning(_STALE, page.name)
+    if stale := stale_pictures():
+        _log.warning("%s: not drawn from the run that the pages show; run: make docs-refresh", ", ".join(stale))
 
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     """The page without directives, with fresh output."""
     name = page.file.src_uri
     if differs(markdown, _shown.get(name, markdown)):
-        _log.warning("%s shows other output than its examples give; run: make docs-refresh", name)
+        _log.warning(_STALE, name)
     return _inside(built(_shown.get(name, markdown)), DOCS / name)
 
 

@@ -14,14 +14,16 @@ from .session import ExampleError, Session, session
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
+PROJECT_PAGES = (ROOT / "README.md", ROOT / "CONTRIBUTING.md")
+"""The pages with examples that are not part of the site."""
 _SHARED = DOCS / "tutorial"
 
 
 def pages() -> list[Path]:
-    """README.md and every page, generated ones included, sorted so that the tutorial is in one piece."""
+    """The pages of the project, then those of the site, generated ones included, sorted so that the tutorial is in one piece."""
     measures = {DOCS / "measures" / file_of(measure) for measure in all_measures()}
     api = {DOCS / "api" / f"{name}.md" for name in PAGES}
-    return [ROOT / "README.md", *sorted({*DOCS.rglob("*.md"), *measures, *api})]
+    return [*PROJECT_PAGES, *sorted({*DOCS.rglob("*.md"), *measures, *api})]
 
 
 @cache

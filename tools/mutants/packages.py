@@ -50,7 +50,7 @@ PACKAGES = (
     Package("statistics", ("src/rankproof/_statistics/*.py",), ("tests/statistics", "tests/analysis/test_segments.py"), share=20),
     Package(
         "decision",
-        ("src/rankproof/_analysis/decision*.py", "src/rankproof/_analysis/compare/[cdp]*.py"),
+        ("src/rankproof/_analysis/decision/*.py", "src/rankproof/_analysis/compare/[cdp]*.py"),
         (
             "tests/analysis/test_decision.py",
             "tests/analysis/test_compare.py",

@@ -18,7 +18,7 @@ ON_PYTHON = "python-"
 CHECKS = [
     *("package", "package-test", "size"),
     *(f"{ON_PYTHON}{version}" for version in supported()),
-    *("lowest", "sanitize", "native-check", "fuzz", "coverage-native", "attacks", "kills", "mutants"),
+    *("lowest", "sanitize", "native-check", "fuzz", "coverage-native", "attacks", "kills", "mutants", "test-release"),
 ]
 """In this order: the tests on each Python and with the lowest versions need the wheel that the first one builds."""
 

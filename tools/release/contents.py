@@ -22,6 +22,7 @@ NATIVE = {
 }
 NOT_SHIPPED = (".ci/", ".github/", ".gitignore")
 TAG = "cp311-abi3"
+PLUGIN = "pytest_rankproof.py"
 COMMAND = "rankproof = rankproof._cli.main:entry"
 BUILT = (".pyc", ".so", ".pyd")
 
@@ -52,14 +53,15 @@ def checked_in() -> set[str]:
 
 
 def wheel_faults(wheel: Path) -> list[str]:
-    """What is wrong with a wheel: it holds the modules, the data, the extensions and its own record, and nothing else."""
+    """What is wrong with a wheel: it holds the code, the data, the extensions and its own record, and nothing else."""
     with zipfile.ZipFile(wheel) as archive:
         every = archive.namelist()
         record = {name.partition(".dist-info/")[2]: archive.read(name).decode() for name in every if ".dist-info/" in name}
     names = [name for name in every if ".dist-info/" not in name]
     inside = {name.removeprefix("rankproof/") for name in names if not name.endswith(("/", *BUILT))}
     built = {name.removeprefix("rankproof/").split(".")[0] for name in names if name.endswith(BUILT)}
-    return [*_differences(inside, code() | package_data()), *_differences(built, NATIVE), *_record_faults(wheel, record)]
+    wanted = code() | package_data() | {PLUGIN}
+    return [*_differences(inside, wanted), *_differences(built, NATIVE), *_record_faults(wheel, record)]
 
 
 def _record_faults(wheel: Path, record: dict[str, str]) -> list[str]:

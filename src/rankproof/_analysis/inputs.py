@@ -19,10 +19,13 @@ from rankproof._evaluation.options import USUAL_PRIMARY, EvaluateOptions
 from rankproof._evaluation.result import Result, inputs_of
 from rankproof._results.experiment_result import COLLAPSE_KEY, DecisionSettings, ExperimentResult, SystemRun
 from rankproof.errors import UsageError, for_message
-from rankproof.measures._registry import default_measures
+from rankproof.measures._base import Measure
+from rankproof.measures._parse import parse_measure
+from rankproof.measures._registry import default_answer_measures, default_measures
 
 MAIN_MEASURES = ("nDCG@10", "RR@10", "R@100")
 """The measures of a comparison that names none."""
+F1_OF_ANSWERS = "F1(tokens='bag')"
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -31,7 +34,8 @@ class AnalysisInput:
 
     Run files alone leave `fingerprint`, `dataset`, `texts`, `snippets`, `contexts` and `system_runs` empty. `runs` may read its
     files on first access. `documents` is the corpus size, None if unknown. With `skip_missing`, means run over the queries that a
-    run has.
+    run has. `timed_apart` says that systems were timed in different runs, so their times are not comparable; empty if not.
+    `labels` are files of labels with which people check a machine judge; they need not exist.
     """
 
     name: str
@@ -50,6 +54,8 @@ class AnalysisInput:
     ranked_lists_cache: dict[str, Any] = field(init=False, default_factory=dict, repr=False)
     dataset: str = ""
     decision_settings: DecisionSettings = field(default_factory=DecisionSettings)
+    timed_apart: str = ""
+    labels: tuple[str, ...] = ()
 
     @property
     def options(self) -> EvaluateOptions:
@@ -72,6 +78,17 @@ class AnalysisInput:
     def systems(self) -> tuple[str, ...]:
         """The names of the systems."""
         return tuple(system.name for system in self.result.systems)
+
+
+def named_measure(inputs: AnalysisInput, measure: str | Measure) -> Measure:
+    """The measure; one of claims that names no judge has the judge of the input."""
+    named = parse_measure(measure) if isinstance(measure, str) else measure
+    if named.kind != "answer":
+        return named
+    from rankproof.measures._claim_base import measures_in_results
+
+    found = inputs.result.systems[0].measures.values()
+    return measures_in_results(measure, [one.measure for one in found])[0]
 
 
 def checked_system(inputs: AnalysisInput, name: str) -> str:
@@ -124,15 +141,32 @@ def input_from_evaluation(
 
 
 def input_from_result(result: Result) -> AnalysisInput:
-    """An input from the result of `evaluate`, which knows its judgements and runs."""
+    """An input from the result of `evaluate`, which knows its judgements and runs, or from the values of `evaluate_answers`."""
     inputs = inputs_of(result)
     if inputs is None:
-        raise UsageError("the result has values and no rankings", fix="pass what evaluate, run or load_results returned")
+        return _input_from_answer_values(result)
     runs = RunSources(inputs.runs, inputs.options)
     name = inputs.qrels if isinstance(inputs.qrels, str) else "runs"
     return input_from_evaluation(
         result, read_judgements(inputs.qrels, inputs.options), runs, inputs.options, name=os.path.basename(name)
     )
+
+
+def _input_from_answer_values(result: Result) -> AnalysisInput:
+    """The values of answers; systems with fewer than two values of the deciding measure are left out, if two others have more."""
+    measures = result.systems[0].measures if result.systems else {}
+    if not measures or any(one.measure.kind != "answer" for one in measures.values()):
+        raise UsageError("the result has values and no rankings", fix="pass what evaluate, run or load_results returned")
+    primary = answer_primary(list(measures))
+    able = tuple(system for system in result.systems if system.measures[primary].queries > 1)
+    compared = result if len(able) < 2 else replace(result, systems=able)
+    return AnalysisInput("answers", "", Qrels({}), {}, compared, decision_settings=DecisionSettings(primary=primary))
+
+
+def answer_primary(measures: Sequence[str]) -> str:
+    """The measure of answers that decides: the first, or among the default measures F1."""
+    defaults = [list(map(str, default_answer_measures(cited=cited))) for cited in (False, True)]
+    return F1_OF_ANSWERS if list(measures) in defaults else measures[0]
 
 
 def reevaluated(inputs: AnalysisInput, measures: MeasuresLike, options: EvaluateOptions) -> AnalysisInput:
@@ -172,14 +206,21 @@ def check_judged(inputs: AnalysisInput) -> None:
 
 
 def input_from_results(results: ExperimentResult, *, needs_judgements: bool = True) -> AnalysisInput:
-    """An input from the results of an experiment; results without judgements are refused if the analysis needs them."""
+    """An input from the results of an experiment; results without judgements are refused if the analysis needs them.
+
+    Rankings of answers that were made elsewhere are measured here, if they are stored and judged.
+    """
     if needs_judgements and not results.is_judged:
-        raise _unjudged_error(results.name)
+        if not results.qrels:
+            raise _unjudged_error(results.name)
+        from rankproof._results.judgements import with_judgements
+
+        results = with_judgements(results)
     return AnalysisInput(
         name=results.name,
         fingerprint=results.fingerprint,
         qrels=results.qrels,
-        runs={system_run.name: system_run.run for system_run in results.system_runs},
+        runs={name: run for system_run in results.system_runs for name, run in system_run.runs.items()},
         result=results.result,
         rel=results.rel,
         read_options=ReadOptions(judged_only=results.judged_only),
@@ -190,6 +231,7 @@ def input_from_results(results: ExperimentResult, *, needs_judgements: bool = Tr
         documents=_count(results.provenance.get("documents")),
         dataset=str(results.provenance.get("dataset") or ""),
         decision_settings=_settings(results),
+        labels=results.labels,
     )
 
 
@@ -231,7 +273,14 @@ def join_inputs(found: Sequence[AnalysisInput]) -> AnalysisInput:
         snippets={doc: text for one in reversed(parts) for doc, text in one.snippets.items()},
         system_runs=tuple(system_run for one in parts for system_run in one.system_runs),
         decision_settings=_joined_settings([one.decision_settings for one in parts]),
+        timed_apart=_timed_apart([one.name for one in found if any(run.times for run in one.system_runs)]),
+        labels=(),
     )
+
+
+def _timed_apart(timed: Sequence[str]) -> str:
+    """Why the times of several experiments are not comparable; empty if one or none was timed."""
+    return f"{in_a_sentence(list(map(for_message, timed)))} were timed in different runs" if len(timed) > 1 else ""
 
 
 def joined_names(found: Sequence[tuple[str, Sequence[str]]]) -> list[dict[str, str]]:
@@ -267,14 +316,14 @@ def _check_same_data(first: AnalysisInput, other: AnalysisInput) -> None:
 
 
 def _renamed(one: AnalysisInput, names: dict[str, str]) -> AnalysisInput:
-    """The input under new names; a baseline that is not among its systems, as that of systems that answer, is left out."""
+    """The input under new names; what builds on a system that is not among them builds on none."""
     systems = tuple(replace(system, name=names[system.name]) for system in one.result.systems)
     return replace(
         one,
         result=Result(one.result.queries, systems),
         runs={names[name]: run for name, run in one.runs.items()},
         system_runs=tuple(
-            replace(system_run, name=names[system_run.name], baseline=names.get(system_run.baseline or ""))
+            replace(system_run, name=names[system_run.name], builds_on=names.get(system_run.builds_on or ""))
             for system_run in one.system_runs
         ),
         decision_settings=replace(

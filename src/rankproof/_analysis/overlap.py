@@ -43,8 +43,10 @@ def rankings_table(results: ExperimentResult) -> Table:
 
 
 def _rankings_row(results: ExperimentResult, system_run: SystemRun) -> tuple[CellValue, ...]:
-    run, times = system_run.run, system_run.time_of("total")
+    run, times = system_run.stored_run, system_run.time_of("total")
     latency = (None, None) if times is None else (times.p50, times.p95)
+    if run is None:
+        return system_run.name, *latency, None, None
     lengths = run.offsets[1:] - run.offsets[:-1]
     empty = len(results.queries) - int(np.count_nonzero(lengths))
     mean = float(lengths.sum()) / max(len(results.queries), 1)
@@ -60,7 +62,7 @@ def _empty_sentences(results: ExperimentResult, rows: Sequence[tuple[CellValue, 
 
 def overlap_table(results: ExperimentResult) -> Table | None:
     """How much the rankings of each two systems have in common; None for a single system."""
-    rankings = {system_run.name: ranked_documents(system_run.run) for system_run in results.system_runs}
+    rankings = {one.name: ranked_documents(one.stored_run) for one in results.system_runs if one.stored_run is not None}
     if len(rankings) < 2:
         return None
     found = {pair: mean_overlaps(results.queries, rankings, *pair) for pair in combinations(rankings, 2)}

@@ -9,11 +9,6 @@ from rankproof._data.run import PARTS
 from rankproof._results.experiment_result import SystemRun
 
 
-def ranking_systems(system_runs: Iterable[SystemRun]) -> list[str]:
-    """The systems with a ranking of their own; an answering system keeps the ranking of its baseline."""
-    return [system_run.name for system_run in system_runs if system_run.kind != "answer" or system_run.baseline is None]
-
-
 def untimed_systems(system_runs: Iterable[SystemRun]) -> list[str]:
     """The systems without times: run files, systems that have one as an input, and engines that answered no query."""
     return [system_run.name for system_run in system_runs if system_run.time_of("total") is None]

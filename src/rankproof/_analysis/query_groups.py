@@ -8,17 +8,20 @@ import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, Protocol
 
 from rankproof._analysis.inputs import AnalysisInput
 from rankproof._data.corpus import TextRecord
-from rankproof._data.text import pluralise
+from rankproof._data.text import first_ids, pluralise
+from rankproof._statistics.intervals import SMALL_SAMPLE
 from rankproof.errors import UsageError, for_message
 
 SHORT, LONG = 8, 15
 LENGTH_SEGMENTS = (f"short (under {SHORT} words)", f"medium ({SHORT}-{LONG} words)", f"long (over {LONG} words)")
 RELEVANT_SEGMENTS = ((0, "none"), (1, "1"), (5, "2-5"), (10, "6-10"))
 MANY_RELEVANT = "more than 10"
+MIN_QUERIES = 10
+"""Segments with fewer queries are not tested."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +31,32 @@ class Grouping:
     by: str
     segments: Mapping[str, tuple[str, ...]]
     notes: tuple[str, ...] = ()
+
+
+class SegmentSize(Protocol):
+    """A segment with its number of queries."""
+
+    @property
+    def segment(self) -> str:
+        """The name of the segment."""
+
+    @property
+    def n(self) -> int:
+        """The number of its queries."""
+
+
+def small_segment_warnings(rows: Sequence[SegmentSize]) -> tuple[str, ...]:
+    """The segments with too few queries for a test, or for a precise interval."""
+    small = sorted(row.segment for row in rows if row.n < MIN_QUERIES)
+    rough = sorted(row.segment for row in rows if MIN_QUERIES <= row.n < SMALL_SAMPLE)
+    found = []
+    if small:
+        found.append(f"segments with fewer than {MIN_QUERIES} queries are not tested: {len(small)} ({first_ids(small)})")
+    if rough:
+        found.append(
+            f"intervals of segments with fewer than {SMALL_SAMPLE} queries are approximate: {len(rough)} ({first_ids(rough)})"
+        )
+    return tuple(found)
 
 
 def group_queries(inputs: AnalysisInput, by: str) -> Grouping:

@@ -206,5 +206,5 @@ def _disagreements_table(facts: AgreementFacts) -> Table:
 
 
 def listed(values: Mapping[str, int] | Mapping[str, str]) -> str:
-    """What each rater said."""
-    return "; ".join(f"{for_message(name)} {for_message(str(said))}" for name, said in values.items())
+    """The value of each rater."""
+    return "; ".join(f"{for_message(name)} {for_message(str(value))}" for name, value in values.items())

@@ -8,6 +8,7 @@ from dataclasses import replace
 from rankproof._analysis.inputs import AnalysisInput, check_judged
 from rankproof._data.qrels import Qrels
 from rankproof._evaluation.evaluate import evaluate_runs
+from rankproof._evaluation.repeats import runs_of_systems
 from rankproof.errors import UsageError, for_message
 from rankproof.measures._base import Measure
 
@@ -32,7 +33,7 @@ def with_judgements(
     weights = inputs.result.weights
     kept = None if weights is None else {query: weights[query] for query in chosen}
     options = replace(inputs.options, queries=chosen, weights=kept)
-    result = evaluate_runs(qrels, {name: inputs.runs[name] for name in inputs.systems}, measures, options)
+    result = evaluate_runs(qrels, runs_of_systems(inputs.runs, inputs.systems), measures, options)
     return replace(inputs, qrels=qrels, result=result)
 
 

@@ -16,7 +16,7 @@ from rankproof.errors import UsageError, for_message
 
 
 def with_system_runs(inputs: AnalysisInput) -> AnalysisInput:
-    """The input with a SystemRun without times for each run, compared with the run before it; one that has them as it is."""
+    """The input with a SystemRun without times for each run; one that has them as it is."""
     if inputs.system_runs:
         return inputs
     return replace(inputs, system_runs=_system_runs({name: inputs.runs[name] for name in inputs.systems}))
@@ -71,21 +71,20 @@ def results_from_runs(inputs: AnalysisInput, dataset: Dataset | None = None) -> 
 
 
 def _system_runs(runs: dict[str, Run]) -> tuple[SystemRun, ...]:
-    before = (None, *runs)
-    return tuple(_system_run(name, run, baseline) for (name, run), baseline in zip(runs.items(), before, strict=False))
+    return tuple(_system_run(name, run) for name, run in runs.items())
 
 
-def _system_run(name: str, run: Run, baseline: str | None) -> SystemRun:
+def _system_run(name: str, run: Run) -> SystemRun:
     return SystemRun(
         name=name,
         kind="run",
         stage={"kind": "RunFile", "path": run.source},
-        run=run,
+        stored_run=run,
         times={},
         index_seconds=None,
         index_bytes=None,
         throughput=None,
-        baseline=baseline,
+        builds_on=None,
     )
 
 

@@ -19,11 +19,11 @@ from rankproof._analysis.band_tables import (
 )
 from rankproof._analysis.bands import BandProfile, Bands, builtin_profiles
 from rankproof._analysis.inputs import AnalysisInput
-from rankproof._analysis.query_groups import Grouping
+from rankproof._analysis.query_groups import MIN_QUERIES, Grouping, small_segment_warnings
 from rankproof._analysis.values import measure_results
 from rankproof._data.arrays import FloatArray
 from rankproof._data.table import CellValue, Column, Table
-from rankproof._data.text import first_ids, format_p, format_value, pluralise
+from rankproof._data.text import format_p, format_value, pluralise
 from rankproof._evaluation.result import MeasureResult
 from rankproof._statistics.correction import (
     CORRECTION_NAMES,
@@ -33,14 +33,11 @@ from rankproof._statistics.correction import (
     check_choice,
     level_of,
 )
-from rankproof._statistics.intervals import SMALL_SAMPLE, Interval, bounded_mean_interval, describe_interval_method
+from rankproof._statistics.intervals import Interval, bounded_mean_interval, describe_interval_method
 from rankproof._statistics.means import weighted_mean
 from rankproof._statistics.permutation import label_p, smallest_label_p, why_not_significant
 from rankproof.errors import UsageError, for_message
 from rankproof.measures._base import Measure
-
-MIN_QUERIES = 10
-"""Segments with fewer queries are not tested."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,20 +169,6 @@ def describe_lowest_segment(
     tested = f"significantly lower than the rest for {count} of them" if count else "but not significantly for any of them"
     among = f" of the segments with at least {MIN_QUERIES} queries" if any(row.n < MIN_QUERIES for row in rows) else ""
     return [f"{for_message(name)} has the lowest {measure}{among} for {times} of {len(systems)} systems, {tested}."]
-
-
-def small_segment_warnings(rows: Sequence[SegmentRow]) -> tuple[str, ...]:
-    """The segments with too few queries for a test, or for a precise interval."""
-    small = sorted(row.segment for row in rows if row.n < MIN_QUERIES)
-    rough = sorted(row.segment for row in rows if MIN_QUERIES <= row.n < SMALL_SAMPLE)
-    found = []
-    if small:
-        found.append(f"segments with fewer than {MIN_QUERIES} queries are not tested: {len(small)} ({first_ids(small)})")
-    if rough:
-        found.append(
-            f"intervals of segments with fewer than {SMALL_SAMPLE} queries are approximate: {len(rough)} ({first_ids(rough)})"
-        )
-    return tuple(found)
 
 
 def segment_limits(rows: Sequence[SegmentRow], values: Mapping[str, MeasureResult], options: SegmentOptions) -> Iterator[str]:

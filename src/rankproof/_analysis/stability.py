@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
@@ -12,7 +12,7 @@ import numpy as np
 from rankproof._analysis.compare.comparison import compare_inputs
 from rankproof._analysis.compare.joined_values import common_values
 from rankproof._analysis.compare.pairs import CompareOptions
-from rankproof._analysis.decision import Decision
+from rankproof._analysis.decision.record import Decision
 from rankproof._analysis.inputs import AnalysisInput
 from rankproof._analysis.rejudged import check_rankings, on_common_queries, with_judgements
 from rankproof._analysis.values import format_points
@@ -96,6 +96,8 @@ def stability(
     check_rankings(inputs)
     if inputs.result.weights is not None:
         raise UsageError("stability has no weights of queries", fix="leave out the weights")
+    # The checks are on the values; labels of people that correct those of a judge are no part of them.
+    inputs = replace(inputs, labels=())
     made = compare_inputs(inputs, options=CompareOptions(samples=1_000, alpha=options.alpha, seed=options.seed), **decision)
     choice = _choice(made.decision, options.alpha)
     values = _oriented(inputs.result, choice)
@@ -116,10 +118,10 @@ def stability(
 
 def _choice(decision: Decision, alpha: float) -> Choice:
     """The recommended system, or the leading one."""
-    names = tuple(one.name for one in decision.systems)
-    if decision.system is None or len(names) < 2:
+    names = tuple(one.name for one in decision.by_system)
+    if decision.first is None or len(names) < 2:
         raise UsageError("there are fewer than two systems to choose from", fix="compare two or more that rank documents")
-    return Choice(names, names.index(decision.system), decision.measure, decision.margin, alpha)
+    return Choice(names, names.index(decision.first), decision.measure, decision.margin, alpha)
 
 
 def _oriented(result: Result, choice: Choice) -> FloatArray:

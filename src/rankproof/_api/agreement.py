@@ -20,6 +20,7 @@ from rankproof._evaluation.coerce import Coercion, QrelsLike, RunLike
 from rankproof._evaluation.evaluate import MeasuresLike
 from rankproof._evaluation.inputs import RunSources, read_judgements
 from rankproof._evaluation.options import EvaluateArguments, EvaluateOptions, make_evaluate_options
+from rankproof._results.experiment_result import LabelsBy
 from rankproof._statistics.rank_correlation import PERSISTENCE
 from rankproof.errors import UsageError, for_message, type_phrase
 from rankproof.measures._base import Measure
@@ -127,8 +128,9 @@ def stability(
     runs: RunLike | None = None,
     *,
     primary: str | Measure | None = None,
-    margin: float | None = None,
+    margin: float | str | None = None,
     costs: Mapping[str, float] | None = None,
+    labels_by: LabelsBy | None = None,
     other_qrels: QrelsLike | Sequence[QrelsLike] = (),
     splits: int = 1_000,
     flip: float = 0.1,
@@ -140,9 +142,9 @@ def stability(
 ) -> Stability:
     """Whether the decision of `compare` stands with half of the queries, changed grades, other judges and a shallower pool.
 
-    `data`, `primary`, `margin` and `costs` are those of `compare`. `splits` is the number of random halves of the queries. A
-    share `flip` of the grades is changed at random, in so many `rounds`. `other_qrels` are judgements of other judges, one or a
-    list. `pools` are depths: only documents in the top of any run keep their judgement.
+    `data`, `primary`, `margin`, `costs` and `labels_by` are those of `compare`. `splits` is the number of random halves of the
+    queries. A share `flip` of the grades is changed at random, in so many `rounds`. `other_qrels` are judgements of other judges,
+    one or a list. `pools` are depths: only documents in the top of any run keep their judgement.
     """
     from rankproof._analysis.stability import StabilityOptions
     from rankproof._analysis.stability import stability as check
@@ -153,4 +155,5 @@ def stability(
     inputs = analysis_input(data, runs, None if primary is None else [primary], options, usual=MAIN_MEASURES[:1])
     given = list(other_qrels) if isinstance(other_qrels, list | tuple) else [other_qrels]
     others = [read_other_judgements(one) for one in given]
-    return Stability(with_value_notes(check(inputs, others, settings, primary=primary, margin=margin, costs=costs), inputs))
+    tables = check(inputs, others, settings, primary=primary, margin=margin, costs=costs, labels_by=labels_by)
+    return Stability(with_value_notes(tables, inputs))

@@ -8,6 +8,8 @@ from dataclasses import replace
 from typing import Any, Unpack
 
 from rankproof._analysis.compare.comparison import Comparison, compare_inputs
+from rankproof._analysis.compare.joined_values import deciding_measure
+from rankproof._analysis.compare.look_log import logged_comparison
 from rankproof._analysis.compare.pairs import CompareOptions
 from rankproof._analysis.compare.significance import Test
 from rankproof._analysis.inputs import MAIN_MEASURES, AnalysisInput, check_judged, checked_system, set_corpus_size, whole_rankings
@@ -19,7 +21,10 @@ from rankproof._evaluation.coerce import RunLike
 from rankproof._evaluation.evaluate import MeasuresLike
 from rankproof._evaluation.notes import value_notes
 from rankproof._evaluation.options import EvaluateArguments
+from rankproof._io.open import path_text
+from rankproof._results.experiment_result import Completeness, LabelsBy
 from rankproof._statistics.correction import Correction
+from rankproof._statistics.decision_rule import Looks
 from rankproof._statistics.intervals import IntervalMethod
 from rankproof.measures._base import Measure
 
@@ -31,8 +36,15 @@ def compare(
     *,
     primary: str | Measure | None = None,
     baseline: str | None = None,
-    margin: float | None = None,
+    margin: float | str | None = None,
     costs: Mapping[str, float] | None = None,
+    labels: str | os.PathLike[str] | None = None,
+    labels_by: LabelsBy | None = None,
+    looks: Looks | None = None,
+    judgements: Completeness | None = None,
+    log: str | os.PathLike[str] | None = None,
+    by: GroupsLike = None,
+    dataset: Any = None,
     test: Test = "randomisation",
     correction: Correction = "holm",
     interval: IntervalMethod = "t",
@@ -46,8 +58,17 @@ def compare(
     """Which system to choose, and which differences are real.
 
     `data` are judgements, with `runs` as {name: run}; or a Result, an ExperimentResult, a results folder, or a list of these. The
-    `primary` measure decides, by default nDCG@10; the others are exploratory. `margin` is how far below the best a system may be
-    (0.02 is 2 percentage points). `costs` has a number for each system. With `baseline` only pairs with it are tested.
+    `primary` measure decides, by default the first of `measures`, else nDCG@10; the others are exploratory. `margin` is how far
+    below the best a system may be (0.02 is 2 percentage points). `costs` has a number for each system. With `baseline` only pairs
+    with it are tested. `by` adds in which segments of queries the chosen system, or each system against the baseline, is worse:
+    a field of the queries, `length`, `relevant`, `complexity`, a list of these, or {query: segment}. `dataset` has the queries of
+    runs.
+    `labels` is a file of labels of people, made with `rankproof serve RESULTS --label 30`, that check a machine judge; by default
+    the file beside the results folder. `labels_by="people"` says that the labels are people's, even if the files name a machine
+    judge; a machine judge alone never decides. `looks="many"` uses the limits for looking again and again while queries arrive.
+    `log` is a file of JSON lines that counts looks and comparisons: an earlier look with fewer queries switches to these limits.
+    `judgements="complete"` says that no relevant document is unjudged; without it, nothing is decided where a rival of the chosen
+    system may not have been judged.
     """
     settings = CompareOptions(
         alpha=alpha,
@@ -59,11 +80,32 @@ def compare(
         equivalence=equivalence,
         resamples=resamples,
     )
+    why: tuple[str, ...] = ()
+    if primary is None and measures is not None:
+        primary, why = deciding_measure(measures)
     first = [] if primary is None else [primary]
     wanted = None if measures is None else [*first, *listed(measures)]
-    inputs = analysis_input(data, runs, wanted, options, usual=[*first, *MAIN_MEASURES])
-    found = compare_inputs(inputs, primary=primary, baseline=baseline, margin=margin, costs=costs, options=settings)
-    return replace(found, notes=(*value_notes(inputs.result.systems), *found.notes))
+    inputs = analysis_input(data, runs, wanted, options, usual=[*first, *MAIN_MEASURES], needs_rankings=False)
+    inputs = with_run_texts(inputs, dataset)
+    groups = [] if by is None else list(groupings(inputs, by))
+
+    def compared(mode: Looks | None) -> Comparison:
+        return compare_inputs(
+            inputs,
+            primary=primary,
+            baseline=baseline,
+            margin=margin,
+            costs=costs,
+            labels=None if labels is None else path_text(labels, "labels"),
+            labels_by=labels_by,
+            looks=mode,
+            judgements=judgements,
+            groupings=groups,
+            options=settings,
+        )
+
+    found = compared(looks) if log is None else logged_comparison(compared, inputs, path_text(log, "log"), looks)
+    return replace(found, notes=(*why, *value_notes(inputs.result.systems), *found.notes))
 
 
 def listed(measures: MeasuresLike) -> list[Any]:

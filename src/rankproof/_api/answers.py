@@ -12,7 +12,6 @@ from rankproof._analysis.answers.given import (
     AnswerJudges,
     GivenAnswers,
     answers_of_logs,
-    judged_measures,
     usual_log_measures,
     with_corpus,
     with_nuggets,
@@ -33,10 +32,12 @@ from rankproof._formats.frames import is_frame
 from rankproof.errors import UsageError, type_phrase
 from rankproof.measures._answers import Encode
 from rankproof.measures._base import Measure
+from rankproof.measures._claim_base import judged_measures
 from rankproof.measures._overlap import OVERLAP
 
 if TYPE_CHECKING:
     from rankproof._formats.source_table import SourceTable
+    from rankproof._importers.base import Imported
     from rankproof._llm.budget import Budget
     from rankproof._results.experiment_result import ExperimentResult
     from rankproof.models._chat.base import ChatModel
@@ -53,12 +54,13 @@ def evaluate_answers(
     measures: MeasuresLike = None,
     encode: Encode | None = None,
     *,
-    judge: str = OVERLAP,
+    judge: str | None = None,
     model: ChatModel | None = None,
     contexts: Mapping[str, str] | None = None,
     corpus: Any = None,
     nuggets: NuggetsLike | None = None,
     labels: str | os.PathLike[str] | None = None,
+    settings: Mapping[str, str] | None = None,
     rel: int | None = None,
     document: Callable[[str], str] = str,
     budget: Budget | None = None,
@@ -72,16 +74,18 @@ def evaluate_answers(
     or the path of a JSONL file. A missing answer scores 0, a failed one is left out. An empty answer abstains; an empty reference
     says that there is no answer. `document` maps a cited passage to its judged document.
 
-    `judge` is the judge of measures of claims that name none: overlap, an encoder, nli:FOLDER, logprob:MODEL, or a language
-    model, whose settings `model` gives; a measure as an object has its judge if that is not overlap. `contexts` has the texts of
-    passages by id, `corpus` the documents of contexts that are logged by their ids. `nuggets` replace those of the questions.
+    `judge` is the judge of measures of claims that name none, by default that of the results, else overlap. It is overlap, an
+    encoder, nli:FOLDER, logprob:MODEL, or a language model, whose settings `model` gives; a measure as an object has its judge if
+    that is not overlap. `contexts` has the texts of passages by id, `corpus` the documents of contexts that are logged by their
+    ids. `nuggets` replace those of the questions.
+    `settings` name the columns of logs whose names do not tell, as in {"question": "ask", "answer": "reply"}.
     `labels` is a file of labels of people on claims: `calibrations` of the result then has the agreement of the judges with them.
     `cache` is the folder of replies, None for none.
     """
-    if not isinstance(judge, str):
+    if judge is not None and not isinstance(judge, str):
         raise UsageError(f"judge cannot be {type_phrase(judge)}", fix="pass the name of a judge, such as 'overlap'")
     judged = None if qrels is None else qrels_of(qrels)
-    chosen = None if measures is None else judged_measures(measures, judge)
+    chosen = None if measures is None else judged_measures(measures, judge or OVERLAP)
     with ExitStack() as stack:
         how = AnswerJudges(encode, _judge_of(stack, model, budget, cache))
         if references is not None:
@@ -90,13 +94,15 @@ def evaluate_answers(
             result = given.evaluated(chosen, how, rel or 1, document)
         elif holds_results(answers):
             _check_no_texts(qrels=qrels, contexts=contexts, corpus=corpus)
-            names = None if chosen is None else list(map(str, chosen))
+            named = measures if chosen is None or judge is None else list(map(str, chosen))
             results = _with_nuggets(results_of(answers), nuggets)
-            again = nuggets is not None or (chosen is not None and judge != OVERLAP and has_failed_verdicts(results))
-            result = answer_input_from_results(results, names, rel=rel, how=how, again=again).inputs.result
+            asks = chosen is not None and judge not in (None, OVERLAP)
+            again = nuggets is not None or (asks and has_failed_verdicts(results))
+            result = answer_input_from_results(results, named, rel=rel, how=how, again=again).inputs.result
         else:
-            logs = _of_logs(answers, judged, contexts, corpus, nuggets)
-            wanted = chosen or judged_measures(usual_log_measures(logs, judge), judge)
+            given_logs = answers_of_logs(_imported_logs(answers, settings or {}))
+            logs = _with_texts(given_logs, judged, contexts, corpus, nuggets)
+            wanted = chosen or judged_measures(usual_log_measures(logs, judge or OVERLAP), judge or OVERLAP)
             result = answer_input_from_files(logs, list(map(str, wanted)), rel=rel or 1, how=how).inputs.result
     return result if labels is None else _calibrated(result, labels)
 
@@ -161,19 +167,25 @@ def _judge_of(
     return judge_of
 
 
-def _of_logs(
-    logs: Any, qrels: Qrels | None, contexts: Mapping[str, str] | None, corpus: Any, nuggets: NuggetsLike | None
-) -> GivenAnswers:
-    from rankproof._importers.base import ImportSource
-    from rankproof._importers.rag import IMPORTER, merged_logs
-    from rankproof._importers.registry import import_source
+def _imported_logs(logs: Any, settings: Mapping[str, str]) -> Imported:
+    """The logs, whose columns the settings name."""
+    from rankproof._importers.base import ImportOptions, ImportSource
+    from rankproof._importers.rag import IMPORTER, RAG, merged_logs
+    from rankproof._importers.rag_tables import named_columns
+    from rankproof._importers.registry import check_settings, import_source
 
     if isinstance(logs, str | os.PathLike) or (isinstance(logs, list | tuple) and _are_paths(logs)):
-        imported = import_source(logs, importer=IMPORTER)
-    else:
-        named = logs if isinstance(logs, Mapping) else {"table": logs}
-        imported = merged_logs({str(name): _table(one, str(name)) for name, one in named.items()}, ImportSource())
-    given = answers_of_logs(imported)
+        return import_source(logs, ImportOptions(settings=settings), importer=IMPORTER)
+    check_settings(IMPORTER, RAG, settings)
+    systems = logs if isinstance(logs, Mapping) else {"table": logs}
+    tables = {str(name): _table(one, str(name)) for name, one in systems.items()}
+    return merged_logs(tables, ImportSource(), named=named_columns(settings))
+
+
+def _with_texts(
+    given: GivenAnswers, qrels: Qrels | None, contexts: Mapping[str, str] | None, corpus: Any, nuggets: NuggetsLike | None
+) -> GivenAnswers:
+    """The answers of logs with the judgements, texts and nuggets of other arguments."""
     if qrels is not None:
         given = replace(given, qrels=qrels)
     if contexts:

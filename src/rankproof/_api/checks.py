@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Unpack
 
+from rankproof._analysis.compare.value_judge import checked_labels_by
 from rankproof._analysis.doctor.check import DoctorInput, doctor_input_from_analysis, doctor_input_from_dataset
-from rankproof._analysis.gate.baseline import Baseline, make_baseline, parse_baseline
-from rankproof._analysis.gate.gate import GateResult, run_gate
-from rankproof._analysis.gate.rules import GateOptions, max_drop_of, threshold_of
-from rankproof._analysis.inputs import MAIN_MEASURES, check_same_dataset
+from rankproof._analysis.gate.anchor import power_notes, with_alarms, with_anchor
+from rankproof._analysis.gate.baseline import Baseline, make_baseline, read_baseline
+from rankproof._analysis.gate.gate import evaluated_measures, recorded_gate
+from rankproof._analysis.gate.result import GateResult
+from rankproof._analysis.gate.rules import GateOptions, Unsure, max_drop_of, threshold_of
+from rankproof._analysis.gate.self_test import self_test as check_repeats
+from rankproof._analysis.inputs import MAIN_MEASURES, AnalysisInput, check_same_dataset
 from rankproof._api.analyses import listed
-from rankproof._api.inputs import DataLike, GroupsLike, analysis_input, dataset_of, groupings, holds_results
+from rankproof._api.inputs import DataLike, GroupsLike, analysis_input, dataset_of, groupings, has_only_answers, holds_results
 from rankproof._api.values import DoctorReport
 from rankproof._data.dataset import Dataset, Queries
 from rankproof._evaluation.coerce import Coercion, QrelsLike, RunLike
@@ -21,8 +25,11 @@ from rankproof._evaluation.evaluate import MeasuresLike
 from rankproof._evaluation.inputs import read_judgements
 from rankproof._evaluation.notes import value_notes
 from rankproof._evaluation.options import EvaluateArguments, EvaluateOptions
-from rankproof.errors import UsageError, type_phrase
+from rankproof._results.experiment_result import LabelsBy
+from rankproof._statistics.decision_rule import parse_margin
+from rankproof.errors import UsageError, for_message, type_phrase
 from rankproof.measures._base import Measure
+from rankproof.measures._claim_base import written_measure
 
 
 def doctor(
@@ -90,55 +97,120 @@ def gate(
     measures: MeasuresLike = None,
     *,
     baseline: Any = None,
+    save: str | os.PathLike[str] | None = None,
     primary: str | Measure | None = None,
     thresholds: str | Sequence[str] = (),
     max_drops: Mapping[str, float] | None = None,
+    accept_loss: bool = False,
+    self_test: bool = False,
+    log: str | os.PathLike[str] | None = None,
     systems: str | Sequence[str] = (),
     by: GroupsLike = None,
-    alpha: float = 0.05,
-    samples: int = 100_000,
+    margin: float | str | None = None,
+    unsure: Unsure = "warn",
+    labels_by: LabelsBy | None = None,
     seed: int = 0,
     **options: Unpack[EvaluateArguments],
 ) -> GateResult:
-    """Whether the systems pass: no significant drop against the baseline, every threshold met, no query missing.
+    """Whether the systems are shown to be as good as the baseline: passed, failed, or unsure.
 
-    `baseline` is a file of `rankproof save-baseline`, results as for `data`, or runs on the same judgements. `thresholds` are
-    bounds such as "nDCG@10>=0.45", `max_drops` the largest drop of a measure, which decides instead of significance. `primary`
-    is the measure whose significant drop fails, by default nDCG@10. `by` adds checks of segments.
+    `baseline` is a file that `save` or `rankproof save-baseline` wrote, results as for `data`, or runs on the same judgements.
+    `save` is the file to write as the next baseline, if the gate passes; without a measure, baseline or threshold it has nDCG@10,
+    RR@10 and R@100, or the measures of the answers if only they were measured. `thresholds` are bounds such as "nDCG@10>=0.45",
+    `max_drops` the largest drop of a measure. `primary` is the measure whose significant drop fails, by default that of the
+    experiment, else nDCG@10, else the first that ranks systems. `margin` is the drop that does not matter, by default 0.02, or
+    10% of the higher mean if that is less. With `unsure="fail"` an unsure gate stops the build too. A file that is saved again
+    keeps its first values as the anchor, and a large loss against them raises an alarm, which the file keeps; `accept_loss` makes
+    the newest baseline the anchor.
+    `log` is a file of JSON lines that counts comparisons on the same queries; from ten on a note has their corrected gain.
+    `self_test` says how often a gate on repeats of the same system, or on two runs of it, fails by chance.
+    On values of a machine judge a pass is unsure, unless `labels_by="people"` says that its labels are people's. `systems` are by
+    default all. `by` adds checks of segments.
+
+    >>> import rankproof as rp
+    >>> qrels = {f"q{at}": {"d1": 1} for at in range(40)}
+    >>> run = {query: {"d1": 0.9} for query in qrels}
+    >>> rp.gate(qrels, run, save="baseline.json").notes[0]
+    'baseline.json: saved run with nDCG@10, RR@10, R@100'
+    >>> rp.gate(qrels, run, baseline="baseline.json").outcome
+    'passed'
     """
-    if baseline is None and not thresholds:
-        raise UsageError("no requirement", fix="specify a baseline (--baseline) or thresholds=")
+    from rankproof._io.open import path_text
+
+    if self_test and (baseline is not None or save is not None or log is not None):
+        raise UsageError("a self-test compares a system with itself", fix="leave out baseline=, save= and log=")
+    if baseline is None and not thresholds and save is None and not self_test:
+        raise UsageError("no requirement", fix="specify a baseline (--baseline), thresholds= or a file to save=")
     if max_drops is not None and not isinstance(max_drops, Mapping):
         raise UsageError(f"max_drops cannot be {type_phrase(max_drops)}", fix='pass {measure: drop}, such as {"nDCG@10": 0.02}')
     if not isinstance(thresholds, Iterable):
         raise UsageError(f"thresholds cannot be {type_phrase(thresholds)}", fix='pass a text or texts, such as "nDCG@10>=0.45"')
+    target = None if save is None else path_text(save, "save")
     bounds = [thresholds] if isinstance(thresholds, str) else thresholds
     drops = dict(max_drop_of(f"{name}={drop}") for name, drop in (max_drops or {}).items())
     settings = GateOptions(
         thresholds=tuple(map(threshold_of, bounds)),
         max_drops=drops,
-        primary=None if primary is None else str(primary),
-        alpha=alpha,
-        samples=samples,
+        primary=None if primary is None else written_measure(primary),
+        margin=None if margin is None else parse_margin(margin, is_fraction=False),
+        unsure=unsure,
+        labels_by=checked_labels_by(labels_by),
         seed=seed,
     )
     saved = None if baseline is None else _baseline(baseline, data if runs is not None else None, measures, options)
-    chosen = measures if measures is not None else list(saved.measures) if saved else None
-    inputs = analysis_input(data, runs, [*listed(chosen), *(one.measure for one in settings.thresholds)], options)
+    usual = None if saved is not None or thresholds or has_only_answers(data) else MAIN_MEASURES
+    chosen = evaluated_measures(listed(usual if measures is None else measures), saved, settings)
+    inputs = analysis_input(data, runs, chosen or None, options, needs_rankings=False)
     segments = () if by is None else tuple(groupings(inputs, by))
-    found = run_gate(inputs, saved, settings, systems=[systems] if isinstance(systems, str) else systems, groupings=segments)
-    return replace(found, notes=(*value_notes(inputs.result.systems), *found.notes))
+    names = [systems] if isinstance(systems, str) else systems
+    if self_test:
+        return replace(check_repeats(inputs, settings, systems=names), notes=tuple(value_notes(inputs.result.systems)))
+    is_file = isinstance(baseline, str | os.PathLike) and not holds_results(baseline)
+    found = recorded_gate(
+        inputs,
+        saved,
+        settings,
+        systems=names,
+        groupings=segments,
+        path=os.fspath(baseline) if is_file else None,
+        accept_loss=accept_loss,
+        log=None if log is None else path_text(log, "log"),
+    )
+    kept = () if target is None else tuple(_save_baseline(inputs, target, names, found, accept_loss=accept_loss))
+    return replace(found, notes=(*value_notes(inputs.result.systems), *found.notes, *kept))
+
+
+def _save_baseline(
+    inputs: AnalysisInput, path: str, systems: Sequence[str], gate: GateResult, *, accept_loss: bool
+) -> Iterator[str]:
+    """Writes the values of the systems as a baseline if the gate passed; says what it did."""
+    from rankproof._analysis.gate.baseline import baseline_json
+    from rankproof._io.files import write_blocks
+    from rankproof._results.provenance import utc_now
+    from rankproof._version import __version__
+
+    if not gate.passed:
+        why = "failed" if gate.outcome == "failed" else "is unsure"
+        yield f"{for_message(path)} was not written, because the gate {why}"
+        return
+    made = make_baseline(inputs, version=__version__, made=utc_now(), systems=systems)
+    baseline, notes = with_anchor(made, path, accept_loss=accept_loss)
+    baseline = with_alarms(baseline, gate.checks)
+    yield from notes
+    write_blocks(path, [baseline_json(baseline).encode()])
+    names = ", ".join(for_message(system.name) for system in baseline.systems)
+    yield f"{for_message(path)}: saved {names} with {', '.join(baseline.measures)}"
+    yield from power_notes(baseline)
 
 
 def _baseline(baseline: Any, qrels: QrelsLike | None, measures: MeasuresLike, options: EvaluateArguments) -> Baseline:
     from rankproof._io.files import is_results_folder
-    from rankproof._io.open import decode_line, open_source, read_all_bytes
     from rankproof._version import __version__
 
     if isinstance(baseline, str | os.PathLike) and not is_results_folder(os.fspath(baseline)):
         path = os.fspath(baseline)
-        return parse_baseline(decode_line(read_all_bytes(open_source(path)), 1, path), path)
-    chosen = MAIN_MEASURES if measures is None else measures
+        return read_baseline(path, how_to_save=f'rankproof.gate(…, save="{for_message(path)}")')
     data, runs = (baseline, None) if qrels is None or holds_results(baseline) else (qrels, baseline)
-    inputs = analysis_input(data, runs, chosen, options)
+    chosen = MAIN_MEASURES if measures is None and not has_only_answers(data) else measures
+    inputs = analysis_input(data, runs, chosen, options, needs_rankings=False)
     return make_baseline(inputs, version=__version__, made="", systems=())

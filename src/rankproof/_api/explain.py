@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Unpack, cast
 
 from rankproof._analysis.inputs import AnalysisInput, check_same_dataset, checked_system
@@ -47,9 +47,9 @@ def explain(
 ) -> Explanation:
     """What a value is made of: the queries of a mean, the ranks of a query's value, or the parts of a document's score.
 
-    `system` is by default the best one; `against` explains the difference to another. `query` explains one query, with `doc` the
-    score of one document. `dataset` has the texts of runs, and the documents for the terms of a BM25 score of results. `top` is
-    the number of rows.
+    `system` is by default the best one; `against` explains the difference to another. `query` explains one query, by its id or
+    its text, with `doc` the score of one document. `dataset` has the texts of runs, and the documents for the terms of a BM25
+    score of results. `top` is the number of rows.
     """
     from rankproof._analysis.run_files import with_system_runs
 
@@ -65,7 +65,10 @@ def explain(
 
 def explain_inputs(inputs: AnalysisInput, asked: ExplainOptions, *, all_measures: bool) -> tuple[str, list[Table], list[str]]:
     """The explained system, the tables of the explanation and its notes; without `all_measures`, of the first measure only."""
+    from rankproof._analysis.explain.query import query_id
+
     measures = list(inputs.result.systems[0].measures)[: None if all_measures else 1]
+    asked = asked if asked.query is None else replace(asked, query=query_id(inputs, asked.query))
     if asked.system is not None:
         system = checked_system(inputs, asked.system)
         return system, _tables(inputs, system, measures, asked), []

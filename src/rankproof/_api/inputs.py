@@ -15,7 +15,8 @@ from rankproof._evaluation.coerce import QrelsLike, RunLike
 from rankproof._evaluation.evaluate import MeasuresLike, evaluate_forms
 from rankproof._evaluation.notes import value_notes
 from rankproof._evaluation.options import FILE_ARGUMENTS, EvaluateArguments, make_evaluate_options
-from rankproof._evaluation.result import Result
+from rankproof._evaluation.result import Result, inputs_of
+from rankproof._io.file_errors import missing_fix
 from rankproof._io.files import is_results_folder
 from rankproof._results.experiment_result import ExperimentResult
 from rankproof._results.folder import load_results
@@ -29,17 +30,48 @@ DATA_FORMS = "pass judgements and runs, a Result, an ExperimentResult, or a resu
 
 
 def analysis_input(
-    data: DataLike, runs: RunLike | None, measures: MeasuresLike, options: EvaluateArguments, *, usual: MeasuresLike = None
+    data: DataLike,
+    runs: RunLike | None,
+    measures: MeasuresLike,
+    options: EvaluateArguments,
+    *,
+    usual: MeasuresLike = None,
+    needs_rankings: bool = True,
 ) -> AnalysisInput:
-    """The input in the data; `usual` are the measures of runs for which none are named."""
+    """The input in the data; `usual` are the measures of runs for which none are named.
+
+    The values of `evaluate_answers` have no rankings: with `needs_rankings` they are an error.
+    """
+    if needs_rankings and isinstance(data, Result) and inputs_of(data) is None:
+        fix = "pass what evaluate, run or load_results returned; compare and gate take values of answers"
+        raise UsageError("the result has values and no rankings", fix=fix)
     if runs is not None:
         result = evaluate_forms(data, runs, usual if measures is None else measures, make_evaluate_options(**options))
         return input_from_result(result)
     if isinstance(data, Mapping) and holds_results(data):
-        return join_inputs([replace(_one_input(one, measures, options), name=str(name)) for name, one in data.items()])
+        loaded = _loaded(list(data.values()))
+        named = _with_judges(measures, loaded)
+        each = zip(data, loaded, strict=True)
+        return join_inputs([replace(_one_input(one, named, options), name=str(name)) for name, one in each])
     if isinstance(data, list | tuple) and holds_results(data):
-        return join_inputs([_one_input(one, measures, options) for one in data])
+        loaded = _loaded(data)
+        return join_inputs([_one_input(one, _with_judges(measures, loaded), options) for one in loaded])
     return _one_input(data, measures, options)
+
+
+def _loaded(data: Sequence[Any]) -> list[Result | ExperimentResult]:
+    return [one if isinstance(one, Result) else results_of(one) for one in data]
+
+
+def _with_judges(measures: MeasuresLike, results: Sequence[Result | ExperimentResult]) -> MeasuresLike:
+    """The measures; of claims, with the judge that all results have."""
+    from rankproof._analysis.answers.inputs import results_measures
+    from rankproof.measures._claim_base import measures_in_results
+
+    if not _are_of_answers(measures):
+        return measures
+    known = results_measures(one for one in results if isinstance(one, ExperimentResult))
+    return list(map(str, measures_in_results(measures or (), known)))
 
 
 def with_run_texts(inputs: AnalysisInput, dataset: Any) -> AnalysisInput:
@@ -68,8 +100,10 @@ def results_of(data: Any) -> ExperimentResult:
         return load_results(data)
     if isinstance(data, str | os.PathLike):
         path = os.fspath(data)
-        what = "is not a results folder" if os.path.exists(path) else "does not exist"
-        raise UsageError(f"{for_message(path)} {what}", fix="pass a folder that save_results or `rankproof run` wrote")
+        fix = "pass a folder that save_results or `rankproof run` wrote"
+        if os.path.exists(path):
+            raise UsageError(f"{for_message(path)} is not a results folder", fix=fix)
+        raise UsageError(f"{for_message(path)} does not exist", fix=missing_fix(path, fix))
     raise UsageError(f"data cannot be {type_phrase(data)}", fix="pass an ExperimentResult or a results folder")
 
 
@@ -101,6 +135,18 @@ def holds_results(data: Any) -> bool:
     return _is_results(data)
 
 
+def has_only_answers(data: Any) -> bool:
+    """Whether the data are results, or a list or dict of them, of which only answers were measured."""
+    if not holds_results(data):
+        return False
+    each = list(data.values()) if isinstance(data, Mapping) else data if isinstance(data, list | tuple) else [data]
+    return all(inputs_of(one) is None if isinstance(one, Result) else _has_only_answers(results_of(one)) for one in each)
+
+
+def _has_only_answers(results: ExperimentResult) -> bool:
+    return results.answers is not None and not results.is_judged
+
+
 def _is_results(data: Any) -> bool:
     if isinstance(data, str | os.PathLike):
         return is_results_folder(os.fspath(data))
@@ -114,6 +160,8 @@ def _one_input(data: Any, measures: MeasuresLike, options: EvaluateArguments) ->
         raise UsageError(f"{wrong[0]}= is for judgements and runs, not for results", fix="leave it out")
     if isinstance(data, Result):
         inputs = input_from_result(data)
+        if inputs_of(data) is None:
+            return _with_answer_measures(inputs, measures, options)
     else:
         results = results_of(data)
         if measures is None and not results.is_judged and results.answers is not None:
@@ -127,9 +175,27 @@ def _one_input(data: Any, measures: MeasuresLike, options: EvaluateArguments) ->
     return reevaluated(inputs, measures, make_evaluate_options(**(known | options)))
 
 
+def _with_answer_measures(inputs: AnalysisInput, measures: MeasuresLike, options: EvaluateArguments) -> AnalysisInput:
+    """The values of answers by these measures, which were evaluated, or by all."""
+    from rankproof.measures._claim_base import measures_in_results
+
+    if options:
+        raise UsageError(f"{next(iter(options))}= is for rankings, not for answers", fix="leave it out")
+    if measures is None:
+        return inputs
+    known = inputs.result.systems[0].measures
+    names = [str(one) for one in measures_in_results(measures, [one.measure for one in known.values()])]
+    if missing := [name for name in names if name not in known]:
+        raise UsageError(f"{missing[0]} was not evaluated", fix=f"choose from: {', '.join(known)}")
+    systems = (replace(one, measures={name: one.measures[name] for name in names}) for one in inputs.result.systems)
+    settings = replace(inputs.decision_settings, primary=names[0])
+    return replace(inputs, result=replace(inputs.result, systems=tuple(systems)), decision_settings=settings)
+
+
 def _data_error(data: Any) -> UsageError:
     if isinstance(data, str | os.PathLike) and not os.path.exists(data):
-        return UsageError(f"data: {for_message(os.fspath(data))} does not exist", fix=DATA_FORMS)
+        path = os.fspath(data)
+        return UsageError(f"data: {for_message(path)} does not exist", fix=missing_fix(path, DATA_FORMS))
     if isinstance(data, str | os.PathLike | Mapping):
         return UsageError("runs is missing", fix=DATA_FORMS)
     return UsageError(f"data cannot be {type_phrase(data)} without runs", fix=DATA_FORMS)
@@ -146,9 +212,7 @@ def _answers_input(results: ExperimentResult, measures: MeasuresLike, options: E
     from rankproof._analysis.answers.given import AnswerJudges
     from rankproof._analysis.answers.inputs import answer_input_from_results
     from rankproof._experiment.answers import Encoders
-    from rankproof.measures._parse import parse_measures
 
     if options:
         raise UsageError(f"{next(iter(options))}= is for rankings, not for answers", fix="leave it out")
-    names = [str(measure) for measure in parse_measures(measures or ())]
-    return answer_input_from_results(results, names, how=AnswerJudges(Encoders())).inputs
+    return answer_input_from_results(results, measures, how=AnswerJudges(Encoders())).inputs

@@ -14,8 +14,9 @@ from rankproof._data.qrels import Qrels
 from rankproof._evaluation.coerce import Coercion, QrelsLike
 from rankproof._evaluation.inputs import read_judgements
 from rankproof._evaluation.options import EvaluateOptions
+from rankproof._io.file_errors import file_error
 from rankproof._io.files import open_plain_file, unreadable_file_error
-from rankproof.errors import InputError, UsageError, for_message, type_phrase
+from rankproof.errors import UsageError, for_message, type_phrase
 
 _LOG_SUFFIX = ".log.jsonl"
 
@@ -106,7 +107,7 @@ def _log_content(path: str) -> tuple[bytes, str] | None:
             return file.read(), log
     except FileNotFoundError:
         if log == path:
-            raise InputError("file not found", fix="check the path", source=path) from None
+            raise file_error("missing", source=path) from None
         return None
     except OSError as error:
         raise unreadable_file_error(Path(log), error) from None

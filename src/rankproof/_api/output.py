@@ -1,15 +1,16 @@
-"""`report`, `plot` and `fuse` as functions."""
+"""`report`, `export`, `plot` and `fuse` as functions."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any, Unpack
+from dataclasses import replace
+from typing import Any, Literal, Unpack
 
 from rankproof._analysis.compare.comparison import compare_inputs
 from rankproof._analysis.inputs import checked_system, input_from_results
 from rankproof._api.inputs import DataLike, analysis_input, dataset_of, results_of, with_run_texts
-from rankproof._api.values import Plot, Plots, Report
+from rankproof._api.values import Export, Plot, Plots, Report
 from rankproof._data.ordering import Order
 from rankproof._data.run import Run
 from rankproof._evaluation.coerce import Coercion, QrelsLike, RunLike
@@ -23,7 +24,8 @@ from rankproof._fusion.fuse import check_some_judged
 from rankproof._fusion.fuse import fit_fusion as fit_runs
 from rankproof._fusion.fuse import fuse as fuse_runs
 from rankproof._fusion.method import FittedFusion
-from rankproof._results.experiment_result import ExperimentResult
+from rankproof._results.experiment_result import Completeness, ExperimentResult, LabelsBy, subset_results
+from rankproof._statistics.decision_rule import Looks
 from rankproof.errors import UsageError, for_message
 from rankproof.measures._base import Measure
 
@@ -38,30 +40,43 @@ def report(
     dataset: Any = None,
     primary: str | Measure | None = None,
     baseline: str | None = None,
-    margin: float | None = None,
+    margin: float | str | None = None,
     costs: Mapping[str, float] | None = None,
+    labels_by: LabelsBy | None = None,
+    looks: Looks | None = None,
+    judgements: Completeness | None = None,
     **options: Unpack[EvaluateArguments],
 ) -> Report:
     """Results or runs as one HTML page, written to `path` if there is one.
 
     `data` is an ExperimentResult or a results folder; or judgements, with `runs` as {name: run} and `dataset` for their texts.
     `before` are earlier results on the same data: the page then says what changed, for which queries and with which settings.
-    `primary`, `baseline`, `margin` and `costs` are those of `compare`. A path with the suffix .png or .md gets the decision and
-    the table of systems, as a picture or as Markdown.
+    `primary`, `baseline`, `margin`, `costs`, `labels_by`, `looks` and `judgements` are those of `compare`. A path with the suffix
+    .png or .md gets the decision and the table of systems, as a picture or as Markdown.
     """
     from rankproof._analysis.compare.summary import with_decision_settings
+    from rankproof._io.open import path_text
     from rankproof._report.page import render_report
     from rankproof._report.summary import results_summary
 
+    target = None if path is None else path_text(path, "path")
     stored = _results(data, runs, measures, dataset, options)
-    settings: dict[str, Any] = {"primary": primary, "margin": margin, "baseline": baseline, "costs": costs}
+    settings: dict[str, Any] = {
+        "primary": primary,
+        "margin": margin,
+        "baseline": baseline,
+        "costs": costs,
+        "labels_by": labels_by,
+        "looks": looks,
+        "judgements": judgements,
+    }
     if before is not None:
         page = _changes_report(results_of(before), stored, settings)
     else:
         results = with_decision_settings(stored, **settings)
         decision = compare_inputs(input_from_results(results)).decision.sentences if results.is_judged else ()
         page = Report(render_report(results), None, decision, results_summary(results))
-    return page if path is None else page.save(os.fspath(path))
+    return page if target is None else page.save(target)
 
 
 def _changes_report(before: ExperimentResult, after: ExperimentResult, settings: Mapping[str, Any]) -> Report:
@@ -86,6 +101,79 @@ def _results(
 
     found = analysis_input(data, runs, measures, options)
     return results_from_runs(found, None if dataset is None else dataset_of(dataset))
+
+
+def export(
+    data: DataLike,
+    runs: RunLike | None = None,
+    measures: MeasuresLike = None,
+    *,
+    path: str | os.PathLike[str] | None = None,
+    format: str | None = None,
+    to: Literal["mlflow"] | None = None,
+    tracking_uri: str | None = None,
+    experiment: str | None = None,
+    **options: Unpack[EvaluateArguments],
+) -> Export:
+    """Results or runs in another format, written to `path` if there is one.
+
+    `data` is an ExperimentResult or a results folder; or judgements, with `runs` as {name: run}. `measures` are by default those
+    of the results; latex, markdown and junit test nDCG@10, RR@10 and R@100. `format` is csv, json, markdown, latex, junit or
+    parquet, by default that of the suffix of `path`, else csv. With `to="mlflow"`, a run for each system is logged to
+    `tracking_uri` (by default a local file) under the name `experiment` (by default the name of the results).
+
+    >>> import rankproof as rp
+    >>> rp.export({"q1": {"d1": 1}}, {"bm25": {"q1": {"d1": 0.9}}}, "nDCG@10", path="values.csv")
+    Export as csv: 105 bytes, in values.csv
+    """
+    from rankproof._analysis.inputs import MAIN_MEASURES
+    from rankproof._io.open import path_text
+    from rankproof._render.exports import chosen_export
+    from rankproof._render.grid import RenderOptions
+
+    if to not in (None, "mlflow"):
+        raise UsageError(f"to cannot be {for_message(str(to))}", fix='pass to="mlflow", or path= to write a file')
+    if to and (path is not None or format is not None):
+        raise UsageError("to= logs to a server and writes no file", fix="leave out path= and format=, or to=")
+    if not to and (tracking_uri or experiment):
+        raise UsageError("tracking_uri= and experiment= are for MLflow", fix='add to="mlflow"')
+    target = None if path is None else path_text(path, "path")
+    name, writer = (str(to), None) if to else chosen_export(format, target)
+    usual = MAIN_MEASURES if writer and writer.tests and measures is None else measures
+    results = _exported_results(data, runs, usual, options)
+    notes = [*value_notes(results.result.systems)]
+    if writer is None:
+        return _logged_to_mlflow(results, tracking_uri, experiment, notes)
+    content = writer.write(results, RenderOptions(), notes.append)
+    exported = Export(name, content, notes=tuple(dict.fromkeys(notes)))
+    return exported if target is None else exported.save(target)
+
+
+def _exported_results(data: Any, runs: RunLike | None, measures: MeasuresLike, options: EvaluateArguments) -> ExperimentResult:
+    """The results, or those of judgements and runs, evaluated with these measures and options."""
+    from rankproof._analysis.run_files import results_from_runs
+
+    if runs is not None or isinstance(data, Result):
+        return results_from_runs(analysis_input(data, runs, measures, options))
+    results = results_of(data)
+    queries = options.get("queries")
+    kept = results if queries is None else subset_results(results, queries)
+    again = measures is not None or bool(options.keys() - {"queries"})
+    if not again and (queries is None or (not results.is_judged and results.answers is not None)):
+        return kept
+    inputs = analysis_input(results, None, measures, options)
+    return replace(kept, result=inputs.result, rel=inputs.rel, judged_only=inputs.read_options.judged_only)
+
+
+def _logged_to_mlflow(
+    results: ExperimentResult, tracking_uri: str | None, experiment: str | None, notes: Sequence[str]
+) -> Export:
+    from rankproof._render.mlflow import log_to_mlflow
+    from rankproof._render.registry import DEFAULT_MLFLOW_URI
+
+    done = log_to_mlflow(results, uri=tracking_uri or DEFAULT_MLFLOW_URI, experiment=experiment or results.name)
+    known = [f"already logged, left unchanged: {', '.join(done.already_logged)}"] if done.already_logged else []
+    return Export("mlflow", b"", logged=tuple(done.written), notes=(*notes, *known))
 
 
 def plot(

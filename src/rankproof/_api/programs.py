@@ -90,6 +90,7 @@ def judge(
     and without runs also the pairs to judge; `sample` is how many of them. `unjudged` leaves out pairs that people judged.
     `cache` is the folder of responses, None for none. With `path`, the judgements are also written there.
     """
+    from rankproof._io.open import path_text
     from rankproof._judge.agreement import Thresholds
     from rankproof._judge.judge import judge_pairs, judging_tables
     from rankproof._judge.judges import JudgeContext
@@ -97,6 +98,7 @@ def judge(
     from rankproof._judge.selection import human_grades, select_pairs
     from rankproof._results.judgements import with_judgements
 
+    output = None if path is None else path_text(path, "path")
     given_qrels = () if qrels is None else (qrels_of(qrels),)
     people = human_grades(*given_qrels) if given_qrels else None
     results = results_of(dataset) if runs is None and holds_results(dataset) else None
@@ -105,7 +107,6 @@ def judge(
     how = Thresholds(rel, judge_rel or rel, chosen.highest)
     with open_session(cache, budget) as session:
         context = JudgeContext(given.queries, given.corpus(chosen.pairs), session)
-        output = None if path is None else os.fspath(path)
         found = judge_pairs(_judge(model), chosen.pairs, context, output, lambda label, done, total: None)
         tables = judging_tables(found, context, chosen.human, chosen.pools, how)
     judged = report_qrels(found)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -153,13 +154,14 @@ class Tuning(Analysis):
     pays: bool
     toml: str | None = None
 
-    def save(self, path: str) -> None:
+    def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the tuned system as an experiment file, which `rankproof run` runs."""
         from rankproof._io.files import write_blocks
+        from rankproof._io.open import path_text
 
         if self.toml is None:
             raise UsageError("an experiment file needs a dataset", fix="pass dataset= to tune")
-        write_blocks(path, [self.toml.encode()])
+        write_blocks(path_text(path, "path"), [self.toml.encode()])
 
 
 @dataclass(frozen=True, eq=False, slots=True, repr=False)
@@ -174,16 +176,18 @@ class Report(Viewed):
     decision: tuple[str, ...] = ()
     _summary: Any = None
 
-    def save(self, path: str) -> Report:
+    def save(self, path: str | os.PathLike[str]) -> Report:
         """Writes the page to a file, atomically; with the suffix .png or .md, the decision and the table of systems."""
         from rankproof._io.files import write_blocks
+        from rankproof._io.open import path_text
         from rankproof._report.summary_files import report_format
 
-        format = report_format(path)
+        target = path_text(path, "path")
+        format = report_format(target)
         text = {"html": lambda: self.html, "markdown": self.to_markdown}
         content = self.to_png() if format == "png" else text[format]().encode(errors="backslashreplace")
-        write_blocks(path, [content])
-        return replace(self, path=path)
+        write_blocks(target, [content])
+        return replace(self, path=target)
 
     def to_png(self) -> bytes:
         """The decision and the table of systems as a picture; needs the extra plot."""
@@ -209,6 +213,43 @@ class Report(Viewed):
         return View(f"Report of {len(self.html):,} characters, {where}", sentences=self.decision)
 
 
+@dataclass(frozen=True, eq=False, slots=True, repr=False)
+class Export(Viewed):
+    """Results in another format: its name, its content, and the path if it was saved.
+
+    `logged` has the systems that MLflow got; its `content` is empty.
+    """
+
+    format: str
+    content: bytes
+    path: str | None = None
+    logged: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """The content as text; parquet has none."""
+        try:
+            return self.content.decode()
+        except UnicodeDecodeError:
+            raise UsageError(f"{self.format} is not text", fix="write it to a file: pass path=") from None
+
+    def save(self, path: str | os.PathLike[str]) -> Export:
+        """Writes the content to a file, atomically; .gz and .zst compress."""
+        from rankproof._io.files import write_blocks
+        from rankproof._io.open import path_text
+
+        target = path_text(path, "path")
+        write_blocks(target, [self.content])
+        return replace(self, path=target)
+
+    def _view(self) -> View:
+        where = f"in {for_message(self.path)}" if self.path is not None else "in memory; save(path) writes it"
+        logged = f"logged {', '.join(map(for_message, self.logged)) or 'nothing new'}"
+        what = logged if self.format == "mlflow" else f"{len(self.content):,} bytes, {where}"
+        return View(f"Export as {self.format}: {what}", notes=self.notes)
+
+
 @dataclass(frozen=True, slots=True, repr=False)
 class Plot(Viewed):
     """One chart as SVG; `missing` says why there was nothing to draw."""
@@ -217,11 +258,12 @@ class Plot(Viewed):
     svg: str
     missing: str = ""
 
-    def save(self, path: str) -> None:
+    def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the SVG to a file."""
         from rankproof._io.files import write_blocks
+        from rankproof._io.open import path_text
 
-        write_blocks(path, [self.svg.encode()])
+        write_blocks(path_text(path, "path"), [self.svg.encode()])
 
     def _repr_svg_(self) -> str:
         return self.svg

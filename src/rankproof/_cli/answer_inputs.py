@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from rankproof._cli.arg_types import add_judgement_options, judgement_options, positive_int
+from rankproof._cli.arg_types import add_judgement_options, judgement_options, named_setting, positive_int
 from rankproof.errors import InputError, UsageError, for_message
 
 if TYPE_CHECKING:
@@ -29,6 +29,13 @@ def add_answer_inputs(parser: argparse.ArgumentParser) -> None:
     what = parser.add_argument_group("measures")
     what.add_argument(
         "-m", "--measures", action="append", metavar="MEASURES", help="comma separated, repeatable: Faithfulness,ContextR,ClaimF1"
+    )
+    what.add_argument(
+        "--set",
+        type=named_setting,
+        action="append",
+        metavar="NAME=COLUMN",
+        help="a column of the logs, if not recognised by name: question=ask,answer=reply,contexts=chunks,reference=gold",
     )
     what.add_argument("--name", action="append", default=[], metavar="NAME", help="the name of a system, once for each file")
     texts = parser.add_argument_group("further input")
@@ -56,8 +63,13 @@ class AnswerSource:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What was dropped and noted when the files were read."""
-        return () if self.given is None else self.given.notes
+        """What was dropped and noted when the files were read, how many answers repeat a question, and what has no rankings."""
+        from rankproof._data.answers import repeats_note, unranked_note
+
+        known = () if self.given is None else self.given.notes
+        repeats = (repeats_note(name, answers) for name, answers in self.questions().answers.items())
+        unranked = () if self.given is None else (unranked_note(name, answers) for name, answers in self.given.answers.items())
+        return (*known, *(note for note in (*repeats, *unranked) if note is not None and note not in known))
 
     def stored_measures(self) -> list[Measure]:
         """The measures of the results; none for files."""
@@ -104,6 +116,7 @@ class AnswerSource:
             given.queries,
             {passage: text for passage, text in given.contexts.items() if passage in used},
             name=given.name,
+            runs=answer_input.inputs.runs,
             qrels=given.qrels,
             rel=rel or 1,
             judged_documents=answer_input.judged_documents,
@@ -132,19 +145,23 @@ def read_answer_source(args: argparse.Namespace) -> AnswerSource:
         return _from_folder(args)
     for path in args.files:
         check_document(path)
-    if are_rag_logs(args.files):
-        return AnswerSource(_with_options(read_logs(args.files, args.name), args), is_log=True)
+    settings = dict(args.set or ())
+    if settings or are_rag_logs(args.files):
+        return AnswerSource(_with_options(read_logs(args.files, args.name, settings), args), is_log=True)
     return AnswerSource(_with_options(_from_files(args), args))
 
 
 def chosen_measures(source: AnswerSource, args: argparse.Namespace) -> list[Measure] | None:
-    """The measures of -m with the judge of --judge; of a log, by default those that its fields allow."""
-    from rankproof._analysis.answers.given import judged_measures, usual_log_measures, with_judge
+    """The measures of -m with the judge of --judge or of the results; of a log, by default those that its fields allow."""
+    from rankproof._analysis.answers.given import usual_log_measures
+    from rankproof.measures._claim_base import judged_measures, measures_in_results, with_judge
     from rankproof.measures._overlap import OVERLAP
 
     if args.judge is not None and not args.judge.strip():
         raise UsageError("--judge has no name", fix="specify one, such as minilm, or leave it out")
     judge = args.judge or OVERLAP
+    if args.measures and args.judge is None:
+        return measures_in_results(args.measures, source.stored_measures())
     if args.measures:
         return judged_measures(args.measures, judge)
     if source.is_log and source.given is not None:
@@ -168,16 +185,20 @@ def are_rag_logs(paths: Sequence[str]) -> bool:
         return False
 
 
-def read_logs(paths: Sequence[str], names: Sequence[str]) -> GivenAnswers:
-    """The answers of RAG logs, with these names of systems if there are any; a log that is specified twice is an error."""
+def read_logs(paths: Sequence[str], names: Sequence[str], settings: Mapping[str, str] | None = None) -> GivenAnswers:
+    """The answers of RAG logs, with these names of systems if there are any; a log that is specified twice is an error.
+
+    The settings name columns of the logs.
+    """
     from rankproof._analysis.answers.given import answers_of_logs
+    from rankproof._importers.base import ImportOptions
     from rankproof._importers.rag import IMPORTER
     from rankproof._importers.registry import import_source
 
     files = [os.path.realpath(path) for path in paths]
     if twice := [path for path, file in zip(paths, files, strict=True) if files.count(file) > 1]:
         raise UsageError(f"{for_message(twice[0])} is specified twice", fix="specify each log once")
-    given = answers_of_logs(import_source(list(paths), importer=IMPORTER))
+    given = answers_of_logs(import_source(list(paths), ImportOptions(settings=settings or {}), importer=IMPORTER))
     if not names:
         return given
     if len(names) != len(given.answers) or len(set(names)) < len(names):
@@ -227,6 +248,19 @@ def _from_folder(args: argparse.Namespace) -> AnswerSource:
     )
 
 
+def _lacks_queries(path: str) -> bool:
+    """Whether the file is a table without the columns of queries, an id and a text."""
+    from rankproof._formats.columns import TEXT_ID_NAMES, TEXT_NAMES, normalised_name
+    from rankproof._formats.source_table import open_table
+    from rankproof._io.open import open_source
+
+    try:
+        names = {*map(normalised_name, open_table(open_source(path)).names)}
+    except InputError:
+        return False
+    return names.isdisjoint(TEXT_ID_NAMES["query"]) and names.isdisjoint(TEXT_NAMES)
+
+
 def _from_files(args: argparse.Namespace) -> GivenAnswers:
     from rankproof._analysis.answers.given import GivenAnswers
     from rankproof._evaluation.coerce import name_runs_uniquely
@@ -234,9 +268,11 @@ def _from_files(args: argparse.Namespace) -> GivenAnswers:
     from rankproof._io.open import open_source
 
     path, *paths = args.files
+    if os.path.isfile(path) and _lacks_queries(path):
+        read_logs(args.files, args.name)
     if not paths and os.path.isfile(path):
-        what = f"{for_message(path)} is no RAG log, and there is no file of answers after it"
-        raise UsageError(what, fix="give each row a question, and an answer or contexts; or specify files of answers as well")
+        what = f"{for_message(path)} is no RAG log with answers or contexts, and there is no file of answers after it"
+        raise UsageError(what, fix="specify files of answers as well, or name the columns of a log: --set question=COLUMN")
     queries = read_queries(open_source(path))
     answers = {name: read_answers(open_source(each), queries) for name, each in name_runs_uniquely(paths, args.name).items()}
     return GivenAnswers(os.path.basename(path), queries, answers)

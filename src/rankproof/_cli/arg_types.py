@@ -51,6 +51,14 @@ def single_character(text: str) -> str:
     return delimiter
 
 
+def named_setting(text: str) -> tuple[str, str]:
+    """A name and its value."""
+    name, equals, value = text.partition("=")
+    if not equals or not name:
+        raise argparse.ArgumentTypeError(f"{for_message(repr(text))} is not NAME=VALUE, such as question=ask")
+    return name, value
+
+
 def positive_int(text: str) -> int:
     """A whole number from 1 that fits in 64 bits."""
     if not (text.isascii() and text.isdecimal() and len(text) <= _DIGITS and int(text)):

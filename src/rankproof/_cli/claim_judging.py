@@ -43,7 +43,7 @@ def add_judge_options(parser: argparse.ArgumentParser) -> None:
 
 def asked_judges(measures: Sequence[Measure]) -> set[str]:
     """The judges that need a model."""
-    from rankproof._analysis.answers.given import judge_of_measure
+    from rankproof.measures._claim_base import judge_of_measure
     from rankproof.measures._overlap import OVERLAP
 
     return {judge for measure in measures if (judge := judge_of_measure(measure)) not in (None, OVERLAP)}

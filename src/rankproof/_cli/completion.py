@@ -65,6 +65,8 @@ def _value_kind(action: argparse.Action) -> tuple[ValueKind, Sequence[str]]:
         return "nothing", ()
     if action.choices:
         return "choice", [str(choice) for choice in action.choices]
+    if action.metavar == "COMMAND":
+        return "choice", [name for name, _ in loadable_verbs()]
     if action.metavar == "MEASURES":
         from rankproof.measures._registry import ANSWER_MEASURES, MEASURES
 
@@ -150,7 +152,7 @@ def zsh(verbs: Sequence[CommandWords]) -> str:
     return (
         "#compdef rankproof\n# rankproof completion for zsh\n_rankproof() {\n"
         f"    local -a verbs=(\n{listed}\n    )\n"
-        "    if (( CURRENT == 2 )); then\n        _describe verb verbs\n        return\n    fi\n"
+        "    if (( CURRENT == 2 )); then\n        _describe command verbs\n        return\n    fi\n"
         "    local verb=$words[2]\n    shift words\n    (( CURRENT-- ))\n"
         f"    case $verb in\n{cases}\n    esac\n}}\n"
         'if [[ "$funcstack[1]" == _rankproof ]]; then _rankproof "$@"; else compdef _rankproof rankproof; fi\n'

@@ -17,9 +17,8 @@ if TYPE_CHECKING:
     from rankproof._analysis.inputs import AnalysisInput
     from rankproof._data.arrays import Matrix
     from rankproof._data.dataset import Dataset
-    from rankproof._data.ordering import RankScoreAgreement
     from rankproof._data.table import Table
-    from rankproof._evaluation.result import MeasureResult, Result
+    from rankproof._evaluation.result import Result
     from rankproof._results.experiment_result import ExperimentResult
     from rankproof.measures._answers import Encode
 
@@ -58,6 +57,7 @@ def input_from_answers(results: ExperimentResult, measures: Sequence[str], queri
 
     from rankproof._analysis.answers.given import AnswerJudges
     from rankproof._analysis.answers.inputs import answer_input_from_results
+    from rankproof._evaluation.result import subset_result
 
     inputs = answer_input_from_results(results, measures, how=AnswerJudges(encode_texts, refuse_to_ask)).inputs
     return inputs if queries is None else replace(inputs, result=subset_result(inputs.result, set(queries)))
@@ -70,6 +70,7 @@ def input_from_logs(paths: Sequence[str], args: argparse.Namespace) -> AnalysisI
     from rankproof._analysis.answers.given import AnswerJudges
     from rankproof._analysis.answers.inputs import answer_input_from_files
     from rankproof._cli.answer_inputs import read_logs
+    from rankproof._evaluation.result import subset_result
 
     given = read_logs(paths, args.name)
     how = AnswerJudges(encode_texts, refuse_to_ask)
@@ -84,31 +85,6 @@ def refuse_to_ask(name: str) -> NoReturn:
         f"the verdicts of the judge {for_message(name)} are not known",
         fix=f"get them with `rankproof answers … --judge {shlex.quote(name)} -o RESULTS`, and use RESULTS here",
     )
-
-
-def subset_result(result: Result, queries: Collection[str]) -> Result:
-    """The result on these queries; at least one must have a reference."""
-    from dataclasses import replace
-
-    chosen = tuple(query for query in result.queries if query in queries)
-    if not chosen:
-        raise UsageError("none of the queries has a reference answer", fix="specify queries that have one (--queries)")
-    systems = (
-        replace(one, measures={name: _subset_measure(each, queries) for name, each in one.measures.items()})
-        for one in result.systems
-    )
-    return replace(result, queries=chosen, systems=tuple(systems))
-
-
-def _subset_measure(one: MeasureResult, queries: Collection[str]) -> MeasureResult:
-    from dataclasses import replace
-
-    import numpy as np
-
-    kept = np.array([query in queries for query in one.query_ids], dtype=bool)
-    values, weights = one.values[kept], None if one.weights is None else one.weights[kept]
-    ids = tuple(query for query in one.query_ids if query in queries)
-    return replace(one, value=one.measure.summarise(values, weights), query_ids=ids, values=values, weights=weights)
 
 
 FORMATS = ("table", "json", "csv", "markdown", "latex")
@@ -144,7 +120,7 @@ def add_input_options(parser: argparse.ArgumentParser, title: str, inputs_help: 
 
 
 ONE_INPUT_HELP = "one results folder, or the judgements and then one or more runs"
-TEXTS_HELP = "the dataset of run files, for texts of queries and documents"
+TEXTS_HELP = "the dataset of run files, for texts, fields and weights"
 
 
 def add_dataset_options(group: argparse._ArgumentGroup, dataset_help: str = TEXTS_HELP) -> None:
@@ -157,9 +133,11 @@ def add_dataset_options(group: argparse._ArgumentGroup, dataset_help: str = TEXT
     )
 
 
-def read_input_with_texts(args: argparse.Namespace, *, of_answers: bool = False) -> AnalysisInput:
-    """The input in the files, run files with the texts of --dataset; `of_answers` as in `read_input`."""
-    inputs = read_input(args, of_answers=of_answers)
+def read_input_with_texts(
+    args: argparse.Namespace, *, also: Sequence[str] = (), usual: bool = False, of_answers: bool = False
+) -> AnalysisInput:
+    """The input in the files, run files with the texts of --dataset; the other options as in `read_input`."""
+    inputs = read_input(args, also=also, usual=usual, of_answers=of_answers)
     if args.dataset is not None and inputs.system_runs:
         raise UsageError("--dataset is for run files: a results folder has its texts", fix="leave it out")
     return with_run_texts(inputs, args)
@@ -183,12 +161,17 @@ def dataset_of_runs(args: argparse.Namespace) -> Dataset | None:
 
 
 def read_input(
-    args: argparse.Namespace, *, also: Sequence[str] = (), usual: bool = False, of_answers: bool = False
+    args: argparse.Namespace,
+    *,
+    also: Sequence[str] = (),
+    usual: bool = False,
+    of_answers: bool = False,
+    of_rankings: Sequence[str] = (),
 ) -> AnalysisInput:
     """The input in the files; an output that would overwrite one of them is refused.
 
     With `usual`, inputs for which no measures are named get the usual ones of a comparison, and those of `also`. With
-    `of_answers`, results of answers alone get theirs.
+    `of_answers`, results of answers alone get theirs, and rankings those of `of_rankings`.
     """
     if not args.files:
         raise UsageError("no input files", fix=f"specify {INPUTS_HELP}")
@@ -197,7 +180,7 @@ def read_input(
 
     folders = [path for path in args.files if is_results_folder(path)]
     if len(folders) == len(args.files):
-        return _from_folders(args, also, usual=usual, of_answers=of_answers)
+        return _from_folders(args, also, usual=usual, of_answers=of_answers, of_rankings=of_rankings)
     if folders:
         for path in args.files:
             check_result_document(path)
@@ -205,6 +188,7 @@ def read_input(
     if are_answer_measures(args.measures or also) and _are_logs(args.files):
         args.measures = args.measures or list(also)
         return input_from_logs(args.files, args)
+    args.measures = args.measures or list(of_rankings) or None
     return _from_files(args, also, usual=usual)
 
 
@@ -216,9 +200,11 @@ def _are_logs(paths: Sequence[str]) -> bool:
 
 def check_results_folder(path: str) -> None:
     """Refuses a path that does not exist, and a folder without results."""
+    from rankproof._io.file_errors import missing_fix
+
     fix = "specify a folder that `rankproof run` wrote"
     if path not in ("", "-") and not os.path.exists(path):
-        raise UsageError(f"{for_message(path)}: no such file or folder", fix=fix)
+        raise UsageError(f"{for_message(path)}: no such file or folder", fix=missing_fix(path, fix))
     if os.path.isdir(path):
         check_result_document(path)
         raise UsageError(f"{for_message(path)} is not a results folder", fix=fix)
@@ -248,12 +234,16 @@ def show_tables(tables: Sequence[Table], args: argparse.Namespace, terminal: Ter
         terminal.note(note)
 
 
-def _from_folders(args: argparse.Namespace, also: Sequence[str], *, usual: bool, of_answers: bool) -> AnalysisInput:
+def _from_folders(
+    args: argparse.Namespace, also: Sequence[str], *, usual: bool, of_answers: bool, of_rankings: Sequence[str]
+) -> AnalysisInput:
     from dataclasses import replace
 
+    from rankproof._analysis.answers.inputs import results_measures
     from rankproof._analysis.inputs import MAIN_MEASURES, input_from_results, join_inputs, usual_measures
     from rankproof._data.text import pluralise
     from rankproof._results.folder import load_results
+    from rankproof.measures._claim_base import measures_in_results
 
     if args.name and len(args.name) != len(args.files):
         what = f"{pluralise(len(args.name), 'name')} for {pluralise(len(args.files), 'results folder')}"
@@ -264,8 +254,10 @@ def _from_folders(args: argparse.Namespace, also: Sequence[str], *, usual: bool,
     if not args.measures and not also and (usual or of_answers) and not any(one.is_judged for one in results):
         # Results of answers alone have no rankings to compare.
         args.measures = _measures_of_answers(results)
+    args.measures = args.measures or list(of_rankings) or None
     if are_answer_measures(args.measures or also):
-        found = [input_from_answers(one, args.measures or also, _subset(args)) for one in results]
+        named = list(map(str, measures_in_results(args.measures or also, results_measures(results))))
+        found = [input_from_answers(one, named, _subset(args)) for one in results]
     else:
         found = [input_from_results(one) for one in results]
         if usual and not args.measures:
@@ -352,20 +344,3 @@ def cutoff_notes(result: Result) -> list[str]:
 
 def _cutoff(measure: object) -> int:
     return getattr(measure, "cutoff", None) or 0
-
-
-def rank_note(agreement: RankScoreAgreement, *, lower_is_better: bool = False) -> str | None:
-    """The note on ranks that contradict scores, None if none do."""
-    if agreement.looks_like_distances:
-        direction = "higher" if lower_is_better else "lower"
-        queries = "the only query" if agreement.backwards == 1 else f"all {agreement.backwards} queries"
-        return f"in {queries} with different scores the better rank has the {direction} score: are the scores distances?"
-    if agreement.contradictions:
-        count = agreement.contradictions
-        rows = (
-            "1 row has a rank that contradicts its score"
-            if count == 1
-            else f"{count} rows have ranks that contradict their scores"
-        )
-        return f"{rows}; the scores are used"
-    return None

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import argparse
 import gc
 import sys
 from collections.abc import Callable, Sequence
 
+from rankproof._cli.command import Command
 from rankproof._cli.parser import EXIT_CODES, GLOBAL_OPTIONS, fitted_page, split_command, unknown_name_error
 from rankproof._cli.terminal import Terminal
 
@@ -54,12 +56,12 @@ def _is_verbose(arguments: Sequence[str]) -> bool:
 
 _REFERENCE = {True: "reference reader: chosen by RANKPROOF_ENGINE", False: "reference reader: installed without a C compiler"}
 _HEAD = """\
-usage: rankproof VERB …
+usage: rankproof COMMAND …
 
 Evaluates search and RAG systems, and tests whether one is better than another."""
 _OPTIONS = """\
 options:
-  -h, --help     show this page; rankproof VERB --help shows that of a verb
+  -h, --help     show this page; rankproof COMMAND --help describes one command
   --version      show the version and the file reader in use
   -v, --verbose  show more
   --quiet        show no notes and no progress, only errors"""
@@ -103,4 +105,24 @@ def _help() -> str:
     verbs = verb_lines()
     width = max(map(len, verbs))
     listed = "\n".join(f"  {verb:{width}}  {summary}" for verb, summary in verbs.items())
-    return fitted_page(f"{_HEAD}\n\nverbs:\n{listed}\n\n{_OPTIONS}\n\n{_EXAMPLES}\n\n{EXIT_CODES}\n")
+    return fitted_page(f"{_HEAD}\n\ncommands:\n{listed}\n\n{_OPTIONS}\n\n{_EXAMPLES}\n\n{EXIT_CODES}\n")
+
+
+def _add_help_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the command."""
+    parser.add_argument("command", nargs="?", metavar="COMMAND", help="the command (default: the page with all commands)")
+
+
+def _run_help(args: argparse.Namespace, terminal: Terminal) -> int:
+    """Shows the page of the command, as `rankproof COMMAND --help` does, or that of all commands."""
+    from rankproof._cli.registry import parser_of
+
+    terminal.show(_help() if args.command is None else parser_of(args.command).format_help())
+    return 0
+
+
+_HELP_EXAMPLES = """\
+examples:
+  rankproof help           as rankproof --help
+  rankproof help compare   as rankproof compare --help"""
+HELP = Command(usage="[COMMAND]", examples=_HELP_EXAMPLES, add_arguments=_add_help_arguments, run=_run_help)

@@ -134,14 +134,55 @@ def add_sampling_options(group: argparse._ArgumentGroup, *, samples: int | None,
     group.add_argument("--seed", type=nonnegative_int, default=0, metavar="N", help="random seed (default: 0)")
 
 
-def add_decision_options(group: argparse._ArgumentGroup) -> None:
-    """Adds the options of the decision which system to choose."""
-    group.add_argument("--primary", metavar="MEASURE", help="the measure that decides (default: nDCG@10)")
-    group.add_argument("--margin", type=any_float, metavar="D", help="how far below the best a system may be (default: 0.02)")
+def _margin(text: str) -> float | str:
+    return text if text.strip().endswith("%") else any_float(text)
+
+
+def add_margin_option(group: argparse._ArgumentGroup, what: str) -> None:
+    """Adds the margin; `what` says what it is."""
+    group.add_argument("--margin", type=_margin, metavar="D", help=f"{what} (default: 0.02 or 10%%, the smaller one)")
+
+
+def add_decision_options(group: argparse._ArgumentGroup, primary: str = "nDCG@10") -> None:
+    """Adds the options of the decision which system to choose; `primary` is the default of the measure that decides."""
+    group.add_argument("--primary", metavar="MEASURE", help=f"the measure that decides (default: {primary})")
+    add_margin_option(group, "how far below the best a system may be: 0.01, or 5%% of the best mean")
     group.add_argument("--baseline", metavar="NAME", help="compare with this system only (default: every pair)")
     group.add_argument(
         "--cost", type=system_cost, action="append", metavar="NAME=N", help="cost of a system instead of its latency; repeatable"
     )
+    add_labels_by_option(group)
+    add_looks_option(group)
+    what = "complete: no relevant document is unjudged (default: unjudged documents may prevent a decision)"
+    group.add_argument("--judgements", choices=("complete",), help=what)
+
+
+def add_looks_option(group: argparse._ArgumentGroup) -> None:
+    """Adds the mode of looks."""
+    what = "many: limits for looking again and again while queries arrive (default: one, or as the log says)"
+    group.add_argument("--looks", choices=("one", "many"), help=what)
+
+
+def add_log_option(group: argparse._ArgumentGroup) -> None:
+    """Adds the log of looks and comparisons."""
+    what = "log of looks and comparisons, JSON lines (default: looks.jsonl in the results folder, none for run files)"
+    group.add_argument("--log", metavar="FILE", help=what)
+
+
+def look_log(args: argparse.Namespace) -> str | None:
+    """The log of looks: that of --log, else of the one results folder; None if there is neither."""
+    from rankproof._io.files import is_results_folder
+    from rankproof._results.document import LOOKS_FILE
+
+    if args.log is not None:
+        return str(args.log)
+    one = args.files[0] if len(args.files) == 1 and is_results_folder(args.files[0]) else None
+    return None if one is None else os.path.join(one, LOOKS_FILE)
+
+
+def add_labels_by_option(group: argparse._ArgumentGroup) -> None:
+    """Adds the option that says who gave the labels."""
+    group.add_argument("--labels-by", choices=("people",), help="the labels are people's, even if the files name a machine judge")
 
 
 def without_repeats(option: str, pairs: Sequence[tuple[str, float]]) -> dict[str, float]:
@@ -158,7 +199,15 @@ def without_repeats(option: str, pairs: Sequence[tuple[str, float]]) -> dict[str
 def decision_options(args: argparse.Namespace) -> dict[str, Any]:
     """The arguments of `compare_inputs` for these options."""
     costs = None if args.cost is None else without_repeats("--cost", args.cost)
-    return {"primary": args.primary, "margin": args.margin, "baseline": args.baseline, "costs": costs}
+    return {
+        "primary": args.primary,
+        "margin": args.margin,
+        "baseline": args.baseline,
+        "costs": costs,
+        "labels_by": args.labels_by,
+        "looks": args.looks,
+        "judgements": args.judgements,
+    }
 
 
 def add_correction_option(group: argparse._ArgumentGroup) -> None:

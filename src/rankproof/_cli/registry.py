@@ -11,7 +11,7 @@ from rankproof.errors import ExternalError
 
 _DIR = "rankproof._cli.commands"
 COMMANDS: Registry[Command] = Registry(
-    "verb",
+    "command",
     "rankproof.commands",
     (
         Component("run", f"{_DIR}.run:COMMAND", "run search systems on a dataset: quality, latency and cost of each"),
@@ -29,7 +29,11 @@ COMMANDS: Registry[Command] = Registry(
         Component("diagnose", f"{_DIR}.diagnose:COMMAND", "find weak systems, stages and query groups, and list failed queries"),
         Component("baselines", f"{_DIR}.baselines:COMMAND", "compare values with random, simple and best possible rankings"),
         Component("answers", f"{_DIR}.answers:COMMAND", "evaluate RAG logs: answers against contexts and references"),
-        Component("gate", f"{_DIR}.gate:GATE", "fail a build on a significant drop, a missed threshold or missing queries"),
+        Component(
+            "gate",
+            f"{_DIR}.gate:GATE",
+            "pass, fail or unsure: whether a build is as good as its baseline and meets its thresholds",
+        ),
         Component("save-baseline", f"{_DIR}.gate:SAVE_BASELINE", "save the values of systems as the baseline for gate"),
         Component("report", f"{_DIR}.report:COMMAND", "write results, or what changed, as one HTML page, picture or Markdown"),
         Component("serve", f"{_DIR}.serve:COMMAND", "browse results, judge documents and label claims in a local web page"),
@@ -49,6 +53,7 @@ COMMANDS: Registry[Command] = Registry(
             "train and compare encoders that differ only in their tokenizer or prompts",
         ),
         Component("completion", "rankproof._cli.completion:COMMAND", "print a shell completion script"),
+        Component("help", "rankproof._cli.main:HELP", "show this page, or the page of a command"),
     ),
 )
 
@@ -56,7 +61,7 @@ COMMANDS: Registry[Command] = Registry(
 def command_named(name: str) -> Command:
     """The verb of that name; an unknown name is refused with the nearest known one."""
     if name not in COMMANDS:
-        raise unknown_name_error("verb", name, COMMANDS.names(), see="rankproof --help")
+        raise unknown_name_error("command", name, COMMANDS.names(), see="rankproof --help")
     command = COMMANDS.load(name)
     if not isinstance(command, Command):
         raise ExternalError(f"the command {name} of another package is not a rankproof.types.Command; update or remove it")

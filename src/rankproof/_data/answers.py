@@ -5,13 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
 from types import MappingProxyType
 from typing import Any, Literal, get_args
 
-from rankproof._data.claims import Importance, Nugget, without_marks
+from rankproof._data.claims import Importance, Nugget
 from rankproof._data.dataset import Query, Texts
-from rankproof._data.sentences import sentences
 from rankproof._data.text import clip_text, pluralise
 from rankproof._data.validation import checked_id
 from rankproof._data.view import View, Viewed, collection_view
@@ -38,18 +36,30 @@ class Answer:
 
 
 class Answers(Viewed, Mapping[str, Answer]):
-    """Query id to answer, in input order."""
+    """Query id to answer, in input order.
 
-    __slots__ = ("_answers", "source")
+    `repeats` has the further answers to a query that was asked more than once; its value is the mean over all of them.
+    """
 
-    def __init__(self, answers: Mapping[str, Answer], *, source: str = "") -> None:
+    __slots__ = ("_answers", "given_known", "repeats", "source")
+
+    given_known: bool
+    """Whether every answer that did not fail lists its passages, even if there are none."""
+
+    def __init__(
+        self, answers: Mapping[str, Answer], *, source: str = "", repeats: Mapping[str, Sequence[Answer]] | None = None
+    ) -> None:
         self._answers = MappingProxyType({checked_id(query, "query", source=source): one for query, one in answers.items()})
+        self.given_known = all(one.given is not None or one.state == "failed" for one in answers.values())
         self.source = source
+        self.repeats: Mapping[str, tuple[Answer, ...]] = MappingProxyType(
+            {query: tuple(further) for query, further in (repeats or {}).items() if further}
+        )
 
-    @property
-    def given_known(self) -> bool:
-        """Whether every answer that did not fail lists its passages, even if there are none."""
-        return all(one.given is not None or one.state == "failed" for one in self.values())
+    def with_repeats(self) -> Iterator[tuple[str, int, Answer]]:
+        """Every answer with its query and its number from 1, repeats after the first."""
+        for query, first in self.items():
+            yield from ((query, number, one) for number, one in enumerate((first, *self.repeats.get(query, ())), start=1))
 
     def __getitem__(self, query: str) -> Answer:
         return self._answers[query]
@@ -64,6 +74,25 @@ class Answers(Viewed, Mapping[str, Answer]):
         rows = ((query, one.state, clip_text(one.text)) for query, one in self.items())
         title = f"Answers {self.source}: {pluralise(len(self), 'query', 'queries')}"
         return collection_view(title, {"query": "text", "state": "text", "answer": "text"}, rows, len(self))
+
+
+def repeats_note(system: str, answers: Answers) -> str | None:
+    """What is said about the repeats of a system; None where it has none."""
+    count = sum(map(len, answers.repeats.values()))
+    if not count:
+        return None
+    have = pluralise(count, "answer repeats", "answers repeat")
+    return f"{system}: {have} a question: its value is the mean over its answers, its cause of a low F1 that of the first"
+
+
+def unranked_note(system: str, answers: Answers) -> str | None:
+    """Why a system of which some contexts are known has no rankings; None where all or none are known."""
+    unknown = [query for query, one in answers.items() if one.given is None and one.state != "failed"]
+    if not unknown or all(one.given is None for one in answers.values()):
+        return None
+    share = f"{len(unknown)} of {pluralise(len(answers), 'query', 'queries')}"
+    first = for_message(unknown[0])
+    return f"{system}: no rankings, as the contexts of {share} are null, first {first}; write [] where nothing was retrieved"
 
 
 def passages_of(answers: Iterable[Answer]) -> list[str]:
@@ -86,87 +115,17 @@ def is_abstention(text: str, phrase: str = ABSTAIN_PHRASE) -> bool:
     return not text.strip() or (bool(expected) and words == expected)
 
 
-def _any_of(*alternatives: str) -> str:
-    return f"(?:{'|'.join(alternatives)})"
-
-
-_SOURCE = (
-    rf"(?:{_any_of('the', 'these', 'this', 'those', 'that', 'any of the', 'none of the', 'your', 'my', 'all')}\s+)?"
-    rf"(?:{_any_of('given', 'provided', 'available', 'retrieved', 'supplied', 'above', 'search', 'current')}\s+)*"
-    + _any_of(
-        *("passages?", "contexts?", "documents?", "sources?", "texts?", "information", "results?", "articles?", "excerpts?"),
-        *("materials?", "knowledge base", "data", "references?", "snippets?", "content"),
-    )
-    + rf"(?:\s+{_any_of('provided', 'given', 'available', 'above', 'retrieved', 'supplied', 'i have')})?"
-)
-_NOT = _any_of("do not", "don't", "does not", "doesn't", "did not", "didn't")
-_CANNOT = _any_of("cannot", "can not", "can't", "could not", "couldn't", r"(?:am|'m|was|are|were) (?:unable|not able) to")
-_SORRY = (
-    r"(?:(?:i'?m|i am|we are|we're)\s+)?"
-    + _any_of(r"(?:very\s+)?sorry", "afraid", "unfortunately", "apologies", "i apologi[sz]e")
-    + r"[\s,:]*(?:but\s+|that\s+)?"
-)
-_BASED = rf"(?:(?:based on|according to|from|given|in)\s+{_SOURCE}\s*,?\s*)?"
-_BUT = _any_of("but", "however", "although", "though", "yet", "instead", "nevertheless", "while", "whereas", "except", "only")
-_TAIL = rf"(?:(?!\b{_BUT}\b|[;:]).)*"
-_FINDS = _any_of("find", "answer", "determine", "provide", "tell", "locate", "identify", "say", "help")
-_HOLDS = _any_of(
-    *("contain", "provide", "include", "have", "give", "mention", "specify", "state", "say", "answer", "address", "discuss"),
-    "indicate",
-)
-_STATED = _any_of("found", "answered", "determined", "given", "stated", "mentioned", "specified", "provided")
-_ENDS = r"(?=\s*$)"
-_DECLINES = (
-    rf"i {_NOT} (?:really |actually )?know",
-    rf"i {_NOT} have (?:enough|sufficient|any|the|an|access)\b",
-    "i have no (?:information|answer|idea)",
-    rf"(?:i|we) ?{_CANNOT} {_FINDS}\b",
-    rf"{_SOURCE} {_NOT} (?:\w+ly )?{_HOLDS}\b",
-    r"there(?: is|'s) (?:no|not enough|insufficient|not sufficient) (?:information|answer|context|mention|details?)"
-    r"(?=\s*$|,| (?:to|about|on|in|of|for|from|that|which|whether|as|given|available|provided|regarding|concerning)\b)",
-    rf"it(?: is|'s) (?:not possible|impossible) to (?:answer|determine the answer)(?: (?:this|that|the|your) question)?"
-    rf"(?:,? (?:in|from|by|with|using|based on|given) {_SOURCE})?{_ENDS}",
-    r"(?:the answer|it|(?:this|the|your) question|this)(?: is not|isn't| (?:cannot|can not|can't|could not) be) "
-    rf"{_STATED}\b(?: (?:in|from|by|with|using|based on) {_SOURCE})?{_ENDS}",
-    r"(?:not enough|insufficient|no) (?:information|context)(?: (?:is )?(?:available|provided|given|found))?"
-    r"(?=\s*$| (?:to|about|on|in) )",
-    rf"no answer{_ENDS}",
-    rf"unanswerable{_ENDS}",
-    rf"n/a{_ENDS}",
-)
-_OFFERS = _any_of("please", "could you", "can you", "would you", "if you", "let me know", "feel free", "as an ai", "thank you")
-_LONGEST_DECLINE = 400
-
-
-@cache
-def _declining_patterns() -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """A sentence that declines, and one that may stand beside it; compiled on first use, as that takes milliseconds."""
-    declines = (
-        rf"(?:as an ai(?: language)?(?: model| assistant)?,? )?(?:{_SORRY})?{_BASED}(?:{_SORRY})?{_any_of(*_DECLINES)}{_TAIL}"
-    )
-    return re.compile(declines, re.IGNORECASE), re.compile(rf"(?:{_SORRY}|{_OFFERS}\b{_TAIL})", re.IGNORECASE)
-
-
-@lru_cache(maxsize=4096)
-def declines_to_answer(text: str) -> bool:
-    """Whether every sentence of the text declines to answer, in English: "I don't know", "the passages do not say".
-
-    A text with any other sentence, or with a "but", is an answer.
-    """
-    if len(text) > _LONGEST_DECLINE or not text.strip():
-        return False
-    declining, polite = _declining_patterns()
-    plain = without_marks(text).replace("’", "'")
-    parts = [" ".join(part.split()).rstrip(".!? ") for part in sentences(plain)]
-    declines = [declining.fullmatch(part) is not None for part in parts]
-    return any(declines) and all(one or polite.fullmatch(part) for one, part in zip(declines, parts, strict=True))
-
-
 ANSWER_FIELDS = ("answers", "answer")
 URL_FIELDS = ("expected_urls", "expected_url", "urls")
 ANSWERABLE_FIELD = "answerable"
 NUGGETS_FIELD = "nuggets"
+NO_SEGMENT_FIELDS = frozenset((*ANSWER_FIELDS, *URL_FIELDS, ANSWERABLE_FIELD, NUGGETS_FIELD, "length"))
+"""The fields of a query that do not name a segment."""
 _MAX_LIST_LENGTH = 100_000
+
+
+NO_ANSWER = ("",)
+"""The text to compare an answer with where there is no answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +138,7 @@ class Reference:
     @property
     def expected_texts(self) -> tuple[str, ...]:
         """The texts to compare an answer with: one empty text where there is no answer."""
-        return self.answers or ("",)
+        return self.answers or NO_ANSWER
 
 
 class References(Viewed, Mapping[str, Reference]):

@@ -7,9 +7,10 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Literal, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
-from rankproof._data.sentences import sentence_spans
+if TYPE_CHECKING:
+    from rankproof._data.wording.remarks import Remark
 
 Verdict = Literal["supported", "contradicted", "not_stated", "nothing_to_check", "failed"]
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
@@ -39,7 +40,8 @@ class Claim:
     """One claim of a text.
 
     `n` counts from 1. `start` and `end` are its place in the text; None for a claim that a model wrote, and for a nugget.
-    `reference` is the reference that the claim is from, or that it is checked against, from 1.
+    `reference` is the reference that the claim is from, or that it is checked against, from 1. `remark` says why a sentence has
+    nothing to check, None for a claim. `lead_in` is the line that introduces a list item, such as "The causes are:".
     """
 
     side: Side
@@ -48,6 +50,8 @@ class Claim:
     start: int | None = None
     end: int | None = None
     reference: int = 1
+    remark: Remark | None = None
+    lead_in: str = ""
 
     @property
     def unit(self) -> ClaimUnit:
@@ -62,6 +66,7 @@ class ClaimVerdict:
     `evidence` are the sentences that the verdict rests on. The first number is that of the context; against a reference it is
     the number of the reference, against an answer or a question 1. `score` is from 0 to 1, of judges that give scores, and
     `reason` says why the judge failed. `shown` are the contexts that the claim was checked against, None for all.
+    `repeat` is the number of the answer among those of the system to the question.
     """
 
     query: str
@@ -75,6 +80,7 @@ class ClaimVerdict:
     reason: str = ""
     shown: tuple[int, ...] | None = None
     importance: Importance | None = None
+    repeat: int = 1
 
     @property
     def table(self) -> ClaimTable:
@@ -108,12 +114,21 @@ _CACHED_TEXTS = 1024
 
 @lru_cache(maxsize=_CACHED_TEXTS)
 def claims_of(text: str, side: Side, reference: int = 1) -> tuple[Claim, ...]:
-    """The sentences of a text as claims; marks of citations such as [1] neither end a sentence nor are one.
+    """The sentences of a text; marks of citations such as [1] neither end a sentence nor are one.
 
-    A sentence without a letter or digit, such as "…", is no claim.
+    A sentence without a letter or digit, such as "…", is left out. One that states nothing, such as a heading, has a remark.
     """
-    spans = enumerate((span for span in sentence_spans(_blanked(text)) if has_words(text[span[0] : span[1]])), 1)
-    return tuple(Claim(side, n, text[start:end], start, end, reference) for n, (start, end) in spans)
+    from rankproof._data.wording.remarks import text_units
+
+    return tuple(
+        Claim(side, n, text[one.start : one.end], one.start, one.end, reference, one.remark, one.lead_in)
+        for n, one in enumerate(text_units(text), 1)
+    )
+
+
+def checkable_claims(text: str, side: Side = "answer", reference: int = 1) -> list[Claim]:
+    """The sentences that state something."""
+    return [claim for claim in claims_of(text, side, reference) if claim.remark is None]
 
 
 def written_claims(texts: Iterable[str], side: Side, reference: int = 1) -> tuple[Claim, ...]:
@@ -124,21 +139,6 @@ def written_claims(texts: Iterable[str], side: Side, reference: int = 1) -> tupl
 def whole_claim(text: str, side: Side, n: int = 1) -> Claim:
     """A whole text as one claim."""
     return Claim(side, n, text, 0, len(text))
-
-
-def has_words(text: str) -> bool:
-    """Whether the text has a letter or digit outside marks of citations."""
-    return any(map(str.isalnum, without_marks(text)))
-
-
-def without_marks(text: str) -> str:
-    """The text without its marks of citations."""
-    return _MARK.sub(" ", text) if "[" in text else text
-
-
-def _blanked(text: str) -> str:
-    """The text with blanks for its marks, so that every other character keeps its place."""
-    return _MARK.sub(lambda mark: " " * len(mark[0]), text) if "[" in text else text
 
 
 def cites_of_claims(text: str, claims: Sequence[Claim]) -> list[tuple[int, ...]] | None:

@@ -82,6 +82,10 @@ class Texts(Viewed, Mapping[str, _Record], Generic[_Record]):
         return digest.hexdigest()
 
 
+WEIGHT_FIELD = "weight"
+"""The field of a query with its share of the traffic."""
+
+
 class Query(TextRecord):
     """One query; `fields` has the other fields of its source, such as a category."""
 
@@ -106,13 +110,14 @@ class Queries(Texts[Query]):
     @property
     def weights(self) -> dict[str, float] | None:
         """Query to its weight, the field `weight`: its share of the traffic, in any unit; None where no query has one."""
-        if not any("weight" in query.fields for query in self.values()):
+        if not any(WEIGHT_FIELD in query.fields for query in self.values()):
             return None
         for query in self.values():
-            if "weight" not in query.fields:
-                raise row_error("weight-missing", source=self.source, line=query.line, query=query.id)
+            if WEIGHT_FIELD not in query.fields:
+                raise row_error("weight-missing", source=self.source, line=query.line, query=query.id, text=query.text)
         return {
-            key: checked_weight(query.fields["weight"], key, source=self.source, line=query.line) for key, query in self.items()
+            key: checked_weight(query.fields[WEIGHT_FIELD], key, source=self.source, line=query.line)
+            for key, query in self.items()
         }
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-RESULTS = 8
+RESULTS = 9
 """Of result.json in a results folder."""
-SUMMARY = 1
+SUMMARY = 2
 """Of summary.json in a results folder."""
-STAGE_CACHE = 11
+STAGE_CACHE = 12
 """Of the cached outputs of stages: a part of their keys, and of the header of each file."""
 JOURNAL = 2
 """Of the records of journals, which hold the finished blocks of a stage and the replies of language models."""
@@ -26,7 +26,7 @@ TRAINING_DATA = 2
 """Of the training data of trained encoders: a part of their digest."""
 TOKENIZER_COMPARISON = 2
 """Of the document of a comparison of tokenizers."""
-BASELINE = 2
+BASELINE = 5
 """Of a baseline file that `rankproof gate` compares with."""
 JUDGEMENT_LOG = 3
 """Of the log of people's judgements; version 2 has no notes and no adjudications, and is continued."""

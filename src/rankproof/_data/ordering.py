@@ -181,6 +181,17 @@ class RankScoreAgreement(NamedTuple):
             self.backwards > 0 and self.forwards == 0 and (self.contradictions > 0 or self.backwards >= MIN_QUERIES_WITHOUT_RANKS)
         )
 
+    def note(self, *, lower_is_better: bool = False) -> str | None:
+        """The note on ranks that contradict scores, None if none do."""
+        if self.looks_like_distances:
+            direction = "higher" if lower_is_better else "lower"
+            queries = "the only query" if self.backwards == 1 else f"all {self.backwards} queries"
+            return f"in {queries} with different scores the better rank has the {direction} score: are the scores distances?"
+        if not self.contradictions:
+            return None
+        many = f"{self.contradictions} rows have ranks that contradict their scores"
+        return f"{'1 row has a rank that contradicts its score' if self.contradictions == 1 else many}; the scores are used"
+
 
 def rank_score_agreement(rows: Iterable[RunRow], read_options: ReadOptions) -> RankScoreAgreement:
     """The agreement over all queries; the rows of a query are adjacent."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import struct
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
@@ -64,6 +65,8 @@ class PartitionBuilder:
     def __init__(self, number: int = 0, first: int = 0) -> None:
         self.number, self.first, self.bytes, self._size, self._digest = number, first, 0, 0, 0
         self._chunks: list[DocumentChunk] = []
+        self._chunk_ends: list[int] = []
+        """The row after the last one of each chunk."""
         self._single: list[tuple[Sequence[bytes], int, int]] = []
 
     def __len__(self) -> int:
@@ -90,16 +93,21 @@ class PartitionBuilder:
             self._join_single()
         self._count(1, sum(map(len, (*parts, kept))), document_digest((*parts, in_order)))
 
-    def texts_at(self, row: int) -> tuple[str, str]:
-        """Title and text of a document; all documents were added one by one."""
-        _, title, text, _ = self._single[row][0]
-        return decoded(title), decoded(text)
+    def content_at(self, row: int) -> tuple[str, str, bytes]:
+        """Title, text and fields (JSON) of a document."""
+        chunk = bisect_right(self._chunk_ends, row)
+        place = row - (self._chunk_ends[chunk - 1] if chunk else 0)
+        if chunk == len(self._chunks):
+            _, title, text, fields = self._single[place][0]
+        else:
+            _, title, text, fields = (_text_at(column, place) for column in self._chunks[chunk].columns)
+        return decoded(title), decoded(text), fields
 
     def add_chunk(self, chunk: DocumentChunk) -> None:
         """Adds the documents of the chunk."""
         if len(chunk.lines):
             self._join_single()
-            self._chunks.append(chunk)
+            self._append_chunk(chunk)
             self._count(len(chunk.lines), sum(len(data) for data, _ in chunk.columns), chunk.digest)
 
     def _count(self, size: int, count: int, digest: int) -> None:
@@ -110,8 +118,12 @@ class PartitionBuilder:
         if self._single:
             texts, lines, hashes = zip(*self._single, strict=True)
             columns = [(b"".join(column), np.cumsum([len(text) for text in column])) for column in zip(*texts, strict=True)]
-            self._chunks.append(DocumentChunk(columns, np.array(lines), np.array(hashes, dtype=np.uint64), 0))
+            self._append_chunk(DocumentChunk(columns, np.array(lines), np.array(hashes, dtype=np.uint64), 0))
             self._single = []
+
+    def _append_chunk(self, chunk: DocumentChunk) -> None:
+        self._chunks.append(chunk)
+        self._chunk_ends.append((self._chunk_ends[-1] if self._chunk_ends else 0) + len(chunk.lines))
 
     @property
     def digest(self) -> int:
@@ -152,6 +164,11 @@ class PartitionBuilder:
         ids, titles, texts, fields = map(self.column, range(4))
         columns = DocumentColumns(ids, titles, texts, fields, self.lines(), self.entries(), rows_by_id(ids))
         return Partition(self.number, self.first, len(self), self.digest, columns)
+
+
+def _text_at(column: tuple[bytes, NDArray[np.int64]], row: int) -> bytes:
+    data, ends = column
+    return data[int(ends[row - 1]) if row else 0 : int(ends[row])]
 
 
 def rows_by_id(ids: TextColumn) -> NDArray[np.int32]:

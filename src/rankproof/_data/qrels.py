@@ -109,13 +109,13 @@ class Qrels(Viewed, Mapping[str, Mapping[str, int]]):
     def _fill(
         self, judgements: Iterable[Judgement], grades: GradeReader, on_conflict: OnConflict, *, by_subtopic: bool = False
     ) -> None:
-        """Takes rows whose grades the reader reads; of several errors, the one on the first line is raised."""
+        """Takes rows with grades of the reader; of several errors, the one on the first line is raised, a label before others."""
         pairs = _Pairs(grades.source, on_conflict, by_subtopic=by_subtopic)
         try:
             pairs.add_all(judgements)
         except InputError as error:
             labels = grades.error()
-            if labels is not None and (labels.line or 0) < (error.line or 1):
+            if labels is not None and (error.line is None or (labels.line or 0) <= error.line):
                 raise labels from None
             raise
         if (labels := grades.error()) is not None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, Self
 
-from rankproof._data.text import MASK, pluralise
+from rankproof._data.text import MASK, clip_text, in_a_sentence, pluralise
 from rankproof.errors import for_message
 
 MASKED_NOTE = f"the reply contained a key or password, masked as {MASK}: do not trust this server"
@@ -52,23 +52,71 @@ class RecordedReply:
         return cls(**lists_as_tuples(values))
 
 
+@dataclass(frozen=True, slots=True)
+class ReusedReplies:
+    """The replies of a system's search engines that an earlier run recorded, and that were not asked for again.
+
+    `queries` is how many replies these are, `of` how many replies the system rests on. `first` and `last` are the UTC times of
+    the oldest and the newest.
+    """
+
+    system: str
+    queries: int
+    of: int
+    first: str
+    last: str
+
+
+def reused_sentences(reused: Sequence[ReusedReplies], option: str = "rankproof run --ask-again") -> tuple[str, ...]:
+    """A sentence on replies that an earlier run recorded: when, and with which option they are asked for again."""
+    if not reused:
+        return ()
+    names = in_a_sentence([for_message(each.system) for each in reused])
+    few, every = sum(each.queries for each in reused), sum(each.of for each in reused)
+    some = f"{few:,} of {every:,} replies" if few < every else "replies"
+    first, last = min(each.first for each in reused), max(each.last for each in reused)
+    return (f"{names}: {some} recorded {_minutes(first, last)} UTC, not asked again; use {option}.",)
+
+
+def _minutes(first: str, last: str) -> str:
+    """The day and minute of both times, what they share once."""
+    day, start, end = first[:10], first[11:16], last[11:16]
+    if last[:10] != day:
+        return f"{day} {start} to {last[:10]} {end}"
+    return f"{day} {start}" if start == end else f"{day} {start} to {end}"
+
+
 _SHOWN_REASONS = 5
 _SHOWN_QUERIES = 3
+_SHOWN_TEXT = 40
 
 
-def failure_notes(replies: Mapping[str, RecordedReply]) -> Iterator[str]:
-    """A note for each reason why queries failed, with the first queries; most frequent first, queries not asked last."""
+def failure_notes(replies: Mapping[str, RecordedReply], texts: Mapping[str, str]) -> Iterator[str]:
+    """A note for each reason why queries failed, with the first queries; most frequent first, queries not asked last.
+
+    `texts` has the texts of queries, where they are known.
+    """
     failed: dict[str, list[str]] = {}
     for query, reply in replies.items():
         if reply.state != "ok":
             failed.setdefault(reply.reason, []).append(query)
     ordered = sorted(failed.items(), key=lambda item: (replies[item[1][0]].state == "not asked", -len(item[1])))
     for reason, queries in ordered[:_SHOWN_REASONS]:
-        shown = ", ".join([*map(for_message, queries[:_SHOWN_QUERIES]), *(["…"] if len(queries) > _SHOWN_QUERIES else [])])
+        shown = ", ".join(
+            [
+                *(_shown_query(query, texts) for query in queries[:_SHOWN_QUERIES]),
+                *(["…"] if len(queries) > _SHOWN_QUERIES else []),
+            ]
+        )
         count = f"{len(queries)} of {pluralise(len(replies), 'query', 'queries')}"
         yield f"{count} failed and {'scores' if len(queries) == 1 else 'score'} 0 ({shown}): {reason}"
     if (more := len(ordered) - _SHOWN_REASONS) > 0:
         yield f"queries failed for {pluralise(more, 'other reason')}; see the folder replies"
+
+
+def _shown_query(query: str, texts: Mapping[str, str]) -> str:
+    text = clip_text(texts.get(query, ""), _SHOWN_TEXT)
+    return f'{for_message(query)} "{for_message(text)}"' if text else for_message(query)
 
 
 def repeat_notes(replies: Iterable[RecordedReply]) -> Iterator[str]:

@@ -90,7 +90,7 @@ _ROW_ERRORS: dict[str, tuple[str, str]] = {
         "weight {token} of query {query} is not from 1e-100 to 1e+100",
         "write the query's share of the traffic, such as 3 or 0.25",
     ),
-    "weight-missing": ("query {query} has no weight, but others have one", "give every query a weight, or none"),
+    "weight-missing": ("query {query} ({text}) has no weight, but others have one", "give every query a weight, or none"),
     "weight-columns": (
         "{found} columns where weights have 2 (query weight)",
         "write a query id, a tab and a weight on each line",

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
-from rankproof._data.arrays import FloatArray, IntArray, PackedIds, read_only
+from rankproof._data.arrays import FloatArray, IntArray, PackedIds, list_places, read_only, repeat_each
 from rankproof._data.row_errors import row_error
 from rankproof._data.text import pluralise
 from rankproof._data.validation import checked_id, checked_keys
@@ -198,6 +198,16 @@ class Run(Viewed):
         offsets = read_only(np.cumsum([0, *(end - start for start, end in spans)], dtype=np.int64))
         same_rows = self.changed(queries=tuple(queries), offsets=offsets, tags=())
         return same_rows if offsets[-1] == len(self.docs) and _follow_on(spans) else same_rows._with_blocks(spans)
+
+    def first_rows(self, count: int) -> Run:
+        """The run with the first rows of each query."""
+        starts, ends = self.offsets[:-1], np.minimum(self.offsets[1:], self.offsets[:-1] + count)
+        spans = list(zip(starts.tolist(), ends.tolist(), strict=True))
+        rows = list_places(ends - starts) + repeat_each(starts, ends - starts)
+        docs = self.docs.blocks(spans) if isinstance(self.docs, PackedIds) else tuple(_joined(self.docs, spans))
+        ranks, lines = (None if column is None else known(column[rows]) for column in (self.ranks, self.lines))
+        offsets = read_only(np.concatenate([np.zeros(1, np.int64), np.cumsum(ends - starts)]))
+        return self.changed(offsets=offsets, docs=docs, scores=read_only(self.scores[rows]), ranks=ranks, lines=lines)
 
     def _with_blocks(self, spans: Sequence[tuple[int, int]]) -> Run:
         """The run with the rows of these spans, in this order."""

@@ -14,7 +14,7 @@ from rankproof._data.text import unspaced_pattern
 
 Span = tuple[int, int]
 """Start and end of a part of a text, in characters; the end is excluded."""
-SENTENCE_RULES = 2
+SENTENCE_RULES = 3
 """The version of the rules; another version may give other sentences."""
 
 
@@ -64,10 +64,10 @@ _AFTER_ORDINALS = (
     "|Auflage|Dünya|Ocak|Şubat|Mart|Nisan|Mayıs|Haziran|Temmuz|Ağustos|Eylül|Ekim|Kasım|Aralık|Yüzyıl"
 )
 _LIST_MARKER = rf"(?:[-*+•‣◦▪●–—·]|{_NUMBER_MARKER.replace('ORDINAL', _AFTER_ORDINALS)})[^\S\n]++(?=\S)"
-_MARKER = re.compile(rf"(?:>[^\S\n]*+)*+(?:{_LIST_MARKER}|#{{1,6}}[^\S\n]++)?+(?=\S)")
-_LINE = re.compile(r"[^\S\n]*+(?P<text>\S[^\n]*+)?+(?:\n|\Z)")
-_NEW_ITEM = re.compile(rf"(?:>[^\S\n]*+)*+{_LIST_MARKER}")
-_HEADING = re.compile(r"#{1,6}[^\S\n]|(?:\*\*|__)[^*_\n]+(?:\*\*|__):?[^\S\n]*\Z|[^\n]*:[^\S\n]*\Z")
+_MARKER = re.compile(rf"(?>(?:>[^\S\n]*+)*)(?>(?:{_LIST_MARKER}|#{{1,6}}[^\S\n]++)?)(?=\S)")
+_LINE = re.compile(r"[^\S\n]*+(?>(?P<text>\S[^\n]*+)?)(?:\n|\Z)")
+_NEW_ITEM = re.compile(rf"(?>(?:>[^\S\n]*+)*){_LIST_MARKER}")
+_HEADING = re.compile(r"#{1,6}[^\S\n]|(?:\*\*|__)[^*_\n]+(?:\*\*|__)[:：]?[^\S\n]*\Z|[^\n]*[:：][^\S\n]*\Z")
 _TABLE_ROW = re.compile(r"[^|\n]*\|[^|\n]*\||[^\t\n]+\t")
 _RECORD = re.compile(r"[^\W_][^:.!?\n]{0,30}:[^\S\n]+\S")
 _CODE_START = re.compile(r"```+|~~~+")
@@ -83,6 +83,13 @@ def _after_marker(text: str, start: int, end: int) -> int:
         return start
     before = text[max(start - _DEEPEST_INDENT, 0) : start].rstrip(" \t")
     return marker.end() if before.endswith("\n") or (start <= _DEEPEST_INDENT and not before) else start
+
+
+def item_indent(text: str, start: int) -> int | None:
+    """The indentation of the list item whose text starts there; None where no item starts."""
+    line = text.rfind("\n", 0, start) + 1
+    mark = _NEW_ITEM.match(text, first := line + len(text[line:start]) - len(text[line:start].lstrip()))
+    return first - line if mark and mark.end() == start else None
 
 
 def _blocks(text: str) -> Iterator[tuple[int, int, bool]]:
@@ -148,7 +155,7 @@ _OPENING = "\"'“‘«‹„‚([{¿¡「『（【《〈*_"
 _UNSPACED_MARKS = "。！？｡．।॥։።፧។៕။"
 _GREEK_QUESTION = ";\u037e"
 _MARKS = re.escape(f".!?…؟۔{_UNSPACED_MARKS}{_GREEK_QUESTION}")
-_AFTER_MARK = rf"[{re.escape(_CLOSING)}]*+(?:[^\S\n]?\[\d++(?:\s?[,–-]\s?\d++)*+\]|[¹²³⁰⁴-⁹])*+"
+_AFTER_MARK = rf"[{re.escape(_CLOSING)}]*+(?>(?:[^\S\n]?\[\d++(?>(?:\s?[,–-]\s?\d++)*)\]|[¹²³⁰⁴-⁹])*)"
 _CJK = "[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]"
 # A match starts at a run of marks and consumes the whole run, so the time is linear in the text.
 _MARK_END = (

@@ -1,4 +1,4 @@
-"""Numbers, counts and ids as text, and words of scripts without spaces."""
+"""Numbers, counts and ids as text, words of scripts without spaces, and texts without markup."""
 
 from __future__ import annotations
 
@@ -128,6 +128,65 @@ _ASCII_PUNCTUATION = re.compile(r"[^\w\s\x1c-\x1f]", re.ASCII)
 def without_punctuation(text: str) -> str:
     """The text with letters, digits, underscores and spaces only; combining marks stay with their letters."""
     return (_ASCII_PUNCTUATION if text.isascii() else _punctuation()).sub("", text)
+
+
+_SUPERSCRIPTS = "¹²³⁰⁴-⁹"
+_CITATION = re.compile(
+    r"\[\s*\d{1,3}(?:\s*[,;]\s*\d{1,3}|\s*[-–]\s*\d{1,3})*\s*\]|\[\^[^\s\[\]]{1,20}\]|[\[【][^\[\]【】\n]{0,20}†[^\[\]【】\n]{0,80}[\]】]"
+    r"|【\d[\d:,，、\s]*】|\[(?:citation|cite|source|doc|document|passage|context|ref)s?[ :_-]?\d{1,3}(?:[ ,;]+\d{1,3})*\]"
+    rf"|(?<=[^\W\d_.,;:!?)\]])[{_SUPERSCRIPTS}]+|(?<=[.,;:!?)\]])[{_SUPERSCRIPTS}]+",
+    re.IGNORECASE,
+)
+"""A mark of a citation: [1], [2, 3], [^1], [source 1], 【1†source】, or a superscript number after a word."""
+_OTHER_MARKS = re.compile(f"[【{_SUPERSCRIPTS}]")
+_TAGS = (
+    "a|abbr|answer|article|aside|b|blockquote|body|br|center|cite|code|col|dd|del|details|div|dl|dt|em|figure|final|font|footer"
+    "|h[1-6]|head|header|hr|html|i|img|ins|kbd|label|li|link|main|mark|meta|nav|ol|p|pre|q|ref|response|s|samp|section|small|span"
+    "|strong|summary|sup|table|tbody|td|tfoot|th|thead|title|tr|tt|u|ul|var"
+)
+_ATTRIBUTES = r"(?:\s+[\w:-]+(?:\s*=\s*(?:\"[^\"]*\"|'[^']*'|[^\s\"'<>]+))?)*\s*/?"
+_HIDDEN = re.compile(
+    r"<!--(?:(?!<!--).)*?-->|<(script|style)\b[^<>]*>(?:(?!<\1\b).)*?</\1>|<sup\b[^<>]*>\W*\d+\W*</sup>"
+    r"|<\|(?:start|channel)\|>\s?\w+(?=<\|)|<\|(?:start|channel|message|end|return|call)\|>",
+    re.DOTALL | re.IGNORECASE,
+)
+_LINK = re.compile(r"!?\[([^\[\]\n]*)\](?:\((?:[^()\s]|\([^()\s]*\))*(?:\s+\"[^\"]*\")?\)|\[[^\[\]\n]{0,40}\])")
+_LINK_ADDRESS = re.compile(r"^[^\S\n]*\[[^\[\]\n]+\]:\s+\S+[^\n]*$|[(<]https?://[^\s<>()]+[)>]", re.MULTILINE)
+_TAG = re.compile(rf"</?(?:{_TAGS}){_ATTRIBUTES}>", re.IGNORECASE)
+_SUBSCRIPT = re.compile(r"</?sub\b[^<>]*>", re.IGNORECASE)
+
+
+def without_citations(text: str) -> str:
+    """The text with a space for each mark of a citation."""
+    return _CITATION.sub(" ", text) if _may_cite(text) else text
+
+
+def with_blank_citations(text: str) -> str:
+    """The text with blanks for its marks of citations, so that every other character keeps its place."""
+    return _CITATION.sub(lambda mark: " " * len(mark[0]), text) if _may_cite(text) else text
+
+
+def _may_cite(text: str) -> bool:
+    return "[" in text or (not text.isascii() and _OTHER_MARKS.search(text) is not None)
+
+
+def has_markup(text: str) -> bool:
+    """Whether `without_markup` may change the text."""
+    return "<" in text or "&" in text or "(http" in text or _may_cite(text)
+
+
+def without_markup(text: str) -> str:
+    """The text without HTML tags, comments and entities, marks of channels, addresses of links, and marks of citations.
+
+    Emphasis and code ticks stay: they are no part of a word.
+    """
+    if not has_markup(text):
+        return text
+    from html import unescape
+
+    plain = _SUBSCRIPT.sub("", _HIDDEN.sub(" ", text))
+    plain = without_citations(_LINK_ADDRESS.sub(" ", plain))
+    return unescape(_TAG.sub(" ", _LINK.sub(r"\1", plain)))
 
 
 def percent(share: float | None) -> str:

@@ -12,6 +12,16 @@ from rankproof._data.row_errors import row_error
 from rankproof._registry import Setting, settings_of
 from rankproof.errors import InputError, UsageError, for_message, type_phrase
 
+ID_DIGITS = 16
+"""Hexadecimal digits of an id that is made."""
+
+
+def made_id(column: str, content: Sequence[str]) -> str:
+    """An id that depends on the content alone: the first letter of the column and the beginning of a sha256."""
+    import hashlib
+
+    return column[0] + hashlib.sha256("\0".join(content).encode()).hexdigest()[:ID_DIGITS]
+
 
 def checked_integer(name: str, value: Any, least: int | None = 1, most: int | None = None) -> int:
     """The value as an integer within the bounds."""

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 
 import numpy as np
 
-from rankproof._data.answers import Answer, Answers, Reference, References, as_answer, references_from_values
+from rankproof._data.answers import NO_ANSWER, Answer, Answers, Reference, References, as_answer, references_from_values
 from rankproof._data.arrays import FloatArray
 from rankproof._data.claims import ClaimUnit, ClaimVerdict, Nugget
 from rankproof._data.qrels import Qrels
@@ -18,11 +17,11 @@ from rankproof._evaluation.answer_notes import answer_notes, claim_notes
 from rankproof._evaluation.claim_judges import JudgeOf
 from rankproof._evaluation.claim_verdicts import VerdictSource, known_verdicts, label_of, unit_of
 from rankproof._evaluation.overlap_judge import OverlapJudge
-from rankproof._evaluation.result import MeasureResult, Result, SystemResult
+from rankproof._evaluation.result import FAILED_ANSWER, MeasureResult, Result, SystemResult
 from rankproof._io.open import Progress
 from rankproof.errors import UsageError, for_message
 from rankproof.measures._answers import AnswerCase, AnswerMeasure, CaseState, Encode
-from rankproof.measures._base import Measure
+from rankproof.measures._base import Measure, worst_value
 from rankproof.measures._claim_base import ClaimMeasure
 from rankproof.measures._overlap import OVERLAP
 from rankproof.measures._parse import parse_measures
@@ -52,6 +51,7 @@ def evaluate_answers(
     """The measures of every system's answers over the queries with a reference; those that need no reference over all queries.
 
     A missing answer scores 0, a failed one is left out. Where there is nothing to count there is no value, and it is counted.
+    The value of a query with several answers is their mean.
 
     `questions` are the texts of the queries, and `passage` gives the text of a given or cited passage by its id, None where it
     is not known. `judge_of` gives the judge of a measure by its name. `known` are verdicts that are used instead of asking.
@@ -62,6 +62,7 @@ def evaluate_answers(
     if not answers:
         raise UsageError("there are no answers", fix="pass the answers of at least one system")
     given = {name: {query: as_answer(one) for query, one in each.items()} for name, each in answers.items()}
+    repeats = {name: each.repeats if isinstance(each, Answers) else {} for name, each in answers.items()}
     expected = references if isinstance(references, References) else references_from_values(references)
     texts = AnswerTexts(expected, qrels, rel, document, questions or {}, passage, nuggets or {})
     chosen = _selected_measures(measures, given, texts)
@@ -69,15 +70,21 @@ def evaluate_answers(
     cases = {name: texts.cases(name, each, queries) for name, each in given.items()}
     for measure in chosen:
         _check_inputs(measure, [case for each in cases.values() for case in each])
-    sources = _verdict_sources(chosen, cases, judge_of, tuple(known), progress)
+    further = {name: texts.repeat_cases(name, each, queries) for name, each in repeats.items()}
+    every = {name: [*each, *further[name]] for name, each in cases.items()}
+    sources = _verdict_sources(chosen, every, judge_of, tuple(known), progress)
     of_judges = tuple(chain.from_iterable(source.notes() for source in sources.values()))
     systems = []
     for name, each in cases.items():
-        values = _measure_results(chosen, each, encode, sources)
+        failed = _failed_repeats(given[name], repeats[name])
+        values = _with_errors(_measure_results(chosen, every[name], encode, sources, failed), given[name], expected)
         notes = (*answer_notes(given[name], expected, queries, values), *claim_notes(each, values), *of_judges)
         systems.append(SystemResult(name, values, notes))
-    every = [case for each in cases.values() for case in each]
-    return Result(queries, tuple(systems), tuple(chain.from_iterable(source.all(every) for source in sources.values())))
+    claims, repeat_claims = (
+        tuple(verdict for source in sources.values() for verdict in source.all([*chain.from_iterable(each.values())]))
+        for each in (cases, further)
+    )
+    return Result(queries, tuple(systems), claims, repeat_claims=repeat_claims)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -101,6 +108,15 @@ class AnswerTexts:
         """The case of each query, without those whose answer failed."""
         included = [query for query in queries if query not in answers or answers[query].state != "failed"]
         return [self._case(system, query, answers.get(query, Answer("", state="missing"))) for query in included]
+
+    def repeat_cases(self, system: str, repeats: Mapping[str, Sequence[Answer]], queries: Sequence[str]) -> list[AnswerCase]:
+        """The cases of further answers to a query, without those that failed."""
+        return [
+            replace(self._case(system, query, answer), repeat=number)
+            for query in queries
+            for number, answer in enumerate(repeats.get(query, ()), start=2)
+            if answer.state != "failed"
+        ]
 
     def _case(self, system: str, query: str, answer: Answer) -> AnswerCase:
         state = _case_state(answer)
@@ -221,10 +237,23 @@ def _verdict_sources(
     return found
 
 
+def _failed_repeats(first: Mapping[str, Answer], repeats: Mapping[str, Sequence[Answer]]) -> dict[str, int]:
+    """The number of failed answers of each query that was asked more than once."""
+    return {
+        query: sum(answer.state == "failed" for answer in (first[query], *further))
+        for query, further in repeats.items()
+        if query in first
+    }
+
+
 def _measure_results(
-    measures: Sequence[AnswerMeasure], cases: Sequence[AnswerCase], encode: Encode | None, sources: Sources
+    measures: Sequence[AnswerMeasure],
+    cases: Sequence[AnswerCase],
+    encode: Encode | None,
+    sources: Sources,
+    failed: Mapping[str, int],
 ) -> dict[str, MeasureResult]:
-    """The measures of one system by name."""
+    """The measures of one system by name; `failed` is the number of failed answers of repeated queries."""
     by_claims = [measure for measure in measures if isinstance(measure, ClaimMeasure)]
     # Case by case, so that the words of a text are found once for all measures.
     rows = [[_claim_outcome(measure, case, sources) for measure in by_claims] for case in cases]
@@ -233,7 +262,7 @@ def _measure_results(
     for measure in measures:
         outcomes = found[measure] if measure in found else measure.outcomes(cases, encode)
         pairs = [pair for pair in zip(cases, outcomes, strict=True) if pair[0].references or not measure.needs_reference]
-        results[str(measure)] = _measure_result(measure, pairs)
+        results[str(measure)] = _measure_result(measure, pairs, failed)
     return results
 
 
@@ -242,16 +271,54 @@ def _claim_outcome(measure: ClaimMeasure, case: AnswerCase, sources: Sources) ->
     return measure.outcome(case, {} if source is None else source.of(case))
 
 
-def _measure_result(measure: AnswerMeasure, outcomes: Sequence[tuple[AnswerCase, float | str | None]]) -> MeasureResult:
-    """The mean over the queries with a value, and why the others have none."""
-    found = {case.query: one for case, one in outcomes if one is not None and not isinstance(one, str)}
-    values = np.array(list(found.values()), dtype=np.float64)
+def _measure_result(
+    measure: AnswerMeasure, outcomes: Sequence[tuple[AnswerCase, float | str | None]], failed: Mapping[str, int]
+) -> MeasureResult:
+    """The mean over the queries with a value, and why the others have none.
+
+    Of a query with several answers, the value is their mean; a failed one among them counts as the worst value, and so does an
+    abstention, unless the reference says that there is no answer.
+    """
+    each: dict[str, list[float]] = {case.query: [] for case, _ in outcomes}
+    worst = worst_value(measure)
+    valued = {case.query for case, one in outcomes if one is not None and not isinstance(one, str)}
+    for case, one in outcomes:
+        if one is not None and not isinstance(one, str):
+            each[case.query].append(one)
+        elif one == "abstained" and worst is not None and case.references != NO_ANSWER:
+            each[case.query].append(worst)
+    found = {
+        query: np.array([*own, *([] if worst is None else [worst] * failed.get(query, 0))], dtype=np.float64)
+        for query, own in each.items()
+        if query in valued
+    }
+    values = np.array([math.fsum(own) / len(own) for own in found.values()], dtype=np.float64)
     if not np.isfinite(values).all():
         raise UsageError(f"{for_message(str(measure))} gave a value that is not finite", fix="check the encoder")
-    counts = Counter(one for _, one in outcomes if isinstance(one, str))
+    reasons = {case.query: one for case, one in reversed(outcomes) if isinstance(one, str) and case.query not in found}
+    reasons = dict(reversed(reasons.items()))
+    answered = {case.query for case, _ in outcomes if case.state != "missing"}
+    silent = [query for query in found if query not in answered]
+    if not any(found[query].any() for query in silent):
+        reasons |= dict.fromkeys(silent, "missing")
     mean = measure.summarise(values) if len(values) else math.nan
-    bounds = _bounds(measure, values, counts["failed"]) if counts["failed"] else None
-    return MeasureResult(measure, mean, tuple(found), values, counts=dict(counts), bounds=bounds)
+    unjudged = [*reasons.values()].count("failed")
+    bounds = _bounds(measure, values, unjudged) if unjudged else None
+    repeats = found if any(len(own) > 1 for own in found.values()) else {}
+    return MeasureResult(measure, mean, tuple(found), values, reasons=reasons, bounds=bounds, repeats=repeats)
+
+
+def _with_errors(
+    measures: Mapping[str, MeasureResult], answers: Mapping[str, Answer], references: References
+) -> dict[str, MeasureResult]:
+    """The measures with the queries whose answer failed among those without a value."""
+    failed = [query for query, answer in answers.items() if answer.state == "failed"]
+    found = {}
+    for name, one in measures.items():
+        needs, valued = isinstance(one.measure, AnswerMeasure) and one.measure.needs_reference, frozenset(one.query_ids)
+        errors = {query: FAILED_ANSWER for query in failed if query not in valued and (query in references or not needs)}
+        found[name] = replace(one, reasons={**one.reasons, **errors}) if errors else one
+    return found
 
 
 def _bounds(measure: AnswerMeasure, values: FloatArray, failed: int) -> tuple[float, float]:

@@ -54,9 +54,8 @@ class ClaimTask:
         """A verdict on one claim of the task; `evidence` has the numbers of `numbers`."""
         importance = self.importances[claim.n - 1] if self.importances else None
         case = self.case
-        return ClaimVerdict(
-            case.query, case.system, claim, self.against, verdict, judge, evidence, score, reason, self.shown, importance
-        )
+        about = (case.query, case.system, claim, self.against)
+        return ClaimVerdict(*about, verdict, judge, evidence, score, reason, self.shown, importance, case.repeat)
 
 
 def no_extraction_error(name: str) -> UsageError:

@@ -19,6 +19,7 @@ from rankproof._data.claims import (
 )
 from rankproof._data.qrels import plain_judge_name
 from rankproof._data.text import example_ids, pluralise
+from rankproof._data.wording.remarks import without_thinking
 from rankproof._evaluation.claim_judges import ClaimJudge, ClaimTask, JudgeWithNotes
 from rankproof._evaluation.notes import Note
 from rankproof._io.open import Progress
@@ -27,9 +28,10 @@ from rankproof.measures._answers import AnswerCase
 from rankproof.measures._citations import CitationPrecision, CitedSentence, cited_sentences, other_cites
 from rankproof.measures._claim_base import ClaimMeasure, UnitMeasure, Verdicts
 
-Place = tuple[str, str, ClaimTable, int, int, tuple[int, ...] | None]
-"""Query, system, table, reference, number and shown contexts of a claim."""
-CaseKey = tuple[str, str]
+CaseKey = tuple[str, str, int]
+"""Query, system and number of the answer."""
+Place = tuple[CaseKey, ClaimTable, int, int, tuple[int, ...] | None]
+"""Answer, table, reference, number and shown contexts of a claim."""
 _SHOWN_REASONS = 3
 _NOT_WRITTEN = "its claims could not be written"
 _LANGUAGE_MODEL = "llm"
@@ -48,7 +50,7 @@ def has_unit(claim: Claim, unit: ClaimUnit) -> bool:
 
 
 def _case_key(case: AnswerCase) -> CaseKey:
-    return case.query, case.system
+    return case.query, case.system, case.repeat
 
 
 @dataclass(eq=False)
@@ -86,12 +88,17 @@ class VerdictSource:
 
     def of(self, case: AnswerCase) -> Verdicts:
         """The verdicts of a case, by table."""
-        return self._found.get(_case_key(case), {})
+        return {table: _in_order(verdicts) for table, verdicts in self._found.get(_case_key(case), {}).items()}
 
     def all(self, cases: Sequence[AnswerCase]) -> list[ClaimVerdict]:
-        """Every verdict in the order of the cases and tables."""
+        """Every verdict in the order of the cases, tables and sentences."""
         each = [self._found[key] for key in map(_case_key, cases) if key in self._found]
-        return [one for tables in each for table in CLAIM_TABLES for one in tables.get(table, ())]
+        return [one for tables in each for table in CLAIM_TABLES for one in _in_order(tables.get(table, ()))]
+
+    @property
+    def _label(self) -> str:
+        """The label of the judge, known or asked."""
+        return self.judge.label if self.judge is not None else next((one.judge for one in self.known.values()), self.name)
 
     def notes(self) -> tuple[Note, ...]:
         """The most frequent reasons of failed verdicts, and what the judge notes."""
@@ -114,13 +121,14 @@ class VerdictSource:
         if table == "nugget-answer":
             nuggets = case.nuggets or ()
             claims = written_claims((one.text for one in nuggets), "nugget")
-            return [ClaimTask(case, table, claims, (case.text,), importances=tuple(one.importance for one in nuggets))]
+            answer = without_thinking(case.text)
+            return [ClaimTask(case, table, claims, (answer,), importances=tuple(one.importance for one in nuggets))]
         if table == "answer-contexts":
             return self._task(case, table, case.text, "answer", 1, contexts)
         found = []
         for n, reference in enumerate(case.references, 1):
             text = case.text if table == "answer-reference" else reference
-            sources = {"answer-reference": (reference,), "reference-answer": (case.text,)}.get(table, contexts)
+            sources = {"answer-reference": (reference,), "reference-answer": (without_thinking(case.text),)}.get(table, contexts)
             found += self._task(case, table, text, "answer" if table == "answer-reference" else "reference", n, sources)
         return found
 
@@ -134,7 +142,7 @@ class VerdictSource:
         """The claims that the judge wrote; where there are none, or writing them failed, a verdict on the whole text says so."""
         if self.judge is None:
             return tuple(one.claim for one in self._known_claims(case, table, reference))
-        written = self._written[case.question, text]
+        written = self._written[case.question, without_thinking(text)]
         if written:
             return written_claims(written, side, reference)
         claim = Claim(side, 1, text, reference=reference)
@@ -150,7 +158,7 @@ class VerdictSource:
     def _known_claims(self, case: AnswerCase, table: ClaimTable, reference: int) -> list[ClaimVerdict]:
         """The known verdicts on atomic claims, in the order of the claims."""
         found: list[ClaimVerdict] = []
-        while (place := (case.query, case.system, table, reference, len(found) + 1, None)) in self.known:
+        while (place := (_case_key(case), table, reference, len(found) + 1, None)) in self.known:
             found.append(self.known[place])
         return found
 
@@ -161,13 +169,14 @@ class VerdictSource:
         texts: dict[tuple[str, str], None] = {}
         for case, table in wanted:
             for reference, text in _extracted_texts(case, table):
-                texts[case.question, text] = None
+                asked = case.question, without_thinking(text)
+                texts[asked] = None
                 written = _written_texts(self._known_claims(case, table, reference), text)
                 if written is not None:
-                    self._written.setdefault((case.question, text), written)
-        asked = [one for one in texts if one not in self._written]
-        if asked:
-            self._written.update(zip(asked, self.judge.extract(asked, self.progress), strict=True))
+                    self._written.setdefault(asked, written)
+        unknown = [one for one in texts if one not in self._written]
+        if unknown:
+            self._written.update(zip(unknown, self.judge.extract(unknown, self.progress), strict=True))
 
     def _ask_cites(self, cases: Sequence[AnswerCase], *, each: bool) -> None:
         """Asks whether the cites of each sentence support it: together, then each alone, then all but one where it matters."""
@@ -195,14 +204,18 @@ class VerdictSource:
         return next(one for one in found if one.claim.n == sentence.claim.n and one.shown == shown)
 
     def _judge(self, tasks: Sequence[ClaimTask]) -> None:
-        """Keeps the verdicts of the tasks; equal ones are asked once."""
+        """Keeps the verdicts of the tasks; equal ones are asked once, and sentences that state nothing are not asked."""
         groups: dict[tuple[object, ...], list[ClaimTask]] = {}
-        for task in tasks:
+        for whole in tasks:
+            task = replace(whole, claims=tuple(claim for claim in whole.claims if claim.remark is None))
+            self._keep(
+                whole.verdict(claim, "nothing_to_check", self._label) for claim in whole.claims if claim.remark is not None
+            )
             known = self._known(task)
             if known is not None:
                 self._keep(known)
             else:
-                texts = tuple(claim.text for claim in task.claims)
+                texts = tuple((claim.lead_in, claim.text) for claim in task.claims)
                 groups.setdefault((task.table, task.case.question, texts, task.sources, task.shown), []).append(task)
         if not groups:
             return
@@ -218,19 +231,25 @@ class VerdictSource:
         """The known verdicts of a task, None where one is not known; one that failed is asked again where that is possible."""
         case, found = task.case, []
         for claim in task.claims:
-            one = self.known.get((case.query, case.system, task.table, claim.reference, claim.n, task.shown))
-            if one is None or one.claim.text != claim.text or (one.verdict == "failed" and self.judge is not None):
+            one = self.known.get((_case_key(case), task.table, claim.reference, claim.n, task.shown))
+            same = one is not None and (one.claim.text, one.claim.lead_in) == (claim.text, claim.lead_in)
+            if one is None or not same or (one.verdict == "failed" and self.judge is not None):
                 return None
             found.append(_for_task(task, claim, one))
         return found
 
     def _keep(self, verdicts: Iterable[ClaimVerdict]) -> None:
         for one in verdicts:
-            self._found.setdefault((one.query, one.system), {}).setdefault(one.table, []).append(one)
+            self._found.setdefault((one.query, one.system, one.repeat), {}).setdefault(one.table, []).append(one)
 
     def _unknown_error(self, queries: Sequence[str]) -> UsageError:
         what = f"there is no verdict of the judge {for_message(self.name)} on query {example_ids(queries)}"
         return UsageError(what, fix="evaluate the answers again with this judge, or use judge='overlap'")
+
+
+def _in_order(verdicts: Iterable[ClaimVerdict]) -> list[ClaimVerdict]:
+    """The verdicts of a table by reference and sentence."""
+    return sorted(verdicts, key=lambda one: (one.claim.reference, one.claim.n))
 
 
 def _for_task(task: ClaimTask, claim: Claim, verdict: ClaimVerdict) -> ClaimVerdict:
@@ -239,8 +258,9 @@ def _for_task(task: ClaimTask, claim: Claim, verdict: ClaimVerdict) -> ClaimVerd
     if task.against == "reference":
         evidence = tuple((claim.reference, sentence) for _, sentence in evidence)
     importance = task.importances[claim.n - 1] if task.importances else None
-    case = task.case
-    return replace(verdict, query=case.query, system=case.system, claim=claim, evidence=evidence, importance=importance)
+    query, system, repeat = _case_key(task.case)
+    about = replace(verdict, query=query, system=system, repeat=repeat, claim=claim)
+    return replace(about, evidence=evidence, importance=importance)
 
 
 def _extracted_texts(case: AnswerCase, table: ClaimTable) -> list[tuple[int, str]]:
@@ -269,7 +289,7 @@ def _cite_task(case: AnswerCase, sentence: CitedSentence, shown: tuple[int, ...]
 def known_verdicts(verdicts: Iterable[ClaimVerdict], unit: ClaimUnit, label: str) -> dict[Place, ClaimVerdict]:
     """The verdicts of one judge by their place."""
     return {
-        (one.query, one.system, one.table, one.claim.reference, one.claim.n, one.shown): one
+        ((one.query, one.system, one.repeat), one.table, one.claim.reference, one.claim.n, one.shown): one
         for one in verdicts
         if one.judge == label and has_unit(one.claim, unit)
     }

@@ -20,6 +20,7 @@ from rankproof._evaluation.coerce import Coercion, QrelsLike, RunLike, as_datase
 from rankproof._evaluation.inputs import EvaluationInput, align, prepare_judgements
 from rankproof._evaluation.notes import evaluation_notes
 from rankproof._evaluation.options import Compat, EvaluateOptions, WeightsLike, make_evaluate_options
+from rankproof._evaluation.repeats import joined_repeats
 from rankproof._evaluation.result import MeasureResult, Result, SystemResult, with_inputs
 from rankproof.errors import InputError, UsageError, for_message
 from rankproof.measures._base import Measure
@@ -159,7 +160,7 @@ def _evaluate(
         notes = evaluation_notes(hits, rels, options, results)
         systems.append(SystemResult(name, results, notes, _common_depth(hits), _texts(hits, fitted)))
         all_hits.append(hits)
-    return Result(judged.queries, tuple(_with_tie_notes(systems, all_hits)))
+    return joined_repeats(Result(judged.queries, tuple(_with_tie_notes(systems, all_hits))))
 
 
 def _with_tie_notes(systems: Sequence[SystemResult], hits: Sequence[Hits]) -> Sequence[SystemResult]:
@@ -175,17 +176,25 @@ def _with_tie_notes(systems: Sequence[SystemResult], hits: Sequence[Hits]) -> Se
 
 def _aligned(judged: JudgedQueries, run: RunLike, name: str, options: EvaluateOptions) -> Hits:
     hits = align(judged, run, name, options)
+    source = _path_of(run) or name
     if not hits.present.any() and not _is_empty(run):
-        raise no_common_query_error(hits, os.fspath(run) if isinstance(run, str | os.PathLike) else name)
-    if isinstance(run, str) and _is_same_file(run, judged.source):
-        raise InputError("the run is the file of the judgements", fix="specify the run of a system", source=run)
+        raise no_common_query_error(hits, source)
+    if _is_same_file(source, judged.source):
+        raise InputError("the run is the file of the judgements", fix="specify the run of a system", source=source)
     return hits
+
+
+def _path_of(run: RunLike) -> str:
+    """The file of a run, also of one that was read; empty for a run that is from no file."""
+    if isinstance(run, str | os.PathLike):
+        return os.fspath(run)
+    return run.source if isinstance(run, Run) and os.path.exists(run.source) else ""
 
 
 def _is_same_file(one: str, other: str) -> bool:
     try:
         return os.path.samefile(one, other)
-    except OSError:
+    except (OSError, ValueError):  # no file, or a name that no file can have
         return False
 
 

@@ -46,14 +46,25 @@ def align(judged: JudgedQueries, run: str | Run | Mapping[Any, Any] | Any, name:
     return hits.judged_only() if read_options.judged_only else hits
 
 
+_MAX_KEPT_BYTES, _MAX_KEPT_COMPRESSED_BYTES = 64 << 20, 8 << 20
+"""A larger file is evaluated while it is read, and read again if its documents are needed: in memory it takes about its size."""
+
+
+def _most_kept(path: str) -> int:
+    return _MAX_KEPT_COMPRESSED_BYTES if path.endswith((".gz", ".zst")) else _MAX_KEPT_BYTES
+
+
 class RunSources(Mapping[str, Run]):
-    """Runs by system name, each read on first use; pipes and standard input are read once, at once."""
+    """Runs by system name.
+
+    Files up to 64 MB (8 MB if they are compressed), pipes and standard input are read once, at once, others on first use.
+    """
 
     def __init__(self, sources: Mapping[str, Any], options: EvaluateOptions) -> None:
         self._sources, self._options = sources, options
         self._read: dict[str, Run] = {}
         for name, source in sources.items():
-            if isinstance(source, str) and (source == "-" or not os.path.isfile(source)):
+            if isinstance(source, str) and (not os.path.isfile(source) or os.path.getsize(source) <= _most_kept(source)):
                 self[name]
 
     @property

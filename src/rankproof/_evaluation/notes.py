@@ -45,8 +45,8 @@ VALUE_NOTES: Mapping[str, str] = {
     TIED_SCORES: "ties are ordered by document id, descending",
 }
 """Notes that every command with values shows: code to the end of the text, which is the same for all systems."""
-FAILED_VERDICTS, OTHER_JUDGE = "failed-verdicts", "other-judge"
-_SHOWN = frozenset((*VALUE_NOTES, FAILED_VERDICTS, OTHER_JUDGE))
+FAILED_VERDICTS = "failed-verdicts"
+_SHOWN = frozenset((*VALUE_NOTES, FAILED_VERDICTS))
 """All notes that every command with values shows."""
 
 

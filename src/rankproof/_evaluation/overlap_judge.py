@@ -12,6 +12,7 @@ from rankproof._data.claims import Claim, ClaimVerdict, Evidence, Verdict
 from rankproof._data.identity import identity_key
 from rankproof._data.qrels import make_judge_label
 from rankproof._data.sentences import SENTENCE_RULES, sentence_starts
+from rankproof._data.wording.remarks import without_thinking
 from rankproof._evaluation.claim_judges import ClaimTask, no_extraction_error
 from rankproof._io.open import Progress
 from rankproof.measures._answers import STOP_WORDS
@@ -21,14 +22,15 @@ from rankproof.measures._overlap import (
     USEFUL_SHARE,
     Words,
     all_words,
+    claim_share,
+    claim_words,
     content_words,
     grade_share,
     word_cosine,
-    word_share,
     words_of_parts,
 )
 
-WORD_RULES = 1
+WORD_RULES = 2
 """The version of the words that are compared."""
 _LEAST_SHARE_ADDED = 0.25
 _DIGEST_LENGTH = 8
@@ -52,7 +54,7 @@ class OverlapJudge:
     The verdict is `supported` from a score of 0.5 on, of a nugget from 0.75 on. The evidence are the sentences with the most
     words of the claim; each adds at least a quarter of its words to those before. Against a question, the score of an answer
     is the cosine of both sets of words, and that of a context its grade by shared words, divided by 3. A claim without content
-    words has nothing to check.
+    words, or with nothing but "Yes", has nothing to check.
     """
 
     name = OVERLAP
@@ -91,15 +93,15 @@ class OverlapJudge:
             for number, source in zip(task.numbers, task.sources, strict=True)
             for at, words in enumerate(_sentence_words(source), start=1)
         ]
-        known = frozenset[str]().union(*(words for _, _, words in placed))
+        known = all_words(task.sources)
         least = NUGGET_SHARE if task.table == "nugget-answer" else USEFUL_SHARE
         return tuple(self._verdict(task, claim, known, placed, least) for claim in task.claims)
 
     def _verdict(
         self, task: ClaimTask, claim: Claim, known: Words, placed: Sequence[tuple[int, int, Words]], least: float
     ) -> ClaimVerdict:
-        words = content_words(claim.text)
-        score = word_share(words, known)
+        words = claim_words(claim)
+        score = claim_share(claim, known)
         if score is None:
             return task.verdict(claim, "nothing_to_check", self.label)
         verdict: Verdict = "supported" if score >= least else "not_stated"
@@ -109,7 +111,7 @@ class OverlapJudge:
         question = all_words(task.sources)
         found = []
         for claim in task.claims:
-            words = content_words(claim.text)
+            words = content_words(without_thinking(claim.text))
             score = grade_share(question, words) if claim.side == "context" else word_cosine(question, words)
             if score is None:
                 found.append(task.verdict(claim, "nothing_to_check", self.label))

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from rankproof._data.arrays import FloatArray
 from rankproof._data.text import pluralise
@@ -14,7 +17,6 @@ from rankproof._data.view import View, Viewed, ViewedTables, collection_view
 from rankproof._evaluation.notes import Note
 from rankproof.errors import RankproofError, UsageError, in_python
 from rankproof.measures._base import Measure, SummaryKind
-from rankproof.measures._parse import parse_measure
 
 if TYPE_CHECKING:
     from rankproof._analysis.compare.comparison import Comparison
@@ -25,14 +27,19 @@ if TYPE_CHECKING:
     from rankproof.measures._text import TextResult
 
 
+FAILED_ANSWER = "error"
+"""The reason of a query without a value because its answer failed."""
+
+
 @dataclass(frozen=True, eq=False, slots=True, repr=False)
 class MeasureResult(Viewed):
     """One measure of one system: its value for each query, and the summary of the values (weighted if there are weights).
 
     The summary of no values is NaN for measures of answers.
 
-    `counts` says why queries have no value, such as failed and abstained. `bounds` are the summary with every failed value at
-    its lowest and at its highest; None where nothing failed.
+    `reasons` says why a query has no value, such as failed or abstained, or that it has 0 for a missing answer. `bounds` are the
+    summary with every failed value at its lowest and at its highest; None where nothing failed. `repeats` has all values of each
+    query where a system was asked more than once: the value of the query is their mean. It is empty without repeats.
     """
 
     measure: Measure
@@ -40,8 +47,15 @@ class MeasureResult(Viewed):
     query_ids: tuple[str, ...]
     values: FloatArray
     weights: FloatArray | None = None
-    counts: Mapping[str, int] = field(default_factory=dict)
+    reasons: Mapping[str, str] = field(default_factory=dict)
     bounds: Interval | None = None
+    repeats: Mapping[str, FloatArray] = field(default_factory=dict)
+
+    @property
+    def counts(self) -> Mapping[str, int]:
+        """How many queries have no value, by reason, without those whose answer failed."""
+        valued = frozenset(self.query_ids)
+        return Counter(reason for query, reason in self.reasons.items() if query not in valued and reason != FAILED_ANSWER)
 
     @property
     def summary(self) -> SummaryKind:
@@ -93,6 +107,7 @@ class Result(ViewedTables):
     """The result of an evaluation; `queries` are all judged queries, `claims` the verdicts that values of answers rest on.
 
     `calibrations` say how far the judges of claims agree with people, `noise` how much their values change when asked again.
+    `claims` are on the first answer of a system to a question, `repeat_claims` on its further answers.
     """
 
     queries: tuple[str, ...]
@@ -100,6 +115,7 @@ class Result(ViewedTables):
     claims: tuple[ClaimVerdict, ...] = ()
     calibrations: tuple[Calibration, ...] = ()
     noise: tuple[JudgeNoise, ...] = ()
+    repeat_claims: tuple[ClaimVerdict, ...] = ()
     _inputs: EvaluationInput | None = field(init=False, default=None)
 
     @property
@@ -130,8 +146,10 @@ class Result(ViewedTables):
 
     def value(self, measure: Measure | str, system: str | None = None) -> float:
         """One summary, by the measure or its name in any spelling."""
-        name = str(parse_measure(measure) if isinstance(measure, str) else measure)
+        from rankproof.measures._claim_base import measures_in_results
+
         measures = self._system(system).measures
+        name = str(measures_in_results(measure, [one.measure for one in measures.values()])[0])
         if name not in measures:
             raise UsageError(f"{name} was not evaluated", fix=f"choose from: {', '.join(measures)}")
         return measures[name].value
@@ -194,3 +212,25 @@ def with_inputs(result: Result, inputs: EvaluationInput) -> Result:
 def inputs_of(result: Result) -> EvaluationInput | None:
     """The judgements and runs that were evaluated; None if only the values are known."""
     return result._inputs
+
+
+def subset_result(result: Result, queries: Collection[str]) -> Result:
+    """The result on these queries; at least one must have a reference."""
+    chosen = tuple(query for query in result.queries if query in queries)
+    if not chosen:
+        raise UsageError("none of the queries has a reference answer", fix="specify queries that have one (--queries)")
+    systems = (
+        replace(one, measures={name: subset_measure(each, queries) for name, each in one.measures.items()})
+        for one in result.systems
+    )
+    return replace(result, queries=chosen, systems=tuple(systems))
+
+
+def subset_measure(one: MeasureResult, queries: Collection[str]) -> MeasureResult:
+    """The values of these queries, and their summary."""
+    kept = np.array([query in queries for query in one.query_ids], dtype=bool)
+    values, weights = one.values[kept], None if one.weights is None else one.weights[kept]
+    ids = tuple(query for query in one.query_ids if query in queries)
+    reasons = {query: reason for query, reason in one.reasons.items() if query in queries}
+    value = one.measure.summarise(values, weights)
+    return replace(one, value=value, query_ids=ids, values=values, weights=weights, reasons=reasons)

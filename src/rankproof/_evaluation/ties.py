@@ -16,7 +16,8 @@ from rankproof.measures._base import BinaryMeasure, GainScheme, Measure, gains
 
 WIDE_RANGE = 0.005
 """A range above this is noted."""
-_SAME = 1e-12
+_DECIMALS = 4
+"""Values are compared as they are printed."""
 ORDERED_MEASURES = ("RR", "Success", "AP", "ERR", "bpref")
 """The measures that are no sum over documents and grow if a better document comes first."""
 
@@ -34,10 +35,15 @@ class TieRange:
         """Whether the order of ties changes the value much."""
         return self.best - self.worst > WIDE_RANGE
 
+    @property
+    def shown(self) -> TieRange:
+        """The range as it is printed."""
+        return TieRange(*(round(value, _DECIMALS) for value in (self.value, self.worst, self.best)))
+
     def can_change_places(self, other: TieRange) -> bool:
-        """Whether another order of ties puts the lower of two values above the higher one."""
-        high, low = (self, other) if self.value > other.value else (other, self)
-        return high.value - low.value > _SAME and high.worst < low.best - _SAME
+        """Whether another order of ties puts the lower of two values above the higher one, as they are printed."""
+        high, low = sorted((self.shown, other.shown), key=lambda each: -each.value)
+        return high.value > low.value and high.worst < low.best
 
 
 def can_tie(measure: Measure) -> bool:
@@ -112,9 +118,10 @@ def tie_notes(ranges: Sequence[Mapping[str, TieRange]], tied: Sequence[int]) -> 
 
 def _tie_note(own: Mapping[str, TieRange], others: Sequence[Mapping[str, TieRange]], tied: int) -> Note | None:
     for name, one in own.items():
-        moves = one.best > one.worst and any(one.can_change_places(other[name]) for other in others if name in other)
+        shown = one.shown
+        moves = shown.best > shown.worst and any(one.can_change_places(other[name]) for other in others if name in other)
         if moves or one.is_wide:
-            text = f"{name} is between {one.worst:.4f} and {one.best:.4f} depending on the order of ties"
+            text = f"{name} is between {shown.worst:.{_DECIMALS}f} and {shown.best:.{_DECIMALS}f} depending on the order of ties"
             also = ", which changes the order of the systems" if moves else ""
             return Note(TIED_SCORES, tied, f"{text}{also}; {VALUE_NOTES[TIED_SCORES]}")
     return None

@@ -12,6 +12,7 @@ from rankproof._experiment.config_parts import absolute_path, part_by_name
 from rankproof._experiment.config_settings import EVERY, TOP, is_scorer, is_system, is_systems, keys_of, part_kind, takes
 from rankproof._experiment.experiment import MAX_STAGE_DEPTH, TOO_MANY_STAGES_FIX, Experiment, stage_tree
 from rankproof._formats.read import SAMPLE, is_irds_name
+from rankproof._io.file_errors import near_path
 from rankproof._io.import_object import import_object
 from rankproof._io.paths import DATASET_PATTERN_FIX, is_pattern
 from rankproof._io.toml_file import KeyPath, TomlFile, read_toml, toml_value
@@ -124,7 +125,11 @@ class Builder:
         found = absolute_path(name, self._toml_file.folder)
         if not name or "\0" in name or not os.path.isfile(found):
             what = f"file not found: {for_message(name)}" if name else f"{path[-1]} is empty"
-            raise self._toml_file.error(path, what, "specify a path relative to this file")
+            near = near_path(found) if name and "\0" not in name else None
+            fix = "specify a path relative to this file"
+            if near is not None:
+                fix = f"is it {for_message(os.path.relpath(near, self._toml_file.folder))}?"
+            raise self._toml_file.error(path, what, fix)
         return found
 
     def checked(self, path: KeyPath, make: Callable[[], Any], keys: Mapping[str, Setting] | None = None) -> Any:

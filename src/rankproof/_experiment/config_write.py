@@ -37,6 +37,9 @@ _EXAMPLE_VALUES: Mapping[str, Any] = {
     "primary": "nDCG@10",
     "margin": 0.02,
     "baseline": "bm25",
+    "labels_by": "people",
+    "looks": "many",
+    "judgements": "complete",
 }
 _COMMENT_COLUMN = 44
 

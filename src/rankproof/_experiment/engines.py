@@ -10,7 +10,7 @@ from typing import Any
 
 from rankproof._data.corpus import Corpus
 from rankproof._data.dataset import Query
-from rankproof._data.replies import RecordedReply, failure_notes, repeat_notes
+from rankproof._data.replies import RecordedReply, ReusedReplies, failure_notes, repeat_notes
 from rankproof._data.text import example_ids, pluralise
 from rankproof._llm.session import map_in_order
 from rankproof._results.experiment_result import TimeSummary, summarise_times
@@ -78,6 +78,7 @@ class EngineOutput:
     texts: Mapping[str, str]
     from_cache: bool
     asked: str
+    reused: ReusedReplies | None
 
 
 def engine_output(client: EngineClient, queries: Sequence[Query], context: BuildContext, label: str) -> EngineOutput:
@@ -85,6 +86,7 @@ def engine_output(client: EngineClient, queries: Sequence[Query], context: Build
     replies = tuple(_recorded(client, query, context) for query in queries)
     check_known_documents([reply.docs for reply in replies], context.corpus, label)
     found = [reply for query in queries if isinstance(reply := client.find(query), EngineReply)]
+    earlier = [reply.asked for reply, query in zip(replies, queries, strict=True) if reply.asked and not client.was_sent(query)]
     return EngineOutput(
         replies,
         tuple(_notes(replies, queries, context)),
@@ -92,6 +94,7 @@ def engine_output(client: EngineClient, queries: Sequence[Query], context: Build
         {doc: text for reply in found for doc, text in reply.texts.items()},
         bool(found) and not any(client.was_sent(query) for query in queries),
         max((reply.asked for reply in replies), default=""),
+        ReusedReplies(label, len(earlier), len(replies), min(earlier), max(earlier)) if earlier else None,
     )
 
 
@@ -137,7 +140,8 @@ def _mismatch(name: str, share: str, docs: Sequence[str], corpus: Corpus) -> Usa
 
 
 def _notes(replies: Sequence[RecordedReply], queries: Sequence[Query], context: BuildContext) -> Iterator[str]:
-    yield from failure_notes(dict(zip((query.id for query in queries), replies, strict=True)))
+    texts = {query.id: query.text for query in queries}
+    yield from failure_notes(dict(zip(texts, replies, strict=True)), texts)
     yield from unknown_document_notes([reply.docs for reply in replies], context.corpus)
     if empty := sum(reply.state == "ok" and not reply.docs for reply in replies):
         yield f"{empty} of {pluralise(len(replies), 'query', 'queries')} found no document"

@@ -10,6 +10,7 @@ from rankproof._experiment.checks import check_documents, check_fields_exist
 from rankproof._experiment.experiment import Experiment
 from rankproof._experiment.judgements import load_judged_dataset
 from rankproof._experiment.queries import select_queries
+from rankproof._experiment.runner import is_asked
 from rankproof._io.corpus_store import CorpusStorage
 from rankproof._llm.budget import Budget, Estimate, estimated_money, has_price
 from rankproof._llm.session import LLMSession
@@ -54,8 +55,13 @@ class CostEstimate:
     queries: int
 
 
-def estimate_cost(experiment: Experiment, repeat: int = 1, storage: CorpusStorage | None = None) -> CostEstimate:
-    """The calls of each system without retries, with `repeat` requests of search engines a query; cached replies cost less."""
+def estimate_cost(
+    experiment: Experiment, repeat: int = 1, storage: CorpusStorage | None = None, *, repeats: int = 1
+) -> CostEstimate:
+    """The calls of each system without retries, with `repeat` requests of search engines a query; cached replies cost less.
+
+    Search engines and language models are asked `repeats` times.
+    """
     loaded = load_judged_dataset(experiment, storage)
     dataset = loaded.dataset
     check_documents(experiment.systems, dataset)
@@ -67,11 +73,12 @@ def estimate_cost(experiment: Experiment, repeat: int = 1, storage: CorpusStorag
         for name, stage in experiment.systems.items():
             for part, on, changed in _stages_in_context(stage, context):
                 if isinstance(part, EngineStage):
-                    found[name][on.corpus_key, changed, ("asked", part)] = part, Estimate(calls=len(queries) * repeat)
+                    found[name][on.corpus_key, changed, ("asked", part)] = part, Estimate(calls=len(queries) * repeat * repeats)
                 if isinstance(part, EstimatesCost) and part.paid_model is not None:
                     encoded = part.encoded_queries() if isinstance(part, EncodesQueries) else None
                     where = "" if encoded else on.corpus_key
-                    found[name][where, changed, encoded or part] = part.paid_model, part.estimate(queries, on)
+                    times = repeats if is_asked(part) else 1
+                    found[name][where, changed, encoded or part] = part.paid_model, part.estimate(queries, on).times(times)
                     if isinstance(part, EncodesPassages) and (passages := part.passages()):
                         found[name][on.corpus_key, (), passages] = part.paid_model, passages.estimate(on.corpus)
     systems = {name: _system_cost(requests) for name, requests in found.items()}

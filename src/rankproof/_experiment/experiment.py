@@ -18,7 +18,8 @@ from rankproof._data.view import View, Viewed
 from rankproof._evaluation.result import Result
 from rankproof._formats.read import SAMPLE
 from rankproof._registry import Option
-from rankproof._results.experiment_result import DecisionSettings, SystemKind
+from rankproof._results.experiment_result import Completeness, DecisionSettings, LabelsBy, SystemKind
+from rankproof._statistics.decision_rule import Looks, parse_margin
 from rankproof.errors import UsageError, for_message, type_phrase
 from rankproof.measures._answers import AnswerMeasure
 from rankproof.measures._base import Measure
@@ -163,7 +164,9 @@ class Experiment(Viewed):
     are chunks, `collapse` names their field with the document, such as a URL, and rankings and judgements are collapsed to
     its values; `pool` is how many chunks of a ranking are collapsed. `primary` is the measure that decides, `margin` how far
     below the best a system may be, `baseline` the system that others are compared with, and `costs` a number for each system,
-    in any unit, in place of its latency.
+    in any unit, in place of its latency. `labels_by="people"` says that the judgements are people's, whatever the files say.
+    `looks="many"` uses the limits for looking again and again while queries arrive. `judgements="complete"` says that no
+    relevant document is unjudged.
     """
 
     systems: Mapping[str, Stage]
@@ -203,10 +206,22 @@ class Experiment(Viewed):
         Measure | str | None, Option("the measure that decides which system is best (default: nDCG@10)", typed=str)
     ] = None
     margin: Annotated[
-        float | None, Option("how far below the best a system may be, in the unit of the primary measure (default: 0.02)")
+        float | str | None,
+        Option('how far below the best a system may be: 0.01, or "5%" of the best mean (default: 0.02 or 10%, the smaller one)'),
     ] = None
     baseline: Annotated[str | None, Option("the system to compare with (default: bm25, else the first system)")] = None
     costs: Mapping[str, float] = field(default_factory=dict, hash=False)
+    labels_by: Annotated[
+        LabelsBy | None,
+        Option("people: the judgements are people's, even if a file names a machine judge (default: as the files say)"),
+    ] = None
+    looks: Annotated[
+        Looks | None, Option("many: limits for looking again and again while queries arrive (default: one, or as the log says)")
+    ] = None
+    judgements: Annotated[
+        Completeness | None,
+        Option("complete: no relevant document is unjudged (default: unjudged documents may prevent a decision)"),
+    ] = None
 
     def _view(self) -> View:
         rows = tuple((name, clip_text(repr(stage), _SHOWN_STAGE)) for name, stage in self.systems.items())
@@ -233,13 +248,15 @@ class Experiment(Viewed):
     def decision_settings(self) -> DecisionSettings:
         """The settings of the decision."""
         primary = None if self.primary is None else str(_parsed_primary(self.primary).with_rel(self.rel))
-        return DecisionSettings(primary, self.margin, self.baseline, dict(self.costs))
+        return DecisionSettings(
+            primary, self.margin, self.baseline, dict(self.costs), self.labels_by, self.looks, self.judgements
+        )
 
     def _check_decision(self) -> None:
         if self.primary is not None:
             object.__setattr__(self, "primary", _parsed_primary(self.primary))
-        if self.margin is not None and (self.margin <= 0 or (self.margin >= 1 and self._decides_by_fraction())):
-            raise UsageError(f"margin is {self.margin:g}", fix="choose a number above 0 and below 1, such as 0.02 for 2 pp")
+        if self.margin is not None:
+            parse_margin(self.margin, is_fraction=self._decides_by_fraction())
         if self.baseline is not None and self.baseline not in self.systems:
             known = ", ".join(map(for_message, self.systems))
             raise UsageError(f"baseline is {for_message(self.baseline)}, which is not a system", fix=f"choose from: {known}")
@@ -328,19 +345,10 @@ def stage_with_inputs(stage: Stage) -> tuple[Stage, ...]:
     return tuple(dict.fromkeys(stage_tree(stage)))
 
 
-def baselines_of(systems: Mapping[str, Stage], result: Result) -> dict[str, str | None]:
-    """The baseline of each system: the best of its inputs, or unmeasured the first; without inputs, the previous system.
-
-    A system whose inputs are all hidden has no baseline: the previous system is not part of it.
-    """
+def systems_built_on(systems: Mapping[str, Stage], result: Result) -> dict[str, str | None]:
+    """The system that each system builds on: the best of its inputs, or unmeasured the first; None if no input is a system."""
     names = {stage: name for name, stage in reversed(list(systems.items()))}
     first = {system.name: one for system in result.systems for one in [*system.measures.values()][:1]}
     quality = {name: -one.value if one.measure.higher_is_better is False else one.value for name, one in first.items()}
-    baseline: dict[str, str | None] = {}
-    previous = None
-    for name, stage in systems.items():
-        inputs = stage.inputs()
-        parts = [names[part] for part in inputs if part in names]
-        baseline[name] = max(parts, key=lambda part: quality.get(part, 0.0), default=None) if inputs else previous
-        previous = name
-    return baseline
+    inputs = {name: [names[part] for part in stage.inputs() if part in names] for name, stage in systems.items()}
+    return {name: max(parts, key=lambda part: quality.get(part, 0.0), default=None) for name, parts in inputs.items()}

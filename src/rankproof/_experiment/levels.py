@@ -237,7 +237,8 @@ def evaluate_levels(
         result = Result((), tuple(SystemResult(name, {}, ()) for name in runs))
     else:
         result = evaluate_runs(judged.qrels, counted, _measures(experiment, judged.qrels), options)
-    ranks = chunk_rankings(stage_runs, runner, collapse) if selected else {}
+    first = {name: stage_run for name, stage_run in stage_runs.items() if name in experiment.systems}
+    ranks = chunk_rankings(first, runner, collapse) if selected else {}
     chunks = evaluate_chunks(ranks, dataset, [one.measure for one in result.systems[0].measures.values()], ids, options)
     return Levels(
         dataset=judged,

@@ -17,6 +17,7 @@ from rankproof._data.answers import Answers
 from rankproof._data.corpus import PARTITION_SIZE
 from rankproof._data.dataset import Dataset, Queries, Query
 from rankproof._data.identity import identity, kind_name
+from rankproof._data.replies import ReusedReplies
 from rankproof._data.validation import checked_integer
 from rankproof._executors.base import Executor, Progress, SerialExecutor
 from rankproof._executors.ray_cluster import ray_address
@@ -37,10 +38,11 @@ from rankproof._experiment.checks import (
 )
 from rankproof._experiment.collapse import collapse_corpus
 from rankproof._experiment.config_write import experiment_toml
-from rankproof._experiment.experiment import Experiment, baselines_of, system_kind
+from rankproof._experiment.experiment import Experiment, system_kind, systems_built_on
 from rankproof._experiment.judgements import load_judged_dataset
 from rankproof._experiment.levels import Levels, evaluate_levels
 from rankproof._experiment.queries import latency_sample, select_queries
+from rankproof._experiment.repeats import repeat_notes, repeated_stage_runs, with_other_rankings, with_repeats
 from rankproof._experiment.runner import StageRun, StageRunner
 from rankproof._io.cache_items import CacheUse, checked_size
 from rankproof._io.corpus_store import CorpusStorage
@@ -74,7 +76,7 @@ def build_system_runs(
     systems: Mapping[str, Stage], stage_runs: Mapping[str, StageRun], levels: Levels, facts: Mapping[str, Any]
 ) -> tuple[SystemRun, ...]:
     """The SystemRun of each system, in their order."""
-    baseline, runs = baselines_of(systems, levels.result), levels.runs
+    builds_on, runs = systems_built_on(systems, levels.result), levels.runs
     shown = {id(stage_run) for stage_run in stage_runs.values()}
     system_runs = []
     for name, stage in systems.items():
@@ -87,23 +89,37 @@ def build_system_runs(
                 name=name,
                 kind=system_kind(stage),
                 stage=identity(stage),
-                run=runs[name],
+                stored_run=runs[name],
                 times={**times, "total": np.sum(list(times.values()), axis=0)} if timed else {},
                 index_seconds=cost.seconds if timed else None,
                 index_bytes=cost.bytes if timed else None,
                 throughput=own.throughput if timed else None,
-                baseline=baseline[name],
+                builds_on=builds_on[name],
                 facts={**own.facts, **facts},
                 notes=(*own.notes, *dict.fromkeys(_input_notes(stage_runs[name], shown))),
+                reused=_reused(name, stage_runs[name], shown),
                 computed=own.computed,
                 from_cache=own.from_cache,
                 counts=_sum_by_name([each.output.counts for each in every]),
                 money=sum(each.money() for each in every),
-                answers=None if own.answers is None else Answers(dict(zip(runs[name].queries, own.answers, strict=True))),
+                answers=None
+                if own.answers is None
+                else Answers(dict(zip(runs[name].queries, own.answers, strict=True)), repeats=own.repeats),
                 replies=None if own.replies is None else dict(zip(runs[name].queries, own.replies, strict=True)),
             )
         )
     return tuple(system_runs)
+
+
+def _reused(name: str, stage_run: StageRun, shown: Collection[int]) -> ReusedReplies | None:
+    """The recorded replies of the system and of its inputs that are no system of their own."""
+    every = [each for each in stage_run.all_runs() if each is stage_run or id(each) not in shown]
+    reused = [each.output.reused for each in every if each.output.reused]
+    if not reused:
+        return None
+    of = sum(len(each.output.replies or ()) for each in every)
+    first, last = min(each.first for each in reused), max(each.last for each in reused)
+    return ReusedReplies(name, sum(each.queries for each in reused), of, first, last)
 
 
 def _input_notes(stage_run: StageRun, shown: Collection[int]) -> Iterator[str]:
@@ -129,7 +145,8 @@ class RunOptions:
     With `cache_limit`, bytes or a text such as 20GB, the entries of the cache that were used longest ago are removed.
     Latency is measured on `latency_queries` queries, chosen by the seed of the experiment and asked one at a time.
     `budget` limits the calls of language models and search engines. Search engines are asked each query `repeat` times, and again
-    with `ask_again`, which ignores recorded replies; with `strict` the first failed query ends the run. `on` is a Ray cluster for
+    with `ask_again`, which ignores recorded replies; with `strict` the first failed query ends the run. Systems with a search
+    engine or language model are run `repeats` times, and the value of a query is the mean over them. `on` is a Ray cluster for
     indexing, encoding and searching: `ray` starts one on this machine, `ray://HOST:10001` and `address=auto` use one.
     `partition_size` is the most documents that are indexed or encoded at once; the results do not depend on it.
     """
@@ -145,12 +162,14 @@ class RunOptions:
     cache_limit: int | str | None = None
     latency_queries: int = LATENCY_QUERIES
     partition_size: int = PARTITION_SIZE
+    repeats: int = 1
 
     def __post_init__(self) -> None:
         checked_integer("threads", self.threads)
         checked_integer("latency_queries", self.latency_queries)
         checked_integer("partition_size", self.partition_size)
         checked_integer("repeat", self.repeat)
+        checked_integer("repeats", self.repeats)
         if self.cache_limit is not None:
             checked_size("cache_limit", self.cache_limit)
         if self.cache is not None:
@@ -193,9 +212,12 @@ def _run_with(executor: Executor, experiment: Experiment, options: RunOptions) -
     with _open_runner(dataset, queries, timed, options, executor) as runner:
         runner.ask_engines(experiment.systems)
         stage_runs = {name: runner.stage_run(stage, name) for name, stage in experiment.systems.items()}
-        levels = evaluate_levels(experiment, dataset, loaded.own, collapse, stage_runs, runner, selection.judged)
+        repeated = repeated_stage_runs(runner, experiment.systems, options.repeats)
+        ranked = {**stage_runs, **with_other_rankings(repeated, stage_runs)}
+        levels = evaluate_levels(experiment, dataset, loaded.own, collapse, ranked, runner, selection.judged)
         session_notes = runner.context.session.notes()
     system_runs = build_system_runs(experiment.systems, stage_runs, levels, collapse.facts() if collapse else {})
+    system_runs = tuple(with_repeats(one, repeated, levels.runs) for one in system_runs)
     texts = Queries(queries, source=dataset.queries.source)
     replies = _texts_in_replies(stage_runs.values())
     snippets = build_snippets(levels.dataset, levels.runs.values(), replies)
@@ -223,6 +245,7 @@ def _run_with(executor: Executor, experiment: Experiment, options: RunOptions) -
             *answers.notes,
             *context_notes,
             *session_notes,
+            *repeat_notes(experiment.systems, options.repeats),
             *devices.notes,
         ),
         rel=experiment.rel,
@@ -283,6 +306,7 @@ def _provenance(
         "limit": experiment.limit,
         "threads": options.threads,
         "latency_queries": options.latency_queries,
+        **({} if options.repeats == 1 else {"repeats": options.repeats}),
         **({} if options.on is None else {"on": options.on}),
         **levels.facts,
         **({JUDGEMENTS_KEY: dict(judges)} if judges else {}),

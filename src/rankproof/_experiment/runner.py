@@ -29,6 +29,7 @@ from rankproof.stages._base import (
     AnsweringSearcher,
     BatchSearcher,
     BuildContext,
+    CallsModel,
     EstimatesCost,
     LLMSearcher,
     ReplacesCorpus,
@@ -37,7 +38,7 @@ from rankproof.stages._base import (
     Stage,
 )
 from rankproof.stages._engines.base import EngineClient, EngineStage
-from rankproof.stages._run_file import RunFile
+from rankproof.stages._run_file import AnsweredRunSearcher, RunFile
 
 EXTERNAL = (EngineStage, RunFile)
 """Stages whose rankings were made elsewhere: they may have documents that the corpus does not have."""
@@ -90,7 +91,8 @@ class StageRun:
     @property
     def is_provisional(self) -> bool:
         """Whether a call failed here or in an input, so that another run may give another output."""
-        return bool(np.any(self.output.counts.get("failed", 0))) or any(part.is_provisional for part in self.inputs)
+        failed = any(np.any(self.output.counts.get(name, 0)) for name in ("failed", "given_up"))
+        return failed or any(part.is_provisional for part in self.inputs)
 
     def money(self) -> float:
         """The cost of its own calls at the model's prices."""
@@ -195,7 +197,13 @@ class StageRunner:
         queries = identity_key([(query.id, query.text) for query in self.queries])
         runs = {id(each): each for part in inputs for each in part.all_runs() if isinstance(each.stage, EngineStage)}
         replies = [identity_key([docs for docs, _ in each.output.rankings]) for each in runs.values()]
-        return identity_key(__version__, format_versions.STAGE_CACHE, self.context.corpus_key, queries, stage, *replies)
+        parts = (__version__, format_versions.STAGE_CACHE, self.context.corpus_key, queries, stage, *replies)
+        return identity_key(*(self.context.session.repeat_key(*parts) if may_vary(stage) else parts))
+
+    def for_repeat(self) -> StageRunner:
+        """A runner that asks models and engines again; stages whose output cannot vary keep theirs."""
+        kept = {stage: run for stage, run in self.stage_runs.items() if not may_vary(stage)}
+        return replace(self, stage_runs=kept, input_runners={})
 
     def _compute(
         self, stage: Stage, key: str | None, inputs: Sequence[StageRun], label: str, cached: StageOutput | None
@@ -235,6 +243,7 @@ class StageRunner:
             utc_now(),
             counts=output.counts,
             answers=answers,
+            repeats=asking.inputs[0].output.repeats if output.answers is None and answers is not None else {},
         )
 
     def _engine_output(self, searcher: Searcher, output: BlockOutput, engine: EngineOutput) -> StageOutput:
@@ -249,6 +258,7 @@ class StageRunner:
             from_cache=engine.from_cache,
             counts=output.counts,
             replies=engine.replies,
+            reused=engine.reused,
             texts=engine.texts,
         )
 
@@ -266,6 +276,7 @@ class StageRunner:
             utc_now(),
             counts=output.counts,
             answers=output.answers,
+            repeats=searcher.repeats() if isinstance(searcher, AnsweredRunSearcher) else {},
         )
 
     def _store(self, key: str, run: StageRun) -> None:
@@ -274,6 +285,16 @@ class StageRunner:
             self.cache.put(key, run.output)
         for each in (key, timing_key(key, self.timed)):
             self.block_cache.forget(each)
+
+
+def may_vary(stage: Stage) -> bool:
+    """Whether the stage or an input asks a search engine or language model, so that asking again may change the output."""
+    return is_asked(stage) or any(map(may_vary, stage.inputs()))
+
+
+def is_asked(stage: Stage) -> bool:
+    """Whether the stage itself asks a search engine or a language model."""
+    return isinstance(stage, EngineStage | CallsModel) or isinstance(getattr(stage, "by", None), CallsModel)
 
 
 def has_batch(searcher: Searcher) -> TypeGuard[BatchSearcher]:

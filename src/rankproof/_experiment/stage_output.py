@@ -13,7 +13,7 @@ import numpy as np
 from rankproof._data.answers import Answer
 from rankproof._data.arrays import FloatArray, IntArray
 from rankproof._data.ordering import Ranking
-from rankproof._data.replies import RecordedReply
+from rankproof._data.replies import RecordedReply, ReusedReplies
 from rankproof._data.run import PARTS
 from rankproof._data.text import pluralise
 from rankproof._io.journal import Block
@@ -216,8 +216,9 @@ class StageOutput:
     """The rankings of a stage, in the order of the queries, with its own times and call counts, one number a query.
 
     A query that was not timed has the time NaN. `throughput` is queries a second in batch, None without a batch search.
-    `answers` is None where neither the stage nor its input answers. `replies` is None for a stage that is no search engine; it
-    and `texts`, the documents' texts in the replies, are not cached with the output.
+    `answers` is None where neither the stage nor its input answers; `repeats` has the further answers by query. `replies` is None
+    for a stage that is no search engine; it, `reused` and `texts`, the documents' texts in the replies, are not cached with the
+    output.
     """
 
     rankings: tuple[Ranking, ...]
@@ -231,7 +232,9 @@ class StageOutput:
     counts: Mapping[str, IntArray] = field(default_factory=dict)
     answers: tuple[Answer, ...] | None = None
     replies: tuple[RecordedReply, ...] | None = None
+    reused: ReusedReplies | None = None
     texts: Mapping[str, str] = field(default_factory=dict)
+    repeats: Mapping[str, tuple[Answer, ...]] = field(default_factory=dict)
 
     def has_times_of(self, queries: Sequence[int]) -> bool:
         """Whether the queries at these positions were timed, or the stage is not timed at all."""
@@ -267,6 +270,7 @@ def stage_output_bytes(output: StageOutput) -> bytes:
         "notes": output.notes,
         "computed": output.computed,
         "answers": None if output.answers is None else [asdict(answer) for answer in output.answers],
+        "repeats": {query: [asdict(answer) for answer in further] for query, further in output.repeats.items()},
     }
     arrays: dict[str, Any] = {f"time-{part}": values for part, values in output.times.items()}
     arrays |= {f"count-{name}": values for name, values in output.counts.items()}
@@ -295,6 +299,7 @@ def read_stage_output(content: bytes) -> StageOutput:
         from_cache=True,
         counts=counts,
         answers=None if meta["answers"] is None else tuple(answers_from_json(meta["answers"])),
+        repeats={query: tuple(answers_from_json(further)) for query, further in meta["repeats"].items()},
     )
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from rankproof._data.claims import Against, Claim, ClaimVerdict, Importance, Side, Verdict
 from rankproof._data.row_errors import row_error
+from rankproof._data.wording.remarks import Remark
 from rankproof._formats.json import parsed_lines
 from rankproof._formats.texts import MAX_TEXT_BYTES
 from rankproof._io.escape import escape_json
@@ -38,10 +39,16 @@ class _ClaimLine:
     reference: int = 1
     shown: tuple[int, ...] | None = None
     importance: Importance | None = None
+    remark: Remark | None = None
+    lead_in: str = ""
+    repeat: int = 1
 
 
 _KEYS = tuple(field.name for field in fields(_ClaimLine))
-_OPTIONAL: dict[str, Any] = {"score": None, "reason": "", "reference": 1, "shown": None, "importance": None}
+_OPTIONAL: dict[str, Any] = {
+    **{"score": None, "reason": "", "reference": 1, "shown": None},
+    **{"importance": None, "remark": None, "lead_in": "", "repeat": 1},
+}
 
 
 def claim_blocks(verdicts: Iterable[ClaimVerdict]) -> Iterator[bytes]:
@@ -71,6 +78,9 @@ def _line_of(one: ClaimVerdict) -> _ClaimLine:
         reference=claim.reference,
         shown=one.shown,
         importance=one.importance,
+        remark=claim.remark,
+        lead_in=claim.lead_in,
+        repeat=one.repeat,
     )
 
 
@@ -95,6 +105,7 @@ def _wrong_value(line: _ClaimLine) -> str | None:
     wrong = {
         "n is below 1": line.n < 1,
         "reference is below 1": line.reference < 1,
+        "repeat is below 1": line.repeat < 1,
         "judge is empty": not line.judge,
         "start and end are no place in a text": not _is_place(line.start, line.end),
         "evidence is not a list of pairs of a text and a sentence, from 1": any(
@@ -114,7 +125,7 @@ def _is_place(start: int | None, end: int | None) -> bool:
 
 def _key(line: _ClaimLine) -> tuple[Any, ...]:
     """What a verdict is about: the same claim may be checked by several judges and against several sets of contexts."""
-    claim = (line.query, line.system, line.side, line.reference, line.n, line.start, line.text)
+    claim = (line.query, line.system, line.repeat, line.side, line.reference, line.n, line.start, line.text)
     return (*claim, line.against, line.judge, line.shown)
 
 
@@ -122,7 +133,7 @@ def _verdict_of(line: _ClaimLine) -> ClaimVerdict:
     return ClaimVerdict(
         query=line.query,
         system=line.system,
-        claim=Claim(line.side, line.n, line.text, line.start, line.end, line.reference),
+        claim=Claim(line.side, line.n, line.text, line.start, line.end, line.reference, line.remark, line.lead_in),
         against=line.against,
         verdict=line.verdict,
         judge=line.judge,
@@ -131,6 +142,7 @@ def _verdict_of(line: _ClaimLine) -> ClaimVerdict:
         reason=line.reason,
         shown=line.shown,
         importance=line.importance,
+        repeat=line.repeat,
     )
 
 

@@ -12,15 +12,13 @@ from rankproof._data.corpus import Corpus, Document
 from rankproof._data.partition_builder import DocumentChunk, with_checked_ids
 from rankproof._data.row_errors import row_error
 from rankproof._formats.columns import TEXT_ID_NAMES, TEXT_NAMES
-from rankproof._formats.registry import format_of_suffix
-from rankproof._formats.source_table import open_table, table_format
+from rankproof._formats.source_table import is_table_file, open_table
 from rankproof._formats.texts import MAX_TEXT_BYTES, check_not_empty, record_of_item
 from rankproof._io import strict_json
 from rankproof._io.corpus_store import CorpusStorage, CorpusWriter, find_corpus, writing_corpus
 from rankproof._io.open import BOM, UTF16_MARKS, decode_line, open_source, read_progress
 from rankproof._io.streams import ByteSource, read_blocks
 
-_TABLE_FORMATS = ("csv", "tsv", "parquet")
 _ID_NAMES = "".join(f"{name}\0" for name in TEXT_ID_NAMES["document"]).encode()
 _TEXT_NAMES = "".join(f"{name}\0" for name in TEXT_NAMES).encode()
 
@@ -51,13 +49,8 @@ def _read_sources(sources: Sequence[ByteSource], paths: Sequence[str], name: str
     with writing_corpus(storage, paths, name) as writer:
         for source in sources:
             writer.begin_file(source.name)
-            (_read_rows if _is_table(source) else _read_lines)(source, writer)
+            (_read_rows if is_table_file(source) else _read_lines)(source, writer)
         return check_not_empty(writer.corpus(name))
-
-
-def _is_table(source: ByteSource) -> bool:
-    """Whether the file is a table by its suffix and its content; all other files are lines of JSON."""
-    return format_of_suffix(source.name) in _TABLE_FORMATS and table_format(source) in ("parquet", "text")
 
 
 def _read_rows(source: ByteSource, writer: CorpusWriter) -> None:

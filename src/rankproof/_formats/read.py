@@ -139,7 +139,8 @@ def qrels_file(path: str) -> str:
 
 
 DEFAULT_SPLIT = "test"
-_SUFFIXES = ("tsv", "jsonl", "txt")
+_SUFFIXES = ("tsv", "jsonl", "txt", "csv")
+_QUERY_SUFFIXES = ("jsonl", "csv", "tsv", "txt")
 _CORPUS_FILE = re.compile(
     rf"corpus(?P<part>-.*)?\.(?P<suffix>jsonl|parquet|csv|tsv)(?:{'|'.join(map(re.escape, COMPRESSED_SUFFIXES))})?"
 )
@@ -178,7 +179,8 @@ def _texts_in_utf8() -> Iterator[None]:
 def read_folder_texts(folder: str, *, split: str = DEFAULT_SPLIT, storage: CorpusStorage | None = None) -> tuple[Corpus, Queries]:
     """The documents and queries in the folder; the documents are empty where it has none."""
     _check_is_folder(folder)
-    queries = read_queries(open_source(_existing_file(folder, (f"queries.{split}.jsonl", "queries.jsonl"), "queries")))
+    names = [f"{stem}.{suffix}" for suffix in _QUERY_SUFFIXES for stem in (f"queries.{split}", "queries")]
+    queries = read_queries(open_source(_existing_file(folder, names, "queries")))
     files = corpus_files(folder)
     return _read_files(files, storage) if files else Corpus((), source=folder), queries
 

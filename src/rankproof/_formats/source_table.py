@@ -11,12 +11,14 @@ from itertools import chain, islice
 from typing import Any
 
 from rankproof._data.row_errors import row_error
+from rankproof._formats.columns import COLUMN_NAMES, TEXT_NAMES, normalised_name
 from rankproof._formats.csv import checked_delimiter
 from rankproof._formats.detect import detect_container
 from rankproof._formats.fields import json_type_name
 from rankproof._formats.frames import arrow_table, column_lists, column_names, library_of
 from rankproof._formats.json import JsonContent, parsed_lines
 from rankproof._formats.parquet import open_parquet, parquet_batches
+from rankproof._formats.registry import COMPRESSED_SUFFIXES, format_of_suffix
 from rankproof._formats.texts import MAX_TEXT_BYTES
 from rankproof._io.file_errors import file_error
 from rankproof._io.open import numbered_text_lines
@@ -27,6 +29,9 @@ Cells = Sequence[Any]
 NumberedCells = Iterator[tuple[int, Cells]]
 _DELIMITERS = (",", "\t", ";", "|")
 _SAMPLED_LINES = 20
+_TABLE_SUFFIXES = ("csv", "tsv", "parquet")
+_LIST_HEADERS = {*COLUMN_NAMES["query"], *TEXT_NAMES, "queries", "questions"}
+"""First lines of a text file that are the name of its only column."""
 _ROWS_AT_ONCE = 1024
 """Rows of a batch that are Python values at one time."""
 _EXAMPLE = '{"query": "red shoes", "title": "…", "label": 2}, or {"question": "…", "contexts": ["…"], "answer": "…"}'
@@ -36,12 +41,14 @@ _EXAMPLE = '{"query": "red shoes", "title": "…", "label": 2}, or {"question": 
 class SourceTable:
     """A table: the names of its columns, and rows that can be read more than once.
 
-    `cells` gives the cells of each row with its line, as many as there are; the rows of JSON have a mapping instead.
+    `cells` gives the cells of each row with its line, as many as there are; the rows of JSON have a mapping instead. Where it is
+    `untyped`, every cell is text.
     """
 
     source: str
     names: tuple[str, ...]
     cells: Callable[[], Iterator[tuple[int, Any]]]
+    untyped: bool = False
 
     def rows(self) -> Iterator[tuple[int, dict[str, Any]]]:
         """Each row by column name, with its line; a row with another number of cells is an error."""
@@ -60,6 +67,34 @@ class SourceTable:
 def table_format(source: ByteSource) -> str:
     """How the file is written: parquet, json, jsonl or text."""
     return detect_container(source)[0] or "text"
+
+
+def is_table_file(source: ByteSource) -> bool:
+    """Whether the file is a table by its suffix and its content."""
+    return format_of_suffix(source.name) in _TABLE_SUFFIXES and table_format(source) in ("parquet", "text")
+
+
+def is_query_list(source: ByteSource) -> bool:
+    """Whether the file is called .txt and has a query on each line: no header, no tabs, and not the same columns everywhere."""
+    name = source.name.lower()
+    name = next((name.removesuffix(suffix) for suffix in COMPRESSED_SUFFIXES if name.endswith(suffix)), name)
+    if not name.endswith(".txt") or table_format(source) != "text":
+        return False
+    lines = [line.strip() for _, line in islice(numbered_text_lines(source, limit=MAX_TEXT_BYTES), _SAMPLED_LINES)]
+    first = next(filter(None, lines), "")
+    several, share, _ = _fit(source, _detected_delimiter(source))
+    is_table = several and share == 1 and len(lines) > 1
+    return (
+        bool(first) and not is_table and not any("\t" in line for line in lines) and normalised_name(first) not in _LIST_HEADERS
+    )
+
+
+def _open_query_list(source: ByteSource) -> SourceTable:
+    def rows() -> NumberedCells:
+        lines = numbered_text_lines(source, limit=MAX_TEXT_BYTES)
+        return ((number, [line.strip()]) for number, line in lines if line.strip())
+
+    return SourceTable(source.name, ("query",), rows, untyped=True)
 
 
 def open_table(source: ByteSource, delimiter: str | None = None) -> SourceTable:
@@ -95,12 +130,14 @@ def _checked_name(name: str, source: str, line: int | None) -> str:
 
 
 def _open_text(source: ByteSource, delimiter: str | None) -> SourceTable:
+    if delimiter is None and is_query_list(source):
+        return _open_query_list(source)
     char = delimiter or _detected_delimiter(source)
     first = next(_delimited_rows(source, char), None)
     if first is None:
         raise row_error("no-rows", source=source.name)
     names = checked_names(first[1], source.name, first[0])
-    return SourceTable(source.name, names, lambda: islice(_delimited_rows(source, char), 1, None))
+    return SourceTable(source.name, names, lambda: islice(_delimited_rows(source, char), 1, None), untyped=True)
 
 
 def _delimited_rows(source: ByteSource, delimiter: str) -> NumberedCells:

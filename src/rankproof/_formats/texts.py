@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import replace
+from itertools import repeat
 from types import MappingProxyType
 from typing import Any, TypeVar, get_args
 
-from rankproof._data.answers import Answer, Answers, AnswerState, is_abstention
+from rankproof._data.answers import ANSWER_FIELDS, NUGGETS_FIELD, URL_FIELDS, Answer, Answers, AnswerState, is_abstention
 from rankproof._data.corpus import Corpus, Document, TextRecord
 from rankproof._data.dataset import Queries, Query, checked_weight
 from rankproof._data.row_errors import row_error
-from rankproof._data.validation import checked_id
+from rankproof._data.validation import checked_id, made_id
 from rankproof._formats.columns import TEXT_ID_NAMES, TEXT_NAMES, names_for_message, normalised_name
 from rankproof._formats.fields import id_of_value, json_type_name
 from rankproof._formats.json import json_line, parsed_lines
@@ -25,8 +28,56 @@ _Record = TypeVar("_Record", bound=TextRecord)
 
 
 def read_queries(source: ByteSource) -> Queries:
-    """The queries of `queries.jsonl`."""
-    return build_queries(parsed_lines(source, limit=MAX_TEXT_BYTES), source.name)
+    """The queries of a JSONL file, of a table (CSV, TSV, Parquet), or of a text file with a query on each line.
+
+    A query of a table or text file without an id gets one made from its text.
+    """
+    from rankproof._formats.source_table import is_query_list, is_table_file, open_table
+
+    if not is_table_file(source) and not is_query_list(source):
+        return build_queries(parsed_lines(source, limit=MAX_TEXT_BYTES), source.name)
+    table = open_table(source)
+    queries = {query.line: query for query in map(_query_of_row, table.rows(), repeat(source.name))}
+    if table.untyped:
+        queries = with_parsed_fields(queries, table.names)
+    return check_not_empty(Queries(queries.values(), source=source.name))
+
+
+def _query_of_row(numbered: tuple[int, Mapping[str, Any]], source: str) -> Query:
+    """The query of a row of a table, whose columns are called like the keys of JSONL; an empty cell is no field."""
+    line, row = numbered
+    filled = {name: value for name, value in row.items() if value is not None and value != ""}
+    plain = {normalised_name(name): name for name in filled}
+    text = next((filled[plain[name]] for name in TEXT_NAMES if name in plain), None)
+    if isinstance(text, str) and plain.keys().isdisjoint(TEXT_ID_NAMES["query"]):
+        filled = {"_id": made_id("query", [text.strip()]), **filled}
+    return record_of_item(filled, Query, "query", source, line)
+
+
+_Key = TypeVar("_Key")
+_TEXT_FIELDS = {*ANSWER_FIELDS, *URL_FIELDS, NUGGETS_FIELD}
+_NUMBER = re.compile(r"-?(0|[1-9][0-9]{0,14})(\.[0-9]{1,15})?", re.ASCII)
+
+
+def with_parsed_fields(queries: Mapping[_Key, Query], names: Iterable[str]) -> dict[_Key, Query]:
+    """The queries with these fields as numbers, or as true and false, where every text is one; answers stay texts."""
+    found = dict(queries)
+    for name in (name for name in names if name not in _TEXT_FIELDS):
+        texts = {key: text for key, query in found.items() if isinstance(text := query.fields.get(name), str)}
+        parsed = {key: _parsed_cell(text) for key, text in texts.items()}
+        if not any(isinstance(value, str) for value in parsed.values()):
+            for key, value in parsed.items():
+                found[key] = replace(found[key], fields=MappingProxyType({**found[key].fields, name: value}))
+    return found
+
+
+def _parsed_cell(text: str) -> str | int | float | bool:
+    """The number that a text is, or true or false; other texts, and digits that may be an id (007), as they are."""
+    if text.lower() in ("true", "false"):
+        return text.lower() == "true"
+    if not _NUMBER.fullmatch(text):
+        return text
+    return int(text) if text.lstrip("-").isdecimal() else float(text)
 
 
 def read_weights(source: ByteSource) -> dict[str, float]:
@@ -34,7 +85,8 @@ def read_weights(source: ByteSource) -> dict[str, float]:
     if read_all_bytes(source)[:3].lstrip(BOM).lstrip().startswith(b"{"):
         found = read_queries(source).weights
         if found is None:
-            raise row_error("weight-missing", source=source.name, line=1, query=next(iter(read_queries(source))))
+            first = next(iter(read_queries(source).values()))
+            raise row_error("weight-missing", source=source.name, line=1, query=first.id, text=first.text)
         return found
     weights: dict[str, float] = {}
     for line, text in numbered_text_lines(source):
@@ -133,6 +185,7 @@ def check_not_empty(texts: _Texts) -> _Texts:
     return texts
 
 
+REPEAT = "repeat"
 _QUERY_KEYS = ("query", "_id", "query_id", "id")
 _TEXT_KEYS = ("answer", "text")
 _EXAMPLE = '{"query": "q1", "answer": "Paris", "cited": ["d1"]}'
@@ -141,11 +194,15 @@ _EXAMPLE = '{"query": "q1", "answer": "Paris", "cited": ["d1"]}'
 def read_answers(source: ByteSource, known: Collection[str] | None = None) -> Answers:
     """The answers of a file; a repeated query, or one that is not known, is an error with its line."""
     found: dict[str, Answer] = {}
+    repeats: dict[str, list[Answer]] = {}
     lines: dict[str, int] = {}
     for line, item in parsed_lines(source, limit=MAX_TEXT_BYTES):
         if not isinstance(item, dict):
             raise file_error("json-shape", source=source.name, line=line, kind=json_type_name(item), expected=_EXAMPLE)
         query = _query(item, source.name, line)
+        if query in found and is_repeat(item, query, len(repeats.get(query, ())) + 2, source.name, line):
+            repeats.setdefault(query, []).append(_answer(item, query, source.name, line))
+            continue
         if query in found:
             raise row_error("id-twice", source=source.name, line=line, column="query", token=query, first=f"line {lines[query]}")
         if known is not None and query not in known:
@@ -153,18 +210,30 @@ def read_answers(source: ByteSource, known: Collection[str] | None = None) -> An
         found[query], lines[query] = _answer(item, query, source.name, line), line
     if not found:
         raise row_error("no-rows", source=source.name)
-    return Answers(found, source=source.name)
+    return Answers(found, source=source.name, repeats=repeats)
+
+
+def is_repeat(item: Mapping[str, Any], query: str, number: int, source: str, line: int) -> bool:
+    """Whether the answer has the next repeat number of its query; no number is False, and another one an error."""
+    found = item.get(REPEAT)
+    if found is not None and found != number:
+        raise _field_error(REPEAT, query, found, f"write {number}: the answers of a query are numbered 1, 2, 3 …", source, line)
+    return found is not None
 
 
 def answer_blocks(systems: Iterable[tuple[str, Answers]]) -> Iterator[bytes]:
-    """The answers of every system, one a line; `given` is null where the passages of an answer are not known."""
+    """The answers of every system, one a line; `given` is null where the passages of an answer are not known.
+
+    A further answer to a query has its number, from 2, in `repeat`.
+    """
     import json
 
     for system, answers in systems:
-        for query, one in answers.items():
+        for query, number, one in answers.with_repeats():
             given = None if one.given is None else list(one.given)
+            repeat = {REPEAT: number} if number > 1 else {}
             parts = {"answer": one.text, "cited": list(one.cited), "given": given, "state": one.state}
-            line = json.dumps({"system": system, "query": query, **parts}, ensure_ascii=False)
+            line = json.dumps({"system": system, "query": query, **repeat, **parts}, ensure_ascii=False)
             yield escape_json(line).encode() + b"\n"
 
 

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal
 
 from rankproof._data.grades import GradeMap
-from rankproof._data.ordering import RankScoreAgreement, ReadOptions, rank_score_agreement
+from rankproof._data.ordering import ReadOptions, rank_score_agreement
 from rankproof._data.qrels import Qrels
-from rankproof._data.row_errors import OnConflict
+from rankproof._data.row_errors import OnConflict, OnDuplicate
 from rankproof._data.run import Run
+from rankproof._data.text import pluralise
+from rankproof._data.view import View, Viewed
 from rankproof._formats.detect import OpenedFile, open_file
 from rankproof._formats.read import SAMPLE, is_irds_name, read_plain_dataset, read_qrels, write_folder
 from rankproof._formats.registry import FORMATS, format_named, format_of_suffix
@@ -58,12 +60,13 @@ def chosen_format(path: StrPath, format: str | None) -> str:
 ConvertKind = Literal["run", "qrels", "dataset"]
 
 
-@dataclass(frozen=True, slots=True)
-class ConvertResult:
+@dataclass(frozen=True, slots=True, repr=False)
+class ConvertResult(Viewed):
     """What was written, and what the target format could not keep.
 
-    `lost_queries` counts queries without documents, `lost_tags` the tags of a run with several, `lost_judge_labels` judgements of
-    machines. `agreement` compares the run's scores, which order the output, with its ranks.
+    `rows` counts the documents of a dataset. `lost_queries` counts queries without documents, `lost_tags` the tags of a run with
+    several, `lost_judge_labels` judgements of machines. `remarks` are on grades, and on ranks that contradict the run's scores,
+    which order the output.
     """
 
     kind: ConvertKind
@@ -73,8 +76,29 @@ class ConvertResult:
     lost_queries: int = 0
     lost_tags: int = 0
     lost_judge_labels: int = 0
-    grade_notes: tuple[str, ...] = ()
-    agreement: RankScoreAgreement = field(default_factory=RankScoreAgreement)
+    remarks: tuple[str, ...] = ()
+
+    @property
+    def summary(self) -> str:
+        """What was written, in one line."""
+        rows = pluralise(self.rows, "document" if self.kind == "dataset" else "row")
+        return f"{self.kind} written as {self.format}: {pluralise(self.queries, 'query', 'queries')}, {rows}"
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the target format could not keep, and the remarks."""
+        lost = (
+            (self.lost_queries, f"queries without rows are left out, as {self.format} cannot hold them; json can"),
+            (self.lost_tags, "different tags are left out, as a run has one tag or none: is this one system?"),
+            (
+                self.lost_judge_labels,
+                f"judgements by a machine lose their judge label, as {self.format} cannot hold it; trec, csv, tsv and beir can",
+            ),
+        )
+        return (*(f"{count} {what}" for count, what in lost if count), *self.remarks)
+
+    def _view(self) -> View:
+        return View(self.summary, notes=self.notes)
 
 
 def convert(
@@ -88,9 +112,20 @@ def convert(
     encoding: str = "utf-8",
     grade_map: GradeMap | None = None,
     on_conflict: OnConflict = "error",
-    read_options: ReadOptions | None = None,
+    on_duplicate: OnDuplicate = "error",
 ) -> ConvertResult:
-    """Converts the source to the target; what the source contains is detected unless `kind` says it."""
+    """Converts a run, judgements or a dataset to another format, and says what was written.
+
+    `source` is a file, a dataset folder, `irds:NAME` or `sample`; `target` is the file or folder to write. What the source
+    contains and its format are detected unless `kind` and `source_format` say it; `delimiter` and `encoding` are those of the
+    source. `target_format` is by default that of the suffix of `target`; .gz and .zst compress. `grade_map` has the grade of each
+    label. `on_conflict` says which of several grades of the same pair counts, `on_duplicate` which of several ranks of the same
+    document.
+
+    >>> import rankproof as rp
+    >>> rp.convert("sample", "judgements.qrels")
+    qrels written as trec: 124 queries, 7,291 rows
+    """
     path, goal = path_text(source), path_text(target)
     if is_irds_name(path) or os.path.isdir(path) or (path == SAMPLE and not os.path.exists(path)):
         return _convert_dataset(path, goal, kind, target_format, grade_map, on_conflict)
@@ -103,12 +138,13 @@ def convert(
     name = chosen_format(goal, target_format)
     if found == "qrels":
         return _convert_qrels(file.qrels(grade_map=grade_map, on_conflict=on_conflict), goal, name)
-    return _convert_run(file, goal, name, read_options or ReadOptions())
+    return _convert_run(file, goal, name, ReadOptions(on_duplicate=on_duplicate))
 
 
 def _convert_run(file: OpenedFile, goal: str, name: str, read_options: ReadOptions) -> ConvertResult:
     run = run_without_duplicates(file.run(read_options=read_options), read_options)
     write_run(run, goal, name)
+    note = rank_score_agreement(run.rows(), read_options).note()
     return ConvertResult(
         kind="run",
         format=name,
@@ -116,7 +152,7 @@ def _convert_run(file: OpenedFile, goal: str, name: str, read_options: ReadOptio
         rows=len(run.docs),
         lost_queries=0 if format_named(name).keeps_empty_queries else _empty_queries(run),
         lost_tags=len(run.tags) if len(run.tags) > 1 else 0,
-        agreement=rank_score_agreement(run.rows(), read_options),
+        remarks=(f"{note} (the output is ranked by score, the highest first)",) if note else (),
     )
 
 
@@ -133,14 +169,14 @@ def _convert_dataset(
     dataset = read_plain_dataset(path, grade_map=grade_map, on_conflict=on_conflict)
     write_folder(dataset, goal)
     notes = dataset.qrels.grade_notes()
-    return ConvertResult("dataset", "beir", len(dataset.queries), len(dataset.corpus), grade_notes=notes)
+    return ConvertResult("dataset", "beir", len(dataset.queries), len(dataset.corpus), remarks=notes)
 
 
 def _convert_qrels(qrels: Qrels, goal: str, format: str) -> ConvertResult:
     write_qrels(qrels, goal, format)
     lost = 0 if format_named(format).keeps_judge_labels else len(qrels.judge_labels)
     rows = sum(1 for _ in qrels.rows())
-    return ConvertResult("qrels", format, len(qrels), rows, lost_judge_labels=lost, grade_notes=qrels.grade_notes())
+    return ConvertResult("qrels", format, len(qrels), rows, lost_judge_labels=lost, remarks=qrels.grade_notes())
 
 
 def _empty_queries(run: Run) -> int:

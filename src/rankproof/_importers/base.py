@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Protocol
@@ -19,9 +18,10 @@ from rankproof._data.run import Run
 from rankproof._data.table import CellValue, Column, Table
 from rankproof._data.text import pluralise
 from rankproof._data.view import View, ViewedTables
+from rankproof._formats.columns import TEXT_ID_NAMES, TEXT_NAMES, normalised_name
 from rankproof._formats.json import JsonContent
 from rankproof._formats.registry import format_of_suffix, system_name
-from rankproof._formats.source_table import SourceTable, open_frame, open_table, table_format
+from rankproof._formats.source_table import SourceTable, is_query_list, open_frame, open_table, table_format
 from rankproof._formats.texts import MAX_TEXT_BYTES
 from rankproof._io.corpus_store import CorpusStorage
 from rankproof._io.files import check_folder_file
@@ -31,6 +31,8 @@ from rankproof.errors import InputError, UsageError, for_message
 
 _DEEPEST_FOLDER = 3
 _DATASET_FILE = re.compile(r"(queries(\..+)?|corpus)\.jsonl(\.gz|\.zst)?")
+_DATASET_TABLE = re.compile(r"(queries|corpus)(?:[.-].+)?\.(?:csv|tsv|txt)(?:\.gz|\.zst)?")
+_QUERY_LIST = re.compile(r"(queries|searches)\.txt(\.gz|\.zst)?", re.IGNORECASE)
 _TABLE_FORMATS = ("csv", "tsv", "jsonl", "parquet")
 
 
@@ -117,14 +119,22 @@ class ImportSource:
         return self.table_of(self.file)
 
     @cached_property
+    def is_query_list(self) -> bool:
+        """Whether the only file is a list of queries, one on each line."""
+        return self.file is not None and self.delimiter is None and is_query_list(self._source_of(self.file))
+
+    @cached_property
     def tables(self) -> Mapping[str, SourceTable]:
-        """The tables among the files, by name; a file that cannot be read as one is left out."""
-        found = {}
-        for name, path in self.files.items():
-            if format_of_suffix(name) in _TABLE_FORMATS:
-                with suppress(InputError):
-                    found[name] = self.table_of(path)
-        return found
+        """The tables among the files, by name; a file with the suffix of a table that cannot be read is an error."""
+        return {name: self.table_of(path) for name, path in self.files.items() if self._is_table(name, path)}
+
+    def _is_table(self, name: str, path: str) -> bool:
+        """Whether a file is a table by its suffix, or a list of queries, which in a folder has the name of one."""
+        suffix = format_of_suffix(name)
+        if suffix == "json" and len(self.files) > 1:
+            return self.format_of(path) != "json" or self.json_of(path).is_array
+        may_be_list = path in self.paths or _QUERY_LIST.fullmatch(os.path.basename(name))
+        return suffix in _TABLE_FORMATS or bool(may_be_list and is_query_list(self._source_of(path)))
 
     @cached_property
     def json(self) -> Any:
@@ -154,11 +164,26 @@ class ImportSource:
 
 
 def is_dataset_folder(path: str) -> bool:
-    """Whether the path is a folder with queries in the form of rankproof and BEIR."""
+    """Whether the path is a folder with queries in the form of rankproof and BEIR: JSONL, or a table with the same names."""
     if not os.path.isdir(path):
         return False
     names = os.listdir(path)
-    return any(map(_DATASET_FILE.fullmatch, names)) and "default" not in names
+    if any(map(_DATASET_FILE.fullmatch, names)):
+        return "default" not in names
+    tables = [(found[1], os.path.join(path, name)) for name in sorted(names) if (found := _DATASET_TABLE.fullmatch(name))]
+    return {part for part, _ in tables} == {"queries", "corpus"} and all(_has_text_columns(table, part) for part, table in tables)
+
+
+def _has_text_columns(path: str, part: str) -> bool:
+    """Whether a table has columns of ids and texts that are called like the keys of JSONL, or is a list of queries."""
+    try:
+        source = open_source(path)
+        names = {*map(normalised_name, open_table(source).names)}
+    except InputError:
+        return False
+    ids = TEXT_ID_NAMES["query" if part == "queries" else "document"]
+    is_list = part == "queries" and is_query_list(source)
+    return is_list or not (names.isdisjoint(ids) or names.isdisjoint(TEXT_NAMES))
 
 
 def _files_in(folder: str) -> dict[str, str]:
@@ -187,6 +212,7 @@ class ImportOptions:
     title_column: str | None = None
     text_column: tuple[str, ...] = ()
     grade_column: str | None = None
+    weight_column: str | None = None
     grade_map: GradeMap | None = None
     on_conflict: OnConflict = "error"
     split: str = "test"
@@ -202,8 +228,8 @@ class ImportOptions:
     @property
     def named_columns(self) -> list[str]:
         """The options that name a column."""
-        fields = ("query_column", "query_id_column", "doc_id_column", "title_column", "text_column", "grade_column")
-        return [f"--{name.replace('_', '-')}" for name in fields if getattr(self, name)]
+        names = [name for name in self.__slots__ if name.endswith("_column")]
+        return [f"--{name.replace('_', '-')}" for name in names if getattr(self, name)]
 
     @property
     def is_judged_only(self) -> bool:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import datetime
 import decimal
-import hashlib
 import json
 import weakref
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
@@ -15,21 +15,22 @@ import numpy as np
 
 from rankproof._data.arrays import Entries, IdIndex, merged_entries
 from rankproof._data.corpus import Corpus, Document, Partition, Partitions
-from rankproof._data.dataset import Dataset, Queries, Query
+from rankproof._data.dataset import WEIGHT_FIELD, Dataset, Queries, Query
 from rankproof._data.grades import GradeReader, describe_converted
+from rankproof._data.partition_builder import fields_json
 from rankproof._data.qrels import Judgement, Qrels, qrels_of_rows
 from rankproof._data.text import encodable, pluralise
-from rankproof._data.validation import checked_id
+from rankproof._data.validation import ID_DIGITS, checked_id, made_id
 from rankproof._formats.columns import normalised_name
 from rankproof._formats.fields import id_of_value, is_nan
+from rankproof._formats.texts import with_parsed_fields
 from rankproof._importers.base import ImportCounts, Imported, ImportOptions, ImportReport, ImportSource, missing_parts
 from rankproof._io.corpus_store import CorpusStorage, CorpusWriter
 from rankproof._io.file_errors import file_error
-from rankproof.errors import for_message
+from rankproof.errors import InputError, for_message
 
 Fields = Callable[[], dict[str, Any]]
 """Makes the other fields of a query or document, when it first comes."""
-_ID_DIGITS = 16
 _NO_GRADE = ("nan", "null", "<na>", "\\n")
 """What programs write for a cell without a value."""
 _MADE_FROM = {"query": "a query's text (after q)", "document": "a document's title and text (after d)"}
@@ -61,14 +62,14 @@ class ImportedDocuments:
     def _position(self, key: str) -> int | None:
         return self._index.position(key.encode(errors="surrogatepass")) if self._full else None
 
-    def texts_of(self, key: str) -> tuple[str, str] | None:
-        """Title and text of the document; None where there is none of that id."""
+    def content_of(self, key: str) -> tuple[str, str, bytes] | None:
+        """Title, text and fields (JSON) of the document; None where there is none of that id."""
         if (row := self._rows.get(key)) is not None:
-            return self._writer.open_partition.texts_at(row)
+            return self._writer.open_partition.content_at(row)
         if (position := self._position(key)) is None:
             return None
         partition, row = self._partitions.at(position)
-        return partition.titles[row], partition.texts[row]
+        return partition.titles[row], partition.texts[row], partition.columns.fields.bytes_at(row)
 
     def add(self, document: Document) -> None:
         """Adds a document whose id is checked and new."""
@@ -97,36 +98,87 @@ class ImportedDocuments:
 class DatasetBuilder:
     """The queries, documents and counts of an import.
 
-    A query or document that comes again adds nothing; where its text differs, the first is kept and the others are counted.
+    A query or document that comes again adds nothing; where its text or fields differ, the first is kept and the others are
+    counted, but two weights of a query are an error. The fields of a query may come without its text.
     """
 
     def __init__(self, source: ImportSource, options: ImportOptions) -> None:
         self.source, self.options, self.counts = source, options, ImportCounts()
-        self.place = source.name
-        """The file that is read now, for messages."""
+        self.place = self.query_source = source.name
+        """The file that is read now, and the file of queries, for messages."""
         self.grades = GradeReader(source.name, options.grade_map)
         self.queries: dict[str, Query] = {}
         self.documents = ImportedDocuments(source.storage)
         self.notes: list[str] = []
+        self.joins_texts = False
+        """Whether a query without an id is the one of the same text that has an id; rows with ids come first."""
+        self._ids_of_texts: dict[str, dict[str, None]] = {}
+        self._joined: set[str] = set()
         self._textless: dict[str, int | None] = {}
         self._textless_queries: dict[str, int | None] = {}
         self._changed: dict[str, set[str]] = {"query": set(), "document": set()}
+        self._changed_fields: dict[str, set[str]] = {"query": set(), "document": set()}
+        self._textless_fields: dict[str, dict[str, Any]] = {}
+        self._weights: dict[str, tuple[Any, str, int | None]] = {}
         self._made, self._given = {"query": 0, "document": 0}, {"query": 0, "document": 0}
         self._trimmed = self._spaced_documents = 0
 
     def query(self, key: object, text: object, fields: Fields = dict, *, line: int | None = None) -> str | None:
         """The id of the query, which is made from its text where the key is empty; None where both are."""
         plain = self.text(text, line)
-        known = self._key(key, "query", [plain] if plain else [], line)
-        if known is not None and plain:
+        joined = self._id_of_text(plain, line) if self.joins_texts and _is_empty(key) else None
+        known = joined or self._key(key, "query", [plain] if plain else [], line)
+        if known is None:
+            return None
+        if self.joins_texts and plain and not _is_empty(key):
+            self._ids_of_texts.setdefault(plain, {})[known] = None
+        found = fields()
+        self._check_weight(known, plain or known, found.get(WEIGHT_FIELD), line)
+        if plain:
             earlier = self.queries.get(known)
             if earlier is None:
-                self.queries[known] = Query(known, plain, fields=MappingProxyType(fields()), line=line)
-            elif earlier.text != plain:
-                self._changed["query"].add(known)
-        elif known is not None:
+                self.queries[known] = Query(known, plain, fields=MappingProxyType(found), line=line)
+            else:
+                if earlier.text != plain:
+                    self._changed["query"].add(known)
+                self._add_fields(earlier, found)
+        else:
             self._textless_queries.setdefault(known, line)
+            if found and self._textless_fields.setdefault(known, found) != found:
+                self._changed_fields["query"].add(known)
         return known
+
+    def _id_of_text(self, text: str, line: int | None) -> str | None:
+        """The id that other rows give a query of exactly this text; two ids are an error."""
+        ids = list(self._ids_of_texts.get(text, ())) if text else []
+        if len(ids) > 1:
+            what = f"the query {for_message(text)} has two ids, {for_message(ids[0])} and {for_message(ids[1])}"
+            raise InputError(what, fix="keep one of them, or give the rows here an id", source=self.place, line=line)
+        self._joined.update(ids)
+        return ids[0] if ids else None
+
+    def _check_weight(self, key: str, shown: str, weight: Any, line: int | None) -> None:
+        """Refuses a second weight of a query that differs from the first."""
+        if weight is None:
+            return
+        first, place, first_line = self._weights.setdefault(key, (weight, self.place, line))
+        if weight != first:
+            where = place if first_line is None else f"{place}:{first_line}"
+            what = f"the weight of query {for_message(shown)} is {weight} here and {first} at {where}"
+            raise InputError(what, fix="sum them, or keep one row per query", source=self.place, line=line)
+
+    def _add_fields(self, query: Query, fields: Mapping[str, Any]) -> None:
+        """Gives a query further fields; of two values of a field, the first is kept."""
+        if any(query.fields.get(name, value) != value for name, value in fields.items()):
+            self._changed_fields["query"].add(query.id)
+        if fields.keys() - query.fields.keys():
+            self.queries[query.id] = replace(query, fields=MappingProxyType({**fields, **query.fields}))
+
+    def parse_query_fields(self, names: Iterable[str]) -> None:
+        """Reads these fields, whose values are texts, as numbers or as true and false."""
+        for query in [query for key, query in self.queries.items() if key in self._textless_fields]:
+            self._add_fields(query, self._textless_fields[query.id])
+        self.queries.update(with_parsed_fields(self.queries, names))
 
     def document(
         self,
@@ -145,12 +197,15 @@ class DatasetBuilder:
         name, plain = self.text(title, line), self.text(text, line)
         known = self._key(key, "document", [name, plain] if name or plain else [], line)
         if known is not None and (name or plain or may_be_empty):
-            earlier = self.documents.texts_of(known)
+            earlier = self.documents.content_of(known)
             if earlier is None:
                 self.documents.add(Document(known, plain, name, MappingProxyType(fields()), line))
                 self._spaced_documents += len(known.split()) > 1
-            elif earlier != (name, plain):
-                self._changed["document"].add(known)
+            else:
+                if earlier[:2] != (name, plain):
+                    self._changed["document"].add(known)
+                if (found := fields_json(fields())[0]) and found != earlier[2]:
+                    self._changed_fields["document"].add(known)
         elif known is not None:
             self._textless.setdefault(known, line)
         return known
@@ -194,7 +249,7 @@ class DatasetBuilder:
         self._count_texts()
         self._count_dropped_judgements(qrels)
         corpus = self.documents.corpus(self.source.name)
-        queries = Queries(self.queries.values(), source=self.source.name)
+        queries = Queries(self.queries.values(), source=self.query_source)
         dataset = Dataset(self.source.stem, corpus, queries, qrels)
         converted = (describe_converted(qrels.converted),) if qrels.converted else ()
         notes = (*self.notes, *converted, *self._own_notes(), *missing_parts(dataset))
@@ -227,7 +282,7 @@ class DatasetBuilder:
             key = value.strip()
             self._trimmed += len(key) < len(value) and bool(key)
         else:
-            key = "" if value is None or is_nan(value) else id_of_value(value, column, source=self.place, line=line)
+            key = "" if _is_empty(value) else id_of_value(value, column, source=self.place, line=line)
         if key:
             self._given[column] += bool(content)
             return checked_id(key, column, source=self.place, line=line)
@@ -237,16 +292,22 @@ class DatasetBuilder:
         return made_id(column, content)
 
     def _own_notes(self) -> Iterator[str]:
-        for column, changed in self._changed.items():
-            if changed:
-                plural = "queries" if column == "query" else "documents"
-                have = f"{pluralise(len(changed), column, plural)} with more than one text"
-                yield f"{have}; the first of each is kept"
+        for what, changed in (("text", self._changed), ("value of a field", self._changed_fields)):
+            for column, keys in changed.items():
+                if keys:
+                    have = pluralise(len(keys), column, "queries" if column == "query" else "documents")
+                    yield f"{have} with more than one {what}; the first of each is kept"
         made = [_MADE_FROM[column] for column, count in self._made.items() if count]
         if made:
-            yield f"ids are made from the content, the first {_ID_DIGITS} digits of the sha256 of {' and '.join(made)}"
+            yield f"ids are made from the content, the first {ID_DIGITS} digits of the sha256 of {' and '.join(made)}"
+        if self._joined:
+            have = pluralise(len(self._joined), "query", "queries")
+            yield f"{have} without an id in one file and with an id in another: joined by the exact text"
         for column in (column for column, count in self._made.items() if count and self._given[column]):
             rows = pluralise(self._made[column], "row has", "rows have")
+            if column == "query" and self.joins_texts:
+                yield f"{rows} the text of a query that no file gives an id"
+                continue
             yield f"{rows} no {column} id, others have one: a {column} with and without an id is counted as two"
         if self._trimmed:
             yield f"white space around {pluralise(self._trimmed, 'id')} is removed"
@@ -256,9 +317,9 @@ class DatasetBuilder:
             yield f"ids with white space inside ({counts}) are kept; TREC files cannot hold them"
 
 
-def made_id(column: str, content: list[str]) -> str:
-    """An id that depends on the content alone."""
-    return column[0] + hashlib.sha256("\0".join(content).encode()).hexdigest()[:_ID_DIGITS]
+def _is_empty(value: object) -> bool:
+    """Whether the cell has no value."""
+    return not value.strip() if isinstance(value, str) else value is None or is_nan(value)
 
 
 def plain_value(value: Any) -> Any:
@@ -296,9 +357,17 @@ def plain_fields(row: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, 
     return {field: value for field, value in found.items() if value is not None and value != ""}
 
 
-def field_names(names: Iterable[str]) -> dict[str, str]:
-    """The field of each column: its name, with the prefix `field_` where the files of a dataset use the name."""
-    return {name: f"field_{name}" if normalised_name(name) in _RESERVED else name for name in names}
+def field_names(names: Iterable[str], reserved: Container[str] = ()) -> dict[str, str]:
+    """The field of each column: its name, with the prefix `field_` where the files of a dataset use it or it is reserved."""
+    return {name: f"field_{name}" if normalised_name(name) in _RESERVED or name in reserved else name for name in names}
+
+
+def number_in(value: Any) -> Any:
+    """The number that a text is; any other value as it is."""
+    try:
+        return float(value) if isinstance(value, str) else value
+    except ValueError:
+        return value
 
 
 def _grade_text(value: object) -> str:

@@ -17,7 +17,7 @@ from rankproof._io.file_errors import file_error
 from rankproof.errors import InputError, for_message
 
 # An item of a list that Python or numpy printed: numpy puts a space where Python puts a comma.
-_ITEM = re.compile(r"""\s*('(?:[^'\\]++|\\.)*+'|"(?:[^"\\]++|\\.)*+"|[+-]?[0-9]+)\s*,?""", re.DOTALL)
+_ITEM = re.compile(r"""\s*('(?>(?:[^'\\]++|\\.)*)'|"(?>(?:[^"\\]++|\\.)*)"|[+-]?[0-9]+)\s*,?""", re.DOTALL)
 _CUT_OFF = re.compile(r"""\s*\[\s*['"]""")
 _END = re.compile(r"\s*\]\Z")
 _ARRAYS = re.compile(r"array\((\[[^\[\]]*\])(?:,\s*dtype=[\w<>|]+)?\)")

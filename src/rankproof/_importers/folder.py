@@ -1,29 +1,64 @@
-"""Writes an imported dataset as a folder, with its rankings, answers, experiment file and report."""
+"""Folders of an import: the tables of a split, and the dataset as written, with rankings, answers, experiment file and report."""
 
 from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
 from collections.abc import Iterator
 
 from rankproof._data.answers import references_from_queries
 from rankproof._formats.beir import BEIR
 from rankproof._formats.read import DEFAULT_SPLIT
+from rankproof._formats.registry import system_name
+from rankproof._formats.source_table import SourceTable
 from rankproof._formats.texts import answer_blocks, text_blocks
 from rankproof._formats.write import run_blocks
-from rankproof._importers.base import Imported
+from rankproof._importers.base import Imported, ImportSource
 from rankproof._io.files import write_blocks
 from rankproof._io.folders import check_replaceable, replace_folder
 from rankproof._io.paths import file_names
 from rankproof._io.toml_file import toml_key, toml_value
+from rankproof.errors import InputError, UsageError, for_message
 
 REPORT_FILE = "import.json"
 EXPERIMENT_FILE = "experiment.toml"
-
+_SPLITS = "train|dev|test|validation|valid|val"
+_SPLIT = re.compile(
+    rf"(?:.*[._-])?({_SPLITS})(?:-[0-9]+-of-[0-9]+)?|({_SPLITS})[._-](?:qrels|queries|labels|judge?ments)", re.IGNORECASE
+)
 
 _KIND = "folder of an import alone"
 _NAMES = {"corpus.jsonl", "queries.jsonl", "qrels", "runs", "answers", EXPERIMENT_FILE, REPORT_FILE}
+
+
+def tables_of_split(source: ImportSource, split: str) -> tuple[list[SourceTable], list[str]]:
+    """The tables of the split and those of all splits, by the names of files and folders; a note on the others.
+
+    Files that are named one by one and are all of one split need no choice.
+    """
+    splits = {} if source.table is not None else {name: found for name in source.tables if (found := _split_in(name))}
+    known = sorted(set(splits.values()))
+    if not known and split != DEFAULT_SPLIT:
+        raise UsageError("no table has a split in its name, as in qrels-test.csv", fix="leave out --split")
+    if source.table is not None or (source.plain_files and split == DEFAULT_SPLIT and len(known) == 1):
+        return [source.table] if source.table is not None else list(source.tables.values()), []
+    if known and split not in known:
+        what = f"no table of split {for_message(split)}; splits: {', '.join(known)}"
+        raise InputError(what, fix=f"choose one of them, as in --split {known[0]}", source=source.name)
+    others = [name for name, found in splits.items() if found != split]
+    left = ", ".join(f"{for_message(name)} ({splits[name]})" for name in others)
+    notes = [f"not read, as they are of another split than {split}: {left}; --split chooses it"] if others else []
+    return [table for name, table in source.tables.items() if name not in others], notes
+
+
+def _split_in(name: str) -> str | None:
+    """The split in the name of a file, or the folder in its path that is called like one."""
+    *folders, file = name.split("/")
+    if found := _SPLIT.fullmatch(system_name(file)):
+        return (found[1] or found[2]).lower()
+    return next((folder.lower() for folder in folders if folder.lower() in _SPLITS.split("|")), None)
 
 
 def check_import_folder(folder: str) -> None:

@@ -37,7 +37,7 @@ class MtebImporter:
         if is_dataset_folder(source.paths[0] if len(source.paths) == 1 else ""):
             return False
         found = [part for parts in _subsets(source).values() for part in parts]
-        return "corpus" in found and "queries" in found and _has_qrels_columns(source)
+        return "corpus" in found and "queries" in found and _has_qrels_columns(source) and _has_texts(source)
 
     def read(self, source: ImportSource, options: ImportOptions) -> Imported:
         subset = _chosen_subset(source, options)
@@ -92,6 +92,14 @@ def _subsets(source: ImportSource) -> dict[str, dict[str, dict[str, SourceTable]
 def _has_qrels_columns(source: ImportSource) -> bool:
     tables = [table for parts in _subsets(source).values() for table in parts.get("qrels", {}).values()]
     return bool(tables) and all(set(table.names) >= _QRELS_COLUMNS for table in tables)
+
+
+def _has_texts(source: ImportSource) -> bool:
+    """Whether the rows of corpus and queries have an id and a text under MTEB's names."""
+    parts = [tables for found in _subsets(source).values() for part, tables in found.items() if part in ("corpus", "queries")]
+    return all(
+        "text" in table.names and not {"_id", "id"}.isdisjoint(table.names) for tables in parts for table in tables.values()
+    )
 
 
 def _chosen_subset(source: ImportSource, options: ImportOptions) -> str:

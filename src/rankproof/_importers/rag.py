@@ -26,39 +26,22 @@ from rankproof._importers.rag_contexts import (
     split_at_bars,
 )
 from rankproof._importers.rag_merge import Context, LogMerge, Sample, rows_of
-from rankproof._importers.rag_tables import conversations, joined_by_place, log_table
+from rankproof._importers.rag_tables import (
+    COLUMN_SETTINGS,
+    CONTENTS,
+    RETRIEVED,
+    ROLE_NAMES,
+    check_log_columns,
+    conversations,
+    joined_by_place,
+    log_columns,
+    log_table,
+    named_columns,
+)
 from rankproof._importers.score_grades import SETTING, SETTING_HELP, THIRDS, Thresholds, thresholds_of
 from rankproof.errors import InputError, for_message
 
 IMPORTER = "rag"
-_NAMES: Mapping[str, tuple[str, ...]] = {
-    "question": ("user_input", "question", "query", "input", "prompt", "questions", "queries"),
-    "retrieved contexts": (
-        *("retrieved_contexts", "retrieval_context", "retrievalcontext", "retrieved_context", "contexts"),
-        "retrieved_documents",
-    ),
-    "ids of retrieved contexts": ("retrieved_context_ids", "context_ids"),
-    "reference contexts": ("reference_contexts", "expected_chunks", "ground_truth_documents"),
-    "ids of reference contexts": ("reference_context_ids",),
-    "answer": ("response", "answer", "actual_output", "actualoutput", "output", "predicted_answers", "predicted_answer"),
-    "reference answer": (
-        *("answers", "reference", "ground_truth", "ground_truths", "expected_output", "expectedoutput"),
-        *("gt_answer", "reference_answer", "expected_response", "ground_truth_answers", "true_answers"),
-    ),
-    "citations": ("cited",),
-    "nuggets": ("nuggets",),
-    "state": ("state",),
-    "answerable": (ANSWERABLE_FIELD,),
-    "query id": ("query_id", "question_id", "qid", "_id", "id"),
-    "system": ("system", "app_name", "app_id"),
-    "version of the system": ("app_version",),
-}
-"""What a column holds, and its names in the logs of ragas, DeepEval, TruLens, LlamaIndex, Haystack, RAGChecker and rankproof."""
-_CONTENTS = (
-    *("retrieved contexts", "ids of retrieved contexts", "reference contexts", "ids of reference contexts"),
-    *("answer", "reference answer"),
-)
-_RETRIEVED = ("retrieved contexts", "ids of retrieved contexts")
 _SAVED_BY_DEEPEVAL = {"input", "expected_output", "context", "source_file"}
 """Columns of the datasets that DeepEval saves; in CSV and JSONL it joins contexts with bars."""
 _GRADES = COLUMN_NAMES["grade"][:-1]
@@ -67,14 +50,20 @@ _HOP = re.compile(r"<[0-9]+-hop>\n\n")
 _MESSAGES = re.compile(r"\[\s*(?:\{|HumanMessage\()")
 _LONGEST_NAME = 100
 _SAMPLED_ROWS = 20
-_KNOWN = {"context", "evolution_type", *(name for names in _NAMES.values() for name in names)}
+_KNOWN = {"context", "evolution_type", *(name for names in ROLE_NAMES.values() for name in names)}
 
 
 class RagImporter:
-    """Each file is the log of one system, named after the file; the same question in two logs is one query."""
+    """Each file is the log of one system, named after the file; the same question in two logs is one query.
+
+    The id of a row names its question. Without ids, rows of a log with the same question are repeats of one question.
+    """
 
     has_grades = False
-    settings: Mapping[str, str] = {SETTING: f"{SETTING_HELP}, for scores of reference contexts (0,1/3,2/3)"}
+    settings: Mapping[str, str] = {
+        **COLUMN_SETTINGS,
+        SETTING: f"{SETTING_HELP}, for scores of reference contexts (0,1/3,2/3)",
+    }
 
     def detect(self, source: ImportSource) -> bool:
         """Whether every table has a column of questions and one of contexts, answers or references."""
@@ -86,8 +75,8 @@ class RagImporter:
 
     def read(self, source: ImportSource, options: ImportOptions) -> Imported:
         """The logs as one dataset with a run and the answers of each system."""
-        how = thresholds_of(options, THIRDS)
-        return merged_logs(_tables(source), source, thresholds=how, left_out=list(conversations(source)))
+        how, named = thresholds_of(options, THIRDS), named_columns(options.settings)
+        return merged_logs(_tables(source, named), source, thresholds=how, left_out=list(conversations(source)), named=named)
 
 
 def merged_logs(
@@ -98,17 +87,21 @@ def merged_logs(
     thresholds: Thresholds = THIRDS,
     left_out: Sequence[tuple[str, int]] = (),
     fields: Collection[str] = _QUERY_FIELDS,
+    named: Mapping[str, str] | None = None,
 ) -> Imported:
     """The tables of logs, by the names of their systems, as one dataset.
 
-    `left_out` counts conversations in files, `fields` are the columns that describe questions.
+    `left_out` counts conversations in files, `fields` are the columns that describe questions, and `named` has columns by what
+    they hold, if their names do not tell.
     """
+    if importer == IMPORTER:
+        check_log_columns(tables.values(), named or {})
     merge = LogMerge(importer, source, thresholds)
     for path, count in left_out:
         merge.counts.read(f"conversations of {path}", count)
         merge.counts.drop(f"conversations of {path}", "of several messages", count=count)
     for name, table in tables.items():
-        _LogReader(table, name, merge, fields).read()
+        _LogReader(table, name, merge, fields, named or {}).read()
     return merge.imported()
 
 
@@ -121,76 +114,57 @@ def is_known_column(name: str) -> bool:
 def is_rag_log(source: ImportSource) -> bool:
     """Whether every file is a RAG log with answers or retrieved contexts; a file that is no table is an error."""
     tables = list(_tables(source).values())
-    every = bool(tables) and all(_is_log(one) and not {"answer", *_RETRIEVED}.isdisjoint(_columns(one)) for one in tables)
+    every = bool(tables) and all(_is_log(one) and not {"answer", *RETRIEVED}.isdisjoint(log_columns(one, {})) for one in tables)
     return every and not _are_queries_and_answers(tables)
 
 
 def _are_queries_and_answers(tables: Sequence[SourceTable]) -> bool:
     """Whether the questions of all tables but the first are ids of the first."""
     first, *others = tables
-    key = _columns(first).get("query id")
+    key = log_columns(first, {}).get("query id")
     if key is None or not others:
         return False
     ids = {str(row.get(key)) for _, row in first.rows()}
-    return all(str(row.get(_columns(one)["question"])) in ids for one in others for _, row in one.rows())
+    return all(str(row.get(log_columns(one, {})["question"])) in ids for one in others for _, row in one.rows())
 
 
-def _tables(source: ImportSource) -> dict[str, SourceTable]:
+def _tables(source: ImportSource, named: Mapping[str, str] | None = None) -> dict[str, SourceTable]:
     """The table of each log by the name of its system; predictions of LlamaIndex are joined with their examples."""
     if source.frame is not None and source.table is not None:
         return {source.stem: source.table}
     tables = {name: log_table(source, path) for path, name in source.system_names.items()}
-    predictions = {name: table for name, table in tables.items() if _are_predictions(table)}
+    predictions = {name: table for name, table in tables.items() if _are_predictions(table, named or {})}
     examples = [table for name, table in tables.items() if name not in predictions]
     if not predictions or len(examples) != 1:
         return tables
     return {name: joined_by_place(examples[0], table) for name, table in predictions.items()}
 
 
-def _are_predictions(table: SourceTable) -> bool:
+def _are_predictions(table: SourceTable, named: Mapping[str, str]) -> bool:
     """Whether these are answers and contexts without their questions."""
-    roles = _columns(table)
+    roles = log_columns(table, named)
     return "answer" in roles and "question" not in roles
 
 
 def _is_log(table: SourceTable) -> bool:
     """Whether there is a question and something to measure, and no column of grades, which only pairs have."""
-    roles = _columns(table)
+    roles = log_columns(table, {})
     has_grades = any(normalised_name(name) in _GRADES for name in table.names)
-    return "question" in roles and any(role in roles for role in _CONTENTS) and not has_grades and not _asks_objects(table)
+    return "question" in roles and any(role in roles for role in CONTENTS) and not has_grades and not _asks_objects(table)
 
 
 def _asks_objects(table: SourceTable) -> bool:
     """Whether the questions are objects of free keys, as in the exports of other tools."""
-    column = _columns(table)["question"]
+    column = log_columns(table, {})["question"]
     return any(object_in(row.get(column)) is not None for _, row in islice(table.rows(), _SAMPLED_ROWS))
-
-
-def _columns(table: SourceTable) -> dict[str, str]:
-    """What a column holds, and the column's name."""
-    known = {normalised_name(name): name for name in table.names}
-    found = {role: [known[name] for name in names if name in known] for role, names in _NAMES.items()}
-    roles = {role: names[0] for role, names in found.items() if names}
-    # `context` holds the ideal contexts of a DeepEval test case, and the retrieved ones of other logs.
-    if "context" in known:
-        roles.setdefault("reference contexts" if "input" in known else "retrieved contexts", known["context"])
-    # Beside a predicted answer, `answer` is the true one: the inputs of a Haystack run.
-    if predicted := [known[name] for name in ("predicted_answers", "predicted_answer") if name in known]:
-        roles["answer"] = predicted[0]
-        if "answer" in known:
-            roles.setdefault("reference answer", known["answer"])
-    # The test sets of ragas 0.1 call the reference contexts `contexts`.
-    if "evolution_type" in known and "answer" not in roles and "retrieved contexts" in roles:
-        roles["reference contexts"] = roles.pop("retrieved contexts")
-    return roles
 
 
 class _LogReader:
     """Reads the samples of one log."""
 
-    def __init__(self, table: SourceTable, name: str, merge: LogMerge, fields: Collection[str]) -> None:
+    def __init__(self, table: SourceTable, name: str, merge: LogMerge, fields: Collection[str], named: Mapping[str, str]) -> None:
         self._table, self._name, self._merge = table, name, merge
-        self._columns = _columns(table)
+        self._columns = log_columns(table, named)
         if not self._has_system_names():
             self._columns.pop("system", None)
         self._calls = [] if "retrieved contexts" in self._columns else [one for one in table.names if one.endswith("_calls")]
@@ -204,10 +178,10 @@ class _LogReader:
 
     def read(self) -> None:
         """Adds the samples with a question to their system; other rows are counted."""
-        logs: dict[str, dict[str, Sample]] = {}
+        logs: dict[str, list[Sample]] = {}
         for line, row in self._table.rows():
             system = self._system(row, line)
-            own = logs.setdefault(system, {})
+            own = logs.setdefault(system, [])
             part = rows_of(system)
             self._merge.counts.read(part)
             question = self._cell(row, "question", line)
@@ -216,9 +190,7 @@ class _LogReader:
             elif isinstance(question.value, list | tuple) or _MESSAGES.match(str(question.value)):
                 self._merge.counts.drop(part, "with a conversation of several messages", line=line)
             else:
-                sample = self._sample(row, line)
-                if own.setdefault(sample.question, sample) is not sample:
-                    self._merge.counts.drop(part, "with the same question as an earlier row", line=line)
+                own.append(self._sample(row, line))
         for system, samples in logs.items():
             self._merge.add(system, samples, self._table.source)
         self._add_notes(sum(map(len, logs.values())))

@@ -1,21 +1,21 @@
-"""Merges the RAG logs of several systems by the text of the question."""
+"""Merges the RAG logs of several systems by the id of the question, or by its text."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-from rankproof._data.answers import ANSWER_FIELDS, ANSWERABLE_FIELD, Answer, Answers, AnswerState, as_answer
+from rankproof._data.answers import ANSWER_FIELDS, ANSWERABLE_FIELD, Answer, Answers, AnswerState, as_answer, repeats_note
 from rankproof._data.corpus import Corpus, Document
 from rankproof._data.dataset import Dataset, Queries, Query, chunk_id, chunk_separator
 from rankproof._data.qrels import Qrels
 from rankproof._data.run import Run
 from rankproof._data.text import clip_text, pluralise
+from rankproof._data.validation import made_id
 from rankproof._formats.columns import names_for_message
 from rankproof._importers.base import ImportCounts, Imported, ImportReport, ImportSource
-from rankproof._importers.builder import made_id
 from rankproof._importers.score_grades import THIRDS, Thresholds, are_grades, describe_thresholds, grade_by
 from rankproof.errors import InputError, for_message
 
@@ -59,10 +59,10 @@ class Sample:
 
 
 class LogMerge:
-    """The logs of several systems, merged by the text of the question.
+    """The logs of several systems, merged by the id of the question, or by its text if the logs have no ids or disagree.
 
-    The ids of questions and contexts are those of the logs if they agree. Other ids depend only on the text, so that a later
-    import of more logs gives the same ids. The references and reference contexts of all logs count.
+    Ids that are made depend only on the text, so that a later import of more logs gives the same ids. Further rows of a system
+    with a question are its repeats. The references and reference contexts of all rows count.
     """
 
     def __init__(self, importer: str, source: ImportSource, thresholds: Thresholds = THIRDS) -> None:
@@ -70,17 +70,19 @@ class LogMerge:
         self.counts, self.columns, self.notes = ImportCounts(), dict[str, dict[str, None]](), list[str]()
         self.unused: dict[str, None] = {}
         self._importer, self._source = importer, source
+        self._rows: dict[str, list[Sample]] = {}
         self._logs: dict[str, dict[str, Sample]] = {}
+        self._repeats: dict[str, dict[str, list[Sample]]] = {}
         self._scored = 0
         self._questions, self._documents = dict[str, str](), _Documents()
 
-    def add(self, system: str, log: Mapping[str, Sample], source: str) -> None:
-        """Adds the samples of a system by question."""
-        if system in self._logs:
+    def add(self, system: str, samples: Sequence[Sample], source: str) -> None:
+        """Adds the samples of a system."""
+        if system in self._rows:
             what = f"the system {for_message(system)} is in another file too"
             raise InputError(what, fix="give the systems different names, or put their rows into one file", source=source)
-        self._logs[system] = dict(log)
-        for sample in log.values():
+        self._rows[system] = list(samples)
+        for sample in samples:
             for context in (*(sample.retrieved or ()), *(sample.relevant or ())):
                 self._documents.add(context)
 
@@ -88,10 +90,11 @@ class LogMerge:
         """The dataset, runs and answers of the logs added so far."""
         self._name_questions()
         if not self._questions:
-            raise InputError("no row has a question", fix="write it as text in the column user_input", source=self._source.name)
+            raise InputError("no row has a question", fix="write each question as text", source=self._source.name)
         runs = {system: self._run(system, log) for system, log in self._logs.items() if _says(log, "retrieved")}
         answered = [system for system, log in self._logs.items() if _says(log, "answer") or _says(log, "state")]
         answers = {system: self._answers(system, self._logs[system]) for system in answered}
+        self._count_repeats(answers)
         qrels = self._qrels(runs)
         dataset = Dataset(self._source.stem, self._documents.corpus(self._source.name), self._queries(), qrels)
         self.counts.read("documents", len(dataset.corpus))
@@ -106,21 +109,31 @@ class LogMerge:
         return Imported(dataset, report, runs, answers, self._documents.passages())
 
     def _name_questions(self) -> None:
-        """Names each question by the id that the logs agree on, else by its text, and keys the logs by these names."""
-        questions = dict.fromkeys(question for log in self._logs.values() for question in log)
-        stated = {question: {one.id for one in self._samples(question) if one.id is not None} for question in questions}
-        own = {question: next(iter(ids)) for question, ids in stated.items() if len(ids) == 1}
-        if len(own) == len(questions) == len({*own.values()}):
-            names = own
-        else:
-            names = {question: made_id("query", [question]) for question in questions}
-            if any(stated.values()):
-                self.notes.append("the ids of questions are not used: a question has several, or none, or one that another has")
-        self._questions = {names[question]: question for question in questions}
-        self._logs = {system: {names[one]: sample for one, sample in log.items()} for system, log in self._logs.items()}
+        """Names each question by its id, or by its text if the ids disagree; a later row of a system with it is a repeat."""
+        own = self._ids_name_questions()
+        if not own and any(sample.id is not None for samples in self._rows.values() for sample in samples):
+            self.notes.append(
+                "the ids of questions are not used: a row has none, or rows with one id ask different questions, or logs have"
+                " different ids for a question"
+            )
+        for system, samples in self._rows.items():
+            first, further = self._logs.setdefault(system, {}), self._repeats.setdefault(system, {})
+            for sample in samples:
+                name = sample.id if own and sample.id is not None else made_id("query", [sample.question])
+                self._questions.setdefault(name, sample.question)
+                if first.setdefault(name, sample) is not sample:
+                    further.setdefault(name, []).append(sample)
 
-    def _samples(self, question: str) -> Iterator[Sample]:
-        return (log[question] for log in self._logs.values() if question in log)
+    def _ids_name_questions(self) -> bool:
+        """Whether every row has an id, each id has one question, and logs with the same question share an id of it."""
+        questions: dict[str, str] = {}
+        ids: dict[str, dict[str, set[str]]] = {}
+        for system, samples in self._rows.items():
+            for sample in samples:
+                if sample.id is None or questions.setdefault(sample.id, sample.question) != sample.question:
+                    return False
+                ids.setdefault(sample.question, {}).setdefault(system, set()).add(sample.id)
+        return all(set.intersection(*by_system.values()) for by_system in ids.values())
 
     def _run(self, system: str, log: Mapping[str, Sample]) -> Run:
         part = f"retrieved contexts of {system}"
@@ -144,7 +157,19 @@ class LogMerge:
             if sample.answer is None and sample.state in (None, "answered"):
                 self.counts.drop(part, "null or empty", line=sample.line)
             found[query] = self._answer(sample)
-        return Answers(found, source=system)
+        repeats = {query: tuple(map(self._answer, samples)) for query, samples in self._repeats[system].items()}
+        return Answers(found, source=system, repeats=repeats)
+
+    def _count_repeats(self, answers: Mapping[str, Answers]) -> None:
+        """Counts the rows that ask a question again: they are kept with the answers, and dropped without them."""
+        for system, repeats in self._repeats.items():
+            rows = [sample for samples in repeats.values() for sample in samples]
+            if rows and system not in answers:
+                line = min(sample.line for sample in rows)
+                self.counts.drop(rows_of(system), "with the same question as an earlier row", line=line, count=len(rows))
+            elif rows:
+                self.counts.read(f"repeats of {system}", len(rows))
+                self.notes.extend(filter(None, [repeats_note(system, answers[system])]))
 
     def _answer(self, sample: Sample) -> Answer:
         given = None if sample.retrieved is None else tuple(map(self._documents.passage_id, sample.retrieved))
@@ -217,8 +242,13 @@ class LogMerge:
             )
 
     def _fields(self, query: str) -> dict[str, Any]:
-        """What the logs say of a question; of two logs, the first."""
-        return {name: value for log in reversed(self._logs.values()) if query in log for name, value in log[query].fields.items()}
+        """What the logs say of a question; of two rows, the first."""
+        return {name: value for sample in reversed(self._samples(query)) for name, value in sample.fields.items()}
+
+    def _samples(self, query: str) -> list[Sample]:
+        """The rows of all logs that ask the question, the repeats of a log after its first row."""
+        logs = ((log, self._repeats[system]) for system, log in self._logs.items() if query in log)
+        return [sample for log, repeats in logs for sample in (log[query], *repeats.get(query, ()))]
 
     def _coverage(self, systems: Collection[str]) -> Iterator[str]:
         """Says which systems lack questions of other logs."""
@@ -229,18 +259,18 @@ class LogMerge:
                 yield f"{system} has no row for {pluralise(missing, 'question')} of the other logs; {counts} as missing"
 
     def _stated(self, name: str) -> Iterator[tuple[str, list[tuple[Any, ...]]]]:
-        """Each question with what every log that has it says of it; questions of which none says anything are left out."""
+        """Each question with what every row that asks it says of it; questions of which none says anything are left out."""
         for query in self._questions:
-            found = [getattr(log[query], name) for log in self._logs.values() if query in log]
+            found = [getattr(sample, name) for sample in self._samples(query)]
             if stated := [one for one in found if one is not None]:
                 yield query, stated
 
     def _note_different(self, what: str, stated: Mapping[str, list[frozenset[str]]]) -> None:
-        """Notes the questions for which two logs name other references."""
+        """Notes the questions for which two rows name other references."""
         if different := [query for query, sets in stated.items() if len({*sets}) > 1]:
             example = self._questions[different[0]]
             count = pluralise(len(different), "question")
-            self.notes.append(f"{count} with other {what} in another log, such as {_quoted(example)}: those of all logs count")
+            self.notes.append(f"{count} with other {what} in another row, such as {_quoted(example)}: those of all rows count")
 
 
 def is_ranking_note(note: str) -> bool:

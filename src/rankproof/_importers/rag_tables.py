@@ -1,11 +1,13 @@
-"""The rows of RAG logs in files: tables, and JSON objects of known tools that hold the rows under a key."""
+"""The rows of RAG logs in files: tables, JSON objects of known tools that hold the rows under a key, and what columns hold."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from rankproof._data.answers import ANSWERABLE_FIELD
 from rankproof._data.text import pluralise
+from rankproof._formats.columns import names_for_message, normalised_name
 from rankproof._formats.json import JsonContent
 from rankproof._formats.source_table import SourceTable
 from rankproof._importers.base import ImportSource
@@ -15,6 +17,91 @@ _LISTS = ("results", "examples", "predictions", "testcases", "test_cases", "gold
 """The key of the rows in a JSON object: of RAGChecker, LlamaIndex and DeepEval."""
 _CONVERSATIONS = ("conversationaltestcases", "conversational_test_cases", "conversationalgoldens", "conversational_goldens")
 """The keys of conversations in DeepEval's JSON objects, which are no single questions."""
+
+
+ROLE_NAMES: Mapping[str, tuple[str, ...]] = {
+    "question": ("user_input", "question", "query", "input", "prompt", "questions", "queries"),
+    "retrieved contexts": (
+        *("retrieved_contexts", "retrieval_context", "retrievalcontext", "retrieved_context", "contexts"),
+        "retrieved_documents",
+    ),
+    "ids of retrieved contexts": ("retrieved_context_ids", "context_ids"),
+    "reference contexts": ("reference_contexts", "expected_chunks", "ground_truth_documents"),
+    "ids of reference contexts": ("reference_context_ids",),
+    "answer": ("response", "answer", "actual_output", "actualoutput", "output", "predicted_answers", "predicted_answer"),
+    "reference answer": (
+        *("answers", "reference", "ground_truth", "ground_truths", "expected_output", "expectedoutput"),
+        *("gt_answer", "reference_answer", "expected_response", "ground_truth_answers", "true_answers"),
+    ),
+    "citations": ("cited",),
+    "nuggets": ("nuggets",),
+    "state": ("state",),
+    "answerable": (ANSWERABLE_FIELD,),
+    "query id": ("query_id", "question_id", "qid", "_id", "id"),
+    "system": ("system", "app_name", "app_id"),
+    "version of the system": ("app_version",),
+}
+"""What a column holds, and its names in the logs of ragas, DeepEval, TruLens, LlamaIndex, Haystack, RAGChecker and rankproof."""
+RETRIEVED = ("retrieved contexts", "ids of retrieved contexts")
+CONTENTS = (*RETRIEVED, "reference contexts", "ids of reference contexts", "answer", "reference answer")
+_SETTINGS: Mapping[str, str] = {
+    "question": "question",
+    "answer": "answer",
+    "contexts": "retrieved contexts",
+    "context-ids": "ids of retrieved contexts",
+    "reference": "reference answer",
+    "reference-contexts": "reference contexts",
+    "reference-context-ids": "ids of reference contexts",
+    "cited": "citations",
+    "id": "query id",
+    "system": "system",
+}
+"""The settings that name a column, and what it holds."""
+COLUMN_SETTINGS = {name: f"the column of the {role}, if not recognised by name" for name, role in _SETTINGS.items()}
+
+
+def named_columns(settings: Mapping[str, str]) -> dict[str, str]:
+    """The columns that the settings name, by what they hold."""
+    return {role: settings[name] for name, role in _SETTINGS.items() if name in settings}
+
+
+def log_columns(table: SourceTable, named: Mapping[str, str]) -> dict[str, str]:
+    """What a column holds, and the column's name; `named` has the columns that settings name, by role."""
+    known = {normalised_name(name): name for name in table.names}
+    found = {role: [known[name] for name in names if name in known] for role, names in ROLE_NAMES.items()}
+    roles = {role: names[0] for role, names in found.items() if names}
+    # `context` holds the ideal contexts of a DeepEval test case, and the retrieved ones of other logs.
+    if "context" in known:
+        roles.setdefault("reference contexts" if "input" in known else "retrieved contexts", known["context"])
+    # Beside a predicted answer, `answer` is the true one: the inputs of a Haystack run.
+    if predicted := [known[name] for name in ("predicted_answers", "predicted_answer") if name in known]:
+        roles["answer"] = predicted[0]
+        if "answer" in known:
+            roles.setdefault("reference answer", known["answer"])
+    # The test sets of ragas 0.1 call the reference contexts `contexts`.
+    if "evolution_type" in known and "answer" not in roles and "retrieved contexts" in roles:
+        roles["reference contexts"] = roles.pop("retrieved contexts")
+    own = {role: column for role, column in named.items() if column in table.names}
+    return {**{role: column for role, column in roles.items() if column not in own.values()}, **own}
+
+
+def check_log_columns(tables: Iterable[SourceTable], named: Mapping[str, str]) -> None:
+    """Raises an error for a named column that no log has, and for a log without questions or anything to measure."""
+    logs = list(tables)
+    for column in named.values():
+        if logs and not any(column in table.names for table in logs):
+            raise _columns_error(f"no column is called {for_message(column)}", logs[0], "name one of them with --set")
+    for table in logs:
+        roles = log_columns(table, named)
+        if "question" not in roles:
+            raise _columns_error("no column is recognised as the question", table, "name it: --set question=COLUMN")
+        if roles.keys().isdisjoint(CONTENTS):
+            fix = "name one: --set answer=COLUMN; or contexts, or reference, in place of answer"
+            raise _columns_error("no column is recognised as an answer, contexts or a reference", table, fix)
+
+
+def _columns_error(what: str, table: SourceTable, fix: str) -> InputError:
+    return InputError(f"{what}; columns: {names_for_message(table.names)}", fix=fix, source=table.source, line=1)
 
 
 def log_table(source: ImportSource, path: str) -> SourceTable:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from shlex import quote
 from typing import Any
 
 from rankproof._data.corpus import Corpus
@@ -16,6 +18,7 @@ from rankproof._formats.frames import is_frame
 from rankproof._formats.read import DEFAULT_SPLIT, SAMPLE, corpus_files, is_irds_name, read_folder_corpus, read_plain_dataset
 from rankproof._formats.source_table import table_format
 from rankproof._importers.base import Imported, Importer, ImportOptions, ImportSource, is_dataset_folder
+from rankproof._importers.rag_tables import COLUMN_SETTINGS
 from rankproof._importers.table import read_table_documents
 from rankproof._io.corpus_store import CorpusStorage
 from rankproof._io.file_errors import file_error
@@ -25,14 +28,14 @@ from rankproof._registry import Component, Registry
 from rankproof.errors import ExternalError, InputError, UsageError, for_message, type_phrase
 
 _PACKAGE = "rankproof._importers"
-TABLE = "table"
+TABLE, LOG = "table", "rag"
 _IMPORT_OPTIONS = ("-column", "--from", "--set", "--delimiter", "--encoding")
 """Options that only `rankproof import` has: an error of another command that names one says so."""
 IMPORTERS: Registry[Importer] = Registry(
     "importer",
     "rankproof.importers",
     (
-        Component("beir", f"{_PACKAGE}.beir:BEIR_FOLDER", "a folder with corpus.jsonl, queries.jsonl and qrels"),
+        Component("beir", f"{_PACKAGE}.beir:BEIR_FOLDER", "a folder with corpus, queries (JSONL, CSV or TSV) and qrels"),
         Component("esci", f"{_PACKAGE}.esci:ESCI", "Amazon's Shopping Queries: a table with esci_label, and one of products"),
         Component(
             "mteb", f"{_PACKAGE}.mteb:MTEB", "a folder of MTEB: corpus, queries, and qrels or default, as Parquet or JSONL"
@@ -94,16 +97,48 @@ def import_source(
     """The dataset in files, a folder or a data frame; the importer is detected by content unless it is named."""
     how = options or ImportOptions()
     opened = _opened_source(source, delimiter, encoding, storage)
-    name = detect_importer(opened) if importer is None else importer
+    name = _detected(opened, how) if importer is None else importer
     chosen = importer_named(name)
-    for setting in how.settings:
-        if setting not in chosen.settings:
-            known = (
-                f"choose from: {', '.join(chosen.settings)}" if chosen.settings else "leave it out: this importer has no settings"
-            )
-            raise UsageError(f"the importer {name} has no setting {for_message(setting)}", fix=known)
+    how = replace(how, settings=split_settings(how.settings, chosen))
+    check_settings(name, chosen, how.settings)
     _check_options(name, chosen, how)
     return chosen.read(opened, how)
+
+
+def check_settings(name: str, importer: Importer, settings: Mapping[str, str]) -> None:
+    """Refuses a setting that the importer does not have."""
+    for setting, value in settings.items():
+        if setting not in importer.settings:
+            role = str(value).partition(",")[0]
+            if role in COLUMN_SETTINGS:
+                fix = f"write the setting first, then the column: --set {quote(f'{role}={setting}')}"
+                raise UsageError(f"no setting is called {for_message(setting)}", fix=fix)
+            known = (
+                f"choose from: {', '.join(importer.settings)}"
+                if importer.settings
+                else "leave it out: this importer has no settings"
+            )
+            raise UsageError(f"the importer {name} has no setting {for_message(setting)}", fix=known)
+
+
+def _detected(source: ImportSource, options: ImportOptions) -> str:
+    """The importer of the source; if a setting names a column of a RAG log, that or one with the same settings."""
+    columns = COLUMN_SETTINGS.keys() & options.settings.keys()
+    if not columns:
+        return detect_importer(source)
+    found = [name for name in _recognised(source, []) if columns <= importer_named(name).settings.keys()]
+    return found[0] if len(found) == 1 else LOG
+
+
+def split_settings(settings: Mapping[str, str], importer: Importer) -> dict[str, str]:
+    """The settings, those in one text apart: `question=ask,answer=reply`; a comma before another word belongs to the value."""
+    found: dict[str, str] = {}
+    for name, value in settings.items():
+        known = "|".join(map(re.escape, importer.settings)) or "$."
+        first, *others = re.split(rf",(?=(?:{known})=)", value)
+        found[name] = first
+        found |= {key: given for key, _, given in (other.partition("=") for other in others)}
+    return found
 
 
 def _check_options(name: str, importer: Importer, options: ImportOptions) -> None:

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from shlex import quote
 from typing import Any
 
 from rankproof._data.corpus import Corpus
+from rankproof._data.dataset import WEIGHT_FIELD, checked_weight
 from rankproof._data.grades import GradeReader
 from rankproof._data.qrels import Judgement
 from rankproof._formats.columns import COLUMN_NAMES, TEXT_ID_NAMES, normalised_name
+from rankproof._formats.registry import format_of_suffix
 from rankproof._formats.source_table import SourceTable
 from rankproof._importers.base import Imported, ImportOptions, ImportSource
-from rankproof._importers.builder import DatasetBuilder, field_names, plain_fields
+from rankproof._importers.builder import DatasetBuilder, field_names, number_in, plain_fields, plain_value
+from rankproof._importers.folder import tables_of_split
 from rankproof.errors import InputError, for_message
 
 NAMES: Mapping[str, tuple[str, ...]] = {
@@ -32,8 +35,9 @@ NAMES: Mapping[str, tuple[str, ...]] = {
         *("document_text", "doc_text", "snippet", "abstract", "passage", "document", "doc", "chunk"),
     ),
     "grade": (*COLUMN_NAMES["grade"][:-1], "median_relevance", "rating", "relevance_score", "score"),
+    "weight": (WEIGHT_FIELD,),
 }
-"""The names of columns by role, in lower case with _ for other marks."""
+"""The names of columns by role, in lower case with _ for other marks; `weight` counts only in a table without documents."""
 OPTIONS = {
     "query": "--query-column",
     "query id": "--query-id-column",
@@ -41,7 +45,10 @@ OPTIONS = {
     "title": "--title-column",
     "text": "--text-column",
     "grade": "--grade-column",
+    "weight": "--weight-column",
 }
+_LIST_NOTE = "a list of queries; next: add a table of documents, or run an http, sql, python or run system"
+_LOG_FIX = "if this is a RAG log: --set question=COLUMN,contexts=COLUMN,answer=COLUMN"
 _MAY_BE_IDS = ("passage", "document", "doc")
 _SAMPLED_ROWS = 20
 _FRACTION = re.compile(r"[+-]?[0-9]*\.[0-9]*[1-9][0-9]*(e[+-]?[0-9]+)?", re.IGNORECASE)
@@ -51,7 +58,7 @@ _LAST_CHOICES = {"grade": ("score",), "document id": ("url",), "query": ("topic"
 
 @dataclass(frozen=True, slots=True)
 class TableRoles:
-    """The columns of a table by role; `query_fields` and `fields` have the others, each with the name of its field."""
+    """The columns of a table by role; `query_fields` and `fields` have others, each with the name of its field."""
 
     query: str | None
     query_id: str | None
@@ -59,8 +66,10 @@ class TableRoles:
     title: str | None
     text: tuple[str, ...]
     grade: str | None
+    weight: str | None = None
     query_fields: Mapping[str, str] = field(default_factory=dict)
     fields: Mapping[str, str] = field(default_factory=dict)
+    unused: tuple[str, ...] = ()
 
     @property
     def has_query(self) -> bool:
@@ -77,6 +86,11 @@ class TableRoles:
         """Whether rows have the content of a document."""
         return self.title is not None or bool(self.text)
 
+    @property
+    def place(self) -> tuple[bool, bool]:
+        """Where the table comes in reading: queries with ids before those without, and tables of one kind before pairs."""
+        return self.has_query and self.query_id is None, self.has_query and self.has_document
+
     def named(self) -> dict[str, str]:
         """The columns by role, for a report."""
         found = {
@@ -86,21 +100,33 @@ class TableRoles:
             "title": self.title,
             "text": " + ".join(self.text),
             "grade": self.grade,
-            "fields": ", ".join((*self.query_fields, *self.fields)),
+            "weight": self.weight,
+            "query fields": ", ".join(self.query_fields),
+            "document fields": ", ".join(self.fields),
         }
         return {role: name for role, name in found.items() if name}
+
+    def fields_of_query(self, row: Mapping[str, Any], source: str, line: int) -> dict[str, Any]:
+        """The fields of the row's query; a weight that is no number is an error."""
+        found = plain_fields(row, self.query_fields)
+        value = plain_value(row.get(self.weight)) if self.weight else None
+        if value is None or value == "":
+            return found
+        query = str(row.get(self.query_id or self.query or ""))
+        return {**found, WEIGHT_FIELD: checked_weight(number_in(value), query, source=source, line=line)}
 
 
 class TableImporter:
     """A flat table, or tables of queries, documents and judgements."""
 
+    has_splits = True
     settings: Mapping[str, str] = {"query-fields": "columns that describe the query and not the document, separated by commas"}
 
     def detect(self, source: ImportSource) -> bool:
         return source.table is not None
 
     def read(self, source: ImportSource, options: ImportOptions) -> Imported:
-        tables = [source.table] if source.table is not None else list(source.tables.values())
+        tables, notes = tables_of_split(source, options.split)
         if not tables:
             raise InputError("no table", fix="specify CSV, TSV, JSONL or Parquet files", source=source.name)
         known = [name for table in tables for name in table.names]
@@ -110,23 +136,32 @@ class TableImporter:
         _check_columns(tables, options)
         roles = [find_roles(table, options) for table in tables]
         _check_roles(tables, roles)
+        if options.grade_map and not any(one.grade for one in roles):
+            what = f"--grade-map is given, but no column is recognised as the grade; columns: {_listed(known)}"
+            raise InputError(what, fix=f"name it: {OPTIONS['grade']} COLUMN", source=source.name, line=1)
         for table, one in zip(tables, roles, strict=True):
             _check_grade(table, one, options)
         builder = DatasetBuilder(source, options)
+        builder.joins_texts = len({one.query_id is None for one in roles if one.query is not None}) > 1
+        builder.notes += notes
         graded = [table for table, one in zip(tables, roles, strict=True) if one.grade]
         if len(graded) == 1:
             builder.grades = GradeReader(graded[0].source, options.grade_map)
         if others := [name for name in source.files if len(source.files) > 1 and name not in source.tables]:
             builder.notes.append(f"not read, as they are no tables: {_listed(others)}")
-        if not any(one.grade for one in roles):
+        builder.notes.extend([_LIST_NOTE] if source.is_query_list else _missing_columns(known, roles))
+        if unused := dict.fromkeys(name for one in roles for name in one.unused):
             builder.notes.append(
-                f"no judgements: no column for the grade among {_listed(known)}; rankproof import --grade-column names it"
+                f"columns that are not used: {_listed(unused)}; --set query-fields=COLUMN keeps one that describes the query"
             )
-        if not any(one.has_text for one in roles):
-            what = f"no documents: no column for a title or text among {_listed(known)}"
-            builder.notes.append(f"{what}; rankproof import --text-column names it")
-        columns = {role: name for one in roles for role, name in one.named().items()}
-        return builder.built(_judgements(tables, roles, builder), "table", columns)
+        asked = [table.source for table, one in zip(tables, roles, strict=True) if one.query]
+        builder.query_source = asked[0] if len(asked) == 1 else source.name
+        columns: dict[str, dict[str, None]] = {}
+        for role, name in (pair for one in roles for pair in one.named().items()):
+            columns.setdefault(role, {})[name] = None
+        return builder.built(
+            _judgements(tables, roles, builder), "table", {role: _joined(role, names) for role, names in columns.items()}
+        )
 
 
 def read_table_documents(source: ImportSource) -> Corpus:
@@ -149,11 +184,16 @@ def find_roles(table: SourceTable, options: ImportOptions) -> TableRoles:
     if not found["query"] and not found["query id"]:
         found["grade"] = given.get("grade", ())
     found = {**found, **_id_of_one_kind(table, found)}
-    taken = {name for names in found.values() for name in names}
-    other = tuple(name for name in table.names if name not in taken)
-    listed = _query_fields(options)
-    of_query = tuple(name for name in other if name in listed or normalised_name(name).startswith("query_"))
     one = {role: names[0] if names else None for role, names in found.items()}
+    has_text = bool(one["title"] or found["text"])
+    has_document = has_text or one["document id"] is not None
+    if has_document or not (one["query"] or one["query id"]):
+        one["weight"] = next(iter(given.get("weight", ())), None)
+    taken = {*found["text"], *one.values()}
+    other = [name for name in table.names if name not in taken]
+    listed = _query_fields(options)
+    of_query = [name for name in other if not has_document or name in listed or normalised_name(name).startswith("query_")]
+    rest = [name for name in other if name not in of_query]
     return TableRoles(
         one["query"],
         one["query id"],
@@ -161,8 +201,10 @@ def find_roles(table: SourceTable, options: ImportOptions) -> TableRoles:
         one["title"],
         found["text"],
         one["grade"],
-        field_names(of_query),
-        field_names(name for name in other if name not in of_query),
+        one["weight"],
+        field_names(of_query, (WEIGHT_FIELD,) if one["weight"] else ()),
+        field_names(rest if has_text else ()),
+        () if has_text else tuple(rest),
     )
 
 
@@ -184,6 +226,7 @@ def _named(options: ImportOptions) -> dict[str, tuple[str, ...]]:
         "document id": options.doc_id_column,
         "title": options.title_column,
         "grade": options.grade_column,
+        "weight": options.weight_column,
     }
     given: dict[str, tuple[str, ...]] = {role: (name,) for role, name in named.items() if name is not None}
     return {**given, "text": options.text_column}
@@ -246,17 +289,27 @@ def _check_roles(tables: Sequence[SourceTable], roles: Sequence[TableRoles]) -> 
     for table, one in zip(tables, roles, strict=True):
         if len(tables) > 1 and not one.has_query and not one.has_document:
             what = f"no column for a query or a document; columns: {_listed(table.names)}"
-            raise InputError(
-                what, fix="leave the file out, or name a column, as in --doc-id-column COLUMN", source=table.source, line=1
-            )
+            log = f"; {_LOG_FIX}" if format_of_suffix(table.source) == "jsonl" else ""
+            fix = f"leave the file out, or name a column, as in --doc-id-column COLUMN{log}"
+            raise InputError(what, fix=fix, source=table.source, line=1)
     if not any(one.query is not None for one in roles):
         what = f"no column for the text of the query; columns: {columns}"
-        raise InputError(what, fix="name it: --query-column COLUMN, or add a table of queries", source=first.source, line=1)
+        is_corpus = any(one.has_text for one in roles)
+        other = ", or add a table of queries" if is_corpus else f"; {_LOG_FIX}"
+        raise InputError(what, fix=f"name it: --query-column COLUMN{other}", source=first.source, line=1)
     if not any(one.has_document for one in roles) and any(one.grade for one in roles):
         what = f"no column for the document; columns: {columns}"
         raise InputError(
             what, fix="name its title or text: --title-column COLUMN, --text-column COLUMN", source=first.source, line=1
         )
+
+
+def _missing_columns(known: Sequence[str], roles: Sequence[TableRoles]) -> Iterator[str]:
+    """Says that there are no grades or no texts of documents, and how to name their columns."""
+    if not any(one.grade for one in roles):
+        yield f"no judgements: no column for the grade among {_listed(known)}; name it: {OPTIONS['grade']} COLUMN"
+    if not any(one.has_text for one in roles):
+        yield f"no documents: no column for a title or text among {_listed(known)}; name it: {OPTIONS['text']} COLUMN"
 
 
 def _check_grade(table: SourceTable, roles: TableRoles, options: ImportOptions) -> None:
@@ -274,23 +327,31 @@ def _check_grade(table: SourceTable, roles: TableRoles, options: ImportOptions) 
 def _judgements(
     tables: Sequence[SourceTable], roles: Sequence[TableRoles], builder: DatasetBuilder
 ) -> Iterator[Judgement | None]:
-    for table, one in sorted(zip(tables, roles, strict=True), key=lambda pair: pair[1].has_query and pair[1].has_document):
+    for table, one in sorted(zip(tables, roles, strict=True), key=lambda pair: pair[1].place):
         builder.place = table.source
         part = "rows" if len(tables) == 1 else f"rows of {os.path.basename(table.source)}"
+        asked: set[str] = set()
         for line, row in table.rows():
             builder.counts.read(part)
-            yield _judgement(row, line, one, builder, part)
+            yield _judgement(row, line, one, builder, part, asked)
+    untyped = [one for table, one in zip(tables, roles, strict=True) if table.untyped]
+    builder.parse_query_fields({name for one in untyped for name in one.query_fields.values()})
 
 
-def _judgement(row: Mapping[Any, Any], line: int, roles: TableRoles, builder: DatasetBuilder, part: str) -> Judgement | None:
-    """Adds the query and the document of the row; its judgement if it has one."""
+def _judgement(
+    row: Mapping[Any, Any], line: int, roles: TableRoles, builder: DatasetBuilder, part: str, asked: set[str]
+) -> Judgement | None:
+    """Adds the query and the document of the row, and the query to those of the table; its judgement if it has one."""
     query = doc = None
     if roles.has_query:
         key, text = row.get(roles.query_id), row.get(roles.query)
-        query = builder.query(key, text, lambda: plain_fields(row, roles.query_fields), line=line)
+        query = builder.query(key, text, lambda: roles.fields_of_query(row, builder.place, line), line=line)
         if query is None:
             builder.counts.drop(part, "without a query", line=line)
             return None
+        if query in asked and not roles.has_document:
+            builder.counts.drop(part, "with the query of an earlier row", line=line)
+        asked.add(query)
     if roles.has_document:
         doc = _document(row, line, roles, builder)
         if doc is None:
@@ -306,6 +367,10 @@ def _document(row: Mapping[Any, Any], line: int, roles: TableRoles, builder: Dat
     text = texts[0] if len(texts) == 1 else "\n".join(filter(None, (builder.text(one, line) for one in texts)))
     key, title = row.get(roles.doc_id), row.get(roles.title)
     return builder.document(key, title, text, lambda: plain_fields(row, roles.fields), line=line)
+
+
+def _joined(role: str, names: Iterable[str]) -> str:
+    return (", " if role.endswith("fields") else " or ").join(names)
 
 
 def _listed(names: Any) -> str:

@@ -67,8 +67,8 @@ def _has_candidates(row: Mapping[str, Any]) -> bool:
 
 
 def _has_sentences(row: Mapping[str, Any]) -> bool:
-    told = isinstance(row.get("metadata"), dict) or any(name in row for name in _TOPIC_IDS)
-    return told and isinstance(row.get("answer"), list) and isinstance(row.get("references"), list)
+    has_topic = isinstance(row.get("metadata"), dict) or any(name in row for name in _TOPIC_IDS)
+    return has_topic and isinstance(row.get("answer"), list) and isinstance(row.get("references"), list)
 
 
 def _is_topic(row: Mapping[str, Any]) -> bool:
@@ -180,12 +180,12 @@ class _TrecRagReader:
             if not _has_sentences(row):
                 fix = 'write {"topic_id": "1", "topic": "…", "references": ["d1"], "answer": [{"text": "…", "citations": [0]}]}'
                 raise InputError("no answer with references", fix=fix, source=table.source, line=line)
-            told = {**row, **(row["metadata"] if isinstance(row.get("metadata"), dict) else {})}
-            name = TableCell(told.get("run_id"), "run_id", table.source, line).text() or system
+            fields = {**row, **(row["metadata"] if isinstance(row.get("metadata"), dict) else {})}
+            name = TableCell(fields.get("run_id"), "run_id", table.source, line).text() or system
             part = f"answers of {name}"
             self._builder.counts.read(part)
-            topic_id = _first(told, ("topic_id", "narrative_id", "qid", "query_id", "id"))
-            query = self._builder.query(topic_id, _first(told, ("topic", "narrative", "title", "query")), line=line)
+            topic_id = _first(fields, ("topic_id", "narrative_id", "qid", "query_id", "id"))
+            query = self._builder.query(topic_id, _first(fields, ("topic", "narrative", "title", "query")), line=line)
             own = self.answers.setdefault(name, {})
             if query is None or query in own:
                 self._builder.counts.drop(part, "without a topic" if query is None else "of a topic that came before", line=line)

@@ -12,8 +12,9 @@ from rankproof._data.identity import identity_key
 from rankproof._data.qrels import Judgement, make_judge_label
 from rankproof._data.run import Run
 from rankproof._data.text import pluralise
+from rankproof._data.validation import made_id
 from rankproof._importers.base import Imported, ImportOptions, ImportSource
-from rankproof._importers.builder import DatasetBuilder, made_id
+from rankproof._importers.builder import DatasetBuilder
 from rankproof._importers.score_grades import SETTING, SETTING_HELP, Thresholds, describe_thresholds, grade_by, thresholds_of
 from rankproof._importers.ubi_log import IMPRESSION, UbiLog, UbiRecord, may_have_records, records
 from rankproof._statistics.clicks import CLICK_MODELS, ClickLog, ClickModel, Pair, PairCounts, ShownList

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
-from rankproof.errors import InputError, for_message
+import os
+from itertools import islice
 
+from rankproof.errors import InputError, closest_name, for_message
+
+_MOST_NAMES = 10_000
+"""Names of a folder that are compared with a name that is not in it."""
+MISSING = "file not found"
 _FILE_ERRORS: dict[str, tuple[str, str]] = {
-    "missing": ("file not found", "check the path"),
+    "missing": (MISSING, "check the path"),
     "directory": ("is a folder", "specify a file in it"),
     "not-a-folder": ("is not a dataset folder", "specify a folder with corpus.jsonl, queries.jsonl and qrels, or irds:NAME"),
     "permission": ("permission denied", "make the file readable by this user"),
@@ -108,9 +114,40 @@ def file_error(
 ) -> InputError:
     """The error of that code; a text field is cut and invisible characters escaped, a tuple is listed in full."""
     what, fix = _FILE_ERRORS[code]
+    if code == "missing":
+        return InputError(what, fix=missing_fix(source, fix), source=source, line=line)
     safe = {key: _printable_field(value) for key, value in fields.items()}
     kind = DamagedFileError if code in _DAMAGE_CODES else LargeFileError if code in _SIZE_CODES else InputError
     return kind(what.format(**safe), fix=fix.format(**safe), source=source, line=line, column=position)
+
+
+def missing_fix(path: str, otherwise: str) -> str:
+    """The question whether a path that does not exist is a near one; what to do otherwise if there is none."""
+    near = near_path(path)
+    return otherwise if near is None else f"is it {for_message(near)}?"
+
+
+def near_path(path: str) -> str | None:
+    """The file or folder with the most similar name in the same folder, or in a folder with the most similar name.
+
+    The names must be similar without their endings too.
+    """
+    folder, name = os.path.split(os.path.normpath(path))
+    if folder and not os.path.isdir(folder):
+        above = near_path(folder)
+        found = None if above is None else os.path.join(above, name)
+        return found if found is not None and os.path.exists(found) else None
+    try:
+        known = {other.lower(): other for other in islice(os.listdir(folder or os.curdir), _MOST_NAMES) if other != name}
+    except (OSError, ValueError):
+        return None
+    stem = _stem(name.lower())
+    near = closest_name(name.lower(), [other for other in known if closest_name(stem, [_stem(other)]) is not None])
+    return None if near is None else os.path.join(folder, known[near])
+
+
+def _stem(name: str) -> str:
+    return os.path.splitext(name)[0]
 
 
 def _printable_field(value: object) -> object:

@@ -173,6 +173,11 @@ def open_plain_file(path: str, folder: str | None = None) -> FileIO:
         raise
 
 
+def log_path(path: str) -> str:
+    """The path of the log of a file that people make in the browser."""
+    return f"{path}.log.jsonl"
+
+
 RESULT_FILE: Final = "result.json"
 RESULTS_FORMAT: Final = "rankproof-results"
 _HEAD_BYTES: Final = 4096

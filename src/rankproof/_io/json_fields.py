@@ -47,8 +47,7 @@ def _read(kind: Any, value: Any, path: str, fail: _Fail) -> Any:
     if kind is Any:
         return value
     if NoneType in arguments:
-        (other,) = (one for one in arguments if one is not NoneType)
-        return None if value is None else _read(other, value, path, fail)
+        return None if value is None else _read(_type_of(value, arguments), value, path, fail)
     if origin is Literal:
         return _checked(value, path, fail, f"one of {', '.join(arguments)}", value in arguments)
     if origin is tuple or origin is list:
@@ -60,6 +59,11 @@ def _read(kind: Any, value: Any, path: str, fail: _Fail) -> Any:
     if is_dataclass(kind):
         return _read_object(kind, _checked(value, path, fail, "an object", isinstance(value, dict)), path, fail)
     return _read_scalar(kind, value, path, fail)
+
+
+def _type_of(value: Any, allowed: tuple[Any, ...]) -> Any:
+    """The type of several that a value is read as: its own, else the first."""
+    return type(value) if type(value) in allowed else next(one for one in allowed if one is not NoneType)
 
 
 def _read_items(kind: Any, items: Any, paths: Any, fail: _Fail) -> Any:

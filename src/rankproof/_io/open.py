@@ -110,11 +110,11 @@ def _report_megabytes(progress: Progress, label: str, total: int, before: int, r
         progress(label, (before + read) // _MEGABYTE, total // _MEGABYTE)
 
 
-def path_text(path: StrPath) -> str:
-    """The path as text; anything else is an error."""
+def path_text(path: StrPath, argument: str = "a path") -> str:
+    """The path as text; anything else is an error that names the argument."""
     name = os.fspath(path) if isinstance(path, os.PathLike) else path
     if not isinstance(name, str):
-        raise UsageError(f"a path cannot be {type_phrase(name)}", fix="pass it as text or as pathlib.Path")
+        raise UsageError(f"{argument} cannot be {type_phrase(name)}", fix="pass a path, as text or as pathlib.Path")
     if not name:
         raise UsageError("the file path is empty", fix="specify the file")
     return name

@@ -71,8 +71,11 @@ def _nested(human: Mapping[QueryDocPair, int]) -> dict[str, dict[str, int]]:
 
 
 def results_pools(results: ExperimentResult, depth: int) -> dict[str, list[QueryDocPair]]:
-    """The top documents of every query of each system; rankings that are all empty are refused."""
-    found = {system_run.name: pool_pairs(system_run.run, depth) for system_run in results.system_runs}
+    """The top documents of every query of each system with stored rankings; rankings that are all empty are refused."""
+    stored = {one.name: one.stored_run for one in results.system_runs}
+    found = {name: pool_pairs(run, depth) for name, run in stored.items() if run is not None}
+    if not found:
+        pool_pairs(results.system_runs[0].run, depth)  # Says that rankings are not stored.
     if not any(found.values()):
         what = f"no system of {for_message(results.name)} retrieved a document, so there is nothing to judge"
         raise UsageError(what, fix="check the systems and the queries")
@@ -92,10 +95,12 @@ class ResultsTexts:
 
 
 def results_texts(results: ExperimentResult, pairs: Iterable[QueryDocPair]) -> ResultsTexts:
-    """The texts of the documents to judge: those of the dataset of the experiment, else the beginnings in the results."""
+    """The texts of the documents to judge: of the dataset of the experiment, of contexts, else the beginnings in the results."""
     docs = dict.fromkeys(pair.doc for pair in pairs)
     dataset = experiment_dataset(results)
     known = dataset.corpus if dataset is not None else Corpus(())
-    snippets = (Document(doc, results.snippets[doc]) for doc in docs if doc not in known and doc in results.snippets)
-    note = "" if known else _NO_DATASET if dataset is None else _NO_DOCUMENTS
-    return ResultsTexts(Corpus((*(known[doc] for doc in docs if doc in known), *snippets)), note)
+    texts = {**results.snippets, **results.contexts}
+    others = (Document(doc, texts[doc]) for doc in docs if doc not in known and doc in texts)
+    is_whole = bool(known) or all(doc in results.contexts for doc in docs)
+    note = "" if is_whole else _NO_DATASET if dataset is None else _NO_DOCUMENTS
+    return ResultsTexts(Corpus((*(known[doc] for doc in docs if doc in known), *others)), note)

@@ -60,8 +60,12 @@ class ResponseCache(Protocol[ReplyT]):
         """The cached reply, None if there is none."""
         ...
 
+    def is_earlier(self, key: str) -> bool:
+        """Whether the reply was cached before this session."""
+        ...
+
     def put(self, key: str, reply: ReplyT) -> None:
-        """Stores a reply; a disk cache has it on disk before this returns."""
+        """Stores a reply in place of an earlier one; a disk cache has it on disk before this returns."""
         ...
 
     def close(self) -> None:
@@ -77,6 +81,9 @@ class MemoryResponseCache(Generic[ReplyT]):
 
     def find(self, key: str) -> ReplyT | None:
         return self._found.get(key)
+
+    def is_earlier(self, key: str) -> bool:
+        return False
 
     def put(self, key: str, reply: ReplyT) -> None:
         self._found[key] = reply
@@ -102,6 +109,7 @@ class DiskResponseCache(Generic[ReplyT]):
         try:
             found = (json.loads(record.block["reply"].tobytes()) for record in self._journal.records())
             self._replies = {each["key"]: kind.from_json(each["reply"]) for each in found}
+            self._earlier = set(self._replies)
         except BaseException:
             self.close()
             raise
@@ -110,12 +118,17 @@ class DiskResponseCache(Generic[ReplyT]):
         """The cached reply, None if there is none."""
         return self._replies.get(key)
 
+    def is_earlier(self, key: str) -> bool:
+        """Whether the reply was in the journal when it was opened."""
+        return key in self._earlier
+
     def put(self, key: str, reply: ReplyT) -> None:
-        """Appends the reply to the journal; it is on disk before this returns."""
+        """Appends the reply to the journal, where the last one of a key counts; it is on disk before this returns."""
         content = json.dumps({"key": key, "reply": asdict(reply)}).encode()
         with self._lock:
             self._journal.append({"reply": np.frombuffer(content, np.uint8)}, reply.seconds)
             self._replies[key] = reply
+            self._earlier.discard(key)
 
     def close(self) -> None:
         """Closes the journal."""

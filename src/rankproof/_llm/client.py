@@ -181,6 +181,10 @@ class ReplyParseError(ValueError):
     """A reply that cannot be used, and why; the next attempt sends this message to the model, so it is part of a prompt."""
 
 
+class MissingLogprobsError(ReplyParseError):
+    """A reply without the log-probabilities that it was asked for, which another attempt would not change."""
+
+
 class CachedRequests(Generic[RequestT, PaidReplyT]):
     """Sends requests to one model through its response cache; safe for several threads."""
 
@@ -188,12 +192,15 @@ class CachedRequests(Generic[RequestT, PaidReplyT]):
         self._requester, self._cache, self._meter = requester, cache, meter
         self._locks = KeyedLock()
 
-    def request(self, request: RequestT, counter: CallCounter) -> PaidReplyT:
-        """The reply, cached or new, with its cost counted; ModelRequestError if all requests fail."""
+    def request(self, request: RequestT, counter: CallCounter, *, again: bool = False) -> PaidReplyT:
+        """The reply, cached or new, with its cost counted; ModelRequestError if all requests fail.
+
+        With `again`, a reply that was cached before this session is not used, and is replaced.
+        """
         key = request_key(request)
         # A thread with the same request waits, then finds the reply in the cache.
         with self._locks.hold(key):
-            reply = self._cache.find(key)
+            reply = None if again and self._cache.is_earlier(key) else self._cache.find(key)
             if reply is None:
                 reply = self._requester.reply(request, counter)
                 self._cache.put(key, reply)
@@ -238,12 +245,15 @@ class CachedClient(CachedRequests[ChatRequest, ChatReply]):
 
         Each reply that cannot be parsed counts as `unreadable`. A request without a result counts as `failed` if its last attempt
         got no reply, else as `given_up`. `on_error` receives each error. The next attempt tells the model what was wrong: a
-        deterministic model gives the same reply to the same request.
+        deterministic model gives the same reply to the same request. A request that an earlier session gave up is sent again.
         """
-        sent = request
+        sent, again = request, self._was_given_up(request, parse, attempts)
         for attempt in range(attempts):
             try:
-                return parse(self.request(replace(sent, attempt=attempt), counter))
+                return parse(self.request(replace(sent, attempt=attempt), counter, again=again))
+            except MissingLogprobsError as error:
+                on_error(error)
+                break
             except ReplyParseError as error:
                 counter.count("unreadable")
                 on_error(error)
@@ -255,6 +265,24 @@ class CachedClient(CachedRequests[ChatRequest, ChatReply]):
                 return None
         counter.count("given_up")
         return None
+
+    def _was_given_up(self, request: ChatRequest, parse: Callable[[ChatReply], object], attempts: int) -> bool:
+        """Whether the replies to all attempts were cached before this session, and none can be used."""
+        sent = request
+        for attempt in range(attempts):
+            key = request_key(replace(sent, attempt=attempt))
+            reply = self._cache.find(key) if self._cache.is_earlier(key) else None
+            if reply is None:
+                return False
+            try:
+                parse(reply)
+            except MissingLogprobsError:
+                return True
+            except ReplyParseError as error:
+                sent = _request_with_error(request, str(error))
+            else:
+                return False
+        return True
 
     def facts(self) -> Mapping[str, Any]:
         """The model, and whether its server rejected optional parameters; the model is not loaded."""

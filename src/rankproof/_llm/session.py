@@ -73,6 +73,12 @@ class LLMSession:
         self._closers = ExitStack()
         self._lock = threading.RLock()
         self.meter = SpendMeter(budget, is_persistent=open_cache is not None)
+        self.repeat = 1
+        """Which repeat of the run this is; each has response caches of its own, so that models and engines are asked again."""
+
+    def repeat_key(self, *parts: Any) -> tuple[Any, ...]:
+        """The parts of a cache key, with the number of the repeat after the first."""
+        return parts if self.repeat == 1 else (*parts, "repeat", self.repeat)
 
     def client(self, model: ChatModel, use: str) -> CachedClient:
         """The client of a model for one use; each use has its own response cache.
@@ -80,7 +86,7 @@ class LLMSession:
         The same model and use give the same client, so failures in a row are counted over all callers.
         """
         check_model_has_price(self.meter.budget, model)
-        key = identity_key(format_versions.RESPONSE_CACHE, use, model)
+        key = identity_key(*self.repeat_key(format_versions.RESPONSE_CACHE, use, model))
         with self._lock:
             replies = self.replies(key, ChatReply)
             if (key, model) not in self._clients:

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from rankproof._analysis.compare.decision_data import default_baseline
 from rankproof._analysis.inputs import AnalysisInput, checked_system
-from rankproof._analysis.query_groups import Grouping, default_grouping, group_queries
-from rankproof._analysis.segments import MIN_QUERIES
+from rankproof._analysis.query_groups import MIN_QUERIES, Grouping, default_grouping, group_queries
 from rankproof._analysis.values import MeasureResults, best_system, format_points, measure_results
 from rankproof._charts.curves import Curve, curve_chart
 from rankproof._charts.differences import differences_chart
@@ -143,12 +143,13 @@ def _interval(sizes: FloatArray, weights: FloatArray | None, measure: Measure) -
 
 
 def _pair(inputs: AnalysisInput, values: dict[str, MeasureResult], settings: PlotSettings) -> tuple[str, str]:
-    """The given systems; else the best one, and its baseline or the best of the others."""
+    """The given systems; else the best one, and the system that it builds on, the baseline, or the best of the others."""
     other = checked_system(inputs, settings.against) if settings.against else None
     one = checked_system(inputs, settings.system) if settings.system else None
     one = one or _best(values, other)
-    baseline = next((system_run.baseline for system_run in inputs.system_runs if system_run.name == one), None)
-    other = other or baseline or _best(values, one)
+    built_on = next((system_run.builds_on for system_run in inputs.system_runs if system_run.name == one), None)
+    usual = built_on or inputs.decision_settings.baseline or default_baseline(inputs)
+    other = other or (usual if usual is not None and usual != one else _best(values, one))
     if one == other:
         raise UsageError("a system cannot be compared with itself", fix="choose two systems with --system and --against")
     return one, other

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rankproof._analysis.inputs import AnalysisInput
-from rankproof._analysis.pareto import pareto_front, ranking_systems, stage_means, untimed_systems
+from rankproof._analysis.pareto import pareto_front, stage_means, untimed_systems
 from rankproof._analysis.values import best_systems, mean_intervals, oriented_value
 from rankproof._charts.latency import SystemTimes, TimeWords, latency_chart
 from rankproof._charts.model import Chart
@@ -25,6 +25,7 @@ from rankproof._plots.inputs import (
     where,
 )
 from rankproof._render.grid import format_value
+from rankproof._results.experiment_result import ranking_systems
 
 NO_TIMES = "Run files have no times. Use a results folder of systems that `rankproof run` built."
 _LATENCY = "Latency of a query by stage"
@@ -64,13 +65,16 @@ def _leading(values: dict[str, MeasureResult]) -> list[str]:
 def pareto(inputs: AnalysisInput, settings: PlotSettings) -> list[Chart]:
     """One chart per measure."""
     names = means_of(inputs, settings)
-    if not _is_timed(inputs) or not names:
-        return [missing(inputs, settings, "pareto", "Quality against latency", NO_TIMES if names else NO_MEAN)]
+    if why := _not_timed(inputs) if names else NO_MEAN:
+        return [missing(inputs, settings, "pareto", "Quality against latency", why)]
     return [_pareto(inputs, name, settings) for name in names]
 
 
-def _is_timed(inputs: AnalysisInput) -> bool:
-    return any(system_run.time_of("total") for system_run in inputs.system_runs)
+def _not_timed(inputs: AnalysisInput) -> str:
+    """Why there are no times to show; empty if there are."""
+    if inputs.timed_apart:
+        return f"Not comparable: {inputs.timed_apart}."
+    return "" if any(system_run.time_of("total") for system_run in inputs.system_runs) else NO_TIMES
 
 
 def _pareto(inputs: AnalysisInput, name: str, settings: PlotSettings) -> Chart:
@@ -95,8 +99,8 @@ def _pareto(inputs: AnalysisInput, name: str, settings: PlotSettings) -> Chart:
 def latency(inputs: AnalysisInput, settings: PlotSettings) -> list[Chart]:
     """The mean time of each stage, stacked, and p50 and p95 of the total."""
     timed = [(system_run, total) for system_run in inputs.system_runs if (total := system_run.time_of("total"))]
-    if not timed:
-        return [missing(inputs, settings, "latency", _LATENCY, NO_TIMES)]
+    if why := _not_timed(inputs):
+        return [missing(inputs, settings, "latency", _LATENCY, why)]
     rows = [SystemTimes(system_run.name, stage_means(system_run), total.p50, total.p95) for system_run, total in timed]
     timed_queries = query_range(total.queries for _, total in timed)
     notes = [f"{inputs.dataset or inputs.name}, n = {timed_queries}", latency_note(settings), *_untimed_note(inputs)]

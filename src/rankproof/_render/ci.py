@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from rankproof._analysis.compare.comparison import Comparison
 from rankproof._analysis.compare.tables import PairRecord
-from rankproof._analysis.gate.gate import GateResult, gate_verdict
+from rankproof._analysis.gate.result import GateResult
 from rankproof._analysis.gate.rules import GateCheck
 from rankproof._data.text import format_p
 from rankproof._io.escape import for_github, for_github_html
@@ -25,36 +25,42 @@ def as_junit(gate: GateResult, *, name: str, made: str) -> str:
     """A gate as JUnit XML; `made` is its time in ISO 8601 with seconds."""
     from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
-    failures = str(sum(not check.passed for check in gate.checks))
-    counts = {"tests": str(len(gate.checks)), "failures": failures, "errors": "0"}
+    failures, skipped = (str(sum(_case_kind(gate, check) == kind for check in gate.checks)) for kind in ("failure", "skipped"))
+    counts = {"tests": str(len(gate.checks)), "failures": failures, "errors": "0", "skipped": skipped}
     root = Element("testsuites")
     about = {"name": escape_invisible(name), "hostname": "localhost", "timestamp": made.removesuffix("Z"), "time": "0"}
-    suite = SubElement(root, "testsuite", {**about, **counts, "skipped": "0"})
+    suite = SubElement(root, "testsuite", {**about, **counts})
     SubElement(suite, "properties")
     for check in gate.checks:
-        _add_case(suite, check)
-    SubElement(suite, "system-out").text = "\n".join(map(escape_invisible, (*_decision_text(gate), *gate.notes)))
+        _add_case(suite, check, _case_kind(gate, check))
+    texts = (gate.verdict, *gate.decision_sentences, *gate.notes)
+    SubElement(suite, "system-out").text = "\n".join(map(escape_invisible, texts))
     SubElement(suite, "system-err")
     indent(root, " ")
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{tostring(root, encoding="unicode")}\n'
 
 
-def _decision_text(gate: GateResult) -> tuple[str, ...]:
-    return () if gate.decision is None else (str(gate.decision),)
+def _case_kind(gate: GateResult, check: GateCheck) -> str:
+    """The element of a test case that did not pass: an unsure check is skipped, unless it stops the build."""
+    if check.passed:
+        return ""
+    return "skipped" if check.result == "unsure" and gate.unsure == "warn" else "failure"
 
 
-def _add_case(suite: Element, check: GateCheck) -> None:
+def _add_case(suite: Element, check: GateCheck, kind: str) -> None:
     from xml.etree.ElementTree import SubElement
 
     about = {"classname": f"rankproof.gate.{check.kind}", "name": escape_invisible(check.name), "time": "0"}
     case = SubElement(suite, "testcase", about)
-    if not check.passed:
-        sentence = escape_invisible(check.sentence)
-        SubElement(case, "failure", {"message": sentence, "type": check.kind}).text = sentence
+    sentence = escape_invisible(check.sentence)
+    if kind == "failure":
+        SubElement(case, kind, {"message": sentence, "type": check.kind}).text = sentence
+    elif kind == "skipped":
+        SubElement(case, kind, {"message": sentence})
 
 
 def as_steps_junit(results: ExperimentResult, comparison: Comparison | None) -> str:
-    """The systems of an experiment against the systems that they build on, as JUnit XML."""
+    """The systems of an experiment against the systems that they build on, else the baseline, as JUnit XML."""
     pairs = () if comparison is None else comparison.pairs
     tested = {(pair.measure, one.system, one.other): one for pair in pairs for one in (pair, pair.swapped())}
     checks = tuple(check for system_run in results.system_runs for check in _step_checks(results, system_run, tested))
@@ -68,15 +74,16 @@ def _step_checks(
 ) -> Iterator[GateCheck]:
     """A check for each measure; only the primary one can fail."""
     for measure, value in results.result.means[system_run.name].items():
-        pair = tested.get((measure, system_run.name, system_run.baseline or ""))
+        pair = tested.get((measure, system_run.name, results.compared_with(system_run) or ""))
         if pair is None:
             sentence = f"{for_message(system_run.name)}: {measure} is {value:.4f}"
-            yield GateCheck("system", system_run.name, True, sentence, measure)
+            yield GateCheck("system", system_run.name, "passed", sentence, measure)
             continue
         numbers = f"{measure} {pair.value:.4f} against {pair.other_value:.4f} of {for_message(pair.other)}"
         kind = ", exploratory" if pair.exploratory else ""
         sentence = f"{for_message(system_run.name)}: {pair.verdict} ({numbers}, {format_p(pair.p_adjusted)}{kind})"
-        yield GateCheck("drop", system_run.name, pair.exploratory or pair.verdict != "worse", sentence, measure)
+        is_drop = pair.verdict == "worse" and not pair.exploratory
+        yield GateCheck("drop", system_run.name, "failed" if is_drop else "passed", sentence, measure)
 
 
 MAX_LISTED = 30
@@ -85,15 +92,16 @@ _WIDE = RenderOptions(width=200)
 
 
 def as_comment(gate: GateResult) -> str:
-    """The decision, failed checks, notable passed ones, the table of systems, and the rest in folded sections."""
-    failed = [check for check in gate.checks if not check.passed]
+    """The outcome, failed, unsure and notable checks, the decision, the table of systems, and the rest in folded sections."""
+    failed, unsure = ([check for check in gate.checks if check.result == result] for result in ("failed", "unsure"))
     notable = [check for check in gate.checks if check.passed and check.is_notable]
     quiet = [check for check in gate.checks if check.passed and not check.is_notable]
     parts = [
-        f"### rankproof: {for_github(gate_verdict(gate))}",
-        *map(for_github, _decision_text(gate)),
+        f"### rankproof: {for_github(gate.verdict)}",
         *_check_list("Failed", failed),
+        *_check_list("Unsure", unsure),
         *_check_list("Passed, notable", notable),
+        *map(for_github, gate.decision_sentences),
     ]
     if gate.comparison is not None and gate.comparison.systems:
         parts += folded_part("The systems", markdown_table(comparison_grid(gate.comparison, _WIDE), for_github))

@@ -12,7 +12,7 @@ from rich.cells import cell_len, set_cell_size
 
 from rankproof._analysis.compare.comparison import Comparison
 from rankproof._analysis.compare.significance import TESTS
-from rankproof._analysis.compare.tables import PairRecord
+from rankproof._analysis.compare.tables import CORRECTED, PairRecord
 from rankproof._analysis.inputs import MAIN_MEASURES
 from rankproof._data.table import Table
 from rankproof._data.text import pluralise, shown_time
@@ -33,7 +33,9 @@ def render_comparison(comparison: Comparison, options: RenderOptions, *, details
     """The decision, then the table of systems, then on demand every pair, the letters and all numbers."""
     printer = TablePrinter(options)
     add_comparison(comparison, printer, options)
-    return printer.text() + (as_text(comparison.tables, options) if details else "")
+    if comparison.further_tables:
+        printer.line()
+    return printer.text() + as_text(comparison.tables if details else comparison.further_tables, options)
 
 
 def add_comparison(comparison: Comparison, printer: TablePrinter, options: RenderOptions) -> None:
@@ -112,7 +114,7 @@ def filled_columns(comparison: Comparison) -> list[GridColumn]:
 
 def _grid(comparison: Comparison, names: Sequence[str], columns: Sequence[GridColumn]) -> Grid:
     cells = tuple(zip(*(column.cells for column in columns), strict=True))
-    chosen = frozenset(at for at, name in enumerate(comparison.systems) if name == comparison.decision.system)
+    chosen = frozenset(at for at, name in enumerate(comparison.systems) if name in comparison.decision.systems)
     return Grid("system", tuple(names), tuple(column.title for column in columns), cells, highlighted=chosen)
 
 
@@ -128,6 +130,7 @@ def _columns(comparison: Comparison) -> list[GridColumn]:
     others = [name for name in comparison.measures if name != comparison.primary]
     return [
         GridColumn(comparison.primary, _value_cells(comparison, comparison.primary), 0),
+        *([GridColumn(CORRECTED, tuple(Cell(f"{one.value:.4f}") for one in risks), 0)] if decision.is_corrected else []),
         GridColumn(
             f"vs {versus}{unit} ({level} CI)",
             tuple(difference_cell(pair, decision.measure) for pair in pairs),
@@ -197,7 +200,12 @@ def comparison_legend(comparison: Comparison, *, exploratory: bool = True) -> st
     method = TESTS[comparison.options.test].short
     others = [name for name in comparison.measures if name != comparison.primary]
     more = f" Exploratory measures: {', '.join(others)}." if others and exploratory else ""
-    return f"n = {comparison.n:,}; p: two-sided {method}{corrected}.{more}{latency}"
+    tested = f"n = {comparison.n:,}; p: two-sided {method}{corrected}.{more}{latency}"
+    if not comparison.decision.is_corrected:
+        return tested
+    judged = next(pair.n for pair in comparison.pairs if not pair.exploratory)
+    by_judge = f"{comparison.primary}, differences and p: by {for_terminal(str(comparison.decision.judge))} alone"
+    return f"{CORRECTED}: with people's labels. {by_judge}, {tested.replace(f'n = {comparison.n:,}', f'n = {judged:,}', 1)}"
 
 
 def _corrected_for(comparison: Comparison, tests: int) -> str:
@@ -211,9 +219,10 @@ def comparison_json(comparison: Comparison) -> str:
 
 
 def shown_tables(comparison: Comparison, view: str, *, details: bool) -> list[Table]:
-    """The tables of a view: all numbers as CSV, else the systems and the letters, or everything."""
+    """The tables of a view: all numbers as CSV, else systems, repeats, segments and letters, or everything."""
     if view == "csv":
-        return [table for table in comparison.tables if table.name == "details"]
+        return [table for table in comparison.tables if table.name == "details" or table in comparison.further_tables]
     if details:
         return [comparison.table, *comparison.tables]
-    return [comparison.table, *(replace(table, notes=()) for table in comparison.tables if table.name == "letters")]
+    letters = (table for table in comparison.tables if table.name == "letters")
+    return [comparison.table, *comparison.further_tables, *(replace(table, notes=()) for table in letters)]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rankproof._render.grid import RenderOptions
+from rankproof.errors import ExternalError, UsageError, for_message
 
 if TYPE_CHECKING:
     from rankproof._analysis.compare.comparison import Comparison
@@ -28,11 +30,28 @@ class ExportFormat:
     is_binary: bool = False
 
 
+def chosen_export(format: str | None, path: str | None) -> tuple[str, ExportFormat]:
+    """The format by its name, or by the suffix of the file before one of compression; csv without both."""
+    from rankproof._render.registry import EXPORT_FORMATS
+
+    name = format or ("csv" if path is None else _suffix(path))
+    if name not in EXPORT_FORMATS:
+        what = f"there is no format {for_message(name)}" if format else f"{for_message(path or '')} has no known suffix"
+        raise UsageError(what, fix=f"choose a format with --format: {', '.join(EXPORT_FORMATS)}")
+    found = EXPORT_FORMATS[name]
+    if not isinstance(found, ExportFormat):
+        raise ExternalError(f"the export format {name} of another package is not an ExportFormat; update or remove it")
+    return next((one.name for one in EXPORT_FORMATS.components if name in one.aliases), name), found
+
+
+def _suffix(path: str) -> str:
+    return os.path.splitext(path.removesuffix(".gz").removesuffix(".zst"))[1].lower().removeprefix(".")
+
+
 def _comparison(results: ExperimentResult, show_note: ShowNote) -> Comparison | None:
     """The comparison of the systems; None if no pair of them was tested."""
     from rankproof._analysis.compare.comparison import compare_inputs
     from rankproof._analysis.inputs import input_from_results
-    from rankproof.errors import UsageError
 
     try:
         found = compare_inputs(input_from_results(results))

@@ -140,7 +140,7 @@ def _mlflow_run(results: ExperimentResult, system_run: SystemRun, digest: str) -
     params = flatten(
         {
             "kind": system_run.kind,
-            "gain_over": system_run.baseline or "",
+            "builds_on": system_run.builds_on or "",
             "rel": results.rel,
             "judged_only": results.judged_only,
             "stage": dict(system_run.stage),

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
+from rankproof._analysis.compare.comparison import Comparison
 from rankproof._data.table import Table
 from rankproof._data.text import pluralise, shown_time
 from rankproof._evaluation.result import MeasureResult, Result
@@ -18,7 +19,9 @@ from rankproof._render.grid import MISSING, Cell, Grid, summary_grid
 from rankproof._render.result import latex_table
 from rankproof._results.experiment_result import TIME_COLUMNS, ExperimentResult, SystemRun, TimeSummary, timed_queries
 from rankproof._statistics.correction import CORRECTION_NAMES
+from rankproof.measures._parse import parse_measure
 
+LETTERS_MEAN = "Superscript letters: significantly better than the systems with these letters"
 NOTHING_TO_TEST = "No significance test: it needs at least two systems and two queries."
 
 
@@ -26,12 +29,45 @@ def paper_table(results: ExperimentResult, letters: Table | None) -> str:
     """A floating table with caption and label; `letters` is that table of `compare`, None without a comparison."""
     grid = summary_grid(results.result)
     grid = _with_times(results, grid if letters is None else _with_letters(grid, letters))
+    return _floating_table(grid, _caption(results, letters), results.name)
+
+
+def comparison_paper_table(comparison: Comparison) -> str:
+    """A floating table of the compared systems: their means, with the letters of the systems that each significantly beats."""
+    start = f"Means over n = {pluralise(comparison.n, 'query', 'queries')}. Bold: best value of the measure."
+    letters = next((table for table in comparison.tables if table.name == "letters"), None)
+    grid = _means_grid(comparison)
+    if letters is None:
+        return _floating_table(grid, f"{start} {NOTHING_TO_TEST}", "comparison")
+    about = f"{LETTERS_MEAN}. {comparison.method.rstrip('.')}."
+    return _floating_table(_with_letters(grid, letters), f"{start} {about}", "comparison")
+
+
+def _means_grid(comparison: Comparison) -> Grid:
+    """The means of each system, the best of each measure marked."""
+    best = {name: _best(comparison, name) for name in comparison.measures}
+    cells = tuple(
+        tuple(Cell(f"{values[name]:.4f}", values[name] == best[name]) for name in comparison.measures)
+        for values in comparison.values.values()
+    )
+    return Grid("system", comparison.systems, comparison.measures, cells)
+
+
+def _best(comparison: Comparison, name: str) -> float | None:
+    """The best mean of a measure; None for a single system, and where no value is better."""
+    measure, values = parse_measure(name), [values[name] for values in comparison.values.values()]
+    if len(values) < 2 or not measure.has_winner:
+        return None
+    return min(values) if measure.higher_is_better is False else max(values)
+
+
+def _floating_table(grid: Grid, caption: str, name: str) -> str:
     lines = [
         r"% \usepackage{booktabs}",
         r"\begin{table}",
         r"\centering",
-        rf"\caption{{{for_latex(_caption(results, letters))}}}",
-        rf"\label{{tab:{_label(results.name)}}}",
+        rf"\caption{{{for_latex(caption)}}}",
+        rf"\label{{tab:{_label(name)}}}",
         latex_table(grid, "tabular"),
         r"\end{table}",
     ]
@@ -82,7 +118,7 @@ def _caption(results: ExperimentResult, letters: Table | None) -> str:
     test = "paired t-test" if facts["test"] == "t" else "sign-flip randomisation test"
     corrected = f"{CORRECTION_NAMES[facts['correction']]} over {pluralise(facts['tests'], 'test')}"
     how = f"{test}, two-sided, alpha {facts['alpha']:g}, {corrected}"
-    return f"{start} Superscript letters: significantly better than the systems with these letters ({how})."
+    return f"{start} {LETTERS_MEAN} ({how})."
 
 
 def _label(name: str) -> str:

@@ -42,3 +42,5 @@ EXPORT_FORMATS: Registry[ExportFormat] = Registry(
     ),
 )
 """The formats of `rankproof export`; the suffix of a file is a name or an alias."""
+DEFAULT_MLFLOW_URI = "sqlite:///mlruns.db"
+"""Where `rankproof export --to mlflow` logs unless said otherwise."""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
+from dataclasses import replace
 from typing import Any
 
 from rankproof._analysis.compare.comparison import Comparison
 from rankproof._analysis.compare.summary import summary_document
 from rankproof._analysis.overlap import overlap_table, rankings_table
-from rankproof._data.replies import MASKED_NOTE, failure_notes, repeat_notes
+from rankproof._data.replies import MASKED_NOTE, failure_notes, repeat_notes, reused_sentences
 from rankproof._data.table import Table
 from rankproof._data.text import MASK, pluralise, shown_time
 from rankproof._evaluation.notes import JUDGED_ONLY_TEXT
@@ -34,12 +35,13 @@ from rankproof.errors import for_message
 
 def failed_call_notes(results: ExperimentResult) -> list[str]:
     """A sentence for each system with failed calls of a language model or search engine, its own or those of its inputs."""
-    return [note for system_run in results.system_runs for note in _failed_call_notes(system_run)]
+    texts = {query.id: query.text for query in results.texts.values()}
+    return [note for system_run in results.system_runs for note in _failed_call_notes(system_run, texts)]
 
 
-def _failed_call_notes(system_run: SystemRun) -> list[str]:
+def _failed_call_notes(system_run: SystemRun, texts: Mapping[str, str]) -> list[str]:
     if system_run.replies is not None:
-        return [f"{system_run.name}: {note}" for note in failure_notes(system_run.replies)]
+        return [f"{system_run.name}: {note}" for note in failure_notes(system_run.replies, texts)]
     failed, given_up = system_run.total("failed"), system_run.total("given_up")
     parts = ([f"{failed} without a reply"] if failed else []) + ([f"{given_up} without a usable reply"] if given_up else [])
     where = "see its notes and those of its inputs"
@@ -86,9 +88,7 @@ _UNTESTED_NOTE = "These are differences of means; `rankproof compare` tests thei
 def render_run(results: ExperimentResult, comparison: Comparison | None, options: RenderOptions) -> str:
     """The decision and the table of systems; the values of chunks and of answers, where there are any."""
     printer = TablePrinter(options)
-    for line in wrapped(_headline(results), options.width):
-        printer.line(line, style="bold")
-    printer.line()
+    _add_head(results, printer, options)
     if not results.is_judged:
         for table in unjudged_tables(results):
             printer.line(f"{table.title}:")
@@ -99,7 +99,8 @@ def render_run(results: ExperimentResult, comparison: Comparison | None, options
             for line in wrapped(note, options.width):
                 printer.line(line)
     else:
-        add_comparison(comparison, printer, options)
+        decision = replace(comparison.decision, reused_replies=())
+        add_comparison(replace(comparison, decision=decision), printer, options)
     if results.chunks:
         printer.line()
         printer.line(CHUNKS_TITLE)
@@ -111,6 +112,16 @@ def render_run(results: ExperimentResult, comparison: Comparison | None, options
             printer.line(line)
         printer.summary(answers_grid(results.answers))
     return printer.text()
+
+
+def _add_head(results: ExperimentResult, printer: TablePrinter, options: RenderOptions) -> None:
+    """Adds what was run and, in the second line, which replies of search engines an earlier run recorded."""
+    for line in wrapped(_headline(results), options.width):
+        printer.line(line, style="bold")
+    for sentence in reused_sentences(results.reused_replies, "--ask-again"):
+        for line in wrapped(sentence, options.width):
+            printer.line(line)
+    printer.line()
 
 
 def _latency_notes(results: ExperimentResult) -> list[str]:
@@ -126,7 +137,7 @@ def _add_fitting(printer: TablePrinter, whole: Grid, fitting: Grid, options: Ren
 
 
 def system_sentences(results: ExperimentResult, not_significant: Collection[str] | None = None) -> list[str]:
-    """A sentence for each system without a gain over its baseline in the first measure, and for each answering system.
+    """A sentence for each system without a gain in the first measure, and for each answering system.
 
     `not_significant` are the systems without a significant difference; None if untested, and the last sentence says so.
     """
@@ -154,7 +165,7 @@ def _time_phrase(system_run: SystemRun, part: str, which: str) -> str:
 
 def _answers_sentence(system_run: SystemRun) -> str:
     """The input and time of an answering system, which does not change the ranking."""
-    source = "" if system_run.baseline is None else f" from the unchanged ranking of {system_run.baseline}"
+    source = "" if system_run.builds_on is None else f" from the unchanged ranking of {system_run.builds_on}"
     time = _time_phrase(system_run, "generate", "p50")
     return f"{system_run.name} generates answers{source}{',' if time else ''}{time}."
 
@@ -162,26 +173,26 @@ def _answers_sentence(system_run: SystemRun) -> str:
 def _no_gain_sentence(results: ExperimentResult, system_run: SystemRun, not_significant: Collection[str]) -> str | None:
     name = main_measure(results)
     one = results.result.systems[0].measures[name]
-    gain = results.gain(system_run, name)
+    gain, other = results.gain(system_run, name), results.compared_with(system_run)
     less_is_better = one.measure.higher_is_better is False
-    if gain is None or system_run.baseline is None or (gain < 0 if less_is_better else gain > 0):
+    if gain is None or other is None or (gain < 0 if less_is_better else gain > 0):
         return None
-    more = _more_time(system_run, results.system_run(system_run.baseline))
+    more = _more_time(system_run, results.system_run(other))
     size = f"{100 * abs(gain):.2f} pp" if one.measure.is_fraction else format_value(abs(gain), one)
     if gain and _is_zero(size):
         if more is None or _is_zero(shown_time(abs(more))):
             return None
         size = "less than 0.01 pp" if one.measure.is_fraction else "slightly"
     describe = _increase_text if less_is_better else _loss_text
-    verdict = describe(size, name, system_run.baseline) if gain else _no_change_text(name, system_run.baseline)
+    verdict = describe(size, name, other) if gain else _no_change_text(name, other)
     doubt = " (not significant)" if gain and system_run.name in not_significant else ""
     return f"{system_run.name} {verdict}{doubt}{'' if more is None else f' and {_latency_cost(more)}'}."
 
 
-def _more_time(system_run: SystemRun, baseline: SystemRun) -> float | None:
-    """How many ms more than its baseline it takes per query (p50); None if one of both was not timed."""
-    own, other = system_run.time_of("total"), baseline.time_of("total")
-    return None if own is None or other is None else own.p50 - other.p50
+def _more_time(one: SystemRun, other: SystemRun) -> float | None:
+    """How many ms more than the other it takes per query (p50); None if one of both was not timed."""
+    times = one.time_of("total"), other.time_of("total")
+    return None if times[0] is None or times[1] is None else times[0].p50 - times[1].p50
 
 
 def _is_zero(number: str) -> bool:
@@ -189,16 +200,16 @@ def _is_zero(number: str) -> bool:
     return not any(digit in number for digit in "123456789")
 
 
-def _loss_text(size: str, name: str, baseline: str) -> str:
-    return f"loses {size} {name} against {baseline}"
+def _loss_text(size: str, name: str, other: str) -> str:
+    return f"loses {size} {name} against {other}"
 
 
-def _increase_text(size: str, name: str, baseline: str) -> str:
-    return f"raises {name} (lower is better) by {size} against {baseline}"
+def _increase_text(size: str, name: str, other: str) -> str:
+    return f"raises {name} (lower is better) by {size} against {other}"
 
 
-def _no_change_text(name: str, baseline: str) -> str:
-    return f"does not improve {name} over {baseline}"
+def _no_change_text(name: str, other: str) -> str:
+    return f"does not improve {name} over {other}"
 
 
 def _latency_cost(more: float) -> str:
@@ -238,7 +249,7 @@ def run_csv(results: ExperimentResult, comparison: Comparison | None, options: R
 
 def run_markdown(results: ExperimentResult, comparison: Comparison | None, options: RenderOptions) -> str:
     """The decision, then every column of all systems."""
-    sentences = () if comparison is None else comparison.decision.sentences
+    sentences = reused_sentences(results.reused_replies) if comparison is None else comparison.decision.sentences
     return "".join(f"{for_markdown(sentence)}\n\n" for sentence in sentences) + systems_markdown(results, options)
 
 

@@ -1,4 +1,4 @@
-"""The grid of the systems of an experiment: quality, gain over the baseline, and cost."""
+"""The grid of the systems of an experiment: quality, gain, and cost."""
 
 from __future__ import annotations
 
@@ -132,10 +132,11 @@ def _gain_title(results: ExperimentResult) -> str:
 
 
 def _gain_text(results: ExperimentResult, system_run: SystemRun) -> str:
-    if system_run.baseline is None:
+    compared = results.compared_with(system_run)
+    if compared is None:
         return MISSING
     name = main_measure(results)
-    number = [other.name for other in results.system_runs].index(system_run.baseline) + 1
+    number = [other.name for other in results.system_runs].index(compared) + 1
     return f"{format_gain(results.gain(system_run, name), results.result.systems[0].measures[name])} ({number})"
 
 

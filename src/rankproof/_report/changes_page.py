@@ -109,7 +109,7 @@ def changed_queries_section(changes: Changes) -> Section:
 
 def ordered_systems(changes: Changes) -> list[MatchedSystem]:
     """The systems of both: that of the decision first, then those with the largest difference."""
-    chosen = None if changes.main is None else changes.main.decision.system
+    chosen = None if changes.main is None else changes.main.decision.first
 
     def place(one: MatchedSystem) -> tuple[bool, float]:
         pair = changes.pair(one)

@@ -10,6 +10,7 @@ from typing import Any
 from rankproof._data.answers import Answer, References
 from rankproof._data.claims import CLAIM_TABLES, VERDICTS, ClaimVerdict
 from rankproof._data.sentences import sentence_spans
+from rankproof._data.wording.remarks import without_thinking
 from rankproof._report.cut_values import MAX_ANSWER_LENGTH, round_number, text_size, truncate, utf16_length
 from rankproof._results.experiment_result import ExperimentResult
 
@@ -80,7 +81,8 @@ class ClaimColumns:
         score = None if one.score is None else round_number(one.score)
         evidence = [[source, at, self._evidence(sources.get(source, ""), at)] for source, at in one.evidence]
         shown_contexts = None if one.shown is None else list(one.shown)
-        return [claim.n, place, text, VERDICTS.index(one.verdict), score, evidence, one.reason, shown_contexts, one.importance]
+        reason = one.reason or claim.remark or (f"read with its lead-in: {claim.lead_in}" if claim.lead_in else "")
+        return [claim.n, place, text, VERDICTS.index(one.verdict), score, evidence, reason, shown_contexts, one.importance]
 
     def _evidence(self, text: str, number: int) -> int | None:
         """The index of the sentence of that number; None where the text is not known."""
@@ -100,7 +102,7 @@ class ClaimColumns:
             return _numbered(self._results.contexts.get(passage, "") for passage in answer.given or ())
         if one.against == "reference":
             return _numbered(self._references[query].answers if query in self._references else ())
-        return {1: answer.text} if one.against == "answer" else {1: self._results.texts[query].text}
+        return {1: without_thinking(answer.text)} if one.against == "answer" else {1: self._results.texts[query].text}
 
 
 def _numbered(texts: Iterable[str]) -> dict[int, str]:

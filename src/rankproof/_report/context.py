@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from rankproof._analysis.audit.unjudged import UnjudgedDocuments, find_unjudged
-from rankproof._analysis.compare.comparison import Comparison, compare_inputs
+from rankproof._analysis.compare.comparison import Comparison
+from rankproof._analysis.compare.summary import compare_results
 from rankproof._analysis.compare.tables import PairRecord
 from rankproof._analysis.inputs import AnalysisInput, input_from_results
-from rankproof._analysis.pareto import ranking_systems
 from rankproof._analysis.segments import SegmentOptions
 from rankproof._analysis.values import (
     best_systems,
@@ -19,7 +19,7 @@ from rankproof._analysis.values import (
     oriented_value,
 )
 from rankproof._evaluation.result import MeasureResult
-from rankproof._results.experiment_result import ExperimentResult, SystemRun, TimeSummary
+from rankproof._results.experiment_result import ExperimentResult, SystemRun, TimeSummary, ranking_systems
 from rankproof._statistics.intervals import Interval, describe_interval_method
 from rankproof.errors import UsageError
 from rankproof.measures._judged import Judged
@@ -36,9 +36,10 @@ def segment_options(n: int) -> SegmentOptions:
 
 @dataclass(frozen=True, eq=False)
 class ReportContext:
-    """Results with everything that the sections compute from them."""
+    """Results with everything that the sections compute from them; `compared` is what `compare_results` returned, if known."""
 
     results: ExperimentResult
+    compared: Comparison | None = None
 
     @cached_property
     def inputs(self) -> AnalysisInput:
@@ -49,7 +50,7 @@ class ReportContext:
     def comparison(self) -> Comparison | None:
         """The comparison of the systems; None if no measure ranks them."""
         try:
-            return compare_inputs(self.inputs)
+            return self.compared or compare_results(self.results)
         except UsageError:
             return None
 
@@ -84,7 +85,7 @@ class ReportContext:
 
     @cached_property
     def ranking_systems(self) -> list[str]:
-        """The systems with a ranking of their own: an answering system keeps the ranking of its baseline."""
+        """The systems with a ranking of their own: an answering system keeps that of the system that it builds on."""
         return ranking_systems(self.results.system_runs) or list(self.values)
 
     @cached_property
@@ -105,7 +106,7 @@ class ReportContext:
     @cached_property
     def leading(self) -> str:
         """The system of the decision, else the one with the best value."""
-        chosen = None if self.comparison is None else self.comparison.decision.system
+        chosen = None if self.comparison is None else self.comparison.decision.first
         return self.best_systems[0] if chosen is None else chosen
 
     @cached_property

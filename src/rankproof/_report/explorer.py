@@ -9,18 +9,9 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from rankproof._analysis.answers.given import judge_of_measure
 from rankproof._analysis.inputs import input_from_results
 from rankproof._analysis.query_groups import by_length
-from rankproof._data.answers import (
-    ANSWER_FIELDS,
-    ANSWERABLE_FIELD,
-    NUGGETS_FIELD,
-    URL_FIELDS,
-    Answer,
-    References,
-    references_from_queries,
-)
+from rankproof._data.answers import NO_SEGMENT_FIELDS, Answer, References, references_from_queries
 from rankproof._data.ordering import ranked_documents
 from rankproof._data.qrels import highest_grade
 from rankproof._data.run import Run
@@ -31,6 +22,7 @@ from rankproof._report.cut_values import MAX_ANSWER_LENGTH, round_column, text_s
 from rankproof._results.experiment_result import ExperimentResult, SystemRun
 from rankproof.errors import InputError
 from rankproof.measures._base import Measure
+from rankproof.measures._claim_base import judge_of_measure
 
 SNIPPET_LENGTHS = (300, 240, 180, 120, 80, 50, 25, 0)
 MAX_TEXT_SIZE = 14_000_000
@@ -51,11 +43,7 @@ class DocumentList:
         return [self.index_of(doc) for doc in docs]
 
     def columns(self, snippets: Mapping[str, str], titles: Mapping[str, int]) -> dict[str, list[str] | list[int]]:
-        """The ids, snippets and title lengths of the documents.
-
-        Snippets are cut at the longest length that keeps the page small; a title is the start of its snippet, and its length
-        is in UTF-16 units, as in JavaScript.
-        """
+        """The ids, the snippets, cut so that the page stays small, and the lengths of the titles at their start in UTF-16."""
         texts = [snippets.get(doc, "") for doc in self._indices]
         at = bisect_left(SNIPPET_LENGTHS, -MAX_TEXT_SIZE, key=lambda length: -text_size(texts, length))
         length = SNIPPET_LENGTHS[min(at, len(SNIPPET_LENGTHS) - 1)]
@@ -176,11 +164,21 @@ class RankedSystem:
     retrieved: tuple[int, ...]
 
 
-def ranked_systems(results: ExperimentResult, grades: Grades) -> dict[str, RankedSystem]:
+Compared = Mapping[str, str]  # System to the system that its rankings are compared with.
+
+
+def compared_systems(results: ExperimentResult, pairs: Mapping[str, tuple[str, str]]) -> Compared:
+    """The systems of the pairs; without pairs, each system with the one that it builds on, else the baseline."""
+    if pairs:
+        return dict(pairs.values())
+    return {run.name: other for run in results.system_runs if (other := results.compared_with(run)) is not None}
+
+
+def ranked_systems(results: ExperimentResult, grades: Grades, compared: Compared) -> dict[str, RankedSystem]:
     """The rankings of every system, with ranks of judged documents and of the top of the systems that it is compared with."""
-    orders = {system_run.name: _ranked_documents(results, system_run.run) for system_run in results.system_runs}
+    orders = {system_run.name: _ranked_documents(results, system_run.stored_run) for system_run in results.system_runs}
     tops = {name: tuple(docs[:TOP_DEPTH] for docs in each) for name, each in orders.items()}
-    compared_tops = {name: [tops[other] for other in _compared(results, name) if other in tops] for name in orders}
+    compared_tops = {name: [tops[other] for other in _both_ways(compared, name)] for name in orders}
     return {
         name: RankedSystem(
             tops[name],
@@ -191,10 +189,9 @@ def ranked_systems(results: ExperimentResult, grades: Grades) -> dict[str, Ranke
     }
 
 
-def _compared(results: ExperimentResult, name: str) -> list[str]:
-    """The systems that a system is compared with: its baseline, and those that it is the baseline of."""
-    own = [system_run.baseline for system_run in results.system_runs if system_run.name == name and system_run.baseline]
-    return [*own, *(system_run.name for system_run in results.system_runs if system_run.baseline == name)]
+def _both_ways(compared: Compared, name: str) -> list[str]:
+    """The system that a system is compared with, and those that are compared with it."""
+    return [other for pair in compared.items() if name in pair for other in pair if other != name]
 
 
 def _ranked_subset(
@@ -208,14 +205,14 @@ def _ranks(docs: tuple[str, ...], wanted: set[str]) -> dict[str, int]:
     return {doc: rank for rank, doc in enumerate(docs, 1) if doc in wanted}
 
 
-def _ranked_documents(results: ExperimentResult, run: Run) -> list[tuple[str, ...]]:
+def _ranked_documents(results: ExperimentResult, run: Run | None) -> list[tuple[str, ...]]:
     """The measured documents of the run for each query, best first; empty for a query that the run lacks."""
-    found = {query: tuple(results.measured_docs(query, docs)) for query, docs in ranked_documents(run).items()}
+    rankings = {} if run is None else ranked_documents(run)
+    found = {query: tuple(results.measured_docs(query, docs)) for query, docs in rankings.items()}
     return [found.get(query, ()) for query in results.queries]
 
 
 MAX_SEGMENT_VALUES = 40
-_NO_SEGMENT_FIELDS = frozenset((*ANSWER_FIELDS, *URL_FIELDS, ANSWERABLE_FIELD, NUGGETS_FIELD, "length"))
 
 
 def segment_columns(results: ExperimentResult) -> list[dict[str, Any]]:
@@ -233,7 +230,7 @@ def segment_columns(results: ExperimentResult) -> list[dict[str, Any]]:
 
 def _segment_fields(results: ExperimentResult) -> list[str]:
     names = {name for query in results.queries if query in results.texts for name in results.texts[query].fields}
-    return sorted(names - _NO_SEGMENT_FIELDS, key=lambda name: (name != "category", name))
+    return sorted(names - NO_SEGMENT_FIELDS, key=lambda name: (name != "category", name))
 
 
 def _segment_values(results: ExperimentResult, name: str) -> dict[str, str]:
@@ -265,10 +262,11 @@ def explorer_blocks(results: ExperimentResult, pairs: Mapping[str, tuple[str, st
     grades = {
         query: {doc: grade for doc, grade in results.qrels.get(query, {}).items() if grade >= 0} for query in results.queries
     }
-    ranked = ranked_systems(results, grades)
+    compared = compared_systems(results, pairs or {})
+    ranked = ranked_systems(results, grades, compared)
     return {
-        "data": {**_table(results, grades, ranked), **_paired(results, pairs or {})},
-        "details": _details(results, grades, ranked, with_left=bool(pairs)),
+        "data": {**_table(results, grades, ranked, compared), **_paired(results, pairs or {})},
+        "details": _details(results, grades, ranked, compared, with_left=bool(pairs)),
     }
 
 
@@ -282,22 +280,20 @@ def _paired(results: ExperimentResult, pairs: Mapping[str, tuple[str, str]]) -> 
     return {"pairs": found, "start": {"a": a, "b": b, "systems": sorted([a, b]), "sort": "gap", "down": True}}
 
 
-def _table(results: ExperimentResult, grades: Grades, ranked: dict[str, RankedSystem]) -> dict[str, Any]:
+def _table(results: ExperimentResult, grades: Grades, ranked: dict[str, RankedSystem], compared: Compared) -> dict[str, Any]:
     measures, judges = all_measures(results), dict.fromkeys(one.judge for one in results.claims)
     indices = {system_run.name: at for at, system_run in enumerate(results.system_runs)}
     texts = [
         truncate(results.texts[query].text, _MAX_QUERY_LENGTH) if query in results.texts else "" for query in results.queries
     ]
+    is_ranked = any(one.stored_run is not None and len(one.stored_run.docs) for one in results.system_runs)
     return {
         "top": TOP_DEPTH,
-        "judged": results.is_judged,
-        "ranked": any(len(system_run.run.docs) for system_run in results.system_runs),
+        "judged": results.is_judged or (is_ranked and bool(results.qrels)),
+        "ranked": is_ranked,
         "rel": results.rel,
         "highest": highest_grade(grades) or 0,
-        "systems": [
-            {"name": system_run.name, "baseline": None if system_run.baseline is None else indices.get(system_run.baseline)}
-            for system_run in results.system_runs
-        ],
+        "systems": [{"name": name, "compared": indices[compared[name]] if name in compared else None} for name in indices],
         "measures": [measure_facts(measure, judges) for measure in measures.values()],
         "queries": {"ids": list(results.queries), "texts": texts},
         "segments": segment_columns(results),
@@ -319,16 +315,22 @@ def _unjudged_counts(results: ExperimentResult, grades: Grades, ranked: RankedSy
     return [sum(doc not in grades[query] for doc in top) for query, top in zip(results.queries, ranked.tops, strict=True)]
 
 
-def _details(results: ExperimentResult, grades: Grades, ranked: dict[str, RankedSystem], *, with_left: bool) -> dict[str, Any]:
+def _details(
+    results: ExperimentResult, grades: Grades, ranked: dict[str, RankedSystem], compared: Compared, *, with_left: bool
+) -> dict[str, Any]:
     documents = DocumentList()
     tops = {name: [documents.indices_of(top) for top in one.tops] for name, one in ranked.items()}
     judgements = _needed_judgements(results, grades, ranked)
-    systems = [_system_json(system_run, ranked, tops[system_run.name], judgements) for system_run in results.system_runs]
+    others = [ranked[compared[run.name]] if run.name in compared else None for run in results.system_runs]
+    systems = [
+        _system_json(run, ranked[run.name], other, tops[run.name], judgements)
+        for run, other in zip(results.system_runs, others, strict=True)
+    ]
     references = _references(results)
     claims = ClaimColumns(results, references)
-    for system, system_run in zip(systems, results.system_runs, strict=True):
+    for system, system_run, other in zip(systems, results.system_runs, others, strict=True):
         if with_left:
-            system["left_ranks"] = _left_ranks(system_run, ranked)
+            system["left_ranks"] = None if other is None else _other_ranks(other, ranked[system_run.name])
         system["answers"] = answers_by_query(system_run, results.queries, documents, claims)
     judged = {
         "counts": [len(docs) for docs in judgements],
@@ -356,19 +358,22 @@ def _needed_judgements(results: ExperimentResult, grades: Grades, ranked: dict[s
 
 
 def _system_json(
-    system_run: SystemRun, ranked: dict[str, RankedSystem], tops: list[list[int]], judgements: list[dict[str, int]]
+    system_run: SystemRun,
+    own: RankedSystem,
+    other: RankedSystem | None,
+    tops: list[list[int]],
+    judgements: list[dict[str, int]],
 ) -> dict[str, Any]:
     """The rankings of a system: `ranks` of the judged documents; 0 if not retrieved.
 
-    `baseline_ranks` are those of its top documents in the baseline.
+    `compared_ranks` are those of its top documents in the system that it is compared with.
     """
-    own, baseline = ranked[system_run.name], ranked.get(system_run.baseline or "")
     return {
         "counts": [len(top) for top in tops],
         "docs": [doc for top in tops for doc in top],
         "retrieved": list(own.retrieved),
         "ranks": [ranks.get(doc, 0) for ranks, docs in zip(own.ranks, judgements, strict=True) for doc in docs],
-        "baseline_ranks": None if baseline is None else _other_ranks(own, baseline),
+        "compared_ranks": None if other is None else _other_ranks(own, other),
         "times": round_column(_query_times(system_run), _TIME_DIGITS),
     }
 
@@ -377,12 +382,6 @@ def _query_times(system_run: SystemRun) -> list[float | None]:
     """The total time of each query, None for one that was not timed; empty for a system without times."""
     times = system_run.times["total"].tolist() if system_run.times else []
     return [None if math.isnan(time) else time for time in times]
-
-
-def _left_ranks(system_run: SystemRun, ranked: dict[str, RankedSystem]) -> list[int] | None:
-    """The ranks of the top documents of the baseline in the ranking of the system; None without a baseline."""
-    baseline = ranked.get(system_run.baseline or "")
-    return None if baseline is None else _other_ranks(baseline, ranked[system_run.name])
 
 
 def _other_ranks(own: RankedSystem, other: RankedSystem) -> list[int]:

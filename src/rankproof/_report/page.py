@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup, escape
 
+from rankproof._analysis.compare.comparison import Comparison
 from rankproof._data.text import pluralise
 from rankproof._io.escape import json_block
 from rankproof._report.context import ReportContext
@@ -124,12 +125,13 @@ def content_security_policy(scripts: Iterable[str], styles: Iterable[str], *, co
     return "; ".join(f"{name} {value}" for name, value in parts.items())
 
 
-def render_report(results: ExperimentResult, links: Sequence[tuple[str, str]] = ()) -> str:
+def render_report(results: ExperimentResult, links: Sequence[tuple[str, str]] = (), compared: Comparison | None = None) -> str:
     """Render the report as one HTML file; the same results give the same bytes.
 
-    `links` are pairs of address and text, shown beside the name rankproof.
+    `links` are pairs of address and text, shown beside the name rankproof. `compared` is what `compare_results` returned, if it
+    was called before.
     """
-    context = ReportContext(results)
+    context = ReportContext(results, compared)
     opened, folded = (OPEN_SECTIONS, FOLDED_SECTIONS) if results.is_judged else (UNJUDGED_SECTIONS, UNJUDGED_FOLDED)
     return render_page(
         results.name,

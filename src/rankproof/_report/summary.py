@@ -9,7 +9,6 @@ from rankproof._analysis.changes.changed_queries import QueryChange, QueryChange
 from rankproof._analysis.changes.changed_settings import settings_table
 from rankproof._analysis.changes.changes import Changes, change_sentences, change_table, changed_systems
 from rankproof._analysis.compare.comparison import Comparison
-from rankproof._data.table import CellValue
 from rankproof._data.text import clip_text, shown_time
 from rankproof._evaluation.notes import value_notes
 from rankproof._evaluation.result import Result
@@ -77,7 +76,7 @@ def results_summary(results: ExperimentResult) -> ReportSummary:
     if comparison is None:
         grid = systems_section(context).tables[0].grid
         return _of_grid(results.name, facts, (decision_section(context).lead,), grid)
-    chosen = [at for at, name in enumerate(comparison.systems) if name == comparison.decision.system]
+    chosen = [at for at, name in enumerate(comparison.systems) if name in comparison.decision.systems]
     return ReportSummary(
         title=results.name,
         about=facts,
@@ -105,7 +104,7 @@ def _columns(context: ReportContext, comparison: Comparison) -> Iterator[GridCol
 
 def _details(context: ReportContext, comparison: Comparison) -> Iterator[SummaryPart]:
     """The queries on which the chosen system differs most from the baseline, every measure, and the notes."""
-    chosen, baseline = comparison.decision.system, comparison.baseline
+    chosen, baseline = comparison.decision.first, comparison.baseline
     if chosen is not None and baseline is not None and chosen != baseline:
         found = changed_queries(context.results, baseline, chosen, comparison.primary, most=_MOST_QUERIES)
         title = f"Queries that differ most: {for_message(chosen)} against {for_message(baseline)}"
@@ -142,7 +141,7 @@ def changes_summary(changes: Changes) -> ReportSummary:
     summary = replace(base, details=tuple(_change_details(changes, more)))
     if changes.main is None:
         return summary
-    chosen = [at for at, one in enumerate(changed_systems(changes)) if changes.main.decision.system in (one.before, one.after)]
+    chosen = [at for at, one in enumerate(changed_systems(changes)) if changes.main.decision.first in (one.before, one.after)]
     return replace(
         summary,
         columns=tuple(_change_columns(changes, changes.main, summary.columns)),
@@ -156,24 +155,16 @@ _DROP_ORDER = {"p": 10, "p adjusted": 4, "verdict": 3}
 
 
 def _change_columns(changes: Changes, found: Comparison, columns: Sequence[GridColumn]) -> Iterator[GridColumn]:
-    """The columns of the table of changes; a difference and its interval are one column, as are the two latencies."""
+    """The columns of the table of changes; a difference and its interval are one column."""
     pairs = {one.name: changes.pair(one) for one in changes.matched}
     measure, rows = found.decision.measure, change_table(changes).rows
     for column in columns:
         if column.title == "difference":
             title = f"change{' pp' if measure.is_fraction else ''} ({found.options.percent} CI)"
             yield GridColumn(title, tuple(difference_cell(pairs.get(str(row[0])), measure) for row in rows), 0)
-        elif not column.title.endswith((" CI", " ms p50")):
+        elif not column.title.endswith(" CI"):
             title = f"p {found.options.correction_name}" if column.title == "p adjusted" else column.title
             yield replace(column, title=title, drop_order=_DROP_ORDER.get(column.title, 1))
-    timed = [column for column in columns if column.title.endswith(" ms p50")]
-    if len(timed) == 2:
-        times = tuple(Cell(" → ".join(map(_time, row[-2:]))) for row in rows)
-        yield GridColumn("ms p50", times, 5)
-
-
-def _time(time: CellValue) -> str:
-    return shown_time(time) if isinstance(time, float) else MISSING
 
 
 def _change_details(changes: Changes, sentences: Sequence[str]) -> Iterator[SummaryPart]:

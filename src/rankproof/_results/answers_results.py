@@ -1,16 +1,16 @@
-"""The evaluation of answers that were made elsewhere, as results: they have no rankings, times and costs."""
+"""The evaluation of answers that were made elsewhere, as results: they have no times and costs."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rankproof._data.answers import Answers
+from rankproof._data.answers import Answers, unranked_note
 from rankproof._data.dataset import Queries
 from rankproof._data.qrels import Qrels
 from rankproof._data.run import Run
 from rankproof._evaluation.result import Result, SystemResult
-from rankproof._results.experiment_result import DecisionSettings, ExperimentResult, SystemRun
+from rankproof._results.experiment_result import ANSWERS_FILE_KIND, DecisionSettings, ExperimentResult, SystemRun
 from rankproof._results.provenance import provenance
 
 
@@ -21,6 +21,7 @@ def answers_results(
     contexts: Mapping[str, str],
     *,
     name: str,
+    runs: Mapping[str, Run] | None = None,
     qrels: Qrels | None = None,
     rel: int = 1,
     judged_documents: Mapping[str, str] | None = None,
@@ -31,23 +32,22 @@ def answers_results(
     """The results of `evaluate_answers` as an ExperimentResult, which `save_results` writes.
 
     `answers` has the systems of `evaluated` in their order, and `queries` every question with its references (field `answers`)
-    and nuggets (field `nuggets`). `contexts` has the text of each given or cited passage by its id. `facts` are added to the
-    provenance, for example the judges and their cost.
+    and nuggets (field `nuggets`). `contexts` has the text of each given or cited passage by its id. `runs` has the ranking of
+    each system whose passages are known for every answer. `facts` are added to the provenance.
     """
     names = tuple(answers)
-    baselines = dict(zip(names, (None, *names), strict=False))
     return ExperimentResult(
         name=name,
         fingerprint=queries.fingerprint(),
         queries=tuple(queries),
         result=Result((), tuple(SystemResult(each, {}, ()) for each in names)),
-        system_runs=tuple(_system_run(each, answers[each], baselines[each]) for each in names),
+        system_runs=tuple(_system_run(each, answers[each], (runs or {}).get(each)) for each in names),
         qrels=Qrels({}) if qrels is None else qrels,
         texts=queries,
         snippets={},
         experiment="",
         provenance={**provenance(), "dataset": name, **(facts or {})},
-        notes=tuple(notes),
+        notes=(*notes, *(note for each in names if (note := unranked_note(each, answers[each])))),
         rel=rel,
         answers=evaluated,
         judged_documents=judged_documents or {},
@@ -56,16 +56,16 @@ def answers_results(
     )
 
 
-def _system_run(name: str, answers: Answers, baseline: str | None) -> SystemRun:
+def _system_run(name: str, answers: Answers, run: Run | None) -> SystemRun:
     return SystemRun(
         name=name,
         kind="answer",
-        stage={"kind": "AnswersFile", "path": answers.source},
-        run=Run.from_rows([], name=name),
+        stage={"kind": ANSWERS_FILE_KIND, "path": answers.source},
+        stored_run=run,
         times={},
         index_seconds=None,
         index_bytes=None,
         throughput=None,
-        baseline=baseline,
+        builds_on=None,
         answers=answers,
     )

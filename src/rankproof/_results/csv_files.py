@@ -40,11 +40,12 @@ def summary_csv(results: ExperimentResult) -> str:
 
 
 def per_query_csv(results: ExperimentResult) -> str:
-    """A row for each system and query: values, rank of the first relevant document, top documents, times."""
-    measures = list(results.result.systems[0].measures)
+    """A row for each system and query: values, also of answers, rank of the first relevant document, top documents, times."""
+    of_answers = [] if results.answers is None else list(results.answers.systems[0].measures)
+    measures = [*results.result.systems[0].measures, *of_answers]
     times = [f"{part}_ms" for part in TIME_COLUMNS]
     header = ["system", "query", "text", *measures, "first_relevant", "retrieved", f"top_{TOP_DOCUMENTS}", *times]
-    return csv_table(header, (row for system_run in results.system_runs for row in _query_rows(results, system_run)))
+    return csv_table(header, (row for system_run in results.system_runs for row in _query_rows(results, system_run, measures)))
 
 
 def chunks_csv(results: ExperimentResult, chunks: Result) -> str:
@@ -66,7 +67,7 @@ def _summary_row(results: ExperimentResult, system_run: SystemRun, measures: lis
     times = [system_run.time_of(part) for part in TIME_COLUMNS]
     timed = None if times[-1] is None else times[-1].queries
     return [
-        *map(escape_csv, (system_run.name, system_run.kind, system_run.baseline or "")),
+        *map(escape_csv, (system_run.name, system_run.kind, results.compared_with(system_run) or "")),
         *(repr(means[name]) for name in measures),
         *(csv_number(gain.get(name)) for name in measures),
         *(csv_number(None if part is None else getattr(part, which)) for part in times for which in SHOWN_TIMES),
@@ -75,9 +76,9 @@ def _summary_row(results: ExperimentResult, system_run: SystemRun, measures: lis
     ]
 
 
-def _query_rows(results: ExperimentResult, system_run: SystemRun) -> Iterator[list[str]]:
-    values = results.result.per_query(system_run.name)
-    rankings = ranked_documents(system_run.run)
+def _query_rows(results: ExperimentResult, system_run: SystemRun, measures: Sequence[str]) -> Iterator[list[str]]:
+    values = {**results.result.per_query(system_run.name), **_answer_values(results, system_run)}
+    rankings = {} if system_run.stored_run is None else ranked_documents(system_run.stored_run)
     for at, query in enumerate(results.queries):
         docs = results.measured_docs(query, rankings.get(query, []))
         grades = results.qrels.get(query, {})
@@ -85,10 +86,10 @@ def _query_rows(results: ExperimentResult, system_run: SystemRun) -> Iterator[li
             escape_csv(system_run.name),
             escape_csv(query),
             escape_csv(results.texts[query].text if query in results.texts else ""),
-            *(csv_number(per_query.get(query)) for per_query in values.values()),
+            *(csv_number(values.get(name, {}).get(query)) for name in measures),
             csv_number(_first_relevant(docs, grades, results.rel)),
-            str(len(docs)),
-            escape_csv(_ids_as_json(docs[:TOP_DOCUMENTS])),
+            "" if system_run.stored_run is None else str(len(docs)),
+            "" if system_run.stored_run is None else escape_csv(_ids_as_json(docs[:TOP_DOCUMENTS])),
             *(csv_number(_time_at(system_run, (part,), at)) for part in TIME_COLUMNS),
         ]
 
@@ -129,7 +130,7 @@ def _answer_rows(results: ExperimentResult, system_run: SystemRun, measures: Seq
     if system_run.answers is None:
         return
     references = references_from_queries(results.texts)
-    values = _answer_values(results.answers, system_run.name)
+    values = _answer_values(results, system_run)
     for at, query in enumerate(results.queries):
         answer, question = system_run.answers.get(query, Answer("", state="missing")), results.texts[query]
         groups = [_cell_text(question.fields.get(name)) for name in GROUP_COLUMNS]
@@ -160,8 +161,10 @@ def retrieved_urls(results: ExperimentResult, answer: Answer) -> list[str]:
     return list(dict.fromkeys(results.urls.get(doc, doc) for doc in docs))
 
 
-def _answer_values(result: Result | None, system: str) -> dict[str, dict[str, float]]:
-    return {} if result is None else result.per_query(system)
+def _answer_values(results: ExperimentResult, system_run: SystemRun) -> dict[str, dict[str, float]]:
+    """The values of the answers of a system by measure and query; none for a system without answers."""
+    result = results.answers
+    return {} if result is None or system_run.answers is None else result.per_query(system_run.name)
 
 
 def _expected_text(reference: Reference | None) -> str:

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from rankproof._data.claims import Calibration, JudgeNoise
+from rankproof._data.replies import ReusedReplies
 from rankproof._evaluation.notes import Note
-from rankproof._results.experiment_result import SystemKind
+from rankproof._results.experiment_result import Completeness, LabelsBy, SystemKind
+from rankproof._statistics.decision_rule import Looks
+from rankproof.errors import UsageError, for_message
+from rankproof.measures._base import Measure
+from rankproof.measures._parse import MODULE_AND_NAME, parse_measures, split_measures
 
 SUMMARY_FILE = "summary.csv"
 DECISION_FILE = "summary.json"
@@ -25,12 +30,24 @@ ANSWERS_CSV_FILE = "answers.csv"
 ANSWERS_SUMMARY_FILE = "answers.json"
 CLAIMS_FILE = "claims.jsonl"
 CONTEXTS_FILE = "contexts.jsonl"
+LOOKS_FILE = "looks.jsonl"
+"""The log of looks and comparisons."""
 REPORT_FILE = "report.html"
 RUNS_FOLDER = "runs"
 REPLIES_FOLDER = "replies"
 DAMAGED_FIX = "the file is damaged: run the experiment again"
 PER_QUERY_KEYS = frozenset({"query_ids", "judged_ids", "judged_documents", "per_query"})
 """The keys that hold something for each query or passage."""
+
+
+def parse_stored_measures(names: str | Iterable[str]) -> list[Measure]:
+    """The measures that a data file names: one of Python code is refused, so that reading a file of others runs no code."""
+    given = [names] if isinstance(names, str) else list(names)
+    parts = (part.name for name in given for part in split_measures(name))
+    if code := next((name for name in parts if MODULE_AND_NAME.fullmatch(name)), None):
+        what = f"{for_message(code)} is Python code, which a file of data cannot name"
+        raise UsageError(what, fix="write the name of the measure without its module")
+    return parse_measures(given)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,9 +98,9 @@ class IndexDocument:
 
 @dataclass(frozen=True, slots=True)
 class RunDocument:
-    """The file of a run, how many rows it has, and the queries that it has no ranking for."""
+    """The file of a run, how many rows it has, and the queries that it has no ranking for; null if rankings are not stored."""
 
-    file: str
+    file: str | None
     rows: int
     missing: tuple[str, ...]
 
@@ -103,6 +120,7 @@ class SystemDocument:
 
     name: str
     kind: SystemKind
+    builds_on: str | None
     gain_over: str | None
     measures: Mapping[str, MeasureDocument]
     gain_pp: Mapping[str, float]
@@ -117,7 +135,9 @@ class SystemDocument:
     remarks: tuple[str, ...]
     computed: str
     from_cache: bool
+    reused: ReusedReplies | None = None
     run: RunDocument | None = None
+    repeat_runs: tuple[RunDocument, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,9 +157,12 @@ class DecisionDocument:
     """The settings of the decision; null stands for the default."""
 
     primary: str | None
-    margin: float | None
+    margin: float | str | None
     baseline: str | None
     costs: Mapping[str, float]
+    labels_by: LabelsBy | None = None
+    looks: Looks | None = None
+    judgements: Completeness | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

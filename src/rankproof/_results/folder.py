@@ -7,7 +7,6 @@ import json
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict
 from typing import Any
 
 from rankproof._data import format_versions
@@ -37,6 +36,7 @@ from rankproof._results.document import (
     DAMAGED_FIX,
     DECISION_FILE,
     EXPERIMENT_FILE,
+    LOOKS_FILE,
     PER_QUERY_FILE,
     PYTHON_PREFIX,
     QRELS_FILE,
@@ -48,7 +48,8 @@ from rankproof._results.document import (
     SUMMARY_FILE,
     ResultDocument,
 )
-from rankproof._results.experiment_result import DecisionSettings, ExperimentResult
+from rankproof._results.experiment_result import ExperimentResult
+from rankproof._results.label_draw import label_files
 from rankproof.errors import InputError, RankproofError, UsageError, for_message, type_phrase
 
 _ANSWERS_FILES = (ANSWERS_FILE, CLAIMS_FILE, CONTEXTS_FILE)
@@ -64,6 +65,7 @@ _OTHER_FILES = (
     *_ANSWERS_FILES,
     ANSWERS_CSV_FILE,
     ANSWERS_SUMMARY_FILE,
+    LOOKS_FILE,
 )
 
 
@@ -131,13 +133,14 @@ def load_results(path: StrPath) -> ExperimentResult:
         notes=document.notes,
         rel=document.rel,
         judged_only=document.judged_only,
-        decision_settings=DecisionSettings(**asdict(document.decision)),
+        decision_settings=reader.decision_settings(),
         chunks=reader.chunk_values(result),
         answers=reader.answer_values(system_runs, read_claims_file(folder, present)),
         contexts=read_contexts_file(folder, present),
         judged_documents=document.answers.judged_documents if document.answers else {},
         titles=_snippet_titles(snippets),
         urls=_snippet_urls(snippets),
+        labels=label_files(folder),
     )
     return checked_results(stored, values.plain, reader.error)
 
@@ -249,10 +252,12 @@ def save_results(
         write_blocks(os.path.join(folder, QUERIES_FILE), text_blocks(results.texts))
         write_blocks(os.path.join(folder, SNIPPETS_FILE), _snippet_lines(results))
         present = [*([QRELS_FILE] if results.qrels else []), *write_answers_files(results, folder)]
-        read_again = (*_READ_FILES, *present, *files.values(), *write_replies(results, folder))
+        read_again = (*_READ_FILES, *present, *filter(None, files.values()), *write_replies(results, folder))
         digests = {name: results_file_sha256(folder, name) for name in read_again}
         result = document_text(results_document(results, per_query=True, files=files, sha256=digests))
         write_blocks(os.path.join(folder, RESULT_FILE), [result.encode(errors="backslashreplace")])
+        with suppress(OSError), open_plain_file(os.path.join(goal, LOOKS_FILE), goal) as log:
+            write_blocks(os.path.join(folder, LOOKS_FILE), [log.read()])
     return goal
 
 
@@ -325,10 +330,13 @@ def _may_replace(path: str) -> bool:
     return replaceable
 
 
-def _write_runs(results: ExperimentResult, folder: str) -> Iterator[tuple[str, str]]:
-    """Writes the run of each system; gives its file."""
-    for name, plain in file_names(system_run.name for system_run in results.system_runs).items():
-        yield name, _write_run_file(results.system_run(name).run, folder, f"{RUNS_FOLDER}/{plain}")
+def _write_runs(results: ExperimentResult, folder: str) -> Iterator[tuple[str, str | None]]:
+    """Writes the run of each system and its repeats; gives its file, None for a ranking that is not stored."""
+    runs: dict[str, Run | None] = {system_run.name: system_run.stored_run for system_run in results.system_runs}
+    runs |= {name: run for system_run in results.system_runs for name, run in system_run.runs.items()}
+    for name, plain in file_names(runs).items():
+        run = runs[name]
+        yield name, None if run is None else _write_run_file(run, folder, f"{RUNS_FOLDER}/{plain}")
 
 
 def _write_run_file(run: Run, folder: str, start: str) -> str:

@@ -6,7 +6,7 @@ import math
 import os
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -27,15 +27,17 @@ from rankproof._results.document import (
     RunDocument,
     SystemDocument,
     ValuesDocument,
+    parse_stored_measures,
 )
-from rankproof._results.experiment_result import TIME_COLUMNS, SystemRun
+from rankproof._results.experiment_result import TIME_COLUMNS, DecisionSettings, SystemRun
+from rankproof._statistics.decision_rule import parse_margin
 from rankproof.errors import InputError, UsageError, for_message
-from rankproof.measures._parse import parse_measure
+from rankproof.measures._base import Measure
 
 if TYPE_CHECKING:
     from rankproof._data.claims import ClaimVerdict
 
-_RUN_FILE = re.compile(rf"{RUNS_FOLDER}/[A-Za-z0-9_][A-Za-z0-9._-]*\.(trec|jsonl|json)\.gz")
+_RUN_FILE = re.compile(rf"{RUNS_FOLDER}/[A-Za-z0-9_][A-Za-z0-9._-]*\.(?:trec|jsonl|json)\.gz")
 
 
 class DocumentReader:
@@ -51,12 +53,23 @@ class DocumentReader:
 
     def run_files(self) -> list[str]:
         """The run file of each system, checked to be inside the folder."""
-        return [self._run_format(one, path)[0].file for path, one in self._systems()]
+        first = [found for path, one in self._systems() if (found := self._run_document(one, path).file) is not None]
+        further = [self._checked_file(run.file, path) for path, one in self._systems() for run in one.repeat_runs or ()]
+        return [*first, *further]
 
     def result(self) -> Result:
         """The values of the systems and their notes."""
         systems = tuple(self._system_result(one, path) for path, one in self._systems())
         return Result(self._document.judged_ids, systems)
+
+    def decision_settings(self) -> DecisionSettings:
+        """What the experiment says about the decision."""
+        decision = self._document.decision
+        if decision.primary is not None:
+            self._parsed_measure(decision.primary, "decision.primary")
+        if decision.margin is not None:
+            self._check_margin(decision.margin)
+        return DecisionSettings(**asdict(decision))
 
     def system_runs(
         self, answers: Mapping[str, Answers], replies: Mapping[str, Mapping[str, RecordedReply]]
@@ -79,10 +92,11 @@ class DocumentReader:
             return None
         known = {system_run.name for system_run in system_runs if system_run.answers is not None}
         systems = self._level("answers.systems", found.systems, known)
-        return Result(found.judged_ids, systems, claims, found.calibrations or (), found.noise or ())
+        first, further = (tuple(one for one in claims if (one.repeat > 1) is later) for later in (False, True))
+        return Result(found.judged_ids, systems, first, found.calibrations or (), found.noise or (), further)
 
     def check_systems(self, system_runs: Sequence[SystemRun], result: Result) -> None:
-        """Refuses systems without names of their own, with different measures, or with an unknown baseline."""
+        """Refuses systems without names of their own, with different measures, or that build on an unknown one."""
         names = [system_run.name for system_run in system_runs]
         if not names or len(set(names)) < len(names):
             raise self.error("there is no system, or two have the same name")
@@ -91,9 +105,9 @@ class DocumentReader:
         if result.queries and not result.systems[0].measures:
             raise self.error("the systems have no measures")
         for system_run in system_runs:
-            if system_run.baseline is not None and system_run.baseline not in names:
+            if system_run.builds_on is not None and system_run.builds_on not in names:
                 raise self.error(
-                    f"gain_over of {for_message(system_run.name)} is {for_message(system_run.baseline)}, which is not a system"
+                    f"builds_on of {for_message(system_run.name)} is {for_message(system_run.builds_on)}, which is not a system"
                 )
 
     def _systems(self) -> list[tuple[str, SystemDocument]]:
@@ -113,15 +127,24 @@ class DocumentReader:
     def _measure(self, one: MeasureDocument, name: str, path: str) -> MeasureResult:
         if one.value is None and one.per_query:
             raise self.error(f"{for_message(path)}.value is not a number")
-        try:
-            measure = parse_measure(name)
-        except UsageError as error:
-            bare = for_message(name.partition("@")[0].partition("(")[0])
-            fix = f"if it is a function of your own, pass -m MODULE:{bare} with its module; {error.fix}"
-            raise self.error(f"{for_message(path)}: {error.what}", fix) from None
+        measure = self._parsed_measure(name, path)
         # A summary over no query is written as null, and is NaN in memory.
         value = math.nan if one.value is None else one.value
         return MeasureResult(measure, value, tuple(one.per_query), read_only(np.fromiter(one.per_query.values(), np.float64)))
+
+    def _check_margin(self, margin: float | str) -> None:
+        try:
+            parse_margin(margin, is_fraction=False)
+        except UsageError as error:
+            raise self.error("decision.margin is not a number or a share such as 5%", error.fix) from None
+
+    def _parsed_measure(self, name: str, path: str) -> Measure:
+        try:
+            return parse_stored_measures([name])[0]
+        except UsageError as error:
+            bare = for_message(name.partition("@")[0].partition("(")[0].rpartition(":")[2])
+            fix = f"if it is a function of your own, pass -m MODULE:{bare} with its module; {error.fix}"
+            raise self.error(f"{for_message(path)}: {error.what}", fix) from None
 
     def _system_run(self, one: SystemDocument, path: str) -> SystemRun:
         timed = TIME_COLUMNS if one.times_ms else ()
@@ -132,16 +155,18 @@ class DocumentReader:
             name=one.name,
             kind=one.kind,
             stage=one.stage,
-            run=self._run(one, path),
+            stored_run=self._run(self._run_document(one, path), one.name),
+            repeat_runs=tuple(self._repeat_run(run, one.name) for run in one.repeat_runs or ()),
             times={part: self._per_query(one.times_ms[part].per_query, f"{path}.times_ms.{part}") for part in timed},
             index_seconds=one.index.seconds,
             index_bytes=one.index.bytes,
             throughput=one.throughput,
-            baseline=one.gain_over,
+            builds_on=one.builds_on,
             facts=one.facts,
             notes=one.remarks,
             computed=one.computed,
             from_cache=one.from_cache,
+            reused=one.reused,
             counts={
                 name: self._per_query(found.per_query, f"{path}.counts.{name}").astype(np.int64)
                 for name, found in one.counts.items()
@@ -156,21 +181,35 @@ class DocumentReader:
             raise self.error(f"{for_message(path)}.per_query has {len(found)} values for {expected} queries")
         return read_only(np.array(found, dtype=np.float64))
 
-    def _run(self, one: SystemDocument, path: str) -> Run:
-        found, kind = self._run_format(one, path)
-        missing = set(found.missing)
+    def _repeat_run(self, found: RunDocument, name: str) -> Run:
+        run = self._run(found, name)
+        if run is None:
+            raise self.error(f"the file of a repeat of {for_message(name)} is missing")
+        return run
+
+    def _run(self, found: RunDocument, name: str) -> Run | None:
+        if found.file is None:
+            return None
+        missing, kind = set(found.missing), found.file.split(".")[-2]
         source = open_folder_source(self._folder, found.file)
-        run = OpenedFile(source, kind, one.name).run() if found.rows else Run.from_rows([])
+        run = OpenedFile(source, kind, name).run() if found.rows else Run.from_rows([])
         if len(run.docs) != found.rows:
             what = f"{len(run.docs)} rows, but {RESULT_FILE} says {found.rows}"
             raise InputError(what, fix=DAMAGED_FIX, source=source.name)
         ranked = [query for query in self._document.query_ids if query not in missing]
-        return run.beginning_with(ranked).changed(name=one.name, source=source.name)
+        return run.beginning_with(ranked).changed(name=name, source=source.name)
 
-    def _run_format(self, one: SystemDocument, path: str) -> tuple[RunDocument, str]:
+    def _run_document(self, one: SystemDocument, path: str) -> RunDocument:
         if one.run is None:
             raise self.error(f"{path}.run is missing")
-        kind = _RUN_FILE.fullmatch(one.run.file)
-        if kind is None:
-            raise self.error(f"{path}.run.file is {for_message(one.run.file)}, which is no run file of this folder")
-        return one.run, kind[1]
+        if one.run.file is None and self._document.judged_ids:
+            raise self.error(f"{path}.run.file is missing, but its rankings were measured")
+        if one.run.file is not None:
+            self._checked_file(one.run.file, path)
+        return one.run
+
+    def _checked_file(self, file: str | None, path: str) -> str:
+        """The file of a run, which lies in the folder."""
+        if file is None or not _RUN_FILE.fullmatch(file):
+            raise self.error(f"{path}.run.file is {for_message(str(file))}, which is no run file of this folder")
+        return file

@@ -20,13 +20,12 @@ from rankproof._evaluation.evaluate import evaluate_runs
 from rankproof._evaluation.options import EvaluateOptions
 from rankproof._importers.registry import read_dataset
 from rankproof._io.toml_file import toml_values
-from rankproof._results.document import EXPERIMENT_FILE, PYTHON_PREFIX
-from rankproof._results.experiment_result import ExperimentResult
+from rankproof._results.document import EXPERIMENT_FILE, PYTHON_PREFIX, parse_stored_measures
+from rankproof._results.experiment_result import ExperimentResult, measured_runs
 from rankproof._statistics.agreement import kappas
 from rankproof.errors import InputError, RankproofError, UsageError, for_message
 from rankproof.measures._answers import AnswerMeasure
 from rankproof.measures._base import Measure
-from rankproof.measures._parse import parse_measures
 from rankproof.measures._registry import default_measures
 
 JUDGEMENTS_KEY = "judgements"
@@ -115,7 +114,7 @@ def with_judgements(results: ExperimentResult, *more: Qrels, names: Assessors | 
     rel = 1 if results.is_judged else results.rel
     weights, primary = results.texts.weights, results.decision_settings.primary
     options = EvaluateOptions(read_options, rel=rel, queries=chosen, weights=weights, primary=primary)
-    runs = {system_run.name: system_run.run.restricted_to(qrels) for system_run in results.system_runs}
+    runs = {name: run.restricted_to(qrels) for name, run in measured_runs(results.system_runs).items()}
     result = evaluate_runs(qrels, runs, _measures(results, qrels), options)
     facts = joined.facts(names or {}, results.rel)
     return replace(results, result=result, qrels=qrels, chunks=None, provenance={**results.provenance, JUDGEMENTS_KEY: facts})
@@ -126,10 +125,10 @@ def _measures(results: ExperimentResult, qrels: Qrels) -> list[Measure]:
     if results.is_judged:
         return [one.measure for one in results.result.systems[0].measures.values()]
     named = _settings(results).get("measures")
-    found = [one for one in parse_measures(named) if not isinstance(one, AnswerMeasure)] if named else []
+    found = [one for one in parse_stored_measures(named) if not isinstance(one, AnswerMeasure)] if named else []
     chosen = found or default_measures(highest_grade(qrels) or 0)
     primary = results.decision_settings.primary
-    return list(dict.fromkeys([*chosen, *(parse_measures([primary]) if primary else [])]))
+    return list(dict.fromkeys([*chosen, *(parse_stored_measures([primary]) if primary else [])]))
 
 
 def _settings(results: ExperimentResult) -> dict[str, Any]:

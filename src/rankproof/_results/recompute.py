@@ -15,7 +15,7 @@ from rankproof._data.text import pluralise
 from rankproof._evaluation.evaluate import evaluate_runs
 from rankproof._evaluation.options import EvaluateOptions
 from rankproof._evaluation.result import MeasureResult, Result, SystemResult
-from rankproof._results.experiment_result import ExperimentResult
+from rankproof._results.experiment_result import ExperimentResult, measured_runs
 from rankproof._results.to_json import results_document
 from rankproof.errors import InputError, UsageError, for_message
 from rankproof.measures._answers import AnswerSimilarity
@@ -72,7 +72,7 @@ def _ranking_values(results: ExperimentResult) -> Result:
     # The names of the measures have their rel.
     weights, primary = results.texts.weights, results.decision_settings.primary
     options = EvaluateOptions(read_options, queries=stored.queries, weights=weights, primary=primary)
-    runs = {system_run.name: system_run.run.restricted_to(results.qrels) for system_run in results.system_runs}
+    runs = {name: run.restricted_to(results.qrels) for name, run in measured_runs(results.system_runs).items()}
     result = evaluate_runs(results.qrels, runs, [one.measure for one in stored.systems[0].measures.values()], options)
     systems = (replace(new, notes=_all_notes(old, new)) for old, new in zip(stored.systems, result.systems, strict=True))
     return replace(result, systems=tuple(systems))
@@ -102,10 +102,10 @@ def _answer_values(results: ExperimentResult, stored: Result) -> Result:
         questions={query: one.text for query, one in results.texts.items()},
         passage=results.contexts.get,
         nuggets=nuggets_from_queries(results.texts),
-        known=stored.claims,
+        known=(*stored.claims, *stored.repeat_claims),
     )
     systems = tuple(_joined(old, new) for old, new in zip(stored.systems, found.systems, strict=True))
-    return replace(found, systems=systems, claims=stored.claims, calibrations=stored.calibrations, noise=stored.noise)
+    return replace(stored, queries=found.queries, systems=systems)
 
 
 def _joined(stored: SystemResult, new: SystemResult) -> SystemResult:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, get_args
 from rankproof._data.answers import Answer, Answers, AnswerState
 from rankproof._data.replies import RecordedReply, ReplyState
 from rankproof._formats.json import json_line, parsed_lines
-from rankproof._formats.texts import MAX_TEXT_BYTES, answer_blocks
+from rankproof._formats.texts import MAX_TEXT_BYTES, answer_blocks, is_repeat
 from rankproof._io.files import write_blocks
 from rankproof._io.open import open_folder_source
 from rankproof._io.paths import file_names
@@ -36,8 +36,9 @@ def write_answers_files(results: ExperimentResult, folder: str) -> Iterator[str]
     if has_answers(results):
         write_blocks(os.path.join(folder, ANSWERS_FILE), system_answer_blocks(results))
         yield ANSWERS_FILE
-    if results.claims:
-        write_blocks(os.path.join(folder, CLAIMS_FILE), claim_blocks(results.claims))
+    if results.answers is not None and results.claims:
+        claims = (*results.claims, *results.answers.repeat_claims)
+        write_blocks(os.path.join(folder, CLAIMS_FILE), claim_blocks(claims))
         yield CLAIMS_FILE
     if results.contexts:
         write_blocks(os.path.join(folder, CONTEXTS_FILE), context_blocks(results.contexts))
@@ -55,16 +56,20 @@ def read_answers_file(folder: str) -> dict[str, Answers]:
     """The answers of each system."""
     source = open_folder_source(folder, ANSWERS_FILE)
     found: dict[str, dict[str, Answer]] = {}
+    repeats: dict[str, dict[str, list[Answer]]] = {}
     for line, item in parsed_lines(source, limit=MAX_TEXT_BYTES):
         values = JsonObject(item, source.name, line=line)
         query = values.text("query")
         own = found.setdefault(values.text("system"), {})
-        if query in own:
+        further = repeats.setdefault(values.text("system"), {}).setdefault(query, [])
+        if query in own and not is_repeat(values.plain, query, len(further) + 2, source.name, line):
             raise values.error(f"query {for_message(query)} is there twice", DAMAGED_FIX)
         state: AnswerState = values.choice("state", get_args(AnswerState))  # type: ignore[assignment]
         given = None if values.plain.get("given", "") is None else tuple(values.texts("given"))
-        own[query] = Answer(values.text("answer"), tuple(values.texts("cited")), given, state)
-    return {name: Answers(own, source=source.name) for name, own in found.items()}
+        answer = Answer(values.text("answer"), tuple(values.texts("cited")), given, state)
+        if own.setdefault(query, answer) is not answer:
+            further.append(answer)
+    return {name: Answers(own, source=source.name, repeats=repeats[name]) for name, own in found.items()}
 
 
 def read_claims_file(folder: str, listed: Collection[str]) -> tuple[ClaimVerdict, ...]:

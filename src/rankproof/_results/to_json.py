@@ -9,6 +9,7 @@ from dataclasses import asdict
 from typing import Any
 
 from rankproof._data import format_versions
+from rankproof._data.run import Run
 from rankproof._evaluation.result import MeasureResult, Result, SystemResult
 from rankproof._io.escape import escape_json
 from rankproof._io.files import RESULTS_FORMAT
@@ -35,10 +36,10 @@ def results_document(
     results: ExperimentResult,
     *,
     per_query: bool,
-    files: Mapping[str, str] | None = None,
+    files: Mapping[str, str | None] | None = None,
     sha256: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
-    """The results as plain values; `per_query` adds the values of each query, `files` has the run file of each system."""
+    """The results as plain values; `per_query` adds the values of each query, `files` has the run file of each system, if any."""
     systems = zip(results.system_runs, results.result.systems, strict=True)
     document = ResultDocument(
         format=RESULTS_FORMAT,
@@ -68,17 +69,20 @@ def document_text(value: Mapping[str, Any]) -> str:
 
 
 def system_gains(results: ExperimentResult, system_run: SystemRun) -> dict[str, float]:
-    """The gain over the baseline in percentage points, for each measure that is a mean from 0 to 1."""
+    """The gain over the system that it is compared with in percentage points, for each measure that is a mean from 0 to 1."""
     measures = results.result.systems[0].measures
     found = {name: results.gain(system_run, name) for name, one in measures.items() if one.measure.is_fraction}
     return {name: 100 * gain for name, gain in found.items() if gain is not None}
 
 
-def _system(results: ExperimentResult, system_run: SystemRun, system: SystemResult, files: Mapping[str, str]) -> SystemDocument:
+def _system(
+    results: ExperimentResult, system_run: SystemRun, system: SystemResult, files: Mapping[str, str | None]
+) -> SystemDocument:
     return SystemDocument(
         name=system_run.name,
         kind=system_run.kind,
-        gain_over=system_run.baseline,
+        builds_on=system_run.builds_on,
+        gain_over=results.compared_with(system_run),
         measures=_measures(system),
         gain_pp=system_gains(results, system_run),
         times_ms=_times(system_run),
@@ -92,7 +96,9 @@ def _system(results: ExperimentResult, system_run: SystemRun, system: SystemResu
         remarks=system_run.notes,
         computed=system_run.computed,
         from_cache=system_run.from_cache,
-        run=_run(results, system_run, files[system_run.name]) if system_run.name in files else None,
+        reused=system_run.reused,
+        run=_run(results, system_run.stored_run, files[system_run.name]) if system_run.name in files else None,
+        repeat_runs=_repeat_runs(results, system_run, files) if files else None,
     )
 
 
@@ -108,9 +114,18 @@ def _part_times(system_run: SystemRun, part: str) -> TimesDocument:
     return TimesDocument(found.queries, found.mean, found.p50, found.p95, found.p99, per_query)
 
 
-def _run(results: ExperimentResult, system_run: SystemRun, file: str) -> RunDocument:
-    ranked = set(system_run.run.queries)
-    return RunDocument(file, len(system_run.run.docs), tuple(query for query in results.queries if query not in ranked))
+def _run(results: ExperimentResult, run: Run | None, file: str | None) -> RunDocument:
+    if run is None:
+        return RunDocument(None, 0, ())
+    ranked = set(run.queries)
+    return RunDocument(file, len(run.docs), tuple(query for query in results.queries if query not in ranked))
+
+
+def _repeat_runs(
+    results: ExperimentResult, system_run: SystemRun, files: Mapping[str, str | None]
+) -> tuple[RunDocument, ...] | None:
+    further = ((name, run) for name, run in system_run.runs.items() if name != system_run.name)
+    return tuple(_run(results, run, files[name]) for name, run in further) or None
 
 
 def _answers(results: ExperimentResult, answers: Result) -> AnswersDocument:

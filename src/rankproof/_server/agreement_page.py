@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from rankproof._analysis.rater_agreement import rater_agreement
@@ -40,8 +40,8 @@ MERGE_RULE = "The adjudicated grade counts; else the median of the grades, of tw
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
-    """What a person said on a pair, as text of the page."""
+class ShownJudgement:
+    """The judgement of a pair by a person, as text of the page."""
 
     who: str
     grade: str
@@ -57,8 +57,8 @@ class DisputedPair:
     doc: str
     text: str
     passage: str
-    said: tuple[Said, ...]
-    adjudication: Said | None
+    judgements: tuple[ShownJudgement, ...]
+    adjudication: ShownJudgement | None
     counts: int
 
 
@@ -102,10 +102,10 @@ class AgreementPage:
         query, doc = one.pair
         items = list(queue_items(results, self._texts, [(query, doc, "")]))
         text, passage = (items[0].text, items[0].passage) if items else ("", "")
-        said = tuple(_said(record) for record in one.individual)
-        adjudication = None if one.adjudication is None else _said(one.adjudication)
+        judgements = tuple(_shown_judgement(record) for record in one.individual)
+        adjudication = None if one.adjudication is None else _shown_judgement(one.adjudication)
         query, doc, text, passage = map(shown_line, (query, doc, text, passage))
-        return DisputedPair(query, doc, text, passage, said, adjudication, one.grade)
+        return DisputedPair(query, doc, text, passage, judgements, adjudication, one.grade)
 
     def adjudicate(self, results: ExperimentResult, body: dict[str, Any], assessor: str) -> PageResponse:
         """Saves the grade that counts for a pair."""
@@ -125,8 +125,7 @@ class AgreementPage:
         one = next((each for each in self._log.merged() if each.pair == pair), None)
         if one is None:
             raise HttpError(409, "this pair has no grade; reload the page")
-        said = None if one.adjudication is None else _said(one.adjudication)
-        shown = None if said is None else {"who": said.who, "grade": said.grade, "when": said.when, "note": said.note}
+        shown = None if one.adjudication is None else asdict(_shown_judgement(one.adjudication))
         return json_response(200, {"adjudication": shown, "counts": one.grade})
 
 
@@ -159,5 +158,7 @@ def _agreement_section(merged: list[MergedJudgement]) -> Section:
     return replace(section, lead=lead, sentences=tuple(more), tables=(html_table(group), html_table(pairs)))
 
 
-def _said(record: LoggedJudgement) -> Said:
-    return Said(escape_invisible(record.assessor), str(record.grade), escape_invisible(record.when), shown_line(record.note))
+def _shown_judgement(record: LoggedJudgement) -> ShownJudgement:
+    return ShownJudgement(
+        escape_invisible(record.assessor), str(record.grade), escape_invisible(record.when), shown_line(record.note)
+    )

@@ -1,4 +1,4 @@
-"""The claims that people label: a random sample of what the judges saw, without judge, verdict and system."""
+"""The claims that people label: all claims of questions drawn at random, without judge, verdict and system."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from dataclasses import dataclass, field, replace
 from rankproof._data.answers import Answer, References, references_from_queries
 from rankproof._data.claims import Against, Claim, ClaimVerdict, Evidence
 from rankproof._data.sentences import Span, sentence_spans
+from rankproof._data.wording.remarks import without_thinking
 from rankproof._results.experiment_result import ExperimentResult
+from rankproof._results.label_draw import DEFAULT_QUESTIONS, LabelDraw
 
-DEFAULT_SAMPLE = 150
 _LABELLED_AGAINST: tuple[Against, ...] = ("contexts", "cited", "reference", "answer")
 """A grade of relevance, which is against the question, is no verdict on a claim."""
 _ID_LENGTH = 16
@@ -63,20 +64,22 @@ class ClaimItem:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class ClaimQueue:
-    """A sample of the claims in random order, the same for every person.
+    """The claims of the first questions of a draw, in random order within a question, the same for every person.
 
-    `fingerprint` identifies the questions. `every` has the ids of all claims, `left_out` counts the claims whose texts the
-    results do not have.
+    `fingerprint` identifies the questions. `sizes` has the number of claims of each question, `every` the ids of all claims.
+    `left_out` counts the claims whose texts the results do not have.
     """
 
     fingerprint: str
+    draw: LabelDraw
     items: Mapping[str, ClaimItem]
+    sizes: tuple[int, ...]
     every: frozenset[str]
     left_out: int
 
 
-def build_claim_queue(results: ExperimentResult, most: int = DEFAULT_SAMPLE, seed: int = 0) -> ClaimQueue:
-    """At most `most` claims. Claims that are added to the results later do not change the order of the others."""
+def build_claim_queue(results: ExperimentResult, draw: LabelDraw, most: int = DEFAULT_QUESTIONS) -> ClaimQueue:
+    """The claims of at most `most` questions; claims that are added to the results later do not change the order of others."""
     texts, found, left_out = _Texts(results), dict[str, ClaimItem](), 0
     for verdict in _labelled_claims(results.claims):
         item = texts.item(verdict)
@@ -84,8 +87,12 @@ def build_claim_queue(results: ExperimentResult, most: int = DEFAULT_SAMPLE, see
             left_out += 1
         else:
             found[item.id] = _joined(found.get(item.id), item)
-    order = sorted(found, key=lambda id: hashlib.sha256(f"{seed} {id}".encode()).digest())
-    return ClaimQueue(_fingerprint(results), {id: found[id] for id in order[:most]}, frozenset(found), left_out)
+    shown: dict[str, list[ClaimItem]] = {question: [] for question in draw.questions[:most]}
+    for id in sorted(found, key=lambda id: hashlib.sha256(f"{draw.seed} {id}".encode()).digest()):
+        if found[id].query in shown:
+            shown[found[id].query].append(found[id])
+    items = {item.id: item for items in shown.values() for item in items}
+    return ClaimQueue(_fingerprint(results), draw, items, tuple(map(len, shown.values())), frozenset(found), left_out)
 
 
 def _fingerprint(results: ExperimentResult) -> str:
@@ -127,7 +134,7 @@ class _Texts:
         claim, query, against = verdict.claim, verdict.query, verdict.against
         side_text = self._side_text(verdict)
         sources = self._sources(verdict)
-        if query not in self.results.texts or side_text is None or not sources:
+        if query not in self.results.texts or side_text is None or sources is None:
             return None
         question = self.results.texts[query].text
         seen = (query, question, claim.side, claim.n, claim.reference, claim.text, against, side_text, sources)
@@ -139,20 +146,23 @@ class _Texts:
             return ""
         return self._answer_text(verdict) if verdict.claim.side == "answer" else self._reference_text(verdict)
 
-    def _sources(self, verdict: ClaimVerdict) -> tuple[tuple[int, str], ...]:
-        """The numbered texts; none if one of them is missing."""
+    def _sources(self, verdict: ClaimVerdict) -> tuple[tuple[int, str], ...] | None:
+        """The numbered texts, none for an answer without contexts; None if one of them is missing."""
         if verdict.against == "answer":
-            found = {1: self._answer_text(verdict)}
+            answer = self._answer_text(verdict)
+            found = {1: None if answer is None else without_thinking(answer)}
         elif verdict.against == "reference":
             found = {verdict.claim.reference: self._reference_text(verdict)}
         else:
             found = self._contexts(verdict)
         known = tuple((number, text) for number, text in found.items() if text is not None)
-        return known if len(known) == len(found) else ()
+        return known if len(known) == len(found) else None
 
     def _contexts(self, verdict: ClaimVerdict) -> dict[int, str | None]:
         answer = self.answers.get((verdict.system, verdict.query))
-        given = dict(enumerate((answer.given if answer else None) or (), start=1))
+        if answer is None or answer.given is None:
+            return {0: None}
+        given = dict(enumerate(answer.given, start=1))
         shown = given if verdict.shown is None else verdict.shown
         return {number: self.results.contexts.get(given.get(number, "")) for number in shown}
 

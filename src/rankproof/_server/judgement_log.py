@@ -194,9 +194,9 @@ def read_judgement_log(content: bytes, source: str) -> JudgementHistory:
 class JudgementLog(LoggedFile[LoggedJudgement]):
     """Judgements of one dataset by several people, who may work at the same time."""
 
-    def __init__(self, path: str, clock: Callable[[], str] = utc_now) -> None:
+    def __init__(self, path: str, clock: Callable[[], str] = utc_now, option: str = _FORMAT.option) -> None:
         self._clock = clock
-        super().__init__(path, _FORMAT)
+        super().__init__(path, replace(_FORMAT, option=option))
 
     def last(self, assessor: str) -> QueryAndDoc | None:
         """The pair that the person judged last."""

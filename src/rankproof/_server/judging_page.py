@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import islice
 from typing import Any
 
@@ -11,6 +12,7 @@ from rankproof._data.qrels import GRADES
 from rankproof._io.escape import json_block
 from rankproof._results.experiment_result import ExperimentResult
 from rankproof._results.judgements import with_judgements
+from rankproof._results.label_draw import complete_judgements, read_label_draw
 from rankproof._server.judgement_log import MAX_NOTE_LENGTH, JudgementLog, QueryAndDoc
 from rankproof._server.judging_queue import MAX_QUEUE_ITEMS, JudgingQueue, QueueItem, scale_warning
 from rankproof._server.logged_file import check_assessors
@@ -70,6 +72,7 @@ class JudgingPage:
             "pairs": [_item_fields(item) if item.pair in shown else None for item in queue.items.values()],
             "beginnings": [at for at, item in enumerate(queue.items.values()) if not item.is_complete],
             "last": None if last is None else indices.get(last),
+            "sizes": queue.sizes,
             **self._grades_so_far(queue, assessor),
         }
         return html_page(
@@ -97,11 +100,23 @@ class JudgingPage:
         return {*islice(ungraded, MAX_QUEUE_ITEMS), *([last] if last else [])}
 
     def measured(self, results: ExperimentResult) -> ExperimentResult:
-        """The results measured with the grades so far."""
+        """The results measured with the grades so far; of a random draw with those of complete questions.
+
+        Grades of a random draw that check a machine judge are labels, which the decision takes up.
+        People look at the decision while grades arrive, so it has the limits for many looks.
+        """
         qrels, names = self.log.judgements()
         if not qrels:
             raise UsageError("there are no grades yet", fix="judge some pairs first")
-        return with_judgements(results, qrels, names=names)
+        draw = read_label_draw(self.log.path)
+        if draw is not None and results.qrels.judge_labels:
+            return replace(results, labels=(self.log.path,))
+        if draw is not None:
+            qrels = complete_judgements(results, draw, qrels)
+            if not qrels:
+                raise UsageError("no question is complete", fix="judge all documents of the first question")
+        settings = replace(results.decision_settings, looks="many")
+        return with_judgements(replace(results, decision_settings=settings), qrels, names=names)
 
     def judge(self, queue: JudgingQueue, body: dict[str, Any], assessor: str) -> PageResponse:
         """Saves a grade and its note; the response has the ranks of the document in the systems."""

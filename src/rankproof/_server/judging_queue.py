@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
-import random
+import hashlib
+import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from heapq import nlargest
 from math import log2
 
 from rankproof._analysis.audit.judge_next import MAX_DEPTH, PairOrder, judge_next
 from rankproof._analysis.audit.unjudged import UnjudgedDocuments, find_unjudged
+from rankproof._analysis.compare.joined_values import primary_measure
 from rankproof._analysis.inputs import input_from_results, whole_rankings
 from rankproof._analysis.values import EMPTY_LIST, main_measure
 from rankproof._data.dataset import Dataset
-from rankproof._data.ordering import ranked_documents
 from rankproof._data.qrels import HIGHEST_GRADE, LOWEST_GRADE, Qrels, highest_grade
 from rankproof._formats.write import qrels_blocks
 from rankproof._results.experiment_result import ExperimentResult
+from rankproof._results.label_draw import LabelDraw, documents_to_label, draw_documents, draw_questions
 from rankproof._server.judgement_log import QueryAndDoc
 from rankproof.errors import InputError, UsageError, for_message
 from rankproof.measures._base import Measure
+from rankproof.measures._parse import parse_measure
 
 
 def most_contested(unjudged_docs: UnjudgedDocuments, measure: Measure, most: int) -> UnjudgedDocuments:
@@ -125,7 +129,8 @@ class JudgingQueue:
 
     `pool` is how many documents of a ranking are in the pool, None where there is none. `left_out` counts the pairs without a
     text or with ids that qrels cannot hold; `is_sampled` is true if only the pairs that the systems rank most differently
-    were considered; `highest` is the highest grade in the judgements of the results.
+    were considered; `highest` is the highest grade in the judgements of the results. `sizes` has the number of pairs of each
+    question, where whole questions are labelled.
     """
 
     measure: str
@@ -136,6 +141,7 @@ class JudgingQueue:
     highest: int | None
     pool: int | None = None
     order: PairOrder = "risk"
+    sizes: tuple[int, ...] = ()
 
     @property
     def order_text(self) -> str:
@@ -147,12 +153,14 @@ class JudgingQueue:
 class QueueOptions:
     """How many documents of each ranking are in the pool, the seed of its order, and the order of other queues.
 
-    Without a depth, only results without judgements have a pool, of 10 documents.
+    Without a depth, only results without judgements have a pool, of 10 documents. `questions` is how many questions of a random
+    draw are labelled, None if pairs are judged.
     """
 
     depth: int | None = None
     seed: int = 0
     order: PairOrder = "risk"
+    questions: int | None = None
 
 
 def build_queue(results: ExperimentResult, texts: DocumentTexts, options: QueueOptions | None = None) -> JudgingQueue:
@@ -173,14 +181,53 @@ def build_queue(results: ExperimentResult, texts: DocumentTexts, options: QueueO
 
 def _pool_queue(results: ExperimentResult, texts: DocumentTexts, depth: int, seed: int) -> JudgingQueue:
     """The top documents of all systems, query by query; the order of queries and of their documents is random."""
-    rankings = [ranked_documents(system_run.run) for system_run in results.system_runs]
-    draw, rows = random.Random(seed), list[tuple[str, str, str]]()
-    for query in draw.sample(results.queries, len(results.queries)):
-        docs = sorted({doc for ranked in rankings for doc in ranked.get(query, ())[:depth]})
-        rows += [(query, doc, "") for doc in draw.sample(docs, len(docs))]
-    items = {one.pair: one for one in queue_items(results, texts, rows)}
+    ranked = [system_run.name for system_run in results.system_runs if system_run.stored_run is not None]
+    draw = draw_questions(results.queries, ranked, "documents", depth, seed)
+    rows = [(query, doc, "") for query, docs in _shuffled_documents(results, draw).items() for doc in docs]
+    items = {item.pair: item for item in queue_items(results, texts, rows)}
     highest = highest_grade(results.qrels)
     return JudgingQueue("", results.fingerprint, items, len(rows) - len(items), False, highest, depth)
+
+
+def _shuffled_documents(results: ExperimentResult, draw: LabelDraw) -> dict[str, list[str]]:
+    """The documents of each question of the draw, in random order."""
+
+    def key(query: str, doc: str) -> bytes:
+        return hashlib.sha256(json.dumps([draw.seed, query, doc]).encode()).digest()
+
+    return {query: sorted(docs, key=partial(key, query)) for query, docs in documents_to_label(results, draw).items()}
+
+
+def new_draw(results: ExperimentResult, seed: int) -> LabelDraw:
+    """A draw of the questions whose documents people label, as deep as the measure that decides looks."""
+    primary = results.decision_settings.primary
+    if primary is None and results.is_judged:
+        primary = primary_measure(input_from_results(results))
+    cutoff = None if primary is None else getattr(parse_measure(primary), "cutoff", None)
+    return draw_documents(results, cutoff or DEFAULT_POOL, seed)
+
+
+def build_draw_queue(results: ExperimentResult, texts: DocumentTexts, draw: LabelDraw, questions: int) -> JudgingQueue:
+    """All documents of the first questions of the draw, in random order within a question."""
+    shown = _shuffled_documents(results, replace(draw, questions=draw.questions[:questions]))
+    items = {(query, doc): _drawn_item(results, texts, query, doc) for query, docs in shown.items() for doc in docs}
+    if all(item.passage == _NO_TEXT for item in items.values()):
+        raise UsageError(f"{for_message(results.name)} has no texts of documents", fix="pass the dataset: --dataset SOURCE")
+    sizes, highest = tuple(map(len, shown.values())), highest_grade(results.qrels)
+    return JudgingQueue("", results.fingerprint, items, 0, False, highest, draw.depth, sizes=sizes)
+
+
+_NO_TEXT = "This document has no text."
+
+
+def _drawn_item(results: ExperimentResult, texts: DocumentTexts, query: str, doc: str) -> QueueItem:
+    """A pair of a draw, also without a text: a question is complete only with all of its documents."""
+    if query not in results.texts or not _can_be_written(query, doc):
+        what = f"document {for_message(doc)} of query {for_message(query)} cannot be judged"
+        raise UsageError(what, fix="use ids without white space, and results with the texts of their queries")
+    passage = texts.passage_of(results, doc)
+    text = passage.text if passage.text.strip() else _NO_TEXT
+    return QueueItem(query, doc, results.texts[query].text, text, passage.is_complete, "")
 
 
 def queue_items(results: ExperimentResult, texts: DocumentTexts, rows: list[tuple[str, str, str]]) -> Iterator[QueueItem]:

@@ -7,9 +7,10 @@ from typing import Any
 from rankproof._report.context import ReportContext
 from rankproof._report.page import build_sections
 from rankproof._report.sections import OPEN_SECTIONS
+from rankproof._results.label_draw import continued_draw
 from rankproof._server.agreement_page import MERGE_RULE, AgreementPage, open_disagreements
 from rankproof._server.judging_page import JudgingPage
-from rankproof._server.judging_queue import DocumentTexts, JudgingQueue, QueueOptions, build_queue
+from rankproof._server.judging_queue import DocumentTexts, JudgingQueue, QueueOptions, build_draw_queue, build_queue, new_draw
 from rankproof._server.library import LibraryEntry, LruCache, ResultsLibrary, results_stamp
 from rankproof._server.responses import HttpError, PageResponse, html_page
 
@@ -22,7 +23,7 @@ class JudgingViews:
     def __init__(
         self, library: ResultsLibrary, judging: JudgingPage | None, texts: DocumentTexts, options: QueueOptions | None = None
     ) -> None:
-        self._library, self._page, self._texts, self._options = library, judging, texts, options
+        self._library, self._page, self._texts, self._options = library, judging, texts, options or QueueOptions()
         self._agreement = None if judging is None else AgreementPage(judging, texts)
         self._queues: LruCache[JudgingQueue] = LruCache(_MAX_QUEUES)
 
@@ -106,9 +107,21 @@ class JudgingViews:
         return self._page
 
     def _queue(self, entry: LibraryEntry) -> JudgingQueue:
-        return self._queues.get_or_create(
-            (entry.id, results_stamp(entry)), lambda: build_queue(self._library.results(entry), self._texts, self._options)
-        )
+        return self._queues.get_or_create((entry.id, results_stamp(entry)), lambda: self._make_queue(entry))
+
+    def _make_queue(self, entry: LibraryEntry) -> JudgingQueue:
+        results, options = self._library.results(entry), self._options
+        if options.questions is None or self._page is None:
+            return build_queue(results, self._texts, options)
+        log = self._page.log
+        log.check_collection(results.fingerprint)
+        draw = continued_draw(log.path, new_draw(results, options.seed))
+        log.use_draw(draw)
+        return build_draw_queue(results, self._texts, draw, options.questions)
+
+    def drawn_queue(self, entry: LibraryEntry) -> JudgingQueue:
+        """The documents of the drawn questions; an error if they cannot be labelled into the file."""
+        return self._queue(entry)
 
 
 def _judging_off() -> PageResponse:

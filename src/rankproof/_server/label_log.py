@@ -13,7 +13,7 @@ from rankproof._data import format_versions
 from rankproof._data.claims import Against, Evidence, Side
 from rankproof._data.text import pluralise
 from rankproof._formats.labels import ClaimLabel
-from rankproof._io.files import open_plain_file, unreadable_file_error
+from rankproof._io.files import log_path, open_plain_file, unreadable_file_error
 from rankproof._results.provenance import utc_now
 from rankproof._server.claim_queue import ClaimItem, ClaimQueue
 from rankproof._server.logged_file import (
@@ -21,7 +21,6 @@ from rankproof._server.logged_file import (
     LoggedFile,
     LogRecord,
     check_assessor,
-    log_path,
     visible_line,
 )
 from rankproof.errors import UsageError, for_message

@@ -13,7 +13,8 @@ from rankproof._data.claims import Against, Evidence, Side
 from rankproof._formats.labels import CLAIM_LABELS
 from rankproof._io.escape import json_block
 from rankproof._results.document import CLAIMS_FILE
-from rankproof._server.claim_queue import DEFAULT_SAMPLE, ClaimItem, ClaimQueue, build_claim_queue
+from rankproof._results.label_draw import DEFAULT_QUESTIONS, continued_draw, draw_claims
+from rankproof._server.claim_queue import ClaimItem, ClaimQueue, build_claim_queue
 from rankproof._server.label_log import (
     LABELS_WITH_EVIDENCE,
     LabelLog,
@@ -46,25 +47,33 @@ LABEL_NAMES = {
 
 @dataclass(frozen=True, slots=True)
 class LabelOptions:
-    """The person, and which claims are labelled: how many, and the seed of the sample. `file` is None for the default file."""
+    """The person, how many questions are labelled, and the seed of a new draw. `file` is None for the default file."""
 
     person: str
-    most: int = DEFAULT_SAMPLE
+    questions: int = DEFAULT_QUESTIONS
     seed: int = 0
     file: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class LabelCounts:
-    """How many claims there are to label, how many each person has labelled, and the command that uses the labels.
+    """How many claims of how many questions there are to label, and how many each person has labelled.
 
-    `why` is the reason if the labels cannot be read.
+    `command` uses the labels. `why` is the reason if the labels cannot be read.
     """
 
     claims: int
+    questions: int
     people: Mapping[str, int]
     command: str
     why: str = ""
+
+
+def holds_claims(library: ResultsLibrary, entry: LibraryEntry) -> bool:
+    """Whether the results have claims."""
+    if entry.is_folder:
+        return os.path.exists(os.path.join(entry.path, CLAIMS_FILE))
+    return bool(library.results(entry).claims)
 
 
 class LabellingPages:
@@ -76,7 +85,7 @@ class LabellingPages:
             check_labels_path(options.file)
         self._logs: dict[str, tuple[LabelLog, str]] = {}
         self._queues: LruCache[ClaimQueue] = LruCache(_MAX_QUEUES)
-        self._sizes: LruCache[int] = LruCache(_MAX_SIZES)
+        self._sizes: LruCache[tuple[int, int]] = LruCache(_MAX_SIZES)
 
     def close(self) -> None:
         """Closes the logs."""
@@ -92,9 +101,7 @@ class LabellingPages:
 
     def has_claims(self, entry: LibraryEntry) -> bool:
         """Whether the results have claims."""
-        if entry.is_folder:
-            return os.path.exists(os.path.join(entry.path, CLAIMS_FILE))
-        return bool(self._library.results(entry).claims)
+        return holds_claims(self._library, entry)
 
     def counts(self, entry: LibraryEntry) -> LabelCounts | None:
         """What is labelled, and by whom; None for results without claims."""
@@ -102,20 +109,35 @@ class LabellingPages:
             return None
         command = self._command(entry)
         try:
-            size = self._sizes.get_or_create((entry.id, results_stamp(entry)), lambda: len(self._queue(entry).items))
-            return LabelCounts(size, labels_by_person(self._file(entry)), command)
+            sizes = self._sizes.get_or_create((entry.id, results_stamp(entry)), lambda: self._size(entry))
+            return LabelCounts(*sizes, labels_by_person(self._file(entry)), command)
         except RankproofError as error:
-            return LabelCounts(0, {}, command, str(error))
+            return LabelCounts(0, 0, {}, command, str(error))
 
-    def page(self, entry: LibraryEntry) -> PageResponse:
-        """The page with the claims of the sample that have no label of this person."""
+    def _size(self, entry: LibraryEntry) -> tuple[int, int]:
+        queue = self._queue(entry)
+        return len(queue.items), len(queue.sizes)
+
+    def drawn_queue(self, entry: LibraryEntry) -> ClaimQueue | None:
+        """The claims of the drawn questions, None for results without claims; an error if the file is of others."""
+        return self._checked(entry)[0] if self.has_claims(entry) else None
+
+    def _checked(self, entry: LibraryEntry) -> tuple[ClaimQueue, LabelLog]:
+        """The claims and the log of the page; an error if the labels in the file are of others, or not of a random draw."""
         queue, log = self._queue(entry), self._log(entry)
         log.check_claims(queue)
+        log.use_draw(queue.draw)
+        return queue, log
+
+    def page(self, entry: LibraryEntry) -> PageResponse:
+        """The page with the claims of the drawn questions that have no label of this person."""
+        queue, log = self._checked(entry)
         data = {
             "claim": f"/r/{entry.id}/claim",
             "label": f"/r/{entry.id}/label",
             "undo": f"/r/{entry.id}/unlabel",
             "claims": list(queue.items),
+            "sizes": queue.sizes,
             "last": log.last(queue),
             "names": {label: name for label, (name, _) in LABEL_NAMES.items()},
             "marked": LABELS_WITH_EVIDENCE,
@@ -142,7 +164,7 @@ class LabellingPages:
 
     def label(self, entry: LibraryEntry, body: dict[str, Any]) -> PageResponse:
         """Saves a label."""
-        queue, log = self._queue(entry), self._log(entry)
+        queue, log = self._checked(entry)
         item, label = _item(queue, body.get("claim")), body.get("label")
         if label not in CLAIM_LABELS:
             raise HttpError(400, f"the label must be one of {', '.join(CLAIM_LABELS)}")
@@ -153,15 +175,17 @@ class LabellingPages:
 
     def undo(self, entry: LibraryEntry, body: dict[str, Any]) -> PageResponse:
         """Removes the last label of a claim."""
-        queue, log = self._queue(entry), self._log(entry)
+        queue, log = self._checked(entry)
         item = _item(queue, body.get("claim"))
         return _record_change(queue, log, lambda: log.undo(item, queue.fingerprint))
 
     def _queue(self, entry: LibraryEntry) -> ClaimQueue:
-        return self._queues.get_or_create(
-            (entry.id, results_stamp(entry)),
-            lambda: build_claim_queue(self._library.results(entry), self._options.most, self._options.seed),
-        )
+        return self._queues.get_or_create((entry.id, results_stamp(entry)), lambda: self._make_queue(entry))
+
+    def _make_queue(self, entry: LibraryEntry) -> ClaimQueue:
+        results = self._library.results(entry)
+        draw = continued_draw(self._file(entry), draw_claims(results, self._options.seed))
+        return build_claim_queue(results, draw, self._options.questions)
 
     def _log(self, entry: LibraryEntry) -> LabelLog:
         if "," in self._options.person:

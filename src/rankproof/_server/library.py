@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isnan
 from threading import Lock
 from typing import Generic, TypeVar
@@ -21,6 +21,7 @@ from rankproof._render.grid import MISSING
 from rankproof._results.document import QRELS_FILE, RUNS_FOLDER
 from rankproof._results.experiment_result import ExperimentResult
 from rankproof._results.folder import load_results
+from rankproof._results.label_draw import label_files
 from rankproof.errors import ExternalError, RankproofError, UsageError, escape_invisible, for_message
 
 T = TypeVar("T")
@@ -167,12 +168,13 @@ class ResultsLibrary:
         """The results in the folder, or those of run files."""
         if not entry.is_folder:
             return self._given[entry.path]
-        return self._results_cache.get_or_create((entry.id, results_stamp(entry)), lambda: _load(entry))
+        results = self._results_cache.get_or_create((entry.id, results_stamp(entry)), lambda: _load(entry))
+        return replace(results, labels=label_files(entry.path))
 
     def summary(self, entry: LibraryEntry) -> Summary | RankproofError:
         """The summary of the folder, or the error that prevents reading it."""
-        others = (_file_stamp(os.path.join(entry.path, name)) for name in (QRELS_FILE, RUNS_FOLDER))
-        key = (entry.id, results_stamp(entry), *others)
+        own = (os.path.join(entry.path, name) for name in (QRELS_FILE, RUNS_FOLDER))
+        key = (entry.id, results_stamp(entry), labels_stamp(entry), *map(_file_stamp, own))
         return self._summaries.get_or_create(key, lambda: self._summarize(entry))
 
     def summaries(self) -> list[Summary]:
@@ -194,6 +196,11 @@ class ResultsLibrary:
 def results_stamp(entry: LibraryEntry) -> FileStamp | None:
     """The stamp of result.json, None if it is missing."""
     return _file_stamp(os.path.join(entry.path, RESULT_FILE))
+
+
+def labels_stamp(entry: LibraryEntry) -> tuple[FileStamp | None, ...]:
+    """The stamps of the labels beside the folder, which a decision takes up."""
+    return tuple(map(_file_stamp, label_files(entry.path)))
 
 
 def _file_stamp(path: str) -> FileStamp | None:

@@ -14,10 +14,11 @@ from typing import Any, Generic, TypeVar
 
 from rankproof._io import strict_json
 from rankproof._io.escape import escape_json
-from rankproof._io.files import open_plain_file, write_blocks
-from rankproof._io.json_fields import read_fields
+from rankproof._io.files import log_path, open_plain_file, write_blocks
+from rankproof._io.json_fields import plain_fields, read_fields
 from rankproof._io.strict_json import JsonObject
 from rankproof._io.temporary import try_lock
+from rankproof._results.label_draw import DRAW_KEY, RESTART_FIX, LabelDraw, read_label_draw
 from rankproof.errors import ExternalError, InputError, UsageError, escape_invisible, for_message
 
 MAX_ASSESSOR_LENGTH = 64
@@ -78,9 +79,10 @@ class LogFormat(Generic[R]):
         """What to do about a file that cannot be continued."""
         return f"restart with another file: {self.option} FILE"
 
-    def header_line(self, fingerprint: str) -> bytes:
-        """The first line of the log: format, schema and fingerprint."""
-        return log_line({"format": self.name, "schema": self.schema, "fingerprint": fingerprint})
+    def header_line(self, fingerprint: str, draw: LabelDraw | None) -> bytes:
+        """The first line of the log: format, schema, fingerprint, and the draw of questions, if there is one."""
+        drawn = {} if draw is None else {DRAW_KEY: plain_fields(draw)}
+        return log_line({"format": self.name, "schema": self.schema, "fingerprint": fingerprint, **drawn})
 
     def check_path(self, path: str) -> str:
         """The resolved path; raises an error if a file with a log cannot be written there."""
@@ -135,11 +137,6 @@ def log_line(value: dict[str, Any]) -> bytes:
 def visible_line(value: dict[str, Any]) -> bytes:
     """The object as a line of a file that people read, with invisible characters escaped."""
     return escape_json(json.dumps(value, ensure_ascii=False, allow_nan=False)).encode() + b"\n"
-
-
-def log_path(path: str) -> str:
-    """The path of the log of a file."""
-    return f"{path}.log.jsonl"
 
 
 def check_assessor(name: str) -> str:
@@ -320,6 +317,7 @@ class LoggedFile(Generic[R]):
             self._log.close()
             raise
         self._identity = _file_identity(self.path)
+        self._draw: LabelDraw | None = None
 
     def check_collection(self, fingerprint: str) -> None:
         """Raises an error if the records are of other data: equal ids would mean other texts."""
@@ -327,6 +325,13 @@ class LoggedFile(Generic[R]):
             shown = for_message(str(self.fingerprint)[:12])
             what = f"{for_message(self.path)} has {self._format.record}s of {self._format.others} (fingerprint {shown})"
             raise UsageError(what, fix=self._format.restart_fix)
+
+    def use_draw(self, draw: LabelDraw) -> None:
+        """Keeps the draw in a new log; an error if the file has records that were not drawn at random."""
+        if self.fingerprint is not None and read_label_draw(self.path) is None:
+            what = f"{for_message(self.path)} has {self._format.record}s that are not a random draw of questions"
+            raise UsageError(what, fix=RESTART_FIX)
+        self._draw = draw
 
     def close(self) -> None:
         """Waits for a running write and closes the files."""
@@ -338,7 +343,7 @@ class LoggedFile(Generic[R]):
         self.check_collection(fingerprint)
         if _file_identity(self.path) != self._identity:
             raise UsageError(f"{for_message(self.path)} was changed by another program", fix=self._format.restart_fix)
-        first = self._format.header_line(fingerprint) if self.fingerprint is None else b""
+        first = self._format.header_line(fingerprint, self._draw) if self.fingerprint is None else b""
         size = self._log.append(first + record.line())
         self._history.add(record)
         try:

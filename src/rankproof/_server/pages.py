@@ -27,6 +27,7 @@ from rankproof._server.library import (
     ResultsLibrary,
     Summary,
     comparable_rows,
+    labels_stamp,
     library_rows,
     results_stamp,
 )
@@ -76,6 +77,7 @@ _REPORT_POLICY = "base-uri 'none'; form-action 'none'"
 """A report contains its own policy with the hashes of its script and style; this one adds to it."""
 
 View = Callable[..., PageResponse]
+PairView = Callable[[LibraryEntry, LibraryEntry], PageResponse]
 
 
 class Route(NamedTuple):
@@ -148,7 +150,8 @@ class Router:
         return html_page("list.html.j2", title="Results", rows=rows, labels=labels, judge=judge, nuggets=nuggets)
 
     def _report(self, entry: LibraryEntry) -> PageResponse:
-        body = self._reports.get_or_create((entry.id, results_stamp(entry)), lambda: self._render_report(entry))
+        key = (entry.id, results_stamp(entry), labels_stamp(entry))
+        body = self._reports.get_or_create(key, lambda: self._render_report(entry))
         return PageResponse(200, HTML, body, policy=_REPORT_POLICY)
 
     def _render_report(self, entry: LibraryEntry) -> bytes:
@@ -165,16 +168,22 @@ class Router:
         return html_page("comparable.html.j2", title=f"Compare {summary.name}", id=entry.id, summary=summary, comparable=rows)
 
     def _comparison(self, one: LibraryEntry, other: LibraryEntry) -> PageResponse:
-        return self._cached_pair(one, other, "compare", lambda: self._compare(one, other))
+        return self._cached_pair(one, other, "compare", self._compare)
 
     def _changes(self, one: LibraryEntry, other: LibraryEntry) -> PageResponse:
-        return self._cached_pair(one, other, "changes", lambda: self._render_changes(one, other))
+        return self._cached_pair(one, other, "changes", self._render_changes)
 
-    def _cached_pair(self, one: LibraryEntry, other: LibraryEntry, page: str, make: Callable[[], PageResponse]) -> PageResponse:
-        """A page on two different results."""
+    def _cached_pair(self, one: LibraryEntry, other: LibraryEntry, page: str, make: PairView) -> PageResponse:
+        """A page on two different results, the older ones first."""
         if one.id == other.id:
             return self._error_page(409, "The two results are the same", "Choose two different results folders.")
-        return self._comparisons.get_or_create((page, one.id, other.id, results_stamp(one), results_stamp(other)), make)
+        older, newer = sorted((one, other), key=self._made)
+        key = (page, older.id, newer.id, results_stamp(older), results_stamp(newer))
+        return self._comparisons.get_or_create(key, lambda: make(older, newer))
+
+    def _made(self, entry: LibraryEntry) -> str:
+        """When the experiment was run; empty if that is unknown."""
+        return self._readable_summary(entry).made
 
     def _render_changes(self, one: LibraryEntry, other: LibraryEntry) -> PageResponse:
         try:

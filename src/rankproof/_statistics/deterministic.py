@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from rankproof._data.arrays import FloatArray, IntArray
 
 RandomWords = NDArray[np.uint64]
-StreamUse = Literal["flips", "resamples", "labels", "orders", "normals", "gammas", "folds", "halves", "grades"]
+StreamUse = Literal["flips", "resamples", "labels", "orders", "normals", "gammas", "folds", "halves", "grades", "questions"]
 
 GOLDEN = 0x9E3779B97F4A7C15
 _FIRST, _SECOND = 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
@@ -26,6 +26,7 @@ _STREAM_OF_USE: dict[StreamUse, int] = {
     "folds": 7,
     "halves": 8,
     "grades": 9,
+    "questions": 10,
 }
 
 

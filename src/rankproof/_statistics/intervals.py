@@ -11,7 +11,7 @@ from rankproof._data.arrays import FloatArray
 from rankproof._statistics.deterministic import products, random_words, stream_key, to_exact_sum
 from rankproof._statistics.distributions import normal_below, normal_quantile, student_quantile
 from rankproof._statistics.means import effective_size
-from rankproof._statistics.paired import paired_statistics
+from rankproof._statistics.paired import PairedStatistics, paired_statistics
 
 IntervalMethod = Literal["t", "bca", "percentile"]
 BootstrapMethod = Literal["bca", "percentile"]
@@ -36,7 +36,11 @@ def mean_interval(
     """
     if len(values) < 2 or values.max() == values.min() or effective_size(len(values), weights) < 2:
         return None
-    statistics = paired_statistics(values, weights)
+    return t_interval(paired_statistics(values, weights), level, within)
+
+
+def t_interval(statistics: PairedStatistics, level: float, within: Interval) -> Interval:
+    """The interval of `mean_interval` from the statistics of values that vary."""
     margin = student_quantile((1 + level) / 2, statistics.freedom) * statistics.error
     return max(statistics.mean - margin, within[0]), min(statistics.mean + margin, within[1])
 

@@ -9,8 +9,7 @@ import numpy as np
 from rankproof._data.arrays import FloatArray
 from rankproof._statistics.deterministic import VariateStream
 
-DRAWS = 10_000
-PRIOR_QUERIES = 1.0
+DRAWS = 400
 _DOUBLE_BITS = 52
 _NO_VARIANCE = 1e-12
 
@@ -21,19 +20,22 @@ def draw_means(
     draws: int = DRAWS,
     seed: int = 0,
     *,
-    prior: float = PRIOR_QUERIES,
+    further: float = 0.0,
 ) -> FloatArray:
     """Draws of the true means of systems, a row each: multivariate t around the observed means.
 
-    `values` has a row for each of at least two queries and a column for each system. With `prior` 0 this is the posterior of the
-    means of normal values under Jeffreys' independence prior (Geisser and Cornfield 1963), with n - 1 degrees of freedom as in
-    the paired t-test. The covariance also counts `prior` further queries, see `_with_prior`. Identical systems have identical
-    draws. The bits are the same on every machine.
+    `values` has a row for each of at least two queries and a column for each system. With `further` 0 this is the posterior of
+    the means of normal values under Jeffreys' independence prior (Geisser and Cornfield 1963), with n - 1 degrees of freedom as
+    in the paired t-test. `further` is the squared difference between systems on one further query. The bits are the same on
+    every machine.
     """
     n, systems = values.shape
     assert n > 1, "one query has no variance"
     means = np.array([weighted_mean(column, weights) for column in values.T])
-    factor = _factor(_with_prior(_scale(influence(values, means, weights)), values, prior))
+    scale = _scale(influence(values, means, weights))
+    for at in range(systems):
+        scale[at][at] += further / (2 * n * n)
+    factor = _factor(scale)
     freedom = degrees_of_freedom(n, weights)
     normals = VariateStream(seed, "normals").normals(draws * systems).reshape(draws, systems)
     spread = np.sqrt((freedom if freedom >= 2 else 1.0) / VariateStream(seed, "gammas").chi_squares(draws, freedom))
@@ -88,23 +90,6 @@ def _scale(influences: FloatArray) -> list[list[float]]:
     sums = np.ldexp(upper.T @ upper, 2 * bits) + np.ldexp(cross + cross.T, bits) + lower.T @ lower
     scale: list[list[float]] = (sums * (unit * unit / (n * (n - 1)))).tolist()
     return scale
-
-
-def _with_prior(scale: list[list[float]], values: FloatArray, prior: float) -> list[list[float]]:
-    """The scale with queries in which each system varies on its own, as much as systems vary within a query on average.
-
-    Without them, systems that differ on none or few of the queries would seem certain to have almost the same mean.
-    """
-    n, systems = values.shape
-    if systems == 1:
-        return scale
-    total = math.fsum(cell for row in scale for cell in row)
-    within = max(0.0, math.fsum(scale[at][at] for at in range(systems)) - total / systems) / (systems - 1)
-    same = [[bool(np.array_equal(one, other)) for other in values.T] for one in values.T]
-    return [
-        [cell + prior * within / (n - 1) * same[row][column] for column, cell in enumerate(cells)]
-        for row, cells in enumerate(scale)
-    ]
 
 
 def _factor(scale: list[list[float]]) -> FloatArray:

@@ -1,9 +1,10 @@
-"""The studentized range: the distribution behind Tukey's and Nemenyi's tests of all pairs of systems."""
+"""The studentized range, the distribution behind Tukey's and Nemenyi's tests of all pairs of systems, and Tukey's test."""
 
 from __future__ import annotations
 
 import math
 from functools import cache
+from typing import NamedTuple
 
 import numpy as np
 
@@ -16,6 +17,7 @@ _WIDEST = 76.0
 _NEGLIGIBLE = 40.0
 """A term of e^-40 of the largest one does not change a double."""
 _PRECISION = 1e-14
+_NO_VARIANCE = 1e-24
 _DENSITY = 1 / math.sqrt(2 * math.pi)
 _below = np.frompyfunc(lambda z: math.erfc(-z * math.sqrt(0.5)) / 2, 1, 1)
 
@@ -82,3 +84,46 @@ def _deviations(freedom: float, q: float) -> tuple[FloatArray, FloatArray]:
     logs: FloatArray = np.arange(-math.ceil(left / step), math.ceil(right / step) + 1, dtype=np.float64) * step
     weights: FloatArray = np.exp(freedom * (logs - np.expm1(2 * logs) / 2))
     return logs, weights / math.fsum(weights.tolist())
+
+
+class Tukey(NamedTuple):
+    """Tukey's honestly significant difference: all pairs of systems by one variance of the residuals.
+
+    `means` are those of the systems, `freedom` the degrees of freedom of the variance, and `n` the number of queries.
+    """
+
+    means: FloatArray
+    variance: float
+    freedom: int
+    n: int
+
+    @property
+    def error(self) -> float:
+        """The standard error of a mean."""
+        return math.sqrt(self.variance / self.n)
+
+    def p(self, one: int, other: int) -> float:
+        """Two-sided p of two systems, corrected for all pairs."""
+        distance = abs(float(self.means[one] - self.means[other]))
+        return studentized_range_above(distance / self.error, len(self.means), self.freedom)
+
+    def margin(self, level: float) -> float:
+        """Half the width of the simultaneous intervals of all differences."""
+        return studentized_range_quantile(level, len(self.means), self.freedom) * self.error
+
+
+def tukey_hsd(values: FloatArray, *, by_query: bool = True) -> Tukey | None:
+    """The test of a row for each query and a column for each system; None if there is no residual variance.
+
+    `by_query` removes the mean of each query before the variance is computed: two-way analysis of variance without replication,
+    as in a paired test. Without it the systems are taken for independent samples: one-way, as scipy's `tukey_hsd` computes it.
+    """
+    n, systems = values.shape
+    means = np.array([math.fsum(column.tolist()) / n for column in values.T])
+    residuals = values - means
+    if by_query:
+        residuals = residuals - residuals.mean(axis=1, keepdims=True)
+    freedom = (n - 1) * (systems - 1) if by_query else systems * (n - 1)
+    variance = math.fsum(np.square(residuals).ravel().tolist()) / freedom
+    scale = float(np.abs(values).max(initial=0.0)) ** 2
+    return Tukey(means, variance, freedom, n) if variance > _NO_VARIANCE * scale else None

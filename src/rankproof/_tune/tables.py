@@ -6,7 +6,7 @@ from rankproof._data.table import CellValue, Column, Table, TableSummary
 from rankproof._data.text import pluralise
 from rankproof._statistics.intervals import MIN_DIFFERENT
 from rankproof._tune.space import Settings, Value, settings_text, value_text
-from rankproof._tune.tuning import TunedResult
+from rankproof._tune.tuning import TunedResult, TuningBaseline
 
 FEW_QUERIES = 50
 _SHOWN_TRIALS = 10
@@ -38,7 +38,7 @@ def _gain_table(result: TunedResult) -> Table:
         ("tuned, same queries (naive)", result.best_value, result.naive, None, None),
     ]
     first, *others = result.baselines
-    rows.append(("default settings", first.value, None, None, None))
+    rows.append(("default settings, all queries", first.value, None, None, None))
     columns = (
         Column("system"),
         Column(str(result.measure), "value"),
@@ -46,14 +46,17 @@ def _gain_table(result: TunedResult) -> Table:
         Column("95% CI", "interval"),
         Column("p", "p"),
     )
-    rows += [(one.name, one.value, one.value - first.value, None, None) for one in others]
+    rows += [(f"{one.name}, held-out queries", one.value, one.value - first.value, None, None) for one in others]
+    if result.best_single is not None:
+        name, value = result.best_single
+        rows.append((f"{name} alone, all queries", value, value - first.value, None, None))
     counts = f"{pluralise(len(result.trials), 'trial')}, {pluralise(len(result.queries), 'query', 'queries')}"
     return Table(
         "gain",
         f"Tuning by {result.measure}: {counts}",
         columns,
         tuple(rows),
-        sentences=(verdict(result), _optimism(result), *(_against(one.name, result, at) for at, one in enumerate(others, 1))),
+        sentences=(verdict(result), _optimism(result), *(_against(one) for one in others)),
         notes=_notes(result),
         facts=_facts(result),
         verdict_first=True,
@@ -69,13 +72,15 @@ def _optimism(result: TunedResult) -> str:
     return f"{naive}. Its optimism is {result.optimism:.4f}: so much less is gained on held-out queries."
 
 
-def _against(name: str, result: TunedResult, at: int) -> str:
-    gain = result.baselines[at].gain
-    if gain.interval is None:
-        return f"Against the {name}: {gain.mean:+.4f} on held-out queries, without an interval."
-    return (
-        f"Against the {name}: {gain.mean:+.4f} on held-out queries (95% CI {gain.interval[0]:+.4f} to {gain.interval[1]:+.4f})."
+def _against(baseline: TuningBaseline) -> str:
+    gain, chosen = (
+        baseline.gain,
+        "each fold is measured with the run that is best on the other folds, so it can be below every run",
     )
+    interval = "without an interval"
+    if gain.interval is not None:
+        interval = f"95% CI {gain.interval[0]:+.4f} to {gain.interval[1]:+.4f}"
+    return f"Against the {baseline.name}: {gain.mean:+.4f} on held-out queries ({interval}); {chosen}."
 
 
 def _notes(result: TunedResult) -> tuple[str, ...]:

@@ -53,8 +53,8 @@ class TuningBaseline:
 class TunedResult:
     """The settings chosen on all queries, the held-out gain of tuning, and the trials.
 
-    `naive` is the gain of the chosen settings over the default ones on the queries that chose them. `shares` is how often the
-    folds chose each settings.
+    `naive` is the gain of the chosen settings over the default ones on the queries that chose them. `best_single` is the best run
+    alone with its mean on all queries, None for systems. `shares` is how often the folds chose each settings.
     """
 
     measure: Measure
@@ -69,6 +69,7 @@ class TunedResult:
     naive: float
     held: HeldOut
     trials: Mapping[Settings, float] = field(default_factory=dict)
+    best_single: tuple[str, float] | None = None
 
     @property
     def gain(self) -> HeldOutGain:
@@ -137,12 +138,13 @@ def tune_objective(
     held = cross_validate(trials, space, search, **validate)
     default = trials.values_of(space.default)
     tried = trials.settings
-    baselines = [_baseline("default", held, default, weights)]
+    baselines, best_single = [_baseline("default", held, default, weights)], None
     if singles:
         first, *rest = singles.values()
         choice = Space(first, tuple(Family(one, ()) for one in rest))
         alone = cross_validate(trials, choice, SEARCHES["grid"], **validate)
         baselines.append(_baseline("best single run", held, alone.values, weights))
+        best_single = _best_single(trials, singles, measure, weights)
     means = {one: weighted_mean(trials.values_of(one), weights) for one in tried}
     return TunedResult(
         measure=measure,
@@ -157,7 +159,17 @@ def tune_objective(
         naive=means[best] - means[space.default],
         held=held,
         trials=means,
+        best_single=best_single,
     )
+
+
+def _best_single(
+    trials: Trials, singles: Mapping[str, Settings], measure: Measure, weights: FloatArray | None
+) -> tuple[str, float]:
+    means = {name: weighted_mean(trials.values_of(one), weights) for name, one in singles.items()}
+    best = min if measure.higher_is_better is False else max
+    name = best(means, key=means.__getitem__)
+    return name, means[name]
 
 
 def _baseline(name: str, held: HeldOut, values: FloatArray, weights: FloatArray | None) -> TuningBaseline:

@@ -16,7 +16,6 @@ from functools import cache
 from typing import Any, ClassVar, Literal, NoReturn
 
 from rankproof._align.hits import Hits
-from rankproof._data.answers import declines_to_answer
 from rankproof._data.arrays import Matrix
 from rankproof._data.claims import Nugget
 from rankproof._data.text import combining_marks, separate_unspaced, without_punctuation
@@ -36,6 +35,7 @@ class AnswerCase:
     reference is known. `relevant` are the documents that should be cited, None where they are not known. `contexts` are the
     passages that the answer was generated from, best first: None where they are not known, empty where nothing was retrieved.
     `context_ids` are their ids. `cited_contexts` are the context numbers of the cited passages, 0 for one that is no context.
+    `repeat` numbers the answers of a system to the same question from 1.
     """
 
     text: str
@@ -50,10 +50,13 @@ class AnswerCase:
     context_ids: tuple[str, ...] = ()
     cited_contexts: tuple[int, ...] = ()
     nuggets: tuple[Nugget, ...] | None = None
+    repeat: int = 1
 
     @property
     def declines(self) -> bool:
         """Whether the answer abstains by its wording alone."""
+        from rankproof._data.wording.remarks import declines_to_answer
+
         return self.state == "answered" and declines_to_answer(self.text)
 
     @property

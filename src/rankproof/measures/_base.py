@@ -124,10 +124,8 @@ def _gain(value: object) -> GainScheme:
     for name in NAMED_GAINS:
         if value == name:
             return name
-    choices = " or ".join(NAMED_GAINS)
-    raise UsageError(
-        f"gain {for_message(str(value))} is not known", fix=f"use {choices}, or the gain of each grade, like {{1:3,2:9}}"
-    )
+    fix = f"use {' or '.join(NAMED_GAINS)}, or the gain of each grade, like {{1:3,2:9}}"
+    raise UsageError(f"gain {for_message(str(value))} is not known", fix=fix)
 
 
 def _gain_value(value: object) -> float:
@@ -160,9 +158,8 @@ def _name_of(name: str, what: str, example: str) -> Callable[[object], str]:
 
     def checked(value: object) -> str:
         if not isinstance(value, str) or not _NAME.fullmatch(value):
-            raise UsageError(
-                f"{name} {for_message(repr(value))} is not the name of {what}", fix=f"write it like {name}='{example}'"
-            )
+            problem = f"{name} {for_message(repr(value))} is not the name of {what}"
+            raise UsageError(problem, fix=f"write it like {name}='{example}'")
         return value
 
     return checked
@@ -395,3 +392,9 @@ class BinaryMeasure(Measure):
 @dataclass(frozen=True, kw_only=True, repr=False)
 class BinaryCutoffMeasure(CutoffMeasure, BinaryMeasure):
     """A measure of binary relevance of the first `cutoff` documents of each ranking."""
+
+
+def worst_value(measure: Measure) -> float | None:
+    """The value of a missing answer: 0, or the highest value where lower is better; None if the measure has no worst value."""
+    worst = measure.range[1] if measure.higher_is_better is False else max(measure.range[0], 0.0)
+    return worst if all(map(math.isfinite, (worst, measure.range[0]))) else None

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal
 
-from rankproof._data.claims import Claim, ClaimTable, ClaimVerdict, cites_of_claims, claims_of, has_words
+from rankproof._data.claims import Claim, ClaimTable, ClaimVerdict, checkable_claims, cites_of_claims, claims_of
 from rankproof._registry import Option
 from rankproof.errors import UsageError
 from rankproof.measures._answers import AnswerCase
 from rankproof.measures._base import Advice
 from rankproof.measures._claim_base import ClaimMeasure, Outcome, Verdicts, without_answer
-from rankproof.measures._overlap import OVERLAP, all_words, content_words
+from rankproof.measures._overlap import OVERLAP, all_words, claim_share, claim_words, content_words
 
 CitedBy = Literal["judgements", "support"]
 
@@ -28,7 +28,7 @@ class CitedSentence:
 
 
 def cited_sentences(case: AnswerCase) -> list[CitedSentence]:
-    """Every sentence of the answer; without marks in its text, each has all cited passages of the answer."""
+    """Every sentence of the answer that states something; without marks in its text, each has all cited passages."""
     claims = claims_of(case.text, "answer")
     by_mark = cites_of_claims(case.text, claims)
     if by_mark is None:
@@ -37,7 +37,8 @@ def cited_sentences(case: AnswerCase) -> list[CitedSentence]:
     found = []
     for claim, cites in zip(claims, by_mark, strict=True):
         given = tuple(n for n in dict.fromkeys(cites) if 1 <= n <= known)
-        found.append(CitedSentence(claim, given, sum(not 1 <= n <= known for n in cites)))
+        if claim.remark is None:
+            found.append(CitedSentence(claim, given, sum(not 1 <= n <= known for n in cites)))
     return found
 
 
@@ -71,7 +72,8 @@ class _CitationMeasure(ClaimMeasure):
             return reason
         if case.contexts is None:
             return "no_contexts"
-        if not (content_words(case.text) if self.judge == OVERLAP else has_words(case.text)):
+        claims = checkable_claims(case.text)
+        if not (any(map(claim_words, claims)) if self.judge == OVERLAP else claims):
             return "no_claim"
         cites = any(one.cites for one in cited_sentences(case))
         return None if case.contexts and cites else 0.0
@@ -142,8 +144,8 @@ class CitationPrecision(_CitationMeasure):
         contexts = [content_words(each) for each in case.contexts or ()]
         credits: list[float] = []
         for one in cited_sentences(case):
-            if words := content_words(one.claim.text):
-                credits += [len(words & contexts[cite - 1]) / len(words) for cite in one.cites] + [0.0] * one.invented
+            if claim_words(one.claim):
+                credits += [claim_share(one.claim, contexts[cite - 1]) or 0.0 for cite in one.cites] + [0.0] * one.invented
         return sum(credits) / len(credits) if credits else "no_claim"
 
 
@@ -211,8 +213,8 @@ class CitationRecall(_CitationMeasure):
 
     def by_words(self, case: AnswerCase) -> Outcome:
         contexts = case.contexts or ()
-        with_words = [(one, words) for one in cited_sentences(case) if (words := content_words(one.claim.text))]
-        credits = [len(words & all_words(contexts[cite - 1] for cite in one.cites)) / len(words) for one, words in with_words]
+        shares = [claim_share(one.claim, all_words(contexts[cite - 1] for cite in one.cites)) for one in cited_sentences(case)]
+        credits = [share for share in shares if share is not None]
         return sum(credits) / len(credits) if credits else "no_claim"
 
 

@@ -1,16 +1,19 @@
-"""The base of measures that a judge of claims gives, and why an answer has no value."""
+"""The base of measures that a judge of claims gives, the judges in their names, and why an answer has no value."""
 
 from __future__ import annotations
 
+import re
 from abc import abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
-from rankproof._data.claims import ClaimTable, ClaimUnit, ClaimVerdict, claims_of
+from rankproof._data.claims import ClaimTable, ClaimUnit, ClaimVerdict, checkable_claims
 from rankproof.errors import UsageError
 from rankproof.measures._answers import AnswerCase, AnswerMeasure, Encode
-from rankproof.measures._overlap import OVERLAP, Words, content_words
+from rankproof.measures._base import Measure
+from rankproof.measures._overlap import OVERLAP, Words, claim_words
+from rankproof.measures._parse import MeasureLike, parse_measure, parse_measures, parse_parameters, split_measures
 
 NoValue = Literal[
     "failed",
@@ -147,5 +150,82 @@ def without_reference(case: AnswerCase) -> NoValue | None:
 
 
 def sentence_words(text: str) -> list[Words]:
-    """The content words of each sentence that has some."""
-    return [words for claim in claims_of(text, "answer") if (words := content_words(claim.text))]
+    """The content words of each sentence that states something and has some."""
+    return [words for claim in checkable_claims(text) if (words := claim_words(claim))]
+
+
+JUDGE = "judge"
+_JUDGE_PARAMETER = re.compile(r",?judge='[^']*'")
+
+
+def judge_of_measure(measure: Measure) -> str | None:
+    """The name of the judge that is a part of the measure's name; None where it has none."""
+    judge = measure.parameters().get(JUDGE)
+    return judge if judge is not None and f"{JUDGE}=" in str(measure) else None
+
+
+def measure_without_judge(measure: Measure) -> str:
+    """The name of a measure without its judge."""
+    return _JUDGE_PARAMETER.sub("", str(measure)).replace("(,", "(").replace("()", "")
+
+
+def with_judge(measure: Measure, judge: str) -> Measure:
+    """A measure of claims with another judge; any other measure as it is."""
+    return measure if judge_of_measure(measure) is None else measure(judge=judge)
+
+
+def judged_measures(measures: MeasureLike | Iterable[MeasureLike], judge: str) -> list[Measure]:
+    """The measures; a measure of claims that names no judge gets this one."""
+    return list(dict.fromkeys(one if names_judge else with_judge(one, judge) for one, names_judge in _read_measures(measures)))
+
+
+def measures_in_results(measures: MeasureLike | Iterable[MeasureLike], known: Collection[Measure]) -> list[Measure]:
+    """The measures; a measure of claims that names no judge gets the judge that results have, given their measures `known`.
+
+    Judges of the same measure count before those of other measures; without any, words are compared. Several are an error.
+    """
+    return list(dict.fromkeys(one if names_judge else _judged_in(one, known) for one, names_judge in _read_measures(measures)))
+
+
+def written_measure(measure: MeasureLike) -> str:
+    """The name of one measure, with its judge only if it is written there; an object that compares words names none."""
+    parse_measure(measure)
+    ((found, names_judge),) = _read_measures(measure)
+    return str(found) if names_judge else measure_without_judge(found)
+
+
+def as_written(measure: Measure, texts: Iterable[MeasureLike]) -> MeasureLike:
+    """The text of a measure among those that name it."""
+    parts = (part for text in texts for part, _ in _parts(text))
+    return next((part for part in parts if measure in parse_measures(part)), measure)
+
+
+def _read_measures(measures: MeasureLike | Iterable[MeasureLike]) -> Iterator[tuple[Measure, bool]]:
+    """Each measure, and whether its judge is named, or it has none."""
+    every = list(measures) if isinstance(measures, Iterable) and not isinstance(measures, str) else [measures]
+    found = parse_measures(every)
+    if all(judge_of_measure(one) is None for one in found):
+        yield from ((one, True) for one in found)
+        return
+    for one in every:
+        for part, names_judge in _parts(one):
+            yield from ((measure, names_judge or judge_of_measure(measure) != OVERLAP) for measure in parse_measures(part))
+
+
+def _parts(measure: MeasureLike) -> Iterator[tuple[MeasureLike, bool]]:
+    """Each measure as it is written, and whether it names its judge."""
+    if not isinstance(measure, str):
+        yield measure, False
+        return
+    for part in split_measures(measure):
+        yield ",".join((part.text, *part.more)), part.inside is not None and JUDGE in parse_parameters(part.inside)
+
+
+def _judged_in(measure: Measure, known: Collection[Measure]) -> Measure:
+    name = measure_without_judge(measure)
+    same = [one for one in known if measure_without_judge(one) == name]
+    judges = dict.fromkeys(judge for one in same or known if (judge := judge_of_measure(one)) is not None)
+    if len(judges) > 1:
+        names = ", ".join(str(with_judge(measure, judge)) for judge in judges)
+        raise UsageError(f"the results have several judges, and {name} names none", fix=f"write one of: {names}")
+    return with_judge(measure, next(iter(judges), OVERLAP))

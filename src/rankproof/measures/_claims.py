@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import ClassVar
 
-from rankproof._data.claims import ClaimTable, has_words, without_marks
-from rankproof.measures._answers import STOP_WORDS, AnswerCase, SharedWords, shared_words
+from rankproof._data.claims import ClaimTable, checkable_claims
+from rankproof._data.text import without_markup
+from rankproof._data.wording.remarks import without_thinking
+from rankproof.measures._answers import AnswerCase, SharedWords, shared_words
 from rankproof.measures._base import Advice
 from rankproof.measures._claim_base import (
     ClaimMeasure,
@@ -19,19 +21,19 @@ from rankproof.measures._claim_base import (
     by_reference,
     checked,
     mean_credit,
-    sentence_words,
     without_answer,
     without_reference,
 )
-from rankproof.measures._overlap import all_words, content_words, word_cosine, word_share
+from rankproof.measures._overlap import USEFUL_SHARE, all_words, claim_share, content_words, stated_words, word_cosine, word_share
 
 _CACHED_PAIRS = 64
 
 
 def _sentence_shares(case: AnswerCase) -> list[float]:
-    """The share of each sentence's words that the contexts contain."""
+    """The share of each claim's words that the contexts contain."""
     found = all_words(case.contexts or ())
-    return [len(words & found) / len(words) for words in sentence_words(case.text)]
+    shares = (claim_share(claim, found) for claim in checkable_claims(case.text))
+    return [share for share in shares if share is not None]
 
 
 class _AnswerInContexts(UnitMeasure):
@@ -61,7 +63,7 @@ class AnswerFaithfulness(_AnswerInContexts):
     title = "Faithfulness to the contexts"
     definition = (
         "Claims of the answer that the contexts support, divided by its claims. Contradicted and not stated both count against."
-        f"{_NONE_IF_EMPTY} 0 if nothing was retrieved.{_BY_WORDS}mean share of each sentence's content words in the contexts."
+        f"{_NONE_IF_EMPTY} 0 if nothing was retrieved.{_BY_WORDS}mean share of each claim's content words in the contexts."
     )
     source = "after Es et al. 2023 (ragas); an empty denominator has no value"
     advice = Advice(
@@ -86,7 +88,8 @@ class AnswerHallucination(_AnswerInContexts):
     title = "Answers with an unsupported claim"
     definition = (
         "1 if any claim of the answer is not supported by the contexts, else 0; the mean is the share of such answers."
-        f"{_NONE_IF_EMPTY} 1 if nothing was retrieved.{_BY_WORDS}1 minus the lowest share of a sentence's words in the contexts."
+        f"{_NONE_IF_EMPTY} 1 if nothing was retrieved. A claim with a score is supported from 0.5 on;{_BY_WORDS}the share of its"
+        " content words in the contexts."
     )
     source = "as a share of answers: Vectara's leaderboard; here for any claim that is not supported"
     higher_is_better = False
@@ -98,12 +101,12 @@ class AnswerHallucination(_AnswerInContexts):
     without_contexts = 1.0
 
     def counted(self, case: AnswerCase, verdicts: Verdicts) -> Outcome:
-        credits = [one.credit for one in checked(verdicts.get("answer-contexts", ()))]
-        return 1.0 - min(credits) if credits else "no_claim"
+        found = checked(verdicts.get("answer-contexts", ()))
+        return float(any(one.verdict != "supported" for one in found)) if found else "no_claim"
 
     def by_words(self, case: AnswerCase) -> Outcome:
         shares = _sentence_shares(case)
-        return 1.0 - min(shares) if shares else "no_claim"
+        return float(min(shares) < USEFUL_SHARE) if shares else "no_claim"
 
 
 class QuestionRelevance(ClaimMeasure):
@@ -128,13 +131,13 @@ class QuestionRelevance(ClaimMeasure):
     def settled(self, case: AnswerCase) -> Outcome | None:
         if reason := without_answer(case):
             return reason
-        return "no_question" if not case.question.strip() else None if has_words(case.text) else "no_claim"
+        return "no_question" if not case.question.strip() else None if checkable_claims(case.text) else "no_claim"
 
     def counted(self, case: AnswerCase, verdicts: Verdicts) -> Outcome:
         return mean_credit(verdicts.get("answer-question", ()))
 
     def by_words(self, case: AnswerCase) -> Outcome:
-        found = word_cosine(content_words(case.question), content_words(case.text))
+        found = word_cosine(content_words(case.question), content_words(without_thinking(case.text)))
         return "no_claim" if found is None else found
 
 
@@ -188,13 +191,9 @@ class _AgainstReference(UnitMeasure):
 
 @lru_cache(maxsize=_CACHED_PAIRS)
 def agreement_words(answer: str, reference: str) -> SharedWords:
-    """The distinct words that F1(tokens='set',stop_words='english') compares, without marks of citations.
-
-    Stop words count if the reference has no other words, as in "No".
-    """
-    texts = without_marks(answer), without_marks(reference)
-    words = shared_words(*texts, stop_words=STOP_WORDS["english"])
-    return words if words.reference else shared_words(*texts)
+    """The content words of the sentences that state something; all words if the reference has no content words, as in "No"."""
+    words = SharedWords(stated_words(answer), stated_words(reference))
+    return words if words.reference else shared_words(without_markup(without_thinking(answer)), without_markup(reference))
 
 
 def _word_agreement(answer: str, reference: str) -> _Agreement:
@@ -204,9 +203,7 @@ def _word_agreement(answer: str, reference: str) -> _Agreement:
     return _Agreement("no_claim" if precision is None else precision, "no_claim" if recall is None else recall)
 
 
-_SAME_AS_F1 = (
-    "of F1(tokens='set',stop_words='english'), without marks such as [1], and with stop words if the reference has no others."
-)
+_OF_WORDS = "of the sets of content words; with stop words if the reference has no others."
 
 
 class ClaimPrecision(_AgainstReference):
@@ -216,7 +213,7 @@ class ClaimPrecision(_AgainstReference):
     title = "Claim precision"
     definition = (
         "Claims of the answer that the reference supports, divided by its claims."
-        f"{_NONE_IF_EMPTY} 0 for an answer to a question that has none.{_BY_WORDS}the precision {_SAME_AS_F1}"
+        f"{_NONE_IF_EMPTY} 0 for an answer to a question that has none.{_BY_WORDS}the precision {_OF_WORDS}"
     )
     source = "Ru et al. 2024 (RAGChecker); an empty denominator has no value"
     advice = Advice(
@@ -244,7 +241,7 @@ class ClaimRecall(_AgainstReference):
     title = "Claim recall, or completeness"
     definition = (
         "Claims of the reference that the answer states, divided by the claims of the reference. 0 if the answer abstains or is"
-        f" missing; no value if the question has no answer.{_BY_WORDS}the recall {_SAME_AS_F1}"
+        f" missing; no value if the question has no answer.{_BY_WORDS}the recall {_OF_WORDS}"
     )
     source = "Ru et al. 2024 (RAGChecker); an empty denominator has no value"
     advice = Advice(
@@ -270,7 +267,7 @@ class ClaimFScore(_AgainstReference):
     definition = (
         "Harmonic mean of ClaimP and ClaimR, each over its own claims. 0 if the answer is missing, or abstains though there is an"
         " answer; 1 for abstaining and 0 for answering if the question has no answer."
-        f"{_BY_WORDS}the value {_SAME_AS_F1}"
+        f"{_BY_WORDS}the F1 {_OF_WORDS}"
     )
     source = "Ru et al. 2024 (RAGChecker)"
     advice = Advice(

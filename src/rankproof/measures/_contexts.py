@@ -24,7 +24,7 @@ from rankproof.measures._claim_base import (
     without_answer,
     without_reference,
 )
-from rankproof.measures._overlap import USEFUL_SHARE, Words, all_words, content_words, grade_share, word_share
+from rankproof.measures._overlap import USEFUL_SHARE, Words, all_words, content_words, grade_share, stated_words, word_share
 
 _FROM_CONTEXTS = " 0 if nothing was retrieved; no value if the question has no answer. Abstaining changes nothing."
 _BY_WORDS = " judge='overlap': "
@@ -64,7 +64,7 @@ class ContextRecall(_AgainstContexts):
 
     def by_words(self, case: AnswerCase) -> Outcome:
         found = all_words(case.contexts or ())
-        shares = [word_share(content_words(each), found) for each in case.references]
+        shares = [word_share(stated_words(each), found) for each in case.references]
         return best("no_claim" if share is None else share for share in shares)
 
 
@@ -231,8 +231,8 @@ class ContextUtilisation(UnitMeasure):
         return best((_used_share(each, stated) for each in by_reference(counted).values()), "nothing_found")
 
     def by_words(self, case: AnswerCase) -> Outcome:
-        contexts, answer = all_words(case.contexts or ()), frozenset() if without_answer(case) else content_words(case.text)
-        shares = [word_share(content_words(each) & contexts, answer) for each in case.references]
+        contexts, answer = all_words(case.contexts or ()), frozenset() if without_answer(case) else stated_words(case.text)
+        shares = [word_share(stated_words(each) & contexts, answer) for each in case.references]
         return best(("nothing_found" if share is None else share for share in shares), "nothing_found")
 
 
@@ -308,7 +308,7 @@ class NoiseSensitivity(UnitMeasure):
         texts = {n: content_words(each) for n, each in enumerate(case.contexts or (), 1)}
         from_relevant = frozenset[str]().union(*(texts[n] for n in relevant))
         from_irrelevant = frozenset[str]().union(*(texts[n] for n in texts.keys() - relevant)) - from_relevant
-        answer = content_words(case.text)
+        answer = stated_words(case.text)
         wrong = answer - all_words(case.references)
         misled = word_share(answer, wrong & (from_relevant if self.from_ == "relevant" else from_irrelevant))
         return "no_claim" if misled is None else misled

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal
 
 from rankproof._data.claims import ClaimTable, ClaimVerdict, Nugget
+from rankproof._data.wording.remarks import without_thinking
 from rankproof._registry import Option
 from rankproof.measures._answers import AnswerCase, AnswerMeasure, Encode
 from rankproof.measures._base import Advice
@@ -58,7 +59,7 @@ class NuggetRecall(ClaimMeasure):
         return sum(credits) / len(credits) if credits else "no_nugget"
 
     def by_words(self, case: AnswerCase) -> Outcome:
-        answer = content_words(case.text)
+        answer = content_words(without_thinking(case.text))
         shares = [word_share(content_words(one.text), answer) for one in self._chosen(case)]
         known = [share for share in shares if share is not None]
         credits = [float(share >= NUGGET_SHARE) if self.strict else share for share in known]
@@ -89,7 +90,8 @@ class AnswerStateMeasure(AnswerMeasure):
 
 
 _ABSTAINS = (
-    " An answer abstains by its state, or if every sentence of it declines to answer in English; a note counts the latter."
+    " An answer abstains by its state, or if its sentences only decline to answer, in one of twelve languages; a note counts"
+    " the latter."
 )
 
 

@@ -7,8 +7,9 @@ from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from functools import cache, lru_cache
 
-from rankproof._data.claims import without_marks
-from rankproof._data.text import unspaced_pattern, without_punctuation
+from rankproof._data.claims import Claim, checkable_claims
+from rankproof._data.text import combining_marks, has_markup, unspaced_pattern, without_markup
+from rankproof._data.wording.remarks import is_heading, without_opening
 from rankproof.measures._answers import STOP_WORDS, composed_lowercase
 
 OVERLAP = "overlap"
@@ -30,29 +31,97 @@ Words = frozenset[str]
 def content_words(text: str) -> Words:
     """The distinct words of a text without English stop words; in scripts without spaces, every two adjacent characters.
 
-    Elsewhere these are the words of F1(tokens='set',stop_words='english'). Marks of citations are not words.
+    Words end at every character that is no letter and no digit, and markup is no part of them. 3.5, 1,000 and U.S. are one word,
+    don't is dont, and Norway's is Norway.
     """
-    plain = composed_lowercase(without_marks(text))
-    pairs: set[str] = set()
-    if not plain.isascii():
-        runs = _unspaced_runs().findall(plain)
-        pairs = {run[at : at + 2] for run in runs for at in range(max(1, len(run) - 1))}
-        plain = _unspaced_runs().sub(" ", plain)
-    return frozenset(pairs.union(without_punctuation(plain).split()).difference(STOP_WORDS["english"]))
+    return _lowercase_words(composed_lowercase(without_markup(text)))
 
 
 def words_of_parts(parts: Sequence[str]) -> list[Words]:
-    """The content words of each part of a text; much faster than part by part."""
-    plain = composed_lowercase(without_marks(_SEPARATOR.join(parts)))
-    cleaned = without_punctuation(plain).split(_SEPARATOR)
-    if len(cleaned) != len(parts) or not (plain.isascii() or unspaced_pattern().search(plain) is None):
+    """The content words of each part of a text; faster than part by part."""
+    text = _SEPARATOR.join(parts)
+    plain = composed_lowercase(text)
+    cleaned = plain.split(_SEPARATOR)
+    if has_markup(text) or len(cleaned) != len(parts):
         return list(map(content_words, parts))
-    return [frozenset(part.split()).difference(STOP_WORDS["english"]) for part in cleaned]
+    return list(map(_lowercase_words, cleaned))
+
+
+def _lowercase_words(text: str) -> Words:
+    if text.isascii():
+        found = set(_ASCII_TOKEN.findall(text))
+    else:
+        runs = _unspaced_runs().findall(text)
+        pairs = {run[at : at + 2] for run in runs for at in range(max(1, len(run) - 1))}
+        plain = _INVISIBLE.sub("", _unspaced_runs().sub(" ", text) if runs else text)
+        found = pairs.union(_unicode_token().findall(plain.replace("’", "'")))
+    if not "".join(found).isalnum():
+        joined = [token for token in found if not token.isalnum()]
+        found.difference_update(joined)
+        found.update(word for token in joined for word in _token_words(token))
+    return frozenset(found.difference(STOP_WORDS["english"]))
+
+
+_ASCII_TOKEN = re.compile(r"[a-z0-9]+(?:[.,'][a-z0-9]+)*")
+_JOINT = re.compile("[.,']")
+_INVISIBLE = re.compile("[\u00ad\u200b-\u200d\u2060\ufeff]")
+_THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")
+_DECIMAL = re.compile(r"\d+(?:\.\d+|,\d{1,2})")
+_NOT_ENDING = "n't"
+_ENDINGS = {"s", "re", "ve", "ll", "d", "m"}
+
+
+@cache
+def _unicode_token() -> re.Pattern[str]:
+    word = rf"[^\W_](?:[^\W_]|[{combining_marks()}])*"
+    return re.compile(f"{word}(?:[.,']{word})*")
+
+
+@lru_cache(maxsize=_CACHED_TEXTS)
+def _token_words(token: str) -> tuple[str, ...]:
+    """The words of letters and digits with points, commas or apostrophes between them."""
+    if _THOUSANDS.fullmatch(token):
+        return (token.replace(",", ""),)
+    if _DECIMAL.fullmatch(token):
+        return (token.replace(",", "."),)
+    if token.endswith(_NOT_ENDING):
+        return (*_token_words(token[: -len(_NOT_ENDING)])[:-1], re.split(_JOINT, token[: -len(_NOT_ENDING)])[-1] + "nt")
+    letters = token.split(".")
+    if len(letters) > 1 and all(len(letter) == 1 and letter.isalpha() for letter in letters):
+        return ("".join(letters),)
+    for mark in ("'", ",", "."):
+        first, found, rest = token.partition(mark)
+        if found:
+            return _token_words(first) if mark == "'" and rest in _ENDINGS else (*_token_words(first), *_token_words(rest))
+    return (token,)
 
 
 @cache
 def _unspaced_runs() -> re.Pattern[str]:
     return re.compile(f"(?:{unspaced_pattern().pattern})+")
+
+
+def claim_words(claim: Claim) -> Words:
+    """The content words of a claim without its opening; none of a bare "Yes."."""
+    return content_words(without_opening(claim.text))
+
+
+def claim_share(claim: Claim, found: Words) -> float | None:
+    """The share of a claim's words that are found; None where it has none.
+
+    A list item is compared alone and together with its lead-in, unless that is a heading; the lower share counts.
+    """
+    words = claim_words(claim)
+    share = word_share(words, found)
+    if share is None or not claim.lead_in or is_heading(claim.lead_in, True, False):
+        return share
+    both = word_share(words | content_words(without_opening(claim.lead_in)), found)
+    return share if both is None else min(share, both)
+
+
+def stated_words(text: str) -> Words:
+    """The content words of the sentences of a text that state something."""
+    return frozenset().union(*(content_words(claim.text) for claim in checkable_claims(text)))
 
 
 def all_words(texts: Iterable[str]) -> Words:

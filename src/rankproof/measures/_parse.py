@@ -12,36 +12,13 @@ from rankproof.errors import ExternalError, UsageError, closest_name, escape_inv
 from rankproof.measures._base import Measure
 from rankproof.measures._own import GradesFunction, import_measure, is_own, own_measure, remembered
 from rankproof.measures._registry import ANSWER_MEASURES, MEASURES, TEXT_MEASURES
-from rankproof.measures._trec_names import NICKNAMES, ONLY_TREC_CUTOFFS, spellings_of
+from rankproof.measures._trec_names import AMBIGUOUS_NAMES, NICKNAMES, ONLY_TREC_CUTOFFS, spellings_of
 
 # Parameters as ir_measures writes them; None is any value.
 _PARAMETERS: dict[tuple[str, object], tuple[str, object]] = {
     ("gains", None): ("gain", None),
     ("dcg", "log2"): ("gain", "linear"),
     ("dcg", "exp-log2"): ("gain", "exp"),
-}
-
-# Names that mean something else in another tool.
-_AMBIGUOUS_NAMES: dict[str, tuple[str, str]] = {
-    "hits": ("hits is a mean count in ranx", "write NumRelRet for the total count, or Success@10 for the hit rate"),
-    "accuracy": ("accuracy differs between BEIR and ir_measures", "write Success@10 for that of BEIR"),
-    "context_precision": (
-        "context_precision is average precision in ragas and DeepEval",
-        "write ContextAP for theirs, or ContextP for the share of useful contexts",
-    ),
-    "contextual_precision": (
-        "contextual_precision is average precision in DeepEval",
-        "write ContextAP for theirs, or ContextP for the share of useful contexts",
-    ),
-    "answer_correctness": (
-        "answer_correctness mixes claims and cosine in ragas",
-        "write ClaimF1 for the claims, or Similarity(model='minilm') for the cosine",
-    ),
-    "factual_correctness": (
-        "factual_correctness has a recall of its own in ragas",
-        "write ClaimF1, ClaimP or ClaimR",
-    ),
-    "hole": ("hole counts documents that are judged for no query", "write Unjudged@10 for those not judged for this query"),
 }
 
 # trec_eval writes rbp for its own, graded rank-biased precision, ranx for the binary one with p, as in rbp.95.
@@ -57,7 +34,7 @@ _MEASURE_TEXT = re.compile(r"(?P<name>[^()@]+?)(?:\((?P<inside>.*)\))?(?:@(?P<at
 _SUFFIXED = re.compile(r"(?P<name>.+?)[._](?P<suffix>[+-]?[0-9.][0-9.eE+-]*|(?:[0-9]+|p)=[^=]+)")
 _WORD = re.compile(r"(['\"]?)([A-Za-z][A-Za-z0-9-]*)\1")
 _QUOTED = re.compile(r"(['\"])([^'\"()\[\]{}@,=\s]+)\1")
-_MODULE_AND_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*:[A-Za-z_][A-Za-z0-9_]*")
+MODULE_AND_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*:[A-Za-z_][A-Za-z0-9_]*")
 _FLAGS = {"True": True, "true": True, "False": False, "false": False}
 _OPEN, _CLOSE = "([{", ")]}"
 
@@ -225,11 +202,12 @@ def _measures_of(part: MeasureText, replaced: frozenset[str]) -> Sequence[Measur
     """The measures of a nickname, a spelling with a suffix, or a name with parameters and cutoffs."""
     if part.text.lower() in NICKNAMES:
         return _parse_list(spellings_of(part.text.lower(), replaced)) if not part.more else _check_no_more_numbers(part)
+    part = _with_written_cutoff(part)
     suffixed = part.split_suffix()
     if suffixed and not _is_name(part.name) and not _is_of_ones_own(part.name):
         return _with_suffixes(suffixed[0], (suffixed[1], *part.more), part)
-    if part.inside is None and part.name in _AMBIGUOUS_NAMES:
-        what, fix = _AMBIGUOUS_NAMES[part.name]
+    if part.inside is None and part.name in AMBIGUOUS_NAMES:
+        what, fix = AMBIGUOUS_NAMES[part.name]
         raise UsageError(what, fix=fix)
     is_trec_rbp = part.name == "rbp" and part.inside is None and part.at is None
     base = _measure_named(_TREC_RBP if is_trec_rbp else part.name)(**_parameters(part))
@@ -239,6 +217,21 @@ def _measures_of(part: MeasureText, replaced: frozenset[str]) -> Sequence[Measur
     if part.more and part.at is None:
         _check_no_more_numbers(part)
     return [base @ parse_number(at, base.at or "cutoff") for at in ats] or [_of_answers(base)]
+
+
+def _with_written_cutoff(part: MeasureText) -> MeasureText:
+    """The measure with the number at the end of its name as its cutoff, as people write NDCG10, MRR10 and Recall100.
+
+    Names that end in a number, such as NERR8, and measures with another number, as the p of RBP, stay as they are.
+    """
+    name = part.name
+    if part.at is not None or not name.isascii() or _is_name(name) or _is_of_ones_own(name):
+        return part
+    ends = (at for at in range(1, len(name)) if name[at] != "0" and name[at:].isdecimal() and _is_name(name[:at]))
+    found = [at for at in ends if _measure_named(name[:at]).suffix == "cutoff"]
+    if len(found) != 1 or name.lower() in map(str.lower, MEASURES.entry_points()):
+        return part
+    return part._replace(name=name[: found[0]], at=name[found[0] :])
 
 
 def _of_answers(base: Measure) -> Measure:
@@ -325,7 +318,7 @@ def _is_name(name: str) -> bool:
 
 
 def _is_of_ones_own(name: str) -> bool:
-    return _MODULE_AND_NAME.fullmatch(name) is not None or remembered(name.lower()) is not None
+    return MODULE_AND_NAME.fullmatch(name) is not None or remembered(name.lower()) is not None
 
 
 def is_own_name(name: str) -> bool:
@@ -341,7 +334,7 @@ def forget_parsed() -> None:
 def _measure_named(name: str) -> Measure:
     """The measure of this name or alias, in any case; names of this package come before those of others."""
     plain = name.lower()
-    if _MODULE_AND_NAME.fullmatch(name):
+    if MODULE_AND_NAME.fullmatch(name):
         return import_measure(name)
     if plain in _own_names():
         return _own_measure(_own_names()[plain])
@@ -366,6 +359,10 @@ def _outside_measure(name: str) -> Measure:
 
 
 def _unknown_measure_error(name: str, known: list[str]) -> UsageError:
+    head = name.rstrip("0123456789")
+    if head != name and _is_name(head) and _measure_named(head).suffix == "p":
+        base, number = _measure_named(head).name, name[len(head) :]
+        return UsageError(f"unknown measure {for_message(name)}", fix=f"did you mean {base}(p=0.{number}) or {base}@{number}?")
     near = closest_name(name.lower(), known)
     fix = (
         f"did you mean {_own_names().get(near, near)}?"

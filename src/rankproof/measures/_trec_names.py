@@ -8,6 +8,29 @@ from typing import NamedTuple
 
 from rankproof.measures._base import BinaryMeasure, Measure
 
+AMBIGUOUS_NAMES: dict[str, tuple[str, str]] = {
+    "hits": ("hits is a mean count in ranx", "write NumRelRet for the total count, or Success@10 for the hit rate"),
+    "accuracy": ("accuracy differs between BEIR and ir_measures", "write Success@10 for that of BEIR"),
+    "context_precision": (
+        "context_precision is average precision in ragas and DeepEval",
+        "write ContextAP for theirs, or ContextP for the share of useful contexts",
+    ),
+    "contextual_precision": (
+        "contextual_precision is average precision in DeepEval",
+        "write ContextAP for theirs, or ContextP for the share of useful contexts",
+    ),
+    "answer_correctness": (
+        "answer_correctness mixes claims and cosine in ragas",
+        "write ClaimF1 for the claims, or Similarity(model='minilm') for the cosine",
+    ),
+    "factual_correctness": (
+        "factual_correctness has a recall of its own in ragas",
+        "write ClaimF1, ClaimP or ClaimR",
+    ),
+    "hole": ("hole counts documents that are judged for no query", "write Unjudged@10 for those not judged for this query"),
+}
+"""Names that mean something else in another tool, with what to write."""
+
 RANKS = ("5", "10", "15", "20", "30", "100", "200", "500", "1000")
 RECALLS = ("0.0", "0.1", "0.2", "0.3", "0.4", "0.5", "0.6", "0.7", "0.8", "0.9", "1.0")
 MULTIPLES = ("0.2", "0.4", "0.6", "0.8", "1.0", "1.2", "1.4", "1.6", "1.8", "2.0")

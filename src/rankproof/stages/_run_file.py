@@ -144,6 +144,10 @@ class AnsweredRunSearcher(RunFileSearcher):
         found = self._answers.get(query.id, Answer("", given=tuple(ranking[0]), state="missing"))
         return found if self._answers.given_known else replace(found, given=tuple(ranking[0]))
 
+    def repeats(self) -> Mapping[str, tuple[Answer, ...]]:
+        """The further answers to the queries that were asked."""
+        return {query: further for query, further in self._answers.repeats.items() if query in self._asked}
+
     def _notes(self) -> Iterator[str]:
         yield from super()._notes()
         name = os.path.basename(self._answers.source)

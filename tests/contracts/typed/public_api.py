@@ -23,11 +23,11 @@ def measured(qrels: Path, run: Path) -> float:
 def compared(qrels: Path, runs: dict[str, Path]) -> str:
     """Functions on judgements and runs, on a result, and the values that come back."""
     comparison = rp.compare(qrels, runs, primary="nDCG@10", order="score", rel=1)
-    assert_type(comparison, rp.Comparison)
-    assert_type(comparison.decision, rp.Decision)
+    assert_type(comparison, rp.types.Comparison)
+    assert_type(comparison.decision, rp.types.Decision)
     assert_type(comparison.pairs, tuple[rp.types.PairRecord, ...])
     result = rp.evaluate(qrels, runs)
-    assert_type(result.compare(), rp.Comparison)
+    assert_type(result.compare(), rp.types.Comparison)
     assert_type(rp.explain(result, query="q1"), rp.types.Explanation)
     assert_type(rp.audit(result, ties=True), rp.types.Audit)
     assert_type(rp.segments(result, by="relevant"), rp.types.Segments)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from rankproof._analysis.answers.given import judge_of_measure, measure_without_judge
 from rankproof._analysis.answers.quality import evaluation_notes
 from rankproof._analysis.answers.trust import calibration_words
 from rankproof._analysis.compare.comparison import Comparison
@@ -15,7 +14,7 @@ from rankproof._data.text import format_value, pluralise
 from rankproof._evaluation.result import MeasureResult
 from rankproof._statistics.intervals import describe_interval_method, mean_interval
 from rankproof.errors import for_message
-from rankproof.measures._claim_base import ClaimMeasure
+from rankproof.measures._claim_base import ClaimMeasure, judge_of_measure, measure_without_judge
 from rankproof.measures._overlap import OVERLAP
 from rankproof.measures._parse import parse_measure
 
@@ -69,11 +68,11 @@ def differences_table(comparison: Comparison) -> Table:
         rows += [(short, pair.system, pair.n, pair.difference, pair.ci, pair.p) for pair in found.values()]
     return Table(
         name="answer differences",
-        title=f"Differences from {for_message(str(baseline))}, each over the common questions",
+        title=f"Differences from {for_message(str(baseline))}, missing values counted as the worst",
         columns=(
             Column("measure"),
             Column("system"),
-            Column("n", "count", "questions with a value for every system"),
+            Column("n", "count", "questions"),
             Column("difference", "difference"),
             Column(f"{1 - alpha:.0%} interval", "interval", describe_interval_method()),
             Column("p", "p", "not corrected for the number of measures"),

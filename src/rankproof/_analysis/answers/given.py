@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rankproof._data.answers import (
     NUGGETS_FIELD,
@@ -25,21 +24,17 @@ from rankproof._data.run import Run
 from rankproof._data.text import pluralise
 from rankproof._evaluation.answers import evaluate_answers
 from rankproof._evaluation.claim_judges import JudgeOf
-from rankproof._evaluation.evaluate import MeasuresLike
 from rankproof._evaluation.result import Result
 from rankproof._importers.rag_merge import IDS_ALONE, is_ranking_note
 from rankproof._io.open import Progress
 from rankproof.errors import UsageError, for_message
 from rankproof.measures._answers import Encode
 from rankproof.measures._base import Measure
-from rankproof.measures._parse import parse_measures, parse_parameters, split_measures
 
 if TYPE_CHECKING:
     from rankproof._importers.base import Imported
 
 
-JUDGE = "judge"
-_JUDGE_PARAMETER = re.compile(r",?judge='[^']*'")
 _NAMED_SYSTEMS = 3
 
 
@@ -96,7 +91,11 @@ class GivenAnswers:
         """The answers to a random sample of the questions."""
         chosen = set(Random(seed).sample(list(self.queries), min(count, len(self.queries))))
         answers = {
-            name: Answers({query: one for query, one in each.items() if query in chosen}, source=each.source)
+            name: Answers(
+                {query: one for query, one in each.items() if query in chosen},
+                source=each.source,
+                repeats={query: further for query, further in each.repeats.items() if query in chosen},
+            )
             for name, each in self.answers.items()
         }
         queries = Queries((query for key, query in self.queries.items() if key in chosen), source=self.queries.source)
@@ -104,7 +103,7 @@ class GivenAnswers:
 
     def passages(self) -> list[str]:
         """The ids of all given and cited passages."""
-        return passages_of(one for each in self.answers.values() for one in each.values())
+        return passages_of(one for each in self.answers.values() for _, _, one in each.with_repeats())
 
 
 def answers_of_logs(imported: Imported) -> GivenAnswers:
@@ -193,38 +192,3 @@ def usual_log_measures(given: GivenAnswers, judge: str) -> list[str]:
             fix="add them to the log, or specify the queries first: rankproof answers queries.jsonl answers.jsonl",
         )
     return [*(f"{name}(judge='{judge}')" for name in names), *states]
-
-
-def judged_measures(measures: MeasuresLike, judge: str) -> list[Measure]:
-    """The measures; a measure of claims that names no judge gets this one."""
-    every: Iterable[object] = measures if isinstance(measures, Iterable) and not isinstance(measures, str) else [measures]
-    found: list[Measure] = []
-    for one in every:
-        for part, names_judge in _parts(one):
-            found += [each if names_judge else with_judge(each, judge) for each in parse_measures(part)]
-    return list(dict.fromkeys(found))
-
-
-def _parts(measure: object) -> Iterator[tuple[Any, bool]]:
-    """Each measure as it is written, and whether it names its judge."""
-    if not isinstance(measure, str):
-        yield measure, False
-        return
-    for part in split_measures(measure):
-        yield ",".join((part.text, *part.more)), part.inside is not None and JUDGE in parse_parameters(part.inside)
-
-
-def judge_of_measure(measure: Measure) -> str | None:
-    """The name of the judge that is a part of the measure's name; None where it has none."""
-    judge = measure.parameters().get(JUDGE)
-    return judge if judge is not None and f"{JUDGE}=" in str(measure) else None
-
-
-def measure_without_judge(measure: Measure) -> str:
-    """The name of a measure without its judge."""
-    return _JUDGE_PARAMETER.sub("", str(measure)).replace("(,", "(").replace("()", "")
-
-
-def with_judge(measure: Measure, judge: str) -> Measure:
-    """A measure of claims with another judge; any other measure as it is."""
-    return measure if judge_of_measure(measure) is None else measure(judge=judge)

@@ -8,22 +8,24 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from rankproof._analysis.answers.causes import AnswerRecord
-from rankproof._analysis.answers.given import AnswerJudges, GivenAnswers, judge_of_measure, measure_without_judge
+from rankproof._analysis.answers.given import AnswerJudges, GivenAnswers
 from rankproof._analysis.inputs import AnalysisInput, input_from_results
 from rankproof._analysis.values import MeasureResults, measure_results
 from rankproof._data.answers import Answer, Answers, References, passages_of, references_from_queries
-from rankproof._data.claims import Calibration, JudgeNoise
+from rankproof._data.claims import Calibration, ClaimVerdict, JudgeNoise
 from rankproof._data.dataset import chunk_separator, document_of_chunk
 from rankproof._data.qrels import Qrels
 from rankproof._data.run import Run
 from rankproof._data.text import first_ids, pluralise
 from rankproof._evaluation.answer_notes import notes_of_measures
 from rankproof._evaluation.answers import answer_measures
-from rankproof._evaluation.notes import OTHER_JUDGE, Note
+from rankproof._evaluation.evaluate import MeasuresLike
+from rankproof._evaluation.notes import Note
 from rankproof._evaluation.result import Result, SystemResult
 from rankproof._results.experiment_result import ExperimentResult
-from rankproof.errors import UsageError
-from rankproof.measures._overlap import OVERLAP
+from rankproof.errors import ExternalError, UsageError, for_message
+from rankproof.measures._base import Measure
+from rankproof.measures._claim_base import measures_in_results
 
 UNJUDGED_CITATIONS = "unjudged-citations"
 
@@ -107,7 +109,7 @@ class AnswerInput:
 
 def answer_input_from_results(
     results: ExperimentResult,
-    measures: Sequence[str] | None = None,
+    measures: MeasuresLike = None,
     *,
     rel: int | None = None,
     how: AnswerJudges | None = None,
@@ -115,8 +117,9 @@ def answer_input_from_results(
 ) -> AnswerInput:
     """The answers of an experiment under its own measures and relevance threshold, or under given ones.
 
-    Verdicts on claims that the results have are used; a judge is asked only for others. `again` computes values again that the
-    results have, because their texts were replaced, or because the judge is asked again where it failed.
+    A measure of claims that names no judge gets the judge of the results. Verdicts on claims that the results have are used; a
+    judge is asked only for others. `again` computes values again that the results have, because their texts were replaced, or
+    because the judge is asked again where it failed.
     """
     answers = {system_run.name: system_run.answers for system_run in results.system_runs if system_run.answers is not None}
     if not answers:
@@ -126,7 +129,8 @@ def answer_input_from_results(
         )
     references = references_from_queries(results.texts)
     result = results.answers
-    names = None if measures is None else [str(measure) for measure in answer_measures(list(measures))]
+    known = results_measures([results])
+    names = None if measures is None else [str(one) for one in answer_measures(measures_in_results(measures, known))]
     stored = result
     if again or (rel is not None and rel != results.rel):
         names = names or (None if result is None else list(result.systems[0].measures))
@@ -134,36 +138,36 @@ def answer_input_from_results(
     if result is None or any(name not in result.systems[0].measures for name in names or ()):
         result = _evaluated_results(results, answers, names, how or AnswerJudges())
         if stored is not None:
-            result = _with_other_judges(replace(result, calibrations=stored.calibrations, noise=stored.noise), stored)
+            result = replace(result, calibrations=stored.calibrations, noise=stored.noise)
     chosen = names or list(result.systems[0].measures)
     systems = tuple(_with_measures(one, chosen) for one in result.systems)
     everything = input_from_results(results, needs_judgements=False)
-    runs = {name: everything.runs[name] for name in answers}
+    runs = {name: run for name, run in everything.runs.items() if name in answers}
     system_runs = tuple(system_run for system_run in results.system_runs if system_run.name in answers)
     inputs = replace(everything, result=replace(result, systems=systems), runs=runs, system_runs=system_runs)
     return AnswerInput(inputs, _retrieval_values(inputs, references), answers, references, results.judged_documents)
 
 
-def _with_other_judges(result: Result, stored: Result) -> Result:
-    """The result with a note on measures by words that the stored result has by another judge only."""
-    known = [one.measure for one in stored.systems[0].measures.values()]
-    others = {measure_without_judge(measure): str(measure) for measure in known if judge_of_measure(measure) is not None}
-    new = [one.measure for name, one in result.systems[0].measures.items() if name not in stored.systems[0].measures]
-    notes = tuple(
-        Note(
-            OTHER_JUDGE,
-            1,
-            f"{measure} compares words, and the results have {others[measure_without_judge(measure)]}; write that name to use it",
-        )
-        for measure in new
-        if judge_of_measure(measure) == OVERLAP and measure_without_judge(measure) in others
-    )
-    return replace(result, systems=tuple(replace(one, notes=(*one.notes, *notes)) for one in result.systems))
+def results_measures(results: Iterable[ExperimentResult]) -> list[Measure]:
+    """The measures of the answers of all results."""
+    found = [one.answers.systems[0].measures for one in results if one.answers is not None]
+    return list(dict.fromkeys(one.measure for measures in found for one in measures.values()))
 
 
 def has_failed_verdicts(results: ExperimentResult) -> bool:
     """Whether a judge failed on a claim."""
     return any(one.verdict == "failed" for one in results.claims)
+
+
+def check_some_verdict(result: Result, advice: str) -> None:
+    """Raises an error if every verdict of a judge failed; `advice` says how it is asked again."""
+    judges: dict[str, list[ClaimVerdict]] = {}
+    for one in result.claims:
+        judges.setdefault(one.judge, []).append(one)
+    for judge, verdicts in judges.items():
+        if all(one.verdict == "failed" for one in verdicts):
+            count = pluralise(len(verdicts), "verdict")
+            raise ExternalError(f"no usable verdict of {for_message(judge)}: {count} failed ({verdicts[-1].reason}); {advice}")
 
 
 def _with_measures(system: SystemResult, names: Sequence[str]) -> SystemResult:
@@ -179,7 +183,8 @@ def _evaluated_results(
 ) -> Result:
     document = results.judged_documents
     given = GivenAnswers(results.name, results.texts, answers, results.qrels, results.contexts)
-    return given.evaluated(measures, how, rel=results.rel, document=lambda doc: document.get(doc, doc), known=results.claims)
+    known = () if results.answers is None else (*results.claims, *results.answers.repeat_claims)
+    return given.evaluated(measures, how, rel=results.rel, document=lambda doc: document.get(doc, doc), known=known)
 
 
 def answer_input_from_files(
@@ -199,8 +204,7 @@ def answer_input_from_files(
         result = replace(result, systems=tuple(noted))
     runs = {system: _passage_run(system, each, judged_documents) for system, each in answers.items() if _has_passages(each)}
     inputs = AnalysisInput(given.name, "", judged, runs, result, rel=rel, texts=given.queries)
-    retrieval = _retrieval_values(inputs, references) if len(runs) == len(answers) else None
-    return AnswerInput(inputs, retrieval, answers, references, judged_documents)
+    return AnswerInput(inputs, _retrieval_values(inputs, references), answers, references, judged_documents)
 
 
 def _has_passages(answers: Answers) -> bool:
@@ -211,14 +215,14 @@ def _has_passages(answers: Answers) -> bool:
 def _passage_run(system: str, answers: Answers, judged_documents: Mapping[str, str]) -> Run:
     """The given passages of each answer as a ranking of documents, each at the rank of its first passage."""
     docs = [list(dict.fromkeys(judged_documents.get(doc, doc) for doc in one.given or ())) for one in answers.values()]
-    return Run.from_rankings(system, list(answers), [(each, -np.arange(len(each), dtype=np.float64)) for each in docs])
+    return Run.from_rankings(system, list(answers), [(each, np.arange(len(each), 0.0, -1.0)) for each in docs])
 
 
 def _retrieval_values(inputs: AnalysisInput, references: References) -> MeasureResults | None:
-    """The values of the rankings over the queries with a reference answer and a relevant document."""
+    """The values of the rankings over the queries with a reference answer and a relevant document; None if some are unknown."""
     answerable = [query for query, one in references.items() if one.answers and query in inputs.result.queries]
     able = tuple(query for query in answerable if _has_relevant(inputs, query))
-    if not able or not inputs.runs:
+    if not able or any(name not in inputs.runs for name in inputs.systems):
         return None
     return measure_results(replace(inputs, result=replace(inputs.result, queries=able)), RETRIEVAL_MEASURES)
 

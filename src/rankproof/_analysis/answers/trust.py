@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-from rankproof._analysis.answers.given import measure_without_judge
 from rankproof._data.claims import CLAIM_TABLES, Calibration, ClaimTable, ClaimVerdict
 from rankproof._data.table import CellValue, Column, Table
 from rankproof._data.text import pluralise
@@ -24,7 +23,7 @@ from rankproof._statistics.prediction_powered import (
     corrected_mean,
 )
 from rankproof.errors import UsageError, for_message
-from rankproof.measures._claim_base import ClaimMeasure, by_reference, checked
+from rankproof.measures._claim_base import ClaimMeasure, by_reference, checked, measure_without_judge
 
 CORRECTED_TABLES: Mapping[str, ClaimTable] = {
     "Faithfulness": "answer-contexts",
@@ -287,7 +286,7 @@ def _means_table(judge: str, result: Result, matched: _Matched) -> Table:
 
 _ASSUMPTION = (
     "A corrected mean is the mean over answers of the share of claims that people would call supported.",
-    "It is valid if the labelled claims are a random sample of all claims, as serve draws them.",
+    "It is valid if the labelled claims, or their questions, are drawn at random, as serve --label does.",
 )
 
 

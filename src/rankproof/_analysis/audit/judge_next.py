@@ -1,13 +1,13 @@
 """Unjudged pairs to judge next: those whose grade is expected to change the risks of the decision most.
 
 The chance of each grade comes from judged pairs that the systems rank alike. Each grade changes the mean of each system, and the
-means change the risks to first order: the draws of the decision are shifted, and their spread stays as it is. The expected
+means change the risks to first order: the differences are shifted, and their errors stay as they are. The expected
 change is the mean over the systems of the expected absolute change of their risk. Another order is the largest possible effect.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -18,16 +18,19 @@ from rankproof._analysis.audit.rearranged import Rearrangement, judged_query_hit
 from rankproof._analysis.audit.unjudged import UnjudgedDocuments, is_judged, top_grade
 from rankproof._analysis.compare.decision_data import system_costs
 from rankproof._analysis.compare.joined_values import common_values
-from rankproof._analysis.decision import MARGIN, DecisionData, mean_draws
+from rankproof._analysis.decision.decide import DecisionData, margin_amount
 from rankproof._analysis.inputs import AnalysisInput
-from rankproof._analysis.values import TIE_TOLERANCE, measure_result, query_counts
+from rankproof._analysis.values import EMPTY_LIST, TIE_TOLERANCE, RankedList, measure_result, query_counts
 from rankproof._data.arrays import FloatArray, IntArray
 from rankproof._data.table import CellValue, Column, Table, TableSummary
 from rankproof._data.text import format_difference, pluralise
+from rankproof._statistics.decision_rule import Margin, pair_estimates, parse_margin, risks
 from rankproof.errors import UsageError, for_message
 from rankproof.measures._base import BinaryMeasure, Measure, discounts
 
 MAX_DEPTH = 100
+_LEAST_CHANGE = 1e-6
+"""A smaller expected change of a risk counts as none."""
 PairOrder = Literal["risk", "effect"]
 """By the expected change of the decision's risk, or by the largest possible change of a difference of two means."""
 
@@ -77,32 +80,48 @@ def unjudged_pairs(unjudged_docs: UnjudgedDocuments, measure: Measure) -> Unjudg
         )
     ]
     grades, systems = grades_for(unjudged_docs, measure), unjudged_docs.inputs.systems
-    changes = [[_changes(unjudged_docs, measure, system, pairs, grade) for system in systems] for grade in grades]
+    ranks = {system: _ranks(unjudged_docs.lists[system], pairs) for system in systems}
+    changes = [[_changes(unjudged_docs, measure, system, pairs, ranks[system], grade) for system in systems] for grade in grades]
     return UnjudgedPairs(tuple(pairs), grades, np.array(changes).reshape(len(grades), len(systems), len(pairs)))
 
 
+def _ranks(lists: Mapping[str, RankedList], pairs: Collection[tuple[str, str]]) -> dict[tuple[str, str], int]:
+    """The rank of each pair that the system retrieved."""
+    wanted = frozenset(pairs)
+    return {
+        (query, doc): rank
+        for query in dict.fromkeys(query for query, _ in pairs)
+        for rank, doc in enumerate(lists.get(query, EMPTY_LIST).docs, start=1)
+        if (query, doc) in wanted
+    }
+
+
 def _changes(
-    unjudged_docs: UnjudgedDocuments, measure: Measure, system: str, pairs: list[tuple[str, str]], grade: int
+    unjudged_docs: UnjudgedDocuments,
+    measure: Measure,
+    system: str,
+    pairs: list[tuple[str, str]],
+    ranks: Mapping[tuple[str, str], int],
+    grade: int,
 ) -> FloatArray:
     """The change of the system's mean by each pair; a query missing from the run stays 0."""
     hits = unjudged_docs.hits[system]
     index = {query: at for at, query in enumerate(hits.queries)}
     at = np.array([index[query] for query, _ in pairs], dtype=np.int64)
-    given = [hits_with_grades(unjudged_docs, hits, system, index[query], {doc: grade}) for query, doc in pairs]
+    given = [hits_with_grades(hits, index[pair[0]], [(ranks.get(pair), grade)]) for pair in pairs]
     changed: FloatArray = rearranged_values(measure, hits, given) - measure.values(hits)[at]
-    return changed / max(int(unjudged_docs.in_summary(system).sum()), 1)
+    weights = unjudged_docs.inputs.result.weights
+    by_query = np.array([1.0 if weights is None else weights.get(query, 0.0) for query in hits.queries])
+    return np.asarray(changed * by_query[at] / (by_query[unjudged_docs.in_summary(system)].sum() or 1.0))
 
 
-def hits_with_grades(
-    unjudged_docs: UnjudgedDocuments, hits: Hits, system: str, query: int, docs: Mapping[str, int]
-) -> Rearrangement:
-    """The query's hits if these documents had these grades."""
-    ranked_list = unjudged_docs.lists[system].get(hits.queries[query])
-    places = {} if ranked_list is None else {rank: docs[doc] for rank, doc in enumerate(ranked_list.docs, start=1) if doc in docs}
+def hits_with_grades(hits: Hits, query: int, documents: Sequence[tuple[int | None, int]]) -> Rearrangement:
+    """The query's hits if documents had these grades, given their ranks; None for a document that was not retrieved."""
     ranks, grades = judged_query_hits(hits, query)
-    new, given = (np.array(list(each), dtype=np.int64) for each in (places, places.values()))
-    more = np.array(list(docs.values()), dtype=np.int64)
-    return Rearrangement(query, np.concatenate((ranks, new)), np.concatenate((grades, given)), more)
+    places = [(rank, grade) for rank, grade in documents if rank is not None]
+    new = np.array(places, dtype=np.int64).reshape(-1, 2)
+    more = np.array([grade for _, grade in documents], dtype=np.int64)
+    return Rearrangement(query, np.concatenate((ranks, new[:, 0])), np.concatenate((grades, new[:, 1])), more)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -154,8 +173,8 @@ def judge_next(unjudged_docs: UnjudgedDocuments, name: str, count: int, order: P
 
 
 def ordered_pairs(found: UnjudgedPairs, risks: FloatArray | None) -> IntArray:
-    """The indexes of the pairs by the expected change of risks, equal ones and those without a risk by the largest effect."""
-    by_risk = np.zeros(len(found.pairs)) if risks is None else risks
+    """The indexes of the pairs by the expected change of risks, equal and negligible ones by the largest effect."""
+    by_risk = np.zeros(len(found.pairs)) if risks is None else np.where(risks >= _LEAST_CHANGE, risks, 0.0)
     return np.asarray(np.lexsort((-found.spread, -by_risk)))
 
 
@@ -235,13 +254,18 @@ def _lead_after(possible: _PossibleChanges, systems: tuple[int, int], grades: di
     for (query, doc), grade in grades.items():
         by_query.setdefault(query, {})[doc] = grade
     summaries = []
-    for at in systems:
-        system = unjudged_docs.inputs.systems[at]
+    for place in systems:
+        system = unjudged_docs.inputs.systems[place]
         hits = unjudged_docs.hits[system]
-        docs = [by_query.get(name, {}) for name in hits.queries]
-        given = [hits_with_grades(unjudged_docs, hits, system, query, more) for query, more in enumerate(docs)]
+        ranks = _ranks(unjudged_docs.lists[system], grades)
+        given = [
+            hits_with_grades(hits, at, [(ranks.get((name, doc)), grade) for doc, grade in by_query.get(name, {}).items()])
+            for at, name in enumerate(hits.queries)
+        ]
         values = rearranged_values(measure, hits, given)[unjudged_docs.in_summary(system)]
-        summaries.append(measure.summarise(values, next(iter(unjudged_docs.inputs.result.systems[at].measures.values())).weights))
+        summaries.append(
+            measure.summarise(values, next(iter(unjudged_docs.inputs.result.systems[place].measures.values())).weights)
+        )
     lead = summaries[0] - summaries[1]
     return -lead if measure.higher_is_better is False else lead
 
@@ -259,8 +283,10 @@ def risk_changes(unjudged_docs: UnjudgedDocuments, found: UnjudgedPairs, measure
     data = decision_data(inputs, measure)
     if len(data.systems) < 2 or len(data.values) < 2:
         return None
-    slopes = risk_slopes(data, margin=inputs.decision_settings.margin or MARGIN)
-    moved = np.abs(np.einsum("rs,gsp->grp", data.sign * slopes.by_mean, found.changes)).mean(axis=1)
+    given = inputs.decision_settings.margin
+    slopes = risk_slopes(data, None if given is None else parse_margin(given, is_fraction=measure.is_fraction))
+    sign = -1.0 if data.is_lower_better else 1.0
+    moved = np.abs(np.einsum("rs,gsp->grp", sign * slopes.by_mean, found.changes)).mean(axis=1)
     return np.asarray((grade_chances(unjudged_docs, found, measure) * moved).sum(axis=0))
 
 
@@ -337,18 +363,20 @@ class RiskSlopes:
     by_mean: FloatArray
 
 
-def risk_slopes(data: DecisionData, *, margin: float = MARGIN, seed: int = 0) -> RiskSlopes:
+def risk_slopes(data: DecisionData, margin: Margin | None = None) -> RiskSlopes:
     """How the risks depend on the means, which are oriented so that higher is better.
 
-    A slope is the difference of the risk when a mean is half a standard error higher and lower, over the same draws: the risk
-    itself is a step function of the means.
+    A slope is the difference of the risk when a mean is half a standard error higher and lower.
     """
-    draws = mean_draws(data, data.values, seed)
-    step = max(float(np.median(draws.deviations.std(axis=0))) / 2, _LEAST_STEP)
+    values = data.oriented(data.values)
+    estimates = pair_estimates(values, data.weights)
+    amount = max(margin_amount(margin, float(values.mean(axis=0).max()), data.measure), _LEAST_STEP)
+    apart = ~np.eye(len(data.systems), dtype=bool)
+    step = max(float(np.median(estimates.errors[apart])) / 2, _LEAST_STEP)
 
-    def risks(by: FloatArray) -> FloatArray:
-        return np.asarray((replace(draws, centre=draws.centre + by).shortfalls() > margin).mean(axis=0))
+    def shifted(by: FloatArray) -> FloatArray:
+        return risks(replace(estimates, differences=estimates.differences + by[:, None] - by), amount).risk
 
     steps = step * np.eye(len(data.systems))
-    by_mean = np.column_stack([(risks(up) - risks(-up)) / (2 * step) for up in steps])
-    return RiskSlopes(risks(np.zeros(len(data.systems))), by_mean)
+    by_mean = np.column_stack([(shifted(up) - shifted(-up)) / (2 * step) for up in steps])
+    return RiskSlopes(shifted(np.zeros(len(data.systems))), by_mean)

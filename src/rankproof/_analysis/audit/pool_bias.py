@@ -11,6 +11,7 @@ from rankproof._analysis.values import query_counts
 from rankproof._data.qrels import Qrels
 from rankproof._data.table import Column, Table, TableSummary
 from rankproof._evaluation.evaluate import evaluate_runs
+from rankproof._evaluation.repeats import runs_of_systems
 from rankproof.errors import for_message
 from rankproof.measures._base import Measure
 
@@ -80,7 +81,8 @@ def _found_alone(unjudged_docs: UnjudgedDocuments, system: str) -> dict[str, fro
 def _values_without(inputs: AnalysisInput, system: str, alone: dict[str, frozenset[str]]) -> dict[str, float]:
     """The values if those documents are unjudged; a query stays evaluated even without judgements."""
     measures = [one.measure for one in inputs.result.systems[0].measures.values()]
-    result = evaluate_runs(_judgements_without(inputs.qrels, alone), {system: inputs.runs[system]}, measures, inputs.options)
+    runs = runs_of_systems(inputs.runs, [system])
+    result = evaluate_runs(_judgements_without(inputs.qrels, alone), runs, measures, inputs.options)
     return result.means[system]
 
 

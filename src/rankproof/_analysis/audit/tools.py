@@ -208,8 +208,9 @@ def _rows(tool_hits: _ToolHits, inputs: AnalysisInput, name: str, measure: Measu
         values = tuple(tool_hits.value(convention, measure, system) for system in inputs.systems)
         theirs = winners(inputs.systems, values)
         changes = None if theirs is None else theirs != winner
+        differs = _differs(convention, weighted=inputs.result.weights is not None)
         name_in_tool, deviation = _name_in_tool(convention, measure), largest_deviation(inputs.systems, values, ours)
-        yield ToolValue(name_in_tool, name, values, theirs, changes, _differs(convention), convention.tool.checked, deviation)
+        yield ToolValue(name_in_tool, name, values, theirs, changes, differs, convention.tool.checked, deviation)
 
 
 def tool_counterparts(measure: Measure) -> list[Convention]:
@@ -258,10 +259,12 @@ def _name_in_tool(convention: Convention, measure: Measure) -> str:
     return f"{convention.tool.name} {convention.name_in_tool.format(k=getattr(measure, 'cutoff', None))}"
 
 
-def _differs(convention: Convention) -> str:
-    """The differences between the tool's conventions and ours."""
+def _differs(convention: Convention, *, weighted: bool) -> str:
+    """The differences between the tool's conventions and ours; no tool weights queries."""
     tool = convention.tool
-    ways = [convention.differs] if convention.differs else []
+    ways = ["queries count equally"] if weighted else []
+    if convention.differs:
+        ways.append(convention.differs)
     if tool.ties != "id descending":
         ways.append(f"ties {tool.ties}")
     if tool.float32:

@@ -97,8 +97,10 @@ def reordered_queries(results: ExperimentResult, before: str, after: str, *, mos
 
 
 def rankings_of(results: ExperimentResult, system: str) -> Rankings:
-    """The measured documents of a system by query, best first."""
-    run = results.system_run(system).run
+    """The measured documents of a system by query, best first; empty if its rankings are not stored."""
+    run = results.system_run(system).stored_run
+    if run is None:
+        return {}
     return {query: tuple(results.measured_docs(query, docs)) for query, docs in ranked_documents(run).items()}
 
 

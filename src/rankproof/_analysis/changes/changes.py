@@ -15,7 +15,8 @@ from rankproof._analysis.inputs import AnalysisInput, input_from_results, join_i
 from rankproof._analysis.overlap import mean_overlaps, overlap_columns
 from rankproof._data.table import CellValue, Column, Table
 from rankproof._data.text import in_a_sentence, pluralise
-from rankproof._results.experiment_result import ExperimentResult
+from rankproof._results.experiment_result import Completeness, ExperimentResult, LabelsBy
+from rankproof._statistics.decision_rule import Looks
 from rankproof.errors import UsageError, for_message
 from rankproof.measures._base import Measure
 
@@ -60,8 +61,11 @@ def compare_before_after(
     labels: Labels = LABELS,
     primary: str | Measure | None = None,
     baseline: str | None = None,
-    margin: float | None = None,
+    margin: float | str | None = None,
     costs: Mapping[str, float] | None = None,
+    labels_by: LabelsBy | None = None,
+    looks: Looks | None = None,
+    judgements: Completeness | None = None,
 ) -> Changes:
     """Compare two results of the same data; different data are an error. The settings are those of `compare`."""
     if labels[0] == labels[1]:
@@ -75,7 +79,17 @@ def compare_before_after(
     pairs = [(one.after, one.before) for one in matched]
     comparison = None
     if judged and _has_primary(inputs):
-        comparison = compare_inputs(inputs, primary=primary, baseline=baseline, margin=margin, costs=costs, pairs=pairs)
+        comparison = compare_inputs(
+            inputs,
+            primary=primary,
+            baseline=baseline,
+            margin=margin,
+            costs=costs,
+            labels_by=labels_by,
+            looks=looks,
+            judgements=judgements,
+            pairs=pairs,
+        )
     return Changes(
         before,
         after,
@@ -193,13 +207,12 @@ def _is_same(changes: Changes, system: MatchedSystem) -> bool:
 
 
 def change_table(changes: Changes, of: Comparison | None = None) -> Table:
-    """A row for each system: its value before and after, the difference with interval and test, and the latency."""
+    """A row for each system: its value before and after, and the difference with interval and test."""
     found = of or changes.main
     if found is None:
         return _overlap_table(changes)
     (before, after), level = changes.labels, found.options.percent
     correction = found.options.correction_name or "no correction"
-    timed = [side for side in changes.labels if any(_latency(changes, side, one) for one in changed_systems(changes))]
     columns = (
         Column("system"),
         Column(before, "value", f"mean {found.primary} before"),
@@ -209,16 +222,27 @@ def change_table(changes: Changes, of: Comparison | None = None) -> Table:
         Column("p", "p", f"two-sided, {found.options.about_p}"),
         Column("p adjusted", "p", f"{correction}, over the systems of both"),
         Column("verdict", about=f"on {after}"),
-        *(Column(f"{name} ms p50", "number", "median milliseconds per query") for name in timed),
     )
-    rows = tuple(
-        (*_tested_row(changes, one, found), *(_latency(changes, side, one) for side in timed)) for one in changed_systems(changes)
-    )
+    rows = tuple(_tested_row(changes, one, found) for one in changed_systems(changes))
     title = f"{found.primary} of each system, {before} and {after} (n = {pluralise(found.n, 'query', 'queries')})"
     return Table("changes", title, columns, rows, notes=tuple(_notes(changes, found)), facts={"primary": found.primary})
 
 
+def order_note(changes: Changes) -> str | None:
+    """A note on results that are newer than those after them, by the dates that they record."""
+    dates = [str(one.provenance.get("created") or "")[:_TO_THE_MINUTE] for one in (changes.before, changes.after)]
+    if not all(dates) or dates[0] <= dates[1]:
+        return None
+    (before, after), (newer, older) = map(for_message, changes.labels), map(for_message, dates)
+    return f"{before} ({newer}) is newer than {after} ({older}): swap the two to see what changed since"
+
+
+_TO_THE_MINUTE = len("2026-01-02T03:04")
+
+
 def _notes(changes: Changes, found: Comparison) -> Iterator[str]:
+    if (note := order_note(changes)) is not None:
+        yield note
     yield from found.notes
     if found.method:
         yield found.method
@@ -240,13 +264,6 @@ def _tested_row(changes: Changes, system: MatchedSystem, found: Comparison) -> t
     old, new = (found.values.get(name, {}).get(found.primary) for name in (system.before, system.after))
     only = f"only {changes.labels[0] if system.before else changes.labels[1]}"
     return system.name, old, new, None, None, None, None, "not tested" if system.before and system.after else only
-
-
-def _latency(changes: Changes, side: str, system: MatchedSystem) -> float | None:
-    name = system.before if side == changes.labels[0] else system.after
-    run = next((run for run in changes.joined.system_runs if run.name == name), None)
-    total = None if run is None else run.time_of("total")
-    return total.p50 if total is not None and total.mean else None
 
 
 def _overlap_table(changes: Changes) -> Table:

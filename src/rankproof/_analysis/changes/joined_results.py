@@ -45,15 +45,12 @@ def matched_systems(before: Sequence[str], after: Sequence[str], labels: Labels)
 def joined_results(
     before: ExperimentResult, after: ExperimentResult, labels: Labels, matched: Sequence[MatchedSystem]
 ) -> ExperimentResult:
-    """The systems of both on the queries of both; the baseline of a system is the system as it was before."""
+    """The systems of both on the queries of both."""
     each = [[run.name for run in one.system_runs] for one in (before, after)]
     names = joined_names(list(zip(labels, each, strict=True)))
     queries = tuple(dict.fromkeys((*before.queries, *after.queries)))
-    old = {one.after: one.before for one in matched}
     runs = [
-        _moved(run, new[run.name], old.get(new[run.name]), one.queries, queries)
-        for one, new in zip((before, after), names, strict=True)
-        for run in one.system_runs
+        _moved(run, new, one.queries, queries) for one, new in zip((before, after), names, strict=True) for run in one.system_runs
     ]
     texts = {**after.texts, **before.texts}
     order = [name for one in matched for name in (one.before, one.after)]
@@ -73,11 +70,12 @@ def joined_results(
     )
 
 
-def _moved(run: SystemRun, name: str, baseline: str | None, own: Sequence[str], queries: Sequence[str]) -> SystemRun:
+def _moved(run: SystemRun, names: Mapping[str, str], own: Sequence[str], queries: Sequence[str]) -> SystemRun:
     """The system under its new name, with its times in the order of the queries of both."""
     at = {query: place for place, query in enumerate(own)}
     places = [at.get(query, -1) for query in queries]
-    return replace(run, name=name, baseline=baseline, times={part: _taken(each, places) for part, each in run.times.items()})
+    times = {part: _taken(each, places) for part, each in run.times.items()}
+    return replace(run, name=names[run.name], builds_on=names.get(run.builds_on or ""), times=times)
 
 
 def _taken(values: FloatArray, places: Sequence[int]) -> FloatArray:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -11,26 +12,38 @@ import numpy as np
 from rankproof._analysis.compare.decision_data import (
     answering_notes,
     default_baseline,
-    failed_shares,
+    failed_calls,
     judged_only_values,
     left_out_notes,
+    left_out_queries_note,
     only_systems,
     system_costs,
     systems_with_rankings,
     systems_without_documents,
+    timing_notes,
     unknown_cost_notes,
-    with_failed_bounds,
     with_judge_noise,
     with_pairs_to_judge,
+    with_relevant_documents,
+    with_repeats,
 )
-from rankproof._analysis.compare.joined_values import JoinedValues, MeasuresLike, common_values
-from rankproof._analysis.compare.pairs import (
-    CompareOptions,
-    PairComparison,
-    check_fraction_margin,
-    check_margin,
-    compare_named_pairs,
-    compare_pairs,
+from rankproof._analysis.compare.joined_values import (
+    JoinedValues,
+    MeasuresLike,
+    answer_values,
+    common_values,
+    only_queries,
+    primary_first,
+    settings_primary,
+    unanswerable_questions,
+    with_measures,
+)
+from rankproof._analysis.compare.pairs import CompareOptions, PairComparison, compare_named_pairs, compare_pairs
+from rankproof._analysis.compare.segment_differences import (
+    SEGMENT_DIFFERENCES,
+    SegmentDifference,
+    compared_pairs,
+    segment_tables,
 )
 from rankproof._analysis.compare.significance import all_systems_notes
 from rankproof._analysis.compare.tables import (
@@ -44,19 +57,22 @@ from rankproof._analysis.compare.tables import (
     systems_table,
     verdict_table,
 )
-from rankproof._analysis.decision import MARGIN, Costs, Decision, DecisionData, decide
-from rankproof._analysis.inputs import AnalysisInput, checked_system
+from rankproof._analysis.compare.unjudged_documents import checked_judgements, with_unjudged_documents
+from rankproof._analysis.compare.value_judge import checked_labels_by, judge_of_values
+from rankproof._analysis.decision.decide import DecisionData, decide
+from rankproof._analysis.decision.record import Costs, Decision
+from rankproof._analysis.decision.repeats import REPEATS, repeats_table
+from rankproof._analysis.decision.scenarios import doubt_table
+from rankproof._analysis.inputs import AnalysisInput, checked_system, named_measure
+from rankproof._analysis.query_groups import Grouping
 from rankproof._data.arrays import FloatArray
 from rankproof._data.table import Table
 from rankproof._data.text import pluralise
 from rankproof._data.view import View, ViewedTables
-from rankproof._evaluation.evaluate import evaluate_runs
-from rankproof._evaluation.options import USUAL_PRIMARY
-from rankproof._evaluation.result import Result, SystemResult
+from rankproof._results.experiment_result import Completeness, LabelsBy, reused_replies
+from rankproof._statistics.decision_rule import Looks, Margin, MarginLike, checked_looks, parse_margin
 from rankproof._statistics.intervals import Interval, enough_differ, mean_interval
-from rankproof.errors import UsageError, for_message
 from rankproof.measures._base import Measure
-from rankproof.measures._parse import parse_measure, parse_measures
 
 ComparedPart = tuple[JoinedValues, Sequence[PairComparison]]
 """Values on common queries, and their tested pairs."""
@@ -68,7 +84,8 @@ class Comparison(ViewedTables):
 
     The primary measure decides; the other measures are exploratory. `baseline` is the system that the table compares with.
     `left_out` are the systems that retrieved nothing. `values` has the means of each system by measure, `table` a row for each
-    system, and `tables` the details: verdicts on all pairs, significance letters, and all numbers.
+    system, and `tables` the details: verdicts on all pairs, significance letters, and all numbers. `segments` are the differences
+    in segments of queries, where they were asked for.
     """
 
     primary: str
@@ -83,6 +100,7 @@ class Comparison(ViewedTables):
     options: CompareOptions
     table: Table
     tables: tuple[Table, ...]
+    segments: tuple[SegmentDifference, ...] = ()
 
     @property
     def systems(self) -> tuple[str, ...]:
@@ -94,6 +112,11 @@ class Comparison(ViewedTables):
         """The number of common queries."""
         return self.decision.n
 
+    @property
+    def further_tables(self) -> tuple[Table, ...]:
+        """The tables that belong to the systems: repeated answers, and differences in the segments of each grouping."""
+        return tuple(table for table in self.tables if table.name in (REPEATS, SEGMENT_DIFFERENCES))
+
     def against_baseline(self, measure: str | None = None) -> dict[str, PairRecord]:
         """Each system but the baseline, compared with it by a measure (default: the primary one)."""
         return against_baseline(self.pairs, self.baseline, measure or self.primary)
@@ -104,7 +127,12 @@ class Comparison(ViewedTables):
 
     def _view(self) -> View:
         title = f"{pluralise(len(self.systems), 'system')} by {self.primary}, {pluralise(self.n, 'query', 'queries')}"
-        return View(title, (replace(self.table, sentences=(), title=""),), self.decision.sentences, self.notes)
+        tables = (replace(self.table, sentences=(), title=""), *self.further_tables)
+        return View(title, tables, self.decision.sentences, self.notes)
+
+    def to_latex(self) -> str:
+        """A table for a paper: the means with the letters of the systems that each system significantly beats, and a caption."""
+        return str(import_module("rankproof._render.paper").comparison_paper_table(self))
 
     def to_dict(self) -> dict[str, Any]:
         """The comparison as JSON, without its tables."""
@@ -116,6 +144,7 @@ class Comparison(ViewedTables):
             "decision": self.decision.to_dict(),
             "values": {name: dict(values) for name, values in self.values.items()},
             "pairs": [pair.to_dict() for pair in self.pairs],
+            "segments": [difference.to_dict() for difference in self.segments],
             "left_out": list(self.left_out),
             "notes": list(self.notes),
             "method": self.method,
@@ -129,77 +158,136 @@ def compare_inputs(
     baseline: str | None = None,
     pairs: Sequence[tuple[str, str]] | None = None,
     measures: MeasuresLike = None,
-    margin: float | None = None,
+    margin: MarginLike | None = None,
     costs: Mapping[str, float] | None = None,
+    labels: str | None = None,
+    labels_by: LabelsBy | None = None,
+    looks: Looks | None = None,
+    judgements: Completeness | None = None,
+    groupings: Sequence[Grouping] = (),
     options: CompareOptions | None = None,
 ) -> Comparison:
     """Compares the systems: one measure decides, its pairs are one family of tests, and other measures are exploratory.
 
     Without `baseline`, all pairs are tested; with it, only pairs with the baseline; with `pairs`, only those. `margin` is how far
-    below the best a system may be, by default 0.02. `costs` has a number for each system; without it money or the latency decides
-    among good systems. What is None is taken from the settings of the experiment.
+    below the best a system may be: a difference, or a share of the best mean such as "5%"; by default 0.02, or 10% of the best
+    mean if that is less. `costs` has a number for each system; without it money or the latency decides among good systems.
+    `labels` is a file of labels of people that check a machine judge; `labels_by="people"` says that the labels are people's,
+    whatever the files say; `looks="many"` that the decision is looked at while queries arrive; `judgements="complete"` that no
+    relevant document is unjudged. What is None is taken from the settings of the experiment. `groupings` add the differences in
+    segments.
     """
     options, settings = options or CompareOptions(), inputs.decision_settings
-    margin = check_margin("margin", next(one for one in (margin, settings.margin, MARGIN) if one is not None))
+    margin = settings.margin if margin is None else margin
+    labels_by = checked_labels_by(settings.labels_by if labels_by is None else labels_by)
+    looks = checked_looks(settings.looks if looks is None else looks)
+    is_complete = checked_judgements(settings.judgements if judgements is None else judgements) is not None
     answering = [name for name in inputs.systems if name not in systems_with_rankings(inputs)]
     inputs = only_systems(inputs, systems_with_rankings(inputs)) if answering else inputs
     baseline = settings.baseline if baseline is None and settings.baseline in inputs.systems else baseline
     given = None if baseline is None else checked_system(inputs, baseline)
-    primary = _settings_primary(inputs) if primary is None and measures is None else primary
-    inputs = _with_measures(inputs, primary, measures)
+    primary = settings_primary(inputs) if primary is None and measures is None else primary
+    primary = None if primary is None else named_measure(inputs, primary)
+    inputs = with_measures(inputs, primary, measures)
     empty = systems_without_documents(inputs)
     kept = only_systems(inputs, [name for name in inputs.systems if name not in empty])
     costs_of = system_costs(inputs, _known_costs(inputs) if costs is None else costs)
     if not kept.systems:
-        return _nothing_retrieved(inputs, primary, margin)
-    joined, *others = _joined_values(kept.result, measures, primary)
-    check_fraction_margin(margin, joined.measures[0])
+        return _nothing_retrieved(inputs, primary)
+    whole, *others = _joined_values(kept, measures, primary)
+    if labels is not None:
+        from rankproof._analysis.compare.people_labels import with_labels_file
+
+        kept = with_labels_file(kept, whole.measures[0], labels)
+    counted = with_relevant_documents(kept, whole.measures[0], whole.queries)
+    joined = only_queries(whole, counted) if not all(counted) else whole
+    allowed = None if margin is None else parse_margin(margin, is_fraction=joined.measures[0].is_fraction)
     shown_baseline = given if given in kept.systems else default_baseline(kept)
     against = None if given is None else shown_baseline
     tested = [(one, _tested(one, against, pairs, options)) for one in (joined, *others)]
+    data = _decision_data(kept, joined, costs_of, len(whole.queries))
+    data = replace(data, judged_only=None) if is_complete else data
+    decision = _decision(kept, joined, whole, data, labels_by, margin=allowed, baseline=given, looks=looks, seed=options.seed)
+    checked = decision if is_complete else with_unjudged_documents(kept, joined, data, decision)
+    decision = replace(checked, judgements="complete" if is_complete else None)
+    decision = with_repeats(kept, replace(decision, reused_replies=reused_replies(inputs.system_runs)), joined)
     notes = (
         *left_out_notes(empty, given, shown_baseline),
         *answering_notes(answering),
         *unknown_cost_notes(costs_of, kept.systems),
+        *timing_notes(inputs, costs_of),
         *joined.notes,
+        *(() if decision.is_corrected else left_out_queries_note(whole, counted)),
         *_other_sizes(joined, others),
         *(all_systems_notes(joined, options.test) if tested[0][1] else ()),
         *_power_notes(tested[0][1], joined, options),
     )
-    decision = _decision(kept, joined, costs_of, margin, shown_baseline, options.seed)
-    return _comparison(tested, decision, given is not None, empty, notes, options)
+    found = _comparison(tested, decision, shown_baseline, given is not None, empty, notes, options)
+    segments, tables = segment_tables(joined, groupings, compared_pairs(decision, against), options)
+    more = tuple(dict.fromkeys(note for table in tables for note in table.notes))
+    repeats = () if decision.repeats is None else (repeats_table(decision.repeats, str(decision.measure)),)
+    doubt = (table,) if (table := doubt_table(decision)) is not None else ()
+    return replace(found, segments=segments, tables=(*repeats, *tables, *found.tables, *doubt), notes=(*found.notes, *more))
 
 
-def _decision(
-    kept: AnalysisInput, joined: JoinedValues, costs: Costs, margin: float, baseline: str | None, seed: int
-) -> Decision:
-    """The decision on the primary measure, with what failed, the noise of the judge, and which pairs to judge next."""
+def _decision_data(kept: AnalysisInput, joined: JoinedValues, costs: Costs, queries: int) -> DecisionData:
+    """What the decision on the primary measure is made of."""
     measure = joined.measures[0]
-    data = DecisionData(
+    return DecisionData(
         measure=measure,
         systems=joined.systems,
         values=joined.values[0],
         weights=joined.weights,
         costs=costs,
-        failed=failed_shares(kept),
+        failed=failed_calls(kept),
         judged_only=judged_only_values(kept, kept.result, str(measure), joined.queries),
+        missing=joined.missing,
+        queries=queries,
+        without_relevant=queries - len(joined.queries),
     )
-    decision = decide(data, margin=margin, baseline=baseline, interval=_interval_of(joined), seed=seed)
-    decision = with_judge_noise(kept, with_failed_bounds(kept, decision))
+
+
+def _decision(
+    kept: AnalysisInput,
+    joined: JoinedValues,
+    whole: JoinedValues,
+    data: DecisionData,
+    labels_by: LabelsBy | None,
+    *,
+    margin: Margin | None,
+    baseline: str | None,
+    looks: Looks,
+    seed: int,
+) -> Decision:
+    """The decision on the primary measure, with what failed, the noise of the judge, and which pairs to judge next."""
+
+    def decide_by(data: DecisionData, mode: Looks = looks) -> Decision:
+        return decide(data, margin=margin, baseline=baseline, looks=mode, interval=_interval_of(joined), seed=seed)
+
+    judge = judge_of_values(kept, data.measure, joined.queries)
+    if judge is not None and labels_by is None:
+        from rankproof._analysis.compare.judged_decision import judged_decision
+
+        return with_judge_noise(kept, judged_decision(kept, joined, whole, data, judge, decide_by))
+    decision = decide_by(data)
+    decision = replace(decision, judge=judge, labels_by=None if judge is None else labels_by)
+    decision = with_judge_noise(kept, decision)
     return decision if decision.decided else with_pairs_to_judge(kept, decision)
 
 
-def _joined_values(result: Result, measures: MeasuresLike, primary: str | Measure | None) -> list[JoinedValues]:
+def _joined_values(inputs: AnalysisInput, measures: MeasuresLike, primary: str | Measure | None) -> list[JoinedValues]:
     """The values on common queries, the primary measure first.
 
-    Measures of answers have values for other questions each, so each has its own common questions.
+    Measures of answers have all questions that were asked, with missing values at worst; questions with nothing to measure differ
+    between measures.
     """
-    every = _primary_first(common_values(result, measures), primary)
+    every = primary_first(common_values(inputs.result, measures), primary)
     if every.measures[0].kind != "answer":
         return [every]
-    first, *others = (common_values(result, [measure]) for measure in every.measures)
-    if all(len(one.queries) == len(every.queries) for one in (first, *others)):
-        return [every]
+    unanswerable = unanswerable_questions(inputs)
+    first, *others = (answer_values(inputs.result, str(measure), unanswerable) for measure in every.measures)
+    if all(one.queries == first.queries for one in others):
+        return [replace(first, measures=every.measures, values=np.concatenate([first.values, *(one.values for one in others)]))]
     return [first, *(one for one in others if len(one.queries))]
 
 
@@ -210,80 +298,9 @@ def _other_sizes(joined: JoinedValues, others: Sequence[JoinedValues]) -> Iterat
         yield f"other measures have other common questions: n = {', '.join(sizes)}"
 
 
-def primary_measure(inputs: AnalysisInput) -> str:
-    """The measure that decides if none is named: that of the experiment, else nDCG@10, else the first mean."""
-    named = _settings_primary(inputs)
-    if named is not None:
-        return named
-    measures = common_values(inputs.result).measures
-    return str(measures[_primary_index(measures, None)])
-
-
-def _settings_primary(inputs: AnalysisInput) -> str | None:
-    """The primary measure of the experiment, if it was evaluated."""
-    primary = inputs.decision_settings.primary
-    return primary if all(primary in system.measures for system in inputs.result.systems) else None
-
-
 def _known_costs(inputs: AnalysisInput) -> dict[str, float]:
     """The costs that the experiment gives for these systems."""
     return {name: cost for name, cost in inputs.decision_settings.costs.items() if name in inputs.systems}
-
-
-def _with_measures(inputs: AnalysisInput, primary: str | Measure | None, measures: MeasuresLike) -> AnalysisInput:
-    """The input with the values of the primary measure and of the given ones, which are evaluated where they are missing."""
-    wanted = [*([] if primary is None else [primary]), *([] if measures is None else parse_measures(measures))]
-    names = [str(_parsed(one).with_rel(inputs.rel)) for one in wanted]
-    missing = [name for name in dict.fromkeys(names) if any(name not in system.measures for system in inputs.result.systems)]
-    if not missing or any(parse_measure(name).kind == "answer" for name in missing):
-        return inputs
-    if any(name not in inputs.runs for name in inputs.systems):
-        known = ", ".join(inputs.result.systems[0].measures)
-        raise UsageError(f"{missing[0]} was not evaluated for every system", fix=f"choose from: {known}")
-    runs = {name: inputs.runs[name] for name in inputs.systems}
-    more = evaluate_runs(inputs.qrels, runs, missing, inputs.options)
-    return replace(inputs, result=Result(inputs.result.queries, tuple(_joined(inputs.result, more))))
-
-
-def _joined(result: Result, more: Result) -> Iterator[SystemResult]:
-    for system, other in zip(result.systems, more.systems, strict=True):
-        yield replace(system, measures={**system.measures, **other.measures})
-
-
-def _parsed(measure: str | Measure) -> Measure:
-    return parse_measure(measure) if isinstance(measure, str) else measure
-
-
-def _primary_first(joined: JoinedValues, primary: str | Measure | None) -> JoinedValues:
-    """The joined values with the primary measure first."""
-    at = _primary_index(joined.measures, primary)
-    order = [at, *(place for place in range(len(joined.measures)) if place != at)]
-    return replace(joined, measures=tuple(joined.measures[place] for place in order), values=joined.values[order])
-
-
-def _primary_index(measures: Sequence[Measure], primary: str | Measure | None) -> int:
-    """The index of the named measure, of nDCG@10, or of the first mean that ranks systems."""
-    able = [at for at, measure in enumerate(measures) if measure.has_winner]
-    names = [str(measure) for measure in measures]
-    if primary is not None:
-        named = [at for at in range(len(measures)) if _is_same(measures[at], _parsed(primary))]
-        if not named or named[0] not in able:
-            known = ", ".join(names[at] for at in able)
-            raise UsageError(f"{for_message(str(primary))} cannot be the primary measure", fix=f"choose from: {known}")
-        return named[0]
-    usual = [at for at in able if names[at] == USUAL_PRIMARY]
-    if not able:
-        raise UsageError(
-            f"none of the evaluated measures ({', '.join(names)}) says which system is better",
-            fix=f"evaluate a measure such as {USUAL_PRIMARY}",
-        )
-    return (usual or able)[0]
-
-
-def _is_same(evaluated: Measure, asked: Measure) -> bool:
-    """Whether the evaluated measure is the one asked for, with the evaluation's rel where it had none."""
-    rel = evaluated.parameters().get("rel")
-    return evaluated == (asked if rel is None else asked.with_rel(rel))
 
 
 def _tested(
@@ -312,6 +329,7 @@ def _power_notes(found: Sequence[PairComparison], joined: JoinedValues, options:
 def _comparison(
     parts: Sequence[ComparedPart],
     decision: Decision,
+    baseline: str | None,
     named: bool,
     empty: tuple[str, ...],
     notes: tuple[str, ...],
@@ -330,7 +348,7 @@ def _comparison(
     return Comparison(
         primary=primary,
         measures=names,
-        baseline=decision.baseline,
+        baseline=baseline,
         decision=decision,
         values=values,
         pairs=pairs,
@@ -338,8 +356,8 @@ def _comparison(
         notes=notes,
         method=method,
         options=options,
-        table=systems_table(decision, pairs, values, options),
-        tables=tuple(_details(parts, decision.baseline if named else None, notes, options)) if found else (),
+        table=systems_table(decision, baseline, pairs, values, options),
+        tables=tuple(_details(parts, baseline if named else None, notes, options)) if found else (),
     )
 
 
@@ -368,10 +386,11 @@ def _facts(joined: JoinedValues, found: Sequence[PairComparison], primary: Measu
     return {**comparison_facts(joined, options, len(found) // len(joined.measures)), "primary": str(primary)}
 
 
-def _nothing_retrieved(inputs: AnalysisInput, primary: str | Measure | None, margin: float) -> Comparison:
+def _nothing_retrieved(inputs: AnalysisInput, primary: str | Measure | None) -> Comparison:
     """The comparison of systems of which none retrieved anything."""
-    joined = _primary_first(common_values(inputs.result, None), primary)
-    decision = decide(DecisionData(joined.measures[0], (), np.zeros((len(joined.queries), 0))), margin=margin)
+    joined = primary_first(common_values(inputs.result, None), primary)
+    decision = decide(DecisionData(joined.measures[0], (), np.zeros((len(joined.queries), 0))))
+    decision = replace(decision, reused_replies=reused_replies(inputs.system_runs))
     empty = replace(joined, systems=(), values=joined.values[:, :, :0])
     notes = tuple(left_out_notes(inputs.systems, None, None))
-    return _comparison([(empty, [])], decision, False, inputs.systems, notes, CompareOptions())
+    return _comparison([(empty, [])], decision, None, False, inputs.systems, notes, CompareOptions())

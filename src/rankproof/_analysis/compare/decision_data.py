@@ -9,18 +9,21 @@ from typing import Any
 
 import numpy as np
 
-from rankproof._analysis.decision import Costs, Decision
+from rankproof._analysis.compare.joined_values import JoinedValues
+from rankproof._analysis.decision.record import Costs, Decision
+from rankproof._analysis.decision.repeats import repeated_answers
 from rankproof._analysis.inputs import AnalysisInput, checked_system, checked_system_name
-from rankproof._analysis.pareto import ranking_systems
 from rankproof._data.arrays import FloatArray
+from rankproof._data.text import pluralise
 from rankproof._evaluation.evaluate import evaluate_runs
 from rankproof._evaluation.inputs import RunSources
+from rankproof._evaluation.repeats import runs_of_systems
 from rankproof._evaluation.result import Result
-from rankproof._results.experiment_result import SystemRun
+from rankproof._results.experiment_result import USUAL_BASELINE, SystemRun, ranking_systems
 from rankproof._statistics.correction import is_number, setting_error
 from rankproof.errors import UsageError, for_message, type_phrase
+from rankproof.measures._base import Measure
 
-USUAL_BASELINE = "bm25"
 _MIN_SHARE_WITH_NON_RELEVANT = 0.5
 _MAX_LISTS = 20_000
 _JUDGE_NEXT = 10
@@ -72,6 +75,12 @@ def unknown_cost_notes(costs: Costs, systems: Sequence[str]) -> Iterator[str]:
         yield f"the {what} of {names} is unknown; cost does not decide where one of them is good enough (--cost NAME=N gives it)"
 
 
+def timing_notes(inputs: AnalysisInput, costs: Costs) -> Iterator[str]:
+    """A note on times that are not comparable, where they would be the costs."""
+    if inputs.timed_apart and costs.unit is None:
+        yield f"latency is not comparable: {inputs.timed_apart}; run the systems in one experiment to compare it (or pass --cost)"
+
+
 def answering_notes(answering: Sequence[str]) -> Iterator[str]:
     """A note on systems with the ranking of another system."""
     if answering:
@@ -87,7 +96,7 @@ def default_baseline(inputs: AnalysisInput) -> str | None:
 
 
 def system_costs(inputs: AnalysisInput, given: Mapping[str, float] | None = None) -> Costs:
-    """The given costs if there are any, else money per query if a system spent any, else the latency p50."""
+    """The given costs if there are any, else money per query if a system spent any, else the latency p50 of one run."""
     if given is not None and not isinstance(given, Mapping):
         raise UsageError(f"costs cannot be {type_phrase(given)}", fix="pass {system: cost}")
     if given:
@@ -95,7 +104,7 @@ def system_costs(inputs: AnalysisInput, given: Mapping[str, float] | None = None
     runs = {run.name: run for run in inputs.system_runs if run.name in inputs.systems}
     if any(run.money for run in runs.values()):
         return Costs("money", {name: _money(run) for name, run in runs.items()})
-    totals = {name: run.time_of("total") for name, run in runs.items()}
+    totals = {} if inputs.timed_apart else {name: run.time_of("total") for name, run in runs.items()}
     times = {name: total.p50 for name, total in totals.items() if total}
     queries = {name: total.queries for name, total in totals.items() if total}
     return Costs("ms", times, queries) if any(times.values()) else Costs()
@@ -111,23 +120,23 @@ def _money(run: SystemRun) -> float | None:
     """Money per query; None for calls of a language model without a price."""
     if run.total("tokens_in") and not run.money:
         return None
-    return run.money / max(len(run.times["total"] if run.times else run.run), 1)
+    return run.money / max(len(run.times["total"] if run.times else run.stored_run or ()), 1)
 
 
-def failed_shares(inputs: AnalysisInput) -> dict[str, float]:
-    """The share of each system's queries with a failed call of a language model or search engine."""
-    return {run.name: _failed_share(run) for run in inputs.system_runs}
-
-
-def _failed_share(run: SystemRun) -> float:
-    counts = [run.counts[name] for name in ("failed", "given_up") if name in run.counts]
-    return float((np.sum(counts, axis=0) > 0).mean()) if counts and len(counts[0]) else 0.0
+def failed_calls(inputs: AnalysisInput) -> dict[str, tuple[int, int]]:
+    """How many of how many queries of each system have a failed call of a language model or search engine."""
+    found = {}
+    for run in inputs.system_runs:
+        counts = [run.counts[name] for name in ("failed", "given_up") if name in run.counts]
+        if counts and len(counts[0]):
+            found[run.name] = int((np.sum(counts, axis=0) > 0).sum()), len(counts[0])
+    return found
 
 
 def judged_only_values(inputs: AnalysisInput, result: Result, measure: str, queries: Sequence[str]) -> FloatArray | None:
     """The values by query and system after removing unjudged documents; None if they cannot be compared.
 
-    Where most queries have no document that was judged not relevant, only relevant documents would remain.
+    Where most queries have fewer documents that were judged not relevant than relevant ones, mostly relevant documents remain.
     """
     names = [system.name for system in result.systems]
     kind = result.systems[0].measures[measure].measure.kind
@@ -140,49 +149,65 @@ def judged_only_values(inputs: AnalysisInput, result: Result, measure: str, quer
     if isinstance(inputs.runs, RunSources):
         # Files are evaluated as they are read, which is faster than reading whole runs first.
         runs, options = inputs.runs.sources, replace(options, files=inputs.runs.files)
-    found = evaluate_runs(inputs.qrels, {name: runs[name] for name in names}, [measure], options)
+    found = evaluate_runs(inputs.qrels, runs_of_systems(runs, names), [measure], options)
     by_query = [next(iter(system.measures.values())).per_query for system in found.systems]
     return np.array([[values[query] for values in by_query] for query in queries])
 
 
+def with_relevant_documents(inputs: AnalysisInput, measure: Measure, queries: Sequence[str]) -> list[bool]:
+    """Which queries have a relevant document; all count where the measure needs none, or where no query has one."""
+    if measure.kind not in ("binary", "graded"):
+        return [True] * len(queries)
+    least = 1 if measure.kind == "graded" else int(measure.parameters().get("rel") or inputs.rel)
+    found = [any(grade >= least for grade in inputs.qrels.get(query, {}).values()) for query in queries]
+    return found if any(found) else [True] * len(queries)
+
+
+def left_out_queries_note(joined: JoinedValues, counted: Sequence[bool]) -> Iterator[str]:
+    """The means over all queries, where queries without a relevant document are left out."""
+    absent = len(counted) - sum(counted)
+    if absent:
+        measure = joined.measures[0]
+        means = (measure.summarise(joined.values[0, :, at], joined.weights) for at in range(len(joined.systems)))
+        shown = ", ".join(f"{for_message(name)} {mean:.4f}" for name, mean in zip(joined.systems, means, strict=True))
+        what = pluralise(absent, "query has", "queries have")
+        yield f"{what} no relevant document and no part in the decision; {measure} over all {len(counted):,}: {shown}"
+
+
 def _has_non_relevant(inputs: AnalysisInput, queries: Sequence[str]) -> bool:
-    counted = sum(any(0 <= grade < inputs.rel for grade in inputs.qrels[query].values()) for query in queries)
+    """Whether most queries have at least as many documents that were judged not relevant as relevant ones, as pools have."""
+    counted = 0
+    for query in queries:
+        grades = [grade for grade in inputs.qrels[query].values() if grade >= 0]
+        zeros = sum(grade < inputs.rel for grade in grades)
+        counted += zeros > 0 and 2 * zeros >= len(grades)
     return counted >= _MIN_SHARE_WITH_NON_RELEVANT * len(queries)
-
-
-def with_failed_bounds(inputs: AnalysisInput, decision: Decision) -> Decision:
-    """The decision, open where failed questions, all at 0 or at 1, could make another system better than the chosen one."""
-    if not decision.decided or decision.system is None:
-        return decision
-    sign = -1.0 if decision.measure.higher_is_better is False else 1.0
-    ends = {}
-    for system in inputs.result.systems:
-        one = system.measures[str(decision.measure)]
-        ends[system.name] = sorted(sign * end for end in (one.bounds or (one.value, one.value)))
-    worst = ends[decision.system][0]
-    failed = any(system.measures[str(decision.measure)].bounds for system in inputs.result.systems)
-    others = [name for name, (_, best) in ends.items() if name != decision.system and best > worst + decision.margin]
-    if not failed or not others:
-        return decision
-    better = "lower" if sign < 0 else "higher"
-    reason = f"verdicts failed: with them at 0 or 1, {for_message(others[0])} could be {better} by more than the margin"
-    return replace(decision, decided=False, reasons=(*decision.reasons, reason), changes=())
 
 
 def with_judge_noise(inputs: AnalysisInput, decision: Decision) -> Decision:
     """The decision with the noise of its judge, where asking again changes the difference by more than half of it."""
     noise = next((one for one in inputs.result.noise if one.measure == str(decision.measure)), None)
-    if noise is None or noise.deviation is None or decision.alternative is None or not decision.n:
+    if noise is None or noise.deviation is None or not decision.against or not decision.n:
         return decision
     found = noise.deviation * math.sqrt(2 / decision.n)
-    return replace(decision, judge_noise=found) if found > abs(decision.alternative.difference) / 2 else decision
+    return replace(decision, judge_noise=found) if found > abs(decision.against[0].difference) / 2 else decision
+
+
+def with_repeats(inputs: AnalysisInput, decision: Decision, joined: JoinedValues) -> Decision:
+    """The decision with the repeated answers of its systems."""
+    every = {system.name: system.measures[str(decision.measure)] for system in inputs.result.systems}
+    measured = {name: every[name] for name in joined.systems}
+    noise = next((one.deviation for one in inputs.result.noise if one.measure == str(decision.measure)), None)
+    rival = decision.rival or next((pair.other for pair in decision.against), None)
+    pair = None if decision.first is None or rival is None else (decision.first, rival)
+    return replace(decision, repeats=repeated_answers(measured, joined.queries, joined.values[0], pair, noise))
 
 
 def with_pairs_to_judge(inputs: AnalysisInput, decision: Decision) -> Decision:
     """The open decision with the unjudged pairs that could change the difference of its two best systems most."""
-    if decision.system is None or decision.alternative is None or inputs.read_options.judged_only:
+    if decision.first is None or not decision.against or inputs.read_options.judged_only:
         return decision
-    both = (decision.system, decision.alternative.system)
+    both = (decision.first, decision.against[0].other)
     if decision.measure.kind == "answer" or decision.measure.needs_subtopics or any(name not in inputs.runs for name in both):
         return decision
     if len(both) * len(inputs.result.queries) > _MAX_LISTS:
@@ -190,9 +215,16 @@ def with_pairs_to_judge(inputs: AnalysisInput, decision: Decision) -> Decision:
     from rankproof._analysis.audit.judge_next import unjudged_pairs
     from rankproof._analysis.audit.unjudged import find_unjudged
 
-    found = unjudged_pairs(find_unjudged(only_systems(inputs, both)), decision.measure)
-    order = [at for at in np.argsort(-found.spread, kind="stable").tolist() if found.spread[at] > 0]
+    found = unjudged_pairs(find_unjudged(_cut_for(only_systems(inputs, both), decision.measure)), decision.measure)
+    spread = found.spread
+    order = [at for at in np.argsort(-spread, kind="stable").tolist() if spread[at] > 0]
     return replace(decision, judge_next=tuple(found.pairs[at] for at in order[:_JUDGE_NEXT]), unjudged=len(order))
+
+
+def _cut_for(inputs: AnalysisInput, measure: Measure) -> AnalysisInput:
+    """The input with rankings cut at the cutoff of the measure, below which no document changes its value."""
+    depths = [depth for depth in (inputs.read_options.depth, getattr(measure, "cutoff", None)) if depth is not None]
+    return replace(inputs, read_options=replace(inputs.read_options, depth=min(depths, default=None)))
 
 
 def only_systems(inputs: AnalysisInput, names: Sequence[str]) -> AnalysisInput:

@@ -1,27 +1,41 @@
-"""The values of systems on their common queries."""
+"""The values of systems on their common queries, missing answers among them, and the measure that decides."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from rankproof._data.arrays import FloatArray, IntArray
-from rankproof._data.text import pluralise
-from rankproof._evaluation.result import Result
+from rankproof._analysis.decision.scenarios import MissingValues, best_value
+from rankproof._analysis.inputs import AnalysisInput
+from rankproof._data.answers import references_from_queries
+from rankproof._data.arrays import BoolArray, FloatArray, IntArray
+from rankproof._data.text import in_a_sentence, pluralise
+from rankproof._evaluation.evaluate import evaluate_runs
+from rankproof._evaluation.options import USUAL_PRIMARY
+from rankproof._evaluation.repeats import runs_of_systems
+from rankproof._evaluation.result import FAILED_ANSWER, MeasureResult, Result, SystemResult
 from rankproof._statistics.means import effective_size
 from rankproof.errors import UsageError, for_message
-from rankproof.measures._base import Measure
-from rankproof.measures._parse import MeasureLike, parse_measures
+from rankproof.measures._base import Measure, worst_value
+from rankproof.measures._parse import MeasureLike, parse_measure, parse_measures
 
 MeasuresLike = MeasureLike | Sequence[MeasureLike] | None
 _SUMMARY_TEXTS = {"sum": "is a sum over queries", "geometric": "is a geometric mean"}
+_NO_ANSWER = ("missing", FAILED_ANSWER)
+_NOTHING_TO_CHECK = ("no_claim", "nothing_found", "no_such_context")
+_ABSTAINED = ("abstained", "not_abstained", *_NOTHING_TO_CHECK)
+_LEFT_OUT = ("no_reference", "unanswerable", "answerable", "no_question", "no_nugget", "no_relevant", *_NOTHING_TO_CHECK)
+"""A question is left out if each system has no value for one of these reasons, which say more about it than about an answer."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class JoinedValues:
-    """Values by measure, query and system; queries are sorted by id, so that the input order does not matter."""
+    """Values by measure, query and system; queries are sorted by id, so that the input order does not matter.
+
+    `missing` says which values of the first measure are missing; None where all are known.
+    """
 
     queries: tuple[str, ...]
     systems: tuple[str, ...]
@@ -29,6 +43,30 @@ class JoinedValues:
     values: FloatArray
     notes: tuple[str, ...]
     weights: FloatArray | None = None
+    missing: MissingValues | None = None
+
+
+def only_queries(joined: JoinedValues, kept: Sequence[bool]) -> JoinedValues:
+    """The values on some of the queries."""
+    rows = np.array(kept, dtype=bool)
+    queries = tuple(query for query, is_kept in zip(joined.queries, kept, strict=True) if is_kept)
+    weights = None if joined.weights is None else joined.weights[rows]
+    missing = None if joined.missing is None else joined.missing[rows]
+    return replace(joined, queries=queries, values=joined.values[:, rows], weights=weights, missing=missing)
+
+
+def with_first_answers(joined: JoinedValues, result: Result) -> JoinedValues:
+    """The values by the first measure, of the first answer to a query that was asked more than once."""
+    measure = str(joined.measures[0])
+    every = {system.name: system.measures[measure].repeats for system in result.systems}
+    if not any(every.values()):
+        return joined
+    values = joined.values.copy()
+    for at, name in enumerate(joined.systems):
+        for row, query in enumerate(joined.queries):
+            if query in every[name]:
+                values[0, row, at] = every[name][query][0]
+    return replace(joined, values=values)
 
 
 def join_systems(result: Result, measures: MeasuresLike = None) -> JoinedValues:
@@ -54,14 +92,15 @@ def common_values(result: Result, measures: MeasuresLike = None) -> JoinedValues
     kinds = tuple(result.systems[0].measures[name].measure for name in chosen)
     known = result.weights
     weights = None if known is None else np.array([known[query] for query in queries])
-    notes = (*_missing(result, len(queries)), *_weighted(weights), *left_out)
+    notes = (*_missing(result, len(queries)), *(() if weights is None else weight_notes(weights.tolist())), *left_out)
     return JoinedValues(queries, names, kinds, values.transpose(0, 2, 1), notes, weights)
 
 
-def _weighted(weights: FloatArray | None) -> list[str]:
-    if weights is None:
+def weight_notes(weights: Collection[float]) -> list[str]:
+    """How many queries of equal weight the weighted queries are worth; empty without weights."""
+    if not weights:
         return []
-    size = effective_size(len(weights), weights)
+    size = effective_size(len(weights), np.array([*weights]))
     return [f"queries are weighted: n = {len(weights):,} is worth {pluralise(round(size), 'query', 'queries')} of equal weight"]
 
 
@@ -104,3 +143,142 @@ def _missing(result: Result, n: int) -> list[str]:
     of_answers = any(one.measure.kind == "answer" for one in result.systems[0].measures.values())
     what, lacks = ("questions", "has no value for them") if of_answers else ("judged queries", "lacks them")
     return [f"{absent:,} of {len(result.queries):,} {what} are left out because a system {lacks}: n = {n:,}"]
+
+
+def with_measures(inputs: AnalysisInput, primary: str | Measure | None, measures: MeasuresLike) -> AnalysisInput:
+    """The input with the values of the primary measure and of the given ones, which are evaluated where they are missing."""
+    wanted = [*([] if primary is None else [primary]), *([] if measures is None else parse_measures(measures))]
+    names = [str(parsed_measure(one).with_rel(inputs.rel)) for one in wanted]
+    missing = [name for name in dict.fromkeys(names) if any(name not in system.measures for system in inputs.result.systems)]
+    if not missing or any(parse_measure(name).kind == "answer" for name in missing):
+        return inputs
+    if any(name not in inputs.runs for name in inputs.systems):
+        known = ", ".join(inputs.result.systems[0].measures)
+        raise UsageError(f"{missing[0]} was not evaluated for every system", fix=f"choose from: {known}")
+    runs = runs_of_systems(inputs.runs, inputs.systems)
+    more = evaluate_runs(inputs.qrels, runs, missing, inputs.options)
+    return replace(inputs, result=Result(inputs.result.queries, tuple(_joined(inputs.result, more))))
+
+
+def _joined(result: Result, more: Result) -> Iterator[SystemResult]:
+    for system, other in zip(result.systems, more.systems, strict=True):
+        yield replace(system, measures={**system.measures, **other.measures})
+
+
+def parsed_measure(measure: str | Measure) -> Measure:
+    """The measure of a name."""
+    return parse_measure(measure) if isinstance(measure, str) else measure
+
+
+def primary_measure(inputs: AnalysisInput) -> str:
+    """The measure that decides if none is named: that of the experiment, else nDCG@10, else the first mean."""
+    named = settings_primary(inputs)
+    if named is not None:
+        return named
+    measures = common_values(inputs.result).measures
+    return str(measures[_primary_index(measures, None)])
+
+
+def deciding_measure(measures: MeasuresLike) -> tuple[Measure | None, tuple[str, ...]]:
+    """The first of the named measures that says which system is better, None if none does; and a note on those before it."""
+    named = parse_measures(measures or ())
+    able = next((measure for measure in named if measure.has_winner), None)
+    if able is None or able is named[0]:
+        return able, ()
+    before = in_a_sentence(list(map(str, named[: named.index(able)])))
+    return able, (f"{able} decides, because {before} cannot say which system is better",)
+
+
+def settings_primary(inputs: AnalysisInput) -> str | None:
+    """The primary measure of the experiment, if it was evaluated."""
+    primary = inputs.decision_settings.primary
+    return primary if all(primary in system.measures for system in inputs.result.systems) else None
+
+
+def primary_first(joined: JoinedValues, primary: str | Measure | None) -> JoinedValues:
+    """The joined values with the primary measure first."""
+    at = _primary_index(joined.measures, primary)
+    order = [at, *(place for place in range(len(joined.measures)) if place != at)]
+    return replace(joined, measures=tuple(joined.measures[place] for place in order), values=joined.values[order])
+
+
+def _primary_index(measures: Sequence[Measure], primary: str | Measure | None) -> int:
+    """The index of the named measure, of nDCG@10, or of the first mean that ranks systems."""
+    able = [at for at, measure in enumerate(measures) if measure.has_winner]
+    names = [str(measure) for measure in measures]
+    if primary is not None:
+        named = [at for at in range(len(measures)) if _is_same(measures[at], parsed_measure(primary))]
+        if not named or named[0] not in able:
+            known = ", ".join(names[at] for at in able)
+            raise UsageError(f"{for_message(str(primary))} cannot be the primary measure", fix=f"choose from: {known}")
+        return named[0]
+    usual = [at for at in able if names[at] == USUAL_PRIMARY]
+    if not able:
+        raise UsageError(
+            f"none of the evaluated measures ({', '.join(names)}) says which system is better",
+            fix=f"evaluate a measure such as {USUAL_PRIMARY}",
+        )
+    return (usual or able)[0]
+
+
+def _is_same(evaluated: Measure, asked: Measure) -> bool:
+    """Whether the evaluated measure is the one asked for, with the evaluation's rel where it had none."""
+    rel = evaluated.parameters().get("rel")
+    return evaluated == (asked if rel is None else asked.with_rel(rel))
+
+
+def unanswerable_questions(inputs: AnalysisInput) -> frozenset[str]:
+    """The questions of which the reference says that they have no answer."""
+    references = {} if inputs.texts is None else references_from_queries(inputs.texts)
+    return frozenset(query for query, reference in references.items() if not reference.answers)
+
+
+def comparable_systems(result: Result, measure: str) -> list[str]:
+    """The systems with values of the measure, or without them because they do not answer."""
+    return [system.name for system in result.systems if _takes_part(system.measures[measure])]
+
+
+def _takes_part(one: MeasureResult) -> bool:
+    return one.queries > 1 or any(reason in (*_NO_ANSWER, "abstained") for reason in one.reasons.values())
+
+
+def answer_values(result: Result, measure: str, unanswerable: Collection[str]) -> JoinedValues:
+    """The values of a measure of answers over the questions that each system was asked, with missing values at worst.
+
+    An abstention is right where the reference says that there is no answer. Questions with nothing to measure are left out.
+    """
+    columns = [system.measures[measure] for system in result.systems]
+    queries = tuple(_questions(columns))
+    lookups = [(one.per_query, one.reasons) for one in columns]
+    values = np.array([[known.get(query, np.nan) for known, _ in lookups] for query in queries]).reshape(-1, len(columns))
+    reasons = [[why.get(query, "") for _, why in lookups] for query in queries]
+    absent = np.isnan(values)
+    no_answer, abstained = (_is_among(reasons, names, values.shape) for names in (_NO_ANSWER, _ABSTAINED))
+    right = abstained & absent & np.array([[query in unanswerable] for query in queries], dtype=bool).reshape(-1, 1)
+    missing = MissingValues(no_answer, abstained & absent & ~right, absent & ~no_answer & ~abstained)
+    filled = _filled(columns[0].measure, values, right)
+    names = tuple(system.name for system in result.systems)
+    return JoinedValues(queries, names, (columns[0].measure,), filled[None], (), missing=missing)
+
+
+def _questions(columns: Sequence[MeasureResult]) -> Iterator[str]:
+    """The questions that each system was asked, sorted, without those that have nothing to measure for any system."""
+    asked = set.intersection(*({*one.query_ids, *one.reasons} for one in columns))
+    valued = [frozenset(one.query_ids) for one in columns]
+    for query in sorted(asked):
+        if any(query in known or one.reasons[query] not in _LEFT_OUT for one, known in zip(columns, valued, strict=True)):
+            yield query
+
+
+def _is_among(reasons: Sequence[Sequence[str]], names: Collection[str], shape: tuple[int, ...]) -> BoolArray:
+    return np.array([[reason in names for reason in row] for row in reasons], dtype=bool).reshape(shape)
+
+
+def _filled(measure: Measure, values: FloatArray, right: BoolArray) -> FloatArray:
+    """The values with right abstentions at best and other missing values at worst, or at the worst value seen."""
+    best, worst = best_value(measure), worst_value(measure)
+    found = values if best is None else np.where(right, best, values)
+    if worst is None:
+        seen = found[~np.isnan(found)]
+        worst = float(seen.max() if measure.higher_is_better is False else seen.min()) if len(seen) else 0.0
+    return np.where(np.isnan(found), worst, found)

@@ -33,8 +33,8 @@ from rankproof._statistics.intervals import (
     bootstrap_interval,
     describe_interval_method,
     enough_differ,
-    mean_interval,
     resampled_means,
+    t_interval,
 )
 from rankproof._statistics.means import influence, weighted_mean
 from rankproof._statistics.paired import (
@@ -56,12 +56,6 @@ def check_margin(name: str, value: Any) -> float:
     if not is_number(value) or not 0 < value < math.inf:
         raise setting_error(name, value, "pass a difference above 0, such as 0.01 for one percentage point")
     return float(value)
-
-
-def check_fraction_margin(margin: float, measure: Measure) -> None:
-    """Refuses a margin that no difference of the measure can exceed, such as 2 for 2 percentage points."""
-    if measure.is_fraction and margin >= 1:
-        raise setting_error("margin", margin, "pass a difference below 1, such as 0.02 for two percentage points")
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,12 +212,12 @@ def compare_named_pairs(joined: JoinedValues, pairs: Sequence[tuple[str, str]], 
 def _compare(joined: JoinedValues, pairs: Sequence[Pair], options: CompareOptions) -> list[PairComparison]:
     """The pairs of each measure, which are a family of tests of their own."""
     check_applies(joined, options.test, options.alpha)
-    observed = _observe_all(joined, pairs, options)
+    observed = observe_pairs(joined, pairs, options)
     families = [[one for one in observed if one.measure == measure] for measure in joined.measures]
-    return [found for family in families for found in _judge_family(family, options)]
+    return [found for family in families for found in judge_family(family, options)]
 
 
-def _judge_family(observed: Sequence[ObservedDifference], options: CompareOptions) -> list[PairComparison]:
+def judge_family(observed: Sequence[ObservedDifference], options: CompareOptions) -> list[PairComparison]:
     """The verdicts on the pairs of one measure, corrected for their number."""
     p, margins = _corrected(observed, options)
     level = options.level(len(observed), sum(each <= options.alpha for each in p))
@@ -257,16 +251,19 @@ def _better_first(joined: JoinedValues, place: int, one: int, other: int) -> Pai
     return (place, other, one) if swap else (place, one, other)
 
 
-def _observe_all(joined: JoinedValues, pairs: Sequence[Pair], options: CompareOptions) -> list[ObservedDifference]:
+def observe_pairs(joined: JoinedValues, pairs: Sequence[Pair], options: CompareOptions) -> list[ObservedDifference]:
+    """The pairs with their tests and intervals, before correction for multiple tests."""
     # Flipping the sign of a difference flips that of its share in the weighted mean.
     shares = 1.0 if joined.weights is None else (joined.weights / joined.weights.mean())[:, None]
     flip_p = [randomisation_p(values * shares, options.samples, options.seed) for values in joined.values]
     by_query = [differences(joined.values[place, :, one], joined.values[place, :, other]) for place, one, other in pairs]
-    intervals = _intervals(by_query, [joined.measures[place].range for place, *_ in pairs], joined.weights, options)
+    statistics = [paired_statistics(apart, joined.weights) for apart in by_query]
+    intervals = _intervals(by_query, statistics, [joined.measures[place].range for place, *_ in pairs], joined.weights, options)
     tested = _tested_by_choice(joined, pairs, options)
+    means = [[weighted_mean(column, joined.weights) for column in values.T] for values in joined.values]
     return [
-        _observe(joined, pair, float(flip_p[pair[0]][pair[1:]]), apart, interval, by_choice, options)
-        for pair, apart, interval, by_choice in zip(pairs, by_query, intervals, tested, strict=True)
+        _observe(joined, pair, means[pair[0]], float(flip_p[pair[0]][pair[1:]]), apart, interval, by_choice, options)
+        for pair, apart, interval, by_choice in zip(pairs, statistics, intervals, tested, strict=True)
     ]
 
 
@@ -281,18 +278,20 @@ def _tested_by_choice(joined: JoinedValues, pairs: Sequence[Pair], options: Comp
 
 
 def _intervals(
-    by_query: Sequence[FloatArray], ranges: Sequence[Interval], weights: FloatArray | None, options: CompareOptions
+    by_query: Sequence[FloatArray],
+    statistics: Sequence[PairedStatistics],
+    ranges: Sequence[Interval],
+    weights: FloatArray | None,
+    options: CompareOptions,
 ) -> list[Interval | None]:
     """The interval of each mean difference; resamples are drawn if a bootstrap interval is asked for."""
     level, method = 1 - options.alpha, options.interval
     if method == "t":
         within = [(low - high, high - low) for low, high in ranges]
-        each = zip(by_query, within, strict=True)
-        found = (
-            mean_interval(apart, level=level, within=one, weights=weights) if enough_differ(apart, weights) else None
-            for apart, one in each
-        )
-        return list(found)
+        return [
+            t_interval(own, level, widest) if enough_differ(apart, weights) else None
+            for apart, own, widest in zip(by_query, statistics, within, strict=True)
+        ]
     centred = [_linearised(apart, weights) for apart in by_query]
     means = resampled_means(np.column_stack(centred), options.resamples, options.seed)
     return [
@@ -310,22 +309,22 @@ def _linearised(apart: FloatArray, weights: FloatArray | None) -> FloatArray:
 def _observe(
     joined: JoinedValues,
     pair: Pair,
+    means: Sequence[float],
     by_flips: float,
-    by_query: FloatArray,
+    statistics: PairedStatistics,
     interval: Interval | None,
     tested: TestedPair | None,
     options: CompareOptions,
 ) -> ObservedDifference:
     place, one, other = pair
-    values, statistics = joined.values[place], paired_statistics(by_query, joined.weights)
     by_t = t_test_p(statistics)
     tested = tested or TestedPair(by_t if options.test == "t" and by_t is not None else by_flips)
     return ObservedDifference(
         measure=joined.measures[place],
         one=joined.systems[one],
         other=joined.systems[other],
-        value=weighted_mean(values[:, one], joined.weights),
-        other_value=weighted_mean(values[:, other], joined.weights),
+        value=means[one],
+        other_value=means[other],
         differences=statistics,
         interval=interval if tested.margin is None else _around(statistics.mean, tested.margin, joined.measures[place]),
         t_p=by_t,

@@ -180,7 +180,7 @@ def _friedman(values: FloatArray, pairs: Sequence[tuple[int, int]]) -> list[Test
 
 
 def _tukey(values: FloatArray, pairs: Sequence[tuple[int, int]], measure: Measure, level: float, test: Test) -> list[TestedPair]:
-    from rankproof._statistics.tukey import tukey_hsd
+    from rankproof._statistics.studentized_range import tukey_hsd
 
     found = tukey_hsd(values, by_query=test == "tukey")
     if found is not None:

@@ -6,12 +6,14 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from rankproof._analysis.compare.comparison import Comparison, compare_inputs, primary_measure
+from rankproof._analysis.compare.comparison import Comparison, compare_inputs
+from rankproof._analysis.compare.joined_values import primary_measure
 from rankproof._analysis.compare.pairs import CompareOptions
 from rankproof._analysis.inputs import input_from_results, reevaluated, usual_measures
 from rankproof._data import format_versions
 from rankproof._evaluation.notes import value_notes
-from rankproof._results.experiment_result import DecisionSettings, ExperimentResult
+from rankproof._results.experiment_result import Completeness, DecisionSettings, ExperimentResult, LabelsBy
+from rankproof._statistics.decision_rule import Looks
 from rankproof.measures._base import Measure
 from rankproof.measures._parse import parse_measure, parse_measures
 
@@ -42,12 +44,25 @@ def with_decision_settings(
     margin: float | None = None,
     baseline: str | None = None,
     costs: Mapping[str, float] | None = None,
+    labels_by: LabelsBy | None = None,
+    looks: Looks | None = None,
+    judgements: Completeness | None = None,
 ) -> ExperimentResult:
     """The results with these settings of the decision, where given, in place of their own; the primary measure is evaluated."""
-    if all(given is None for given in (primary, margin, baseline, costs)):
+    if all(given is None for given in (primary, margin, baseline, costs, labels_by, looks, judgements)):
         return results
     inputs, own = input_from_results(results), results.decision_settings
-    compare_inputs(inputs, primary=primary, margin=margin, baseline=baseline, costs=costs)  # Refuses a wrong setting.
+    # Refuses a wrong setting.
+    compare_inputs(
+        inputs,
+        primary=primary,
+        margin=margin,
+        baseline=baseline,
+        costs=costs,
+        labels_by=labels_by,
+        looks=looks,
+        judgements=judgements,
+    )
     if primary is not None:
         measure = (parse_measure(primary) if isinstance(primary, str) else primary).with_rel(results.rel)
         primary, known = str(measure), list(inputs.result.systems[0].measures)
@@ -57,6 +72,9 @@ def with_decision_settings(
         own.margin if margin is None else margin,
         own.baseline if baseline is None else baseline,
         costs or own.costs,
+        own.labels_by if labels_by is None else labels_by,
+        own.looks if looks is None else looks,
+        own.judgements if judgements is None else judgements,
     )
     return replace(results, result=inputs.result, decision_settings=settings)
 

@@ -12,7 +12,7 @@ from typing import Any
 from rankproof._analysis.compare.joined_values import JoinedValues
 from rankproof._analysis.compare.pairs import CompareOptions, ObservedDifference, PairComparison, Verdict, swapped
 from rankproof._analysis.compare.significance import TESTS
-from rankproof._analysis.decision import Decision
+from rankproof._analysis.decision.record import Decision
 from rankproof._analysis.values import format_points
 from rankproof._data.table import CellValue, Column, Table
 from rankproof._data.text import format_p, pluralise
@@ -22,6 +22,8 @@ from rankproof._statistics.permutation import smallest_p, why_not_significant
 from rankproof.errors import for_message
 from rankproof.measures._base import Measure
 
+CORRECTED = "corrected"
+"""The column of means by labels of people and a judge."""
 _TOO_MANY = 1_000_000_000
 
 
@@ -275,16 +277,22 @@ def against_baseline(pairs: Sequence[PairRecord], baseline: str | None, measure:
 
 
 def systems_table(
-    decision: Decision, pairs: Sequence[PairRecord], values: Mapping[str, Mapping[str, float]], options: CompareOptions
+    decision: Decision,
+    baseline: str | None,
+    pairs: Sequence[PairRecord],
+    values: Mapping[str, Mapping[str, float]],
+    options: CompareOptions,
 ) -> Table:
     """A row for each system: its value, the difference from the baseline with interval and p, its cost, and its risk."""
-    primary, baseline = str(decision.measure), decision.baseline
+    primary = str(decision.measure)
     against = against_baseline(pairs, baseline, primary)
     others = [name for name in next(iter(values.values()), {}) if name != primary]
+    corrected = decision.is_corrected
     costs = {"ms": "ms p50", "money": "money per query", "given": "cost"}
     columns = (
         Column("system"),
         Column(primary, "value", "mean of the primary measure"),
+        *((Column(CORRECTED, "value", "mean by people's labels and the judge"),) if corrected else ()),
         Column("difference", "difference", f"mean minus the mean of the baseline ({baseline})"),
         Column(f"{options.percent} CI", "interval", f"of the difference, {options.about_interval}"),
         Column("p", "p", f"p-value of the difference ({TESTS[options.test].short}), {options.about_p}"),
@@ -295,14 +303,15 @@ def systems_table(
         *(Column(name, "value", "mean of an exploratory measure") for name in others),
     )
     rows: list[tuple[CellValue, ...]] = []
-    for one in decision.systems:
+    for one in decision.by_system:
         pair = against.get(one.name)
         tested = (None,) * 5 if pair is None else (pair.difference, pair.ci, pair.p, pair.p_adjusted, pair.verdict)
-        rows.append((one.name, one.value, *tested, one.cost, one.risk, *(values[one.name][name] for name in others)))
+        means = (values[one.name][primary], one.value) if corrected else (one.value,)
+        rows.append((one.name, *means, *tested, one.cost, one.risk, *(values[one.name][name] for name in others)))
     title = f"{primary} of each system (n = {pluralise(decision.n, 'query', 'queries')})"
-    at = [one.name for one in decision.systems].index(decision.system) if decision.system is not None else None
-    marked = frozenset() if at is None else frozenset({at})
-    return Table("systems", title, columns, tuple(rows), decision.sentences, highlighted=marked, verdict_first=True)
+    marked = frozenset(at for at, one in enumerate(decision.by_system) if one.name in decision.systems)
+    table = Table("systems", title, columns, tuple(rows), decision.sentences, highlighted=marked, verdict_first=True)
+    return table.without("risk") if decision.is_judge_unchecked else table
 
 
 def _about_cost(decision: Decision) -> str:

@@ -13,11 +13,11 @@ from rankproof._analysis.chance import ChanceValues, below_chance_verdict, chanc
 from rankproof._analysis.diagnose.failed_queries import failed_table, failures, failures_table
 from rankproof._analysis.diagnose.steps import Step, gains_table, moves_table, stage_measures_table
 from rankproof._analysis.inputs import AnalysisInput, check_judged
-from rankproof._analysis.query_groups import Grouping
-from rankproof._analysis.segments import MIN_QUERIES
+from rankproof._analysis.query_groups import MIN_QUERIES, Grouping
 from rankproof._analysis.values import best_system, deepest_recall, main_measure, measure_results, query_counts
 from rankproof._data.table import CellValue, Column, Table, TableSummary
 from rankproof._data.text import format_value
+from rankproof._results.experiment_result import compared_system
 from rankproof.errors import for_message
 from rankproof.measures._parse import parse_measure
 
@@ -367,10 +367,11 @@ def diagnose(
 
 
 def step_tables(inputs: AnalysisInput, measure: str, cutoff: int) -> list[Table]:
-    """What each system gains over its baseline, how it moves relevant documents, and which measures matter at its stage."""
-    means = inputs.result.means
+    """What each system gains, how it moves relevant documents, and which measures matter at its stage."""
+    means, runs = inputs.result.means, inputs.system_runs
     steps = [
-        Step(system_run.name, system_run.kind, means[system_run.name], system_run.baseline) for system_run in inputs.system_runs
+        Step(run.name, run.kind, means[run.name], compared_system(run, runs, inputs.decision_settings), run.builds_on)
+        for run in runs
     ]
     recall = deepest_recall(inputs.result)
     bound = upper_bounds(inputs, [measure])[measure]

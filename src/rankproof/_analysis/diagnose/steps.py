@@ -1,4 +1,4 @@
-"""What each system of an experiment changes against its baseline: values, recall and ranks of relevant documents."""
+"""What each system changes against the one it builds on, else the baseline: values, recall and ranks of relevant documents."""
 
 from __future__ import annotations
 
@@ -8,25 +8,27 @@ from dataclasses import dataclass
 from rankproof._analysis.baselines import UpperBound
 from rankproof._analysis.inputs import AnalysisInput
 from rankproof._analysis.pareto import Gain
-from rankproof._analysis.values import QueryCounts, query_counts, ranked_lists, relevant_docs
+from rankproof._analysis.values import QueryCounts, best_system, measure_results, query_counts, ranked_lists, relevant_docs
 from rankproof._data.table import CellValue, Column, Table, TableSummary
 from rankproof._data.text import format_value
-from rankproof._results.experiment_result import SystemKind, SystemRun
+from rankproof._results.experiment_result import SystemKind, SystemRun, compared_system
 from rankproof.errors import InputError, for_message
 
 _SOURCE = "Evaluation Metrics of a ranking stack on Amazon ESCI, metric-to-stage mapping"
 _SAME_RECALL = 5e-4
 """Recalls that are equal to three decimals count as unchanged."""
+COMPARED_WITH = Column("compared with", about="the system that it builds on, else the baseline")
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One system of an experiment: its values by measure and its baseline, None for the first."""
+    """One system: its values by measure, the system that it is compared with, None for the baseline, and the one it builds on."""
 
     name: str
     kind: SystemKind
     values: Mapping[str, float]
-    baseline: str | None = None
+    compared_with: str | None = None
+    builds_on: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,25 +72,28 @@ STAGE_TASKS = (
 
 
 def gain_of(step: Step, steps: Sequence[Step], measure: str) -> Gain | None:
-    """The gain of the step over its baseline; None without one."""
-    baseline = {each.name: each for each in steps}.get(step.baseline or "")
-    return None if baseline is None else Gain(step.values[measure], baseline.values[measure])
+    """The gain of the step over the system that it is compared with; None without one."""
+    other = {each.name: each for each in steps}.get(step.compared_with or "")
+    return None if other is None else Gain(step.values[measure], other.values[measure])
 
 
 def gains_table(steps: Sequence[Step], measure: str, recall: str | None, counts: QueryCounts | None = None) -> Table:
-    """The value of every step and its gain over the baseline; sentences say whether rerankers leave recall unchanged."""
+    """The value of every step and its gain; sentences say whether rerankers leave recall unchanged."""
     rows = []
     for step in steps:
         gain = gain_of(step, steps, measure)
         added = (None, None) if gain is None else (gain.points, gain.relative)
         n = () if counts is None else counts.cell(step.name)
         values = (step.values[measure], *added, *([step.values[recall]] if recall else []))
-        rows.append((step.name, step.kind, step.baseline, *n, *values))
+        rows.append((step.name, step.kind, step.compared_with, *n, *values))
     columns = (
-        *(Column("system"), Column("stage"), Column("baseline")),
+        *(Column("system"), Column("stage"), COMPARED_WITH),
         *(() if counts is None else counts.column),
         Column(measure, "value"),
-        *(Column("pp gained", "points", "percentage points above the baseline"), Column("relative", "share")),
+        *(
+            Column("pp gained", "points", "percentage points above the system that it is compared with"),
+            Column("relative", "share"),
+        ),
         *([Column(recall, "value", "upper bound for any reranker")] if recall else []),
     )
     count = "" if counts is None else f": {counts}"
@@ -96,21 +101,21 @@ def gains_table(steps: Sequence[Step], measure: str, recall: str | None, counts:
     facts = {"measure": measure, "recall": recall, **({} if counts is None else counts.facts)}
     kept = (column.name for column in columns if column.name not in ("stage", "relative"))
     summary = TableSummary(tuple(kept), tuple(range(len(rows))))
-    title = f"Gain of each system in {measure} over its baseline{count}"
+    title = f"Gain of each system in {measure}{count}"
     return Table("gains", title, columns, tuple(rows), sentences, facts=facts, verdict_first=True, summary=summary)
 
 
 def describe_recall(steps: Sequence[Step], recall: str) -> list[str]:
     """Whether every reranker leaves recall unchanged."""
     pools = {step.name: step for step in steps}
-    reranks = [step for step in steps if step.kind == "rerank" and step.baseline in pools]
+    reranks = [step for step in steps if step.kind == "rerank" and step.builds_on in pools]
     if not reranks:
         return []
     changed = [
         f"{recall} changes from {format_value(pool.values[recall])} to {format_value(step.values[recall])} at"
         f" {for_message(step.name)}, a reranker: it reorders below that depth, or reranks other documents."
         for step in reranks
-        if (pool := pools[step.baseline or ""]) and abs(step.values[recall] - pool.values[recall]) >= _SAME_RECALL
+        if (pool := pools[step.builds_on or ""]) and abs(step.values[recall] - pool.values[recall]) >= _SAME_RECALL
     ]
     if changed:
         return changed
@@ -155,7 +160,7 @@ Rankings = Mapping[str, Sequence[str]]
 class RankMoves:
     """Counts of relevant documents over all queries.
 
-    `found` are in this ranking and not in the baseline's, `lost` the reverse; of those in both, `promoted` rank higher here and
+    `found` are in this ranking and not in the other one, `lost` the reverse; of those in both, `promoted` rank higher here and
     `demoted` lower. `risen` entered the top and `fallen` left it.
     """
 
@@ -168,11 +173,11 @@ class RankMoves:
     fallen: int
 
 
-def rank_moves(rankings: Rankings, baseline: Rankings, relevant: Mapping[str, Collection[str]], cutoff: int) -> RankMoves:
-    """The moves of relevant documents from the baseline's rankings to these."""
+def rank_moves(rankings: Rankings, others: Rankings, relevant: Mapping[str, Collection[str]], cutoff: int) -> RankMoves:
+    """The moves of relevant documents from the other rankings to these."""
     counts = dict.fromkeys(RankMoves.__slots__, 0)
     for query, docs in relevant.items():
-        here, there = _ranks(rankings.get(query, ())), _ranks(baseline.get(query, ()))
+        here, there = _ranks(rankings.get(query, ())), _ranks(others.get(query, ()))
         for doc in docs:
             new, old = here.get(doc), there.get(doc)
             counts["kept"] += new is not None
@@ -203,18 +208,18 @@ def moves_table(inputs: AnalysisInput, measure: str, upper_bound: UpperBound, cu
     rows: list[tuple[CellValue, ...]] = []
     sentences = []
     for system_run in inputs.system_runs:
-        baseline = system_run.baseline if system_run.baseline in ranked else None
+        other = compared_system(system_run, inputs.system_runs, inputs.decision_settings)
         _check_same_documents(system_run, inputs, ranked)
-        moves = rank_moves(ranked[system_run.name], ranked[baseline] if baseline else {}, relevant, cutoff)
-        moved = (moves.found, moves.lost, moves.promoted, moves.demoted, moves.risen, moves.fallen) if baseline else (None,) * 6
+        moves = rank_moves(ranked[system_run.name], ranked[other] if other else {}, relevant, cutoff)
+        moved = (moves.found, moves.lost, moves.promoted, moves.demoted, moves.risen, moves.fallen) if other else (None,) * 6
         bound = upper_bound.by_system[system_run.name]
         left = Gain(bound, means[system_run.name]).points
-        rows.append((system_run.name, system_run.kind, baseline, moves.kept, *moved, *counts.cell(system_run.name), bound, left))
-        sentences += [_describe_moves(system_run, baseline, moves, cutoff)] if baseline else []
+        rows.append((system_run.name, system_run.kind, other, moves.kept, *moved, *counts.cell(system_run.name), bound, left))
+        sentences += [_describe_moves(system_run, other, moves, cutoff)] if other else []
     total, n = sum(map(len, relevant.values())), len(relevant)
     return Table(
         name="moves",
-        title=f"Ranks of the {total} relevant documents against the baseline: n = {n} queries",
+        title=f"Ranks of the {total} relevant documents: n = {n} queries",
         columns=_columns(measure, cutoff, counts),
         rows=tuple(rows),
         sentences=(*sentences, *_describe_upper_bounds(inputs, measure, means, upper_bound)),
@@ -226,10 +231,10 @@ def moves_table(inputs: AnalysisInput, measure: str, upper_bound: UpperBound, cu
 
 def _columns(measure: str, cutoff: int, counts: QueryCounts) -> tuple[Column, ...]:
     return (
-        *(Column("system"), Column("stage"), Column("baseline", about="the system it is compared with")),
+        *(Column("system"), Column("stage"), COMPARED_WITH),
         Column("retrieved", "count", "relevant documents in its rankings"),
         Column("found", "count", "relevant documents that only this system retrieved"),
-        Column("lost", "count", "relevant documents that only the baseline retrieved"),
+        Column("lost", "count", "relevant documents that only the other system retrieved"),
         Column("promoted", "count", "relevant documents retrieved by both, ranked higher by this system"),
         Column("demoted", "count", "relevant documents retrieved by both, ranked lower by this system"),
         *(Column(f"into top {cutoff}", "count"), Column(f"out of top {cutoff}", "count")),
@@ -240,7 +245,7 @@ def _columns(measure: str, cutoff: int, counts: QueryCounts) -> tuple[Column, ..
 
 
 def _check_same_documents(system_run: SystemRun, inputs: AnalysisInput, ranked: Mapping[str, Rankings]) -> None:
-    """Checks that a reranker has the documents of its baseline; with a depth limit they may differ.
+    """Checks that a reranker has the documents of its input; with a depth limit they may differ.
 
     Documents of an engine or a run file that are not in the corpus are not reranked.
     """
@@ -248,7 +253,7 @@ def _check_same_documents(system_run: SystemRun, inputs: AnalysisInput, ranked: 
         (
             other
             for other in inputs.system_runs
-            if other.name == system_run.baseline and system_run.stage.get("stage") == other.stage
+            if other.name == system_run.builds_on and system_run.stage.get("stage") == other.stage
         ),
         None,
     )
@@ -264,23 +269,23 @@ def _check_same_documents(system_run: SystemRun, inputs: AnalysisInput, ranked: 
             raise InputError(what, fix="the results are damaged: run the experiment again", source=inputs.name)
 
 
-def _describe_moves(system_run: SystemRun, baseline: str, moves: RankMoves, cutoff: int) -> str:
+def _describe_moves(system_run: SystemRun, compared_with: str, moves: RankMoves, cutoff: int) -> str:
     top = f"{moves.risen} enter the top {cutoff} and {moves.fallen} leave it"
-    if system_run.kind == "rerank" and not moves.found and not moves.lost:
+    other = for_message(compared_with)
+    if system_run.kind == "rerank" and system_run.builds_on == compared_with and not moves.found and not moves.lost:
         order = f"promotes {moves.promoted} relevant documents and demotes {moves.demoted}"
-        return f"{for_message(system_run.name)} reranks {for_message(baseline)}: it {order}; {top}."
-    other = for_message(baseline)
+        return f"{for_message(system_run.name)} reranks {other}: it {order}; {top}."
     changed = f"finds {moves.found} relevant documents that {other} misses, and loses {moves.lost} that {other} finds"
     both = f"Of those that both find, it promotes {moves.promoted} and demotes {moves.demoted}"
     return f"{for_message(system_run.name)} {changed}. {both}. In total, {top}."
 
 
 def _describe_upper_bounds(inputs: AnalysisInput, measure: str, means: Mapping[str, float], upper_bound: UpperBound) -> list[str]:
-    """What the last system could gain by a better order of judged documents, by moving unjudged ones, and by retrieval."""
-    last = inputs.system_runs[-1].name
-    bound = upper_bound.by_system[last]
-    order, more = upper_bound.describe_order(last, means[last]), Gain(upper_bound.ideal, bound).points
+    """What the best system could gain by a better order of judged documents, by moving unjudged ones, and by retrieval."""
+    best = best_system({name: each[measure] for name, each in measure_results(inputs, [measure]).items()})
+    bound = upper_bound.by_system[best]
+    order, more = upper_bound.describe_order(best, means[best]), Gain(upper_bound.ideal, bound).points
     return [
-        f"{for_message(last)} has {measure} {format_value(means[last])}; its best reranking has {format_value(bound)}:"
+        f"{for_message(best)} has {measure} {format_value(means[best])}; its best reranking has {format_value(bound)}:"
         f" {order}. The other {more:.1f} pp need better retrieval."
     ]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from rankproof._analysis.answers.given import judge_of_measure
 from rankproof._analysis.answers.inputs import cited_documents
 from rankproof._analysis.explain.claims import ExplainedClaims, case_verdicts, explain_claims
 from rankproof._analysis.explain.score import system_run_of
@@ -27,6 +26,7 @@ from rankproof.measures._answers import (
     word_bag,
 )
 from rankproof.measures._base import Measure
+from rankproof.measures._claim_base import judge_of_measure
 from rankproof.measures._nuggets import AnswerStateMeasure
 from rankproof.measures._parse import parse_measure
 

@@ -10,6 +10,7 @@ from rankproof._data.claims import ClaimTable, ClaimVerdict
 from rankproof._data.sentences import sentence_spans
 from rankproof._data.table import CellValue, Column, Table
 from rankproof._data.text import clip_text, pluralise
+from rankproof._data.wording.remarks import without_thinking
 from rankproof._evaluation.answer_notes import REASONS
 from rankproof._evaluation.claim_verdicts import VerdictSource, known_verdicts, label_of, unit_of
 from rankproof._evaluation.overlap_judge import OverlapJudge
@@ -22,7 +23,7 @@ from rankproof.measures._claim_base import ClaimMeasure, Verdicts, by_reference,
 from rankproof.measures._claims import ClaimFScore, ClaimPrecision, ClaimRecall, agreement_words
 from rankproof.measures._contexts import named_contexts, useful_contexts
 from rankproof.measures._nuggets import AnswerStateMeasure
-from rankproof.measures._overlap import OVERLAP, all_words, content_words
+from rankproof.measures._overlap import OVERLAP, all_words, stated_words
 
 _MAX_TEXT_LENGTH = 400
 _MAX_TERMS = 12
@@ -149,9 +150,11 @@ def _claim_row(one: ClaimVerdict) -> tuple[CellValue, ...]:
     credit = None if one.verdict in ("nothing_to_check", "failed") else one.credit
     shown = "" if one.shown is None else f" (contexts {', '.join(map(str, one.shown)) or 'none'})"
     importance = "" if one.importance is None else f" ({one.importance})"
-    verdict = f"{one.verdict.replace('_', ' ')}{f': {one.reason}' if one.reason else ''}"
+    reason = one.reason or one.claim.remark
+    verdict = f"{one.verdict.replace('_', ' ')}{f': {reason}' if reason else ''}"
+    text = f"({one.claim.lead_in}) {one.claim.text}" if one.claim.lead_in else one.claim.text
     evidence = ", ".join(f"{text}.{sentence}" for text, sentence in one.evidence)
-    return one.claim.n, verdict, credit, evidence or None, f"{_quote(one.claim.text)}{importance}{shown}"
+    return one.claim.n, verdict, credit, evidence or None, f"{_quote(text)}{importance}{shown}"
 
 
 def _verdict_counts(verdicts: Sequence[ClaimVerdict]) -> Iterator[str]:
@@ -181,7 +184,7 @@ def _source(case: AnswerCase, one: ClaimVerdict, number: int) -> tuple[str, str]
         return name, contexts[number - 1] if number <= len(contexts) else ""
     if one.against == "reference":
         return f"reference {number}", case.references[number - 1] if number <= len(case.references) else ""
-    return one.against, case.text if one.against == "answer" else case.question
+    return one.against, without_thinking(case.text) if one.against == "answer" else case.question
 
 
 def _sentence(text: str, number: int) -> str:
@@ -220,11 +223,9 @@ def _nuggets(explained: ExplainedClaims, measure: ClaimMeasure) -> str:
     return f"{sum(one.verdict == 'supported' for one in counted)} stated / {pluralise(len(counted), 'nugget')}"
 
 
-def _lowest(explained: ExplainedClaims, measure: ClaimMeasure) -> str:
+def _unsupported(explained: ExplainedClaims, measure: ClaimMeasure) -> str:
     found = checked(explained.verdicts["answer-contexts"])
-    if all(one.score is None for one in found):
-        return f"{sum(one.verdict != 'supported' for one in found)} of {pluralise(len(found), 'claim')} not supported"
-    return f"1 - {min(one.credit for one in found):.4f}, the lowest score of {pluralise(len(found), 'claim')}"
+    return f"{sum(one.verdict != 'supported' for one in found)} of {pluralise(len(found), 'claim')} not supported"
 
 
 def _best_reference(explained: ExplainedClaims, measure: ClaimMeasure) -> AnswerCase:
@@ -262,7 +263,7 @@ def _word_agreement(case: AnswerCase, measure: ClaimMeasure) -> str:
 def _context_recall(explained: ExplainedClaims, measure: ClaimMeasure) -> str:
     if measure.judge == OVERLAP:
         case = _best_reference(explained, measure)
-        words = content_words(case.references[0])
+        words = stated_words(case.references[0])
         return f"{len(words & all_words(case.contexts or ()))} words in the contexts / {len(words)} words of the reference"
     groups = by_reference(explained.verdicts["reference-contexts"])
     best = max(groups.values(), key=lambda each: sum(one.credit for one in checked(each)) / max(1, len(checked(each))))
@@ -291,8 +292,8 @@ def _used_share(explained: ExplainedClaims, measure: ClaimMeasure) -> str:
     if measure.judge != OVERLAP:
         return f"Claims of the reference that contexts and answer support / claims that the contexts support{best}"
     case = _best_reference(explained, measure)
-    found = content_words(case.references[0]) & all_words(case.contexts or ())
-    stated = 0 if without_answer(case) else len(found & content_words(case.text))
+    found = stated_words(case.references[0]) & all_words(case.contexts or ())
+    stated = 0 if without_answer(case) else len(found & stated_words(case.text))
     return f"{stated} words in contexts and answer / {len(found)} words of the reference in the contexts"
 
 
@@ -319,7 +320,7 @@ def _cites(explained: ExplainedClaims, measure: ClaimMeasure) -> str:
 
 _ARITHMETIC: Mapping[str, Callable[[ExplainedClaims, ClaimMeasure], str]] = {
     "Faithfulness": _mean_of("answer-contexts"),
-    "Hallucination": _lowest,
+    "Hallucination": _unsupported,
     "AnswerRelevance": _mean_of("answer-question", "answer"),
     "ClaimP": _agreement,
     "ClaimR": _agreement,

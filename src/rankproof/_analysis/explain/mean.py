@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from rankproof._analysis.values import measure_result
 from rankproof._data.arrays import FloatArray
 from rankproof._data.table import CellValue, Column, Table
 from rankproof._data.text import clip_text, pluralise
-from rankproof._evaluation.result import MeasureResult
+from rankproof._evaluation.result import MeasureResult, subset_measure
 from rankproof.errors import UsageError, for_message
 
 TOP = 5
@@ -22,14 +22,13 @@ _QUERY = Column("query", about="the query's id")
 def explain_mean(inputs: AnalysisInput, system: str, measure: str, *, top: int = TOP) -> Table:
     """The queries with the highest and lowest values, and what each adds to the system's summary."""
     one = measure_result(inputs, system, measure)
-    values, share = one.values, _share(one)
-    pulls = None if share is None else (values - one.value) / len(values) if one.summary == "mean" else values
-    rows = _both_ends(one.query_ids, [values], [share, pulls], top)
+    values, mean = one.values, one.value if one.summary == "mean" else 0.0
+    rows = _both_ends(one.query_ids, [values], [_share(one, values), _share(one, values - mean)], top)
     columns = (
         _QUERY,
         Column("value", "value", f"{measure} of the query"),
         Column("contribution", "value", "what the query adds to the summary"),
-        Column("effect", "difference", "how much the query raises or lowers the mean: (value - mean) / n"),
+        Column("effect", "difference", "how much the query raises or lowers the mean: weight x (value - mean) / sum of weights"),
         *_text_column(inputs),
     )
     return Table(
@@ -44,16 +43,15 @@ def explain_mean(inputs: AnalysisInput, system: str, measure: str, *, top: int =
 
 def explain_difference(inputs: AnalysisInput, system: str, against: str, measure: str, *, top: int = TOP) -> Table:
     """The queries with the largest differences between two systems, and what each adds to the difference of means."""
-    one, other = measure_result(inputs, system, measure), measure_result(inputs, against, measure)
-    if one.query_ids != other.query_ids:
-        raise UsageError(
-            f"{for_message(system)} and {for_message(against)} have means over different queries",
-            fix="leave out --skip-missing",
-        )
-    if one.summary == "geometric":
+    whole = {name: measure_result(inputs, name, measure) for name in (system, against)}
+    common = set(whole[system].query_ids) & set(whole[against].query_ids)
+    if not common:
+        what = f"{for_message(system)} and {for_message(against)} have no query with a value of {measure} in common"
+        raise UsageError(what, fix="compare other systems, or choose another measure with -m")
+    one, other = (subset_measure(each, common) for each in (whole[system], whole[against]))
+    parts = _share(one, one.values - other.values)
+    if parts is None:
         raise UsageError(f"{measure} is a geometric mean: its difference is not a sum over queries", fix="explain AP")
-    differences = one.values - other.values
-    parts = differences / (len(differences) if one.summary == "mean" else 1)
     rows = _both_ends(one.query_ids, [one.values, other.values], [parts], top)
     difference = one.value - other.value
     columns = (
@@ -74,27 +72,39 @@ def explain_difference(inputs: AnalysisInput, system: str, against: str, measure
             f"{for_message(system)} minus {for_message(against)} is {difference:+.4f}:"
             f" {int((parts > 0).sum())} queries add {up:+.4f}, {int((parts < 0).sum())} add {down:+.4f},"
             f" {int((parts == 0).sum())} are equal.",
+            *_left_out(whole, common),
         ),
         facts={"n": len(parts), "system": system, "against": against, "measure": measure, "difference": difference},
     )
 
 
-def _share(one: MeasureResult) -> FloatArray | None:
-    """What each query adds to the summary; None if the summary is not a sum."""
+def _left_out(whole: Mapping[str, MeasureResult], common: Collection[str]) -> Iterator[str]:
+    """How many queries of each system are left out, because the other has no value for them."""
+    counts = {name: len(one.query_ids) - len(common) for name, one in whole.items()}
+    if any(counts.values()):
+        parts = (f"{for_message(name)} has {count} more" for name, count in counts.items() if count)
+        yield f"Both means are over the {pluralise(len(common), 'query', 'queries')} with a value for both: {', '.join(parts)}."
+
+
+def _share(one: MeasureResult, values: FloatArray) -> FloatArray | None:
+    """What each query adds to the summary of these values; None if the summary is not a sum."""
     if one.summary == "geometric":
         return None
-    return one.values / len(one.values) if one.summary == "mean" else one.values
+    if one.summary == "sum":
+        return values
+    return values / len(values) if one.weights is None else values * one.weights / one.weights.sum()
 
 
 def _mean_sentences(one: MeasureResult, system: str, measure: str) -> tuple[str, ...]:
-    if one.summary == "geometric":
+    added = _share(one, (one.values == 0).astype(np.float64))
+    if added is None:
         return (f"{measure} is a geometric mean, not a sum over queries; explain AP instead.",)
-    zeros, n = int((one.values == 0).sum()), len(one.values)
-    every = pluralise(n, "query", "queries")
+    zeros = int((one.values == 0).sum())
+    every = pluralise(len(one.values), "query", "queries")
     sentences = [f"The contributions of all {every} add up to {one.value:.4f}, the {one.summary} of {for_message(system)}."]
     if one.summary == "mean" and zeros:
         if_not = pluralise(zeros, "query has value 0; with it at", "queries have value 0; with all of them at")
-        sentences.append(f"{if_not} 1, the mean would be {one.value + zeros / n:.4f}.")
+        sentences.append(f"{if_not} 1, the mean would be {one.value + math.fsum(added.tolist()):.4f}.")
     return tuple(sentences)
 
 

@@ -45,13 +45,14 @@ def _ideal_list(inputs: AnalysisInput, measure: Measure, hits: Hits, query: str,
         doc = docs[int(ideal.at[at]) - start]
         rank, discount = int(ideal.ranks[at]), float(discounts(ideal.ranks[at : at + 1])[0])
         grade = inputs.qrels[query][doc]
-        found.append((rank, doc, grade, float(ideal.gain[at]), discount, float(ideal.terms[at]), ranks.get(doc, NOT_RETRIEVED)))
+        amounts = (float(ideal.gain[at]), discount, float(ideal.terms[at]))
+        found.append((rank, doc, grade, *amounts, ranks.get(doc, NOT_RETRIEVED), *_snippet(inputs, doc)))
     total = float(ideal.sums()[of_query])
     columns = (
         *(Column("rank", "count"), Column("document"), Column("grade", "count"), Column("gain", "value")),
-        *(Column("discount", "value"), Column("term", "value"), _RANK_COLUMN),
+        *(Column("discount", "value"), Column("term", "value"), _RANK_COLUMN, *_text_columns(inputs)),
     )
-    missed = sum(row[-1] == NOT_RETRIEVED for row in found)
+    missed = sum(row[1] not in ranks for row in found)
     sentence = f"The ideal ranking adds up to {total:.4f}; {len(found) - missed} of its {len(found)} documents were retrieved."
     return Table(
         name="explain-ideal",
@@ -72,11 +73,19 @@ def _relevant(inputs: AnalysisInput, measure: Measure, query: str, ranks: dict[s
     return Table(
         name="explain-relevant",
         title=f"Relevant documents of query {for_message(query)}",
-        columns=(Column("document"), Column("grade", "count"), _RANK_COLUMN),
-        rows=tuple((doc, grades[doc], ranks.get(doc, NOT_RETRIEVED)) for doc in docs[:rows]),
+        columns=(Column("document"), Column("grade", "count"), _RANK_COLUMN, *_text_columns(inputs)),
+        rows=tuple((doc, grades[doc], ranks.get(doc, NOT_RETRIEVED), *_snippet(inputs, doc)) for doc in docs[:rows]),
         sentences=(f"{len(docs) - missed} of {len(docs)} relevant documents were retrieved.", *_more_rows(len(docs), rows)),
         facts={"n": 1, "query": query, "documents": len(docs), "rel": least},
     )
+
+
+def _text_columns(inputs: AnalysisInput) -> tuple[Column, ...]:
+    return (Column("text", about="start of the document"),) if inputs.snippets else ()
+
+
+def _snippet(inputs: AnalysisInput, doc: str) -> tuple[CellValue, ...]:
+    return (clip_text(inputs.snippets.get(doc, "")),) if inputs.snippets else ()
 
 
 def _by_grade(inputs: AnalysisInput, query: str) -> list[str]:
@@ -260,11 +269,10 @@ def _ranking(query: _Query, rows: int) -> Table:
     counting = {*adding, *query.losses}
     ranks = sorted({*range(1, within + 1), *counting})
     text = "" if inputs.texts is None or query.id not in inputs.texts else f": {clip_text(inputs.texts[query.id].text)}"
-    snippets = (Column("text", about="start of the document"),) if inputs.snippets else ()
     return Table(
         name="explain-query",
         title=f"{measure} of {for_message(query.system)} for query {for_message(query.id)}{text}",
-        columns=(*COLUMNS, *snippets),
+        columns=(*COLUMNS, *_text_columns(inputs)),
         rows=tuple(_row(query, rank, adding.get(rank)) for rank in ranks),
         sentences=(*_sentences(query, len(ranks)), *_reply_sentences(query.reply)),
         facts=_facts(query),
@@ -282,8 +290,15 @@ def _row(query: _Query, rank: int, part: RankContribution | None) -> tuple[CellV
     grade = inputs.qrels[query.id].get(doc)
     amounts = (part.gain, part.discount, part.term) if part else (None, None, None)
     contribution = part.contribution if part else query.losses.get(rank, 0.0)
-    snippet = (clip_text(inputs.snippets.get(doc, "")),) if inputs.snippets else ()
-    return (rank, doc, query.score(rank), UNJUDGED_TEXT if grade is None else grade, *amounts, contribution, *snippet)
+    return (
+        rank,
+        doc,
+        query.score(rank),
+        UNJUDGED_TEXT if grade is None else grade,
+        *amounts,
+        contribution,
+        *_snippet(inputs, doc),
+    )
 
 
 def _sentences(query: _Query, shown_rows: int) -> tuple[str, ...]:
@@ -344,6 +359,22 @@ def _facts(query: _Query) -> dict[str, Any]:
     return {**known, "explained": True, "sum": explained.total, "denominator": explained.denominator, "scale": explained.scale}
 
 
+def query_id(inputs: AnalysisInput, query: str) -> str:
+    """The id of a query, given its id or its text without regard to case; one that is neither is returned as it is."""
+    if inputs.texts is None or query in inputs.texts or query in inputs.result.queries:
+        return query
+    same = [each.id for each in inputs.texts.values() if _folded(each.text) == _folded(query)]
+    found = [each for each in same if each in inputs.result.queries] or same
+    if len(found) > 1:
+        what = f"{len(found)} queries have the text {for_message(query)}"
+        raise UsageError(what, fix=f"specify one of their ids with --query: {', '.join(map(for_message, found))}")
+    return found[0] if found else query
+
+
+def _folded(text: str) -> str:
+    return " ".join(text.casefold().split())
+
+
 def _refuse_unknown(query: str, one: MeasureResult) -> None:
     if query in one.query_ids:
         return
@@ -351,5 +382,6 @@ def _refuse_unknown(query: str, one: MeasureResult) -> None:
 
     near = get_close_matches(query[:100], one.query_ids, n=3) or list(one.query_ids[:3])
     raise UsageError(
-        f"no judged query is called {for_message(query)}", fix=f"there is, for example, {', '.join(map(for_message, near))}"
+        f"no judged query has the id or the text {for_message(query)}",
+        fix=f"there is, for example, {', '.join(map(for_message, near))}",
     )

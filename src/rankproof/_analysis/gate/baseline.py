@@ -2,38 +2,51 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 from collections.abc import Collection, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
 
+from rankproof._analysis.compare.value_judge import judge_of_values
 from rankproof._analysis.inputs import AnalysisInput, checked_system, different_data
 from rankproof._data import format_versions
-from rankproof._data.arrays import FloatArray
+from rankproof._data.answers import Answers
+from rankproof._data.run import Run
 from rankproof._io import strict_json
 from rankproof._io.escape import escape_json
+from rankproof._io.file_errors import MISSING, missing_fix
+from rankproof._io.open import decode_line, open_source, read_all_bytes
 from rankproof._io.strict_json import JsonObject
+from rankproof._results.document import parse_stored_measures
 from rankproof.errors import InputError, UsageError, for_message
+from rankproof.measures._base import Measure
 from rankproof.measures._parse import parse_measure
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class SavedValues:
-    """One system: measure to query to value, and the judged queries missing from its run."""
+    """One system: measure to query to value, and the judged queries missing from its run.
+
+    `digest` is that of its rankings or answers, empty if they are not known.
+    """
 
     name: str
     measures: Mapping[str, Mapping[str, float]]
     missing: frozenset[str] = frozenset()
+    digest: str = ""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Baseline:
     """Saved values of systems, with the data, read options, version and time.
 
-    `fingerprint` is that of the dataset, empty for run files.
+    `fingerprint` is that of the dataset, empty for run files. `weights` are those of the queries, empty if all count equally.
+    `judges` has the machine judges of each measure with their digests, if it has any. `anchor` has the first saved values of
+    systems that were saved again, and `alarm` the systems that lost too much against it, each with the measure.
     """
 
     name: str
@@ -41,9 +54,19 @@ class Baseline:
     qrels_fingerprint: str
     rel: int
     read_options: Mapping[str, Any]
+    weights: Mapping[str, float]
     systems: tuple[SavedValues, ...]
     version: str
     made: str
+    anchor: tuple[SavedValues, ...] = ()
+    alarm: tuple[tuple[str, str], ...] = ()
+    judges: Mapping[str, str] = field(default_factory=dict)
+
+    def anchor_of(self, system: str) -> SavedValues | None:
+        """The first saved values of a system, or of the only one; None if these are the first."""
+        if len(self.systems) == len(self.anchor) == 1:
+            return self.anchor[0]
+        return next((saved for saved in self.anchor if saved.name == system), None)
 
     @property
     def measures(self) -> tuple[str, ...]:
@@ -60,10 +83,23 @@ def make_baseline(inputs: AnalysisInput, *, version: str, made: str, systems: Co
         qrels_fingerprint=inputs.qrels_fingerprint,
         rel=inputs.rel,
         read_options=reading_facts(inputs),
+        weights=inputs.result.weights or {},
         systems=tuple(saved_values(inputs, name) for name in chosen),
         version=version,
         made=made,
+        judges=judges_of(inputs),
     )
+
+
+def judges_of(inputs: AnalysisInput) -> dict[str, str]:
+    """The machine judges behind each measure with values of one, by name and digest."""
+    found = {name: judge_of_values(inputs, one.measure, one.query_ids) for name, one in inputs.result.systems[0].measures.items()}
+    labels = ", ".join(sorted({claim.judge for claim in inputs.result.claims}))
+    return {
+        name: labels if parse_measure(name).kind == "answer" and labels else judge
+        for name, judge in found.items()
+        if judge is not None
+    }
 
 
 def chosen_systems(inputs: AnalysisInput, names: Collection[str]) -> tuple[str, ...]:
@@ -76,8 +112,26 @@ def saved_values(inputs: AnalysisInput, name: str) -> SavedValues:
     """The values of one system, and the judged queries missing from its run; a question without a value has no answer."""
     values = inputs.result.per_query(name)
     if any(parse_measure(measure).kind == "answer" for measure in values):
-        return SavedValues(name, values)
-    return SavedValues(name, values, frozenset(inputs.result.queries).difference(inputs.runs[name].queries))
+        answers = next((run.answers for run in inputs.system_runs if run.name == name), None)
+        return SavedValues(name, values, digest="" if answers is None else _answers_digest(answers))
+    run = inputs.runs[name]
+    return SavedValues(name, values, frozenset(inputs.result.queries).difference(run.queries), _rankings_digest(run))
+
+
+def _answers_digest(answers: Answers) -> str:
+    """A digest of all answers; systems with the same digest gave the same answers."""
+    rows = sorted((query, number, answer.text, answer.cited, answer.state) for query, number, answer in answers.with_repeats())
+    return hashlib.sha256(json.dumps(rows).encode()).hexdigest()
+
+
+def _rankings_digest(run: Run) -> str:
+    """A digest of the documents of each query by score; runs with the same digest have the same rankings."""
+    spans = zip(run.offsets[:-1].tolist(), run.offsets[1:].tolist(), strict=True)
+    digest = hashlib.sha256()
+    for query, (start, end) in sorted(zip(run.queries, spans, strict=True)):
+        docs, order = run.docs[start:end], np.argsort(-run.scores[start:end], kind="stable").tolist()
+        digest.update("\n".join((query, *(docs[at] for at in order), "")).encode())
+    return digest.hexdigest()
 
 
 def reading_facts(inputs: AnalysisInput) -> dict[str, Any]:
@@ -85,8 +139,19 @@ def reading_facts(inputs: AnalysisInput) -> dict[str, Any]:
     return {name: value for name, value in asdict(inputs.read_options).items() if name != "threads"}
 
 
+def different_settings(one: Baseline, other: Baseline) -> str:
+    """Which data or settings of two baselines differ, so that their values are not comparable; empty if none."""
+    prints = [(each.qrels_fingerprint, each.fingerprint) for each in (one, other)]
+    if differs := different_data(*prints):
+        return f"other data ({differs})"
+    if any(one.judges.get(name) != other.judges.get(name) for name in one.measures if name in other.measures):
+        return "another judge"
+    same = one.rel == other.rel and dict(one.read_options) == dict(other.read_options) and one.weights == other.weights
+    return "" if same else "another --rel, or other read options or weights"
+
+
 def check_same_data(inputs: AnalysisInput, baseline: Baseline) -> None:
-    """Checks that the baseline has the same data, relevance threshold and read options."""
+    """Checks that the baseline has the same data, relevance threshold, read options and weights."""
     prints = [(one.qrels_fingerprint, one.fingerprint) for one in (baseline, inputs)]
     if differs := different_data(*prints):
         raise UsageError(
@@ -99,6 +164,20 @@ def check_same_data(inputs: AnalysisInput, baseline: Baseline) -> None:
         )
     if dict(baseline.read_options) != reading_facts(inputs):
         raise UsageError("the baseline was saved with other read options", fix="use the same read options as when it was saved")
+    _check_same_weights(baseline.weights, inputs.result.weights or {})
+
+
+def _check_same_weights(saved: Mapping[str, float], now: Mapping[str, float]) -> None:
+    if bool(saved) == bool(now) and all(saved.get(query, weight) == weight for query, weight in now.items()):
+        return
+    if saved and now:
+        what = "the baseline was saved with other weights of queries"
+    elif saved:
+        what = "the baseline was saved with weights of queries, this run has none"
+    else:
+        what = "the baseline was saved without weights of queries, this run has weights"
+    fix = "use the same --weights FILE for both; queries.jsonl of a weighted dataset is such a file"
+    raise UsageError(what, fix=fix)
 
 
 FORMAT = "rankproof-baseline"
@@ -117,9 +196,26 @@ def baseline_json(baseline: Baseline) -> str:
         "qrels_fingerprint": baseline.qrels_fingerprint,
         "rel": baseline.rel,
         "read_options": dict(baseline.read_options),
-        "systems": [_system_json(system) for system in baseline.systems],
+        "weights": dict(baseline.weights),
+        "systems": [_system_json(system, baseline.weights) for system in baseline.systems],
+        "anchor": [_system_json(system, baseline.weights) for system in baseline.anchor],
+        "alarm": [{"system": system, "measure": measure} for system, measure in baseline.alarm],
+        "judges": dict(baseline.judges),
     }
     return escape_json(json.dumps(plain, ensure_ascii=False, indent=1, allow_nan=False)) + "\n"
+
+
+def read_baseline(path: str, *, how_to_save: str) -> Baseline:
+    """The baseline in a file; if there is none, the error says how to save one."""
+    try:
+        text = decode_line(read_all_bytes(open_source(path)), 1, path)
+    except InputError as error:
+        if error.what != MISSING:
+            raise
+        fix = f"save one: {how_to_save}"
+        near = missing_fix(path, "")
+        raise InputError(error.what, fix=f"{near} Otherwise {fix}" if near else fix, source=path) from None
+    return parse_baseline(text, path)
 
 
 def parse_baseline(text: str, source: str) -> Baseline:
@@ -137,51 +233,69 @@ def _baseline(values: JsonObject) -> Baseline:
     if (found := values.count("schema")) != (known := format_versions.BASELINE):
         fix = format_versions.other_version_fix(found, known, "run rankproof save-baseline again")
         raise values.error(format_versions.other_version(found, known), fix)
-    systems = tuple(map(_system, values.each("systems")))
+    weights = _weights(values.inside("weights"))
+    systems = tuple(_system(system, weights) for system in values.each("systems"))
     names = {system.name for system in systems}
     if not systems or len(names) < len(systems) or len({tuple(system.measures) for system in systems}) > 1:
         raise values.error("systems are missing, have the same name, or have different measures")
+    anchor = tuple(_system(system, weights) for system in values.each("anchor"))
+    judges = values.inside("judges")
     return Baseline(
         name=values.text("name"),
         fingerprint=values.text("fingerprint"),
         qrels_fingerprint=values.text("qrels_fingerprint"),
         rel=values.count("rel"),
         read_options=values.inside("read_options").plain,
+        weights=weights,
         systems=systems,
         version=values.text("rankproof"),
         made=values.text("made"),
+        anchor=anchor,
+        alarm=tuple((alarm.text("system"), alarm.text("measure")) for alarm in values.each("alarm")),
+        judges={name: judges.text(name) for name in judges.plain},
     )
 
 
-def _system_json(system: SavedValues) -> dict[str, Any]:
+def _weights(values: JsonObject) -> Mapping[str, float]:
+    weights = {query: values.number(query) for query in values.plain}
+    if not all(math.isfinite(weight) and weight >= 0 for weight in weights.values()):
+        raise values.error("a weight is not a finite number of at least 0")
+    return weights
+
+
+def _system_json(system: SavedValues, weights: Mapping[str, float]) -> dict[str, Any]:
     measures = {
-        name: {"value": parse_measure(name).summarise(_values_json(per_query)), "per_query": dict(per_query)}
+        name: {"value": _summary(parse_measure(name), per_query, weights), "per_query": dict(per_query)}
         for name, per_query in system.measures.items()
     }
-    return {"name": system.name, "missing": sorted(system.missing), "measures": measures}
+    return {"name": system.name, "missing": sorted(system.missing), "digest": system.digest, "measures": measures}
 
 
-def _values_json(per_query: Mapping[str, float]) -> FloatArray:
-    return np.fromiter(per_query.values(), np.float64)
+def _summary(measure: Measure, per_query: Mapping[str, float], weights: Mapping[str, float]) -> float:
+    share = np.array([weights[query] for query in per_query]) if weights else None
+    return measure.summarise(np.fromiter(per_query.values(), np.float64), share)
 
 
-def _system(values: JsonObject) -> SavedValues:
+def _system(values: JsonObject, weights: Mapping[str, float]) -> SavedValues:
     measures = values.inside("measures")
     if not measures.plain:
         raise measures.error("a system has no measure")
-    found = {name: _per_query(measures.inside(name), name) for name in measures.plain}
-    if len({frozenset(per_query) for per_query in found.values()}) > 1 or not any(found.values()):
+    found = {name: _per_query(measures.inside(name), name, weights) for name in measures.plain}
+    of_rankings = {frozenset(per_query) for name, per_query in found.items() if parse_measure(name).kind != "answer"}
+    if len(of_rankings) > 1 or not any(found.values()):
         raise measures.error("the measures of a system have values for different queries, or no values at all")
-    return SavedValues(values.text("name"), found, frozenset(values.texts("missing")))
+    return SavedValues(values.text("name"), found, frozenset(values.texts("missing")), values.text("digest"))
 
 
-def _per_query(values: JsonObject, name: str) -> Mapping[str, float]:
+def _per_query(values: JsonObject, name: str, weights: Mapping[str, float]) -> Mapping[str, float]:
     each = values.inside("per_query")
     numbers = {query: each.number(query) for query in each.plain}
     if not all(map(math.isfinite, numbers.values())):
         raise values.error(f"{name} has a value that is not a finite number")
+    if weights and not weights.keys() >= numbers.keys():
+        raise values.error("a query has no weight")
     try:
-        summary = parse_measure(name).summarise(_values_json(numbers))
+        summary = _summary(parse_stored_measures([name])[0], numbers, weights)
     except UsageError as error:
         raise values.error(error.what) from None
     if summary != values.number("value"):

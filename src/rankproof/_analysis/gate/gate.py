@@ -1,27 +1,29 @@
-"""`gate`: checks on the systems, and their table."""
+"""`gate`: checks on the systems."""
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import replace
 
-from rankproof._analysis.compare.comparison import Comparison
-from rankproof._analysis.compare.decision_data import only_systems
-from rankproof._analysis.decision import Decision
-from rankproof._analysis.gate.baseline import Baseline, SavedValues, check_same_data, chosen_systems, saved_values
-from rankproof._analysis.gate.changes import (
-    SystemPairs,
-    changed_pairs,
-    compare_with_saved,
-    no_change,
-    segment_changes,
-    tested_change,
-)
+import numpy as np
+
+from rankproof._analysis.compare.comparison import Comparison, compare_inputs
+from rankproof._analysis.compare.decision_data import only_systems, systems_without_documents, with_relevant_documents
+from rankproof._analysis.compare.joined_values import weight_notes
+from rankproof._analysis.compare.look_log import Look, logged_gate
+from rankproof._analysis.compare.pairs import CompareOptions
+from rankproof._analysis.compare.value_judge import judge_of_values
+from rankproof._analysis.gate.anchor import check_anchor, save_alarms, with_alarms
+from rankproof._analysis.gate.baseline import Baseline, SavedValues, check_same_data, chosen_systems, judges_of, saved_values
+from rankproof._analysis.gate.changes import SystemPairs, change_input, changed_pairs, segment_changes, with_corrected_p
+from rankproof._analysis.gate.result import GateResult
 from rankproof._analysis.gate.rules import (
+    BoundedMean,
     GateCheck,
     GateOptions,
     Threshold,
+    by_unchecked_judge,
     check_change,
     check_empty_system,
     check_missing_system,
@@ -29,49 +31,18 @@ from rankproof._analysis.gate.rules import (
     check_segment,
     check_threshold,
     small_segments,
-    undetectable_drops,
 )
 from rankproof._analysis.inputs import AnalysisInput
 from rankproof._analysis.query_groups import Grouping
-from rankproof._data.table import CellValue, Column, Table
 from rankproof._data.text import pluralise
-from rankproof._data.view import View, Viewed
 from rankproof._evaluation.options import USUAL_PRIMARY
-from rankproof._statistics.permutation import MAX_EXACT_QUERIES
+from rankproof._results.provenance import utc_now
+from rankproof._statistics.decision_rule import Margin
 from rankproof.errors import UsageError, for_message
+from rankproof.measures._base import Measure
 from rankproof.measures._parse import parse_measure
 
 _MISSING_NOTES = ("missing-queries", "missing-answers", "failed-answers")
-
-
-@dataclass(frozen=True, slots=True, repr=False)
-class GateResult(Viewed):
-    """The checks and notes of a gate; `comparison` compares with the baseline and has the decision.
-
-    `comparison` is None without a baseline, or if the only system is unchanged. `tests` is the number of tests of drops.
-    """
-
-    checks: tuple[GateCheck, ...]
-    notes: tuple[str, ...] = ()
-    comparison: Comparison | None = None
-    tests: int = 0
-
-    @property
-    def passed(self) -> bool:
-        """Whether all checks pass."""
-        return all(check.passed for check in self.checks)
-
-    @property
-    def decision(self) -> Decision | None:
-        """Which system to ship; None if nothing was compared."""
-        return None if self.comparison is None else self.comparison.decision
-
-    def _view(self) -> View:
-        failed = tuple(check.sentence for check in self.checks if not check.passed)
-        decided = () if self.decision is None else self.decision.sentences
-        rows = tuple(map(_row, self.checks))
-        table = (Table("checks", "", COLUMNS, rows),) if rows else ()
-        return View(gate_verdict(self), table, (*failed, *decided), self.notes)
 
 
 def run_gate(
@@ -83,28 +54,130 @@ def run_gate(
     groupings: Iterable[Grouping] = (),
 ) -> GateResult:
     """All checks: missing systems and queries, drops against the baseline overall and by segment, and thresholds."""
-    options = options.with_rel(inputs.rel)
+    options = options.for_inputs(inputs)
     now = [saved_values(inputs, name) for name in chosen_systems(inputs, systems)]
-    bounds = [_check_threshold(inputs, one, each) for one in now for each in options.thresholds]
-    missing = tuple(_missing(inputs, {one.name for one in now}))
+    bounds = [check for bound in options.thresholds for check in _threshold_checks(inputs, now, bound, baseline, options)]
+    about_values = (*_missing(inputs, {one.name for one in now}), *weight_notes((inputs.result.weights or {}).values()))
     if baseline is None:
-        return GateResult(tuple(bounds), missing)
+        options.check_margin([bound.measure for bound in options.thresholds])
+        return GateResult(tuple(bounds), about_values, unsure=options.unsure)
     check_same_data(inputs, baseline)
     pairs, missing_systems = _paired(now, baseline, named=bool(systems))
     measures = _tested_measures(pairs, options)
-    primary, changed = _primary(inputs, measures, options), changed_pairs(pairs, measures)
-    comparison = compare_with_saved(only_systems(inputs, [one.name for one in now]), changed, measures, options, primary=primary)
-    drops = _drops(inputs, pairs, measures, changed, comparison, options)
+    primary = _primary(inputs, measures, options)
+    options.check_margin([primary])
+    drops = _drops(inputs, pairs, measures, primary, options)
     segments = _segment_drops(inputs, pairs, groupings, primary, options)
-    found = [*map(check_missing_system, missing_systems), *(check_queries(*pair) for pair in pairs), *drops, *segments]
-    tests, small = undetectable_drops(drops, segments, options), small_segments(segments, options)
-    return GateResult((*tests, *found, *bounds), (*missing, *_notes(now, pairs), *small), comparison, len(changed))
+    losses = _losses(inputs, pairs, baseline, primary, options)
+    present = [*map(check_missing_system, missing_systems), *(check_queries(*pair) for pair in pairs)]
+    checks = [*present, *_judged(inputs, [*drops, *losses, *segments], primary, baseline, options), *bounds]
+    notes = (*about_values, *_without_relevant(inputs, pairs, primary), *_notes(now, pairs), *small_segments(segments))
+    comparison = _compared(inputs, [system.name for system in now], measures, primary, options)
+    return GateResult(tuple(checks), notes, comparison, len(changed_pairs(pairs, [primary])), options.unsure)
 
 
-def _check_threshold(inputs: AnalysisInput, now: SavedValues, threshold: Threshold) -> GateCheck:
-    value = inputs.result.value(threshold.measure, now.name)
-    found = next(system for system in inputs.result.systems if system.name == now.name).measures[threshold.measure]
-    return check_threshold(now.name, threshold, value, len(now.measures[threshold.measure]), found.bounds)
+def recorded_gate(
+    inputs: AnalysisInput,
+    baseline: Baseline | None,
+    options: GateOptions,
+    *,
+    systems: Sequence[str] = (),
+    groupings: Iterable[Grouping] = (),
+    path: str | None = None,
+    accept_loss: bool = False,
+    log: str | None = None,
+) -> GateResult:
+    """All checks; then writes alarms and accepted losses into the file of the baseline, and the comparisons into the log."""
+    used = replace(baseline, anchor=(), alarm=()) if baseline is not None and accept_loss else baseline
+    gate = run_gate(inputs, used, options, systems=systems, groupings=groupings)
+    alarms: Iterable[str] = ()
+    if path is not None and baseline is not None and used is not None:
+        alarms = save_alarms(path, baseline, with_alarms(used, gate.checks))
+    looks = [] if log is None else gate_looks(inputs, gate)
+    reuse = logged_gate(log, looks, parse_measure(looks[0].measure)) if log is not None and looks else ()
+    return replace(gate, notes=(*gate.notes, *alarms, *reuse))
+
+
+def evaluated_measures(named: Sequence[str | Measure], baseline: Baseline | None, options: GateOptions) -> list[str | Measure]:
+    """The named measures, else those of the baseline; without a baseline the primary one; and those of the thresholds."""
+    primary = [options.primary] if baseline is None and options.primary is not None else []
+    saved = baseline.measures if baseline is not None else ()
+    return [*(named or saved), *primary, *(threshold.measure for threshold in options.thresholds)]
+
+
+def _judged(
+    inputs: AnalysisInput, checks: Sequence[GateCheck], measure: str, baseline: Baseline | None, options: GateOptions
+) -> list[GateCheck]:
+    """The checks of a measure, unsure or by its judge if its values are those of a judge that people have not checked."""
+    stored = inputs.result.systems[0].measures[measure]
+    judge = judge_of_values(inputs, stored.measure, stored.query_ids)
+    if judge is None or (options.labels_by or inputs.decision_settings.labels_by) == "people":
+        return list(checks)
+    before = None if baseline is None else baseline.judges.get(measure)
+    is_other = before is not None and before != judges_of(inputs)[measure]
+    return [by_unchecked_judge(check, judge, is_other=is_other) for check in checks]
+
+
+def _threshold_checks(
+    inputs: AnalysisInput, now: Sequence[SavedValues], bound: Threshold, baseline: Baseline | None, options: GateOptions
+) -> list[GateCheck]:
+    """The check of a threshold for each system."""
+    checks = [_check_threshold(inputs, system, bound, options.margin_of(bound.measure)) for system in now]
+    return _judged(inputs, checks, bound.measure, baseline, options)
+
+
+def gate_looks(inputs: AnalysisInput, gate: GateResult) -> list[Look]:
+    """The comparisons with the baseline by the primary measure, as lines of a log."""
+    found = []
+    for check in gate.checks:
+        change = check.change
+        if check.kind != "drop" or change is None or change.exploratory or change.error is None or change.is_same:
+            continue
+        sign = -1.0 if parse_measure(check.measure).higher_is_better is False else 1.0
+        values = f"{change.before!r} {change.now!r} {change.error!r} {change.n}"
+        found.append(
+            Look(
+                made=utc_now(),
+                data=inputs.dataset or inputs.name,
+                systems=(check.system, "baseline"),
+                measure=check.measure,
+                n=change.n,
+                values=hashlib.sha256(values.encode()).hexdigest(),
+                looks="one",
+                difference=sign * change.difference,
+                error=change.error,
+                shipped=gate.outcome == "passed",
+            )
+        )
+    return found
+
+
+def _compared(
+    inputs: AnalysisInput, systems: Sequence[str], measures: Sequence[str], primary: str, options: GateOptions
+) -> Comparison | None:
+    """The comparison of the systems as they are now; None if there is only one."""
+    if len(systems) < 2:
+        return None
+    return compare_inputs(
+        only_systems(inputs, systems),
+        primary=primary,
+        measures=measures,
+        margin=None if options.margin is None else str(options.margin),
+        labels_by=options.labels_by,
+        options=CompareOptions(seed=options.seed),
+    )
+
+
+def _check_threshold(inputs: AnalysisInput, now: SavedValues, threshold: Threshold, margin: Margin | None) -> GateCheck:
+    """The check of a threshold over the queries with a relevant document."""
+    stored = next(system for system in inputs.result.systems if system.name == now.name).measures[threshold.measure]
+    per_query = now.measures[threshold.measure]
+    counted = with_relevant_documents(inputs, stored.measure, list(per_query))
+    queries = [query for query, counts in zip(per_query, counted, strict=True) if counts]
+    values = np.array([per_query[query] for query in queries], np.float64)
+    weights = None if inputs.result.weights is None else np.array([inputs.result.weights[query] for query in queries])
+    value = stored.value if len(queries) == len(per_query) else stored.measure.summarise(values, weights)
+    return check_threshold(BoundedMean(now.name, stored.measure, value, values, weights, stored.bounds), threshold, margin)
 
 
 def _missing(inputs: AnalysisInput, systems: Collection[str]) -> Iterator[str]:
@@ -158,26 +231,28 @@ def _can_be_worse(name: str) -> bool:
 
 
 def _drops(
-    inputs: AnalysisInput,
-    pairs: SystemPairs,
-    measures: Sequence[str],
-    changed: SystemPairs,
-    comparison: Comparison | None,
-    options: GateOptions,
+    inputs: AnalysisInput, pairs: SystemPairs, measures: Sequence[str], primary: str, options: GateOptions
 ) -> list[GateCheck]:
-    """A check for each system and measure; a changed system that retrieved nothing fails."""
-    found, primary, names = [], _primary(inputs, measures, options), {now.name for now, _ in changed}
-    values = {system.name: system.measures for system in inputs.result.systems}
-    for now, _ in pairs:
-        if comparison is None or now.name not in names:
-            changes = {name: no_change(values[now.name][name], exploratory=name != primary) for name in measures}
-        elif now.name in comparison.left_out:
-            found.append(check_empty_system(now.name))
-            continue
-        else:
-            changes = {name: tested_change(comparison, now, name) for name in measures}
-        found += [check_change(now.name, name, change, options, tests=len(changed)) for name, change in changes.items()]
-    return found
+    """A check for each system and measure; a system that retrieved nothing and did before fails."""
+    empty = systems_without_documents(inputs)
+    silent = [now.name for now, before in pairs if now.name in empty and now.digest != before.digest]
+    found: dict[tuple[str, str], GateCheck] = {}
+    for measure in measures:
+        changes = change_input(inputs, measure, options.margin_of(measure))
+        tested = with_corrected_p(changes.change(now, before) for now, before in pairs)
+        tests = sum(change.is_worse is not None for change in tested)
+        for (now, _), change in zip(pairs, tested, strict=True):
+            named = replace(change, exploratory=measure != primary)
+            found[now.name, measure] = check_change(now.name, measure, named, options, tests=tests)
+    checks = [found[now.name, measure] for now, _ in pairs if now.name not in silent for measure in measures]
+    return [*map(check_empty_system, silent), *checks]
+
+
+def _losses(inputs: AnalysisInput, pairs: SystemPairs, baseline: Baseline, primary: str, options: GateOptions) -> list[GateCheck]:
+    """A check of each system against its first baseline, if the baseline is a later one."""
+    changes = change_input(inputs, primary, options.margin)
+    found = (check_anchor(changes, now, baseline) for now, _ in pairs)
+    return [check for check in found if check is not None]
 
 
 def _segment_drops(
@@ -185,8 +260,18 @@ def _segment_drops(
 ) -> list[GateCheck]:
     """A check for each system and segment by the primary measure."""
     segments = {f"{each.by} {name}": queries for each in groupings for name, queries in each.segments.items()}
-    found = segment_changes(inputs, pairs, primary, segments, options)
-    return [check_segment(system, primary, segment, change, options, tests=len(found)) for system, segment, change in found]
+    changes = segment_changes(change_input(inputs, primary, options.margin_of(primary)), pairs, segments)
+    return [check_segment(system, primary, segment, change, tests=len(changes)) for system, segment, change in changes]
+
+
+def _without_relevant(inputs: AnalysisInput, pairs: SystemPairs, primary: str) -> Iterator[str]:
+    """A note on queries without a relevant document, with the means over all queries."""
+    values = pairs[0][0].measures[primary]
+    absent = with_relevant_documents(inputs, parse_measure(primary), list(values)).count(False)
+    if absent:
+        means = ", ".join(f"{for_message(now.name)} {inputs.result.value(primary, now.name):.4f}" for now, _ in pairs)
+        what = pluralise(absent, "query has", "queries have")
+        yield f"{what} no relevant document and no part in the gate; {primary} over all {len(values):,}: {means}"
 
 
 def _notes(now: Sequence[SavedValues], pairs: SystemPairs) -> Iterator[str]:
@@ -203,103 +288,3 @@ def _notes(now: Sequence[SavedValues], pairs: SystemPairs) -> Iterator[str]:
         yield f"measures not in the baseline, so not compared: {', '.join(left_out)}"
     if untested := [name for name in one.measures if name in theirs.measures and not _can_be_worse(name)]:
         yield f"measures not tested, because they are not means or do not measure quality: {', '.join(untested)}"
-
-
-COLUMNS = (
-    Column("check", about="system and measure, segment, queries or threshold; or the test"),
-    Column("result", about="failed or passed"),
-    Column("before", "value", "mean in the baseline"),
-    Column("now", "value", "mean now, on the same queries"),
-    Column("difference", "difference", "now minus before"),
-    Column("p", "p", "sign-flip randomisation test, two-sided, not corrected"),
-    Column("p Holm", "p", "corrected over all systems, and separately over all segments"),
-    Column("n", "count", "common queries; for a threshold, the queries of the mean"),
-)
-
-
-def gate_table(gate: GateResult, options: GateOptions) -> Table:
-    """All checks, failed ones first, with a sentence for each; passed segments are only counted."""
-    ordered = sorted(gate.checks, key=lambda check: check.passed)
-    described = [check for check in ordered if not check.passed or check.kind != "segment"]
-    return Table(
-        "gate",
-        gate_verdict(gate),
-        COLUMNS,
-        tuple(map(_row, ordered)),
-        sentences=(
-            *(() if gate.decision is None else (str(gate.decision),)),
-            *(f"{check.result}: {check.sentence}" for check in described),
-            *_passed_segments(ordered),
-            *_how(ordered, options, gate.tests),
-        ),
-        notes=gate.notes,
-        facts={
-            "passed": gate.passed,
-            "alpha": options.alpha,
-            "samples": options.samples,
-            "seed": options.seed,
-            "correction": "holm",
-            "decision": None if gate.decision is None else gate.decision.to_dict(),
-            "checks": list(map(_check_facts, ordered)),
-        },
-        highlighted=frozenset(at for at, check in enumerate(ordered) if not check.passed),
-    )
-
-
-def _passed_segments(checks: list[GateCheck]) -> list[str]:
-    """The number of passed segments in one sentence."""
-    passed = [check for check in checks if check.passed and check.kind == "segment"]
-    if not passed:
-        return []
-    drops = sum(bool(check.change and check.change.is_worse) for check in passed)
-    return [f"passed: {len(passed):,} tests of segments, {drops:,} of them drops that are not significant."]
-
-
-def _how(checks: list[GateCheck], options: GateOptions, tests: int) -> list[str]:
-    """The method of the tests in one sentence."""
-    families = [tests, sum(one.kind == "segment" for one in checks)]
-    if not any(families):
-        return []
-    families_text = " and over ".join(
-        pluralise(many, f"test of {what}", f"tests of {what}") for many, what in _family_names(families)
-    )
-    most = max(one.change.n for one in checks if one.change)
-    flips = (
-        f"{options.samples:,} flips, exact up to {MAX_EXACT_QUERIES} queries" if most > MAX_EXACT_QUERIES else "exact, all flips"
-    )
-    how = f"sign-flip randomisation test ({flips}), two-sided, alpha {options.alpha:g}"
-    return [f"Method: {how}, Holm over {families_text}; seed {options.seed}."]
-
-
-def _family_names(families: list[int]) -> list[tuple[int, str]]:
-    return [(many, what) for many, what in zip(families, ("drops", "segments"), strict=True) if many]
-
-
-def _check_facts(check: GateCheck) -> dict[str, Any]:
-    change = asdict(check.change) if check.change else None
-    named = {"system": check.system or None, "measure": check.measure or None, "segment": check.segment or None}
-    return {
-        "result": check.result,
-        "kind": check.kind,
-        **named,
-        "sentence": check.sentence,
-        "value": check.value,
-        "n": change["n"] if change else check.n,
-        "change": change,
-    }
-
-
-def gate_verdict(gate: GateResult) -> str:
-    """The result in one line."""
-    checks = gate.checks
-    failed = sum(not check.passed for check in checks)
-    count = f"{len(checks):,} check{'' if len(checks) == 1 else 's'}"
-    return f"The gate failed: {failed:,} of {count} failed" if failed else f"The gate passed: {count}"
-
-
-def _row(check: GateCheck) -> tuple[CellValue, ...]:
-    change = check.change
-    numbers: tuple[CellValue, ...] = (None, check.value, None, None, None, check.n)
-    if change is not None:
-        numbers = (change.before, change.now, change.difference, change.p, change.p_adjusted, change.n)
-    return (check.name, check.result, *numbers)

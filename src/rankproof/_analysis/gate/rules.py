@@ -9,13 +9,27 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
+import numpy as np
+
+from rankproof._analysis.decision.decide import MIN_QUERIES, margin_amount
+from rankproof._analysis.decision.sentences import margin_text, points
 from rankproof._analysis.gate.baseline import SavedValues
-from rankproof._analysis.gate.changes import BaselineChange
-from rankproof._data.text import first_ids, format_p, pluralise
-from rankproof._statistics.correction import SamplingOptions
-from rankproof._statistics.permutation import fewest_queries, smallest_p, why_not_significant
+from rankproof._analysis.gate.changes import BaselineChange, obstacle, oriented
+from rankproof._analysis.inputs import AnalysisInput, named_measure
+from rankproof._data.arrays import FloatArray
+from rankproof._data.text import first_ids, format_p, percent
+from rankproof._results.experiment_result import LabelsBy
+from rankproof._statistics.correction import check_choice
+from rankproof._statistics.decision_rule import Margin, parse_margin
+from rankproof._statistics.gate_rule import GateOutcome, paired_change
 from rankproof.errors import UsageError, for_message
+from rankproof.measures._base import Measure
+from rankproof.measures._claim_base import written_measure
 from rankproof.measures._parse import parse_measure
+
+ALPHA, MAX_RISK = 0.05, 0.05
+Unsure = Literal["warn", "fail"]
+_RISK = re.compile(r" \((the )?risk [^)]*\)")
 
 _THRESHOLD = re.compile(r"(?P<measure>.+?)\s*(?P<sign>>=|<=|>|<)\s*(?P<bound>[^<>=]+)", re.DOTALL)
 _SIGNS: Mapping[str, Callable[[float, float], bool]] = {
@@ -43,22 +57,42 @@ class Threshold:
 
 
 @dataclass(frozen=True, slots=True)
-class GateOptions(SamplingOptions):
-    """Options of the gate; a measure in `max_drops` may drop by that much, and its significance does not matter.
+class GateOptions:
+    """Options of the gate; a measure in `max_drops` may drop by that much.
 
-    `primary` is the measure whose drop fails the gate, by default nDCG@10 or else the first of the baseline.
+    `primary` is the measure whose drop fails the gate, by default that of the experiment, else nDCG@10, else the first of the
+    baseline that ranks systems. `margin` is the drop that does not matter, by default that of the experiment, else 0.02, or 10%
+    of the higher mean if that is less. `unsure` says whether an unsure gate stops the build.
     """
 
     thresholds: tuple[Threshold, ...] = ()
     max_drops: Mapping[str, float] = field(default_factory=dict)
     primary: str | None = None
+    margin: Margin | None = None
+    unsure: Unsure = "warn"
+    labels_by: LabelsBy | None = None
+    seed: int = 0
 
-    def with_rel(self, rel: int) -> GateOptions:
-        """The options with measure names of an evaluation with that relevance threshold."""
-        bounds = tuple(replace(one, measure=_full_name(one.measure, rel)) for one in self.thresholds)
-        drops = {_full_name(name, rel): drop for name, drop in self.max_drops.items()}
-        primary = None if self.primary is None else _full_name(self.primary, rel)
-        return replace(self, thresholds=bounds, max_drops=drops, primary=primary)
+    def __post_init__(self) -> None:
+        check_choice("unsure", self.unsure, Unsure)
+
+    def for_inputs(self, inputs: AnalysisInput) -> GateOptions:
+        """The options with the names of measures as the inputs have them, with relevance threshold and judge, and a margin."""
+        bounds = tuple(replace(one, measure=_full_name(one.measure, inputs)) for one in self.thresholds)
+        drops = {_full_name(name, inputs): drop for name, drop in self.max_drops.items()}
+        primary = None if self.primary is None else _full_name(self.primary, inputs)
+        stated = inputs.decision_settings.margin
+        margin = parse_margin(stated, is_fraction=False) if self.margin is None and stated is not None else self.margin
+        return replace(self, thresholds=bounds, max_drops=drops, primary=primary, margin=margin)
+
+    def margin_of(self, measure: str) -> Margin | None:
+        """The allowed drop of the measure, else the margin."""
+        return Margin(self.max_drops[measure]) if measure in self.max_drops else self.margin
+
+    def check_margin(self, measures: Sequence[str]) -> None:
+        """Checks that differences of some of the measures can exceed the margin."""
+        if self.margin is not None:
+            parse_margin(str(self.margin), is_fraction=all(parse_measure(name).is_fraction for name in measures))
 
 
 def threshold_of(text: str) -> Threshold:
@@ -66,7 +100,7 @@ def threshold_of(text: str) -> Threshold:
     found = _THRESHOLD.fullmatch(text.strip())
     if found is None:
         raise UsageError(f"{for_message(text)} is not a threshold", fix="write it like nDCG@10>=0.45")
-    return Threshold(str(parse_measure(found["measure"])), found["sign"], _number(found["bound"], text))
+    return Threshold(written_measure(found["measure"]), found["sign"], _number(found["bound"], text))
 
 
 def max_drop_of(text: str) -> tuple[str, float]:
@@ -79,11 +113,11 @@ def max_drop_of(text: str) -> tuple[str, float]:
         raise UsageError(
             f"an allowed drop of {for_message(bound.strip())} is negative", fix="write a number of at least 0, like nDCG@10=0.02"
         )
-    return str(parse_measure(measure)), drop
+    return written_measure(measure), drop
 
 
-def _full_name(measure: str, rel: int) -> str:
-    return str(parse_measure(measure).with_rel(rel))
+def _full_name(measure: str, inputs: AnalysisInput) -> str:
+    return str(named_measure(inputs, measure).with_rel(inputs.rel))
 
 
 def _number(text: str, rule: str) -> float:
@@ -96,20 +130,20 @@ def _number(text: str, rule: str) -> float:
     return value
 
 
-CheckKind = Literal["test", "queries", "system", "drop", "threshold", "segment"]
+CheckKind = Literal["queries", "system", "drop", "anchor", "threshold", "segment", "self-test"]
 
 
 @dataclass(frozen=True, slots=True)
 class GateCheck:
     """One check of the gate, with a sentence; `is_notable` marks a passed check that readers should see.
 
-    `value` is a mean over `n` queries compared with a threshold, `change` a comparison with the baseline. Only a check on the
-    test itself has no system.
+    `value` is a mean over `n` queries compared with a threshold, `change` a comparison with the baseline. `judge` is the machine
+    judge that gave the values and that people have not checked, empty if there is none.
     """
 
     kind: CheckKind
     system: str
-    passed: bool
+    result: GateOutcome
     sentence: str
     measure: str = ""
     segment: str = ""
@@ -117,21 +151,55 @@ class GateCheck:
     value: float | None = None
     n: int | None = None
     is_notable: bool = False
+    judge: str = ""
 
     @property
-    def result(self) -> Literal["passed", "failed"]:
-        """The result in one word."""
-        return "passed" if self.passed else "failed"
+    def passed(self) -> bool:
+        """Whether the check passed."""
+        return self.result == "passed"
+
+    @property
+    def is_lower(self) -> bool:
+        """Whether the check passed although the measure is significantly worse, by less than the margin."""
+        return self.kind == "drop" and self.passed and _is_significant_drop(self.change) and not _is_exploratory(self.change)
 
     @property
     def name(self) -> str:
         """The subject of the check."""
-        return f"{self.system} {self.measure or self.kind}{f' in {self.segment}' if self.segment else ''}".lstrip()
+        of = " against the first baseline" if self.kind == "anchor" else f" in {self.segment}" if self.segment else ""
+        return f"{self.system} {self.measure or self.kind}{of}".lstrip()
+
+
+def _is_significant_drop(change: BaselineChange | None) -> bool:
+    return change is not None and bool(change.is_worse) and change.p_adjusted is not None and change.p_adjusted <= ALPHA
+
+
+def _is_exploratory(change: BaselineChange | None) -> bool:
+    return change is not None and change.exploratory
+
+
+def by_unchecked_judge(check: GateCheck, judge: str, *, is_other: bool = False) -> GateCheck:
+    """The check on values of a machine judge that people have not checked: a pass is unsure, a failure is by that judge.
+
+    If the baseline has another judge, nothing is sure.
+    """
+    if check.change is not None and (check.change.is_same or check.change.exploratory):
+        return check
+    name, stated = for_message(judge), _RISK.sub("", check.sentence.removesuffix("."))
+    change = None if check.change is None else replace(check.change, risk=None)
+    by_judge = replace(check, change=change, judge=name)
+    if is_other:
+        sentence = f"{stated}; unsure: the baseline has the values of another judge than {name}."
+        return replace(by_judge, result="unsure", sentence=sentence)
+    if check.result == "failed":
+        return replace(by_judge, sentence=f"By {name} (not checked by people), {stated}.")
+    sentence = f"{stated}; unsure (judge not checked): {name} gave the values, and people have not checked it."
+    return replace(by_judge, result="unsure", sentence=sentence)
 
 
 def check_empty_system(name: str) -> GateCheck:
     """A failure, as a system of the baseline retrieved nothing."""
-    return GateCheck("system", name, False, f"{for_message(name)} retrieved nothing.")
+    return GateCheck("system", name, "failed", f"{for_message(name)} retrieved nothing.")
 
 
 def describe_change(change: BaselineChange) -> str:
@@ -141,55 +209,125 @@ def describe_change(change: BaselineChange) -> str:
 
 def check_missing_system(name: str) -> GateCheck:
     """A failure, as a system of the baseline is missing."""
-    return GateCheck(
-        "system",
-        name,
-        False,
-        f"{for_message(name)} is in the baseline but was not evaluated (--system selects the systems to check).",
-    )
+    sentence = f"{for_message(name)} is in the baseline but was not evaluated (--system selects the systems to check)."
+    return GateCheck("system", name, "failed", sentence)
 
 
 def check_queries(now: SavedValues, before: SavedValues) -> GateCheck:
-    """Whether every query with a ranking, or with a value of an answer, in the baseline still has one."""
-    had = sorted({query for values in before.measures.values() for query in values} - before.missing)
-    has = {query for values in now.measures.values() for query in values} - now.missing
-    lost = [query for query in had if query not in has]
+    """Whether every query with a ranking, or with a value of an answer by some measure, in the baseline still has it."""
+    pairs = [(values, now.measures[name]) for name, values in before.measures.items() if name in now.measures]
+    had = {query for values, _ in pairs for query in values} - before.missing
+    lost = sorted(query for query in had if query in now.missing or any(query in old and query not in new for old, new in pairs))
     name = for_message(now.name)
     if lost:
         text = f"{len(lost):,} of {len(had):,} queries of the baseline are missing: {first_ids(lost)}."
-        return GateCheck("queries", now.name, False, f"{name}: {text}")
-    return GateCheck("queries", now.name, True, f"{name}: all {len(had):,} queries of the baseline are present.")
+        return GateCheck("queries", now.name, "failed", f"{name}: {text}")
+    return GateCheck("queries", now.name, "passed", f"{name}: all {len(had):,} queries of the baseline are present.")
 
 
-def check_threshold(
-    system: str, threshold: Threshold, value: float, n: int, bounds: tuple[float, float] | None = None
-) -> GateCheck:
-    """Whether a mean over n queries meets its threshold, wherever in its bounds the failed questions put it."""
-    sure = all(map(threshold.is_met, (value, *(bounds or ()))))
-    outcome = "meets" if sure else "can miss" if threshold.is_met(value) else "misses"
-    found = f"is {value:.4f}" if n else "has no value"
-    failed = "" if bounds is None else f", from {bounds[0]:.4f} to {bounds[1]:.4f} with the questions on which the judge failed,"
-    sentence = f"{for_message(system)}: {threshold.measure} {found} (n = {n:,}){failed} and {outcome} the threshold {threshold}."
-    return GateCheck("threshold", system, sure, sentence, measure=str(threshold), value=value, n=n, is_notable=True)
+@dataclass(frozen=True, eq=False, slots=True)
+class BoundedMean:
+    """A mean with a threshold: its values, their weights, and the ends between which failed questions put it."""
+
+    system: str
+    measure: Measure
+    value: float
+    values: FloatArray
+    weights: FloatArray | None = None
+    ends: tuple[float, float] | None = None
+
+
+def check_threshold(mean: BoundedMean, threshold: Threshold, margin: Margin | None = None) -> GateCheck:
+    """Whether a mean meets its threshold, by the rule of a change against the baseline; a missed threshold never passes.
+
+    If questions on which the judge failed can change this, the check is unsure. Only the value counts if it is not a mean.
+    """
+    n = len(mean.values)
+    result, why = _threshold_outcome(mean, threshold, margin)
+    shown = f"is {mean.value:.4f}" if n else "has no value"
+    outcome = "meets" if threshold.is_met(mean.value) else "misses"
+    failed = ""
+    if mean.ends is not None:
+        low, high = mean.ends
+        failed = f", from {low:.4f} to {high:.4f} with the questions on which the judge failed,"
+        if outcome == "meets" and not all(map(threshold.is_met, mean.ends)):
+            result, outcome = "unsure" if result == "passed" else result, "can miss"
+    what = f"{threshold.measure} {shown} (n = {n:,}){failed} and {outcome} the threshold {threshold}{why}."
+    sentence = f"{for_message(mean.system)}: {what}"
+    return GateCheck("threshold", mean.system, result, sentence, measure=str(threshold), value=mean.value, n=n, is_notable=True)
+
+
+def _threshold_outcome(mean: BoundedMean, threshold: Threshold, margin: Margin | None) -> tuple[GateOutcome, str]:
+    """Whether a threshold is met, and why or how surely."""
+    n, is_met = len(mean.values), threshold.is_met(mean.value)
+    if not n or mean.measure.summary != "mean":
+        return "passed" if is_met else "failed", ""
+    amount = margin_amount(margin, float(oriented(np.array([mean.value, threshold.bound]), mean.measure).max()), mean.measure)
+    if why := obstacle(n, mean.weights, margin or Margin(amount), amount, mean.measure):
+        return "unsure", f"; {why}"
+    sign = 1.0 if threshold.sign.startswith(">") else -1.0
+    change = paired_change(sign * mean.values, np.full(n, sign * threshold.bound), mean.weights)
+    outcome = change.outcome(amount)
+    if outcome == "failed":
+        return outcome, f" significantly ({format_p(change.p)})"
+    side = "below" if sign > 0 else "above"
+    risk = f"the risk of being more than {margin_text(amount, mean.measure)} {side} it is {percent(change.risk(amount))}"
+    return (outcome if is_met else "unsure"), f" ({risk}, limit 5%)"
 
 
 def check_change(system: str, measure: str, change: BaselineChange, options: GateOptions, *, tests: int) -> GateCheck:
-    """Whether a measure did not drop significantly, or by more than allowed if a drop is allowed.
+    """Whether a measure is shown to be within the margin of the baseline, or to have dropped, or neither.
 
-    An exploratory measure passes, unless its allowed drop is exceeded.
+    With an allowed drop, whether the drop is shown to be within it or beyond it. Another exploratory measure passes.
     """
-    passed, verdict, is_notable = _verdict(change, options.max_drops.get(measure), options.alpha, tests)
+    allowed = options.max_drops.get(measure)
+    result, verdict = _outcome(change, allowed, tests, parse_measure(measure))
+    if change.exploratory and allowed is None:
+        why = "; the measure is exploratory and cannot fail the gate" if change.is_worse else ""
+        result, verdict = "passed", f"{_exploratory_text(change, tests)}{why}"
     sentence = f"{for_message(system)}: {measure} {_direction(change)}: {verdict}."
-    return GateCheck("drop", system, passed, sentence, measure, change=change, is_notable=is_notable)
+    return GateCheck("drop", system, result, sentence, measure, change=change, is_notable=change.is_worse is not None)
 
 
-def check_segment(
-    system: str, measure: str, segment: str, change: BaselineChange, options: GateOptions, *, tests: int
-) -> GateCheck:
+def _outcome(change: BaselineChange, allowed: float | None, tests: int, measure: Measure) -> tuple[GateOutcome, str]:
+    """The outcome and its reason."""
+    if change.obstacle or change.risk is None:
+        return "unsure", change.obstacle
+    if change.is_same:
+        return "passed", "nothing changed"
+    within = margin_text(change.margin, measure) if allowed is None else f"the allowed {allowed:g}"
+    risk, p = f"risk {percent(change.risk)}, limit 5%", _p_text(change, tests)
+    if change.risk <= MAX_RISK:
+        inside = f"not more than {within} {_worse_word(measure)} ({risk})"
+        if not _is_significant_drop(change):
+            return "passed", inside
+        return "passed", f"passed, but measurably {_worse_word(measure)} by {points(change.difference, measure)} ({p}); {inside}"
+    if allowed is not None and change.risk >= 1 - ALPHA / 2:
+        return "failed", f"a drop of more than {within}"
+    if allowed is None and _is_significant_drop(change):
+        return "failed", f"a significant drop ({p})"
+    power = f"this comparison detects a drop of {points(change.detectable, measure)} with a chance of 80%"
+    return "unsure", f"neither shown to be within {within} ({risk}) nor a significant drop ({p}); {power}"
+
+
+def _worse_word(measure: Measure) -> str:
+    return "higher" if measure.higher_is_better is False else "lower"
+
+
+def _exploratory_text(change: BaselineChange, tests: int) -> str:
+    if change.is_worse is None or change.p is None:
+        return "nothing changed" if change.is_worse is None else "a drop"
+    word = "drop" if change.is_worse else "gain"
+    is_significant = change.p_adjusted is not None and change.p_adjusted <= ALPHA
+    return f"{f'a significant {word}' if is_significant else f'a {word}, not significant'} ({_p_text(change, tests)})"
+
+
+def check_segment(system: str, measure: str, segment: str, change: BaselineChange, *, tests: int) -> GateCheck:
     """Whether a measure did not drop significantly in one segment; allowed drops apply to all queries only."""
-    passed, verdict, _ = _verdict(change, None, options.alpha, tests)
+    verdict = _exploratory_text(change, tests)
+    result: GateOutcome = "failed" if _is_significant_drop(change) else "passed"
     sentence = f"{for_message(system)}: {measure} in {for_message(segment)} {_direction(change)}: {verdict}."
-    return GateCheck("segment", system, passed, sentence, measure, segment, change)
+    return GateCheck("segment", system, result, sentence, measure, segment, change)
 
 
 def _direction(change: BaselineChange) -> str:
@@ -198,63 +336,15 @@ def _direction(change: BaselineChange) -> str:
     return f"{'rose' if change.difference > 0 else 'fell' if change.difference < 0 else 'stayed'} {describe_change(change)}"
 
 
-def _verdict(change: BaselineChange, allowed: float | None, alpha: float, tests: int) -> tuple[bool, str, bool]:
-    """Whether it passes, why, and whether it is notable."""
-    p, is_significant = _p_text(change, tests), change.p_adjusted <= alpha
-    if change.is_worse is None:
-        return True, "nothing changed", False
-    if not change.is_worse:
-        return True, f"{'a significant gain' if is_significant else 'no drop'} ({p})", is_significant
-    if allowed is not None:
-        is_small = abs(change.difference) <= allowed
-        return is_small, f"a drop {'within' if is_small else 'of more than'} the allowed {allowed:g} ({p})", True
-    drop = f"{'a significant drop' if is_significant else 'a drop, not significant'} ({p})"
-    if change.exploratory:
-        return True, f"{drop}; the measure is exploratory and cannot fail the gate", True
-    return not is_significant, drop, True
-
-
 def _p_text(change: BaselineChange, tests: int) -> str:
     """The p-value, corrected if there are several tests."""
-    p = format_p(change.p_adjusted)
+    p = format_p(change.p_adjusted or 0.0)
     return f"{p} after Holm's correction over {tests:,} tests" if tests > 1 else p
 
 
-def undetectable_drops(drops: Sequence[GateCheck], segments: Sequence[GateCheck], options: GateOptions) -> Iterator[GateCheck]:
-    """A failure if no drop, or none in a segment, can be significant; a measure with an allowed drop can always fail."""
-    tested = [check for check in drops if check.change and not check.change.exploratory]
-    open_drops = [check for check in tested if check.measure not in options.max_drops]
-    if reason := _why_undetectable(open_drops, len(tested), options):
-        yield _undecidable(open_drops, "no drop can be significant", f"{reason}; or use --max-drop")
-    if reason := _why_undetectable(segments, len(segments), options):
-        what = "no drop in a segment can be significant"
-        yield _undecidable(segments, what, f"{reason}; or leave the segments out", "segments")
-
-
-def small_segments(segments: Sequence[GateCheck], options: GateOptions) -> Iterator[str]:
-    """How many segments are too small to fail, if others are not."""
-    small = [one for one in segments if _least_p(one, options) > options.alpha / len(segments)]
-    if small and not _why_undetectable(segments, len(segments), options):
-        fewest = fewest_queries(options.alpha / len(segments))
-        yield f"{len(small):,} of {len(segments):,} segment tests have too few queries to be significant: fewer than {fewest}"
-
-
-def _undecidable(checks: Sequence[GateCheck], what: str, why: str, segment: str = "") -> GateCheck:
-    queries = pluralise(max(map(_n, checks)), "query", "queries")
-    return GateCheck("test", "", False, f"Not testable: with {queries} {what}: {why}.", segment=segment)
-
-
-def _why_undetectable(checks: Sequence[GateCheck], tests: int, options: GateOptions) -> str | None:
-    """Why none of the checks can be a significant drop, or None."""
-    if not checks:
-        return None
-    largest = max(checks, key=_n)
-    return why_not_significant(_least_p(largest, options), options.alpha / tests, _n(largest))
-
-
-def _least_p(check: GateCheck, options: GateOptions) -> float:
-    return smallest_p(_n(check), options.samples)
-
-
-def _n(check: GateCheck) -> int:
-    return check.change.n if check.change else 0
+def small_segments(segments: Sequence[GateCheck]) -> Iterator[str]:
+    """How many segments have few queries."""
+    small = [check for check in segments if check.change is not None and check.change.n < MIN_QUERIES]
+    if small:
+        few = f"{len(small):,} of {len(segments):,} segment tests have fewer than {MIN_QUERIES} queries"
+        yield f"{few}; only large drops in them are significant"

@@ -14,7 +14,14 @@ from rankproof._cli.command import Command
 from rankproof._cli.exit_codes import signal_exit_code
 from rankproof._cli.inputs import FORMATS, show_tables
 from rankproof._cli.nugget_drafts import check_draft_options, draft_nuggets
-from rankproof._cli.options import add_correction_option, add_sampling_options
+from rankproof._cli.options import (
+    add_correction_option,
+    add_labels_by_option,
+    add_log_option,
+    add_looks_option,
+    add_sampling_options,
+    look_log,
+)
 from rankproof._cli.output import show_value_notes
 from rankproof._cli.terminal import Terminal
 from rankproof.errors import UsageError, escape_invisible
@@ -25,19 +32,21 @@ if TYPE_CHECKING:
     from rankproof._analysis.answers.given import AnswerJudges
     from rankproof._analysis.answers.inputs import AnswerInput
     from rankproof._analysis.compare.comparison import Comparison
+    from rankproof._analysis.compare.look_log import LoggedComparison
     from rankproof._data.claims import Calibration, JudgeNoise
     from rankproof._data.dataset import Query
     from rankproof._data.table import Table
     from rankproof._evaluation.claim_judges import JudgeOf
     from rankproof._evaluation.result import Result
-    from rankproof.measures._base import Measure
+    from rankproof._statistics.decision_rule import Looks
 
 
 USAGE = "LOG… | RESULTS | QUERIES ANSWERS… [-m MEASURES] [--judge NAME] [-o FOLDER] [options]"
 EXAMPLES = """\
 examples:
   rankproof answers rag.jsonl                                words only, no model: a baseline
-  rankproof answers old.jsonl new.jsonl -o results           which system to ship; keep every verdict
+  rankproof answers old.jsonl new.jsonl -o results           which system leads; keep every verdict
+  rankproof answers own.jsonl --set question=ask,answer=reply,contexts=chunks,reference=gold
   rankproof answers rag.jsonl -m Faithfulness,ContextR --judge gpt-4o-mini --dry-run
   rankproof answers results --labels results.people.jsonl    agreement of the judge with people
   rankproof answers rag.jsonl --draft-nuggets nuggets.jsonl --judge gpt-4o-mini
@@ -51,7 +60,6 @@ rankproof report, explain, compare, gate and serve, where people label claims
 
 A line of ANSWERS is an object like {"query": "q1", "answer": "Paris", "cited": ["d1"]}; the QUERIES
 then have the references"""
-COMPARED_MEASURE = "F1(tokens='bag')"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -67,7 +75,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     trust.add_argument(
         "--labels",
         metavar="FILE",
-        help="labels that people gave to claims of RESULTS (made with rankproof serve): agreement, and corrected means",
+        help="labels of claims by people, made with serve RESULTS --label 30: decision, agreement, corrected means",
     )
     trust.add_argument("--noise", action="store_true", help="ask about 30 questions 3 times, and in reversed order")
     trust.add_argument(
@@ -75,6 +83,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="let the language model of --judge draft nuggets, for people to confirm; evaluates nothing",
     )
+    add_labels_by_option(trust)
+    add_looks_option(trust)
+    add_log_option(trust)
     how = parser.add_argument_group("statistics")
     how.add_argument("--baseline", metavar="NAME", help="compare each system with this one, not every pair")
     add_correction_option(how)
@@ -99,6 +110,8 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
 
 
 def _run(args: argparse.Namespace, terminal: Terminal) -> None:
+    from rankproof._analysis.answers.inputs import check_some_verdict
+
     _check_output(args)
     source = read_answer_source(args)
     if args.draft_nuggets is not None:
@@ -116,13 +129,20 @@ def _run(args: argparse.Namespace, terminal: Terminal) -> None:
         answer_input = source.answer_input(names, args.rel, how)
         trust = _trust(source, answer_input, how, args)
     answer_input = answer_input.with_trust(trust.calibrations, trust.noises)
+    logged = _logged(answer_input, args)
     if args.output is not None:
-        _save(source, answer_input, args)
-    _show_answers(answer_input, measures, trust, args, terminal)
+        _save(source, answer_input, args, args.looks if logged is None else logged.comparison.decision.looks)
+    comparison = None if logged is None else _added_to_log(logged, args)
+    _show_answers(answer_input, comparison, trust, () if logged is None else logged.notes, args, terminal)
     terminal.notes(source.notes, every=True)
     if args.output is not None:
         folder = escape_invisible(shlex.quote(args.output))
         terminal.note(f"results saved in {folder}; a page with every answer: rankproof report {folder}")
+    asks = source.stored is None or args.judge is not None
+    check_some_verdict(
+        answer_input.inputs.result,
+        f"{'run the same command again' if asks else 'name the judge with --judge'}: failed verdicts are requested again",
+    )
 
 
 def _check_output(args: argparse.Namespace) -> None:
@@ -188,36 +208,40 @@ def _asked(source: AnswerSource, names: Sequence[str] | None, how: AnswerJudges,
     return answer_input.inputs.result
 
 
-def _save(source: AnswerSource, answer_input: AnswerInput, args: argparse.Namespace) -> None:
+def _save(source: AnswerSource, answer_input: AnswerInput, args: argparse.Namespace, looks: Looks | None) -> None:
     from rankproof._analysis.answers.quality import answer_findings
     from rankproof._cli.options import known_profiles
     from rankproof._results.folder import save_results
 
     results = source.results(answer_input, rel=args.rel)
+    own = results.decision_settings
+    settings = replace(own, labels_by=args.labels_by or own.labels_by, looks=looks or own.looks)
+    results = replace(results, decision_settings=settings)
     findings = list(answer_findings(answer_input, known_profiles()["rag"]))
     save_results(results, args.output, findings=findings, overwrite=True)
 
 
 def _show_answers(
     answer_input: AnswerInput,
-    measures: Sequence[Measure] | None,
+    comparison: Comparison | None,
     trust: _Trust,
+    look_notes: Sequence[str],
     args: argparse.Namespace,
     terminal: Terminal,
 ) -> None:
     """The decision first, then the means, then what the labels say and the details."""
     from rankproof._analysis.answers.claim_means import differences_table
-    from rankproof._analysis.answers.given import judge_of_measure
     from rankproof._render.comparison import render_comparison
+    from rankproof.measures._claim_base import judge_of_measure
 
     names = list(answer_input.inputs.result.systems[0].measures.values())
     of_claims = any(judge_of_measure(one.measure) is not None for one in names)
     if not of_claims:
-        _show(list(_tables(answer_input, args)), args, terminal)
+        _show(list(_tables(answer_input, comparison, args)), args, terminal)
+        terminal.notes(look_notes, every=True)
         if answer_input.retrieval is not None:
             show_value_notes(_retrieval_result(answer_input), terminal)
         return
-    comparison = _comparison(answer_input, args)
     tables = [*_claim_tables(answer_input, trust, args), *trust.tables]
     if comparison is None:
         _show(tables, args, terminal)
@@ -257,13 +281,14 @@ def _retrieval_result(answer_input: AnswerInput) -> Result:
     return evaluate_runs(inputs.qrels, inputs.runs, list(RETRIEVAL_MEASURES), inputs.options)
 
 
-def _tables(answer_input: AnswerInput, args: argparse.Namespace) -> Iterator[Table]:
+def _tables(answer_input: AnswerInput, comparison: Comparison | None, args: argparse.Namespace) -> Iterator[Table]:
     from rankproof._analysis.answers.causes import reasons_tables
     from rankproof._analysis.answers.quality import means_table, retrieval_table
+    from rankproof._analysis.decision.repeats import result_repeats_tables
     from rankproof._cli.options import known_profiles
 
     yield means_table(answer_input.inputs, level=1 - args.alpha)
-    comparison = _comparison(answer_input, args)
+    yield from result_repeats_tables(answer_input.inputs.result)
     if comparison is not None:
         wanted = ("verdicts", "details") if args.format in ("csv", "json") else ("verdicts",)
         yield from (table for table in comparison.tables if table.name in wanted)
@@ -274,23 +299,67 @@ def _tables(answer_input: AnswerInput, args: argparse.Namespace) -> Iterator[Tab
 
 def _compared(answer_input: AnswerInput, args: argparse.Namespace) -> list[str]:
     """The measures that systems are compared by: those of -m, else F1 if it is among them."""
+    from rankproof._analysis.inputs import F1_OF_ANSWERS
+
     names = list(answer_input.inputs.result.systems[0].measures)
-    return names if args.measures or COMPARED_MEASURE not in names else [COMPARED_MEASURE]
+    return names if args.measures or F1_OF_ANSWERS not in names else [F1_OF_ANSWERS]
 
 
-def _comparison(answer_input: AnswerInput, args: argparse.Namespace) -> Comparison | None:
+def _log_of(args: argparse.Namespace) -> str | None:
+    """The log of looks: that of --log, of the folder to write, or of the results folder that is read."""
+    from rankproof._results.document import LOOKS_FILE
+
+    is_saved = args.log is None and args.output is not None
+    return os.path.join(args.output, LOOKS_FILE) if is_saved else look_log(args)
+
+
+def _added_to_log(logged: LoggedComparison, args: argparse.Namespace) -> Comparison:
+    """The comparison with its line in the log, if there is one."""
+    from rankproof._analysis.compare.look_log import append_look
+
+    path = _log_of(args)
+    notes = tuple(append_look(path, logged.look)) if path is not None and logged.is_new else ()
+    return replace(logged.comparison, notes=(*logged.comparison.notes, *notes))
+
+
+def _logged(answer_input: AnswerInput, args: argparse.Namespace) -> LoggedComparison | None:
+    """The comparison of the systems that have values, in the mode that the log asks for; None with fewer than two."""
+    from rankproof._analysis.compare.look_log import LoggedComparison, compare_with_log, look_of
+
+    def compared(looks: Looks | None) -> Comparison | None:
+        return _comparison(answer_input, args, looks)
+
+    first, path = compared(args.looks), _log_of(args)
+    if first is None:
+        return None
+    if path is None:
+        return LoggedComparison(first, look_of(answer_input.inputs, first), is_new=False)
+    return compare_with_log(first, compared, answer_input.inputs, path, args.looks)
+
+
+def _comparison(answer_input: AnswerInput, args: argparse.Namespace, looks: Looks | None) -> Comparison | None:
     """The comparison of the systems that have values; None with fewer than two."""
     from rankproof._analysis.compare.comparison import compare_inputs
     from rankproof._analysis.compare.decision_data import only_systems
+    from rankproof._analysis.compare.joined_values import comparable_systems
     from rankproof._analysis.compare.pairs import CompareOptions
 
     inputs, chosen = answer_input.inputs, _compared(answer_input, args)
     first = chosen[0]
-    able = [system.name for system in inputs.result.systems if system.measures[first].queries > 1]
+    able = comparable_systems(inputs.result, first)
     if len(able) < 2:
         return None
     options = CompareOptions(**_test_settings(args))
-    return compare_inputs(only_systems(inputs, able), baseline=args.baseline, measures=chosen, primary=first, options=options)
+    return compare_inputs(
+        only_systems(inputs, able),
+        baseline=args.baseline,
+        measures=chosen,
+        primary=first,
+        labels=args.labels,
+        labels_by=args.labels_by,
+        looks=looks,
+        options=options,
+    )
 
 
 def _test_settings(args: argparse.Namespace) -> dict[str, Any]:

@@ -7,14 +7,26 @@ from typing import TYPE_CHECKING
 
 from rankproof._cli.arg_types import any_float, positive_int
 from rankproof._cli.command import Command
-from rankproof._cli.inputs import add_analysis_options, are_answer_measures, read_input
-from rankproof._cli.options import add_correction_option, add_decision_options, add_sampling_options, decision_options
+from rankproof._cli.inputs import add_analysis_options, add_dataset_options, are_answer_measures, read_input_with_texts
+from rankproof._cli.options import (
+    add_correction_option,
+    add_decision_options,
+    add_log_option,
+    add_sampling_options,
+    add_segment_options,
+    decision_options,
+    look_log,
+    requested_groupings,
+)
 from rankproof._cli.output import machine_judgement_notes, write_or_show
 from rankproof._cli.terminal import STDOUT, Terminal
 
 if TYPE_CHECKING:
     from rankproof._analysis.compare.comparison import Comparison
     from rankproof._analysis.inputs import AnalysisInput
+    from rankproof._statistics.decision_rule import Looks
+    from rankproof.measures._base import Measure
+    from rankproof.measures._parse import MeasureLike
 
 USAGE = "QRELS RUN RUN… | RESULTS… [--primary MEASURE] [-m MEASURES] [options]"
 EXAMPLES = """\
@@ -23,18 +35,30 @@ examples:
   rankproof compare results/ --primary RR@10 --margin 0.01
   rankproof compare old-results/ new-results/ --details
   rankproof compare results/ --cost bm25=1 --cost dense=4
+  rankproof compare results/ --by category --baseline bm25
   rankproof compare results/ --format latex -o table.tex
   rankproof compare results/ --format csv -o every-number.csv
 
-One measure decides (--primary); other measures are exploratory. Without -m:
-nDCG@10, RR@10 and R@100. json has the decision and every table, csv only the
-table of all numbers. How the decision is made: docs/decision.md"""
+One measure decides: that of --primary, else the first of -m. Other measures are
+exploratory. Without -m: nDCG@10, RR@10 and R@100. json has the decision and every table, csv only the
+table of all numbers. --by shows in which segments the chosen system, or each system against
+--baseline, is worse. How the decision is made: docs/decision.md"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the inputs and the statistics."""
     add_analysis_options(parser)
-    add_decision_options(parser.add_argument_group("decision"))
+    decision = parser.add_argument_group("decision")
+    add_decision_options(decision, primary="the first of -m, else nDCG@10")
+    add_log_option(decision)
+    segments = parser.add_argument_group("segments: in which queries is a system worse?")
+    add_segment_options(segments)
+    add_dataset_options(segments)
+    parser.add_argument(
+        "--labels",
+        metavar="FILE",
+        help="labels of people that check a machine judge, made with serve RESULTS --label 30 (default: beside RESULTS)",
+    )
     group = parser.add_argument_group("statistics")
     group.add_argument(
         "--test",
@@ -61,26 +85,41 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
     """Evaluates and compares the systems."""
     from dataclasses import replace
 
+    from rankproof._analysis.compare.joined_values import deciding_measure
+    from rankproof._analysis.inputs import named_measure
     from rankproof._evaluation.notes import MAX_NOTED_SYSTEMS, value_notes
 
     asked, primary = args.measures, [args.primary] if args.primary else []
     args.measures = [*asked, *primary] if asked else None
-    inputs = read_input(args, also=primary, usual=True)
+    first, why = deciding_measure(asked) if asked and not primary else (None, ())
+    args.primary = args.primary if first is None else _as_written(first, asked)
+    inputs = read_input_with_texts(args, also=primary, usual=True)
     if asked is None and args.primary is None:
         args.primary = inputs.decision_settings.primary
+    elif args.primary is not None:
+        args.primary = str(named_measure(inputs, args.primary))
     comparison = _compare(inputs, args)
     every = args.details or args.format == "json"
     about_values = value_notes(inputs.result.systems, None if every else MAX_NOTED_SYSTEMS)
-    notes = [*about_values, *comparison.notes, *machine_judgement_notes(inputs.result)]
+    notes = [*why, *about_values, *comparison.notes, *machine_judgement_notes(inputs.result)]
     documented = replace(comparison, notes=tuple(notes)) if args.format == "json" else comparison
     write_or_show(_text(documented, args, terminal), args.output, terminal)
     terminal.notes(notes, every=args.details)
     return 0
 
 
+def _as_written(measure: Measure, asked: list[str]) -> MeasureLike:
+    """The measure as the command names it: without a judge, if it names none."""
+    if measure.kind != "answer":
+        return measure
+    from rankproof.measures._claim_base import as_written
+
+    return as_written(measure, asked)
+
+
 def _compare(inputs: AnalysisInput, args: argparse.Namespace) -> Comparison:
-    from rankproof._analysis.compare.comparison import compare_inputs, primary_measure
-    from rankproof._analysis.compare.joined_values import join_systems
+    from rankproof._analysis.compare.comparison import compare_inputs
+    from rankproof._analysis.compare.joined_values import join_systems, primary_measure
     from rankproof._analysis.compare.pairs import CompareOptions
 
     options = CompareOptions(
@@ -97,7 +136,19 @@ def _compare(inputs: AnalysisInput, args: argparse.Namespace) -> Comparison:
         inputs.result,
         [args.primary or primary_measure(inputs)] if are_answer_measures(list(inputs.result.systems[0].measures)) else None,
     )
-    return compare_inputs(inputs, options=options, **decision_options(args))
+    groupings = list(requested_groupings(inputs, args)) if args.by or args.by_file else []
+    settings = decision_options(args)
+    asked = settings.pop("looks")
+
+    def compared(looks: Looks | None) -> Comparison:
+        return compare_inputs(inputs, options=options, groupings=groupings, labels=args.labels, looks=looks, **settings)
+
+    path = look_log(args)
+    if path is None:
+        return compared(asked)
+    from rankproof._analysis.compare.look_log import logged_comparison
+
+    return logged_comparison(compared, inputs, path, asked)
 
 
 def _text(comparison: Comparison, args: argparse.Namespace, terminal: Terminal) -> str:

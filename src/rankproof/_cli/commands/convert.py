@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from rankproof._cli.arg_types import add_judgement_options, add_on_duplicate_option, single_character
 from rankproof._cli.command import Command
-from rankproof._cli.inputs import rank_note
 from rankproof._cli.output import check_output
 from rankproof._cli.terminal import Terminal
 from rankproof.errors import UsageError
@@ -58,26 +57,12 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
             path = os.path.join(folder, "out")
             done = _convert(args, path)
             terminal.show_bytes(_blocks(path))
-    unit = "documents" if done.kind == "dataset" else "rows"
-    terminal.note(f"{done.kind} written as {done.format}: {done.queries} queries, {done.rows} {unit}")
-    if done.lost_queries:
-        terminal.note(f"{done.lost_queries} queries without rows are left out, as {done.format} cannot hold them; json can")
-    if done.lost_tags:
-        terminal.note(f"{done.lost_tags} different tags are left out, as a run has one tag or none: is this one system?")
-    if done.lost_judge_labels:
-        terminal.note(
-            f"{done.lost_judge_labels} judgements by a machine lose their judge label, as {done.format} cannot hold it; "
-            "trec, csv, tsv and beir can"
-        )
-    for about_grades in done.grade_notes:
-        terminal.note(about_grades)
-    if note := rank_note(done.agreement):
-        terminal.note(f"{note} (the output is ranked by score, the highest first)")
+    for note in (done.summary, *done.notes):
+        terminal.note(note)
     return 0
 
 
 def _convert(args: argparse.Namespace, target: str) -> ConvertResult:
-    from rankproof._data.ordering import ReadOptions
     from rankproof._formats.write import convert
 
     return convert(
@@ -90,7 +75,7 @@ def _convert(args: argparse.Namespace, target: str) -> ConvertResult:
         encoding=args.encoding,
         grade_map=args.grade_map,
         on_conflict=args.on_conflict,
-        read_options=ReadOptions(on_duplicate=args.on_duplicate),
+        on_duplicate=args.on_duplicate,
     )
 
 

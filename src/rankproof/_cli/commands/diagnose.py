@@ -20,7 +20,8 @@ examples:
   rankproof diagnose results --format json > diagnosis.json
 
 The default is a summary. --by adds segments; --details and the other formats have segments and all
-rows and columns. A run file is compared with the run file before it.
+rows and columns. A system is compared with the one it builds on, else with the baseline:
+bm25, else the first.
 The rules, their thresholds and sources are in docs/diagnosis.md"""
 
 

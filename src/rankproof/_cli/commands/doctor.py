@@ -64,12 +64,13 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
 def _doctor_input(args: argparse.Namespace) -> DoctorInput:
     from rankproof._analysis.doctor.check import doctor_input_from_analysis, doctor_input_from_dataset
     from rankproof._analysis.inputs import check_same_dataset
+    from rankproof._io.file_errors import missing_fix
 
     if not args.files and args.dataset is None:
         raise UsageError("no input files", fix=f"specify {_INPUTS_HELP}")
     first = _dataset_path(args.files[0]) if args.files else ""
     if len(args.files) == 1 and not _is_dataset(first) and first not in ("", "-") and not os.path.exists(first):
-        raise UsageError(f"{for_message(first)}: no such file or folder", fix=f"specify {_INPUTS_HELP}")
+        raise UsageError(f"{for_message(first)}: no such file or folder", fix=missing_fix(first, f"specify {_INPUTS_HELP}"))
     if args.dataset is not None and _is_dataset(first):
         raise UsageError(f"{first} and {args.dataset} are two datasets", fix="specify one of them")
     if os.path.isdir(first) and not os.path.exists(os.path.join(first, "corpus.jsonl")):

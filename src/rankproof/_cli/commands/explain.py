@@ -46,7 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("value to explain")
     group.add_argument("--system", metavar="S", help="the system (default: the best one)")
     group.add_argument("--against", metavar="S", help="explain the difference to this system, not the mean")
-    group.add_argument("--query", metavar="Q", help="explain the value of this query")
+    group.add_argument("--query", metavar="Q", help="explain the value of this query: its id, or its text where texts are known")
     group.add_argument("--doc", metavar="D", help="explain the score of this document for the query")
     add_dataset_options(group, "the dataset: texts for run files, and the terms of a BM25 score of a results folder")
     group.add_argument("--top", type=positive_int, metavar="N", help="rows of each list (default: 5 queries, 10 documents)")

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
-from collections.abc import Collection
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from rankproof._cli.arg_types import query_ids
@@ -13,48 +10,12 @@ from rankproof._cli.command import Command
 from rankproof._cli.inputs import ONE_INPUT_HELP, add_input_options, are_answer_measures, read_input, reevaluate
 from rankproof._cli.output import check_output, show_value_notes
 from rankproof._cli.terminal import STDOUT, Terminal
-from rankproof._render.registry import EXPORT_FORMATS
-from rankproof.errors import ExternalError, UsageError, for_message
+from rankproof._render.registry import DEFAULT_MLFLOW_URI, EXPORT_FORMATS
+from rankproof.errors import UsageError
 
 if TYPE_CHECKING:
-    from rankproof._evaluation.result import Result
     from rankproof._render.exports import ExportFormat
-    from rankproof._results.experiment_result import ExperimentResult, SystemRun
-
-
-def subset_results(results: ExperimentResult, queries: Collection[str]) -> ExperimentResult:
-    """The times, counts, chunks and answers of these queries; the caller evaluates `result` again.
-
-    Refused if a system cost money, which is known only for all its queries together.
-    """
-    chosen = set(queries)
-    paid = next((system_run.name for system_run in results.system_runs if system_run.money), None)
-    if paid is not None:
-        raise UsageError(f"the cost of {for_message(paid)} is known only in total, not per query", fix="leave out --queries")
-    return replace(
-        results,
-        queries=tuple(query for query in results.queries if query in chosen),
-        system_runs=tuple(
-            _subset_system(system_run, [query in chosen for query in results.queries]) for system_run in results.system_runs
-        ),
-        chunks=_subset_part(results.chunks, chosen),
-        answers=_subset_part(results.answers, chosen),
-    )
-
-
-def _subset_system(system_run: SystemRun, kept: list[bool]) -> SystemRun:
-    return replace(
-        system_run,
-        times={part: values[kept] for part, values in system_run.times.items()},
-        counts={name: values[kept] for name, values in system_run.counts.items()},
-    )
-
-
-def _subset_part(result: Result | None, chosen: set[str]) -> Result | None:
-    """The part of a result on these queries, None if it has none of them."""
-    from rankproof._cli.inputs import subset_result
-
-    return None if result is None or chosen.isdisjoint(result.queries) else subset_result(result, chosen)
+    from rankproof._results.experiment_result import ExperimentResult
 
 
 USAGE = "RESULTS | QRELS RUN… -o FILE [--format FORMAT] | --to mlflow [options]"
@@ -71,10 +32,9 @@ examples:
 csv and parquet have one number per row: values and times of each query, means and costs of each
 system; run files have no times. latex is a table for a paper, with the letters of `rankproof
 compare`. junit has a case for each system and measure, which fails if the system is significantly
-worse than its baseline; that of a run file is the run file before it. latex, markdown and junit
-test nDCG@10, RR@10 and R@100 unless -m names others. mlflow logs a run for each system, by default
+worse than the one it builds on, else than the baseline: bm25, else the first. latex, markdown and
+junit test nDCG@10, RR@10 and R@100 unless -m names others. mlflow logs a run for each system, by default
 to a local file. Extras: parquet, mlflow"""
-DEFAULT_MLFLOW_URI = "sqlite:///mlruns.db"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -130,22 +90,12 @@ def _check(args: argparse.Namespace) -> None:
 
 def _format(args: argparse.Namespace) -> ExportFormat:
     """The format by its name, or by the suffix of the file."""
-    from rankproof._render.exports import ExportFormat
+    from rankproof._render.exports import chosen_export
 
-    name = args.format or ("csv" if args.output in STDOUT else _suffix(args.output))
-    if name not in EXPORT_FORMATS:
-        raise UsageError(f"{args.output} has no known suffix", fix=f"choose a format with --format: {', '.join(EXPORT_FORMATS)}")
-    format = EXPORT_FORMATS[name]
-    if not isinstance(format, ExportFormat):
-        raise ExternalError(f"the export format {name} of another package is not an ExportFormat; update or remove it")
+    name, format = chosen_export(args.format, None if args.output in STDOUT else args.output)
     if format.is_binary and args.output in STDOUT:
         raise UsageError(f"{name} cannot go to standard output", fix="specify a file with -o")
     return format
-
-
-def _suffix(path: str) -> str:
-    """The suffix without the dot, before one of compression."""
-    return os.path.splitext(path.removesuffix(".gz").removesuffix(".zst"))[1].lower().removeprefix(".")
 
 
 def _load_results(args: argparse.Namespace) -> ExperimentResult:
@@ -155,6 +105,7 @@ def _load_results(args: argparse.Namespace) -> ExperimentResult:
     from rankproof._analysis.inputs import input_from_results
     from rankproof._analysis.run_files import results_from_runs
     from rankproof._cli.results import results_folder
+    from rankproof._results.experiment_result import subset_results
     from rankproof._results.folder import load_results
 
     check_output(args.output, [*args.files, args.queries])

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from rankproof._cli.arg_types import add_on_duplicate_option, first_few, float_list, single_character
 from rankproof._cli.command import Command
-from rankproof._cli.inputs import rank_note
 from rankproof._cli.output import check_output
 from rankproof._cli.terminal import STDOUT, Terminal
 from rankproof._data.text import pluralise
@@ -150,7 +149,8 @@ def _note_ranks(runs: Sequence[Run], read_options: ReadOptions, terminal: Termin
     from rankproof._data.ordering import rank_score_agreement
 
     for run in runs:
-        if note := rank_note(rank_score_agreement(run.rows(), read_options), lower_is_better=read_options.lower_is_better):
+        agreement = rank_score_agreement(run.rows(), read_options)
+        if note := agreement.note(lower_is_better=read_options.lower_is_better):
             terminal.note(f"{run.name}: {note} (see --order and --lower-is-better)")
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 from typing import TYPE_CHECKING
 
+from rankproof._cli.arg_types import nonnegative_int
 from rankproof._cli.command import Command
 from rankproof._cli.inputs import (
     add_analysis_options,
@@ -14,14 +16,20 @@ from rankproof._cli.inputs import (
     read_input_with_texts,
     show_tables,
 )
-from rankproof._cli.options import add_sampling_options, add_segment_options, requested_groupings, without_repeats
+from rankproof._cli.options import (
+    add_labels_by_option,
+    add_margin_option,
+    add_segment_options,
+    requested_groupings,
+    without_repeats,
+)
 from rankproof._cli.output import check_output, show_value_notes, write_or_show
 from rankproof._cli.terminal import STDOUT, Terminal
-from rankproof.errors import UsageError
+from rankproof.errors import UsageError, escape_invisible, for_message
 
 if TYPE_CHECKING:
     from rankproof._analysis.gate.baseline import Baseline
-    from rankproof._analysis.gate.gate import GateResult
+    from rankproof._analysis.gate.result import GateResult
     from rankproof._analysis.gate.rules import GateOptions
 
 
@@ -32,12 +40,13 @@ examples:
   rankproof gate results --baseline baseline.json --threshold "nDCG@10>=0.45" --by category
   rankproof gate results --baseline baseline.json --max-drop nDCG@10=0.02 --system hybrid
   rankproof gate qrels.txt new.run --baseline baseline.json --junit gate.xml --comment gate.md
+  rankproof gate qrels.txt first.run second.run --self-test    two runs of the same system
 
-The gate fails (exit code 3) on a significant drop of the primary measure, overall or in a segment,
-on a missed threshold, and on missing queries. A drop that is not significant passes, and so does
-that of another measure. For the measures of --max-drop the size of the overall drop decides. With
-too few queries for any significant drop the gate fails too: add queries, or use --max-drop. It
-prints the decision: which system to ship. See rankproof save-baseline"""
+passed: the primary measure is shown not to be lower by more than the margin (risk at most 5%).
+failed, exit code 3: a significant drop, overall or in a segment; a threshold that is missed
+significantly; missing queries. unsure: neither is shown, or there are fewer than 30 queries; exit
+code 0 with a warning, or 3 with --unsure fail. Other measures cannot fail the gate, unless
+--max-drop or --threshold names them. See rankproof save-baseline"""
 FAILED_EXIT_CODE = 3
 
 
@@ -46,45 +55,100 @@ def _add_gate_arguments(parser: argparse.ArgumentParser) -> None:
     add_analysis_options(parser)
     group = parser.add_argument_group("requirements")
     group.add_argument("--baseline", metavar="FILE", help="a file written by rankproof save-baseline")
-    group.add_argument("--primary", metavar="M", help="the measure whose drop fails the gate (default: nDCG@10)")
+    group.add_argument(
+        "--primary",
+        metavar="M",
+        help="the measure whose drop fails the gate (default: that of the experiment, else nDCG@10, else the first)",
+    )
     group.add_argument("--threshold", action="append", default=[], metavar="T", help="a bound, such as nDCG@10>=0.45; repeatable")
     group.add_argument(
         "--max-drop", action="append", default=[], metavar="M=D", help="the largest allowed drop, such as nDCG@10=0.02"
     )
+    add_margin_option(group, "a drop that does not matter: 0.01, or 5%% of the higher mean")
+    group.add_argument(
+        "--self-test", action="store_true", help="how often a gate on repeats, or on two runs, of the same system fails by chance"
+    )
+    group.add_argument(
+        "--accept-loss", action="store_true", help="make the baseline the first one, which ends an alarm of a slow loss"
+    )
+    group.add_argument(
+        "--unsure", choices=("warn", "fail"), default="warn", help="what an unsure gate does: warn, or fail (default: warn)"
+    )
     group.add_argument(
         "--system", action="append", default=[], metavar="NAME", help="only this system; repeatable (default: all)"
     )
-    add_sampling_options(group, samples=100_000, of="sign flips")
+    add_labels_by_option(group)
+    group.add_argument("--seed", type=nonnegative_int, default=0, metavar="N", help="random seed (default: 0)")
     segments = parser.add_argument_group("segments")
     add_segment_options(segments)
     add_dataset_options(segments)
     also = parser.add_argument_group("further output")
     also.add_argument("--junit", metavar="FILE", help="also write the checks as JUnit XML")
+    also.add_argument("--log", metavar="FILE", help="count comparisons in a log, JSON lines; from ten on their corrected gain")
     also.add_argument("--comment", metavar="FILE", help="also write the checks as a Markdown comment")
 
 
 def _run_gate(args: argparse.Namespace, terminal: Terminal) -> int:
     """Evaluates the systems and shows whether they pass."""
-    from rankproof._analysis.gate.gate import gate_table, run_gate
+    from rankproof._analysis.gate.gate import evaluated_measures, recorded_gate
+    from rankproof._analysis.gate.result import gate_table
 
     _check(args)
+    if args.self_test:
+        return _run_self_test(args, terminal)
     settings, baseline = _settings(args), _baseline(args.baseline)
-    args.measures = _measures(args, settings, baseline)
+    args.measures = evaluated_measures(args.measures or (), baseline, settings)
     inputs = read_input_with_texts(args)
     segments = requested_groupings(inputs, args) if args.by or args.by_file else ()
-    gate = run_gate(inputs, baseline, settings, systems=args.system, groupings=segments)
+    gate = recorded_gate(
+        inputs,
+        baseline,
+        settings,
+        systems=args.system,
+        groupings=segments,
+        path=args.baseline,
+        accept_loss=args.accept_loss,
+        log=args.log,
+    )
     _write(gate, args, inputs.name)
     show_tables([gate_table(gate, settings)], args, terminal)
     show_value_notes(inputs.result, terminal)
-    return 0 if gate.passed else FAILED_EXIT_CODE
+    return _ended(gate, terminal)
+
+
+def _run_self_test(args: argparse.Namespace, terminal: Terminal) -> int:
+    """Shows how often a gate on repeats of the same system fails."""
+    from rankproof._analysis.gate.gate import evaluated_measures
+    from rankproof._analysis.gate.result import gate_table
+    from rankproof._analysis.gate.self_test import self_test
+    from rankproof._analysis.inputs import MAIN_MEASURES
+
+    settings = _settings(args)
+    args.measures = evaluated_measures(args.measures or (), None, settings) or None
+    inputs = read_input(args, of_answers=True, of_rankings=MAIN_MEASURES)
+    gate = self_test(inputs, settings, systems=args.system)
+    _write(gate, args, inputs.name)
+    show_tables([gate_table(gate, settings)], args, terminal)
+    show_value_notes(inputs.result, terminal)
+    return _ended(gate, terminal)
+
+
+def _ended(gate: GateResult, terminal: Terminal) -> int:
+    """The exit code; an unsure gate warns."""
+    if gate.outcome == "unsure":
+        stops = "" if gate.stops else " (--unsure fail stops the build)"
+        terminal.say(f"warning: {escape_invisible(gate.verdict)}{stops}")
+    return FAILED_EXIT_CODE if gate.stops else 0
 
 
 def _check(args: argparse.Namespace) -> None:
-    needing = {"--primary": args.primary, "--max-drop": args.max_drop, "--by": args.by, "--by-file": args.by_file}
-    used = [option for option, value in needing.items() if value]
+    needing = (*(() if args.self_test else ("primary",)), "accept_loss", "max_drop", "by", "by_file")
+    used = [f"--{name.replace('_', '-')}" for name in needing if getattr(args, name)]
     if args.baseline is None and used:
         raise UsageError(f"{used[0]} needs a baseline", fix="specify it with --baseline")
-    if args.baseline is None and not args.threshold:
+    if args.self_test and (args.baseline is not None or args.log is not None):
+        raise UsageError("--self-test compares a system with itself", fix="leave out --baseline and --log")
+    if args.baseline is None and not args.threshold and not args.self_test:
         raise UsageError("no requirement", fix="specify a baseline (--baseline) or a bound (--threshold)")
     written = [path for path in (args.output, args.junit, args.comment) if path is not None]
     for path in written:
@@ -97,31 +161,26 @@ def _check(args: argparse.Namespace) -> None:
 
 def _settings(args: argparse.Namespace) -> GateOptions:
     from rankproof._analysis.gate.rules import GateOptions, max_drop_of, threshold_of
-    from rankproof.measures._parse import parse_measure
+    from rankproof._statistics.decision_rule import parse_margin
+    from rankproof.measures._claim_base import written_measure
 
     return GateOptions(
         thresholds=tuple(map(threshold_of, args.threshold)),
         max_drops=without_repeats("--max-drop", list(map(max_drop_of, args.max_drop))),
-        primary=None if args.primary is None else str(parse_measure(args.primary)),
-        alpha=args.alpha,
-        samples=args.samples,
+        primary=None if args.primary is None else written_measure(args.primary),
+        margin=None if args.margin is None else parse_margin(args.margin, is_fraction=False),
+        unsure=args.unsure,
+        labels_by=args.labels_by,
         seed=args.seed,
     )
 
 
 def _baseline(path: str | None) -> Baseline | None:
-    from rankproof._analysis.gate.baseline import parse_baseline
-    from rankproof._io.open import decode_line, open_source, read_all_bytes
+    from rankproof._analysis.gate.baseline import read_baseline
 
     if path is None:
         return None
-    return parse_baseline(decode_line(read_all_bytes(open_source(path)), 1, path), path)
-
-
-def _measures(args: argparse.Namespace, settings: GateOptions, baseline: Baseline | None) -> list[str]:
-    """The measures of -m, else of the baseline, and those of the thresholds."""
-    asked = args.measures or (list(baseline.measures) if baseline else [])
-    return [*asked, *(threshold.measure for threshold in settings.thresholds)]
+    return read_baseline(path, how_to_save=f"rankproof save-baseline … -o {for_message(shlex.quote(path))}")
 
 
 def _write(gate: GateResult, args: argparse.Namespace, name: str) -> None:
@@ -142,8 +201,9 @@ examples:
   rankproof save-baseline results -o baseline.json --system hybrid -m nDCG@10,RR@10
   rankproof save-baseline qrels.txt bm25.run -o baseline.json
 
-Without -m: nDCG@10, RR@10 and R@100. Only the primary measure can fail the gate; the others are
-exploratory. Keep the file in your repository"""
+Without -m: nDCG@10, RR@10 and R@100, or the measures of the answers if only they were measured.
+Only the primary measure can fail the gate; the others are exploratory. Keep the file in your
+repository"""
 
 
 def _add_save_arguments(parser: argparse.ArgumentParser) -> None:
@@ -153,10 +213,15 @@ def _add_save_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--system", action="append", default=[], metavar="NAME", help="only this system; repeatable (default: all)"
     )
+    group.add_argument(
+        "--accept-loss", action="store_true", help="make this the first baseline; else a replaced file keeps its first one"
+    )
 
 
 def _run_save(args: argparse.Namespace, terminal: Terminal) -> int:
     """Evaluates the systems and writes the baseline."""
+    from rankproof._analysis.compare.joined_values import weight_notes
+    from rankproof._analysis.gate.anchor import power_notes, with_anchor
     from rankproof._analysis.gate.baseline import baseline_json, make_baseline
     from rankproof._analysis.inputs import MAIN_MEASURES
     from rankproof._data.text import pluralise
@@ -165,11 +230,13 @@ def _run_save(args: argparse.Namespace, terminal: Terminal) -> int:
 
     if args.output is None:
         raise UsageError("no output file", fix="specify one: -o baseline.json")
-    args.measures = args.measures or list(MAIN_MEASURES)
-    inputs = read_input(args)
-    baseline = make_baseline(inputs, version=__version__, made=utc_now(), systems=args.system)
+    inputs = read_input(args, of_answers=True, of_rankings=MAIN_MEASURES)
+    made = make_baseline(inputs, version=__version__, made=utc_now(), systems=args.system)
+    baseline, notes = with_anchor(made, args.output, accept_loss=args.accept_loss)
     write_or_show(baseline_json(baseline), args.output, terminal)
     show_value_notes(inputs.result, terminal)
+    for note in weight_notes(baseline.weights.values()):
+        terminal.note(note)
     if args.output in STDOUT:
         return 0
     for system in baseline.systems:
@@ -179,6 +246,8 @@ def _run_save(args: argparse.Namespace, terminal: Terminal) -> int:
     systems = ", ".join(system.name for system in baseline.systems)
     queries = pluralise(len(inputs.result.queries), "query", "queries")
     terminal.note(f"{args.output}: saved {systems} with {', '.join(baseline.measures)} on {queries}")
+    for note in (*notes, *power_notes(baseline)):
+        terminal.note(note)
     return 0
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from rankproof._cli.arg_types import add_judgement_options, judgement_options, single_character
+from rankproof._cli.arg_types import add_judgement_options, judgement_options, named_setting, single_character
 from rankproof._cli.command import Command
 from rankproof._cli.inputs import show_tables
 from rankproof._cli.options import DEFAULT_SPLIT
 from rankproof._cli.terminal import Terminal
-from rankproof.errors import UsageError, escape_invisible, for_message
+from rankproof.errors import UsageError, escape_invisible
 
 if TYPE_CHECKING:
     from rankproof._importers.base import ImportOptions
@@ -36,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("source", nargs="+", metavar="SOURCE", help="files or a folder; - is standard input")
     parser.add_argument("--from", dest="importer", metavar="NAME", help="the kind of the source, if not detected")
     parser.add_argument(
-        "--set", type=_setting, action="append", metavar="NAME=VALUE", help="a setting of the importer; repeatable"
+        "--set", type=named_setting, action="append", metavar="NAME=VALUE", help="a setting of the importer; repeatable"
     )
     columns = parser.add_argument_group("columns of a table, if not recognised by name")
     columns.add_argument("--query-column", metavar="C", help="the text of the query")
@@ -45,6 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     columns.add_argument("--title-column", metavar="C", help="the title of the document")
     columns.add_argument("--text-column", action="append", metavar="C", help="the text of the document; repeatable: joined")
     columns.add_argument("--grade-column", metavar="C", help="the grade or label of query and document")
+    columns.add_argument("--weight-column", metavar="C", help="the weight of the query: its share of the traffic, in any unit")
     grades = parser.add_argument_group("judgements")
     add_judgement_options(grades)
     grades.add_argument("--split", default=DEFAULT_SPLIT, metavar="NAME", help=f"the split to import (default: {DEFAULT_SPLIT})")
@@ -105,17 +106,11 @@ def _options(args: argparse.Namespace) -> ImportOptions:
         title_column=args.title_column,
         text_column=tuple(args.text_column or ()),
         grade_column=args.grade_column,
+        weight_column=args.weight_column,
         split=args.split,
         settings=dict(args.set or ()),
         **judgement_options(args),
     )
-
-
-def _setting(text: str) -> tuple[str, str]:
-    name, equals, value = text.partition("=")
-    if not equals or not name:
-        raise argparse.ArgumentTypeError(f"{for_message(repr(text))} is not NAME=VALUE, as in locale=us")
-    return name, value
 
 
 def _importers() -> str:

@@ -53,7 +53,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_dataset_options(group)
     group.add_argument("--system", metavar="NAME", help="system of the plot `differences` (default: the best)")
-    group.add_argument("--against", metavar="NAME", help="system to compare it with (default: its baseline)")
+    group.add_argument(
+        "--against", metavar="NAME", help="system to compare it with (default: the one it builds on, else the baseline)"
+    )
     how = parser.add_argument_group("output")
     how.add_argument(
         "-o",

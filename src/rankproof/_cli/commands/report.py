@@ -16,6 +16,7 @@ from rankproof.errors import UsageError, escape_invisible
 
 if TYPE_CHECKING:
     from rankproof._analysis.changes.changes import Changes
+    from rankproof._analysis.compare.comparison import Comparison
     from rankproof._results.experiment_result import ExperimentResult
 
 
@@ -60,6 +61,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace, terminal: Terminal) -> int:
     """Reads the results and writes the page."""
+    from rankproof._analysis.changes.changes import order_note
     from rankproof._cli.results import read_results, results_folder, two_results_folders
     from rankproof._io.files import is_results_folder
 
@@ -68,6 +70,8 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
         path = _output(args, format, _CHANGES_FILES[format])
         changes = _read_changes(args)
         _write(_changes_content(changes, format), path, terminal)
+        if (note := order_note(changes)) is not None:
+            terminal.note(note)
         show_value_notes(changes.joined.result, terminal)
         return _say(path, format, terminal)
     if len(args.files) > 2 and all(map(is_results_folder, args.files)):
@@ -142,11 +146,12 @@ def _say(path: str, format: str, terminal: Terminal) -> int:
     return 0
 
 
-def write_report_page(results: ExperimentResult, path: str) -> None:
-    """Writes the page to a file, atomically."""
+def write_report_page(results: ExperimentResult, path: str, compared: Comparison | None) -> None:
+    """Writes the page to a file, atomically; `compared` is what `compare_results` returned."""
     from rankproof._io.files import write_blocks
+    from rankproof._report.page import render_report
 
-    write_blocks(path, [_content(results, "html")])
+    write_blocks(path, [render_report(results, compared=compared).encode(errors="backslashreplace")])
 
 
 COMMAND = Command(usage=USAGE, examples=EXAMPLES, add_arguments=add_arguments, run=run)

@@ -23,6 +23,7 @@ from rankproof.errors import ExternalError, UsageError, escape_invisible, for_me
 
 if TYPE_CHECKING:
     from rankproof._analysis.compare.comparison import Comparison
+    from rankproof._analysis.compare.look_log import Look
     from rankproof._executors.base import Progress
     from rankproof._experiment.experiment import Experiment
     from rankproof._io.corpus_store import CorpusStorage
@@ -87,12 +88,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace, terminal: Terminal) -> int:
     """Runs the experiment, saves the results and shows them."""
     import gc
+    from dataclasses import replace
 
-    from rankproof._analysis.compare.summary import compare_results, summary_document
+    from rankproof._analysis.compare.look_log import append_look
+    from rankproof._analysis.compare.summary import summary_document
     from rankproof._cli.commands.report import write_report_page
     from rankproof._cli.exit_codes import handle_sigterm
     from rankproof._cli.progress import RunProgress
-    from rankproof._results.document import REPORT_FILE
+    from rankproof._results.document import LOOKS_FILE, REPORT_FILE
     from rankproof._results.folder import save_results
 
     # The command starts without the garbage collector; long work needs it.
@@ -107,11 +110,14 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
         with handle_sigterm(), results_folder(args, experiment) as folder:
             with RunProgress(terminal) as progress, redirect_stdout(sys.stderr):
                 results = _run_experiment(experiment, args, progress)
-            comparison = compare_results(results)
+            results, comparison, look = _compared(results, args, folder)
             summary = None if comparison is None else summary_document(results, comparison)
             save_results(results, folder, findings=_findings(results), summary=summary, overwrite=True)
             if not args.no_report:
-                write_report_page(results, os.path.join(folder, REPORT_FILE))
+                write_report_page(results, os.path.join(folder, REPORT_FILE), comparison)
+            if look is not None:
+                log = os.path.join(folder, LOOKS_FILE)
+                comparison = replace(comparison, notes=(*comparison.notes, *append_look(log, look))) if comparison else None
     except KeyboardInterrupt as stop:
         advice = "nothing is cached (--no-cache)" if args.no_cache else "run the same command again to continue"
         terminal.say(f"stopped; {advice}")
@@ -121,12 +127,32 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
     return 0
 
 
+def _compared(
+    results: ExperimentResult, args: argparse.Namespace, folder: str
+) -> tuple[ExperimentResult, Comparison | None, Look | None]:
+    """The results with the mode of looks that the log of the folder asks for, their comparison, and its line for the log."""
+    from dataclasses import replace
+
+    from rankproof._analysis.compare.look_log import compare_results_with_log
+    from rankproof._results.document import LOOKS_FILE
+
+    found = compare_results_with_log(results, os.path.join(folder, LOOKS_FILE), args.looks)
+    if found is None:
+        return results, None, None
+    settings = replace(results.decision_settings, looks=found.comparison.decision.looks)
+    return replace(results, decision_settings=settings), found.comparison, found.look if found.is_new else None
+
+
 def _check_replies(results: ExperimentResult) -> None:
-    """Raises an error if a search engine answered no query; the results are saved and shown before."""
+    """Raises an error if a search engine or a language model gave no usable reply; the results are saved and shown before."""
     for system_run in results.system_runs:
         replies = list((system_run.replies or {}).values())
         if replies and all(reply.state != "ok" for reply in replies):
             raise ExternalError(f"system {for_message(system_run.name)} answered no query: {replies[0].reason}")
+        if system_run.lacks_replies:
+            failed = system_run.total("failed") + system_run.total("given_up")
+            fix = "its notes say why; the same command sends failed requests again"
+            raise ExternalError(f"system {for_message(system_run.name)}: all {failed} requests to its models failed; {fix}")
 
 
 def _findings(results: ExperimentResult) -> list[str]:
@@ -199,11 +225,16 @@ def _read(path: str) -> Experiment:
 
 
 def _default_experiment(args: argparse.Namespace, terminal: Terminal) -> Experiment:
-    from rankproof._experiment.experiment import Experiment, default_systems, missing_weights
+    from rankproof._experiment.experiment import MODELS, Experiment, default_systems, missing_weights
     from rankproof._formats.registry import system_name
 
     systems = default_systems()
     complete = default_systems(wordllama=True, minilm=True)
+    for name in args.systems or ():
+        if name in complete and name not in systems:
+            model = next(one for one in MODELS if name in default_systems(wordllama=one == "wordllama", minilm=one == "minilm"))
+            what = f"system {name} needs the weights of {model}"
+            raise UsageError(what, fix=f"run: rankproof models get {model}")
     if any(systems.get(name) != complete[name] for name in args.systems or complete if name in complete):
         terminal.note(missing_weights())
     name = "sample" if args.dataset is None else system_name(os.path.abspath(args.dataset))
@@ -214,12 +245,14 @@ def _dataset(path: str | None) -> str | None:
     """The dataset as an absolute path, so that results folders can be moved."""
     from rankproof._formats.read import SAMPLE, is_irds_name
     from rankproof._importers.registry import check_no_pattern
+    from rankproof._io.file_errors import missing_fix
 
     if path is None or path == SAMPLE or is_irds_name(path):
         return path
     check_no_pattern(path)
     if not path or not os.path.exists(path):
-        raise UsageError(f"{path} does not exist", fix="specify a dataset: a folder, a table such as products.csv, or irds:NAME")
+        fix = "specify a dataset: a folder, a table such as products.csv, or irds:NAME"
+        raise UsageError(f"{for_message(path)} does not exist", fix=missing_fix(path, fix))
     return os.path.abspath(path)
 
 
@@ -289,6 +322,7 @@ def show_results(
     results: ExperimentResult, comparison: Comparison | None, folder: str, args: argparse.Namespace, terminal: Terminal
 ) -> None:
     """Shows the decision, the systems, the notes and the path of the results."""
+    from rankproof._data.replies import reused_sentences
     from rankproof._evaluation.notes import MAX_NOTED_SYSTEMS, other_notes, value_notes
     from rankproof._render import systems
     from rankproof._results.document import REPORT_FILE
@@ -301,6 +335,7 @@ def show_results(
     }
     terminal.show(views[args.format](results, comparison, terminal.render_options()))
     notes = (
+        *(reused_sentences(results.reused_replies, "--ask-again") if args.format in ("json", "csv") else ()),
         *systems.masked_key_notes(results),
         *systems.failed_call_notes(results),
         *systems.engine_notes(results),
@@ -328,7 +363,7 @@ def _next_commands(folder: str) -> Iterator[str]:
 
     place = quote(folder)
     yield "there are no judgements; next, grade the top 10 of all systems:"
-    yield f"  rankproof judge {place} --model gpt-4o-mini  # by a language model; ends with the decision"
+    yield f"  rankproof judge {place} --model gpt-4o-mini  # by a language model; names the leader by this judge"
     yield f"  rankproof serve {place} --judge  # by yourself, in the browser"
 
 
@@ -337,16 +372,15 @@ def _answer_notes(results: ExperimentResult) -> list[str]:
 
 
 def _cached_times_notes(results: ExperimentResult) -> list[str]:
-    """Notes on times that were measured by an earlier run."""
+    """Notes on times that were measured by an earlier run; those of recorded replies are as old as the replies."""
     timed = [system_run for system_run in results.system_runs if system_run.times]
-    cached = [system_run for system_run in timed if system_run.from_cache]
+    cached = [system_run for system_run in timed if system_run.from_cache and not system_run.replies]
     if not cached:
         return []
     first, last = min(system_run.computed for system_run in cached), max(system_run.computed for system_run in cached)
     when = first if first == last else f"{first} to {last}"
     names = "all systems" if len(cached) == len(timed) else ", ".join(system_run.name for system_run in cached)
-    option = "--ask-again" if all(system_run.replies for system_run in cached) else "--no-cache"
-    return [f"times of {names} were measured by an earlier run ({when}) and cached; {option} measures them again"]
+    return [f"times of {names} were measured by an earlier run ({when}) and cached; --no-cache measures them again"]
 
 
 def _result_notes(results: ExperimentResult) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing, suppress
 from typing import TYPE_CHECKING
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from rankproof._server.judgement_log import JudgementLog
     from rankproof._server.judging_page import JudgingPage
     from rankproof._server.judging_queue import DocumentTexts
+    from rankproof._server.judging_views import JudgingViews
     from rankproof._server.labelling import LabellingPages
     from rankproof._server.library import ResultsLibrary
 
@@ -32,7 +34,7 @@ examples:
   rankproof serve results/ --judge                          judge documents, and see the decision
   rankproof serve results/ --judge my.qrels --assessor ann  the same, into another file
   rankproof serve results/ --judge --assessor ann,bob       two people, each in an own browser
-  rankproof serve results/ --assessor ann                   label claims of answers, if there are any
+  rankproof serve results/ --label 30                       label 30 questions at random, to check a judge
   rankproof serve qrels.txt prod.run new.run --dataset data/shop
 
 Open the address that it prints. It contains a secret token and works only on this machine. Ctrl-C
@@ -40,8 +42,10 @@ stops the server. With --judge, systems and ranks are hidden until a document ha
 several assessors, each browser chooses a name, nobody sees the grades of the others before judging a
 pair, and the page Agreement lists the pairs on which they differ, to adjudicate.
 The file of --judge is new or written by serve; rankproof eval reads it, and run --qrels measures
-with it. Results of rankproof answers have a page to label their claims, without system, judge and
-verdict; the labels go to RESULTS.people.jsonl. Run files are read once, at the start"""
+with it. --label N checks a machine judge: people label whole questions drawn at random, without
+seeing systems and judge, and may stop after any of them. Of answers they label all claims, into
+RESULTS.people.jsonl; else the top documents of all systems, into RESULTS.people.qrels. A larger N
+continues the same draw. Run files are read once, at the start"""
 _MAX_PORT = 65535
 _INPUTS = "results folders, a folder of them, or the judgements and then one or more runs"
 
@@ -49,7 +53,9 @@ _INPUTS = "results folders, a folder of them, or the judgements and then one or 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the inputs, the port and the judging."""
     group = add_input_options(parser, "run files", _INPUTS)
-    add_dataset_options(group, "the dataset: texts of run files; with --judge, whole documents and not only their beginnings")
+    add_dataset_options(
+        group, "the dataset: texts of run files; with --judge or --label, whole documents and not only their beginnings"
+    )
     add_decision_options(parser.add_argument_group("decision on run files"))
     parser.add_argument("--port", type=_port, default=0, metavar="N", help="port on 127.0.0.1 (default: 0, any free port)")
     parser.add_argument(
@@ -59,7 +65,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--pool", type=positive_int, metavar="N", help="judge the top N of all systems, in random order (without judgements: 10)"
     )
     parser.add_argument(
-        "--seed", type=nonnegative_int, default=0, metavar="N", help="seed of that order and of the sample of claims (default: 0)"
+        "--seed",
+        type=nonnegative_int,
+        default=0,
+        metavar="N",
+        help="seed of that order, and of a new draw of --label (default: 0)",
     )
     parser.add_argument(
         "--judge-order",
@@ -70,8 +80,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--assessor", metavar="NAME", help="name of the assessor, or of several: ann,bob (default: the login name)"
     )
-    parser.add_argument("--label-claims", type=positive_int, metavar="N", help="label a random sample of N claims (default: 150)")
-    parser.add_argument("--labels", metavar="FILE", help="file of the labels (default: RESULTS.people.jsonl)")
+    parser.add_argument(
+        "--label",
+        type=positive_int,
+        metavar="N",
+        help="label N questions drawn at random, to check a machine judge (start with 30)",
+    )
+    parser.add_argument(
+        "--labels", metavar="FILE", help="file of the labels (default: RESULTS.people.jsonl, of documents RESULTS.people.qrels)"
+    )
     parser.add_argument("--nuggets", metavar="FILE", help="file of nuggets to edit and confirm, of questions of the results")
     parser.set_defaults(output=None)
 
@@ -84,20 +101,27 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
     from rankproof._server.judging_page import JudgingPage
     from rankproof._server.judging_queue import QueueOptions
     from rankproof._server.judging_views import JudgingViews
+    from rankproof._server.labelling import holds_claims
     from rankproof._server.nuggets_page import NuggetsPage
     from rankproof._server.pages import Router
     from rankproof._server.server import Server
 
     gc.enable()
     library, texts = _open_run_files(args) if _are_run_files(args.files) else _open_folders(args)
-    if args.judge is None and args.pool is not None:
-        raise UsageError("--pool needs --judge", fix="add --judge, or leave out --pool")
+    has_claims = any(holds_claims(library, entry) for entry in library.entries())
+    _check_options(args, has_claims)
+    labels_documents = args.label is not None and not has_claims
     with ExitStack() as files:
-        labelling = files.enter_context(closing(_labelling(args, library)))
-        log = None if args.judge is None else files.enter_context(closing(_judgement_log(args)))
+        labelling = files.enter_context(closing(_labelling(args, library, has_claims)))
+        log = None
+        if args.judge is not None or labels_documents:
+            log = files.enter_context(closing(_judgement_log(args)))
         nuggets = None if args.nuggets is None else files.enter_context(closing(NuggetsPage(library, args.nuggets)))
         judging = None if log is None else JudgingPage(log, *_assessors(args))
-        views = JudgingViews(library, judging, texts, QueueOptions(args.pool, args.seed, args.judge_order))
+        options = QueueOptions(args.pool, args.seed, args.judge_order, args.label if labels_documents else None)
+        views = JudgingViews(library, judging, texts, options)
+        if args.label is not None:
+            _check_draws(library, views if labels_documents else labelling, terminal)
         site = Router(library, views, labelling, nuggets)
         try:
             with handle_sigterm(), Server(args.port, site.answer, _error_reporter(terminal)) as service:
@@ -111,33 +135,49 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
     return 0
 
 
-def _labelling(args: argparse.Namespace, library: ResultsLibrary) -> LabellingPages:
-    """The pages for labelling claims; options on people need something to judge or label."""
-    from rankproof._server.claim_queue import DEFAULT_SAMPLE
+def _check_options(args: argparse.Namespace, has_claims: bool) -> None:
+    """Refuses options that have nothing to judge or label."""
+    if args.judge is None and args.pool is not None:
+        raise UsageError("--pool needs --judge", fix="add --judge, or leave out --pool")
+    if has_claims:
+        return
+    if args.judge is not None and args.label is not None:
+        what = "--label draws questions at random, and --judge lists the pairs that change most"
+        raise UsageError(what, fix="leave out one of the two")
+    if args.labels is not None and args.label is None:
+        raise UsageError("--labels needs --label", fix="add --label 30, or leave out --labels")
+    if args.assessor is not None and args.judge is None and args.label is None:
+        raise UsageError("--assessor needs --judge or --label", fix="add one of them, or leave out --assessor")
+
+
+def _check_draws(library: ResultsLibrary, pages: JudgingViews | LabellingPages, terminal: Terminal) -> None:
+    """Says how many labels the drawn questions need; an error if they cannot be labelled into the file."""
+    from rankproof._data.text import pluralise
+
+    for entry in library.entries():
+        queue = pages.drawn_queue(entry)
+        if queue is not None:
+            work = pluralise(len(queue.items), "label")
+            terminal.note(f"{pluralise(len(queue.sizes), 'question')} drawn at random, {work}; only complete questions count")
+
+
+def _labelling(args: argparse.Namespace, library: ResultsLibrary, has_claims: bool) -> LabellingPages:
+    """The pages for labelling claims."""
+    from rankproof._results.label_draw import DEFAULT_QUESTIONS
     from rankproof._server.labelling import LabellingPages, LabelOptions
 
     person = args.assessor
     if person is None:
         with suppress(UsageError):
             person = _login_name()
-    labelling = LabellingPages(library, LabelOptions(person or "", args.label_claims or DEFAULT_SAMPLE, args.seed, args.labels))
-    if not any(map(labelling.has_claims, library.entries())):
-        for name in ("label_claims", "labels", *(["assessor"] if args.judge is None else [])):
-            if getattr(args, name) is not None:
-                option = f"--{name.replace('_', '-')}"
-                if name == "assessor":
-                    raise UsageError(
-                        "--assessor needs --judge, or results with claims", fix="add --judge, or leave out --assessor"
-                    )
-                fix = f"make them with `rankproof answers … -o RESULTS`, or leave out {option}"
-                raise UsageError(f"{option} needs results with claims", fix=fix)
-    return labelling
+    file = args.labels if has_claims else None
+    return LabellingPages(library, LabelOptions(person or "", args.label or DEFAULT_QUESTIONS, args.seed, file))
 
 
 def _say_label_commands(labelling: LabellingPages, terminal: Terminal) -> None:
     commands = labelling.commands()
     if commands and not terminal.quiet:
-        terminal.say("next, how far the judges agree with the labels:")
+        terminal.say("next, the decision with these labels, and how far the judges agree with them:")
         for command in commands:
             terminal.say(escape_invisible(f"  {command}"))
 
@@ -145,7 +185,7 @@ def _say_label_commands(labelling: LabellingPages, terminal: Terminal) -> None:
 def _judgement_log(args: argparse.Namespace) -> JudgementLog:
     from rankproof._server.judgement_log import JudgementLog
 
-    return JudgementLog(args.judge or _default_file(args))
+    return JudgementLog(_judgements_file(args), option="--judge" if args.label is None else "--labels")
 
 
 def _assessors(args: argparse.Namespace) -> list[str]:
@@ -153,13 +193,16 @@ def _assessors(args: argparse.Namespace) -> list[str]:
     return [_login_name()] if args.assessor is None else args.assessor.split(",")
 
 
-def _default_file(args: argparse.Namespace) -> str:
-    """The file beside the results folder; several folders, or run files, need a named one."""
+def _judgements_file(args: argparse.Namespace) -> str:
+    """The named file, or the file beside the results folder; several folders, or run files, need a named one."""
     from rankproof._io.files import is_results_folder
     from rankproof._results.judgements import judgements_file
 
+    if named := args.judge or args.labels:
+        return str(named)
     if len(args.files) != 1 or not is_results_folder(args.files[0]):
-        raise UsageError("--judge needs a file here", fix="name it: --judge my.qrels, or specify a single results folder")
+        option, name = ("--judge", "--judge") if args.label is None else ("--label", "--labels")
+        raise UsageError(f"{option} needs a file here", fix=f"name it: {name} my.qrels, or specify a single results folder")
     return judgements_file(args.files[0], "people")
 
 
@@ -190,7 +233,11 @@ def _open_folders(args: argparse.Namespace) -> tuple[ResultsLibrary, DocumentTex
     from rankproof._cli.results import refuse_run_file_options, register_measures
     from rankproof._server.library import ResultsLibrary
 
-    refuse_run_file_options(args, ("primary", "margin", "baseline", "cost"), but=("dataset", "grade_map", "on_conflict"))
+    refuse_run_file_options(
+        args,
+        ("primary", "margin", "baseline", "cost", "labels_by", "looks", "judgements"),
+        but=("dataset", "grade_map", "on_conflict"),
+    )
     register_measures(args)
     library = ResultsLibrary(args.files)
     return library, _document_texts(args, library)
@@ -201,13 +248,14 @@ def _document_texts(args: argparse.Namespace, library: ResultsLibrary) -> Docume
     from rankproof._results.judgements import experiment_dataset
     from rankproof._server.judging_queue import DocumentTexts
 
+    judges = args.judge is not None or args.label is not None
     if args.dataset is None:
         entries = library.entries()
-        if args.judge is None or len(entries) != 1:
+        if not judges or len(entries) != 1:
             return DocumentTexts()
         return DocumentTexts(experiment_dataset(library.results(entries[0])))
-    if args.judge is None:
-        raise UsageError("--dataset needs --judge", fix="add --judge, or leave out --dataset")
+    if not judges:
+        raise UsageError("--dataset needs --judge or --label", fix="add one of them, or leave out --dataset")
     texts = DocumentTexts(read_dataset_or_sample(args.dataset, args.split, args, needs=("documents",)))
     texts.check_fingerprints([summary.fingerprint for summary in library.summaries()], args.dataset)
     return texts
@@ -223,9 +271,20 @@ def _say_next(args: argparse.Namespace, library: ResultsLibrary, log: JudgementL
         terminal.note(disputed)
     if len(args.files) == 1 and is_results_folder(args.files[0]) and log.judgements()[0]:
         (entry,) = library.entries()
-        results, file = library.results(entry), args.judge or _default_file(args)
+        results, file = library.results(entry), _judgements_file(args)
+        if args.label is not None and results.is_judged:
+            _say_comparing_command(args, file, terminal)
+            return
         options = ["--on-conflict", "last"] if _regrades(log.judgements()[0], results.qrels) else []
         say_measuring_command(results, args.files[0], [file], terminal, options)
+
+
+def _say_comparing_command(args: argparse.Namespace, file: str, terminal: Terminal) -> None:
+    """Says which command decides with the labels; those beside the folder need no option."""
+    if not terminal.quiet:
+        labels = [] if args.labels is None else ["--labels", file]
+        terminal.say("next, the decision with these labels:")
+        terminal.say(escape_invisible(f"  {shlex.join(['rankproof', 'compare', args.files[0], *labels])}"))
 
 
 def _regrades(new: Qrels, old: Qrels) -> bool:

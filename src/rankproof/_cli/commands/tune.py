@@ -85,7 +85,14 @@ def _add_execution(group: argparse._ArgumentGroup) -> None:
     group.add_argument("--no-cache", action="store_true", help="do not use the cache")
     group.add_argument("--budget", type=budget_limits, metavar="LIMITS", help="limits on calls to models and search engines")
     group.set_defaults(
-        on=None, cache_limit=None, latency_queries=None, partition_size=None, repeat=1, ask_again=False, strict=False
+        on=None,
+        cache_limit=None,
+        latency_queries=None,
+        partition_size=None,
+        repeat=1,
+        run_repeats=1,
+        ask_again=False,
+        strict=False,
     )
 
 

@@ -9,11 +9,11 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any
 
-from rankproof._data.claims import ClaimTable, ClaimVerdict, Evidence, without_marks
+from rankproof._data.claims import ClaimTable, ClaimVerdict, Evidence
 from rankproof._data.identity import identity_key
 from rankproof._data.qrels import HIGHEST_GRADE, make_judge_label
 from rankproof._data.sentences import SENTENCE_RULES, sentences
-from rankproof._data.text import pluralise
+from rankproof._data.text import pluralise, without_citations
 from rankproof._evaluation.claim_judges import ClaimTask
 from rankproof._io.open import Progress
 from rankproof._judge.claims import prompts
@@ -259,7 +259,7 @@ def _parse_grade_finding(reply: ChatReply) -> list[ClaimFinding]:
 
 
 def _extraction_asks(question: str, text: str) -> list[Ask[tuple[str, ...]]]:
-    parts = pack(sentences(without_marks(text)), len, _TEXT_CHARACTERS)
+    parts = pack(sentences(without_citations(text)), len, _TEXT_CHARACTERS)
     return [Ask(prompts.extraction_request(question, "\n".join(part)), parse_claims) for part in parts]
 
 

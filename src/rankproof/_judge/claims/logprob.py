@@ -28,11 +28,10 @@ from rankproof._judge.claims.pieces import (
     unasked,
 )
 from rankproof._llm.budget import Estimate
+from rankproof._llm.client import MissingLogprobsError
 from rankproof._llm.parsing import yes_no_score
 from rankproof._llm.session import LLMSession
 from rankproof.models._chat.base import ChatModel, ChatReply
-
-_NO_LOGPROBS = "the model gives no log-probabilities of Yes and No"
 
 
 @dataclass(frozen=True)
@@ -101,7 +100,7 @@ class LogprobJudge:
         """Notes on the requests."""
         return tuple(f"{self.name}: {note}" for note in self.calls.notes())
 
-    def _asks(self, task: ClaimTask, claim: Claim) -> list[Ask[tuple[float | None]]]:
+    def _asks(self, task: ClaimTask, claim: Claim) -> list[Ask[float]]:
         """One request for each part of the sources; against a question, which every prompt has, one in all."""
         pieces = task_pieces(task, self._characters, reverse=self._settings.reverse)
         parts = pack(pieces, lambda piece: len(piece.text), self._characters)
@@ -112,17 +111,15 @@ class LogprobJudge:
             for part in parts
         ]
 
-    def _finding(self, read: tuple[float | None] | FailedAsk) -> ClaimFinding:
+    def _finding(self, read: float | FailedAsk) -> ClaimFinding:
         if isinstance(read, FailedAsk):
             return ClaimFinding("failed", reason=read.reason)
-        (score,) = read
-        if score is None:
-            self.calls.counts.count("given_up")
-            return ClaimFinding("failed", reason=_NO_LOGPROBS)
-        return scored(score, threshold=self._settings.threshold)
+        return scored(read, threshold=self._settings.threshold)
 
 
-def parse_probability(reply: ChatReply) -> tuple[float | None]:
-    """P(Yes) / (P(Yes) + P(No)); None where the reply has no log-probabilities of them, which asking again would not change."""
+def parse_probability(reply: ChatReply) -> float:
+    """P(Yes) / (P(Yes) + P(No)); MissingLogprobsError if the reply has no log-probabilities of them."""
     odds, by_text = yes_no_score(reply)
-    return (None if by_text else 0.5 + 0.5 * math.tanh(odds / 2),)
+    if by_text:
+        raise MissingLogprobsError("the model gives no log-probabilities of Yes and No")
+    return 0.5 + 0.5 * math.tanh(odds / 2)

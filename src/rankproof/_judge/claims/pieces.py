@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import TypeVar
 
-from rankproof._data.claims import Claim, ClaimVerdict, Evidence, Verdict, without_marks
+from rankproof._data.claims import Claim, ClaimVerdict, Evidence, Verdict
 from rankproof._data.sentences import sentences
+from rankproof._data.text import without_citations
+from rankproof._data.wording.remarks import without_thinking
 from rankproof._evaluation.claim_judges import ClaimTask
 from rankproof._io.open import Progress
 
@@ -35,8 +37,9 @@ class Piece:
 
 
 def claim_text(claim: Claim) -> str:
-    """The claim as judges read it: of an answer without its marks of citations."""
-    return without_marks(claim.text).strip() if claim.side == "answer" else claim.text
+    """The claim as judges read it: with its lead-in, and of an answer without thinking and marks of citations."""
+    text = without_citations(without_thinking(claim.text)).strip() if claim.side == "answer" else claim.text
+    return f"{claim.lead_in} {text}" if claim.lead_in else text
 
 
 def task_pieces(task: ClaimTask, characters: int, *, reverse: bool = False) -> list[Piece]:

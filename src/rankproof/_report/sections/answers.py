@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 from rankproof._analysis.answers.causes import reasons_tables
 from rankproof._analysis.answers.claim_means import claim_means_table, differences_table
-from rankproof._analysis.answers.given import judge_of_measure
 from rankproof._analysis.answers.inputs import AnswerInput, answer_input_from_results
 from rankproof._analysis.answers.noise import noise_tables
 from rankproof._analysis.answers.quality import answer_findings, means_table, retrieval_table
@@ -14,6 +13,7 @@ from rankproof._analysis.answers.trust import agreement_table
 from rankproof._analysis.bands import BandProfile, builtin_profiles
 from rankproof._analysis.compare.comparison import Comparison, compare_inputs
 from rankproof._analysis.compare.decision_data import only_systems
+from rankproof._analysis.compare.joined_values import comparable_systems
 from rankproof._analysis.inputs import AnalysisInput
 from rankproof._charts.model import Medium
 from rankproof._charts.rows import ValueRow, dot_chart
@@ -24,6 +24,7 @@ from rankproof._render.grid import format_value
 from rankproof._report.context import ReportContext
 from rankproof._report.elements import PANEL_CHART_WIDTH, Section, SvgChart, html_table
 from rankproof._statistics.intervals import Interval, mean_interval
+from rankproof.measures._claim_base import judge_of_measure
 
 
 def answers_section(context: ReportContext) -> Section | None:
@@ -50,7 +51,7 @@ def _comparison(inputs: AnalysisInput) -> Comparison | None:
     """The comparison by all measures, where the first is a measure of claims and two systems have values; else None."""
     measures = inputs.result.systems[0].measures
     first = next(iter(measures))
-    able = [system.name for system in inputs.result.systems if system.measures[first].queries > 1]
+    able = comparable_systems(inputs.result, first)
     if judge_of_measure(measures[first].measure) is None or len(able) < 2:
         return None
     return compare_inputs(only_systems(inputs, able), measures=list(measures), primary=first)

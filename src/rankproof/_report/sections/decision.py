@@ -8,7 +8,7 @@ from dataclasses import replace
 from rankproof._analysis.answers.quality import TOKEN_SET_F1
 from rankproof._analysis.compare.comparison import Comparison
 from rankproof._analysis.compare.tables import PairRecord
-from rankproof._analysis.decision import Decision
+from rankproof._analysis.decision.record import Decision
 from rankproof._analysis.inputs import AnalysisInput
 from rankproof._analysis.values import best_systems, format_points
 from rankproof._data.text import clip_text, percent, pluralise
@@ -44,26 +44,28 @@ def comparison_decision(inputs: AnalysisInput, comparison: Comparison) -> Sectio
 
 def _figures(inputs: AnalysisInput, comparison: Comparison) -> Iterator[KeyFigure]:
     decision = comparison.decision
-    if decision.system is not None:
+    if decision.first is not None:
         yield _decision_figure(comparison)
-        one = _measure_result(inputs, comparison, decision.system)
-        yield from _gain_figures(comparison, decision.system, one)
-        yield KeyFigure(comparison.primary, format_value(decision.of(decision.system).value, one), _whose(decision))
-        yield from _latency_figures(inputs, decision.system)
+        one = _measure_result(inputs, comparison, decision.first)
+        yield from _gain_figures(comparison, decision.first, one)
+        yield KeyFigure(comparison.primary, format_value(decision.of(decision.first).value, one), _whose(decision))
+        yield from _latency_figures(inputs, decision.first)
     yield _queries_figure(inputs, decision.n)
 
 
 def _whose(decision: Decision) -> str:
-    return "mean over the queries" if decision.decided or len(decision.systems) == 1 else "of the leading system"
+    return "mean over the queries" if decision.decided or len(decision.by_system) == 1 else "of the leading system"
 
 
 def _decision_figure(comparison: Comparison) -> KeyFigure:
     decision = comparison.decision
-    name = clip_text(for_message(decision.system or ""), _MAX_NAME_LENGTH)
+    name = clip_text(for_message(decision.first or ""), _MAX_NAME_LENGTH)
+    words = {"ship": f"Ship {name}", "keep": f"Keep {name}", "either": "Either will do", "judge_leads": "Not checked"}
     if not decision.decided:
-        return KeyFigure("Decision", "Not decided", f"{name} leads" if len(decision.systems) > 1 else name)
-    also = ", the baseline" if decision.system == decision.baseline else ""
-    return KeyFigure("Decision", f"Ship {name}", f"risk {percent(decision.of(decision.system or '').risk)}{also}")
+        if decision.reason == "one_system":
+            return KeyFigure("Decision", "One system", name)
+        return KeyFigure("Decision", words.get(decision.outcome or "", "Not decided"), f"{name} leads")
+    return KeyFigure("Decision", words[str(decision.outcome)], f"risk {percent(decision.risk)}")
 
 
 def _measure_result(inputs: AnalysisInput, comparison: Comparison, system: str) -> MeasureResult:

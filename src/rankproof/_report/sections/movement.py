@@ -1,4 +1,4 @@
-"""Rank movement from the baseline, and the diagnosis of each system."""
+"""Rank movement from the system that a system is compared with, and the diagnosis of each system."""
 
 from __future__ import annotations
 
@@ -28,19 +28,12 @@ RanksByQuery = Mapping[str, Mapping[str, int]]
 
 
 def move_charts(context: ReportContext) -> Iterator[SvgChart]:
-    """One chart for each system that has a baseline."""
-    names = {
-        name
-        for system_run in context.results.system_runs
-        if system_run.baseline
-        for name in (system_run.name, system_run.baseline)
-    }
-    ranks = {name: _relevant_ranks(context, name) for name in sorted(names) if name in context.system_runs}
-    for system_run in context.results.system_runs:
-        if system_run.baseline in ranks and system_run.kind != "answer":
-            yield _move_chart(
-                system_run.baseline, system_run.name, _document_moves(ranks[system_run.baseline], ranks[system_run.name])
-            )
+    """One chart for each system but the baseline and those that only answer."""
+    runs = context.results.system_runs
+    others = {run.name: other for run in runs if run.kind != "answer" and (other := context.results.compared_with(run))}
+    ranks = {name: _relevant_ranks(context, name) for name in sorted({*others, *others.values()})}
+    for name, other in others.items():
+        yield _move_chart(other, name, _document_moves(ranks[other], ranks[name]))
 
 
 def _relevant_ranks(context: ReportContext, system: str) -> RanksByQuery:
@@ -51,42 +44,50 @@ def _relevant_ranks(context: ReportContext, system: str) -> RanksByQuery:
     return found
 
 
-def _document_moves(baseline: RanksByQuery, system: RanksByQuery) -> Iterator[Move]:
-    """The ranks in the baseline and in the system of each relevant document that either retrieved."""
-    for query in dict.fromkeys((*baseline, *system)):
-        before, after = baseline.get(query, {}), system.get(query, {})
+def _document_moves(other: RanksByQuery, system: RanksByQuery) -> Iterator[Move]:
+    """The ranks in the other system and in this one of each relevant document that either retrieved."""
+    for query in dict.fromkeys((*other, *system)):
+        before, after = other.get(query, {}), system.get(query, {})
         for doc in dict.fromkeys((*before, *after)):
             yield before.get(doc), after.get(doc)
 
 
-def _move_chart(baseline: str, name: str, found: Iterator[Move]) -> SvgChart:
+def _move_chart(other: str, name: str, found: Iterator[Move]) -> SvgChart:
     moves = bin_moves(found)
     counts = dict.fromkeys(MOVE_KINDS, 0)
     for move, times in moves.items():
         counts[move_kind(move)] += times
     summary = ", ".join(f"{counts[kind]:,} {word}" for kind, word in _MOVE_WORDS.items())
-    title = f"{for_message(baseline)} → {for_message(name)}"
-    chart = slope_chart(Medium(_WIDTH), moves, (baseline, name), f"Ranks of relevant documents, {title}", summary, _HEIGHT)
+    title = f"{for_message(other)} → {for_message(name)}"
+    chart = slope_chart(Medium(_WIDTH), moves, (other, name), f"Ranks of relevant documents, {title}", summary, _HEIGHT)
     return SvgChart(title, svg_of(chart), summary, small=True)
 
 
 def movement_section(context: ReportContext) -> Section | None:
-    """Rank movement; None if no system has a baseline or no measure lies between 0 and 1."""
+    """Rank movement; None for a single system, or if no measure lies between 0 and 1."""
     charts = tuple(move_charts(context))
     tables = _movement_tables(context) if charts else []
     if not tables:
         return None
     gains, moves, stages = tables
+    what = "Which relevant documents does each system find, lose, promote or demote"
     return Section(
         key="movement",
         title="Rank movement",
-        question="Which relevant documents does each system find, lose, promote or demote against its baseline?",
+        question=f"{what}, compared with {_other_systems(context)}?",
         points=(*moves.sentences, *gains.sentences),
         charts=charts,
         has_move_legend=True,
         tables=(html_table(moves),),
         folded=(html_table(gains), html_table(stages)),
     )
+
+
+def _other_systems(context: ReportContext) -> str:
+    """What the systems are compared with, in words."""
+    built = any(run.builds_on for run in context.results.system_runs)
+    alone = any(run.builds_on is None and context.results.compared_with(run) for run in context.results.system_runs)
+    return " or else ".join([*(["the system that it builds on"] if built else []), *(["the baseline"] if alone else [])])
 
 
 def _movement_tables(context: ReportContext) -> list[Table]:

@@ -63,7 +63,7 @@ def _systems_table(context: ReportContext) -> HtmlTable:
         (
             system_run.name,
             system_run.kind,
-            system_run.baseline,
+            system_run.builds_on,
             json.dumps(system_run.stage, ensure_ascii=False, sort_keys=True, default=str),
             json.dumps(dict(system_run.facts), ensure_ascii=False, sort_keys=True, default=str),
             system_run.computed or None,
@@ -72,7 +72,7 @@ def _systems_table(context: ReportContext) -> HtmlTable:
         for system_run in context.results.system_runs
     )
     columns = (
-        *(Column("system"), Column("kind"), Column("baseline", about="the system it is compared with")),
+        *(Column("system"), Column("kind"), Column("builds on", about="the system of the experiment that is part of it")),
         *(Column("stage"), Column("facts"), Column("computed"), Column("from the cache", "flag")),
     )
     return html_table(Table("systems", "Every system: stages and facts", columns, rows))

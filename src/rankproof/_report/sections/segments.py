@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from rankproof._analysis.band_tables import describe_bands, profile_for, rated_measure
 from rankproof._analysis.bands import builtin_profiles
+from rankproof._analysis.compare.decision_data import with_relevant_documents
+from rankproof._analysis.compare.joined_values import common_values, only_queries
+from rankproof._analysis.compare.pairs import CompareOptions
+from rankproof._analysis.compare.segment_differences import compared_pairs, segment_tables
 from rankproof._analysis.inputs import AnalysisInput
-from rankproof._analysis.query_groups import COMPLEXITY, Grouping, default_grouping, group_queries
-from rankproof._analysis.segments import MIN_QUERIES
+from rankproof._analysis.query_groups import COMPLEXITY, MIN_QUERIES, Grouping, default_grouping, group_queries
 from rankproof._analysis.segments import segments as analysed
 from rankproof._charts.heatmap import heat_levels
 from rankproof._data.corpus import TextRecord
@@ -79,28 +83,42 @@ def segments_section(context: ReportContext) -> Section | None:
     if not found:
         return None
     overviews = [table for tables in found.values() for table in tables if "system" not in table.facts]
+    differences = _difference_tables(context, groupings)
     return Section(
         key="segments",
         title="Segments",
         question="On which queries is a system weak, and is that significant?",
         points=tuple(
             f"By {_LONG_NAMES.get(table.facts['by'], table.facts['by'])}: {sentence}"
-            for table in overviews
+            for table in (*overviews, *differences)
             for sentence in table.sentences
         ),
         tables=(
             *(_with_names_and_notes(each, heatmap_table(each.by, found[each.by])) for each in groupings),
             *_ratings_table(context, groupings[0]),
         ),
-        folded=tuple(_details_table(by, tables) for by, tables in found.items()),
+        folded=(
+            *(_with_names_and_notes(each, html_table(table)) for each, table in zip(groupings, differences, strict=False)),
+            *(_details_table(by, tables) for by, tables in found.items()),
+        ),
     )
+
+
+def _difference_tables(context: ReportContext, groupings: Sequence[Grouping]) -> tuple[Table, ...]:
+    """The chosen or leading system against its rival in each segment; empty where systems are not compared."""
+    if context.comparison is None:
+        return ()
+    whole = common_values(context.results.result, [context.measure])
+    joined = only_queries(whole, with_relevant_documents(context.inputs, whole.measures[0], whole.queries))
+    options = CompareOptions(samples=segment_options(context.one.queries).samples)
+    return segment_tables(joined, groupings, compared_pairs(context.comparison.decision, None), options)[1]
 
 
 def _with_names_and_notes(grouping: Grouping, table: HtmlTable) -> HtmlTable:
     """The table with the full name of the grouping and its notes."""
     by, words = grouping.by, _LONG_NAMES.get(grouping.by, grouping.by)
     table = replace(table, notes=(*grouping.notes, *table.notes))
-    caption = table.caption.replace(f" by {by},", f" by {words},", 1)
+    caption = re.sub(f" by {re.escape(by)}(?=[,:])", lambda _: f" by {words}", table.caption, count=1)
     return replace(table, caption=caption, grid=replace(table.grid, corner=words)) if words != by else table
 
 
@@ -118,11 +136,11 @@ def _ratings_table(context: ReportContext, grouping: Grouping) -> Iterator[HtmlT
     tables = analysed(context.inputs, grouping, measure, replace(segment_options(context.one.queries), samples=MIN_SAMPLES))
     words = _LONG_NAMES.get(grouping.by, grouping.by)
     title = f"{measure} of each segment by {words}, rated by the bands of the profile {profile.name}"
-    said = describe_bands(profile, profile.bands_of(measures[measure]) or (), "95%")
-    yield html_table(_ratings_of_systems(tables, title, said), sentences=True)
+    band_sentence = describe_bands(profile, profile.bands_of(measures[measure]) or (), "95%")
+    yield html_table(_ratings_of_systems(tables, title, band_sentence), sentences=True)
 
 
-def _ratings_of_systems(tables: Sequence[Table], title: str, said: str) -> Table:
+def _ratings_of_systems(tables: Sequence[Table], title: str, band_sentence: str) -> Table:
     """A row per segment and a column per system, each cell the value and the rating."""
     details = {table.facts["system"]: table for table in tables if "system" in table.facts}
     first = next(iter(details.values())).columns[0]
@@ -136,7 +154,7 @@ def _ratings_of_systems(tables: Sequence[Table], title: str, said: str) -> Table
             cells.setdefault(segment, {})[system] = f"{format_value(value)} {row['rating']}"
             sizes[segment] = max(n, sizes.get(segment, 0))
     rows = tuple((name, sizes[name], *(each.get(system) for system in details)) for name, each in cells.items())
-    return Table(f"ratings by {first.name}", title, (first, Column("n", "count"), *map(Column, details)), rows, (said,))
+    return Table(f"ratings by {first.name}", title, (first, Column("n", "count"), *map(Column, details)), rows, (band_sentence,))
 
 
 def _details_table(by: str, tables: list[Table]) -> HtmlTable:

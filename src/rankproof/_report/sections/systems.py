@@ -1,8 +1,8 @@
-"""The systems compared with the baseline, what each adds to the system that it builds on, and the values at chunk level."""
+"""The systems compared with the baseline, what each gains and costs, and the values at chunk level."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 
 from rankproof._analysis.compare.comparison import Comparison
@@ -10,7 +10,6 @@ from rankproof._charts.model import Medium
 from rankproof._charts.rows import ValueRow, dot_chart
 from rankproof._charts.svg import svg_of
 from rankproof._data.text import pluralise, shown_time
-from rankproof._evaluation.result import MeasureResult
 from rankproof._render.grid import MISSING, Cell, Grid, format_value, measure_label, summary_grid
 from rankproof._render.systems import approximate_search_notes
 from rankproof._render.systems_grid import STAGE_MARK, chunk_grid, stage_measures, systems_grid
@@ -50,7 +49,10 @@ def comparison_systems(comparison: Comparison) -> Section:
         key="systems",
         title="Systems",
         question=f"How good is each system, compared with {for_message(comparison.baseline or 'the baseline')}?",
-        tables=(replace(shown, notes=(*notes, *filter(None, [comparison.method]))),),
+        tables=(
+            replace(shown, notes=(*notes, *filter(None, [comparison.method]))),
+            *map(html_table, comparison.further_tables),
+        ),
     )
 
 
@@ -58,7 +60,7 @@ def _with_times(comparison: Comparison, grid: Grid) -> Grid:
     """The grid with latencies in the usual form."""
     if comparison.decision.cost_unit != "ms":
         return grid
-    costs = [MISSING if one.cost is None else shown_time(one.cost) for one in comparison.decision.systems]
+    costs = [MISSING if one.cost is None else shown_time(one.cost) for one in comparison.decision.by_system]
     at = grid.columns.index(_TIME_COLUMN)
     cells = tuple((*row[:at], Cell(cost), *row[at + 1 :]) for row, cost in zip(grid.cells, costs, strict=True))
     return replace(grid, cells=cells)
@@ -87,8 +89,9 @@ _STEP_VERDICTS = {
 
 
 def step_verdict(context: ReportContext, system_run: SystemRun) -> str:
-    """Whether the system differs significantly from the system that it builds on; empty if that is not tested."""
-    pair = None if system_run.baseline is None else context.pair(system_run.name, system_run.baseline)
+    """Whether the system differs significantly from the system that it is compared with; empty if that is not tested."""
+    other = context.results.compared_with(system_run)
+    pair = None if other is None else context.pair(system_run.name, other)
     return "" if pair is None else _STEP_VERDICTS[pair.verdict]
 
 
@@ -135,19 +138,22 @@ def _is_gain_column(name: str) -> bool:
 
 _MAX_NAMES = 8
 _VERDICT_SENTENCES = {
-    "significant gain": "Significantly better than the system that it builds on",
-    "significant loss": "Significantly worse than the system that it builds on",
-    "not significant": "No significant difference from the system that it builds on",
-    "identical": "Identical on every query to the system that it builds on",
+    "significant gain": "Significantly better than",
+    "significant loss": "Significantly worse than",
+    "not significant": "No significant difference from",
+    "identical": "Identical on every query to",
 }
+_BUILT_ON, _BASELINE = "the system that it builds on", "the baseline"
 
 
 def steps_section(context: ReportContext) -> Section:
-    """What each system adds to the system that it builds on."""
+    """What each system adds to the system that it builds on; where none builds on another, what each gains over the baseline."""
+    steps = any(system_run.builds_on for system_run in context.results.system_runs)
+    adds = f"add to {_BUILT_ON}" if steps else f"gain over {_BASELINE}"
     return Section(
         key="steps",
-        title="Steps",
-        question="What does each system add to the system that it builds on, and at what cost?",
+        title="Steps" if steps else "Gain and cost",
+        question=f"What does each system {adds}, and at what cost?",
         points=(*_step_sentences(context), *approximate_search_notes(context.results)),
         charts=(_chart(context),),
         tables=(steps_table(context),),
@@ -155,12 +161,18 @@ def steps_section(context: ReportContext) -> Section:
 
 
 def _step_sentences(context: ReportContext) -> list[str]:
-    """The systems, grouped by how they differ from the system that they build on."""
-    found: dict[str, list[str]] = {}
+    """The systems, grouped by how they differ from the system that they build on, then from the baseline."""
+    found: dict[tuple[str, str], list[str]] = {}
     for system_run in context.results.system_runs:
-        if system_run.baseline is not None and (verdict := step_verdict(context, system_run)):
-            found.setdefault(verdict, []).append(f"{for_message(system_run.name)} ({_gain_text(context.values, system_run)})")
-    return [f"{_VERDICT_SENTENCES[verdict]}: {_gain_list(found[verdict])}." for verdict in _VERDICT_SENTENCES if verdict in found]
+        if verdict := step_verdict(context, system_run):
+            other = _BASELINE if system_run.builds_on is None else _BUILT_ON
+            found.setdefault((other, verdict), []).append(f"{for_message(system_run.name)} ({_gain_text(context, system_run)})")
+    return [
+        f"{words} {other}: {_gain_list(found[other, verdict])}."
+        for other in (_BUILT_ON, _BASELINE)
+        for verdict, words in _VERDICT_SENTENCES.items()
+        if (other, verdict) in found
+    ]
 
 
 def _gain_list(gains: list[str]) -> str:
@@ -185,16 +197,19 @@ def _chart(context: ReportContext) -> SvgChart:
 
 def _dot_row(context: ReportContext, system_run: SystemRun) -> ValueRow:
     one = context.values[system_run.name]
-    aside = "" if system_run.baseline is None else _gain_text(context.values, system_run)
+    aside = _gain_text(context, system_run)
     best = context.has_better_direction and system_run.name in context.best_systems
     return ValueRow(
         system_run.name, one.value, format_value(one.value, one), context.intervals[system_run.name, context.measure], aside, best
     )
 
 
-def _gain_text(values: Mapping[str, MeasureResult], system_run: SystemRun) -> str:
-    one, baseline = values[system_run.name], values[system_run.baseline or ""]
-    return f"{signed_difference(one.value - baseline.value, one)} over {for_message(system_run.baseline or '')}"
+def _gain_text(context: ReportContext, system_run: SystemRun) -> str:
+    """The gain over the system that it is compared with; empty for the baseline."""
+    other, one = context.results.compared_with(system_run), context.values[system_run.name]
+    if other is None:
+        return ""
+    return f"{signed_difference(one.value - context.values[other].value, one)} over {for_message(other)}"
 
 
 def chunks_section(context: ReportContext) -> Section | None:

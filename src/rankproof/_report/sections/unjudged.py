@@ -21,8 +21,10 @@ _DEPTH = 10
 
 
 def no_judgements_section(context: ReportContext) -> Section | None:
-    """What is known of rankings without judgements, and what to do next; None if there are only answers."""
-    if context.results.answers is not None and not any(len(one.run.docs) for one in context.results.system_runs):
+    """What is known of rankings without judgements, and what to do next; None if there are only answers, or judgements."""
+    if context.results.answers is not None and not any(one.stored_run for one in context.results.system_runs):
+        return None
+    if context.results.qrels:
         return None
     tables = unjudged_tables(context.results)
     return Section(

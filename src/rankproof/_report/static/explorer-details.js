@@ -27,20 +27,20 @@
       return judged(query).map((one) => ({ ...one, rank: ranks[one.at] }));
     }
 
-    // `baselineRank` is the document's rank in the baseline: 0 if the baseline did not retrieve it, null if there is no baseline.
+    // `otherRank` is the document's rank in the system compared with: 0 if that did not retrieve it, null if there is none.
     function top(system, query) {
-      const { docs, baseline_ranks: baselineRanks } = block.systems[system];
+      const { docs, compared_ranks: otherRanks } = block.systems[system];
       const start = topStarts[system][query];
       const own = docs.slice(start, topStarts[system][query + 1]);
-      return own.map((doc, at) => ({ doc, rank: at + 1, baselineRank: baselineRanks ? baselineRanks[start + at] : null }));
+      return own.map((doc, at) => ({ doc, rank: at + 1, otherRank: otherRanks ? otherRanks[start + at] : null }));
     }
 
-    // The top documents of the baseline that are not in the top of the system: their rank in both, `rank` 0 if not retrieved.
-    function left(system, baseline, query) {
+    // The top documents of the other system that are not in the top of the system: their rank in both, `rank` 0 if not retrieved.
+    function left(system, other, query) {
       const own = new Set(top(system, query).map((one) => one.doc));
-      const start = topStarts[baseline][query];
+      const start = topStarts[other][query];
       const ranks = block.systems[system].left_ranks;
-      const before = top(baseline, query).map((one, at) => ({ doc: one.doc, baselineRank: one.rank, rank: ranks[start + at] }));
+      const before = top(other, query).map((one, at) => ({ doc: one.doc, otherRank: one.rank, rank: ranks[start + at] }));
       return before.filter((one) => !own.has(one.doc));
     }
 

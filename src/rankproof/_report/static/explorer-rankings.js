@@ -18,18 +18,18 @@
     return el("span", { class: "grade grade-" + level(grade, highest) }, spoken("grade "), String(grade));
   }
 
-  function movement(entry, baseline) {
-    if (entry.baselineRank === null) {
+  function movement(entry, other) {
+    if (entry.otherRank === null) {
       return null;
     }
-    if (entry.baselineRank === 0) {
-      return el("span", { class: "shift new" }, "new", spoken(", not retrieved by " + baseline));
+    if (entry.otherRank === 0) {
+      return el("span", { class: "shift new" }, "new", spoken(", not retrieved by " + other));
     }
-    const steps = entry.baselineRank - entry.rank;
+    const steps = entry.otherRank - entry.rank;
     const kind = steps > 0 ? "up" : steps < 0 ? "down" : "same";
     const shown = steps > 0 ? "▲" + steps : steps < 0 ? "▼" + -steps : "=";
     const words = steps ? kind + " " + Math.abs(steps) + ", " : "";
-    const where = "rank " + entry.baselineRank + " in " + baseline;
+    const where = "rank " + entry.otherRank + " in " + other;
     return el("span", { class: "shift " + kind, title: where }, el("span", { "aria-hidden": "true" }, shown), spoken(words + where));
   }
 
@@ -42,7 +42,7 @@
     return text ? el("div", { class: "snippet" }, head, el("span", { dir: "auto" }, rp.words.marked(rest, stems))) : null;
   }
 
-  function documentItem(context, entry, baseline) {
+  function documentItem(context, entry, other) {
     const { details, grades, stems, highest } = context;
     return el(
       "li",
@@ -52,7 +52,7 @@
         { class: "facts" },
         el("span", { class: "rank" }, spoken("rank "), String(entry.rank)),
         gradeChip(grades.get(entry.doc), highest),
-        movement(entry, baseline),
+        movement(entry, other),
         foreign(details.id(entry.doc), "name")
       ),
       textOf(details, entry.doc, stems)
@@ -82,7 +82,7 @@
     return el("div", {}, el("h5", {}, "Relevant, not in the top " + data.top), el("ul", {}, shown), more);
   }
 
-  // The documents that left the top, compared with the baseline.
+  // The documents that left the top, compared with the other system.
   function leftList(context, system, index) {
     const { details, grades, highest, model, query, stems } = context;
     const left = model.data.pairs && index !== null ? details.left(system, index, query) : [];
@@ -94,7 +94,7 @@
           "div",
           { class: "facts" },
           gradeChip(grades.get(one.doc), highest),
-          el("span", { class: "where" }, "rank " + one.baselineRank + " → " + (one.rank ? count(one.rank) : "not retrieved")),
+          el("span", { class: "where" }, "rank " + one.otherRank + " → " + (one.rank ? count(one.rank) : "not retrieved")),
           foreign(details.id(one.doc), "name")
         ),
         textOf(details, one.doc, stems)
@@ -111,16 +111,16 @@
   function column(context, system) {
     const { model, view, details, query } = context;
     const { data } = model;
-    const { name, baseline: index } = data.systems[system];
-    const baseline = index === null ? null : data.systems[index].name;
+    const { name, compared: index } = data.systems[system];
+    const other = index === null ? null : data.systems[index].name;
     const top = details.top(system, query);
     const number = value(model.valueOf(view, system, query), data.measures[view.measure]);
     return el(
       "div",
       { class: "ranking", role: "group", "aria-label": name },
       el("h4", {}, el("span", {}, foreign(name), rp.columns.tag(view, system)), " ", el("span", { class: "number" }, number)),
-      el("p", { class: "under" }, retrievalFacts(details, system, query), baseline === null ? null : [el("br"), "ranks compared with ", foreign(baseline)]),
-      top.length ? el("ol", {}, top.map((entry) => documentItem(context, entry, baseline))) : el("p", {}, "No documents retrieved."),
+      el("p", { class: "under" }, retrievalFacts(details, system, query), other === null ? null : [el("br"), "ranks compared with ", foreign(other)]),
+      top.length ? el("ol", {}, top.map((entry) => documentItem(context, entry, other))) : el("p", {}, "No documents retrieved."),
       leftList(context, system, index),
       missedList(context, system)
     );

@@ -8,11 +8,11 @@
   // `start` of the data replaces parts of the first view.
   function initial(data) {
     const last = data.systems.length - 1;
-    const baseline = last < 0 ? null : data.systems[last].baseline;
+    const compared = last < 0 ? null : data.systems[last].compared;
     return {
       measure: 0,
       a: last,
-      b: baseline === null ? 0 : baseline,
+      b: compared === null ? 0 : compared,
       systems: data.systems.map((_, at) => at),
       sort: "",
       of: 0,

@@ -7,13 +7,13 @@ function noteOf(card) {
 
 /** Shows the grade that counts, as text. */
 function showState(card, state) {
-  const said = state.adjudication;
-  const note = said && said.note ? `: “${said.note}”` : "";
-  const when = said ? said.when.replace("T", " ").replace("Z", " UTC") : "";
-  card.querySelector(".adjudicated").textContent = said
-    ? `Adjudicated: grade ${said.grade} by ${said.who} at ${when}${note}`
+  const adjudication = state.adjudication;
+  const note = adjudication && adjudication.note ? `: “${adjudication.note}”` : "";
+  const when = adjudication ? adjudication.when.replace("T", " ").replace("Z", " UTC") : "";
+  card.querySelector(".adjudicated").textContent = adjudication
+    ? `Adjudicated: grade ${adjudication.grade} by ${adjudication.who} at ${when}${note}`
     : `Not adjudicated: grade ${state.counts} counts.`;
-  card.querySelector(".take-back").disabled = said === null;
+  card.querySelector(".take-back").disabled = adjudication === null;
 }
 
 async function save(card, url, more, words) {

@@ -44,6 +44,23 @@ function change(url, body) {
   return send(url, "Not saved", { method: "POST", headers, body: JSON.stringify(body) });
 }
 
+/** How far whole questions are labelled; `sizes` has the items of each question, in the order of the items. */
+function questionProgress(sizes, isDone, unit) {
+  let start = 0;
+  const open = sizes.map((size) => {
+    const items = Array.from({ length: size }, (_, at) => start + at);
+    start += size;
+    return items.filter((at) => !isDone(at)).length;
+  });
+  const left = open.reduce((sum, count) => sum + count, 0);
+  const ahead = `${left} ${unit}${left === 1 ? "" : "s"} left`;
+  const first = open.findIndex((count) => count > 0);
+  const complete = first === -1 ? sizes.length : first;
+  const begun = first !== -1 && open[first] < sizes[first];
+  if (complete > 0 && !begun) return `Question ${complete} of ${sizes.length} complete; you can stop. ${ahead}`;
+  return `Question ${complete + 1} of ${sizes.length}: ${sizes[first] - open[first]} of ${sizes[first]}. ${ahead}`;
+}
+
 /** Whether a key is a shortcut here: not with a modifier, held down, or turned off. */
 function isShortcut(event) {
   return parts.keys.checked && !event.repeat && !event.ctrlKey && !event.metaKey && !event.altKey;

@@ -45,7 +45,10 @@ function show(at) {
 function count() {
   const done = state.grades.size;
   parts.bar.value = done;
-  parts.count.textContent = `${done} of ${data.pairs.length} judged`;
+  const isQuestions = data.sizes.length > 0;
+  parts.count.textContent = isQuestions
+    ? questionProgress(data.sizes, (at) => state.grades.has(at), "grade")
+    : `${done} of ${data.pairs.length} judged`;
 }
 
 function showNext(at) {

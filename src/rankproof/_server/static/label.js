@@ -137,7 +137,9 @@ function evidence() {
 function count() {
   const done = data.claims.filter((id) => state.labels.has(id)).length;
   parts.bar.value = done;
-  parts.count.textContent = `${done} of ${data.claims.length} labelled`;
+  if (done > 0 || data.claims.length > 0) {
+    parts.count.textContent = questionProgress(data.sizes, (at) => state.labels.has(data.claims[at]), "claim");
+  }
 }
 
 async function label(label) {

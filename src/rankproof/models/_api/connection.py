@@ -121,7 +121,7 @@ class ModelConnection:
             try:
                 return ApiResponse(read(document.value), seconds, document.is_masked)
             except ResponseFormatError as error:
-                return self._failed(f"{error}{_said(document.value)}", charged=True)
+                return self._failed(f"{error}{_reported_reason(document.value)}", charged=True)
         except ConnectionLostError as error:
             return self._unavailable(str(error)) if error.is_untrusted else self._failed(str(error), charged=error.arrived)
         except ResponseFormatError as error:
@@ -155,7 +155,7 @@ class ModelConnection:
     def _reason(self, response: HttpResponse) -> str:
         """The server's reason for rejecting a request after a colon, "" if its body has none."""
         try:
-            return _said(parse_response(response.body, self._secret).value)
+            return _reported_reason(parse_response(response.body, self._secret).value)
         except ResponseFormatError:
             return ""
 
@@ -170,7 +170,7 @@ class ModelConnection:
         return escape_invisible(clip_text(self._secret.masked(f"{self._server.base_url}: {why}"), _MAX_MESSAGE))
 
 
-def _said(document: Any) -> str:
+def _reported_reason(document: Any) -> str:
     """What the server says about an error, after a colon; "" if it says nothing."""
     message = error_message(document)
     return f": {for_message(message)}" if message else ""

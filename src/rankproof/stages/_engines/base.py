@@ -197,7 +197,8 @@ class EngineStage:
 
     def client(self, context: BuildContext) -> EngineClient:
         """The client, one for each stage and session."""
-        return context.session.memoised(("engine", self), lambda: EngineClient(self, context))
+        key = context.session.repeat_key("engine", self)
+        return context.session.memoised(key, lambda: EngineClient(self, context))
 
     def build(self, context: BuildContext) -> EngineSearcher:
         """Builds the searcher; nothing is sent before the first query."""
@@ -213,7 +214,7 @@ class EngineClient:
     def __init__(self, stage: EngineStage, context: BuildContext) -> None:
         self.stage, self.corpus = stage, context.corpus
         self._context, self._session = context, context.session
-        key = identity_key("engine", format_versions.RESPONSE_CACHE, stage)
+        key = identity_key(*context.session.repeat_key("engine", format_versions.RESPONSE_CACHE, stage))
         self._replies = self._session.replies(key, EngineReply)
         self._policy = replace(self._session.retry_policy, max_requests=stage.retries + 1)
         self._engine: EngineConnection | None = None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -14,15 +15,17 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def rankproof_gate() -> Callable[..., GateResult]:
-    """`rankproof.gate` as a function that prints the decision and all checks, and fails the test if a check fails."""
+    """`rankproof.gate` as a function that prints all checks; the test fails if the gate stops the build, an unsure one warns."""
 
     def run(*arguments: Any, **settings: Any) -> GateResult:
         import rankproof
 
         __tracebackhide__ = True
         result = rankproof.gate(*arguments, **settings)
-        if not result.passed:
+        if result.stops:
             pytest.fail(str(result), pytrace=False)
+        if result.outcome == "unsure":
+            warnings.warn(result.verdict, stacklevel=2)
         sys.stdout.write(f"{result}\n")
         return result
 

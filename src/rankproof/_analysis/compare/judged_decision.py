@@ -1,0 +1,115 @@
+"""The decision on values of a machine judge: by the labels of people who checked it, else only its leader."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+
+from rankproof._analysis.compare.joined_values import JoinedValues, with_first_answers
+from rankproof._analysis.compare.people_labels import PeopleValues, people_values
+from rankproof._analysis.compare.value_judge import without_check
+from rankproof._analysis.decision.decide import DecisionData
+from rankproof._analysis.decision.record import Decision, JudgeCheck
+from rankproof._analysis.inputs import AnalysisInput
+from rankproof._data.arrays import FloatArray
+from rankproof._statistics.decision_rule import Looks
+from rankproof._statistics.labelled_means import MIN_FOR_INTERVAL, MIN_LABELLED, LabelledMeans, labelled_means, labels_needed
+
+Decide = Callable[[DecisionData, Looks], Decision]
+
+
+def judged_decision(
+    inputs: AnalysisInput, joined: JoinedValues, whole: JoinedValues, data: DecisionData, judge: str, decide: Decide
+) -> Decision:
+    """The decision by people's labels of a random sample of questions and the judge's values of all.
+
+    Without labels, or with labels that are no such sample, the judge has a leader and nothing is decided. `joined` are the values
+    of queries with a relevant document by the judge, `whole` those of all: people may know relevant documents of the others.
+    """
+    unchecked = without_check(inputs, joined, decide(data, "one"), judge)
+    # People label the first answer to a question, so the judge's value of that answer stands beside theirs.
+    labelled_answers = with_first_answers(whole, inputs.result)
+    found = people_values(inputs, labelled_answers)
+    if found is None or unchecked.reason != "judge_not_checked":
+        return unchecked
+    labelled = len(found.questions)
+    check = JudgeCheck(found.file, found.unusable, found.agreement)
+    if not labelled or found.values is None:
+        return replace(unchecked, check=check)
+    if labelled < MIN_FOR_INTERVAL:
+        return replace(unchecked, outcome="not_decided", reason="few_labels", labelled=labelled, check=check)
+    data = replace(data, values=whole.values[0], weights=whole.weights)
+    first = data.oriented(labelled_answers.values[0])
+    own = _labelled_data(whole, data, found, found.values, first, has_judge=_is_judge_alone(inputs, whole))
+    decision = replace(decide(own, "many"), judge=judge, labelled=labelled)
+    decision = replace(decision, check=_check(check, data, own, decision))
+    return decision if labelled >= MIN_LABELLED else _without_risks(decision)
+
+
+def _is_judge_alone(inputs: AnalysisInput, joined: JoinedValues) -> bool:
+    """Whether the judge gave every label: with grades of people among them, labelled questions are not like the others."""
+    if joined.measures[0].kind == "answer":
+        return True
+    judged = ((query, doc) for query in joined.queries for doc in inputs.qrels.get(query, {}))
+    return all(pair in inputs.qrels.judge_labels for pair in judged)
+
+
+def _labelled_data(
+    joined: JoinedValues, data: DecisionData, found: PeopleValues, values: FloatArray, first: FloatArray, *, has_judge: bool
+) -> DecisionData:
+    """People's values, with the means that they and the judge give; `has_judge` says whether the judge counts.
+
+    `first` are the judge's values of the first answers, which people labelled.
+    """
+    places = {query: row for row, query in enumerate(joined.queries)}
+    own = [places[question] for question in found.questions]
+    others = [row for row in range(len(joined.queries)) if row not in set(own)] if has_judge else []
+    weights = joined.weights
+    judged = data.oriented(joined.values[0])
+    order = None if weights is None else np.concatenate([weights[own], weights[others]])
+    means = labelled_means(data.oriented(values), first[own], judged[others], order)
+    return replace(
+        data,
+        values=values,
+        weights=None if weights is None else weights[own],
+        judged_only=None,
+        missing=found.missing,
+        queries=len(joined.queries),
+        without_relevant=0,
+        labelled=means,
+    )
+
+
+def _check(check: JudgeCheck, data: DecisionData, own: DecisionData, decision: Decision) -> JudgeCheck:
+    """The judge's weight, its own leader if people have another, and how many labels decide."""
+    assert own.labelled is not None, "people labelled questions"
+    systems, by_judge = data.systems, data.oriented(np.array(data.means()))
+    leader, first = int(np.argmax(by_judge)), systems.index(str(decision.leader))
+    check = replace(check, weight=own.labelled.weight, worth=own.labelled.worth, needed=_needed(own.labelled, own, decision))
+    rival = decision.rival or next((pair.other for pair in decision.against), None)
+    if decision.first is not None and rival is not None:
+        share = own.labelled.label_share(systems.index(decision.first), systems.index(rival))
+        check = replace(check, label_share=share)
+    if leader == first:
+        return check
+    apart, corrected = (float(means[leader] - means[first]) for means in (by_judge, own.labelled.means))
+    return replace(check, leader=systems[leader], lead=apart, corrected_lead=corrected)
+
+
+def _needed(labelled: LabelledMeans, own: DecisionData, decision: Decision) -> int | None:
+    """The labelled questions that decide between the leader and its rival; None if it is decided."""
+    if decision.decided or decision.leader is None:
+        return None
+    leader = decision.of(decision.leader)
+    if leader.rival is None or leader.limit is None:
+        return None
+    first, rival = own.systems.index(leader.name), own.systems.index(leader.rival)
+    return labels_needed(labelled, labelled.pairs(), first, rival, decision.margin, leader.limit)
+
+
+def _without_risks(decision: Decision) -> Decision:
+    """The decision with too few labels: means and intervals, and no risk."""
+    by_system = tuple(replace(system, risk=None, limit=None, rival=None) for system in decision.by_system)
+    return replace(decision, by_system=by_system, risk=None, limit=None, rival=None, scenarios=(), better=())

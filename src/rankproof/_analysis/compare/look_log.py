@@ -1,0 +1,237 @@
+"""The log of looks and comparisons: how often the same systems were looked at, and how often the same queries were used."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+
+import numpy as np
+
+from rankproof._analysis.compare.comparison import Comparison
+from rankproof._analysis.compare.summary import compare_results
+from rankproof._analysis.decision.sentences import points
+from rankproof._analysis.inputs import AnalysisInput, input_from_results
+from rankproof._data.text import pluralise
+from rankproof._io.json_fields import read_fields
+from rankproof._io.strict_json import JsonObject, parse_strict_json
+from rankproof._results.experiment_result import ExperimentResult
+from rankproof._results.provenance import utc_now
+from rankproof._statistics.decision_rule import Looks
+from rankproof.errors import InputError, for_message
+from rankproof.measures._base import Measure
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Look:
+    """One line of the log: a comparison of systems on n queries of a dataset.
+
+    `values` is the fingerprint of the values, so that the same comparison again is no further look. `difference` is that of the
+    chosen system or leader from the baseline, or of the best other system if that is the baseline, with its standard `error`;
+    `shipped` says whether that system was chosen.
+    """
+
+    made: str
+    data: str
+    systems: tuple[str, ...]
+    measure: str
+    n: int
+    values: str
+    looks: Looks
+    difference: float | None
+    error: float | None
+    shipped: bool
+
+    def is_same_question(self, other: Look) -> bool:
+        """Whether two looks are at the same systems on the same data, of which queries may have been added."""
+        return (self.data, self.systems, self.measure) == (other.data, other.systems, other.measure)
+
+
+def look_of(inputs: AnalysisInput, comparison: Comparison) -> Look:
+    """The line of a comparison."""
+    decision = comparison.decision
+    values = json.dumps([decision.n, *([risk.name, risk.value] for risk in decision.by_system)])
+    difference, error, other = _difference(comparison)
+    return Look(
+        made=utc_now(),
+        data=inputs.dataset or inputs.name,
+        systems=tuple(sorted(risk.name for risk in decision.by_system)),
+        measure=comparison.primary,
+        n=decision.n,
+        values=hashlib.sha256(values.encode()).hexdigest(),
+        looks=decision.looks,
+        difference=difference,
+        error=error,
+        shipped=decision.outcome == "ship" and decision.systems == (other,),
+    )
+
+
+def _difference(comparison: Comparison) -> tuple[float | None, float | None, str | None]:
+    """The difference of another system from the baseline with its error, as the decision has them, and that system."""
+    decision, baseline = comparison.decision, comparison.baseline
+    sign = -1.0 if decision.measure.higher_is_better is False else 1.0
+    for pair in decision.against:
+        if pair.system == baseline:
+            return -sign * pair.difference, pair.error, pair.other
+        if pair.other == baseline:
+            return sign * pair.difference, pair.error, pair.system
+    return None, None, None
+
+
+def read_looks(path: str) -> tuple[Look, ...]:
+    """The lines of a log; none if there is no file."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            lines = file.read().splitlines()
+    except FileNotFoundError:
+        return ()
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError("the log of looks cannot be read", fix="pass a file of --log, or move this one", source=path) from error
+    return tuple(_parsed(line, path, number) for number, line in enumerate(lines, start=1) if line.strip())
+
+
+def _parsed(line: str, path: str, number: int) -> Look:
+    fix = "the log of looks is damaged: move the file elsewhere to start a new log"
+    try:
+        return read_fields(Look, JsonObject(parse_strict_json(line, source=path), path, damaged_fix=fix))
+    except InputError as error:
+        raise InputError(error.what, fix=fix, source=path, line=number) from None
+
+
+def append_look(path: str, look: Look) -> Iterator[str]:
+    """Adds a line to the log; a note if it cannot be written."""
+    try:
+        with open(path, "a", encoding="utf-8") as file:
+            file.write(json.dumps(asdict(look)) + "\n")
+    except OSError:
+        yield f"{for_message(path)} cannot be written, so this look is not counted"
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class LoggedComparison:
+    """A comparison in the mode of looks that the log asks for, its line, and whether the line is to be added.
+
+    `notes` are those on looks and on reuse, which the comparison has as well.
+    """
+
+    comparison: Comparison
+    look: Look
+    is_new: bool
+    notes: tuple[str, ...] = ()
+
+
+def compare_with_log(
+    first: Comparison,
+    compared: Callable[[Looks], Comparison | None],
+    inputs: AnalysisInput,
+    path: str,
+    asked: Looks | None,
+) -> LoggedComparison:
+    """The first comparison, or that for many looks if an earlier look had the same systems and fewer queries."""
+    earlier, comparison = read_looks(path), first
+    look = look_of(inputs, comparison)
+    mode = asked or _automatic_mode(earlier, look)
+    if mode is not None and mode != comparison.decision.looks:
+        comparison = compared(mode) or first
+        look = look_of(inputs, comparison)
+    is_new = not any(look.is_same_question(other) and other.values == look.values for other in earlier)
+    every = (*earlier, look) if is_new else earlier
+    notes = (*_look_notes(earlier, look), *_reuse_notes(every, look, comparison.decision.measure))
+    return LoggedComparison(replace(comparison, notes=(*comparison.notes, *notes)), look, is_new, notes)
+
+
+def compare_results_with_log(results: ExperimentResult, path: str, asked: Looks | None) -> LoggedComparison | None:
+    """The comparison of the systems of an experiment by the log; None without judgements, or if no measure can decide."""
+
+    def compared(looks: Looks | None) -> Comparison | None:
+        settings = replace(results.decision_settings, looks=looks or results.decision_settings.looks)
+        return compare_results(replace(results, decision_settings=settings))
+
+    first = compared(asked)
+    return None if first is None else compare_with_log(first, compared, input_from_results(results), path, asked)
+
+
+def logged_comparison(
+    compared: Callable[[Looks | None], Comparison], inputs: AnalysisInput, path: str, asked: Looks | None
+) -> Comparison:
+    """The comparison by the log, with its line added to it."""
+    found = compare_with_log(compared(asked), compared, inputs, path, asked)
+    notes = tuple(append_look(path, found.look)) if found.is_new else ()
+    return replace(found.comparison, notes=(*found.comparison.notes, *notes))
+
+
+def logged_gate(path: str, looks: Sequence[Look], measure: Measure) -> tuple[str, ...]:
+    """Adds the comparisons of a gate that are not in the log yet; notes on reuse, or that the log cannot be written."""
+    earlier = read_looks(path)
+    known = {(look.data, look.systems, look.measure, look.values) for look in earlier}
+    added = [look for look in looks if (look.data, look.systems, look.measure, look.values) not in known]
+    problems = [note for look in added for note in append_look(path, look)]
+    reuse = _reuse_notes((*earlier, *added), looks[0], measure) if looks else iter(())
+    return (*reuse, *problems[:1])
+
+
+def _automatic_mode(earlier: Sequence[Look], look: Look) -> Looks | None:
+    """The mode of the same look if it was logged; many if a look at fewer queries was."""
+    asked = [other for other in earlier if look.is_same_question(other)]
+    if same := [other for other in asked if other.values == look.values]:
+        return same[-1].looks
+    return "many" if any(other.n < look.n for other in asked) else None
+
+
+def _look_notes(earlier: Sequence[Look], look: Look) -> Iterator[str]:
+    """Which look this is, if the limits are those for many, and what the earlier looks leave uncovered."""
+    before = [other for other in earlier if look.is_same_question(other) and other.n < look.n]
+    if not before or look.looks != "many":
+        return
+    number = _ordinal(len({other.values for other in before}) + 1)
+    yield f"{number} look: limit 0.6%, as an earlier one had {max(other.n for other in before):,} of the {look.n:,} queries"
+    if any(other.looks == "one" for other in before):
+        yield "a look with the limit 5% followed by looks with 0.6% is not covered in full: together about 10% are wrong"
+
+
+def _ordinal(number: int) -> str:
+    suffix = "th" if 10 <= number % 100 <= 20 else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    return f"{number}{suffix}"
+
+
+MIN_COMPARISONS = 10
+"""From this many comparisons on the spread of true differences can be estimated."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReuseGain:
+    """The sum of the shipped differences as measured and shrunk to their mean, over so many comparisons."""
+
+    comparisons: int
+    shipped: int
+    measured: float
+    shrunk: float
+
+
+def reuse_gain(differences: Sequence[float], errors: Sequence[float], shipped: Sequence[bool]) -> ReuseGain | None:
+    """The gain of the shipped comparisons (empirical Bayes); None for fewer than ten comparisons.
+
+    Each difference is moved to the mean of all, shipped or not, by the share of its variance that its standard error explains.
+    """
+    if len(differences) < MIN_COMPARISONS:
+        return None
+    d, variances, chosen = np.array(differences), np.array(errors) ** 2, np.array(shipped, dtype=bool)
+    mean, spread = float(d.mean()), max(0.0, float(d.var(ddof=1) - variances.mean()))
+    shares = np.divide(spread, spread + variances, out=np.ones_like(variances), where=spread + variances > 0)
+    shrunk = mean + shares * (d - mean)
+    return ReuseGain(len(d), int(chosen.sum()), float(d[chosen].sum()), float(shrunk[chosen].sum()))
+
+
+def _reuse_notes(every: Sequence[Look], look: Look, measure: Measure) -> Iterator[str]:
+    """From ten comparisons on the same data on, the measured gain of what was shipped and the shrunk one."""
+    same = [other for other in every if (other.data, other.measure) == (look.data, look.measure) and other.error is not None]
+    gain = reuse_gain(
+        [other.difference or 0.0 for other in same],
+        [other.error or 0.0 for other in same],
+        [other.shipped for other in same],
+    )
+    if gain is not None:
+        shown, likely = (f"{'-' if value < 0 else '+'}{points(value, measure)}" for value in (gain.measured, gain.shrunk))
+        shipped = f"{gain.shipped:,} of {pluralise(gain.comparisons, 'comparison')} shipped a system"
+        yield f"{shipped}: total gain {shown} as measured, about {likely} after correction for reusing the queries"

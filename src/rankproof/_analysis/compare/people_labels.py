@@ -1,0 +1,225 @@
+"""People's values of the questions that they labelled to check a machine judge, or why their labels cannot check it."""
+
+from __future__ import annotations
+
+import os
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from rankproof._analysis.answers.given import AnswerJudges, GivenAnswers
+from rankproof._analysis.compare.joined_values import JoinedValues
+from rankproof._analysis.decision.scenarios import MissingValues
+from rankproof._analysis.inputs import AnalysisInput
+from rankproof._data.answers import Answers
+from rankproof._data.arrays import BoolArray, FloatArray, IntArray
+from rankproof._data.claims import ClaimVerdict, Verdict
+from rankproof._data.dataset import Queries
+from rankproof._data.ordering import ranked_documents
+from rankproof._data.qrels import Qrels
+from rankproof._data.text import pluralise
+from rankproof._evaluation.claim_verdicts import has_unit, matching_label, unit_of
+from rankproof._evaluation.evaluate import evaluate_runs
+from rankproof._evaluation.result import Result
+from rankproof._formats.labels import ClaimKey, PersonLabel, claim_key, read_labels
+from rankproof._formats.read import read_qrels
+from rankproof._io.open import open_source
+from rankproof._results.judgements import join_judgements
+from rankproof._results.label_draw import LabelDraw, complete_questions, read_label_draw
+from rankproof.errors import UsageError, for_message
+from rankproof.measures._base import Measure, worst_value
+from rankproof.measures._claim_base import ClaimMeasure, with_judge
+
+_PEOPLE = "people"
+_PEOPLE_LABEL = f"{_PEOPLE}:labels:1"
+"""The label of a judge whose name is people, as verdicts have it."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class PeopleValues:
+    """People's values of whole questions of a random draw: rows are questions, columns are systems.
+
+    `missing` says which values people lack. `unusable` says why the labels cannot correct a judge; then there are no questions.
+    `agreement` says how far people and judge agree on documents, empty if not known.
+    """
+
+    file: str
+    questions: tuple[str, ...] = ()
+    values: FloatArray | None = None
+    missing: MissingValues | None = None
+    unusable: str = ""
+    agreement: str = ""
+
+
+def people_values(inputs: AnalysisInput, joined: JoinedValues) -> PeopleValues | None:
+    """People's values of the questions that they labelled, in the order of the draw; None without labels for the measure."""
+    measure = joined.measures[0]
+    for file in filter(_has_labels, inputs.labels):
+        draw = read_label_draw(file)
+        if _is_of_claims(file, draw) == (measure.kind == "answer"):
+            found = (
+                _of_claims(inputs, joined, file, draw) if measure.kind == "answer" else _of_documents(inputs, joined, file, draw)
+            )
+            return found
+    return None
+
+
+def with_labels_file(inputs: AnalysisInput, measure: Measure, file: str) -> AnalysisInput:
+    """The input with labels in this file; labels of another kind than the measure needs are an error."""
+    open_source(file)
+    if _is_of_claims(file, read_label_draw(file)) != (measure.kind == "answer"):
+        kind, other = ("claims", "documents") if measure.kind == "answer" else ("documents", "claims")
+        raise UsageError(f"{for_message(file)} has labels of {other}", fix=f"pass labels of {kind}, which {measure} needs")
+    return replace(inputs, labels=(file,))
+
+
+def _has_labels(file: str) -> bool:
+    return os.path.exists(file) and os.path.getsize(file) > 0
+
+
+def _is_of_claims(file: str, draw: LabelDraw | None) -> bool:
+    return file.endswith(".jsonl") if draw is None else draw.kind == "claims"
+
+
+def _misfit(joined: JoinedValues, draw: LabelDraw | None) -> str:
+    """Why labels cannot correct the judge of these values; empty if they can."""
+    if draw is None:
+        return "are not a random draw of questions"
+    if missing := [name for name in joined.systems if name not in draw.systems]:
+        return f"are of other systems: {for_message(missing[0])} is not among them"
+    if not set(joined.queries) <= set(draw.questions):
+        return "are of other questions"
+    cutoff = getattr(joined.measures[0], "cutoff", None)
+    if draw.depth is not None and cutoff is not None and cutoff > draw.depth:
+        return f"are of the top {draw.depth} documents, and {joined.measures[0]} needs {cutoff}"
+    return ""
+
+
+def _of_documents(inputs: AnalysisInput, joined: JoinedValues, file: str, draw: LabelDraw | None) -> PeopleValues:
+    """Values by the grades of people, over the documents that were shown to them."""
+    people = Qrels((row for row in read_qrels(file).rows() if not row.judge_label), source=file)
+    agreement = _agreement(inputs, people)
+    unusable = _misfit(joined, draw)
+    if draw is None or unusable:
+        return PeopleValues(file, unusable=unusable, agreement=agreement)
+    rankings = [ranked_documents(inputs.runs[name]) for name in draw.systems if name in inputs.runs]
+
+    def is_graded(question: str) -> bool:
+        shown = {doc for ranking in rankings for doc in ranking.get(question, ())[: draw.depth]}
+        return shown <= people.get(question, {}).keys()
+
+    questions = _among(complete_questions(draw, is_graded), joined)
+    if not questions:
+        return PeopleValues(file, agreement=agreement)
+    graded = Qrels((row for row in people.rows() if row.query in set(questions)), source=file)
+    options = replace(inputs.options, queries=questions)
+    runs = {name: inputs.runs[name] for name in joined.systems}
+    result = evaluate_runs(graded, runs, [str(joined.measures[0])], options)
+    return PeopleValues(file, questions, *values_by_labels(result, joined, questions), agreement=agreement)
+
+
+def _agreement(inputs: AnalysisInput, people: Qrels) -> str:
+    """How far people and the judge agree on the pairs that both graded; empty without such a pair."""
+    found = join_judgements((inputs.qrels, people), "last").facts({}, inputs.rel).get("agreement")
+    if found is None:
+        return ""
+    kappa = "" if found["kappa"] is None else f", kappa of relevance {found['kappa']:.2f}"
+    return f"People and judge give {found['same_grade']:.0%} of {pluralise(found['pairs'], 'pair')} the same grade{kappa}."
+
+
+def _among(questions: Sequence[str], joined: JoinedValues) -> tuple[str, ...]:
+    known = set(joined.queries)
+    return tuple(question for question in questions if question in known)
+
+
+def values_by_labels(result: Result, joined: JoinedValues, questions: Sequence[str]) -> tuple[FloatArray, MissingValues | None]:
+    """Values by question and system, and which of them people lack.
+
+    A missing value is that of the judge where no label matters, as for an abstention; it is the worst one where people found
+    nothing to check.
+    """
+    columns = [next(iter(system.measures.values())) for system in result.systems]
+    places = {query: row for row, query in enumerate(joined.queries)}
+    rows = np.array([places[question] for question in questions])
+    by_query = [column.per_query for column in columns]
+    known = np.array([[own.get(question, np.nan) for own in by_query] for question in questions])
+    absent = np.isnan(known)
+    unclaimed = absent & np.array([[column.reasons.get(question) == "no_claim" for column in columns] for question in questions])
+    worst = worst_value(joined.measures[0]) or 0.0
+    values = np.where(unclaimed, worst, np.where(absent, joined.values[0][rows], known))
+    return values, None if joined.missing is None else _missing(joined.missing, rows, absent, unclaimed)
+
+
+def _missing(judged: MissingValues, rows: IntArray, absent: BoolArray, unclaimed: BoolArray) -> MissingValues:
+    """What people lack: of the judge's missing values those that people did not label, and answers with nothing to check."""
+    own, still = judged[rows], absent & ~unclaimed
+    found = MissingValues(own.no_answer & absent, (own.abstained & still) | (unclaimed & ~own.no_answer), own.unknown & still)
+    everywhere = judged.abstained.copy()
+    everywhere[rows] = found.abstained
+    return replace(found, shares=everywhere.mean(axis=0) + found.unknown.mean(axis=0))
+
+
+def _of_claims(inputs: AnalysisInput, joined: JoinedValues, file: str, draw: LabelDraw | None) -> PeopleValues:
+    """Values by the labels that people gave to all claims of a question."""
+    measure = joined.measures[0]
+    if not isinstance(measure, ClaimMeasure):
+        return PeopleValues(file, unusable=f"are of claims, which {measure} does not count")
+    unusable = _misfit(joined, draw)
+    answers = {run.name: run.answers for run in inputs.system_runs if run.name in joined.systems and run.answers is not None}
+    if draw is None or unusable or len(answers) < len(joined.systems) or inputs.texts is None:
+        return PeopleValues(file, unusable=unusable or "need the answers: pass the results folder")
+    claims = labelled_claims(inputs, measure, joined.systems)
+    verdicts = {claim_key(claim): verdict for claim, verdict in _labelled(claims, file)}
+    keys: dict[str, set[ClaimKey]] = defaultdict(set)
+    for claim in claims:
+        keys[claim.query].add(claim_key(claim))
+    questions = _among(complete_questions(draw, lambda question: keys[question] <= verdicts.keys()), joined)
+    if not questions:
+        return PeopleValues(file)
+    kept = set(questions)
+    given = GivenAnswers(
+        inputs.name,
+        Queries(query for key, query in inputs.texts.items() if key in kept),
+        {name: Answers({key: one for key, one in each.items() if key in kept}) for name, each in answers.items()},
+        inputs.qrels,
+        inputs.contexts,
+    )
+    try:
+        result = given.evaluated([with_judge(measure, _PEOPLE)], AnswerJudges(), rel=inputs.rel, known=tuple(verdicts.values()))
+    except UsageError:
+        return PeopleValues(file, unusable=f"do not give {measure}")
+    if any("no_evidence" in next(iter(system.measures.values())).counts for system in result.systems):
+        return PeopleValues(file, unusable=f"have no evidence, which {measure} needs")
+    result = replace(result, systems=tuple(sorted(result.systems, key=lambda system: joined.systems.index(system.name))))
+    return PeopleValues(file, questions, *values_by_labels(result, joined, questions))
+
+
+def labelled_claims(inputs: AnalysisInput, measure: ClaimMeasure, systems: Sequence[str]) -> list[ClaimVerdict]:
+    """The claims behind the values of a measure that people label, each once: those that state something, but no relevance."""
+    judge = matching_label(measure.judge, dict.fromkeys(one.judge for one in inputs.result.claims))
+    found: dict[ClaimKey, ClaimVerdict] = {}
+    for one in inputs.result.claims:
+        is_labelled = one.table in measure.tables and one.against != "question" and one.claim.remark is None
+        if one.judge == judge and one.system in systems and is_labelled and has_unit(one.claim, unit_of(measure)):
+            key = claim_key(one)
+            found[key] = max(found.get(key, one), one, key=lambda each: each.contexts_shown)
+    return list(found.values())
+
+
+def _labelled(claims: Sequence[ClaimVerdict], file: str) -> list[tuple[ClaimVerdict, ClaimVerdict]]:
+    """The claims that people labelled, each with their verdict: the share of people who call it supported is its score."""
+    labels: dict[object, list[PersonLabel]] = defaultdict(list)
+    for label in read_labels(open_source(file)).labels:
+        labels[label.key, label.text].append(label)
+    own = ((claim, labels.get((claim_key(claim), claim.claim.text))) for claim in claims)
+    return [(claim, _verdict_of(claim, given)) for claim, given in own if given]
+
+
+def _verdict_of(claim: ClaimVerdict, labels: Sequence[PersonLabel]) -> ClaimVerdict:
+    values = [label.value for label in labels if label.value is not None]
+    score = sum(values) / len(values) if values else None
+    verdict: Verdict = "nothing_to_check" if score is None else "supported" if score >= 0.5 else "not_stated"
+    shown = score if score not in (None, 0.0, 1.0) else None
+    return replace(claim, judge=_PEOPLE_LABEL, verdict=verdict, score=shown, evidence=(), reason="")

@@ -1,0 +1,210 @@
+"""Whether a rival of the chosen system was judged as well: the documents that only one of the two shows."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from rankproof._analysis.compare.joined_values import JoinedValues, only_queries
+from rankproof._analysis.decision.decide import DecisionData
+from rankproof._analysis.decision.record import Decision, OwnDocuments, UnjudgedRival
+from rankproof._analysis.inputs import AnalysisInput
+from rankproof._data.arrays import BoolArray, FloatArray, IntArray, read_only
+from rankproof._data.ordering import ReadOptions
+from rankproof._data.qrels import Qrels
+from rankproof._data.run import Run
+from rankproof._evaluation.evaluate import evaluate_runs
+from rankproof._fusion.candidates import CandidateTable
+from rankproof._results.experiment_result import Completeness
+from rankproof._statistics.decision_rule import pair_estimates, risks
+from rankproof.errors import UsageError, for_message
+
+USUAL_DEPTH = 10
+"""The ranks that count for a measure without a cutoff."""
+_MIN_RELEVANT = 2.0
+_MIN_OWN = 30
+_MANY_QUERIES = 5_000
+_GOLDEN = (5**0.5 - 1) / 2
+"""Multiples of it spread a share of the documents evenly over queries and ranks."""
+_LEAST_SHARE = {True: 1 / 2, False: 1 / 4}
+"""A rival whose share is below this part of the chosen system's may not have been judged; by whether there are judged zeros.
+
+Simulated with `python -m benchmarks.unjudged_rule`: 1/3 without zeros leaves too many comparisons of complete judgements open.
+"""
+_STEPS = (0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5)
+"""Shares of the rival's unjudged documents that may be relevant."""
+
+
+def checked_judgements(judgements: object) -> Completeness | None:
+    """The setting, or an error if it has another value."""
+    if judgements not in (None, "complete"):
+        raise UsageError(f"judgements is {for_message(repr(judgements))}", fix='pass "complete", or leave it out')
+    return judgements
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class TopDocuments:
+    """The documents in the top of any system or with a judgement, query by query; `tops` says which system shows which.
+
+    `runs` are the rankings that decide the measure: their tops where it has a cutoff.
+    """
+
+    systems: tuple[str, ...]
+    table: CandidateTable
+    tops: BoolArray
+    judged: BoolArray
+    relevant: BoolArray
+    runs: Mapping[str, Run]
+    has_zeros: bool
+    queries: int
+    depth: int
+
+    def own(self, system: int, rival: int) -> BoolArray:
+        """The documents that the system shows and the rival does not."""
+        return np.asarray(self.tops[system] & ~self.tops[rival])
+
+    def own_documents(self, system: int, rival: int) -> OwnDocuments:
+        """How many own documents the system has, and how many are judged, or known to be relevant without judged zeros."""
+        own = self.own(system, rival)
+        known = self.judged if self.has_zeros else self.relevant
+        return OwnDocuments(self.systems[system], int((own & known).sum()), int((own & self.relevant).sum()), int(own.sum()))
+
+
+def top_documents(inputs: AnalysisInput, joined: JoinedValues, *, has_zeros: bool) -> TopDocuments | None:
+    """The documents that systems show in the top of the decision's measure; None where rankings are not known or unusual."""
+    options = inputs.read_options
+    if joined.measures[0].kind == "answer" or joined.measures[0].needs_subtopics:
+        return None
+    if any(name not in inputs.runs for name in joined.systems):
+        return None
+    depth = min(int(getattr(joined.measures[0], "cutoff", None) or USUAL_DEPTH), options.depth or USUAL_DEPTH * 1000)
+    counted = frozenset(joined.queries)
+    is_plain = options.order == "score" and not options.lower_is_better and not options.judged_only
+    runs = {name: _top_of(inputs.runs[name], counted, depth if is_plain else None) for name in joined.systems}
+    ordered = [run if is_plain else _by_score(run, options) for run in runs.values()]
+    by_score = replace(options, depth=None, order="score", lower_is_better=False, judged_only=False)
+    grades = {query: {doc: grade for doc, grade in inputs.qrels[query].items() if grade >= 0} for query in joined.queries}
+    table = CandidateTable.of([*ordered, _as_run(grades)], by_score, queries=joined.queries)
+    ranks, judged = table.ranks, table.present[-1]
+    relevant = judged & (table.scores[-1] >= inputs.rel)
+    shown = (ranks[:-1] > 0) & (ranks[:-1] <= depth)
+    whole = runs if getattr(joined.measures[0], "cutoff", None) else inputs.runs
+    return TopDocuments(joined.systems, table, shown, judged, relevant, whole, has_zeros, len(joined.queries), depth)
+
+
+def _by_score(run: Run, options: ReadOptions) -> Run:
+    """The run with scores that fall in the order of its rankings."""
+    if options.order == "rank" and run.ranks is not None:
+        return run.changed(scores=read_only(-run.ranks.astype(np.float64)))
+    return run.changed(scores=read_only(-run.scores)) if options.lower_is_better else run
+
+
+def _as_run(grades: dict[str, dict[str, int]]) -> Run:
+    sizes = np.fromiter(map(len, grades.values()), np.int64, len(grades))
+    scores = np.fromiter((grade for docs in grades.values() for grade in docs.values()), np.float64)
+    return Run.from_columns(
+        name="judgements",
+        queries=tuple(grades),
+        offsets=np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)]),
+        docs=tuple(doc for docs in grades.values() for doc in docs),
+        scores=scores,
+    )
+
+
+def _top_of(run: Run, queries: frozenset[str], depth: int | None) -> Run:
+    """The run on these queries, cut at the depth where its rows are in order and no tie is cut."""
+    run = run.restricted_to(queries)
+    starts, ends, scores = run.offsets[:-1], run.offsets[1:], run.scores
+    falls = np.diff(scores) <= 0
+    falls[starts[(starts > 0) & (starts < len(scores))] - 1] = True
+    if depth is None or not falls.all():
+        return run
+    longer = starts[ends - starts > depth]
+    return run if (scores[longer + depth - 1] == scores[longer + depth]).any() else run.first_rows(depth)
+
+
+def with_unjudged_documents(inputs: AnalysisInput, joined: JoinedValues, data: DecisionData, decision: Decision) -> Decision:
+    """The decision, open if a rival of a chosen system may not have been judged and could then be better.
+
+    Where queries have few known relevant documents, a poor rival and an unjudged one look alike: nothing is decided only if no
+    own document of the rival is known to be relevant, and twice as many of them as of the chosen system's would change the
+    choice; else it is said.
+    """
+    if not decision.decided or decision.labelled:
+        return decision
+    has_zeros, many = data.judged_only is not None, len(joined.queries) > _MANY_QUERIES
+    tops = top_documents(inputs, _every_nth(joined) if many else joined, has_zeros=has_zeros)
+    if tops is None or not any(_suspects(decision, tops)):
+        return decision
+    tops = (top_documents(inputs, joined, has_zeros=has_zeros) or tops) if many else tops
+    few = tops.relevant.sum() < _MIN_RELEVANT * tops.queries
+    for chosen, other in _suspects(decision, tops):
+        case = _Suspicion(inputs, joined, data, decision, tops, chosen, other)
+        needed = case.needed_share()
+        if needed is None:
+            continue
+        decision = replace(decision, unjudged_rival=UnjudgedRival(chosen, other, needed, has_zeros, tops.depth))
+        if not few or (not other.relevant and other.shown >= _MIN_OWN and case.is_risky(2 * chosen.relevant / chosen.shown)):
+            return replace(decision, outcome="not_decided", kind=None, systems=(), reason="unjudged", other_margin=None)
+    return decision
+
+
+def _every_nth(joined: JoinedValues) -> JoinedValues:
+    """About as many queries as are enough to see that a system was not judged."""
+    step = len(joined.queries) // _MANY_QUERIES + 1
+    return only_queries(joined, [not at % step for at in range(len(joined.queries))])
+
+
+def _suspects(decision: Decision, tops: TopDocuments) -> Iterator[tuple[OwnDocuments, OwnDocuments]]:
+    """Own documents of each chosen system and of a rival of which far fewer are known."""
+    index = {name: at for at, name in enumerate(tops.systems)}
+    for name in decision.systems:
+        for rival in (pair.other for pair in decision.against if pair.other not in decision.systems):
+            chosen, other = (tops.own_documents(*pair) for pair in ((index[name], index[rival]), (index[rival], index[name])))
+            if chosen.known and other.shown and other.share < _LEAST_SHARE[tops.has_zeros] * chosen.share:
+                yield chosen, other
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class _Suspicion:
+    """A chosen system and a rival that may not have been judged."""
+
+    inputs: AnalysisInput
+    joined: JoinedValues
+    data: DecisionData
+    decision: Decision
+    tops: TopDocuments
+    chosen: OwnDocuments
+    other: OwnDocuments
+
+    def needed_share(self) -> float | None:
+        """The smallest share of the rival's unjudged own documents that, if relevant, lifts the risk above its limit."""
+        return _STEPS[bisect_left(_STEPS, True, key=self.is_risky)] if self.is_risky(_STEPS[-1]) else None
+
+    def is_risky(self, share: float) -> bool:
+        """Whether the risk of the chosen system is above its limit if so many unjudged documents of the rival are relevant."""
+        pair = [self.joined.systems.index(one.system) for one in (self.chosen, self.other)]
+        docs = np.flatnonzero(self.tops.own(pair[1], pair[0]) & ~self.tops.judged)
+        picked = docs[np.arange(len(docs)) * _GOLDEN % 1.0 < share]
+        values = self.data.oriented(self.data.values).copy()
+        values[:, pair] = self.data.oriented(_values_with(self.inputs, self.joined, self.tops, picked, pair))
+        found = risks(pair_estimates(values, self.data.weights), self.decision.margin, self.decision.looks)
+        return bool(found.risk[pair[0]] > found.limit[pair[0]])
+
+
+def _values_with(
+    inputs: AnalysisInput, joined: JoinedValues, tops: TopDocuments, picked: IntArray, systems: Sequence[int]
+) -> FloatArray:
+    """The values of these systems if the picked documents were relevant."""
+    grades = {query: dict(inputs.qrels[query]) for query in joined.queries}
+    for at, query in zip(picked.tolist(), tops.table.query_index[picked].tolist(), strict=True):
+        grades[tops.table.queries[query]][tops.table.docs[at]] = max(inputs.rel, 1)
+    names = [joined.systems[at] for at in systems]
+    options = replace(inputs.options, queries=joined.queries)
+    qrels = Qrels.of_checked(grades, source=inputs.qrels.source)
+    result = evaluate_runs(qrels, {name: tops.runs[name] for name in names}, [joined.measures[0]], options)
+    per_query = [next(iter(system.measures.values())).per_query for system in result.systems]
+    return np.array([[values[query] for values in per_query] for query in joined.queries])

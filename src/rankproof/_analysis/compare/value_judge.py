@@ -1,0 +1,115 @@
+"""Whose values a decision rests on: people's, or those of a machine judge that people have not checked."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from rankproof._analysis.compare.joined_values import JoinedValues
+from rankproof._analysis.decision.record import Decision, Reason
+from rankproof._analysis.inputs import AnalysisInput
+from rankproof._data.dataset import Query
+from rankproof._data.ordering import ranked_documents
+from rankproof._data.text import in_a_sentence
+from rankproof._results.experiment_result import LabelsBy
+from rankproof._results.label_draw import labelled_folder
+from rankproof._statistics.labelled_means import MIN_LABELLED
+from rankproof.errors import UsageError, for_message
+from rankproof.measures._answers import AnswerSimilarity, TextMeasure
+from rankproof.measures._base import Measure
+
+GENERATED_BY = "generated_by"
+"""The field of a query that a language model or rules wrote, with its reference answer."""
+USUAL_DEPTH = 10
+_OTHER_REASONS: tuple[Reason, ...] = ("no_system", "one_system", "all_worst", "failed_calls")
+"""Reasons why not even the judge has a leader."""
+
+
+def judge_of_values(inputs: AnalysisInput, measure: Measure, queries: Sequence[str]) -> str | None:
+    """The machine judges that gave labels behind the values of these queries; None if all labels are people's."""
+    if isinstance(measure, AnswerSimilarity):
+        return measure.model
+    if measure.kind == "answer" and (judge := _judge_of_claims(measure)):
+        return judge
+    labels = _reference_writers(inputs, queries) if isinstance(measure, TextMeasure) else _judge_labels(inputs, queries)
+    names = sorted({_judge_name(label) for label in labels})
+    return in_a_sentence(names) if names else None
+
+
+def _judge_of_claims(measure: Measure) -> str | None:
+    from rankproof.measures._claim_base import ClaimMeasure, judge_of_measure
+
+    return judge_of_measure(measure) if isinstance(measure, ClaimMeasure) and measure.asks else None
+
+
+def _judge_labels(inputs: AnalysisInput, queries: Sequence[str]) -> list[str]:
+    """The labels of the machines that judged documents of these queries."""
+    return list(inputs.qrels.judge_counts(set(queries))) if inputs.qrels.judge_labels else []
+
+
+def _reference_writers(inputs: AnalysisInput, queries: Sequence[str]) -> list[str]:
+    texts: Mapping[str, Query] = inputs.texts or {}
+    return [str(texts[query].fields[GENERATED_BY]) for query in queries if query in texts and GENERATED_BY in texts[query].fields]
+
+
+def _judge_name(label: str) -> str:
+    """The name of a language model, or the kind of another judge, from the label of its judgements."""
+    kind, _, rest = label.partition(":")
+    return rest.rpartition(":")[0] or rest if kind == "llm" else kind
+
+
+def checked_labels_by(labels_by: object) -> LabelsBy | None:
+    """Who gave the labels, or an error if it is not `people`."""
+    if labels_by not in (None, "people"):
+        raise UsageError(f"labels_by is {for_message(repr(labels_by))}", fix='pass "people", or leave it out')
+    return labels_by
+
+
+def without_check(inputs: AnalysisInput, joined: JoinedValues, decision: Decision, judge: str) -> Decision:
+    """The leader by a judge that nobody checked: no system is chosen, and no risk is known."""
+    by_system = tuple(replace(system, risk=None, limit=None, rival=None) for system in decision.by_system)
+    unknown = replace(decision, judge=judge, by_system=by_system, risk=None, limit=None, rival=None, kind=None, systems=())
+    unknown = replace(unknown, other_margin=None, needed=None, scenarios=(), better=(), labelled=0)
+    if decision.reason in _OTHER_REASONS:
+        return unknown
+    unknown = replace(unknown, labels_for_check=labels_for_check(inputs, joined), check_command=_check_command(inputs, joined))
+    return replace(unknown, outcome="judge_leads", reason="judge_not_checked", detail="")
+
+
+def _check_command(inputs: AnalysisInput, joined: JoinedValues) -> str:
+    """The command with which people check the judge: of results, of answers that are not saved, or of run files."""
+    folder = next((folder for file in inputs.labels if (folder := labelled_folder(file)) and os.path.isdir(folder)), "")
+    if folder or inputs.system_runs:
+        return f"rankproof serve {for_message(shlex.quote(folder)) if folder else 'RESULTS'} --label {MIN_LABELLED}"
+    if joined.measures[0].kind == "answer":
+        return f"rankproof serve RESULTS --label {MIN_LABELLED}, where RESULTS is the folder of rankproof answers -o"
+    return f"rankproof serve QRELS RUN… --dataset DATASET --label {MIN_LABELLED} --labels FILE"
+
+
+def labels_for_check(inputs: AnalysisInput, joined: JoinedValues) -> int | None:
+    """About how many labels 30 questions take: claims of all systems, or documents at their tops; None if unknown."""
+    queries, is_answer = joined.queries, joined.measures[0].kind == "answer"
+    count = _labelled_claims(inputs, joined) if is_answer else _pooled_documents(inputs, joined)
+    return round(count / len(queries) * min(MIN_LABELLED, len(queries))) or None
+
+
+def _labelled_claims(inputs: AnalysisInput, joined: JoinedValues) -> int:
+    """The claims of all measures, which the page for labels asks together; 0 if none is of this measure."""
+    from rankproof._analysis.compare.people_labels import labelled_claims
+    from rankproof._formats.labels import claim_key
+    from rankproof.measures._claim_base import ClaimMeasure
+
+    measure, kept = joined.measures[0], set(joined.queries)
+    if not isinstance(measure, ClaimMeasure) or not labelled_claims(inputs, measure, joined.systems):
+        return 0
+    asked = (one for one in inputs.result.claims if one.against != "question" and one.system in joined.systems)
+    return len({claim_key(one) for one in asked if one.query in kept})
+
+
+def _pooled_documents(inputs: AnalysisInput, joined: JoinedValues) -> int:
+    """The documents among the first of any system, over all queries."""
+    depth = getattr(joined.measures[0], "cutoff", None) or USUAL_DEPTH
+    rankings = [ranked_documents(inputs.runs[name]) for name in joined.systems if name in inputs.runs]
+    return sum(len({doc for ranking in rankings for doc in ranking.get(query, ())[:depth]}) for query in joined.queries)

@@ -1,0 +1,385 @@
+"""The rule of a decision, from values by query and system to its record."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+
+import numpy as np
+
+from rankproof._analysis.decision.queries_needed import queries_needed
+from rankproof._analysis.decision.record import (
+    SIGNIFICANT,
+    Costs,
+    Decision,
+    Kind,
+    OtherMargin,
+    PairDifference,
+    Reason,
+    SystemRisk,
+)
+from rankproof._analysis.decision.scenarios import (
+    MAX_MISSING,
+    MissingValues,
+    ScenarioChoice,
+    best_value,
+    disagreement,
+    largest_risks,
+    scenario_choices,
+)
+from rankproof._data.arrays import FloatArray
+from rankproof._data.text import percent
+from rankproof._statistics.decision_rule import (
+    Looks,
+    Margin,
+    PairEstimates,
+    Risks,
+    Selection,
+    pair_estimates,
+    risks,
+    select,
+)
+from rankproof._statistics.distributions import normal_below
+from rankproof._statistics.intervals import Interval
+from rankproof._statistics.labelled_means import LabelledMeans
+from rankproof._statistics.means import weighted_mean
+from rankproof.errors import for_message
+from rankproof.measures._base import Measure, worst_value
+
+MARGIN, RELATIVE_MARGIN = 0.02, 0.10
+"""A system this much below the best is good enough: 2 percentage points, or 10% of the highest mean if that is less."""
+MIN_QUERIES = 30
+MAX_FAILED = 0.01
+_MAX_WEIGHT_SHARE, _MIN_HILL_INDEX = 0.10, 1.5
+_STEPS_PER_MARGIN, _MARGIN_STEPS = 4, 20
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class DecisionData:
+    """What a decision is made of: values by query and system, costs, and how many of how many calls of a system failed.
+
+    `queries` is the number of all queries, `without_relevant` of those left out because they have no relevant document.
+    `judged_only` has the values after removing unjudged documents, None if they are the same or unknown. `missing` says which
+    values are missing; they are the worst ones in `values`. `labelled` has the means of all questions, if the values are people's
+    of a random sample of them.
+    """
+
+    measure: Measure
+    systems: tuple[str, ...]
+    values: FloatArray
+    weights: FloatArray | None = None
+    costs: Costs = field(default_factory=Costs)
+    failed: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    judged_only: FloatArray | None = None
+    missing: MissingValues | None = None
+    queries: int | None = None
+    without_relevant: int = 0
+    labelled: LabelledMeans | None = None
+
+    @property
+    def is_lower_better(self) -> bool:
+        """Whether lower values are better."""
+        return self.measure.higher_is_better is False
+
+    def oriented(self, values: FloatArray) -> FloatArray:
+        """The values with higher ones better: 1 - x for a measure from 0 to 1 of which lower is better."""
+        if not self.is_lower_better:
+            return values
+        return 1.0 - values if self.measure.is_fraction else -values
+
+    def means(self) -> list[float]:
+        """The mean of each system, as the measure has it."""
+        if self.labelled is not None:
+            return [float(mean) for mean in self.oriented(self.labelled.means)]
+        return (
+            [weighted_mean(column, self.weights) for column in self.values.T] if len(self.values) else [0.0] * len(self.systems)
+        )
+
+    def estimates(self) -> PairEstimates:
+        """The differences of the systems with their standard errors."""
+        return pair_estimates(self.oriented(self.values), self.weights) if self.labelled is None else self.labelled.pairs()
+
+
+def decide(
+    data: DecisionData,
+    *,
+    margin: Margin | None = None,
+    baseline: str | None = None,
+    looks: Looks = "one",
+    interval: Callable[[FloatArray], Interval | None] = lambda differences: None,
+    seed: int = 0,
+) -> Decision:
+    """Recommends a system, or says why not.
+
+    `baseline` is the system that the user keeps unless another is better; `interval` gives the interval of a mean of differences.
+    """
+    values = data.oriented(data.values)
+    means = data.oriented(np.array(data.means())).tolist()
+    amount = margin_amount(margin, max(means, default=0.0), data.measure)
+    if len(data.systems) < 2 or len(values) < 2:
+        return _undecidable(data, means, amount, looks)
+    case = _Case(data, values, data.estimates(), amount, looks)
+    blocked = next(_obstacles(case), None)
+    chosen = Selection(()) if blocked else case.select(amount)
+    if blocked is None and not chosen.systems:
+        blocked = "risk", ""
+    if blocked is None:
+        kept = [at for at in chosen.systems if data.systems[at] == baseline]
+        named = kept or chosen.systems
+        case = replace(case, scenarios=_scenarios(case, named))
+        blocked = next(_disagreements(case, named), None)
+    if blocked is None:
+        return _decided(case, chosen, means, baseline, interval)
+    reason, detail = blocked
+    found = _record(case, means, case.estimates.best, interval)
+    if reason in ("risk", "few_queries") and data.labelled is None:
+        found = replace(found, needed=queries_needed(values, data.weights, amount, looks, seed=seed))
+    if reason in ("risk", "missing", "unjudged"):
+        found = replace(found, better=tuple(_better(case, baseline, interval)))
+    return replace(found, outcome="not_decided", reason=reason, detail=detail, baseline=baseline)
+
+
+def margin_amount(margin: Margin | None, best: float, measure: Measure) -> float:
+    """The margin in the unit of the measure: by default 2 pp, or 10% of the best mean if that is less; 0 if it must be named."""
+    if margin is not None:
+        return margin.amount * abs(best) if margin.is_share else margin.amount
+    relative = RELATIVE_MARGIN * abs(best)
+    return min(MARGIN, relative) if measure.is_fraction else relative
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class _Case:
+    """The data of a decision with the differences of all pairs."""
+
+    data: DecisionData
+    values: FloatArray
+    estimates: PairEstimates
+    margin: float
+    looks: Looks
+    scenarios: Sequence[ScenarioChoice] = ()
+
+    @property
+    def size(self) -> float:
+        return self.estimates.size
+
+    def risks(self, margin: float) -> Risks:
+        return risks(self.estimates, margin, self.looks)
+
+    def largest_risks(self) -> Risks:
+        """The risks at the margin, the largest over the scenarios."""
+        return largest_risks([self.risks(self.margin), *(choice.risks for choice in self.scenarios)])
+
+    def select(self, margin: float) -> Selection:
+        return self.choose(self.estimates, margin)[1]
+
+    def choose(self, estimates: PairEstimates, margin: float) -> tuple[Risks, Selection]:
+        found = risks(estimates, margin, self.looks)
+        costs = [self.data.costs.of(name) for name in self.data.systems]
+        return found, select(estimates, found, costs, self.data.costs.same_within)
+
+
+def _undecidable(data: DecisionData, means: Sequence[float], margin: float, looks: Looks) -> Decision:
+    """The decision on fewer than two systems or two queries."""
+    shown = _shown_means(data)
+    best = data.systems[max(range(len(means)), key=means.__getitem__)] if means else None
+    reason: Reason = "no_system" if not data.systems else "one_system" if len(data.systems) == 1 else "few_queries"
+    n = len(data.values)
+    return Decision(
+        outcome=None if reason == "one_system" else "not_decided",
+        measure=data.measure,
+        margin=margin,
+        n=n,
+        queries=n if data.queries is None else data.queries,
+        by_system=tuple(_system_risk(data, name, value) for name, value in shown.items()),
+        leader=best,
+        reason=reason,
+        detail=_few_queries_text(data, float(n)) if reason == "few_queries" else "",
+        looks=looks,
+        without_relevant=data.without_relevant,
+        cost_unit=data.costs.unit,
+    )
+
+
+def _shown_means(data: DecisionData) -> dict[str, float]:
+    return dict(zip(data.systems, data.means(), strict=True))
+
+
+def _system_risk(
+    data: DecisionData, name: str, value: float, risk: float | None = None, limit: float | None = None, rival: str | None = None
+) -> SystemRisk:
+    failed, calls = data.failed.get(name, (0, 1))
+    return SystemRisk(name, value, risk, limit, rival, data.costs.of(name), failed / calls, data.costs.timed.get(name))
+
+
+def _obstacles(case: _Case) -> Iterator[tuple[Reason, str]]:
+    """What keeps anything from being decided, whatever the risks are."""
+    data = case.data
+    for name in data.systems:
+        failed, calls = data.failed.get(name, (0, 1))
+        if failed > MAX_FAILED * calls:
+            yield "failed_calls", f"{failed:,} of {calls:,} calls of {for_message(name)} failed: run it again"
+    if case.size < MIN_QUERIES:
+        yield "few_queries" if data.labelled is None else "few_labels", _few_queries_text(data, case.size)
+    if not (case.values != _worst(case)).any():
+        yield "all_worst", f"{data.measure} is {_shown_worst(case)} for every system and query"
+    if case.margin <= 0:
+        yield "margin", f"{data.measure} needs a margin: name it with --margin"
+    yield from _missing_obstacles(case)
+    if data.weights is not None and not are_even_weights(data.weights):
+        yield "weights", "weights are too uneven: sample queries in proportion to traffic and give no weights"
+
+
+def _missing_obstacles(case: _Case) -> Iterator[tuple[Reason, str]]:
+    """Too many missing values of a measure without a worst or best value, such as a time."""
+    data = case.data
+    if data.missing is None or (worst_value(data.measure) is not None and best_value(data.measure) is not None):
+        return
+    lacking = data.missing.every.mean(axis=0)
+    most = int(lacking.argmax())
+    if lacking[most] > MAX_MISSING:
+        what = f"{for_message(data.systems[most])} has no {data.measure} for {percent(float(lacking[most]))} of the questions"
+        yield "missing", f"{what}, and {data.measure} has no worst value"
+
+
+def _worst(case: _Case) -> float:
+    """The lowest possible value, or the lowest seen where the measure has no lowest."""
+    return 0.0 if case.data.measure.is_fraction else float(case.values.min())
+
+
+def _shown_worst(case: _Case) -> str:
+    return f"{float(case.data.values.flat[0]):g}"
+
+
+def _few_queries_text(data: DecisionData, effective: float) -> str:
+    n = len(data.values)
+    size = f"n = {n:,}" if effective == n else f"n = {n:,}, with weights worth {effective:.0f}"
+    return f"a decision needs at least {MIN_QUERIES} queries ({size})"
+
+
+def are_even_weights(weights: FloatArray) -> bool:
+    """Whether no query has much of the weight and large weights fall off fast enough (Hill 1975)."""
+    shares = np.sort(weights / weights.sum())[::-1]
+    top = shares[: max(10, len(shares) // 10)]
+    spread = float(np.log(top / top[-1]).sum())
+    return bool(shares[0] <= _MAX_WEIGHT_SHARE and (spread == 0 or (len(top) - 1) / spread >= _MIN_HILL_INDEX))
+
+
+def _scenarios(case: _Case, chosen: Sequence[int]) -> list[ScenarioChoice]:
+    """The choices where missing values and unjudged documents are not as measured."""
+    data = case.data
+    judged_only = None if data.judged_only is None else data.oriented(data.judged_only)
+    best = float(data.oriented(np.array([best_value(data.measure) or 0.0]))[0])
+    choose = partial(case.choose, margin=case.margin)
+    return scenario_choices(case.values, data.weights, data.missing, judged_only, chosen, best, choose)
+
+
+def _disagreements(case: _Case, chosen: Sequence[int]) -> Iterator[tuple[Reason, str]]:
+    """The scenarios in which another system is chosen."""
+    for choice in case.scenarios:
+        if not choice.keeps(chosen):
+            yield choice.reason, disagreement(choice, chosen, case.data.missing, case.data.systems)
+
+
+def _record(case: _Case, means: Sequence[float], first: int, interval: Callable[[FloatArray], Interval | None]) -> Decision:
+    """Everything but the outcome."""
+    data, found = case.data, case.largest_risks()
+    rows = [
+        _system_risk(data, name, value, float(found.risk[at]), float(found.limit[at]), data.systems[found.rival[at]])
+        for at, (name, value) in enumerate(_shown_means(data).items())
+    ]
+    others = sorted((at for at in range(len(means)) if at != first), key=lambda at: -means[at])
+    return Decision(
+        outcome=None,
+        measure=data.measure,
+        margin=case.margin,
+        n=len(case.values),
+        queries=len(case.values) if data.queries is None else data.queries,
+        by_system=tuple(rows),
+        leader=data.systems[case.estimates.best],
+        risk=rows[first].risk,
+        limit=rows[first].limit,
+        rival=rows[first].rival,
+        race=found.race,
+        looks=case.looks,
+        scenarios=tuple(choice.named(data.systems) for choice in case.scenarios),
+        missing=() if data.missing is None else data.missing.counts(data.systems),
+        without_relevant=data.without_relevant,
+        cost_unit=data.costs.unit,
+        against=tuple(_pair(case, first, at, interval) for at in others),
+    )
+
+
+def _pair(case: _Case, first: int, other: int, interval: Callable[[FloatArray], Interval | None]) -> PairDifference:
+    data = case.data
+    apart = data.values[:, first] - data.values[:, other]
+    score = float(case.estimates.scores()[first, other])
+    difference = weighted_mean(apart, data.weights) if data.labelled is None else data.means()[first] - data.means()[other]
+    ci = interval(apart) if data.labelled is None else _labelled_interval(data, data.labelled, first, other)
+    p = min(1.0, 2 * normal_below(-abs(score)))
+    error = float(case.estimates.errors[first, other])
+    return PairDifference(data.systems[first], data.systems[other], difference, ci, int(np.count_nonzero(apart)), p, error)
+
+
+def _better(case: _Case, baseline: str | None, interval: Callable[[FloatArray], Interval | None]) -> Iterator[PairDifference]:
+    """The systems that are significantly better than the baseline, best first, corrected for their number (Bonferroni)."""
+    systems, means = case.data.systems, case.estimates.differences.sum(axis=-1)
+    if baseline not in systems:
+        return
+    base = systems.index(str(baseline))
+    for at in sorted(range(len(systems)), key=lambda at: -means[at]):
+        if case.estimates.differences[at, base] > 0:
+            pair = _pair(case, at, base, interval)
+            if pair.p <= SIGNIFICANT / (len(systems) - 1):
+                yield pair
+
+
+def _labelled_interval(data: DecisionData, labelled: LabelledMeans, first: int, other: int) -> Interval:
+    """The 95% interval of a difference by labels, as the measure has it."""
+    low, high = data.measure.range
+    seen = float(np.ptp(labelled.human))
+    ends = labelled.difference_interval(first, other, high - low if math.isfinite(high - low) else seen)
+    return (-ends[1], -ends[0]) if data.is_lower_better else ends
+
+
+def _decided(
+    case: _Case,
+    chosen: Selection,
+    means: Sequence[float],
+    baseline: str | None,
+    interval: Callable[[FloatArray], Interval | None],
+) -> Decision:
+    """The decision with its outcome and kind, and a larger margin at which the choice would be another."""
+    systems = case.data.systems
+    ordered = sorted(chosen.systems, key=lambda at: (-means[at], systems[at]))
+    named = tuple(systems[at] for at in ordered)
+    first = systems.index(baseline) if baseline is not None and baseline in named else ordered[0]
+    found = replace(_record(case, means, first, interval), baseline=baseline)
+    if baseline in named:
+        return replace(found, outcome="keep", kind=_kind(case, first, by_cost=False), systems=(systems[first],))
+    found = replace(found, systems=named, other_margin=_other_margin(case, chosen))
+    if len(named) > 1:
+        return replace(found, outcome="either")
+    return replace(found, outcome="ship", kind=_kind(case, first, by_cost=chosen.by_cost))
+
+
+def _kind(case: _Case, at: int, *, by_cost: bool) -> Kind:
+    """Why a system is shipped or kept."""
+    found = case.risks(case.margin)
+    others = [other for other in range(len(case.data.systems)) if other != at]
+    if all(found.below[other, at] for other in others):
+        return "better"
+    if any(found.below[at, other] for other in found.good):
+        return "cheaper_and_worse"
+    return "cheaper" if by_cost else "safe"
+
+
+def _other_margin(case: _Case, chosen: Selection) -> OtherMargin | None:
+    """The next larger margin, up to five times as large, at which one other system would be shipped."""
+    step = case.margin / _STEPS_PER_MARGIN
+    for at in range(_STEPS_PER_MARGIN + 1, _MARGIN_STEPS + 1):
+        other = case.select(step * at)
+        if len(other.systems) == 1 and other.systems[0] not in chosen.systems:
+            return OtherMargin(step * at, case.data.systems[other.systems[0]])
+    return None

@@ -1,0 +1,117 @@
+"""The sentences of a decision on the values of a machine judge."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+from rankproof._analysis.decision.record import Decision, JudgeCheck
+from rankproof._data.text import pluralise
+from rankproof._statistics.labelled_means import MIN_LABELLED
+from rankproof.errors import for_message
+from rankproof.measures._base import Measure
+
+# Both from `python -m benchmarks.judge_labels`, over six judges from useless to good.
+_WRONG_LEADERS = ((2, 2), (3, 3), (7, 3))
+"""Of ten comparisons of so many systems, how many a judge alone decided wrongly."""
+_CHANCE = f"{MIN_LABELLED} decide 5 of 10 comparisons of two systems, 3 of 10 of three, 1 of 10 of seven."
+"""How often so many labelled questions decided, with the limits for many looks."""
+
+
+def judge_leads_sentences(decision: Decision) -> Iterator[str]:
+    """Which system leads by the judge, how often such leaders are wrong, and how to check the judge."""
+    leader, n = decision.of(str(decision.leader)), pluralise(decision.n, "question")
+    value = f"{leader.value:.3f} {decision.measure}"
+    unchecked = f"By {for_message(str(decision.judge))} (not checked by people), {for_message(leader.name)}"
+    if any(pair.difference == 0 for pair in decision.against):
+        equal = next(pair.other for pair in decision.against if pair.difference == 0)
+        yield f"{unchecked} and {for_message(equal)} lead: {value}, {n}. Whether people agree is not known."
+    else:
+        yield f"{unchecked} leads: {value}, {n}. Whether people agree is not known."
+    yield f"In simulations, machine judges alone named a system more than 2 pp below the best in {_wrong(decision)}."
+    check = decision.check
+    if check is not None and check.agreement:
+        yield check.agreement
+    if check is not None and check.unusable:
+        file = for_message(os.path.basename(check.file))
+        yield f"The labels in {file} {check.unusable}: they cannot correct the judge."
+    yield check_command(decision)
+
+
+def _wrong(decision: Decision) -> str:
+    systems = len(decision.by_system)
+    return f"{max(wrong for least, wrong in _WRONG_LEADERS if systems >= least)} of 10 comparisons"
+
+
+def check_command(decision: Decision) -> str:
+    """The command with which people check the judge, and how many labels it takes."""
+    if decision.measure.kind == "answer" and not decision.labels_for_check:
+        return "Next: decide by a measure whose claims people can label, such as Faithfulness (-m), or by a reference (F1)."
+    drawn = min(MIN_LABELLED, decision.n)
+    what = "labels" if decision.measure.kind == "answer" else "grades"
+    work = f", about {decision.labels_for_check:,} {what}" if decision.labels_for_check else ""
+    chance = _CHANCE if decision.n >= MIN_LABELLED else f"A decision needs at least {MIN_LABELLED} questions."
+    return f"Next: {decision.check_command} ({drawn} questions at random{work}). {chance}"
+
+
+def by_labels(decision: Decision) -> str:
+    """Whose labels a mean rests on, to be put behind it; empty if all values are people's."""
+    if not decision.labelled or decision.check is None or decision.check.weight is None:
+        return ""
+    people = f" by people's labels of {decision.labelled:,} of {decision.queries:,} questions"
+    return f"{people} and {for_message(str(decision.judge))} on all" if decision.check.weight else people
+
+
+def labels_not_decided(decision: Decision) -> Iterator[str]:
+    """How many questions are labelled and how many decide, and how far the leader is ahead."""
+    yield _labels_needed(decision)
+    if decision.is_corrected and decision.against and (ci := decision.against[0].ci) is not None:
+        pair, scale = decision.against[0], 100 if decision.measure.is_fraction else 1
+        digits, unit = (".1f", " pp") if decision.measure.is_fraction else (".3g", "")
+        apart, low, high = (f"{scale * end:z{digits}}" for end in (pair.difference, *ci))
+        names = f"{for_message(pair.system)} minus {for_message(pair.other)}"
+        yield f"{names}: {apart}{unit}, 95% CI {low} to {high}."
+
+
+def _labels_needed(decision: Decision) -> str:
+    labelled, every = int(decision.labelled or 0), decision.queries
+    have = f"Not decided: {labelled:,} of {every:,} questions {'is' if labelled == 1 else 'are'} labelled"
+    if labelled < MIN_LABELLED:
+        return f"{have}, and a decision needs {MIN_LABELLED} ({MIN_LABELLED - labelled} more)."
+    if decision.reason != "risk":
+        return f"{have}; {decision.detail}."
+    needed = decision.check.needed if decision.check is not None else None
+    if needed is None or needed > every:
+        return f"{have}. More labels than you have questions may be needed: add questions."
+    more = f"{needed - labelled:,} more"
+    return f"{have}. About {needed:,} labelled questions ({more}) decide with a chance of 80%."
+
+
+def check_sentences(decision: Decision) -> Iterator[str]:
+    """That the user calls the labels people's; what the judge adds to labels; and whom the judge alone would name."""
+    judge, check = for_message(str(decision.judge)), decision.check
+    if decision.judge is not None and decision.labels_by == "people":
+        yield f"The labels of {judge} count as people's, because you said so."
+    if check is None:
+        return
+    if check.weight:
+        worth = round(check.worth or 0)
+        further = pluralise(worth, "more labelled question") if worth > 0 else "less than one more labelled question"
+        yield f"{judge} counts with weight {check.weight:.2f}: worth {further}."
+    elif check.weight is not None:
+        yield f"{judge} does not help here: labels alone count."
+    if check.leader is not None:
+        yield _other_leader(decision, check, judge)
+
+
+def _other_leader(decision: Decision, check: JudgeCheck, judge: str) -> str:
+    """The judge's own leader, and where it is by labels."""
+    leader, best = for_message(str(check.leader)), for_message(str(decision.leader))
+    lead, corrected = (difference_text(abs(apart or 0.0), decision.measure) for apart in (check.lead, check.corrected_lead))
+    worse = "higher" if decision.measure.higher_is_better is False else "lower"
+    return f"By {judge} alone {leader} would lead {best} by {lead}; with people's labels it is {corrected} {worse}."
+
+
+def difference_text(size: float, measure: Measure) -> str:
+    """The size of a difference in percentage points, or in the measure's own unit."""
+    return f"{100 * size:.1f} pp" if measure.is_fraction else f"{size:.3g}"

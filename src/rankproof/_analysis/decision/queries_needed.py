@@ -1,0 +1,64 @@
+"""How many queries decide, from the values seen."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from rankproof._analysis.decision.record import QueriesNeeded
+from rankproof._data.arrays import FloatArray
+from rankproof._statistics.decision_rule import (
+    Looks,
+    PairEstimates,
+    further_query,
+    needed_scores,
+    normal_scores,
+    pair_estimates,
+    race_sizes,
+    rival_correlations,
+)
+from rankproof._statistics.means import draw_means, effective_size, weighted_mean
+
+_GROWTH, _MOST = 1.15, 20.0
+_EVEN, _LIKELY = 0.5, 0.8
+
+
+def queries_needed(
+    values: FloatArray, weights: FloatArray | None, margin: float, looks: Looks, least: int = 30, *, seed: int = 0
+) -> QueriesNeeded:
+    """The fewest queries, in steps of 15% up to 20 times as many, at which a system is good enough in such a share of draws.
+
+    A draw has the means of all queries, seen and to come, from the covariance of the values and one further query.
+    """
+    estimates = pair_estimates(values, weights)
+    centre = np.array([weighted_mean(column, weights) for column in values.T])
+    off = draw_means(values, weights, seed=seed, further=further_query(values, weights)) - centre
+    n, even = effective_size(len(values), weights), None
+    size = max(n * _GROWTH, float(least))
+    while size <= max(_MOST * n, float(least)):
+        chance = _chance(estimates, off, n, size, margin, looks)
+        counted = math.ceil(size * len(values) / n)
+        if even is None and chance >= _EVEN:
+            even = counted
+        if chance >= _LIKELY:
+            return QueriesNeeded(even, counted)
+        size *= _GROWTH
+    return QueriesNeeded(even, None)
+
+
+def _chance(estimates: PairEstimates, off: FloatArray, n: float, size: float, margin: float, looks: Looks) -> float:
+    """The share of draws in which a system is good enough at this number of queries."""
+    shifts = math.sqrt(max(0.0, 1 - n / size)) * off
+    differences = estimates.differences + shifts[:, :, None] - shifts[:, None, :]
+    errors = estimates.errors * math.sqrt(n / size)
+    scores = normal_scores((differences + margin) / errors, size - 1)
+    best = differences.sum(axis=2).argmax(axis=1)
+    race = race_sizes(scores, best)
+    correlations = rival_correlations(estimates, margin)
+    enough, diagonal = np.zeros(len(off), dtype=bool), np.eye(scores.shape[1], dtype=bool)
+    for count in np.unique(race).tolist():
+        rows = race == count
+        needed = needed_scores(margin / errors, count, looks, correlations)
+        enough[rows] = ((scores[rows] >= needed) | diagonal).all(axis=2).any(axis=1)
+    return float(enough.mean())

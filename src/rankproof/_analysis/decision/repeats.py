@@ -1,0 +1,213 @@
+"""Repeated answers behind a decision: where the variance of the difference comes from, and pass@k and pass^k."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from rankproof._data.arrays import FloatArray
+from rankproof._data.table import Column, Table
+from rankproof._data.text import in_a_sentence, pluralise
+from rankproof._evaluation.result import MeasureResult, Result
+from rankproof._statistics.repeats import VarianceSplit, pass_all, pass_at, repeated_systems, split_variance
+from rankproof.errors import for_message
+
+REPEATS = "repeats"
+PASS_SIZES = (2, 3, 5, 10, 20, 50, 100)
+RepeatedValues = Sequence[FloatArray]
+"""The values of the repeats of each question."""
+
+
+@dataclass(frozen=True, slots=True)
+class SystemRepeats:
+    """The answers of one system: `value` is the mean over questions, `deviation` that of the repeats of a question.
+
+    `deviation` is None without repeats. `pass_at` has for each k the chance that at least one of k answers is right, `pass_all`
+    that all k are; both are empty unless every value is 0 or 1 and every question has k answers.
+    """
+
+    name: str
+    questions: int
+    answers: int
+    value: float
+    deviation: float | None
+    pass_at: Mapping[int, float] = field(default_factory=dict)
+    pass_all: Mapping[int, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class RepeatedAnswers:
+    """Where the variance of the difference between the first system of a decision and its rival comes from.
+
+    `between` is the variance of questions, which may be negative where repeats alone explain more than was observed. `within` is
+    that of the repeats of a question, with one repeat of each system. `repeats` is the number of answers per question that
+    counts: the harmonic mean. `question_share`, `repeat_share` and `judge_share` are shares of the variance with so many; that of
+    the judge is part of the repeats, and None where the judge was not asked again. All are None without a rival; the shares are
+    None where nothing varies, too.
+    """
+
+    by_system: tuple[SystemRepeats, ...]
+    system: str | None = None
+    rival: str | None = None
+    between: float | None = None
+    within: float | None = None
+    repeats: float | None = None
+    question_share: float | None = None
+    repeat_share: float | None = None
+    judge_share: float | None = None
+
+    def best_repeats(self, question_cost: float) -> int | None:
+        """The number of repeats with the smallest error for the cost, where an answer costs 1 and a new question so much.
+
+        None where questions do not vary, or their variance is unknown: more repeats help as much as more questions.
+        """
+        split = variance_split(self)
+        return None if split is None else split.best_repeats(question_cost)
+
+
+def variance_split(found: RepeatedAnswers) -> VarianceSplit | None:
+    """The variances of questions and repeats; None where they are not known."""
+    return None if found.between is None or found.within is None else VarianceSplit(found.between, found.within)
+
+
+def repeated_answers(
+    measured: Mapping[str, MeasureResult],
+    queries: Sequence[str],
+    values: FloatArray,
+    pair: tuple[str, str] | None,
+    judge_deviation: float | None = None,
+) -> RepeatedAnswers | None:
+    """The repeats of systems by one measure on these queries; None where no system was asked more than once.
+
+    `values` are by query and system, also of queries that have no measured value. `judge_deviation` is the standard deviation of
+    a value when its judge is asked again.
+    """
+    if not any(one.repeats for one in measured.values()):
+        return None
+    each = {name: _values(one.repeats, queries, values[:, at]) for at, (name, one) in enumerate(measured.items())}
+    by_system = tuple(_system(name, each[name]) for name in each)
+    split = None if pair is None else split_variance(each[pair[0]], each[pair[1]])
+    if pair is None or split is None:
+        return RepeatedAnswers(by_system)
+    repeats = _counted_repeats(each[pair[0]], each[pair[1]])
+    share = split.question_share(repeats)
+    variance = max(0.0, split.between) + split.within / repeats
+    if not variance:
+        return RepeatedAnswers(by_system, *pair, split.between, split.within, repeats)
+    judge = None if judge_deviation is None else 2 * judge_deviation**2 / repeats / variance
+    judge_share = None if judge is None else min(judge, 1 - share)
+    return RepeatedAnswers(by_system, *pair, split.between, split.within, repeats, share, 1 - share, judge_share)
+
+
+def _values(repeats: Mapping[str, FloatArray], queries: Sequence[str], values: FloatArray) -> list[FloatArray]:
+    """The values of each query: one where it was asked once."""
+    return [repeats.get(query, values[at : at + 1]) for at, query in enumerate(queries)]
+
+
+def _counted_repeats(first: RepeatedValues, second: RepeatedValues) -> float:
+    """The number of repeats with the same variance of the mean difference: the harmonic mean over questions and systems.
+
+    A system that was asked once has no part in it.
+    """
+    each = [len(own) for values in repeated_systems(first, second) for own in values]
+    return len(each) / math.fsum(1 / count for count in each)
+
+
+def _system(name: str, values: RepeatedValues) -> SystemRepeats:
+    freedom = sum(len(own) - 1 for own in values)
+    squares = math.fsum(float(((own - own.mean()) ** 2).sum()) for own in values)
+    mean = math.fsum(math.fsum(own) / len(own) for own in values) / max(len(values), 1)
+    sizes = _pass_sizes(values)
+    return SystemRepeats(
+        name,
+        len(values),
+        sum(map(len, values)),
+        mean,
+        math.sqrt(squares / freedom) if freedom else None,
+        {k: _mean_pass(pass_at, values, k) for k in sizes},
+        {k: _mean_pass(pass_all, values, k) for k in sizes},
+    )
+
+
+def _pass_sizes(values: RepeatedValues) -> list[int]:
+    """Every usual k that each question has answers for, and the largest such number; none if a value is not 0 or 1."""
+    if not values or any(not np.isin(own, (0.0, 1.0)).all() for own in values):
+        return []
+    most = min(map(len, values))
+    return sorted({k for k in (*PASS_SIZES, most) if 2 <= k <= most})
+
+
+def _mean_pass(chance: Callable[[int, int, int], float], values: RepeatedValues, k: int) -> float:
+    return math.fsum(chance(round(float(own.sum())), len(own), k) for own in values) / len(values)
+
+
+def repeat_sentences(found: RepeatedAnswers) -> Iterator[str]:
+    """How many answers there are, where the variance comes from, and how to spend as many answers."""
+    pair = [one for one in found.by_system if found.system is None or one.name in (found.system, found.rival)]
+    questions = pluralise(pair[0].questions, "question")
+    counts = {one.answers for one in pair}
+    listed = in_a_sentence([f"{one.answers:,} of {for_message(one.name)}" for one in pair])
+    answers = f"{pair[0].answers:,} answers per system" if len(counts) == 1 and len(pair) > 1 else f"Answers: {listed}"
+    split = variance_split(found)
+    if split is None or found.question_share is None or found.repeat_share is None or found.repeats is None:
+        yield f"{answers} to {questions}: n = {pair[0].questions:,}."
+        return
+    is_even = len(counts) == 1 and math.isclose(found.repeats, round(found.repeats))
+    each = f" ({found.repeats:.0f} each)" if is_even else ""
+    judge = "" if found.judge_share is None else f" ({found.judge_share:.0%} the judge)"
+    shares = f"{found.question_share:.0%} are questions, {found.repeat_share:.0%} repeats{judge}"
+    yield f"{answers} to {questions}{each}: n = {pair[0].questions:,}. Of the variance of the difference {shares}."
+    yield from _advice(split, pair[0].questions, round(found.repeats))
+
+
+def _advice(split: VarianceSplit, questions: int, repeats: int) -> Iterator[str]:
+    """What the same number of answers gives with one answer to each of more questions."""
+    if split.between <= 0:
+        yield "More repeats help as much as more questions."
+    elif repeats > 1:
+        total = questions * repeats
+        several, single = (f"{split.error(n, each):.3f}" for n, each in ((questions, repeats), (total, 1)))
+        yield (
+            f"With {total:,} answers per system, {questions:,} questions x {repeats} (standard error {several})"
+            f" or {total:,} x 1 ({single})."
+        )
+
+
+def result_repeats_tables(result: Result) -> Iterator[Table]:
+    """The repeated answers of each system by each measure, over its own questions; nothing without repeats."""
+    for measure in result.systems[0].measures:
+        measured = {system.name: system.measures[measure] for system in result.systems}
+        if any(one.repeats for one in measured.values()):
+            each = {name: _values(one.repeats, one.query_ids, one.values) for name, one in measured.items()}
+            yield repeats_table(RepeatedAnswers(tuple(_system(name, values) for name, values in each.items())), measure)
+
+
+def repeats_table(found: RepeatedAnswers, measure: str) -> Table:
+    """The answers of each system, with pass@k and pass^k of a measure that is 0 or 1."""
+    sizes = sorted(set.intersection(*(set(one.pass_at) for one in found.by_system)))
+    columns = (
+        Column("system"),
+        Column("questions", "count"),
+        Column("answers", "count"),
+        Column(measure, "value", "mean over questions of the mean over their answers"),
+        Column("deviation", "value", "standard deviation of the answers to a question, pooled over questions"),
+        *(
+            column
+            for k in sizes
+            for column in (
+                Column(f"pass@{k}", "value", f"chance that at least one of {k} answers is right"),
+                Column(f"pass^{k}", "value", f"chance that all of {k} answers are right"),
+            )
+        ),
+    )
+    rows = tuple(
+        (
+            *(one.name, one.questions, one.answers, one.value, one.deviation),
+            *(chance for k in sizes for chance in (one.pass_at[k], one.pass_all[k])),
+        )
+        for one in found.by_system
+    )
+    return Table(REPEATS, f"Repeated answers by {measure}", columns, rows)

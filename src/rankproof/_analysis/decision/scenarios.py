@@ -1,0 +1,195 @@
+"""What is not known about values, as scenarios, which must lead to one choice; and the sources of doubt."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from rankproof._analysis.decision.record import Decision, MissingCount, Reason, Scenario
+from rankproof._data.arrays import BoolArray, FloatArray, IntArray
+from rankproof._data.table import CellValue, Column, Table
+from rankproof._data.text import percent
+from rankproof._statistics.decision_rule import PairEstimates, Risks, Selection, estimates_of_pairs, pair_estimates
+from rankproof.errors import for_message
+from rankproof.measures._base import Measure
+
+MAX_MISSING = 0.01
+"""Up to this share of a system's questions, a missing value is the worst one; above it, there are scenarios."""
+WITHOUT_UNJUDGED, WITHOUT_ABSTENTIONS = "without unjudged documents", "without abstentions"
+OTHERS_AT_BEST, ALL_AT_BEST = "with those of the other systems at their best", "with all at their best"
+"""The scenarios in words."""
+DOUBT = "doubt"
+QUERY_MINUTES, LABEL_MINUTES = 10, 5
+"""Assumed work for a further query with its judgements, and for the labels of a question."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class MissingValues:
+    """Which values are missing by query and system: no answer; an abstention or nothing to check; unknown as the judge failed.
+
+    `shares` are the shares of all questions that a system abstained on or that are unknown, where the rows are a sample of them.
+    """
+
+    no_answer: BoolArray
+    abstained: BoolArray
+    unknown: BoolArray
+    shares: FloatArray | None = None
+
+    def __getitem__(self, rows: BoolArray | IntArray) -> MissingValues:
+        return MissingValues(self.no_answer[rows], self.abstained[rows], self.unknown[rows])
+
+    @property
+    def every(self) -> BoolArray:
+        """Every missing value."""
+        return np.asarray(self.no_answer | self.abstained | self.unknown)
+
+    def needs_scenarios(self) -> bool:
+        """Whether more than 1% of a system's questions are abstained or unknown."""
+        shares = (self.abstained | self.unknown).mean(axis=0) if self.shares is None else self.shares
+        return bool((shares > MAX_MISSING).any())
+
+    def counts(self, systems: Sequence[str]) -> tuple[MissingCount, ...]:
+        """How many values of each system are missing, for systems that lack any."""
+        columns = zip(systems, self.no_answer.T, self.abstained.T, self.unknown.T, strict=True)
+        counted = (MissingCount(name, *(int(column.sum()) for column in rest)) for name, *rest in columns)
+        return tuple(count for count in counted if count.no_answer or count.abstained or count.unknown)
+
+
+def best_value(measure: Measure) -> float | None:
+    """The best possible value; None if the measure has none."""
+    best = measure.range[0] if measure.higher_is_better is False else measure.range[1]
+    return best if np.isfinite(best) else None
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class ScenarioChoice:
+    """The choice in a scenario; `words` continue the sentence "with missing values at their worst the choice is a, "."""
+
+    words: str
+    reason: Reason
+    risks: Risks
+    systems: tuple[int, ...]
+
+    def keeps(self, chosen: Sequence[int]) -> bool:
+        """Whether the systems are chosen here too; without unjudged documents it is enough that they are good enough."""
+        return set(chosen) <= set(self.risks.good if self.reason == "unjudged" else self.systems)
+
+    def named(self, names: Sequence[str]) -> Scenario:
+        """The scenario of the record: its risk is that of its first system, or the lowest one."""
+        risk = self.risks.risk[self.systems[0]] if self.systems else self.risks.risk.min()
+        return Scenario(self.words, tuple(names[at] for at in self.systems), float(risk))
+
+
+Choose = Callable[[PairEstimates], tuple[Risks, Selection]]
+
+
+def scenario_choices(
+    values: FloatArray,
+    weights: FloatArray | None,
+    missing: MissingValues | None,
+    judged_only: FloatArray | None,
+    chosen: Sequence[int],
+    best: float,
+    choose: Choose,
+) -> list[ScenarioChoice]:
+    """The choices if missing values were not at their worst, and without unjudged documents.
+
+    All values are oriented so that higher is better, and `best` is the best possible one.
+    """
+    estimates: list[tuple[str, Reason, PairEstimates]] = []
+    if missing is not None and missing.needs_scenarios():
+        estimates += _missing_scenarios(values, weights, missing, chosen, best)
+    if judged_only is not None:
+        estimates.append((WITHOUT_UNJUDGED, "unjudged", pair_estimates(judged_only, weights)))
+    choices = []
+    for words, reason, each in estimates:
+        risks, selection = choose(each)
+        choices.append(ScenarioChoice(words, reason, risks, selection.systems))
+    return choices
+
+
+def _missing_scenarios(
+    values: FloatArray, weights: FloatArray | None, missing: MissingValues, chosen: Sequence[int], best: float
+) -> Iterator[tuple[str, Reason, PairEstimates]]:
+    if missing.abstained.any():
+        yield WITHOUT_ABSTENTIONS, "missing", estimates_of_pairs(values, ~missing.abstained, weights)
+    if missing.unknown.any():
+        others = missing.unknown.copy()
+        others[:, list(chosen)] = False
+        yield OTHERS_AT_BEST, "missing", pair_estimates(np.where(others, best, values), weights)
+        yield ALL_AT_BEST, "missing", pair_estimates(np.where(missing.unknown, best, values), weights)
+
+
+def disagreement(choice: ScenarioChoice, chosen: Sequence[int], missing: MissingValues | None, names: Sequence[str]) -> str:
+    """Why nothing is decided: the choice in this scenario is another one."""
+    here, there = (", ".join(for_message(names[at]) for at in each) or "open" for each in (chosen, choice.systems))
+    if choice.reason == "unjudged" or missing is None:
+        return f"{choice.words} the choice is {there}, not {here}"
+    lacking = missing.abstained if choice.words == WITHOUT_ABSTENTIONS else missing.unknown
+    most = int(lacking.sum(axis=0).argmax())
+    share, name = percent(float(lacking[:, most].mean())), for_message(names[most])
+    if choice.words == WITHOUT_ABSTENTIONS:
+        return (
+            f"{name} abstained on {share} of the questions; with abstentions as wrong the choice is {here}, without them {there}"
+        )
+    what = f"the judge gave {name} no value for {share} of the questions"
+    return f"{what}; with these at their worst the choice is {here}, {choice.words} {there}"
+
+
+def largest_risks(every: Sequence[Risks]) -> Risks:
+    """The first risks, with the risk, limit and rival of each system from where its risk is largest compared with its limit."""
+    shares = np.array([risks.risk / risks.limit for risks in every])
+    at = shares.argmax(axis=0).tolist()
+    systems = range(len(at))
+    return replace(
+        every[0],
+        risk=np.array([every[at[system]].risk[system] for system in systems]),
+        limit=np.array([every[at[system]].limit[system] for system in systems]),
+        rival=tuple(every[at[system]].rival[system] for system in systems),
+    )
+
+
+def doubt_table(decision: Decision) -> Table | None:
+    """The shares of the variance by source, and the scenarios; None where only queries are a source."""
+    rows = (*_variance_rows(decision), *_scenario_rows(decision))
+    if len(rows) < 2:
+        return None
+    columns = (
+        Column("source"),
+        Column("share of variance", "share", "of the difference between the first system and its rival"),
+        Column("one hour removes", "share", "of the variance"),
+        Column("chosen there"),
+        Column("risk", "risk"),
+    )
+    work = (f"{60 // QUERY_MINUTES} further queries", QUERY_MINUTES)
+    work = (f"{60 // LABEL_MINUTES} further labelled questions", LABEL_MINUTES) if decision.labelled else work
+    hour = f"One hour of work is {work[0]}, at {work[1]} minutes each."
+    return Table(DOUBT, "Where the doubt comes from", columns, rows, (hour,))
+
+
+def _variance_rows(decision: Decision) -> Iterator[tuple[CellValue, ...]]:
+    repeats = decision.repeats
+    questions = 1.0 if repeats is None or repeats.question_share is None else repeats.question_share
+    if decision.labelled:
+        share = 1.0 if decision.check is None or decision.check.label_share is None else decision.check.label_share
+        yield "labelled questions", share * questions, share * _removed(decision.labelled, 60 // LABEL_MINUTES), None, None
+        if share < 1:
+            yield "judge's values of the other questions", (1 - share) * questions, None, None, None
+    else:
+        yield "queries", questions, _removed(decision.n, 60 // QUERY_MINUTES), None, None
+    if repeats is not None and repeats.repeat_share is not None:
+        yield "repeats", repeats.repeat_share, None, None, None
+        if repeats.judge_share is not None:
+            yield "judge, part of the repeats", repeats.judge_share, None, None, None
+
+
+def _removed(size: int, more: int) -> float:
+    """The share of the variance of a mean that more of its questions remove."""
+    return more / (size + more)
+
+
+def _scenario_rows(decision: Decision) -> Iterator[tuple[CellValue, ...]]:
+    for scenario in decision.scenarios:
+        yield scenario.name, None, None, ", ".join(scenario.systems) or "open", scenario.risk

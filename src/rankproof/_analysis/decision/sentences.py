@@ -1,0 +1,360 @@
+"""The sentences of a decision: the answer, its risk, what would change it, and what to do next."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from itertools import chain
+
+from rankproof._analysis.decision.judge_sentences import by_labels, check_sentences, judge_leads_sentences, labels_not_decided
+from rankproof._analysis.decision.record import SAME_COST_MS, CostUnit, Decision, PairDifference, SystemRisk, UnjudgedRival
+from rankproof._analysis.decision.repeats import repeat_sentences
+from rankproof._data.replies import reused_sentences
+from rankproof._data.text import format_p, in_a_sentence, percent, pluralise, shown_time
+from rankproof.errors import for_message
+from rankproof.measures._base import Measure, worst_value
+
+MANY_SYSTEMS = 3
+"""The best of more systems than this has an optimistic value."""
+_SHOWN_PAIRS = 3
+_TWICE = 1.95
+_MIN_POINTS = 0.001
+
+
+def decision_sentences(decision: Decision) -> tuple[str, ...]:
+    """The decision in two to six sentences, the answer first."""
+    answer, *more = _of_outcome(decision)
+    repeats = () if decision.repeats is None else repeat_sentences(decision.repeats)
+    return (answer, *reused_sentences(decision.reused_replies), *more, *check_sentences(decision), *repeats)
+
+
+def _of_outcome(decision: Decision) -> Iterator[str]:
+    if decision.outcome is None:
+        return _one_system(decision)
+    if decision.outcome == "judge_leads":
+        return chain(judge_leads_sentences(decision), _judge_noise(decision))
+    return _decided(decision) if decision.decided else _not_decided(decision)
+
+
+def points(difference: float | None, measure: Measure) -> str:
+    """The size of a difference: percentage points with one decimal, or the measure's own unit."""
+    if difference is None:
+        return "unknown"
+    size = abs(difference)
+    if not measure.is_fraction:
+        return f"{size:.3g}"
+    return f"{100 * size:.1f} pp" if size >= _MIN_POINTS or not size else "less than 0.1 pp"
+
+
+def margin_text(margin: float, measure: Measure) -> str:
+    """A margin with up to three digits: percentage points, or the measure's own unit."""
+    return f"{100 * margin:.3g} pp" if measure.is_fraction else f"{margin:.3g}"
+
+
+def cost_text(cost: float, unit: CostUnit | None) -> str:
+    """A cost with its unit."""
+    if unit == "ms":
+        return f"{shown_time(cost)} ms"
+    return f"{1000 * cost:.3g} per 1,000 queries" if unit == "money" else f"cost {cost:.4g}"
+
+
+def _limit(limit: float | None) -> str:
+    return "unknown" if limit is None else f"{100 * limit:.2g}%"
+
+
+def rounded_up(number: float) -> int:
+    """The number with two digits, rounded up."""
+    unit = int("1" + "0" * max(0, len(str(math.ceil(number))) - 2))
+    return math.ceil(number / unit) * unit
+
+
+def _one_system(decision: Decision) -> Iterator[str]:
+    if decision.leader is not None:
+        yield f"One system, so nothing to decide: {for_message(decision.leader)} has {_value(decision, decision.leader)}."
+        yield f"{_size(decision)}."
+
+
+def _decided(decision: Decision) -> Iterator[str]:
+    if decision.outcome == "either":
+        yield _either(decision)
+    elif decision.outcome == "keep":
+        yield _keep(decision)
+    else:
+        yield _ship(decision)
+    yield _risk_line(decision)
+    if decision.unjudged_rival is not None:
+        yield f"{_unjudged_rival(decision, decision.unjudged_rival)}."
+    yield from _missing(decision)
+    yield from _other_margin(decision)
+    if len(decision.by_system) > MANY_SYSTEMS:
+        yield f"It was chosen from {len(decision.by_system)} systems, so its value is optimistic."
+    yield from _judge_noise(decision)
+
+
+def _ship(decision: Decision) -> str:
+    """The sentence of each kind of a system to ship."""
+    chosen, name = decision.of(decision.systems[0]), for_message(decision.systems[0])
+    if decision.kind == "better":
+        return f"Ship {name}: {_value(decision, chosen.name)}, {_better_than_all(decision)}."
+    if decision.kind == "safe":
+        return f"Ship {name}: {_value(decision, chosen.name)}; risk {_risk(decision)}. {_not_shown(decision)}"
+    other = _closest_rival(decision)
+    price = _cost_ratio(decision, decision.of(other.other), chosen)
+    if decision.kind == "cheaper":
+        apart = _signed(other.difference, decision.measure)
+        within = margin_text(decision.margin, decision.measure)
+        risk = f"risk {percent(decision.risk)}, limit {_limit(decision.limit)}"
+        cheaper = (
+            f"{price}, unlike {for_message(other.other)}," if price == "free" else f"{price} than {for_message(other.other)}"
+        )
+        what = f"{cheaper} and no difference that matters ({apart}, within {within}; {risk})"
+        return f"Ship {name}: {_value(decision, chosen.name)}, {what}."
+    lower = f"measurably worse than {for_message(other.other)} by {_size_with_interval(other, decision.measure)}"
+    allowed = f"which your margin of {margin_text(decision.margin, decision.measure)} allows"
+    quality = f"For quality alone ship {for_message(other.other)}."
+    return f"Ship {name} only to save cost: it is {price}, and {lower}, {allowed}. {quality}"
+
+
+def _keep(decision: Decision) -> str:
+    name = for_message(decision.systems[0])
+    if decision.kind == "better":
+        return f"Keep {name}: {_value(decision, decision.systems[0])}, {_better_than_all(decision)}."
+    if decision.kind == "cheaper_and_worse":
+        other = _closest_rival(decision)
+        price = _cost_ratio(decision, decision.of(decision.systems[0]), decision.of(other.other))
+        better = f"{for_message(other.other)} is measurably better by {_size_with_interval(other, decision.measure)}"
+        allowed = f"which your margin of {margin_text(decision.margin, decision.measure)} allows"
+        return f"Keep {name} only to save cost: {better}, {allowed}, and is {price}."
+    within = f"{name} is within {margin_text(decision.margin, decision.measure)} of the best"
+    risk = f"risk {percent(decision.risk)}, limit {_limit(decision.limit)}"
+    return f"Keep {name}: nothing is shown to be better, and {within} ({risk})."
+
+
+def _either(decision: Decision) -> str:
+    names = in_a_sentence([for_message(name) for name in decision.systems])
+    most = max((decision.of(name).risk or 0.0 for name in decision.systems), default=0.0)
+    risk = percent(most) if percent(most).startswith("below") else f"at most {percent(most)}"
+    within = f"each is within {margin_text(decision.margin, decision.measure)} of the best, risk {risk}"
+    equal = all(pair.differing == 0 for pair in decision.against if pair.other in decision.systems)
+    why = "no query tells them apart" if equal else "no difference that matters"
+    return f"Either of {names}: {why} ({within}). Costs do not decide."
+
+
+def _better_than_all(decision: Decision) -> str:
+    nearest = decision.against[0]
+    apart = _signed(-nearest.difference, decision.measure)
+    return (
+        f"better than every other system (next: {for_message(nearest.other)}, {apart}{_interval(nearest, decision.measure, -1)})"
+    )
+
+
+def _not_shown(decision: Decision) -> str:
+    """That a rival is not shown to be worse, and why it is not chosen all the same."""
+    rival = next(pair for pair in decision.against if not (pair.is_significant and _is_gain(pair, decision.measure)))
+    other = decision.of(rival.other)
+    apart = f"{_signed(rival.difference, decision.measure)}, {format_p(rival.p)}"
+    worse = f"{margin_text(decision.margin, decision.measure)} {_worse_word(decision.measure)}"
+    risk = f"{for_message(other.name)} could be more than {worse} (risk {percent(other.risk)})"
+    return f"It is not shown to be better than {for_message(other.name)} ({apart}), but {risk}."
+
+
+def _is_gain(pair: PairDifference, measure: Measure) -> bool:
+    """Whether the first system of a pair has the better mean."""
+    return (pair.difference < 0) if measure.higher_is_better is False else (pair.difference > 0)
+
+
+def _worse_word(measure: Measure) -> str:
+    return "higher" if measure.higher_is_better is False else "worse"
+
+
+def _closest_rival(decision: Decision) -> PairDifference:
+    """The pair with the best good-enough system among the others, else with the best of them."""
+    good = [pair for pair in decision.against if decision.of(pair.other).is_good_enough]
+    return (good or list(decision.against))[0]
+
+
+def _risk(decision: Decision) -> str:
+    return f"{percent(decision.risk)} (limit {_limit(decision.limit)}) of being more than {_below_best(decision)}"
+
+
+def _below_best(decision: Decision) -> str:
+    side = "above" if decision.measure.higher_is_better is False else "below"
+    return f"{_margin_with_share(decision)} {side} the best"
+
+
+def _margin_with_share(decision: Decision) -> str:
+    share = "" if not decision.best_value else f" ({100 * decision.margin / decision.best_value:.2g}%)"
+    return f"{margin_text(decision.margin, decision.measure)}{share}"
+
+
+def _risk_line(decision: Decision) -> str:
+    """The risk where the first sentence does not have it, the margin, and the number of queries."""
+    if decision.outcome == "ship" and decision.kind in ("better", "cheaper_and_worse"):
+        return f"Risk {_risk(decision)}; {_size(decision)}."
+    return f"Margin {margin_text(decision.margin, decision.measure)}, {_share_text(decision)}; {_size(decision)}."
+
+
+def _share_text(decision: Decision) -> str:
+    return f"{100 * decision.margin / decision.best_value:.2g}% of the best" if decision.best_value else "of a best mean of 0"
+
+
+def _size(decision: Decision) -> str:
+    """How many queries decide, and why others do not; the mode for many looks is named."""
+    if decision.labelled and decision.check is not None:
+        return f"n = {decision.labelled:,} labelled questions of {decision.queries:,}, limits for many looks"
+    size = f"n = {decision.n:,}" if decision.n == decision.queries else f"n = {decision.n:,} of {decision.queries:,} queries"
+    if decision.without_relevant:
+        size += f", {decision.without_relevant:,} without a relevant document"
+    size += ", judgements complete" if decision.judgements else ""
+    return f"{size}, limits for many looks" if decision.looks == "many" else size
+
+
+def _other_margin(decision: Decision) -> Iterator[str]:
+    """Which system to ship if a larger difference does not matter."""
+    other = decision.other_margin
+    if other is None:
+        return
+    chosen, found = decision.of(decision.systems[0]), decision.of(other.system)
+    price = _cost_ratio(decision, chosen, found)
+    what = f"{found.value:.3f}{f' and {price}' if price else ''}"
+    margin = margin_text(other.margin, decision.measure).replace(" pp", " points")
+    yield f"If {margin} do not matter to you, ship {for_message(found.name)}: {what}."
+
+
+def _missing(decision: Decision) -> Iterator[str]:
+    """How many values of a system are missing, and as what they count."""
+    worst = worst_value(decision.measure)
+    counts = "are left out" if worst is None else f"count as {worst:g}"
+    for count in decision.missing[:_SHOWN_PAIRS]:
+        name, of = for_message(count.system), f"of {decision.n:,} questions; they {counts}."
+        if count.no_answer:
+            yield f"{name} did not answer {count.no_answer:,} {of}"
+        if count.abstained:
+            yield f"{name} abstained on {count.abstained:,} {of}"
+        if count.unknown:
+            yield f"The judge gave {name} no value for {count.unknown:,} {of}"
+
+
+def _judge_noise(decision: Decision) -> Iterator[str]:
+    if decision.judge_noise is not None and decision.against:
+        noise, other = points(decision.judge_noise, decision.measure), for_message(decision.against[0].other)
+        yield f"The judge is too noisy: asked again, the difference from {other} changes by {noise}, more than half of it."
+
+
+def _value(decision: Decision, system: str) -> str:
+    found = decision.of(system)
+    direction = " (lower is better)" if decision.measure.higher_is_better is False else ""
+    cost = "" if found.cost is None else f" at {cost_text(found.cost, decision.cost_unit)}"
+    return f"{found.value:.3f} {decision.measure}{direction}{by_labels(decision)}{cost}"
+
+
+def _signed(difference: float, measure: Measure) -> str:
+    if not measure.is_fraction:
+        return f"{difference:+.3g}"
+    return f"{100 * difference:+z.1f} pp"
+
+
+def _interval(pair: PairDifference, measure: Measure, sign: int = 1) -> str:
+    """The 95% interval of a difference, or how many queries differ."""
+    if pair.ci is None:
+        return f", {pluralise(pair.differing, 'query differs', 'queries differ')}"
+    low, high = sorted(sign * end for end in pair.ci)
+    first, last = (f"{100 * end:z.1f}" if measure.is_fraction else f"{end:.3g}" for end in (low, high))
+    return f", 95% CI {first} to {last}"
+
+
+def _size_with_interval(pair: PairDifference, measure: Measure) -> str:
+    sign = 1 if pair.difference > 0 else -1
+    inside = _interval(pair, measure, sign).removeprefix(", ")
+    return f"{points(pair.difference, measure)} ({inside})"
+
+
+def _cost_ratio(decision: Decision, base: SystemRisk, found: SystemRisk) -> str:
+    """How much cheaper or faster the second system is than the first; empty if a cost is unknown."""
+    if base.cost is None or found.cost is None:
+        return ""
+    less, more = ("faster", "slower") if decision.cost_unit == "ms" else ("cheaper", "more expensive")
+    apart = abs(base.cost - found.cost)
+    if apart <= 0.1 * max(base.cost, found.cost) or (decision.cost_unit == "ms" and apart <= SAME_COST_MS):
+        return "as fast" if decision.cost_unit == "ms" else "as expensive"
+    low, high = sorted((base.cost, found.cost))
+    word = less if found.cost < base.cost else more
+    if low <= 0:
+        return "free" if found.cost <= 0 else word
+    ratio = high / low
+    return f"{ratio:.0f} times {word}" if ratio >= _TWICE else f"{100 * (ratio - 1):.0f}% {word}"
+
+
+def _not_decided(decision: Decision) -> Iterator[str]:
+    if decision.reason == "no_system":
+        yield "Not decided: no system retrieved anything."
+        return
+    leader = decision.of(str(decision.leader))
+    if decision.labelled and decision.check is not None:
+        yield from labels_not_decided(decision)
+    elif decision.reason == "risk":
+        yield f"Not decided: {for_message(leader.name)} leads, but {_leader_risk(decision, leader)}."
+    elif decision.unjudged_rival is not None:
+        yield f"Not decided: {_unjudged_rival(decision, decision.unjudged_rival)}."
+        yield "Next: rankproof audit --judge-next 20, or --judgements complete if nothing relevant is missing."
+    else:
+        yield f"Not decided: {decision.detail}."
+    leads = f"{for_message(leader.name)} leads with {_value(decision, leader.name)}; "
+    yield f"{leads if _has_leader(decision) else ''}{_size(decision)}."
+    yield from _better_than_baseline(decision)
+    yield from _missing(decision)
+    yield from _queries_needed(decision)
+    if decision.judge_next and decision.judgements is None:
+        yield _judge_next(decision)
+    yield from _judge_noise(decision)
+
+
+def _has_leader(decision: Decision) -> bool:
+    """Whether a system has a mean other than the worst value."""
+    return any(system.value != worst_value(decision.measure) for system in decision.by_system)
+
+
+def _better_than_baseline(decision: Decision) -> Iterator[str]:
+    """Which systems are better than the baseline, although none of them is chosen."""
+    if decision.better:
+        by = (f"{for_message(pair.system)} by {_size_with_interval(pair, decision.measure)}" for pair in decision.better)
+        yield f"Better than {for_message(str(decision.baseline))}: {in_a_sentence(list(by))}."
+
+
+def _unjudged_rival(decision: Decision, finding: UnjudgedRival) -> str:
+    """Why a rival may not have been judged."""
+    known, own, other = "judged" if finding.has_zeros else "known to be relevant", finding.chosen, finding.other
+    name, rival = for_message(own.system), for_message(other.system)
+    only = f"Of the documents that only {name} shows in its top {finding.depth}, {own.known:,} of {own.shown:,} are {known}"
+    share = f"{100 * finding.needed:.0f}% of the unjudged ones"
+    if_relevant = f"If {share} are relevant, the risk of {name} is above {_limit(decision.limit)}"
+    return f"{rival} may not have been judged. {only}; of those of {rival} {other.known:,} of {other.shown:,}. {if_relevant}"
+
+
+def _leader_risk(decision: Decision, leader: SystemRisk) -> str:
+    side = "above" if decision.measure.higher_is_better is False else "below"
+    against = f"more than {_margin_with_share(decision)} {side} {for_message(leader.rival or '')}"
+    race = f" for {decision.race} systems" if decision.race > 2 else ""
+    return f"its risk of being {against} is {percent(leader.risk)} (limit {_limit(leader.limit)}{race})"
+
+
+def _queries_needed(decision: Decision) -> Iterator[str]:
+    needed = decision.needed
+    if needed is None:
+        return
+    if needed.likely is not None and needed.even is not None:
+        even, likely = rounded_up(needed.even), rounded_up(needed.likely)
+        if even == likely:
+            yield f"About {likely:,} queries decide with a chance of 80% ({likely - decision.n:,} more)."
+        else:
+            yield f"About {even:,} queries decide with even chances, {likely:,} with 80%."
+    elif needed.even is not None:
+        yield f"About {rounded_up(needed.even):,} queries decide with even chances; even 20 times as many do not with 80%."
+    else:
+        yield "More queries alone are unlikely to decide."
+
+
+def _judge_next(decision: Decision) -> str:
+    shown = ", ".join(f"{for_message(query)} {for_message(doc)}" for query, doc in decision.judge_next[:_SHOWN_PAIRS])
+    pairs = pluralise(decision.unjudged, "pair is", "pairs are")
+    return f"{pairs} unjudged; judge first: {shown} (rankproof audit --judge-next 20 lists more)."

@@ -1,0 +1,119 @@
+"""The anchor: the first baseline, against which slow losses over several accepted baselines are seen."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from rankproof._analysis.decision.sentences import margin_text, points
+from rankproof._analysis.gate.baseline import Baseline, SavedValues, baseline_json, different_settings, parse_baseline
+from rankproof._analysis.gate.changes import BaselineChange, ChangeInput
+from rankproof._analysis.gate.rules import GateCheck
+from rankproof._io.files import write_blocks
+from rankproof._statistics.distributions import normal_below
+from rankproof._statistics.gate_rule import ALARM_SCORE, paired_change
+from rankproof.errors import InputError, RankproofError, for_message
+from rankproof.measures._base import Measure
+from rankproof.measures._parse import parse_measure
+
+_ALARM_P = 2 * normal_below(ALARM_SCORE)
+_TOUCHED = 0.2
+
+
+def check_anchor(changes: ChangeInput, now: SavedValues, baseline: Baseline) -> GateCheck | None:
+    """Whether a system lost too much against its first baseline, or an alarm lasts; None if the baseline is the first."""
+    anchor = baseline.anchor_of(now.name)
+    if anchor is None or str(changes.measure) not in anchor.measures:
+        return None
+    change = changes.change(now, anchor)
+    if change.p is None or change.obstacle:
+        return None
+    measure, name = changes.measure, for_message(now.name)
+    apart = f"{points(change.difference, measure)} {'above' if measure.higher_is_better is False else 'below'}"
+    numbers = f"{apart} the first baseline ({change.before:.4f} to {change.now:.4f}, n = {change.n:,})"
+    ends = f"it ends within {margin_text(change.margin / 2, measure)} of that baseline, or with --accept-loss"
+    if _is_alarm(change):
+        sentence = f"{name}: {measure} is {numbers}: an alarm; {ends}."
+    elif (anchor.name, str(measure)) in baseline.alarm and not _has_recovered(change):
+        sentence = f"{name}: {measure} is still {numbers} after an alarm; {ends}."
+    else:
+        return GateCheck(
+            "anchor", now.name, "passed", f"{name}: no loss against the first baseline.", str(measure), change=change
+        )
+    return GateCheck("anchor", now.name, "failed", sentence, str(measure), change=change)
+
+
+def _is_alarm(change: BaselineChange) -> bool:
+    return bool(change.is_worse) and abs(change.difference) >= change.margin and change.p is not None and change.p <= _ALARM_P
+
+
+def _has_recovered(change: BaselineChange) -> bool:
+    return not change.is_worse or abs(change.difference) <= change.margin / 2
+
+
+def with_alarms(baseline: Baseline, checks: Sequence[GateCheck]) -> Baseline:
+    """The baseline with the alarms that these checks raise, and without those that they end; an unsure check does neither."""
+    decided = [check for check in checks if check.kind == "anchor" and check.result != "unsure"]
+    anchors = [(baseline.anchor_of(check.system), check) for check in decided]
+    lasts = {(anchor.name, check.measure): check.result == "failed" for anchor, check in anchors if anchor is not None}
+    kept = (alarm for alarm in baseline.alarm if alarm not in lasts)
+    return replace(baseline, alarm=tuple(sorted({*kept, *(alarm for alarm, is_raised in lasts.items() if is_raised)})))
+
+
+def save_alarms(path: str, before: Baseline, after: Baseline) -> Iterator[str]:
+    """Writes the baseline if its anchor or an alarm changed; a note if an alarm cannot be written."""
+    if after.alarm == before.alarm and after.anchor == before.anchor:
+        return
+    try:
+        write_blocks(path, [baseline_json(after).encode()])
+    except (OSError, RankproofError):
+        if after.anchor != before.anchor:
+            raise
+        yield f"{for_message(path)} cannot be written, so the next gate does not know of this alarm"
+
+
+def with_anchor(new: Baseline, path: str, *, accept_loss: bool = False) -> tuple[Baseline, tuple[str, ...]]:
+    """The baseline with the anchor of the file that it replaces, and a note if that is of other data."""
+    old = None if accept_loss else _replaced(path)
+    if old is None:
+        return new, ()
+    if differs := different_settings(new, old):
+        return new, (f"this is the first baseline of its data: the replaced one has {differs}",)
+    kept = {system.name: system for system in (*old.systems, *old.anchor)}
+    anchor = tuple(kept[system.name] for system in new.systems if system.name in kept)
+    if len(old.systems) == len(new.systems) == 1:
+        anchor = old.anchor or old.systems
+    names = {system.name for system in anchor}
+    return replace(new, anchor=anchor, alarm=tuple(alarm for alarm in old.alarm if alarm[0] in names)), ()
+
+
+def _replaced(path: str) -> Baseline | None:
+    """The baseline in a file that is replaced; None if there is none that can be read."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            return parse_baseline(file.read(), path)
+    except (OSError, UnicodeDecodeError, InputError):
+        return None
+
+
+def power_notes(baseline: Baseline) -> Iterator[str]:
+    """The drop that a gate on this baseline detects, for a change of every query and of one query in five."""
+    name = next((name for name in baseline.measures if parse_measure(name).has_winner), None)
+    if name is None:
+        return
+    for system in baseline.systems:
+        values = np.array(list(system.measures[name].values()))
+        if len(values) < 2:
+            continue
+        shares = [baseline.weights[query] for query in system.measures[name]] if baseline.weights else None
+        drop = paired_change(values, np.full(len(values), values.mean()), None if shares is None else np.array(shares)).detectable
+        yield f"the gate {_power(drop, parse_measure(name), for_message(system.name))}"
+
+
+def _power(drop: float, measure: Measure, system: str) -> str:
+    every, few = points(drop, measure), points(drop * math.sqrt(_TOUCHED), measure)
+    if_ = f"if a change moves each query as much as queries differ, of {few} if it moves one in five"
+    return f"detects a drop of {every} in {measure} of {system} with 80% chance {if_}"

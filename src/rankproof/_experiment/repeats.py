@@ -1,0 +1,77 @@
+"""Runs systems with a search engine or language model several times, and keeps what each repeat gave."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from rankproof._data.answers import Answers
+from rankproof._data.run import Run
+from rankproof._data.text import in_a_sentence
+from rankproof._evaluation.repeats import repeat_name
+from rankproof._experiment.runner import StageRun, StageRunner, may_vary
+from rankproof._results.experiment_result import SystemRun
+from rankproof.errors import for_message
+from rankproof.stages._base import Stage
+
+RepeatedRuns = Mapping[str, tuple[StageRun, ...]]
+"""The further runs of each system that was run more than once."""
+
+
+def repeated_stage_runs(runner: StageRunner, systems: Mapping[str, Stage], repeats: int) -> RepeatedRuns:
+    """The second and later runs of the systems that may vary; every repeat has its own recorded replies."""
+    varying = {name: stage for name, stage in systems.items() if may_vary(stage)}
+    session, found = runner.context.session, dict[str, tuple[StageRun, ...]]()
+    try:
+        for number in range(2, repeats + 1):
+            session.repeat = number
+            again = runner.for_repeat()
+            again.ask_engines(varying)
+            for name, stage in varying.items():
+                found[name] = (*found.get(name, ()), again.stage_run(stage, repeat_name(name, number)))
+    finally:
+        session.repeat = 1
+    return found
+
+
+def with_other_rankings(repeated: RepeatedRuns, first: Mapping[str, StageRun]) -> dict[str, StageRun]:
+    """The further runs by name, `a#2`, of the systems whose rankings are not always the same."""
+    return {
+        repeat_name(name, number): run
+        for name, runs in repeated.items()
+        if any(not _same_rankings(run, first[name]) for run in runs)
+        for number, run in enumerate(runs, start=2)
+    }
+
+
+def _same_rankings(one: StageRun, other: StageRun) -> bool:
+    pairs = zip(one.output.rankings, other.output.rankings, strict=True)
+    return all(list(own[0]) == list(others[0]) for own, others in pairs)
+
+
+def with_repeats(system_run: SystemRun, repeated: RepeatedRuns, runs: Mapping[str, Run]) -> SystemRun:
+    """The system with the rankings and answers of its further runs."""
+    further = repeated.get(system_run.name, ())
+    if not further:
+        return system_run
+    names = [repeat_name(system_run.name, number) for number in range(2, len(further) + 2)]
+    facts = {**system_run.facts, "repeats": len(further) + 1}
+    ranked = tuple(runs[name] for name in names if name in runs)
+    return replace(system_run, facts=facts, repeat_runs=ranked, answers=_with_answers(system_run.answers, further))
+
+
+def _with_answers(answers: Answers | None, further: tuple[StageRun, ...]) -> Answers | None:
+    """The answers with those of further runs as repeats."""
+    each = [run.output.answers for run in further if run.output.answers is not None]
+    if answers is None or not each:
+        return answers
+    repeats = {query: tuple(own[at] for own in each) for at, query in enumerate(answers)}
+    return Answers(dict(answers), source=answers.source, repeats=repeats)
+
+
+def repeat_notes(systems: Mapping[str, Stage], repeats: int) -> Iterator[str]:
+    """Which systems were not repeated, because asking again cannot change them."""
+    fixed = [for_message(name) for name, stage in systems.items() if not may_vary(stage)]
+    if repeats > 1 and fixed:
+        verb = "asks" if len(fixed) == 1 else "ask"
+        yield f"{in_a_sentence(fixed)} {verb} no search engine or language model and ran once, not {repeats} times"

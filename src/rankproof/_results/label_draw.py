@@ -1,0 +1,148 @@
+"""The questions that people label: all questions of the results in a random order, which a file of labels keeps."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from io import BufferedReader
+from itertools import takewhile
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+
+from rankproof._data.ordering import ranked_documents
+from rankproof._data.qrels import Qrels
+from rankproof._io.files import log_path, open_plain_file, unreadable_file_error
+from rankproof._io.json_fields import read_fields
+from rankproof._io.strict_json import JsonObject, parse_strict_json
+from rankproof._results.experiment_result import ExperimentResult, ranking_systems
+from rankproof._statistics.deterministic import random_words, stream_key
+from rankproof.errors import UsageError, for_message
+
+LabelKind = Literal["claims", "documents"]
+_CLAIM_LABELS, _DOCUMENT_LABELS = ".people.jsonl", ".people.qrels"
+DRAW_KEY = "draw"
+"""The key of the draw in the first line of a log."""
+_LOG_START = b'{"format": "rankproof-'
+DEFAULT_QUESTIONS = 30
+RESTART_FIX = "restart with another file: --labels FILE"
+
+
+@dataclass(frozen=True, slots=True)
+class LabelDraw:
+    """All questions in a random order; people label them from the first one on, and may stop after any of them.
+
+    `of` is the number of all questions and `systems` are those whose claims or documents are labelled. `depth` is how many
+    documents of each ranking are labelled, None for claims.
+    """
+
+    seed: int
+    questions: tuple[str, ...]
+    of: int
+    systems: tuple[str, ...]
+    kind: LabelKind
+    depth: int | None = None
+
+
+def draw_questions(
+    questions: Iterable[str], systems: Iterable[str], kind: LabelKind, depth: int | None = None, seed: int = 0
+) -> LabelDraw:
+    """A draw in which every order has the same chance; the order in which questions and systems come does not matter."""
+    every = sorted(questions)
+    order = np.argsort(random_words(stream_key(seed, "questions"), 0, len(every)), kind="stable")
+    return LabelDraw(seed, tuple(every[place] for place in order), len(every), tuple(sorted(systems)), kind, depth)
+
+
+def draw_claims(results: ExperimentResult, seed: int = 0) -> LabelDraw:
+    """A draw of the questions with measured answers; the claims of all answering systems are labelled."""
+    answers = results.answers
+    if answers is None:
+        raise UsageError(f"{for_message(results.name)} has no answers", fix="make them with `rankproof answers`")
+    return draw_questions(answers.queries, (system.name for system in answers.systems), "claims", seed=seed)
+
+
+def draw_documents(results: ExperimentResult, depth: int, seed: int = 0) -> LabelDraw:
+    """A draw of the measured questions, or of all without judgements; the top documents of all rankings are labelled."""
+    ranked = [run.name for run in results.system_runs if run.stored_run is not None and len(run.stored_run.docs)]
+    systems = [name for name in ranking_systems(results.system_runs) if name in ranked]
+    if not systems:
+        what = f"{for_message(results.name)} has neither claims of answers nor rankings"
+        raise UsageError(what, fix="make results with `rankproof run`, or with `rankproof answers`")
+    if results.is_judged and not results.qrels.judge_labels:
+        what = f"the judgements of {for_message(results.name)} are people's: there is no machine judge to check"
+        raise UsageError(what, fix="judge unjudged documents with --judge instead")
+    return draw_questions(results.result.queries or results.queries, systems, "documents", depth, seed)
+
+
+def continued_draw(path: str, draw: LabelDraw) -> LabelDraw:
+    """The draw in a file of labels, else this one; an error if the file is of other systems or questions, or not as deep."""
+    stored = read_label_draw(path)
+    if stored is None:
+        return draw
+    other = next((words for words, differs in _differences(stored, draw) if differs), None)
+    if other is not None:
+        raise UsageError(f"{for_message(path)} has labels of {other}", fix=RESTART_FIX)
+    return stored
+
+
+def _differences(stored: LabelDraw, draw: LabelDraw) -> Iterator[tuple[str, bool]]:
+    yield stored.kind, stored.kind != draw.kind
+    yield f"other systems ({', '.join(map(for_message, stored.systems))})", stored.systems != draw.systems
+    yield "other questions", sorted(stored.questions) != sorted(draw.questions)
+    yield f"the top {stored.depth} documents, and the top {draw.depth} decide", (stored.depth or 0) < (draw.depth or 0)
+
+
+def read_label_draw(path: str | os.PathLike[str]) -> LabelDraw | None:
+    """The draw in the log of a file of labels or judgements; None without a log, or if its labels are no random draw."""
+    log = log_path(os.path.realpath(path))
+    try:
+        with BufferedReader(open_plain_file(log)) as file:
+            first = file.readline()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise unreadable_file_error(Path(log), error) from None
+    if not first.startswith(_LOG_START) or not first.endswith(b"\n"):
+        return None
+    header = parse_strict_json(first.decode("ascii", "replace"), source=log)
+    return draw_of_header(JsonObject(header, log, line=1, damaged_fix="restore the file that serve wrote"))
+
+
+def draw_of_header(header: JsonObject) -> LabelDraw | None:
+    """The draw in the first line of a log; None if there is none."""
+    return read_fields(LabelDraw, header.inside(DRAW_KEY)) if header.plain.get(DRAW_KEY) is not None else None
+
+
+def complete_questions(draw: LabelDraw, is_complete: Callable[[str], bool]) -> tuple[str, ...]:
+    """The drawn questions before the first one that is not complete: a random sample, wherever people stopped."""
+    return tuple(takewhile(is_complete, draw.questions))
+
+
+def documents_to_label(results: ExperimentResult, draw: LabelDraw) -> dict[str, list[str]]:
+    """The documents of each drawn question: those that a system of the draw has in its top `depth`."""
+    runs, questions = (results.system_run(system).stored_run for system in draw.systems), set(draw.questions)
+    rankings = [ranked_documents(run.restricted_to(questions)) for run in runs if run is not None]
+    return {
+        question: sorted({doc for ranking in rankings for doc in ranking.get(question, ())[: draw.depth]})
+        for question in draw.questions
+    }
+
+
+def complete_judgements(results: ExperimentResult, draw: LabelDraw, qrels: Qrels) -> Qrels:
+    """The judgements of people of the complete questions of a draw of documents."""
+    docs = documents_to_label(results, draw)
+    kept = set(complete_questions(draw, lambda question: set(docs[question]) <= qrels.get(question, {}).keys()))
+    return Qrels((row for row in qrels.rows() if row.query in kept), source=qrels.source)
+
+
+def label_files(folder: str) -> tuple[str, str]:
+    """The files beside a results folder for labels of its claims and of its documents, whether they exist or not."""
+    place = os.path.normpath(folder)
+    return f"{place}{_CLAIM_LABELS}", f"{place}{_DOCUMENT_LABELS}"
+
+
+def labelled_folder(file: str) -> str:
+    """The results folder beside which a file of labels has its usual name; empty if the name is another one."""
+    return next((file.removesuffix(end) for end in (_CLAIM_LABELS, _DOCUMENT_LABELS) if file.endswith(end)), "")

@@ -1,0 +1,108 @@
+"""`gate --self-test`: false alarms between halves of repeats, the spread of a mean, and thresholds that fail by chance."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import rankproof as rp
+from rankproof._analysis.gate.rules import GateOptions, threshold_of
+from rankproof._analysis.gate.self_test import RepeatedSystem, chance_to_miss, half_outcomes, self_test
+from rankproof._cli.main import main
+from rankproof._statistics.decision_rule import Margin
+from rankproof.errors import UsageError
+from rankproof.measures._parse import parse_measure
+from support.gate_inputs import gate_input, ranks
+
+QRELS = {f"q{at}": {"d": 1} for at in range(60)}
+DRAWS = np.random.default_rng(3)
+RUNS = {name: {query: ["d"] if DRAWS.random() < 0.8 else ["x"] for query in QRELS} for name in ("a", "a#2", "a#3", "a#4")}
+
+
+def test_the_spread_is_that_of_the_repeats_of_a_build() -> None:
+    values = tuple(np.array([0.4, 0.6]) for _ in range(50))
+    system = RepeatedSystem("s", parse_measure("RR"), values, per_build=2)
+    assert system.spread == pytest.approx(math.sqrt(0.02 / 2 / 50))
+
+
+def test_halves_of_one_system_rarely_fail_a_gate() -> None:
+    draws = np.random.default_rng(1)
+    values = tuple((draws.random(4) < 0.7).astype(float) for _ in range(100))
+    outcomes = half_outcomes(RepeatedSystem("s", parse_measure("RR"), values, 4), None, rounds=200)
+    assert outcomes.count("failed") <= 0.05 * 200
+    assert outcomes.count("unsure") > 0
+
+
+def test_the_margin_of_a_self_test_is_a_share_of_the_better_side() -> None:
+    draws = np.random.default_rng(1)
+    lower = tuple((draws.random(4) < 0.05).astype(float) for _ in range(100))
+    higher = tuple(1 - values for values in lower)
+    systems = (RepeatedSystem("s", parse_measure(name), values, 4) for name, values in (("Unjudged@2", lower), ("RR", higher)))
+    first, second = (half_outcomes(system, Margin(0.05, is_share=True), rounds=100) for system in systems)
+    assert first == second
+
+
+def test_a_self_test_has_the_allowed_drop_of_its_measure_as_margin() -> None:
+    plain, loose = (
+        self_test(gate_input({"a": ranks(1, 2), "b": ranks(2, 1)}), GateOptions(max_drops=drops)) for drops in ({}, {"RR": 0.9})
+    )
+    assert "90% were unsure" in plain.checks[0].sentence
+    assert "100% passed" in loose.checks[0].sentence
+
+
+def test_a_threshold_fails_by_chance_by_its_distance_in_spreads() -> None:
+    assert chance_to_miss(0.9, 0.01, threshold_of("RR>=0.89")) == pytest.approx(0.1587, abs=1e-4)
+    assert chance_to_miss(0.9, 0.01, threshold_of("RR<=0.92")) == pytest.approx(0.0228, abs=1e-4)
+    assert chance_to_miss(0.9, 0.0, threshold_of("RR>=0.9")) == 0
+    assert chance_to_miss(0.9, 0.0, threshold_of("RR>0.9")) == 1
+
+
+def test_repeats_of_a_system_are_tested_against_each_other() -> None:
+    gate = rp.gate(QRELS, RUNS, "RR", self_test=True, thresholds="RR>=0.8")
+    halves, bound = gate.checks
+    assert (gate.outcome, halves.result, bound.result) == ("unsure", "passed", "unsure")
+    assert gate.verdict == "The self-test is unsure: 1 of 2 checks is unsure"
+    assert halves.sentence.startswith("a: of 1,000 gates between random halves of its repeats ")
+    assert "fails by chance in " in bound.sentence
+
+
+def test_two_runs_of_one_system_are_its_repeats(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "qrels.txt").write_text("".join(f"{query} 0 d 1\n" for query in QRELS))
+    for name, run in (("first", RUNS["a"]), ("second", RUNS["a#2"])):
+        (tmp_path / f"{name}.run").write_text("".join(f"{query} Q0 {docs[0]} 1 1.0 s\n" for query, docs in run.items()))
+    files = [str(tmp_path / name) for name in ("qrels.txt", "first.run", "second.run")]
+    assert main(["gate", *files, "-m", "RR", "--self-test"]) == 0
+    out = capsys.readouterr().out
+    assert "The self-test passed: 1 check" in out
+    assert "first and second: of 1,000 gates between random halves" in out
+    assert main(["gate", *files, "--self-test", "--baseline", files[0]]) == 2
+    assert main(["gate", *files, "--self-test", "--log", str(tmp_path / "looks.jsonl")]) == 2
+    assert main(["gate", *files, "--self-test", "--primary", "P@5"]) == 0
+    assert "the mean of P@5 varies" in " ".join(capsys.readouterr().out.split())
+
+
+def test_a_self_test_has_the_notes_on_its_values_in_the_command_and_in_python(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "qrels.txt").write_text("".join(f"{query} 0 d 1\n" for query in QRELS))
+    for name in ("first", "second"):
+        (tmp_path / f"{name}.run").write_text("".join(f"{query} Q0 {doc} 1 1.0 s\n" for query in QRELS for doc in "dx"))
+    qrels, *runs = (str(tmp_path / name) for name in ("qrels.txt", "first.run", "second.run"))
+    assert main(["gate", qrels, *runs, "-m", "RR", "--self-test"]) == 0
+    shown = " ".join(capsys.readouterr().err.split())
+    notes = rp.gate(qrels, dict(zip(("first", "second"), runs, strict=True)), "RR", self_test=True).notes
+    assert notes
+    assert all(note in shown for note in notes)
+
+
+def test_a_self_test_is_of_the_primary_measure_under_the_rel_in_use() -> None:
+    (halves,) = rp.gate(QRELS, RUNS, self_test=True, primary="P@1", rel=2).checks
+    assert halves.measure.startswith("P(rel=2)@1")
+
+
+def test_a_system_without_repeats_is_refused() -> None:
+    with pytest.raises(UsageError, match="a self-test needs a system that was run more than once"):
+        rp.gate(QRELS, RUNS["a"], "RR", self_test=True)

@@ -1,0 +1,260 @@
+"""Decisions on values of a machine judge that people checked: each outcome, its record and its sentences."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import rankproof as rp
+from rankproof._analysis.compare.comparison import compare_inputs
+from rankproof._analysis.decision.record import Decision
+from rankproof._analysis.decision.scenarios import doubt_table
+from rankproof._analysis.inputs import input_from_results
+from rankproof._cli.main import main
+from rankproof._data.qrels import Qrels
+from rankproof._results.judgements import with_judgements
+from rankproof._results.label_draw import LabelDraw
+from rankproof.errors import UsageError
+from support.labelled_results import LABEL, judged_by, labelled_folder, write_draw
+
+
+def coin(share: float, n: int, seed: int) -> list[int]:
+    return [int(value < share) for value in np.random.default_rng(seed).random(n)]
+
+
+def decision_of(folder: Path, labelled: int, *, n: int = 200, judge_seed: int | None = None, drawn: bool = True) -> Decision:
+    """People find `good` right on 80% of the questions and `poor` on 10%; the judge says the reverse, or has the same errors."""
+    human = {"good": coin(0.8, n, 1), "poor": coin(0.1, n, 2)}
+    judge = {"good": human["poor"], "poor": human["good"]} if judge_seed is None else human
+    results, people = judged_by(human, judge)
+    return rp.compare(labelled_folder(folder / "results", results, people, labelled, drawn=drawn), samples=1_000).decision
+
+
+def test_labels_of_thirty_questions_overrule_a_judge_that_is_wrong(tmp_path: Path) -> None:
+    decision = decision_of(tmp_path, 30)
+    assert (decision.outcome, decision.systems, decision.judge, decision.labelled) == ("ship", ("good",), "tiny", 30)
+    assert (decision.n, decision.queries, decision.looks, decision.is_judge_unchecked) == (30, 200, "many", False)
+    assert decision.check is not None
+    assert (decision.check.weight, decision.check.leader) == (0.0, "poor")
+    first, *others = decision.sentences
+    assert first.startswith("Ship good: 0.")
+    assert " Success@1 by people's labels of 30 of 200 questions at 1.62 ms, better than every other system" in first
+    assert "tiny does not help here: labels alone count." in others
+    (other,) = [sentence for sentence in others if sentence.startswith("By tiny alone poor would lead good by ")]
+    assert other.endswith(" pp lower.")
+
+
+def test_a_judge_that_agrees_with_people_counts_and_its_worth_is_said(tmp_path: Path) -> None:
+    decision = decision_of(tmp_path, 40, judge_seed=1)
+    assert decision.check is not None
+    assert decision.check.weight is not None
+    assert decision.check.weight > 0.5
+    assert decision.check.leader is None
+    assert " by people's labels of 40 of 200 questions and tiny on all" in decision.sentences[0]
+    said = (
+        f"tiny counts with weight {decision.check.weight:.2f}: worth {round(decision.check.worth or 0)} more labelled questions."
+    )
+    assert said in decision.sentences
+
+
+@pytest.mark.parametrize(("labelled", "has_interval"), [(1, False), (9, False), (10, True), (29, True)])
+def test_fewer_than_thirty_labelled_questions_decide_nothing(tmp_path: Path, labelled: int, has_interval: bool) -> None:
+    decision = decision_of(tmp_path, labelled)
+    assert (decision.outcome, decision.reason, decision.labelled) == ("not_decided", "few_labels", labelled)
+    assert (decision.risk, {system.risk for system in decision.by_system}) == (None, {None})
+    assert (decision.check is not None and decision.check.weight is not None) == has_interval
+    verb = "is" if labelled == 1 else "are"
+    first = f"Not decided: {labelled} of 200 questions {verb} labelled, and a decision needs 30 ({30 - labelled} more)."
+    assert decision.sentences[0] == first
+    assert not any("risk" in sentence or "Ship" in sentence for sentence in decision.sentences)
+
+
+def test_a_close_race_says_how_many_labelled_questions_decide(tmp_path: Path) -> None:
+    human = {"one": coin(0.72, 400, 3), "two": coin(0.35, 400, 4)}
+    results, people = judged_by(human, human | {"two": coin(0.4, 400, 5)})
+    decision = rp.compare(labelled_folder(tmp_path / "results", results, people, 40), samples=1_000).decision
+    assert (decision.outcome, decision.reason) == ("not_decided", "risk")
+    assert decision.check is not None
+    assert decision.check.needed == 80
+    wanted = "About 80 labelled questions (40 more) decide with a chance of 80%."
+    assert decision.sentences[0] == f"Not decided: 40 of 400 questions are labelled. {wanted}"
+    assert re.fullmatch(r"one minus two: \d\d\.\d pp, 95% CI -?\d+\.\d to \d\d\.\d\.", decision.sentences[1])
+
+
+def test_labels_that_are_no_random_draw_show_agreement_and_decide_nothing(tmp_path: Path) -> None:
+    decision = decision_of(tmp_path, 60, drawn=False)
+    assert (decision.outcome, decision.reason) == ("judge_leads", "judge_not_checked")
+    assert decision.check is not None
+    (agreement,) = [sentence for sentence in decision.sentences if sentence.startswith("People and judge give ")]
+    assert " of 120 pairs the same grade, kappa of relevance -0." in agreement
+    assert (
+        "The labels in results.people.qrels are not a random draw of questions: they cannot correct the judge."
+        in decision.sentences
+    )
+
+
+def test_only_the_questions_before_the_first_incomplete_one_count(tmp_path: Path) -> None:
+    human = {"good": coin(0.8, 100, 1), "poor": coin(0.1, 100, 2)}
+    results, people = judged_by(human, human)
+    folder = labelled_folder(tmp_path / "results", results, people, 60)
+    file = Path(f"{folder}.people.qrels")
+    lines = file.read_text().splitlines(keepends=True)
+    file.write_text("".join(lines[:80] + lines[81:]))
+    assert rp.compare(folder, samples=1_000).decision.labelled == 40
+
+
+def test_a_judge_whose_grades_are_mixed_with_those_of_people_does_not_count(tmp_path: Path) -> None:
+    human = {"good": coin(0.8, 100, 1), "poor": coin(0.1, 100, 2)}
+    results, people = judged_by(human, human)
+    folder = labelled_folder(tmp_path / "results", results, people, 60)
+    mixed = with_judgements(rp.load_results(folder), Qrels({"q000": {"d-good": 1}}))
+    decision = compare_inputs(input_from_results(mixed)).decision
+    assert decision.check is not None
+    assert (decision.labelled, decision.check.weight) == (60, 0.0)
+
+
+def test_labels_of_other_systems_cannot_correct_the_judge(tmp_path: Path) -> None:
+    human = {"good": coin(0.8, 100, 1), "poor": coin(0.1, 100, 2)}
+    results, people = judged_by(human, human)
+    folder = labelled_folder(tmp_path / "results", results, people, 60)
+    log = Path(f"{folder}.people.qrels.log.jsonl")
+    log.write_text(log.read_text().replace('"poor"', '"older"'))
+    decision = rp.compare(folder, samples=1_000).decision
+    assert decision.outcome == "judge_leads"
+    assert decision.check is not None
+    assert decision.check.unusable == "are of other systems: poor is not among them"
+
+
+def test_the_command_takes_another_file_of_labels_and_shows_the_corrected_means(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    human = {"good": coin(0.8, 100, 1), "poor": coin(0.1, 100, 2)}
+    results, people = judged_by(human, {"good": human["poor"], "poor": human["good"]})
+    folder = labelled_folder(tmp_path / "results", results, people, 50)
+    for name in ("people.qrels", "people.qrels.log.jsonl"):
+        Path(f"{folder}.{name}").rename(tmp_path / f"mine.{name}")
+    assert main(["compare", str(folder), "--samples", "1000"]) == 0
+    assert capsys.readouterr().out.startswith("By tiny (not checked by people), poor leads: ")
+    assert main(["compare", str(folder), "--samples", "1000", "--labels", str(tmp_path / "mine.people.qrels")]) == 0
+    shown = capsys.readouterr().out
+    assert shown.startswith("Ship good: ")
+    assert "corrected" in shown
+
+
+def test_labels_of_another_kind_than_the_measure_needs_are_an_error(tmp_path: Path) -> None:
+    human = {"good": coin(0.8, 40, 1), "poor": coin(0.1, 40, 2)}
+    results, people = judged_by(human, human)
+    folder = labelled_folder(tmp_path / "results", results, people, 30)
+    (tmp_path / "claims.jsonl").write_text("{}\n")
+    with pytest.raises(UsageError, match="has labels of claims; pass labels of documents, which Success@1 needs"):
+        rp.compare(folder, labels=tmp_path / "claims.jsonl")
+
+
+def claims_folder(place: Path, labelled: int) -> Path:
+    """Answers that share all or half of their words with the contexts; people support only the second system's."""
+    logs = []
+    for name, answer in (("wordy", "Cats purr at night."), ("plain", "Cats hum in darkness.")):
+        rows = (
+            {"query": f"q{at:02}", "question": f"What of {at}?", "answer": answer, "contexts": ["Cats purr at night."]}
+            for at in range(60)
+        )
+        logs.append(str(place / f"{name}.jsonl"))
+        Path(logs[-1]).write_text("".join(json.dumps(row) + "\n" for row in rows))
+    folder = place / "results"
+    assert main(["answers", *logs, "-m", "Faithfulness", "-o", str(folder), "--quiet"]) == 0
+    results = rp.load_results(folder)
+    assert results.answers is not None
+    order = np.random.default_rng(0).permutation(results.answers.queries).tolist()
+    claims = [one for one in results.claims if one.query in order[:labelled]]
+    lines = (
+        {
+            **{"query": one.query, "system": one.system, "side": one.claim.side, "n": one.claim.n, "against": one.against},
+            **{"text": one.claim.text, "label": "supported" if one.system == "plain" else "not_stated", "person": "ann"},
+        }
+        for one in claims
+    )
+    file = f"{folder}.people.jsonl"
+    Path(file).write_text("".join(json.dumps(line) + "\n" for line in lines))
+    write_draw(file, LabelDraw(0, tuple(order), len(order), ("plain", "wordy"), "claims"))
+    return folder
+
+
+@pytest.mark.slow
+def test_labels_of_all_claims_of_a_question_give_people_s_value_of_the_measure(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = claims_folder(tmp_path, 40)
+    decision = rp.compare(folder, samples=1_000).decision
+    assert (decision.outcome, decision.systems, decision.labelled, decision.queries) == ("ship", ("plain",), 40, 60)
+    assert (decision.of("plain").value, decision.of("wordy").value) == (1.0, 0.0)
+    assert decision.check is not None
+    assert (decision.check.leader, decision.check.weight) == ("wordy", 0.0)
+    capsys.readouterr()
+    assert main(["answers", str(folder), "--samples", "1000"]) == 0
+    assert capsys.readouterr().out.startswith("Ship plain: 1.000 Faithfulness(judge='overlap') by people's labels of 40 of 60")
+
+
+def test_a_measure_whose_claims_nobody_can_label_says_so(tmp_path: Path) -> None:
+    rows = [{"query": f"q{at}", "question": f"cats {at}", "answer": "Cats purr.", "contexts": ["Cats purr."]} for at in range(40)]
+    other = [{**row, "answer": "Dogs bark."} for row in rows]
+    result = rp.evaluate_answers({"one": rows, "two": other}, measures=["AnswerRelevance"])
+    assert rp.compare(result).decision.sentences[-1].startswith("Next: decide by a measure whose claims people can label")
+
+
+def test_the_command_that_checks_the_judge_names_the_results_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    human = {"good": coin(0.8, 40, 1), "poor": coin(0.1, 40, 2)}
+    monkeypatch.chdir(tmp_path)
+    results, people = judged_by(human, human)
+    labelled_folder(Path("my results"), results, people, 0)
+    assert (
+        rp.compare("my results", samples=1_000)
+        .decision.sentences[-1]
+        .startswith("Next: rankproof serve 'my results' --label 30 (30 questions at random, about 60 grades).")
+    )
+
+
+def test_the_command_that_checks_the_judge_fits_the_input(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = (f"q{at} {LABEL} d{at % 2} 1\n" for at in range(40))
+    (tmp_path / "qrels.txt").write_text("".join(rows))
+    for name, doc in (("one", "d0"), ("two", "d1")):
+        lines = (f"q{at} Q0 {doc} 1 1.0 {name}\n" for at in range(40))
+        (tmp_path / f"{name}.run").write_text("".join(lines))
+    files = [str(tmp_path / name) for name in ("qrels.txt", "one.run", "two.run")]
+    assert main(["compare", *files, "--samples", "1000"]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "By tiny (not checked by people), one and two lead: " in shown
+    assert (
+        "Next: rankproof serve QRELS RUN… --dataset DATASET --label 30 --labels FILE (30 questions at random, about 60 " in shown
+    )
+    answers = {"a": [{"question": f"is it {at}?", "answer": "Cats purr.", "contexts": ["Cats purr."]} for at in range(40)]}
+    result = rp.evaluate_answers({**answers, "b": answers["a"]}, measures=["Faithfulness"])
+    assert (
+        "serve RESULTS --label 30, where RESULTS is the folder of rankproof answers -o ("
+        in rp.compare(result).decision.sentences[-1]
+    )
+
+
+def test_labels_and_the_judge_s_values_of_other_questions_are_sources_of_doubt(tmp_path: Path) -> None:
+    decision = decision_of(tmp_path, 40, judge_seed=1)
+    table = doubt_table(decision)
+    assert table is not None
+    assert decision.check is not None
+    share = decision.check.label_share or 0.0
+    labels, judge = table.rows
+    assert labels[:2] == ("labelled questions", share)
+    assert labels[2] == pytest.approx(share * 12 / 52)
+    assert judge == ("judge's values of the other questions", 1 - share, None, None, None)
+    assert 0 < share < 1
+
+
+@pytest.mark.parametrize("worth", [0.0, 0.3])
+def test_a_judge_that_adds_little_is_worth_less_than_one_question(tmp_path: Path, worth: float) -> None:
+    decision = decision_of(tmp_path, 40, judge_seed=1)
+    assert decision.check is not None
+    little = replace(decision, check=replace(decision.check, weight=0.05, worth=worth))
+    assert "tiny counts with weight 0.05: worth less than one more labelled question." in little.sentences

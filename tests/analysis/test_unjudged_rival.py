@@ -1,0 +1,129 @@
+"""A rival of the chosen system that may not have been judged: what prevents a decision, and what does not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import rankproof as rp
+from rankproof._analysis.decision.record import Decision
+from rankproof._data.run import Run, RunRow
+from rankproof.errors import UsageError
+
+QUERIES = [f"q{at:02}" for at in range(60)]
+Grades = dict[str, dict[str, int]]
+
+
+def ranking(system: str) -> dict[str, list[str]]:
+    """Five documents that both systems show and five that only this one shows."""
+    shared, own = [f"s{at}" for at in range(5)], [f"{system}{at}" for at in range(5)]
+    return {query: [*shared, *own] for query in QUERIES}
+
+
+RUNS = {"words": ranking("w"), "meaning": ranking("m")}
+
+
+def pool(words: int, meaning: int, zeros: int = 0) -> Grades:
+    """Relevant documents that both, only `words` and only `meaning` show in most queries, and judged zeros of `words`."""
+    found: Grades = {}
+    for at, query in enumerate(QUERIES):
+        fewer = at % 2
+        relevant = ["s0", *(f"w{n}" for n in range(words - fewer)), *(f"m{n}" for n in range(max(0, meaning - fewer)))]
+        found[query] = {**dict.fromkeys(relevant, 1), **{f"w{n + words}": 0 for n in range(zeros)}}
+    return found
+
+
+def decided(grades: Grades, **options: Any) -> Decision:
+    return rp.compare(grades, RUNS, "nDCG@10", samples=100, **options).decision
+
+
+def test_a_rival_without_judged_documents_of_its_own_prevents_a_decision() -> None:
+    found = decided(pool(2, 0))
+    assert (found.outcome, found.reason, found.systems) == ("not_decided", "unjudged", ())
+    first, *more = found.sentences
+    assert first.startswith(
+        "Not decided: meaning may not have been judged. Of the documents that only words shows in its top 10, 90 of 300 are known"
+        " to be relevant; of those of meaning 0 of 300. If "
+    )
+    assert first.endswith("% of the unjudged ones are relevant, the risk of words is above 5%.")
+    assert more[0] == "Next: rankproof audit --judge-next 20, or --judgements complete if nothing relevant is missing."
+    assert found.unjudged_rival is not None
+    assert found.unjudged_rival.needed <= 0.5
+    assert found.to_dict()["unjudged_rival"]["other"] == {"system": "meaning", "known": 0, "relevant": 0, "shown": 300}
+
+
+def with_ranks(rankings: dict[str, list[str]], sign: int) -> Run:
+    """The rankings with ranks, and scores that rise or fall with them."""
+    rows = [(query, doc, rank) for query, docs in rankings.items() for rank, doc in enumerate(docs, start=1)]
+    return Run.from_rows(RunRow(query, doc, float(sign * rank), rank) for query, doc, rank in rows)
+
+
+@pytest.mark.parametrize("options", [{"order": "rank"}, {"lower_is_better": True}, {"judged_only": True}], ids=str)
+def test_no_way_to_read_rankings_hides_an_unjudged_rival(options: dict[str, Any]) -> None:
+    sign = 1 if "lower_is_better" in options else -1
+    runs = {name: with_ranks(rankings, sign) for name, rankings in RUNS.items()}
+    decision = rp.compare(pool(2, 0), runs, "nDCG@10", samples=100, **options).decision
+    assert (decision.outcome, decision.reason) == ("not_decided", "unjudged")
+
+
+def test_complete_judgements_decide_and_that_is_said() -> None:
+    found = decided(pool(2, 0), judgements="complete")
+    assert (found.outcome, found.systems, found.judgements) == ("ship", ("words",), "complete")
+    assert any("judgements complete" in sentence for sentence in found.sentences)
+
+
+def test_a_rival_with_a_third_of_the_known_documents_is_poor_and_not_unjudged() -> None:
+    found = decided(pool(2, 1))
+    assert (found.outcome, found.systems, found.unjudged_rival) == ("ship", ("words",), None)
+
+
+def test_with_judged_zeros_the_judged_share_counts() -> None:
+    rival = {query: {**docs, **dict.fromkeys(("m0", "m1", "m2", "m3"), 0)} for query, docs in pool(2, 0, zeros=3).items()}
+    found = decided(rival)
+    assert (found.outcome, found.systems) == ("ship", ("words",))
+    open_ = decided(pool(2, 0, zeros=3))
+    assert (open_.reason, open_.unjudged_rival is not None and open_.unjudged_rival.has_zeros) == ("unjudged", True)
+
+
+def test_with_fewer_than_two_relevant_documents_a_rival_that_has_one_of_its_own_gets_a_sentence() -> None:
+    one = {query: ({"w0": 1} if at else {"m0": 1}) for at, query in enumerate(QUERIES)}
+    found = decided(one)
+    assert found.outcome == "ship"
+    assert any(sentence.startswith("meaning may not have been judged.") for sentence in found.sentences)
+    none = {query: {"w0": 1} for query in QUERIES}
+    assert decided(none).reason == "unjudged"
+
+
+def test_a_rival_without_documents_of_its_own_is_no_finding() -> None:
+    runs = {"words": RUNS["words"], "same": {query: docs[::-1] for query, docs in RUNS["words"].items()}}
+    found = rp.compare(pool(2, 0), runs, "nDCG@10", samples=100).decision
+    assert (found.outcome, found.unjudged_rival) == ("ship", None)
+
+
+def test_another_value_than_complete_is_an_error() -> None:
+    with pytest.raises(UsageError, match="judgements is 'full'; pass \"complete\", or leave it out"):
+        decided(pool(2, 0), judgements="full")
+
+
+def test_rankings_out_of_order_and_tied_have_the_same_finding() -> None:
+    scores = {
+        name: {query: {doc: -float(place) for place, doc in enumerate(docs)} for query, docs in run.items()}
+        for name, run in RUNS.items()
+    }
+    shuffled = {
+        name: {query: dict(sorted(docs.items(), key=lambda item: item[0][::-1])) for query, docs in run.items()}
+        for name, run in scores.items()
+    }
+    found = rp.compare(pool(2, 0), shuffled, "nDCG@10", samples=100).decision
+    assert found.unjudged_rival == decided(pool(2, 0)).unjudged_rival
+
+
+def test_many_queries_are_sampled_before_all_are_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    from rankproof._analysis.compare import unjudged_documents
+
+    monkeypatch.setattr(unjudged_documents, "_MANY_QUERIES", 20)
+    assert decided(pool(2, 0)).reason == "unjudged"
+    assert decided(pool(2, 1)).decided
+    assert np.isfinite(decided(pool(2, 1)).risk or 0)

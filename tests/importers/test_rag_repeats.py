@@ -1,0 +1,134 @@
+"""Rows of a RAG log with the same question: an id names the question, and without ids they are repeats of one question."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import rankproof as rp
+from rankproof._analysis.answers.given import answers_of_logs
+from rankproof._cli.main import main
+from rankproof._data.validation import made_id
+from rankproof._formats.texts import read_answers
+from rankproof._io.open import open_source
+from rankproof._results.system_files import read_answers_file
+from rankproof.errors import RankproofError
+
+QUESTIONS = 21
+ROWS = [
+    {
+        "question": f"What is {at % QUESTIONS}?",
+        "answer": f"answer {at}",
+        "contexts": [f"context {at}"],
+        "reference": f"answer {at}",
+    }
+    for at in range(80)
+]
+WITH_IDS = [{"id": f"r{at}", **row} for at, row in enumerate(ROWS)]
+NOTE = "log: 59 answers repeat a question: its value is the mean over its answers, its cause of a low F1 that of the first"
+
+
+def log(folder: Path, rows: list[dict[str, Any]], name: str = "log") -> Path:
+    path = folder / f"{name}.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+def counts(imported: rp.types.Imported) -> dict[str, tuple[int, int]]:
+    return {count.part: (count.read, count.kept) for count in imported.report.counts}
+
+
+def test_an_id_names_the_question_also_if_another_row_has_its_text(tmp_path: Path) -> None:
+    imported = rp.import_dataset(log(tmp_path, WITH_IDS))
+    assert list(imported.dataset.queries) == [f"r{at}" for at in range(80)]
+    assert [answer.text for answer in imported.answers["log"].values()] == [f"answer {at}" for at in range(80)]
+    assert counts(imported)["rows of log"] == (80, 80)
+    assert not imported.answers["log"].repeats
+
+
+def test_rows_without_ids_and_with_one_question_are_repeats_that_are_kept(tmp_path: Path) -> None:
+    imported = rp.import_dataset(log(tmp_path, ROWS), tmp_path / "out")
+    answers, query = imported.answers["log"], made_id("query", ["What is 3?"])
+    assert len(imported.dataset.queries) == len(answers) == QUESTIONS
+    assert answers[query].text == "answer 3"
+    assert [answer.text for answer in answers.repeats[query]] == ["answer 24", "answer 45", "answer 66"]
+    assert counts(imported)["rows of log"] == (80, 80)
+    assert counts(imported)["repeats of log"] == (59, 59)
+    assert NOTE in imported.report.notes
+    written = read_answers(open_source(tmp_path / "out" / "answers" / "log.jsonl"))
+    assert list(written.with_repeats()) == list(answers.with_repeats())
+    assert {imported.contexts[doc] for _, _, one in answers.with_repeats() for doc in one.given or ()} == {
+        f"context {at}" for at in range(80)
+    }
+
+
+def test_a_repeated_id_with_the_same_question_is_a_repeat(tmp_path: Path) -> None:
+    rows = [{**row, "id": f"q{at % QUESTIONS}"} for at, row in enumerate(ROWS)]
+    imported = rp.import_dataset(log(tmp_path, rows))
+    assert list(imported.dataset.queries) == [f"q{at}" for at in range(QUESTIONS)]
+    assert counts(imported)["repeats of log"] == (59, 59)
+
+
+def test_logs_whose_ids_name_rows_and_not_questions_are_merged_by_text(tmp_path: Path) -> None:
+    others = [{**row, "id": f"s{at}"} for at, row in enumerate(ROWS)]
+    imported = rp.import_dataset([log(tmp_path, WITH_IDS), log(tmp_path, others, "other")])
+    assert len(imported.dataset.queries) == QUESTIONS
+    assert any(note.startswith("the ids of questions are not used") for note in imported.report.notes)
+    assert counts(imported)["repeats of other"] == (59, 59)
+
+
+def test_logs_that_share_ids_are_merged_by_id(tmp_path: Path) -> None:
+    imported = rp.import_dataset([log(tmp_path, WITH_IDS), log(tmp_path, WITH_IDS[:40], "other")])
+    assert len(imported.dataset.queries) == 80
+    assert len(imported.answers["other"]) == 40
+
+
+def test_repeats_without_answers_are_counted_as_dropped(tmp_path: Path) -> None:
+    rows = [{"question": row["question"], "contexts": row["contexts"]} for row in ROWS]
+    imported = rp.import_dataset(log(tmp_path, rows))
+    (count,) = [count for count in imported.report.counts if count.part == "rows of log"]
+    assert [str(one) for one in count.dropped] == ["59 with the same question as an earlier row (first at line 22)"]
+
+
+def test_references_of_repeats_count(tmp_path: Path) -> None:
+    imported = rp.import_dataset(log(tmp_path, ROWS))
+    assert imported.dataset.queries[made_id("query", ["What is 3?"])].fields["answers"] == [
+        f"answer {at}" for at in (3, 24, 45, 66)
+    ]
+
+
+def test_the_command_says_that_repeats_are_kept_and_the_results_have_them(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    results = tmp_path / "results"
+    assert main(["answers", str(log(tmp_path, ROWS)), "-m", "F1", "-o", str(results)]) == 0
+    assert NOTE in capsys.readouterr().err.replace("\n", " ")
+    assert main(["answers", str(results), "-m", "F1"]) == 0
+    assert NOTE in capsys.readouterr().err.replace("\n", " ")
+    lines = [json.loads(line) for line in (results / "answers.jsonl").read_text(encoding="utf-8").splitlines()]
+    assert len(lines) == 80
+    assert [line.get("repeat") for line in lines[:4]] == [None, 2, 3, 4]
+
+
+@pytest.mark.parametrize(("repeat", "what"), [(3, "repeat of query q1 is 3; write 2"), (None, "query q1 occurs twice")])
+def test_a_wrong_repeat_number_is_refused(tmp_path: Path, repeat: int | None, what: str) -> None:
+    rows: list[dict[str, Any]] = [{"query": "q1", "answer": "a"}, {"query": "q1", "answer": "b"}]
+    rows[1] |= {"repeat": repeat} if repeat else {}
+    with pytest.raises(RankproofError) as caught:
+        read_answers(open_source(log(tmp_path, rows)))
+    assert f"log.jsonl:2: {what}" in str(caught.value)
+
+
+def test_a_run_and_a_sample_keep_the_repeats_of_an_import(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RANKPROOF_CACHE", str(tmp_path / "cache"))
+    path = log(tmp_path, ROWS)
+    expected = rp.import_dataset(path, tmp_path / "out").answers["log"]
+    for folder in ("computed", "cached"):
+        assert main(["run", str(tmp_path / "out" / "experiment.toml"), "-o", str(tmp_path / folder)]) == 0
+        (answers,) = read_answers_file(str(tmp_path / folder)).values()
+        assert list(answers.with_repeats()) == list(expected.with_repeats())
+    sample = answers_of_logs(rp.import_dataset(path)).sample(5, 1).answers["log"]
+    assert dict(sample.repeats) == {query: expected.repeats[query] for query in sample}

@@ -1,0 +1,44 @@
+"""The rule of the gate: its three outcomes, its alarm against the first baseline, and the drop that it detects."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from rankproof._statistics.gate_rule import PairedChange, paired_change
+
+
+def change_of(difference: float, deviation: float, n: int) -> PairedChange:
+    """A change whose differences have this mean and standard deviation."""
+    spread = deviation * np.sqrt((n - 1) / n)
+    return paired_change(0.5 + difference + np.tile([spread, -spread], n // 2), np.full(n, 0.5))
+
+
+@pytest.mark.parametrize(("n", "points"), [(50, 6.1), (100, 4.3), (200, 3.0), (400, 2.1)])
+def test_the_detectable_drop_is_2_8_standard_errors(n: int, points: float) -> None:
+    assert 100 * change_of(0.0, 0.15, n).detectable == pytest.approx(points, abs=0.15)
+
+
+@pytest.mark.parametrize(
+    ("difference", "n", "outcome"),
+    [(0.0, 400, "passed"), (0.0, 100, "unsure"), (-0.03, 400, "failed"), (-0.03, 50, "unsure"), (0.02, 100, "passed")],
+)
+def test_the_outcome_depends_on_the_difference_and_the_queries(difference: float, n: int, outcome: str) -> None:
+    assert change_of(difference, 0.15, n).outcome(0.02) == outcome
+
+
+def test_a_change_within_the_margin_passes_although_it_is_significant() -> None:
+    change = change_of(-0.005, 0.02, 200)
+    assert change.p < 0.01
+    assert change.outcome(0.02) == "passed"
+
+
+def test_equal_values_on_few_queries_are_not_shown_to_be_equal() -> None:
+    ones = np.ones(30)
+    assert paired_change(ones, ones).outcome(0.02) == "unsure"
+    assert paired_change(np.ones(100), np.ones(100)).outcome(0.02) == "passed"
+
+
+@pytest.mark.parametrize(("difference", "n", "alarm"), [(-0.03, 400, True), (-0.019, 400, False), (-0.03, 50, False)])
+def test_the_alarm_needs_the_margin_and_two_standard_errors(difference: float, n: int, alarm: bool) -> None:
+    assert change_of(difference, 0.15, n).is_below_anchor(0.02) is alarm

@@ -1,0 +1,144 @@
+"""Means from people's labels of some questions and a judge's values of all: worked cases and laws."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rankproof._data.arrays import FloatArray
+from rankproof._statistics.decision_rule import further_query, risks
+from rankproof._statistics.distributions import student_above
+from rankproof._statistics.labelled_means import LabelledMeans, chance_to_decide, labelled_means
+
+HUMAN = np.array([[1, 0], [1, 1], [0, 0], [1, 0]], dtype=np.float64)
+OTHERS = np.array([[1, 0], [1, 0], [1, 1], [0, 0], [1, 1], [1, 0], [1, 1], [0, 0]], dtype=np.float64)
+NONE = np.zeros((0, 2))
+FURTHER = 0.25**2
+
+
+def error_of(found: LabelledMeans) -> float:
+    covariance = found.covariance(FURTHER)
+    if len(covariance) == 1:
+        return math.sqrt(covariance[0, 0])
+    return math.sqrt(covariance[0, 0] + covariance[1, 1] - 2 * covariance[0, 1])
+
+
+def risk_of_first(found: LabelledMeans) -> float:
+    return student_above((float(found.means[0] - found.means[1]) + 0.02) / error_of(found), found.freedom(FURTHER))
+
+
+SHIFT = np.array([0, 0.3])
+ANOTHER_JUDGE = np.array([[1, 0], [0, 1], [0, 0], [1, 0]], dtype=np.float64)
+
+
+@pytest.mark.parametrize(
+    ("judged", "others", "weight", "means", "error", "freedom", "risk"),
+    [
+        (HUMAN, NONE, 0, (0.75, 0.25), 0.2976, 3, 0.0894),
+        (HUMAN, OTHERS, 0.7134, (0.75, 0.3392), 0.1874, 6.018, 0.0305),
+        (HUMAN + SHIFT, OTHERS + SHIFT, 0.7134, (0.75, 0.3392), 0.1874, 6.018, 0.0305),
+        (1 - HUMAN, 1 - OTHERS, 0, (0.75, 0.25), 0.2976, 3, 0.0894),
+        (np.full((4, 2), 0.5), np.full((8, 2), 0.5), 0, (0.75, 0.25), 0.2976, 3, 0.0894),
+        (ANOTHER_JUDGE, OTHERS, 0.4759, (0.8690, 0.3095), 0.1995, 3.005, 0.0311),
+    ],
+)
+def test_worked_cases(
+    judged: FloatArray, others: FloatArray, weight: float, means: tuple[float, ...], error: float, freedom: float, risk: float
+) -> None:
+    found = labelled_means(HUMAN, judged, others)
+    assert found.weight == pytest.approx(weight, abs=5e-5)
+    assert found.means.tolist() == pytest.approx(means, abs=5e-5)
+    assert error_of(found) == pytest.approx(error, abs=5e-5)
+    assert found.freedom(FURTHER) == pytest.approx(freedom, abs=5e-4)
+    assert risk_of_first(found) == pytest.approx(risk, abs=5e-5)
+
+
+def test_the_interval_of_labels_alone_is_that_of_students_t() -> None:
+    assert labelled_means(HUMAN, HUMAN, NONE).difference_interval(0, 1) == pytest.approx((-0.447, 1.447), abs=5e-4)
+
+
+def test_weighted_questions_count_by_kishs_size() -> None:
+    found = labelled_means(HUMAN, HUMAN, NONE, np.array([3.0, 1, 1, 1]))
+    assert found.means.tolist() == pytest.approx((0.8333, 0.1667), abs=5e-5)
+    assert (error_of(found), found.freedom(FURTHER)) == pytest.approx((0.3062, 2), abs=5e-5)
+    assert risk_of_first(found) == pytest.approx(0.0771, abs=5e-5)
+
+
+def test_one_system_has_a_mean_of_its_own() -> None:
+    found = labelled_means(HUMAN[:, :1], HUMAN[:, :1], OTHERS[:, :1])
+    assert (found.weight, float(found.means[0]), error_of(found)) == pytest.approx((0.7, 0.75, 0.1596), abs=5e-5)
+    assert found.freedom(FURTHER) == pytest.approx(6.436, abs=5e-4)
+
+
+@pytest.mark.parametrize(("n", "interval_risk", "risk"), [(20, 0.0677, 0.3505), (30, 0.0126, 0.2799), (40, 0.0015, 0.2172)])
+def test_equal_labels_are_not_certainty(n: int, interval_risk: float, risk: float) -> None:
+    found = labelled_means(np.ones((n, 2)), np.ones((n, 2)), NONE)
+    assert risk_of_first(found) == pytest.approx(interval_risk, abs=5e-5)
+    assert float(risks(found.pairs(), 0.02).risk[0]) == pytest.approx(risk, abs=5e-5)
+
+
+@given(st.integers(0, 500), st.integers(2, 4), st.floats(-0.5, 0.5))
+def test_a_judge_that_is_kinder_to_one_system_changes_nothing(seed: int, systems: int, by: float) -> None:
+    random = np.random.default_rng(seed)
+    human, judged, others = random.random((12, systems)), random.random((12, systems)), random.random((20, systems))
+    shift = np.zeros(systems)
+    shift[-1] = by
+    plain, biased = labelled_means(human, judged, others), labelled_means(human, judged + shift, others + shift)
+    assert plain.means.tolist() == pytest.approx(biased.means.tolist(), abs=1e-9)
+    assert plain.pairs().errors.ravel().tolist() == pytest.approx(biased.pairs().errors.ravel().tolist(), abs=1e-9)
+
+
+@given(st.integers(0, 500), st.integers(2, 4))
+def test_without_other_questions_labels_alone_decide(seed: int, systems: int) -> None:
+    human = np.random.default_rng(seed).random((30, systems))
+    found = labelled_means(human, np.random.default_rng(seed + 1).random((30, systems)), np.zeros((0, systems)))
+    assert found.weight == 0
+    assert found.means.tolist() == pytest.approx(human.mean(axis=0).tolist())
+
+
+@pytest.mark.parametrize(("labels", "chance"), [(60, 0.412), (100, 0.685), (130, 0.790), (160, 0.860), (200, 0.924)])
+def test_the_chance_that_more_labels_decide(labels: int, chance: float) -> None:
+    found = chance_to_decide(0.01, 0.04, 0.0, 30, labels, margin=0.02, limit=0.05, freedom=29)
+    assert found == pytest.approx(chance, abs=5e-4)
+
+
+def test_a_judge_is_never_worth_less_than_nothing() -> None:
+    random = np.random.default_rng(0)
+    worths = [labelled_means(*(random.random((size, 2)) for size in (6, 6, 4))).worth for _ in range(200)]
+    assert min(worths) == 0
+
+
+def test_the_worth_of_a_judge_counts_weights() -> None:
+    random = np.random.default_rng(1)
+    human, others, weights = random.random((12, 2)), random.random((30, 2)), random.random(42) + 0.1
+    judged = human + 0.1 * random.random((12, 2))
+    found = labelled_means(human, judged, others, weights)
+    halved = labelled_means(human, judged, others, weights / 2)
+    assert found.worth == pytest.approx(halved.worth)
+    assert found.unlabelled == pytest.approx(weights[12:].sum() ** 2 / (weights[12:] ** 2).sum())
+    assert found.worth != pytest.approx(labelled_means(human, judged, others).worth)
+
+
+def test_the_further_query_counts_weights() -> None:
+    human, weights = np.zeros((12, 2)), np.arange(12.0) + 1
+    human[:2, 0] = 1.0, 0.1
+    found = labelled_means(human, human, NONE, weights)
+    apart = found.residuals[:, 0] - found.residuals[:, 1]
+    further = found.pairs().errors[0, 1] ** 2 * found.labelled * (found.labelled - 1) - (apart * apart).sum()
+    assert further == pytest.approx(further_query(human, weights))
+    assert further != pytest.approx(further_query(human))
+
+
+def test_labels_and_the_judge_share_the_variance_of_a_difference() -> None:
+    random = np.random.default_rng(1)
+    human = random.random((12, 2))
+    found = labelled_means(human, human, random.random((20, 2)))
+    total = found.covariance(0.0)
+    by_judge = found.judge_covariance
+    variances = [part[0, 0] + part[1, 1] - 2 * part[0, 1] for part in (total, by_judge)]
+    assert found.label_share(0, 1) == pytest.approx(1 - variances[1] / variances[0])
+    assert labelled_means(human, human, random.random((0, 2))).label_share(0, 1) == 1

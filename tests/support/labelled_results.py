@@ -1,0 +1,57 @@
+"""Results of a machine judge, with labels of people of questions that were drawn at random."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+
+import numpy as np
+
+from rankproof import evaluate
+from rankproof._data.qrels import Judgement, Qrels
+from rankproof._data.run import Run
+from rankproof._io.files import log_path
+from rankproof._results.experiment_result import ExperimentResult
+from rankproof._results.folder import save_results
+from rankproof._results.label_draw import DRAW_KEY, LabelDraw
+from support.small_results import small_results
+
+LABEL = "llm:tiny:0123abcd"
+Grades = Mapping[str, Mapping[str, int]]
+
+
+def judged_by(human: Mapping[str, Sequence[int]], judge: Mapping[str, Sequence[int]]) -> tuple[ExperimentResult, Grades]:
+    """Systems that each show one document per question; people and judge grade it 0 or 1. Returns also people's grades."""
+    systems = list(human)
+    queries = [f"q{at:03}" for at in range(len(human[systems[0]]))]
+    docs = [f"d-{name}" for name in systems]
+    given = {query: {f"d-{name}": judge[name][at] for name in systems} for at, query in enumerate(queries)}
+    people = {query: {f"d-{name}": human[name][at] for name in systems} for at, query in enumerate(queries)}
+    rows = [Judgement(query, doc, grade, judge_label=LABEL) for query, each in given.items() for doc, grade in each.items()]
+    qrels = Qrels(rows)
+    runs = {name: Run.from_dict({query: {f"d-{name}": 1.0} for query in queries}, name=name) for name in systems}
+    results = small_results(tuple(systems), queries, docs)
+    own = tuple(replace(run, stored_run=runs[run.name], kind="retrieval") for run in results.system_runs)
+    return replace(results, result=evaluate(qrels, runs, ["Success@1"]), system_runs=own, qrels=qrels, rel=1), people
+
+
+def labelled_folder(
+    folder: Path, results: ExperimentResult, people: Grades, labelled: int, *, seed: int = 0, drawn: bool = True
+) -> Path:
+    """The results in a folder, with people's grades of so many drawn questions beside it, as serve writes them."""
+    path = Path(save_results(results, folder))
+    order = np.random.default_rng(seed).permutation(sorted(people)).tolist()
+    file = f"{path}.people.qrels"
+    lines = (f"{query} 0 {doc} {grade}\n" for query in order[:labelled] for doc, grade in people[query].items())
+    Path(file).write_text("".join(lines))
+    if drawn:
+        names = tuple(sorted(run.name for run in results.system_runs))
+        write_draw(file, LabelDraw(seed, tuple(order), len(order), names, "documents", 10))
+    return path
+
+
+def write_draw(file: str, draw: LabelDraw) -> None:
+    """Writes the log of a file of labels, with its draw alone."""
+    Path(log_path(file)).write_text(json.dumps({"format": "rankproof-test", DRAW_KEY: asdict(draw)}) + "\n")
