@@ -74,6 +74,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         items[:] = shuffle_tests(items, seed)
 
 
+@pytest.fixture
+def default_sigterm() -> Iterator[None]:
+    """The handler of a fresh process: a library that another test started may have left its own."""
+    before = signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    yield
+    signal.signal(signal.SIGTERM, before or signal.SIG_DFL)
+
+
 @pytest.fixture(scope="session")
 def wordllama_weights(request: pytest.FixtureRequest) -> Path | None:
     """The folder of WordLlama's vectors, for all tests and workers."""

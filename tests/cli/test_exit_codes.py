@@ -145,19 +145,18 @@ def test_global_options_may_precede_the_verb(capsys: pytest.CaptureFixture[str])
     assert ending(capsys, "--quiet", "eval", "--sample", "--format", "json") == (0, "")
 
 
+@pytest.mark.usefixtures("default_sigterm")
 def test_a_library_that_replaces_the_error_of_sigterm_leaves_its_exit_code() -> None:
-    before = signal.getsignal(signal.SIGTERM)
-
     def terminated() -> None:
         with handle_sigterm():
             with suppress(KeyboardInterrupt):
-                os.kill(os.getpid(), signal.SIGTERM)
+                signal.raise_signal(signal.SIGTERM)
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt) as caught:
         terminated()
     assert signal_exit_code(caught.value) == 143
-    assert signal.getsignal(signal.SIGTERM) == before
+    assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no file of users")

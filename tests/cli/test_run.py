@@ -505,6 +505,7 @@ def test_the_default_systems_have_the_names_of_the_demo() -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.usefixtures("default_sigterm")
 def test_a_terminated_run_leaves_no_temporary_folder(
     folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
