@@ -8,7 +8,10 @@ MUTANTS ?= 200
 CODE := src tests benchmarks demos tools setup.py
 FAST := not slow and not release and not browser and not torch
 # Each worker takes neighbouring tests, which share fixtures and libraries.
-PARALLEL := -n auto --dist worksteal
+WORKERS ?= auto
+PARALLEL := -n $(WORKERS) --dist worksteal
+# Examples of property tests in `make test-all`: full, reduced (40%) or fast (10%).
+EXAMPLES ?= full
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-all test-release install-all oracle check names docs docs-refresh docs-demo bench parity fuzz attacks kills mutants coverage-native sanitize native-check package package-test lowest size release-check clean
@@ -29,7 +32,7 @@ test: $(VENV)/test.stamp ## the fast tests, about 3 minutes on two cores
 	$(BIN)/python -m pytest $(PARALLEL) -m '$(FAST)' --ignore tests/browser --hypothesis-profile=fast
 
 test-all: $(VENV)/test.stamp ## every test but those of a release; those of PyTorch need `make oracle`, those of pages need Chromium
-	$(BIN)/python -m pytest $(PARALLEL) -m 'not release'
+	$(BIN)/python -m pytest $(PARALLEL) -m 'not release' --hypothesis-profile=$(EXAMPLES)
 
 test-release: $(VENV)/test.stamp ## the longest tests: kills, clusters that lose a node, other servers
 	$(BIN)/python -m pytest $(PARALLEL) -m release

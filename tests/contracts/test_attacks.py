@@ -21,7 +21,7 @@ def test_every_verb_is_attacked() -> None:
     assert {*OVER_RESULTS, *OVER_FILES, *READS_NO_FILE_OF_OTHERS} == set(COMMANDS)
 
 
-@pytest.mark.slow
+@pytest.mark.release
 def test_two_commands_for_each_attack_refuse_it() -> None:
     command = [sys.executable, "-m", "tools.attacks.files", "--quick"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)

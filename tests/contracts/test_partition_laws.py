@@ -149,7 +149,7 @@ ENCODERS: dict[str, Stage] = {
 }
 
 
-@pytest.mark.slow
+@pytest.mark.release
 @pytest.mark.usefixtures("minilm_cache")
 def test_encoders_give_the_same_bits_for_any_partitions_and_in_processes() -> None:
     expected = outputs(WHOLE, SerialExecutor(), ENCODERS)

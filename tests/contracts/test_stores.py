@@ -93,7 +93,7 @@ def test_a_search_agrees_with_brute_force(store: Store, opened: Opener) -> None:
 
 @pytest.mark.slow
 def test_thousands_of_vectors_are_found_again(store: Store, opened: Opener, record_property: Callable[..., None]) -> None:
-    vectors, queries, ids = like_text(4_000, 384, 3), like_text(30, 384, 4), [f"d{at}" for at in range(4_000)]
+    vectors, queries, ids = like_text(2_000, 384, 3), like_text(15, 384, 4), [f"d{at}" for at in range(2_000)]
     with Memory().open("x", 384, "") as memory:
         memory.add(ids, vectors)
         exact = memory.search(queries, 100)

@@ -62,7 +62,17 @@ def test_results_of_three_nodes_come_in_order_with_the_progress_of_all(executor:
     assert executor.workers == 3
     assert (told[0], told[-1]) == (("squares", 0, 24), ("squares", 24, 24))
     assert [done for _, done, _ in told] == sorted(done for _, done, _ in told)
-    assert any(done % 2 for _, done, _ in told), "no progress from inside a task"
+
+
+@slow
+def test_the_progress_of_a_task_is_told_while_it_runs(executor: RayExecutor, tmp_path: Path) -> None:
+    seen = tmp_path / "seen"
+
+    def told(label: str, done: int, total: int) -> None:
+        if done == 1:
+            seen.touch()
+
+    assert list(executor.map(executor_tasks.report_and_wait, [str(seen)], label="one", total=2, progress=told)) == [True]
 
 
 @slow
@@ -102,7 +112,7 @@ def test_the_tasks_of_a_killed_node_run_on_other_nodes(cluster: RayCluster, tmp_
     assert [square for square, _ in results] == [item * item for item in range(12)]
 
 
-@slow
+@pytest.mark.release
 def test_a_node_that_cannot_see_the_folder_is_told_at_once(cluster: RayCluster, tmp_path: Path) -> None:
     shared = tmp_path / "shared"
     shared.mkdir()
@@ -117,7 +127,7 @@ def test_a_node_that_cannot_see_the_folder_is_told_at_once(cluster: RayCluster, 
     assert list(shared.iterdir()) == []
 
 
-@slow
+@pytest.mark.release
 @pytest.mark.parametrize(
     ("content", "told"),
     [
@@ -286,7 +296,7 @@ def test_a_run_whose_workers_are_killed_has_the_same_rankings(
     assert len(driver.prepared()) > len(before)
 
 
-@slow
+@pytest.mark.release
 @pytest.mark.skipif(" " in sys.executable, reason="Ray starts the server of its client by an unquoted path: no spaces in it")
 def test_a_run_through_the_client_of_ray_has_the_same_rankings(
     cluster: RayCluster, started: Callable[[str], Driver], expected: dict[str, list[list[str]]]
@@ -294,7 +304,7 @@ def test_a_run_through_the_client_of_ray_has_the_same_rankings(
     assert started(cluster.client).rankings() == expected
 
 
-@slow
+@pytest.mark.release
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_an_interrupt_ends_a_run_and_the_cluster_that_it_started(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "rankproof", "run", "--systems", "bm25", "--on", "ray", "--cache", str(tmp_path / "cache")]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from rankproof._data.dataset import Queries, Query
 from rankproof._judge.claims.registry import judge_of
 from rankproof._judge.judge import judge_pairs
@@ -14,6 +16,8 @@ from rankproof._llm.session import LLMSession
 from rankproof.models._chat.llama_cpp import Llama
 from support.claim_tasks import claim_task, silent
 from support.stage_building import corpus_of
+
+pytestmark = pytest.mark.release
 
 
 def test_smollm2_gives_every_pair_a_grade_or_a_reason_and_is_called_once(smollm2: Llama, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""How many examples a test has: all of them, or fewer in `make test` (`--hypothesis-profile=fast`, and no slow ones)."""
+"""How many examples a test has: fewer with `--hypothesis-profile=reduced` or `fast` than in `make test-all`, which has all."""
 
 from __future__ import annotations
 
@@ -8,16 +8,18 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 
-FULL, FAST, MUTANTS = 100, 10, 20
+FULL, REDUCED, FAST, MUTANTS = 100, 40, 10, 20
 """Examples of a test that names no number."""
-_LEAST = {FAST: 3, MUTANTS: 10}
-"""Examples of a test that names a small number."""
+_SHARE = {REDUCED: 0.4, FAST: 0.1, MUTANTS: 0.1}
+_LEAST = {REDUCED: 10, FAST: 3, MUTANTS: 10}
+"""The share of the examples that a test names, and the fewest of it."""
 
 
 def register_profiles() -> None:
     """The profiles; how fast a machine is, or how busy, is no property of the code. Mutants need no smallest example."""
     common: dict[str, Any] = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
     settings.register_profile("full", max_examples=FULL, **common)
+    settings.register_profile("reduced", max_examples=REDUCED, **common)
     settings.register_profile("fast", max_examples=FAST, **common)
     quick: dict[str, Any] = {"derandomize": True, "database": None, "phases": (Phase.explicit, Phase.generate)}
     settings.register_profile("mutants", max_examples=MUTANTS, **common, **quick)
@@ -25,9 +27,10 @@ def register_profiles() -> None:
 
 
 def examples(count: int, **more: Any) -> settings:
-    """So many examples in the full profile, a tenth of them in the others, but at least 3 or 10."""
-    least = _LEAST.get(settings().max_examples, count)
-    return settings(max_examples=min(count, max(least, count // 10)), **more)
+    """So many examples in the full profile, a share of them in the others."""
+    chosen = settings().max_examples
+    fewest = max(_LEAST.get(chosen, count), round(count * _SHARE.get(chosen, 1)))
+    return settings(max_examples=min(count, fewest), **more)
 
 
 def crossed(columns: Mapping[str, Sequence[str]]) -> list[Any]:

@@ -28,6 +28,14 @@ def slow_square(item: int, report: Report) -> tuple[int, int]:
     return item * item, os.getpid()
 
 
+def report_and_wait(item: str, report: Report) -> bool:
+    """Reports one item, waits for the file that whoever sees the report makes, and reports another; False after a minute."""
+    report(1)
+    seen = any(os.path.exists(item) or time.sleep(0.05) for _ in range(1200))
+    report(1)
+    return seen
+
+
 def blas_threads(item: int, report: Report) -> list[int]:
     """The threads of each BLAS library of the process."""
     import numpy as np
