@@ -34,6 +34,7 @@ from rankproof._analysis.compare.joined_values import (
     common_values,
     only_queries,
     primary_first,
+    ranking_values,
     settings_primary,
     unanswerable_questions,
     with_measures,
@@ -281,7 +282,7 @@ def _joined_values(inputs: AnalysisInput, measures: MeasuresLike, primary: str |
     Measures of answers have all questions that were asked, with missing values at worst; questions with nothing to measure differ
     between measures.
     """
-    every = primary_first(common_values(inputs.result, measures), primary)
+    every = primary_first(ranking_values(inputs.result, measures), primary)
     if every.measures[0].kind != "answer":
         return [every]
     unanswerable = unanswerable_questions(inputs)

@@ -203,7 +203,7 @@ def _values_with(
     for at, query in zip(picked.tolist(), tops.table.query_index[picked].tolist(), strict=True):
         grades[tops.table.queries[query]][tops.table.docs[at]] = max(inputs.rel, 1)
     names = [joined.systems[at] for at in systems]
-    options = replace(inputs.options, queries=joined.queries)
+    options = replace(inputs.options, queries=joined.queries, skip_missing=False)
     qrels = Qrels.of_checked(grades, source=inputs.qrels.source)
     result = evaluate_runs(qrels, {name: tops.runs[name] for name in names}, [joined.measures[0]], options)
     per_query = [next(iter(system.measures.values())).per_query for system in result.systems]

@@ -225,6 +225,11 @@ def _missing(decision: Decision) -> Iterator[str]:
     """How many values of a system are missing, and as what they count."""
     worst = worst_value(decision.measure)
     counts = "are left out" if worst is None else f"count as {worst:g}"
+    if decision.missing and decision.measure.kind != "answer":
+        first, *more = (f"{for_message(count.system)} lacks {count.no_answer:,}" for count in decision.missing)
+        lacking = in_a_sentence([first, *(text.replace(" lacks", "") for text in more)])
+        yield f"{lacking} of {decision.n:,} queries; they {counts}."
+        return
     for count in decision.missing[:_SHOWN_PAIRS]:
         name, of = for_message(count.system), f"of {decision.n:,} questions; they {counts}."
         if count.no_answer:
