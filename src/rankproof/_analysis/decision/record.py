@@ -208,7 +208,8 @@ class Decision(Viewed):
     the machine judge whose values are compared, None if they are people's; `labels_by` is "people" if the user calls them so.
     `labelled` is the number of questions that people labelled to check the judge, `check` what these labels say, and
     `labels_for_check` about how many labels the first check takes, which `check_command` starts. `against` compares the first
-    chosen system, or the leader, with each other system, highest mean first. `better` are the systems that are significantly
+    chosen system, or the leader, with each other system, highest mean first. `look` counts the looks at more and more queries,
+    None without a log of them. `better` are the systems that are significantly
     better than the baseline where nothing is decided. `judge_next` are the unjudged (query, document)
     pairs that could change the difference between the two best systems most; `unjudged` is the number of all such pairs.
     `judge_noise` is how much that difference changes when a judge of claims is asked again, as a standard deviation; None unless
@@ -233,6 +234,7 @@ class Decision(Viewed):
     rival: str | None = None
     race: int = 2
     looks: Looks = "one"
+    look: int | None = None
     scenarios: tuple[Scenario, ...] = ()
     missing: tuple[MissingCount, ...] = ()
     unjudged_rival: UnjudgedRival | None = None

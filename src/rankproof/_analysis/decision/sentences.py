@@ -10,7 +10,8 @@ from rankproof._analysis.decision.judge_sentences import by_labels, check_senten
 from rankproof._analysis.decision.record import SAME_COST_MS, CostUnit, Decision, PairDifference, SystemRisk, UnjudgedRival
 from rankproof._analysis.decision.repeats import repeat_sentences
 from rankproof._data.replies import reused_sentences
-from rankproof._data.text import format_p, in_a_sentence, percent, pluralise, shown_time
+from rankproof._data.text import format_p, in_a_sentence, ordinal, percent, pluralise, shown_time
+from rankproof._statistics.decision_rule import LOOK_LIMITS
 from rankproof.errors import for_message
 from rankproof.measures._base import Measure, worst_value
 
@@ -25,7 +26,14 @@ def decision_sentences(decision: Decision) -> tuple[str, ...]:
     """The decision in two to six sentences, the answer first."""
     answer, *more = _of_outcome(decision)
     repeats = () if decision.repeats is None else repeat_sentences(decision.repeats)
-    return (answer, *reused_sentences(decision.reused_replies), *more, *check_sentences(decision), *repeats)
+    return (answer, *_uncovered_look(decision), *reused_sentences(decision.reused_replies), *more, *check_sentences(decision), *repeats)
+
+
+def _uncovered_look(decision: Decision) -> Iterator[str]:
+    """That the limit for one look does not cover a further one."""
+    if (decision.look or 1) > 1 and decision.looks == "one":
+        limit = f"the limit of {_limit(LOOK_LIMITS['one'])} for one look does not cover it (--looks many does)"
+        yield f"This is the {ordinal(int(decision.look or 1))} look with more queries: {limit}."
 
 
 def _of_outcome(decision: Decision) -> Iterator[str]:
