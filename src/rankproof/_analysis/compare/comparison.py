@@ -61,6 +61,7 @@ from rankproof._analysis.compare.tables import (
 from rankproof._analysis.compare.unjudged_documents import checked_judgements, with_unjudged_documents
 from rankproof._analysis.compare.value_judge import checked_labels_by, judge_of_values
 from rankproof._analysis.decision.decide import DecisionData, decide
+from rankproof._analysis.decision.judge_sentences import outside_range_note
 from rankproof._analysis.decision.record import Costs, Decision
 from rankproof._analysis.decision.repeats import REPEATS, repeats_table
 from rankproof._analysis.decision.scenarios import doubt_table
@@ -218,6 +219,7 @@ def compare_inputs(
         *unknown_cost_notes(costs_of, kept.systems),
         *timing_notes(inputs, costs_of),
         *joined.notes,
+        *outside_range_note(decision),
         *(() if decision.is_corrected else left_out_queries_note(whole, counted)),
         *_other_sizes(joined, others),
         *(all_systems_notes(joined, options.test) if tested[0][1] else ()),

@@ -42,7 +42,7 @@ from rankproof._statistics.decision_rule import (
     select,
 )
 from rankproof._statistics.distributions import normal_below
-from rankproof._statistics.intervals import Interval
+from rankproof._statistics.intervals import Interval, clip
 from rankproof._statistics.labelled_means import LabelledMeans
 from rankproof._statistics.means import weighted_mean
 from rankproof.errors import for_message
@@ -203,7 +203,8 @@ def _undecidable(data: DecisionData, means: Sequence[float], margin: float, look
 
 
 def _shown_means(data: DecisionData) -> dict[str, float]:
-    return dict(zip(data.systems, data.means(), strict=True))
+    """The means, limited to the range of the measure, which a mean corrected by labels may leave."""
+    return {name: clip(mean, data.measure.range) for name, mean in zip(data.systems, data.means(), strict=True)}
 
 
 def _system_risk(

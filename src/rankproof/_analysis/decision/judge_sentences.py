@@ -104,6 +104,15 @@ def check_sentences(decision: Decision) -> Iterator[str]:
         yield _other_leader(decision, check, judge)
 
 
+def outside_range_note(decision: Decision) -> Iterator[str]:
+    """Which corrected means are outside the range of the measure."""
+    if decision.check is not None and decision.check.outside:
+        low, high = decision.measure.range
+        means = ", ".join(f"{for_message(name)} {mean:.3f}" for name, mean in decision.check.outside.items())
+        what = f"corrected means outside {low:g} to {high:g}, the range of {decision.measure}, are shown at its end"
+        yield f"{what}: {means}; differences and risks are not limited"
+
+
 def _other_leader(decision: Decision, check: JudgeCheck, judge: str) -> str:
     """The judge's own leader, and where it is by labels."""
     leader, best = for_message(str(check.leader)), for_message(str(decision.leader))

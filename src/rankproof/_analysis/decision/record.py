@@ -132,7 +132,7 @@ class JudgeCheck:
     judge and people agree. `weight` is the judge's in the means, worth `worth` further labelled questions. `label_share` is the
     share of labels in the variance of the difference between the first system and its rival; the judge's values have the rest.
     `leader` is the best system by the judge alone, which is `lead` ahead of the leader by labels, or by the labels
-    `corrected_lead`. `needed` is the number of labelled questions that decide with a chance of 80%; None if not known, or more
+    `corrected_lead`. `outside` are the corrected means outside the range of the measure, shown at its end. `needed` is the number of labelled questions that decide with a chance of 80%; None if not known, or more
     than 700.
     """
 
@@ -146,6 +146,7 @@ class JudgeCheck:
     lead: float | None = None
     corrected_lead: float | None = None
     needed: int | None = None
+    outside: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
