@@ -23,7 +23,6 @@ from rankproof._statistics.decision_rule import Looks
 from rankproof.errors import InputError, for_message
 from rankproof.measures._base import Measure
 
-
 _SAMPLED_QUERIES = 64
 
 
@@ -31,9 +30,9 @@ _SAMPLED_QUERIES = 64
 class Look:
     """One line of the log: a comparison of systems on n queries of a dataset.
 
-    `data` has the fingerprints of some queries (`sampled_queries`). `values` is the fingerprint of the values, so that the same comparison again is no further look. `difference` is that of the
-    chosen system or leader from the baseline, or of the best other system if that is the baseline, with its standard `error`;
-    `shipped` says whether that system was chosen.
+    `data` has the fingerprints of some queries (`sampled_queries`), `values` is that of the values, so that the same comparison
+    again is no further look. `difference` is that of the chosen system or leader from the baseline, or of the best other system
+    if that is the baseline, with its standard `error`; `shipped` says whether that system was chosen.
     """
 
     made: str
@@ -212,7 +211,8 @@ def _look_notes(earlier: Sequence[Look], look: Look) -> Iterator[str]:
     before = _smaller_looks(earlier, look)
     if not before or look.looks != "many":
         return
-    yield f"{ordinal(_look_number(before))} look: limit 0.6%, as an earlier one had {max(other.n for other in before):,} of the {look.n:,} queries"
+    number, most = ordinal(_look_number(before)), max(other.n for other in before)
+    yield f"{number} look: limit 0.6%, as an earlier one had {most:,} of the {look.n:,} queries"
     if any(other.looks == "one" for other in before):
         yield "a look with the limit 5% followed by looks with 0.6% is not covered in full: together about 10% are wrong"
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from rankproof._analysis.decision.record import Decision, MissingCount, Reason, Scenario
+from rankproof._analysis.decision.sentences import unjudged_rival_text
 from rankproof._data.arrays import BoolArray, FloatArray, IntArray
 from rankproof._data.table import CellValue, Column, Table
 from rankproof._data.text import percent
@@ -162,9 +163,11 @@ def largest_risks(every: Sequence[Risks]) -> Risks:
 
 
 def doubt_table(decision: Decision) -> Table | None:
-    """The shares of the variance by source, and the scenarios; None where only queries are a source."""
+    """The shares of the variance by source, the scenarios and an unjudged rival; None where only queries are a source."""
     rows = (*_variance_rows(decision), *_scenario_rows(decision))
-    if len(rows) < 2:
+    rival = decision.unjudged_rival
+    unjudged = () if rival is None else (unjudged_rival_text(decision, rival),)
+    if len(rows) < 2 and not unjudged:
         return None
     columns = (
         Column("source"),
@@ -176,7 +179,7 @@ def doubt_table(decision: Decision) -> Table | None:
     work = (f"{60 // QUERY_MINUTES} further queries", QUERY_MINUTES)
     work = (f"{60 // LABEL_MINUTES} further labelled questions", LABEL_MINUTES) if decision.labelled else work
     hour = f"One hour of work is {work[0]}, at {work[1]} minutes each."
-    return Table(DOUBT, "Where the doubt comes from", columns, rows, (hour,))
+    return Table(DOUBT, "Where the doubt comes from", columns, rows, (*unjudged, hour))
 
 
 def _variance_rows(decision: Decision) -> Iterator[tuple[CellValue, ...]]:
