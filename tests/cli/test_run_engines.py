@@ -225,5 +225,5 @@ def test_the_recorded_replies_of_a_hidden_input_count_for_its_system(engine: Eng
 
 def test_there_is_one_flag_for_repeats(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["run", "search.toml", "-o", "out", "--repeat", "2"]) == 2
-    assert "--repeat 2" in capsys.readouterr().err
+    assert "unknown option --repeat; did you mean --repeats?" in capsys.readouterr().err
     assert asked(folder) == 0
