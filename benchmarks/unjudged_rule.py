@@ -60,7 +60,8 @@ def outcomes(grades: Grades, rankings: Mapping[str, Run]) -> Iterator[tuple[str,
                 best = max(means.values()) - truth.decision.margin
                 wrong = found.decided and any(means[name] < best for name in found.systems)
                 label = kind if kind == "complete" else kind.removesuffix(f" {pair[0]}").removesuffix(f" {pair[1]}")
-                yield label, rule, found.decided, wrong, found.unjudged_rival is not None
+                rival = found.unjudged_rival
+                yield label, rule, found.decided, wrong, rival is not None and rival.is_near
 
 
 def main() -> None:

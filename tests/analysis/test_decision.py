@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from rankproof._analysis.decision.decide import DecisionData, decide, margin_amount
+from rankproof._analysis.decision.queries_needed import rounded_up
 from rankproof._analysis.decision.record import Costs, Decision, PairDifference, QueriesNeeded, SystemRisk
-from rankproof._analysis.decision.sentences import rounded_up
 from rankproof._data.arrays import FloatArray
 from rankproof._statistics.decision_rule import Margin, parse_margin
 from rankproof._statistics.intervals import enough_differ, mean_interval
@@ -73,7 +73,7 @@ EQUAL = {"a": repeated((0.5, 0.6), 200), "b": repeated((0.6, 0.5), 200)}
             "safe",
             ("a",),
             "Ship a: 0.530 nDCG@10; risk 3.5% (limit 5%) of being more than 2 pp (3.8%) below the best."
-            " It is not shown to be better than b (+3.0 pp, p = 0.2741), but b could be more than 2 pp worse (risk 64%).",
+            " It is not shown to be better than b (+3.0 pp, 95% CI -2.4 to 8.4), but b could be more than 2 pp worse (risk 64%).",
         ),
         (
             EQUAL,
@@ -360,12 +360,12 @@ def test_a_number_of_queries_has_two_digits_and_is_rounded_up(number: float, wan
     assert rounded_up(number) == wanted
 
 
-def open_decision(**more: Any) -> Decision:
+def open_decision(outcome: Any = "not_decided", **more: Any) -> Decision:
     """`a` leads `b`, and nothing is decided."""
     systems = (SystemRisk("a", 0.5, 0.12, 0.05, "b", None, 0.0), SystemRisk("b", 0.47, 0.8, 0.05, "a", None, 0.0))
-    pair = PairDifference("a", "b", 0.03, (-0.051, 0.109), 40, 0.4)
+    pair = PairDifference("a", "b", 0.03, (-0.051, 0.109), 40, is_significant=False)
     usual: dict[str, Any] = {"leader": "a", "reason": "risk", "against": (pair,), "risk": 0.12, "limit": 0.05, "rival": "b"}
-    return Decision("not_decided", parse_measure("nDCG@10"), 0.02, 100, 100, systems, **{**usual, **more})
+    return Decision(outcome, parse_measure("nDCG@10"), 0.02, 100, 100, systems, **{**usual, **more})
 
 
 def test_an_open_decision_names_the_pairs_to_judge_first() -> None:
@@ -381,16 +381,63 @@ def test_complete_judgements_leave_no_pair_to_judge() -> None:
     assert not any("judge first" in text for text in open_decision(judge_next=(("q", "d"),), judgements="complete").sentences)
 
 
-def test_an_open_decision_names_the_systems_that_are_better_than_the_baseline() -> None:
+def open_values(*worse: str) -> dict[str, FloatArray]:
+    """`a` and `b` are about equal, and better than the others."""
     random = np.random.default_rng(1)
     old = random.random(200) / 2
-    values = {"a": old + 0.2 * random.random(200), "b": old + 0.2 * random.random(200), "old": old}
-    found = decided(values, baseline="old", margin=0.0001)
+    values = {"a": old + 0.2 * random.random(200), "b": old + 0.2 * random.random(200)}
+    return values | {name: old - 0.01 * at for at, name in enumerate(worse)}
+
+
+def test_an_open_decision_names_the_systems_that_are_better_than_the_baseline() -> None:
+    found = decided(open_values("old"), baseline="old", margin=0.0001)
     assert (found.outcome, {pair.system for pair in found.better}) == ("not_decided", {"a", "b"})
     assert all(pair.error is not None and pair.difference > 10 * pair.error for pair in found.better)
-    (sentence,) = (text for text in found.sentences if text.startswith("Better than old: "))
-    assert sentence.count(" pp (95% CI ") == 2
-    assert decided(values, margin=0.0001).better == ()
+    assert found.sentences[0].endswith("%). Both are better than old.")
+
+
+def test_an_open_decision_without_a_baseline_says_which_systems_are_below_the_leading_ones() -> None:
+    assert decided(open_values("old"), margin=0.0001).sentences[0].endswith("%). Both are better than old.")
+    several = decided(open_values("old", "older", "oldest", "first"), margin=0.0001)
+    assert several.sentences[0].endswith("%). Both are better than old, older and 2 others.")
+    assert decided(open_values(), margin=0.0001).better == ()
+
+
+def test_an_open_decision_names_only_the_leader_where_it_alone_is_certainly_better() -> None:
+    random = np.random.default_rng(3)
+    base = random.random(200) / 2
+    values = {"a": base + 0.05, "b": base + 0.05 * random.normal(0.8, 6, 200), "old": base + 0.002 * random.random(200)}
+    found = decided(values, margin=0.0001)
+    assert [(pair.system, pair.other) for pair in found.better] == [("a", "old")]
+    assert found.sentences[0].endswith("%). a is better than old by 4.9 pp (95% CI 4.9 to 4.9).")
+
+
+def test_a_pair_has_no_second_p_value_beside_that_of_its_test() -> None:
+    found = decided({"a": 0.5 + np.tile([0.30, -0.24], 50), "b": np.full(100, 0.5)})
+    assert not any("p = " in sentence or "p < " in sentence for sentence in found.sentences)
+    assert not any("p" in pair for pair in found.to_dict()["against"])
+
+
+def test_a_difference_that_only_the_further_query_leaves_open_says_so() -> None:
+    pair = PairDifference("a", "b", 0.03, (0.001, 0.059), 12, is_significant=False)
+    found = open_decision(outcome="ship", kind="safe", systems=("a",), against=(pair,), reason=None)
+    assert "(+3.0 pp, 95% CI 0.1 to 5.9, which one further query can change)" in found.sentences[0]
+
+
+def test_a_cheaper_system_that_fails_completely_on_some_queries_says_so() -> None:
+    n = 400
+    found = decided({"a": np.ones(n), "b": 1 - ones(2, n)}, {"a": 6, "b": 1})
+    assert (found.outcome, found.systems, found.kind) == ("ship", ("b",), "cheaper")
+    assert "b fails completely on 2 of 400 queries where a does well (the reverse: 0)." in found.sentences
+    both = decided({"a": 1 - ones(2, n)[::-1], "b": 1 - ones(2, n)}, {"a": 6, "b": 1})
+    assert not any("fails completely" in sentence for sentence in both.sentences)
+
+
+def test_a_cheaper_system_without_a_failure_says_how_many_may_be_unseen() -> None:
+    few = decided({"a": np.ones(100), "b": np.ones(100)}, {"a": 2, "b": 1})
+    assert "Failures on up to 3.0% of the queries may be unseen in 100." in few.sentences
+    many = decided({"a": np.ones(200), "b": np.ones(200)}, {"a": 2, "b": 1})
+    assert not any("unseen" in sentence for sentence in many.sentences)
 
 
 def test_a_limit_for_several_systems_is_named_as_such() -> None:

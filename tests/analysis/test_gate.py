@@ -389,7 +389,7 @@ def test_the_risk_and_p_are_those_of_the_decision_between_now_and_before() -> No
     decision = compare_inputs(gate_input({"now": worse, "old": SAME}, measures=["RR"])).decision
     (change,) = (check.change for check in gate.checks if check.change)
     assert change.risk == decision.of("now").risk
-    assert change.p == decision.against[0].p
+    assert change.error == decision.against[0].error
 
 
 def test_queries_without_a_relevant_document_have_no_part_in_the_gate() -> None:

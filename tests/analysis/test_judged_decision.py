@@ -258,3 +258,20 @@ def test_a_judge_that_adds_little_is_worth_less_than_one_question(tmp_path: Path
     assert decision.check is not None
     little = replace(decision, check=replace(decision.check, weight=0.05, worth=worth))
     assert "tiny counts with weight 0.05: worth less than one more labelled question." in little.sentences
+
+
+def test_a_corrected_mean_is_shown_within_the_range_of_its_measure(tmp_path: Path) -> None:
+    n, labelled = 200, 40
+    drawn = np.random.default_rng(0).permutation(n)[:labelled].tolist()
+    human = {"good": [1] * n, "poor": coin(0.5, n, 2)}
+    judge = {"good": [int(at not in drawn[: labelled // 2]) for at in range(n)], "poor": human["poor"]}
+    results, people = judged_by(human, judge)
+    found = rp.compare(labelled_folder(tmp_path / "results", results, people, labelled), samples=1_000)
+    decision = found.decision
+    assert decision.check is not None
+    assert decision.check.outside["good"] > 1.05
+    assert decision.of("good").value == 1.0
+    assert decision.against[0].difference == pytest.approx(decision.check.outside["good"] - decision.of("poor").value)
+    assert all("1.000 Success@1" in sentence for sentence in decision.sentences if " Success@1" in sentence)
+    (note,) = [note for note in found.notes if "outside 0 to 1, the range of Success@1" in note]
+    assert f"good {decision.check.outside['good']:.3f}" in note

@@ -10,8 +10,11 @@ from pathlib import Path
 import pytest
 
 import rankproof as rp
-from rankproof._analysis.compare.look_log import Look, append_look, read_looks, reuse_gain
+from rankproof._analysis.compare.look_log import Look, append_look, read_looks, reuse_gain, sampled_queries
+from rankproof._analysis.inputs import input_from_runs
 from rankproof._cli.main import main
+from rankproof._data.qrels import Qrels
+from rankproof._data.run import Run
 from rankproof._results.folder import load_results, save_results
 from rankproof.errors import InputError, UsageError
 from support.small_results import small_results
@@ -39,6 +42,42 @@ def test_a_second_look_with_more_queries_has_the_limits_for_many_looks(tmp_path:
     assert any("together about 10% are wrong" in note for note in second.notes)
     third = compared(80, log)
     assert "3rd look: limit 0.6%, as an earlier one had 60 of the 80 queries" in third.notes
+
+
+def test_a_further_look_with_the_limit_for_one_says_that_it_is_not_covered(tmp_path: Path) -> None:
+    log = tmp_path / "looks.jsonl"
+    compared(40, log), compared(50, log)
+    third = compared(60, log, looks="one")
+    words = "This is the 3rd look with more queries: the limit of 5% for one look does not cover it"
+    assert (third.decision.looks, third.decision.look) == ("one", 3)
+    assert third.decision.sentences[1].startswith(words)
+    assert words in " ".join(str(third).split())
+    assert third.to_dict()["decision"]["look"] == 3
+    assert compared(40, log, looks="one").decision.look == 1
+
+
+def write_files(folder: Path, n: int, relevant: str = "d1", qrels: str = "qrels.txt") -> list[str]:
+    """Judgements of so many queries and two runs, as files in the folder."""
+    folder.mkdir(exist_ok=True)
+    other = {"d1": "d2", "d2": "d1"}[relevant]
+    rp.write_qrels(Qrels.from_dict({f"q{at}": {relevant: 1, other: 0} for at in range(n)}), folder / qrels)
+    for name, first in (("a", "d1"), ("b", "d2")):
+        docs = rankings(n, first)
+        rp.write_run(
+            Run.from_dict({query: {doc: 2.0 - at for at, doc in enumerate(order)} for query, order in docs.items()}),
+            folder / f"{name}.run",
+        )
+    return [str(folder / name) for name in (qrels, "a.run", "b.run")]
+
+
+def test_a_look_is_known_by_its_judgements_and_not_by_their_file_name(tmp_path: Path) -> None:
+    log = tmp_path / "looks.jsonl"
+    assert main(["compare", *write_files(tmp_path / "first", 100), "-m", "RR", "--log", str(log)]) == 0
+    moved = write_files(tmp_path / "second", 300, qrels="renamed.txt")
+    assert main(["compare", *moved, "-m", "RR", "--log", str(log)]) == 0
+    other = write_files(tmp_path / "third", 300, relevant="d2")
+    assert main(["compare", *other, "-m", "RR", "--log", str(log)]) == 0
+    assert [look.looks for look in read_looks(str(log))] == ["one", "many", "one"]
 
 
 def test_the_same_values_again_are_no_new_look(tmp_path: Path) -> None:
@@ -133,10 +172,13 @@ def test_the_logged_difference_is_that_of_the_decision(tmp_path: Path) -> None:
     assert (look.difference, look.error) == (pair.difference, pair.error)
 
 
+JUDGED = {f"q{number}": {"d1": 1, "d2": 0} for number in range(40)}
+
+
 def look_with(difference: float, shipped: bool, at: int) -> Look:
     return Look(
         made="2026-01-01T00:00:00Z",
-        data="runs",
+        data=sampled_queries(input_from_runs(JUDGED, {"a": {"q0": {"d1": 1.0}}}, "RR")),
         systems=("a", str(at)),
         measure="RR",
         n=40,

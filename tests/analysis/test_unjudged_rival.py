@@ -127,3 +127,15 @@ def test_many_queries_are_sampled_before_all_are_looked_at(monkeypatch: pytest.M
     assert decided(pool(2, 0)).reason == "unjudged"
     assert decided(pool(2, 1)).decided
     assert np.isfinite(decided(pool(2, 1)).risk or 0)
+
+
+def test_a_rival_that_could_hardly_change_the_choice_is_a_detail_and_no_first_line() -> None:
+    runs = {name: {query: [f"{name}{at}" for at in range(10)] for query in QUERIES} for name in ("words", "meaning")}
+    grades = {query: ({"words0": 1} if at else {"meaning0": 1}) for at, query in enumerate(QUERIES)}
+    found = rp.compare(grades, runs, "nDCG@10", samples=100)
+    assert found.decision.outcome == "ship"
+    assert found.decision.unjudged_rival is not None
+    assert not found.decision.unjudged_rival.is_near
+    assert not any("may not have been judged" in sentence for sentence in found.decision.sentences)
+    (doubt,) = [table for table in found.tables if table.name == "doubt"]
+    assert doubt.sentences[0].startswith("meaning may not have been judged.")

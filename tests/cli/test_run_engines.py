@@ -119,15 +119,15 @@ def test_what_a_function_prints_is_not_in_the_output(folder: Path, capsys: pytes
 
 
 def test_a_second_run_asks_what_failed_and_ask_again_asks_everything(folder: Path) -> None:
-    for options, total in (([], 3), ([], 4), (["--ask-again"], 7), (["--repeat", "2"], 11), (["--repeat", "2"], 13)):
+    for options, total in (([], 3), ([], 4), (["--ask-again"], 7), (["--repeats", "2"], 11), (["--repeats", "2"], 13)):
         main(["run", "search.toml", "-o", "out", "--no-report", *options])
         assert asked(folder) == total
 
 
 def test_a_repeated_run_says_how_many_rankings_changed(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    main(["run", "search.toml", "-o", "out", "--no-report", "--repeat", "2"])
+    main(["run", "search.toml", "-o", "out", "--no-report", "--repeats", "2"])
     said = " ".join(capsys.readouterr().err.split())
-    assert "note: shop: 0 of 2 rankings changed when asked 2 times; the first reply and its time count" in said
+    assert "note: shop: 0 of 2 rankings changed when asked 2 times; values are means over them" in said
 
 
 def test_a_strict_run_ends_with_exit_code_1_and_saves_nothing(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -146,7 +146,7 @@ def test_a_system_that_answers_no_query_has_results_and_exit_code_1(folder: Path
 
 
 def test_a_dry_run_counts_requests_and_sends_none(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["run", "search.toml", "--dry-run", "--repeat", "2", "--format", "json", "--budget", "calls=5"]) == 0
+    assert main(["run", "search.toml", "--dry-run", "--repeats", "2", "--format", "json", "--budget", "calls=5"]) == 0
     (table,) = json.loads(capsys.readouterr().out)["tables"]
     assert [(row["system"], row["models"], row["calls"]) for row in table["rows"]] == [
         ("shop", "python", 6),
@@ -221,3 +221,9 @@ def test_the_recorded_replies_of_a_hidden_input_count_for_its_system(engine: Eng
     assert main(["run", "hidden.toml", "-o", "out", "--no-report", "--overwrite", "--format", "csv"]) == 0
     assert engine.asked == 4
     assert "note: fused: 3 of 4 replies recorded 20" in " ".join(capsys.readouterr().err.split())
+
+
+def test_there_is_one_flag_for_repeats(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", "search.toml", "-o", "out", "--repeat", "2"]) == 2
+    assert "unknown option --repeat; did you mean --repeats?" in capsys.readouterr().err
+    assert asked(folder) == 0

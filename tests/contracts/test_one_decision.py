@@ -168,7 +168,7 @@ def test_the_gate_has_the_risk_of_the_decision_between_two_systems(
     both = only_systems(input_from_results(load_results(folder.path)), [pair.system, pair.other])
     decision = compare_inputs(both, primary=folder.comparison.primary).decision
     assert (change["difference"], change["n"]) == (pair.difference, pair.n)
-    assert change["p"] == pytest.approx(decision.against[0].p)
+    assert change["error"] == pytest.approx(decision.against[0].error)
     risk = decision.of(pair.system).risk
     assert risk is not None
     # The gate has no scenarios; the risk of a decision is the largest of them.

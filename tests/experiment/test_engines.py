@@ -227,15 +227,15 @@ def test_repeated_requests_say_how_many_rankings_changed(tmp_path: Path) -> None
         return ["d0", "d1"] if seen[query.id] == 1 or query.id in ("q0", "q1") else ["d1", "d0"]
 
     engine = ScriptedEngine(unstable)
-    run = run_systems({"shop": engine}, tmp_path, repeat=3).system_run("shop")
+    run = run_systems({"shop": engine}, tmp_path, repeats=3).system_run("shop")
     assert asked(engine) == [f"q{at}" for at in range(6)] * 3
-    assert run.notes == ("4 of 6 rankings changed when asked 3 times; the first reply and its time count",)
+    assert run.notes == ("4 of 6 rankings changed when asked 3 times; values are means over them",)
     assert run.facts["changed"] == 4
     assert run.replies is not None
     assert (run.replies["q0"].changed, run.replies["q5"].changed, len(run.replies["q5"].repeats)) == (0, 2, 2)
     assert set(run.run.docs[0::2]) == {"d0"}
     again = ScriptedEngine(always("d3"))
-    assert run_systems({"shop": again}, tmp_path, repeat=3).system_run("shop").facts["changed"] == 4
+    assert run_systems({"shop": again}, tmp_path, repeats=3).system_run("shop").facts["changed"] == 4
     assert again.log == []
 
 
@@ -261,7 +261,7 @@ def test_replies_are_saved_loaded_and_explained(tmp_path: Path) -> None:
     def script(query: Query, size: int) -> EngineReply | EngineError:
         return DOWN if query.id == "q1" else EngineReply(("d1", "d0"), (3.0, 3.0), seconds=0.02, server_ms=5.0)
 
-    found = run_systems({"shop/eu": ScriptedEngine(script), "bm25": BM25()}, repeat=2)
+    found = run_systems({"shop/eu": ScriptedEngine(script), "bm25": BM25()}, repeats=2)
     save_results(found, tmp_path / "out")
     lines = (tmp_path / "out" / "replies" / "shop_eu.jsonl").read_text(encoding="utf-8").splitlines()
     assert [json.loads(line)["state"] for line in lines] == ["ok", "failed", "ok", "ok", "ok", "ok"]

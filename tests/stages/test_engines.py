@@ -223,11 +223,12 @@ def test_a_recorded_reply_is_the_one_that_was_given(tmp_path: Path) -> None:
     assert log == []
 
 
-def test_another_text_depth_or_turn_is_another_request(tmp_path: Path) -> None:
-    for turn, query, depth, sent in ((0, Q, 5, 1), (0, Q, 5, 0), (1, Q, 5, 1), (0, Query("q", "other"), 5, 1), (0, Q, 6, 1)):
+def test_another_text_depth_or_repeat_is_another_request(tmp_path: Path) -> None:
+    for repeat, query, depth, sent in ((1, Q, 5, 1), (1, Q, 5, 0), (2, Q, 5, 1), (1, Query("q", "other"), 5, 1), (1, Q, 6, 1)):
         with LLMSession(ResponseCaches(tmp_path)) as session:
+            session.repeat = repeat
             client, log = client_of(lambda query, size: ["d1"], session, depth=depth)
-            client.ask(query, turn)
+            client.ask(query)
             assert len(log) == sent
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from rankproof._analysis.compare.comparison import compare_inputs
-from rankproof._analysis.compare.joined_values import common_values
+from rankproof._analysis.compare.joined_values import ranking_values
 from rankproof._analysis.compare.pairs import CompareOptions
 from rankproof._analysis.decision.record import Decision
 from rankproof._analysis.inputs import AnalysisInput
@@ -125,8 +125,8 @@ def _choice(decision: Decision, alpha: float) -> Choice:
 
 
 def _oriented(result: Result, choice: Choice) -> FloatArray:
-    """The values by common query and system, higher is better."""
-    joined = common_values(result, [choice.measure])
+    """The values by query and system, higher is better."""
+    joined = ranking_values(result, [choice.measure])
     values: FloatArray = joined.values[0][:, [joined.systems.index(name) for name in choice.systems]]
     return -values if choice.measure.higher_is_better is False else values
 

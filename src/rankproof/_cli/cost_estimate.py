@@ -30,7 +30,7 @@ def show_cost_estimate(experiment: Experiment, args: argparse.Namespace, termina
 
     if args.budget is not None:
         check_systems_have_prices(experiment.systems, args.budget)
-    table = _table(estimate_cost(experiment, args.repeat, storage_options(args), repeats=args.run_repeats), args.budget)
+    table = _table(estimate_cost(experiment, storage_options(args), repeats=args.run_repeats), args.budget)
     terminal.show(TABLE_RENDERERS[args.format]([table], terminal.render_options()))
     for note in table.notes:
         terminal.note(note)

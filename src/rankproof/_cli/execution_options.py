@@ -55,19 +55,12 @@ def add_execution_options(parser: argparse.ArgumentParser) -> None:
         "--dry-run", action="store_true", help="estimate the calls to models and search engines without running them"
     )
     how.add_argument(
-        "--repeat",
-        type=positive_int,
-        default=1,
-        metavar="N",
-        help="ask search engines each query N times and say how many rankings changed; the first reply is measured (default: 1)",
-    )
-    how.add_argument(
         "--repeats",
         dest="run_repeats",
         type=positive_int,
         default=1,
         metavar="K",
-        help="run systems with a search engine or language model K times; the value of a query is the mean (default: 1)",
+        help="run systems with a search engine or language model K times; values are means, and a note counts changed rankings",
     )
     how.add_argument("--ask-again", action="store_true", help="ask search engines again, ignoring recorded replies")
     how.add_argument("--strict", action="store_true", help="stop at the first query that a search engine fails to answer")
@@ -84,7 +77,6 @@ def run_options(args: argparse.Namespace, progress: Progress) -> RunOptions:
         threads=args.jobs,
         progress=progress,
         budget=args.budget or Budget(),
-        repeat=args.repeat,
         repeats=args.run_repeats,
         ask_again=args.ask_again,
         strict=args.strict,

@@ -26,7 +26,7 @@ class RecordedReply:
     `docs` are the ids in the order of the reply and `scores` the engine's own, None where it gives none. `round_trip_ms` is that
     of the request that succeeded, `server_ms` the part that the server reports, None where it reports none. `requests` counts
     failed attempts too. `asked` is the UTC time of the request. `unknown` counts documents that are not in the corpus. `repeats`
-    has the round trips of repeated requests, and `changed` how many of them gave another ranking.
+    has the round trips in further runs, and `changed` in how many of them the ranking was another one.
     """
 
     state: ReplyState = "ok"
@@ -119,10 +119,10 @@ def _shown_query(query: str, texts: Mapping[str, str]) -> str:
     return f'{for_message(query)} "{for_message(text)}"' if text else for_message(query)
 
 
-def repeat_notes(replies: Iterable[RecordedReply]) -> Iterator[str]:
-    """How many rankings changed between repeated requests, if any was repeated."""
+def changed_notes(replies: Iterable[RecordedReply]) -> Iterator[str]:
+    """How many rankings changed between runs, if there were several."""
     repeated = [reply for reply in replies if reply.repeats]
     if repeated:
         changed, times = sum(bool(reply.changed) for reply in repeated), 1 + max(len(reply.repeats) for reply in repeated)
         rankings = pluralise(len(repeated), "ranking")
-        yield f"{changed} of {rankings} changed when asked {times} times; the first reply and its time count"
+        yield f"{changed} of {rankings} changed when asked {times} times; values are means over them"

@@ -10,7 +10,7 @@ from typing import Any
 
 from rankproof._data.corpus import Corpus
 from rankproof._data.dataset import Query
-from rankproof._data.replies import RecordedReply, ReusedReplies, failure_notes, repeat_notes
+from rankproof._data.replies import RecordedReply, ReusedReplies, failure_notes
 from rankproof._data.text import example_ids, pluralise
 from rankproof._llm.session import map_in_order
 from rankproof._results.experiment_result import TimeSummary, summarise_times
@@ -28,19 +28,13 @@ def ask_in_turns(clients: Sequence[tuple[str, EngineClient]], queries: Sequence[
 
     So no engine always profits from caches that the one before it has filled. `clients` has each client with its system.
     """
-    requests = [
-        (turn, at)
-        for turn in range(context.engines.repeat)
-        for at, query in enumerate(queries)
-        if any(client.find(query, turn) is None for _, client in clients)
-    ]
+    requests = [at for at, query in enumerate(queries) if any(client.find(query) is None for _, client in clients)]
 
-    def ask(request: tuple[int, int]) -> None:
-        turn, at = request
-        first = (turn + at) % len(clients)
+    def ask(at: int) -> None:
+        first = (context.session.repeat + at - 1) % len(clients)
         for name, client in (*clients[first:], *clients[:first]):
             with named_errors(name):
-                reply = client.ask(queries[at], turn)
+                reply = client.ask(queries[at])
             if context.engines.strict and isinstance(reply, EngineError):
                 raise strict_error(name, queries[at], reply)
 
@@ -103,7 +97,6 @@ def _recorded(client: EngineClient, query: Query, context: BuildContext) -> Reco
     assert reply is not None, "every query is asked before"
     if isinstance(reply, EngineError):
         return RecordedReply("failed" if reply.sent else "not asked", reply.what, requests=reply.requests)
-    again = [found for turn in range(1, context.engines.repeat) if isinstance(found := client.find(query, turn), EngineReply)]
     return RecordedReply(
         docs=reply.docs,
         scores=reply.scores,
@@ -113,8 +106,6 @@ def _recorded(client: EngineClient, query: Query, context: BuildContext) -> Reco
         asked=reply.asked,
         notes=reply.notes,
         unknown=sum(doc not in context.corpus for doc in reply.docs) if context.corpus else 0,
-        repeats=tuple(found.seconds * 1000 for found in again),
-        changed=sum(found.docs != reply.docs for found in again),
     )
 
 
@@ -150,7 +141,6 @@ def _notes(replies: Sequence[RecordedReply], queries: Sequence[Query], context: 
         yield f"{pluralise(count, 'query', 'queries')}: {note}"
     if (more := len(counts) - _SHOWN_NOTES) > 0:
         yield f"{pluralise(more, 'other note')} on replies; see the folder replies"
-    yield from repeat_notes(replies)
 
 
 def unknown_document_notes(rankings: Sequence[Sequence[str]], corpus: Corpus) -> Iterator[str]:
@@ -179,5 +169,4 @@ def _facts(replies: Sequence[RecordedReply]) -> dict[str, Any]:
         "requests": sum(reply.requests for reply in replies),
         "failed": sum(reply.state != "ok" for reply in replies),
         "not_in_corpus": sum(reply.unknown for reply in replies),
-        "changed": sum(bool(reply.changed) for reply in replies),
     }

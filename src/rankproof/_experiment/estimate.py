@@ -55,10 +55,8 @@ class CostEstimate:
     queries: int
 
 
-def estimate_cost(
-    experiment: Experiment, repeat: int = 1, storage: CorpusStorage | None = None, *, repeats: int = 1
-) -> CostEstimate:
-    """The calls of each system without retries, with `repeat` requests of search engines a query; cached replies cost less.
+def estimate_cost(experiment: Experiment, storage: CorpusStorage | None = None, *, repeats: int = 1) -> CostEstimate:
+    """The calls of each system without retries; cached replies cost less.
 
     Search engines and language models are asked `repeats` times.
     """
@@ -73,7 +71,7 @@ def estimate_cost(
         for name, stage in experiment.systems.items():
             for part, on, changed in _stages_in_context(stage, context):
                 if isinstance(part, EngineStage):
-                    found[name][on.corpus_key, changed, ("asked", part)] = part, Estimate(calls=len(queries) * repeat * repeats)
+                    found[name][on.corpus_key, changed, ("asked", part)] = part, Estimate(calls=len(queries) * repeats)
                 if isinstance(part, EstimatesCost) and part.paid_model is not None:
                     encoded = part.encoded_queries() if isinstance(part, EncodesQueries) else None
                     where = "" if encoded else on.corpus_key

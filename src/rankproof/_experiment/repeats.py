@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from rankproof._data.answers import Answers
+from rankproof._data.replies import RecordedReply, changed_notes
 from rankproof._data.run import Run
 from rankproof._data.text import in_a_sentence
 from rankproof._evaluation.repeats import repeat_name
@@ -57,7 +58,23 @@ def with_repeats(system_run: SystemRun, repeated: RepeatedRuns, runs: Mapping[st
     names = [repeat_name(system_run.name, number) for number in range(2, len(further) + 2)]
     facts = {**system_run.facts, "repeats": len(further) + 1}
     ranked = tuple(runs[name] for name in names if name in runs)
-    return replace(system_run, facts=facts, repeat_runs=ranked, answers=_with_answers(system_run.answers, further))
+    system_run = replace(system_run, facts=facts, repeat_runs=ranked, answers=_with_answers(system_run.answers, further))
+    return system_run if system_run.replies is None else _with_replies(system_run, system_run.replies, further)
+
+
+def _with_replies(system_run: SystemRun, first: Mapping[str, RecordedReply], further: tuple[StageRun, ...]) -> SystemRun:
+    """The search engine with what changed in its replies, and a note on it."""
+    each = [run.output.replies or () for run in further]
+    replies = {query: _compared(reply, [own[at] for own in each]) for at, (query, reply) in enumerate(first.items())}
+    facts = {**system_run.facts, "changed": sum(bool(reply.changed) for reply in replies.values())}
+    return replace(system_run, replies=replies, facts=facts, notes=(*system_run.notes, *changed_notes(replies.values())))
+
+
+def _compared(reply: RecordedReply, further: Sequence[RecordedReply]) -> RecordedReply:
+    """The reply with the times of the further ones, and how many of these rank otherwise."""
+    answered = [other for other in further if reply.state == other.state == "ok"]
+    times = tuple(other.round_trip_ms for other in answered if other.round_trip_ms is not None)
+    return replace(reply, repeats=times, changed=sum(other.docs != reply.docs for other in answered))
 
 
 def _with_answers(answers: Answers | None, further: tuple[StageRun, ...]) -> Answers | None:

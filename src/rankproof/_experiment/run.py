@@ -144,9 +144,9 @@ class RunOptions:
 
     With `cache_limit`, bytes or a text such as 20GB, the entries of the cache that were used longest ago are removed.
     Latency is measured on `latency_queries` queries, chosen by the seed of the experiment and asked one at a time.
-    `budget` limits the calls of language models and search engines. Search engines are asked each query `repeat` times, and again
-    with `ask_again`, which ignores recorded replies; with `strict` the first failed query ends the run. Systems with a search
-    engine or language model are run `repeats` times, and the value of a query is the mean over them. `on` is a Ray cluster for
+    `budget` limits the calls of language models and search engines. With `ask_again`, recorded replies of search engines are
+    ignored; with `strict` the first failed query ends the run. Systems with a search engine or language model are run `repeats`
+    times, the value of a query is the mean over them, and a note says how many rankings changed. `on` is a Ray cluster for
     indexing, encoding and searching: `ray` starts one on this machine, `ray://HOST:10001` and `address=auto` use one.
     `partition_size` is the most documents that are indexed or encoded at once; the results do not depend on it.
     """
@@ -155,7 +155,6 @@ class RunOptions:
     threads: int = 1
     progress: Progress = field(default=lambda label, done, total: None)
     budget: Budget = field(default_factory=Budget)
-    repeat: int = 1
     ask_again: bool = False
     strict: bool = False
     on: str | None = None
@@ -168,7 +167,6 @@ class RunOptions:
         checked_integer("threads", self.threads)
         checked_integer("latency_queries", self.latency_queries)
         checked_integer("partition_size", self.partition_size)
-        checked_integer("repeat", self.repeat)
         checked_integer("repeats", self.repeats)
         if self.cache_limit is not None:
             checked_size("cache_limit", self.cache_limit)
@@ -334,7 +332,7 @@ def _open_runner(
             options.threads,
             options.progress,
             session,
-            EngineOptions(options.repeat, options.ask_again, options.strict),
+            EngineOptions(options.ask_again, options.strict),
             executor,
         )
         yield StageRunner(context, queries, timed, block_cache, StageCache(home) if home else None)

@@ -9,7 +9,7 @@ from typing import Any
 from rankproof._analysis.compare.comparison import Comparison
 from rankproof._analysis.compare.summary import summary_document
 from rankproof._analysis.overlap import overlap_table, rankings_table
-from rankproof._data.replies import MASKED_NOTE, failure_notes, repeat_notes, reused_sentences
+from rankproof._data.replies import MASKED_NOTE, changed_notes, failure_notes, reused_sentences
 from rankproof._data.table import Table
 from rankproof._data.text import MASK, pluralise, shown_time
 from rankproof._evaluation.notes import JUDGED_ONLY_TEXT
@@ -62,7 +62,7 @@ def _masked_replies(system_run: SystemRun) -> int:
 
 def engine_notes(results: ExperimentResult) -> list[str]:
     """How many rankings of each search engine changed when asked again, and the time that its server reports."""
-    changed = [f"{run.name}: {note}" for run in results.system_runs for note in repeat_notes((run.replies or {}).values())]
+    changed = [f"{run.name}: {note}" for run in results.system_runs for note in changed_notes((run.replies or {}).values())]
     return [*changed, *_server_times(results)]
 
 

@@ -12,6 +12,7 @@ from rankproof._statistics.deterministic import VariateStream
 DRAWS = 400
 _DOUBLE_BITS = 52
 _NO_VARIANCE = 1e-12
+_MAX_WEIGHT_SHARE, _MIN_HILL_INDEX = 0.10, 1.5
 
 
 def draw_means(
@@ -108,3 +109,11 @@ def _factor(scale: list[list[float]]) -> FloatArray:
         unit[row][row], pivots[row] = 1.0, left if left > _NO_VARIANCE * scale[row][row] else 0.0
     root: FloatArray = np.array(unit) * np.array([math.sqrt(pivot) for pivot in pivots])
     return root
+
+
+def are_even_weights(weights: FloatArray) -> bool:
+    """Whether no query has much of the weight and large weights fall off fast enough (Hill 1975)."""
+    shares = np.sort(weights / weights.sum())[::-1]
+    top = shares[: max(10, len(shares) // 10)]
+    spread = float(np.log(top / top[-1]).sum())
+    return bool(shares[0] <= _MAX_WEIGHT_SHARE and (spread == 0 or (len(top) - 1) / spread >= _MIN_HILL_INDEX))

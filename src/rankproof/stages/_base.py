@@ -134,11 +134,9 @@ class BlockCache(Protocol):
 class EngineOptions:
     """Options for requests to external search engines.
 
-    Each query is asked `repeat` times; the first reply counts. `ask_again` ignores recorded replies; with `strict` the first
-    failed query ends the run.
+    `ask_again` ignores recorded replies; with `strict` the first failed query ends the run.
     """
 
-    repeat: int = 1
     ask_again: bool = False
     strict: bool = False
 

@@ -34,6 +34,7 @@ from rankproof._analysis.compare.joined_values import (
     common_values,
     only_queries,
     primary_first,
+    ranking_values,
     settings_primary,
     unanswerable_questions,
     with_measures,
@@ -60,6 +61,7 @@ from rankproof._analysis.compare.tables import (
 from rankproof._analysis.compare.unjudged_documents import checked_judgements, with_unjudged_documents
 from rankproof._analysis.compare.value_judge import checked_labels_by, judge_of_values
 from rankproof._analysis.decision.decide import DecisionData, decide
+from rankproof._analysis.decision.judge_sentences import outside_range_note
 from rankproof._analysis.decision.record import Costs, Decision
 from rankproof._analysis.decision.repeats import REPEATS, repeats_table
 from rankproof._analysis.decision.scenarios import doubt_table
@@ -217,6 +219,7 @@ def compare_inputs(
         *unknown_cost_notes(costs_of, kept.systems),
         *timing_notes(inputs, costs_of),
         *joined.notes,
+        *outside_range_note(decision),
         *(() if decision.is_corrected else left_out_queries_note(whole, counted)),
         *_other_sizes(joined, others),
         *(all_systems_notes(joined, options.test) if tested[0][1] else ()),
@@ -281,7 +284,7 @@ def _joined_values(inputs: AnalysisInput, measures: MeasuresLike, primary: str |
     Measures of answers have all questions that were asked, with missing values at worst; questions with nothing to measure differ
     between measures.
     """
-    every = primary_first(common_values(inputs.result, measures), primary)
+    every = primary_first(ranking_values(inputs.result, measures), primary)
     if every.measures[0].kind != "answer":
         return [every]
     unanswerable = unanswerable_questions(inputs)

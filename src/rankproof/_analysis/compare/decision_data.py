@@ -144,7 +144,7 @@ def judged_only_values(inputs: AnalysisInput, result: Result, measure: str, quer
         return None
     if not _has_non_relevant(inputs, queries):
         return None
-    options = replace(inputs.options, read_options=replace(inputs.read_options, judged_only=True))
+    options = replace(inputs.options, skip_missing=False, read_options=replace(inputs.read_options, judged_only=True))
     runs: Mapping[str, Any] = inputs.runs
     if isinstance(inputs.runs, RunSources):
         # Files are evaluated as they are read, which is faster than reading whole runs first.

@@ -96,6 +96,42 @@ def common_values(result: Result, measures: MeasuresLike = None) -> JoinedValues
     return JoinedValues(queries, names, kinds, values.transpose(0, 2, 1), notes, weights)
 
 
+def ranking_values(result: Result, measures: MeasuresLike = None) -> JoinedValues:
+    """The values of rankings over the queries that any system has; what a system lacks is the worst value, and `missing`.
+
+    Only an evaluation with `skip_missing` lacks values: a system must not be chosen on the queries that it happens to have.
+    """
+    joined = common_values(result, measures)
+    columns = [[system.measures[str(measure)] for system in result.systems] for measure in joined.measures]
+    if all(len(one.query_ids) == len(joined.queries) for one in columns[0]):
+        return joined
+    queries = tuple(sorted(set().union(*(one.query_ids for one in columns[0]))))
+    values = np.array([_values_of(row, queries) for row in columns])
+    lacking, none = np.isnan(values[0]), np.zeros(values[0].shape, dtype=bool)
+    filled = np.array([_filled(row[0].measure, own, none) for row, own in zip(columns, values, strict=True)])
+    weights = None if result.weights is None else np.array([result.weights[query] for query in queries])
+    notes = (*_unknown_to_all(result, queries), *weight_notes([] if weights is None else weights.tolist()))
+    return replace(
+        joined,
+        queries=queries,
+        values=filled,
+        weights=weights,
+        notes=(*notes, *_selected_measures(result, measures)[1]),
+        missing=MissingValues(lacking, none, none, skips=True),
+    )
+
+
+def _values_of(columns: Sequence[MeasureResult], queries: Sequence[str]) -> FloatArray:
+    """The values by query and system, NaN where a system has none."""
+    lookups = [one.per_query for one in columns]
+    return np.array([[known.get(query, np.nan) for known in lookups] for query in queries]).reshape(-1, len(columns))
+
+
+def _unknown_to_all(result: Result, queries: Sequence[str]) -> Iterator[str]:
+    if absent := len(result.queries) - len(queries):
+        yield f"{absent:,} of {len(result.queries):,} judged queries are left out because no system has them"
+
+
 def weight_notes(weights: Collection[float]) -> list[str]:
     """How many queries of equal weight the weighted queries are worth; empty without weights."""
     if not weights:
@@ -249,9 +285,8 @@ def answer_values(result: Result, measure: str, unanswerable: Collection[str]) -
     """
     columns = [system.measures[measure] for system in result.systems]
     queries = tuple(_questions(columns))
-    lookups = [(one.per_query, one.reasons) for one in columns]
-    values = np.array([[known.get(query, np.nan) for known, _ in lookups] for query in queries]).reshape(-1, len(columns))
-    reasons = [[why.get(query, "") for _, why in lookups] for query in queries]
+    values = _values_of(columns, queries)
+    reasons = [[one.reasons.get(query, "") for one in columns] for query in queries]
     absent = np.isnan(values)
     no_answer, abstained = (_is_among(reasons, names, values.shape) for names in (_NO_ANSWER, _ABSTAINED))
     right = abstained & absent & np.array([[query in unanswerable] for query in queries], dtype=bool).reshape(-1, 1)

@@ -88,6 +88,9 @@ def _check(check: JudgeCheck, data: DecisionData, own: DecisionData, decision: D
     systems, by_judge = data.systems, data.oriented(np.array(data.means()))
     leader, first = int(np.argmax(by_judge)), systems.index(str(decision.leader))
     check = replace(check, weight=own.labelled.weight, worth=own.labelled.worth, needed=_needed(own.labelled, own, decision))
+    shown = {name: decision.of(name).value for name in systems}
+    outside = {name: mean for name, mean in zip(systems, own.means(), strict=True) if mean != shown[name]}
+    check = replace(check, outside=outside)
     rival = decision.rival or next((pair.other for pair in decision.against), None)
     if decision.first is not None and rival is not None:
         share = own.labelled.label_share(systems.index(decision.first), systems.index(rival))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 
@@ -13,7 +14,7 @@ from rankproof._analysis.compare.comparison import Comparison
 from rankproof._analysis.compare.summary import compare_results
 from rankproof._analysis.decision.sentences import points
 from rankproof._analysis.inputs import AnalysisInput, input_from_results
-from rankproof._data.text import pluralise
+from rankproof._data.text import ordinal, pluralise
 from rankproof._io.json_fields import read_fields
 from rankproof._io.strict_json import JsonObject, parse_strict_json
 from rankproof._results.experiment_result import ExperimentResult
@@ -22,18 +23,20 @@ from rankproof._statistics.decision_rule import Looks
 from rankproof.errors import InputError, for_message
 from rankproof.measures._base import Measure
 
+_SAMPLED_QUERIES = 64
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Look:
     """One line of the log: a comparison of systems on n queries of a dataset.
 
-    `values` is the fingerprint of the values, so that the same comparison again is no further look. `difference` is that of the
-    chosen system or leader from the baseline, or of the best other system if that is the baseline, with its standard `error`;
-    `shipped` says whether that system was chosen.
+    `data` has the fingerprints of some queries (`sampled_queries`), `values` is that of the values, so that the same comparison
+    again is no further look. `difference` is that of the chosen system or leader from the baseline, or of the best other system
+    if that is the baseline, with its standard `error`; `shipped` says whether that system was chosen.
     """
 
     made: str
-    data: str
+    data: tuple[str, ...]
     systems: tuple[str, ...]
     measure: str
     n: int
@@ -45,7 +48,29 @@ class Look:
 
     def is_same_question(self, other: Look) -> bool:
         """Whether two looks are at the same systems on the same data, of which queries may have been added."""
-        return (self.data, self.systems, self.measure) == (other.data, other.systems, other.measure)
+        return (self.systems, self.measure) == (other.systems, other.measure) and self.is_same_data(other)
+
+    def is_same_data(self, other: Look) -> bool:
+        """Whether the queries of one look are among those of the other: most of the sampled ones that both could have."""
+        full = [max(data) for data in (self.data, other.data) if len(data) == _SAMPLED_QUERIES]
+        first, second = ({query for query in data if not full or query <= min(full)} for data in (self.data, other.data))
+        return 2 * len(first & second) > min(len(first), len(second))
+
+
+def sampled_queries(inputs: AnalysisInput) -> tuple[str, ...]:
+    """Fingerprints of a sample of the queries with their relevant documents, or with their texts where nothing is judged.
+
+    A query is sampled by its id, the same in a larger set. Names of files do not count.
+    """
+    ids = sorted((zlib.crc32(query.encode("utf-8", "surrogatepass")), query) for query in inputs.result.queries)
+    return tuple(f"{number:08x}{_query_fingerprint(inputs, query)}" for number, query in ids[:_SAMPLED_QUERIES])
+
+
+def _query_fingerprint(inputs: AnalysisInput, query: str) -> str:
+    relevant = sorted((doc, grade) for doc, grade in inputs.qrels.get(query, {}).items() if grade > 0)
+    texts = inputs.texts if not inputs.qrels and inputs.texts is not None else {}
+    content = [query, relevant, texts[query].text if query in texts else ""]
+    return hashlib.sha256(json.dumps(content).encode()).hexdigest()[:8]
 
 
 def look_of(inputs: AnalysisInput, comparison: Comparison) -> Look:
@@ -55,7 +80,7 @@ def look_of(inputs: AnalysisInput, comparison: Comparison) -> Look:
     difference, error, other = _difference(comparison)
     return Look(
         made=utc_now(),
-        data=inputs.dataset or inputs.name,
+        data=sampled_queries(inputs),
         systems=tuple(sorted(risk.name for risk in decision.by_system)),
         measure=comparison.primary,
         n=decision.n,
@@ -138,7 +163,10 @@ def compare_with_log(
     is_new = not any(look.is_same_question(other) and other.values == look.values for other in earlier)
     every = (*earlier, look) if is_new else earlier
     notes = (*_look_notes(earlier, look), *_reuse_notes(every, look, comparison.decision.measure))
-    return LoggedComparison(replace(comparison, notes=(*comparison.notes, *notes)), look, is_new, notes)
+    decision = replace(comparison.decision, look=_look_number(_smaller_looks(earlier, look)))
+    table = replace(comparison.table, sentences=decision.sentences)
+    comparison = replace(comparison, decision=decision, table=table, notes=(*comparison.notes, *notes))
+    return LoggedComparison(comparison, look, is_new, notes)
 
 
 def compare_results_with_log(results: ExperimentResult, path: str, asked: Looks | None) -> LoggedComparison | None:
@@ -164,8 +192,7 @@ def logged_comparison(
 def logged_gate(path: str, looks: Sequence[Look], measure: Measure) -> tuple[str, ...]:
     """Adds the comparisons of a gate that are not in the log yet; notes on reuse, or that the log cannot be written."""
     earlier = read_looks(path)
-    known = {(look.data, look.systems, look.measure, look.values) for look in earlier}
-    added = [look for look in looks if (look.data, look.systems, look.measure, look.values) not in known]
+    added = [look for look in looks if not any(look.is_same_question(other) and other.values == look.values for other in earlier)]
     problems = [note for look in added for note in append_look(path, look)]
     reuse = _reuse_notes((*earlier, *added), looks[0], measure) if looks else iter(())
     return (*reuse, *problems[:1])
@@ -181,18 +208,22 @@ def _automatic_mode(earlier: Sequence[Look], look: Look) -> Looks | None:
 
 def _look_notes(earlier: Sequence[Look], look: Look) -> Iterator[str]:
     """Which look this is, if the limits are those for many, and what the earlier looks leave uncovered."""
-    before = [other for other in earlier if look.is_same_question(other) and other.n < look.n]
+    before = _smaller_looks(earlier, look)
     if not before or look.looks != "many":
         return
-    number = _ordinal(len({other.values for other in before}) + 1)
-    yield f"{number} look: limit 0.6%, as an earlier one had {max(other.n for other in before):,} of the {look.n:,} queries"
+    number, most = ordinal(_look_number(before)), max(other.n for other in before)
+    yield f"{number} look: limit 0.6%, as an earlier one had {most:,} of the {look.n:,} queries"
     if any(other.looks == "one" for other in before):
         yield "a look with the limit 5% followed by looks with 0.6% is not covered in full: together about 10% are wrong"
 
 
-def _ordinal(number: int) -> str:
-    suffix = "th" if 10 <= number % 100 <= 20 else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
-    return f"{number}{suffix}"
+def _smaller_looks(earlier: Sequence[Look], look: Look) -> list[Look]:
+    """The earlier looks at the same systems with fewer queries."""
+    return [other for other in earlier if look.is_same_question(other) and other.n < look.n]
+
+
+def _look_number(before: Sequence[Look]) -> int:
+    return len({other.values for other in before}) + 1
 
 
 MIN_COMPARISONS = 10
@@ -225,7 +256,8 @@ def reuse_gain(differences: Sequence[float], errors: Sequence[float], shipped: S
 
 def _reuse_notes(every: Sequence[Look], look: Look, measure: Measure) -> Iterator[str]:
     """From ten comparisons on the same data on, the measured gain of what was shipped and the shrunk one."""
-    same = [other for other in every if (other.data, other.measure) == (look.data, look.measure) and other.error is not None]
+    alike = (other for other in every if other.measure == look.measure and other.error is not None)
+    same = [other for other in alike if look.is_same_data(other)]
     gain = reuse_gain(
         [other.difference or 0.0 for other in same],
         [other.error or 0.0 for other in same],

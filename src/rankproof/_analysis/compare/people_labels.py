@@ -155,9 +155,10 @@ def values_by_labels(result: Result, joined: JoinedValues, questions: Sequence[s
 def _missing(judged: MissingValues, rows: IntArray, absent: BoolArray, unclaimed: BoolArray) -> MissingValues:
     """What people lack: of the judge's missing values those that people did not label, and answers with nothing to check."""
     own, still = judged[rows], absent & ~unclaimed
-    found = MissingValues(own.no_answer & absent, (own.abstained & still) | (unclaimed & ~own.no_answer), own.unknown & still)
-    everywhere = judged.abstained.copy()
-    everywhere[rows] = found.abstained
+    abstained = (own.abstained & still) | (unclaimed & ~own.no_answer)
+    found = MissingValues(own.no_answer & absent, abstained, own.unknown & still, skips=judged.skips)
+    everywhere = judged.left_out.copy()
+    everywhere[rows] = found.left_out
     return replace(found, shares=everywhere.mean(axis=0) + found.unknown.mean(axis=0))
 
 

@@ -146,8 +146,12 @@ def with_unjudged_documents(inputs: AnalysisInput, joined: JoinedValues, data: D
         needed = case.needed_share()
         if needed is None:
             continue
-        decision = replace(decision, unjudged_rival=UnjudgedRival(chosen, other, needed, has_zeros, tops.depth))
-        if not few or (not other.relevant and other.shown >= _MIN_OWN and case.is_risky(2 * chosen.relevant / chosen.shown)):
+        is_unknown = not other.relevant and other.shown >= _MIN_OWN
+        is_near = not few or case.is_risky(2 * chosen.relevant / chosen.shown)
+        rival = UnjudgedRival(chosen, other, needed, has_zeros, tops.depth, is_near or is_unknown)
+        if decision.unjudged_rival is None or rival.is_near:
+            decision = replace(decision, unjudged_rival=rival)
+        if not few or (is_unknown and is_near):
             return replace(decision, outcome="not_decided", kind=None, systems=(), reason="unjudged", other_margin=None)
     return decision
 
@@ -203,7 +207,7 @@ def _values_with(
     for at, query in zip(picked.tolist(), tops.table.query_index[picked].tolist(), strict=True):
         grades[tops.table.queries[query]][tops.table.docs[at]] = max(inputs.rel, 1)
     names = [joined.systems[at] for at in systems]
-    options = replace(inputs.options, queries=joined.queries)
+    options = replace(inputs.options, queries=joined.queries, skip_missing=False)
     qrels = Qrels.of_checked(grades, source=inputs.qrels.source)
     result = evaluate_runs(qrels, {name: tops.runs[name] for name in names}, [joined.measures[0]], options)
     per_query = [next(iter(system.measures.values())).per_query for system in result.systems]

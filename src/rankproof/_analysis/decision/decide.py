@@ -11,7 +11,6 @@ import numpy as np
 
 from rankproof._analysis.decision.queries_needed import queries_needed
 from rankproof._analysis.decision.record import (
-    SIGNIFICANT,
     Costs,
     Decision,
     Kind,
@@ -32,6 +31,7 @@ from rankproof._analysis.decision.scenarios import (
 from rankproof._data.arrays import FloatArray
 from rankproof._data.text import percent
 from rankproof._statistics.decision_rule import (
+    SIGNIFICANT,
     Looks,
     Margin,
     PairEstimates,
@@ -41,10 +41,10 @@ from rankproof._statistics.decision_rule import (
     risks,
     select,
 )
-from rankproof._statistics.distributions import normal_below
-from rankproof._statistics.intervals import Interval
+from rankproof._statistics.distributions import normal_quantile
+from rankproof._statistics.intervals import Interval, clip
 from rankproof._statistics.labelled_means import LabelledMeans
-from rankproof._statistics.means import weighted_mean
+from rankproof._statistics.means import are_even_weights, weighted_mean
 from rankproof.errors import for_message
 from rankproof.measures._base import Measure, worst_value
 
@@ -52,7 +52,9 @@ MARGIN, RELATIVE_MARGIN = 0.02, 0.10
 """A system this much below the best is good enough: 2 percentage points, or 10% of the highest mean if that is less."""
 MIN_QUERIES = 30
 MAX_FAILED = 0.01
-_MAX_WEIGHT_SHARE, _MIN_HILL_INDEX = 0.10, 1.5
+_LEVEL = 0.05
+"""The level of pairs that are called better for certain, over all of them."""
+_GOOD_VALUE = 0.5
 _STEPS_PER_MARGIN, _MARGIN_STEPS = 4, 20
 
 
@@ -136,8 +138,8 @@ def decide(
     found = _record(case, means, case.estimates.best, interval)
     if reason in ("risk", "few_queries") and data.labelled is None:
         found = replace(found, needed=queries_needed(values, data.weights, amount, looks, seed=seed))
-    if reason in ("risk", "missing", "unjudged"):
-        found = replace(found, better=tuple(_better(case, baseline, interval)))
+    if reason == "risk":
+        found = replace(found, better=tuple(_pair(case, *pair, interval) for pair in _better(case, baseline)))
     return replace(found, outcome="not_decided", reason=reason, detail=detail, baseline=baseline)
 
 
@@ -203,7 +205,8 @@ def _undecidable(data: DecisionData, means: Sequence[float], margin: float, look
 
 
 def _shown_means(data: DecisionData) -> dict[str, float]:
-    return dict(zip(data.systems, data.means(), strict=True))
+    """The means, limited to the range of the measure, which a mean corrected by labels may leave."""
+    return {name: clip(mean, data.measure.range) for name, mean in zip(data.systems, data.means(), strict=True)}
 
 
 def _system_risk(
@@ -258,14 +261,6 @@ def _few_queries_text(data: DecisionData, effective: float) -> str:
     return f"a decision needs at least {MIN_QUERIES} queries ({size})"
 
 
-def are_even_weights(weights: FloatArray) -> bool:
-    """Whether no query has much of the weight and large weights fall off fast enough (Hill 1975)."""
-    shares = np.sort(weights / weights.sum())[::-1]
-    top = shares[: max(10, len(shares) // 10)]
-    spread = float(np.log(top / top[-1]).sum())
-    return bool(shares[0] <= _MAX_WEIGHT_SHARE and (spread == 0 or (len(top) - 1) / spread >= _MIN_HILL_INDEX))
-
-
 def _scenarios(case: _Case, chosen: Sequence[int]) -> list[ScenarioChoice]:
     """The choices where missing values and unjudged documents are not as measured."""
     data = case.data
@@ -314,25 +309,42 @@ def _record(case: _Case, means: Sequence[float], first: int, interval: Callable[
 def _pair(case: _Case, first: int, other: int, interval: Callable[[FloatArray], Interval | None]) -> PairDifference:
     data = case.data
     apart = data.values[:, first] - data.values[:, other]
-    score = float(case.estimates.scores()[first, other])
     difference = weighted_mean(apart, data.weights) if data.labelled is None else data.means()[first] - data.means()[other]
     ci = interval(apart) if data.labelled is None else _labelled_interval(data, data.labelled, first, other)
-    p = min(1.0, 2 * normal_below(-abs(score)))
-    error = float(case.estimates.errors[first, other])
-    return PairDifference(data.systems[first], data.systems[other], difference, ci, int(np.count_nonzero(apart)), p, error)
+    return PairDifference(
+        data.systems[first],
+        data.systems[other],
+        difference,
+        ci,
+        int(np.count_nonzero(apart)),
+        is_significant=abs(float(case.estimates.scores()[first, other])) >= SIGNIFICANT,
+        error=float(case.estimates.errors[first, other]),
+        failures=_failures(case, first, other),
+        other_failures=_failures(case, other, first),
+    )
 
 
-def _better(case: _Case, baseline: str | None, interval: Callable[[FloatArray], Interval | None]) -> Iterator[PairDifference]:
-    """The systems that are significantly better than the baseline, best first, corrected for their number (Bonferroni)."""
-    systems, means = case.data.systems, case.estimates.differences.sum(axis=-1)
-    if baseline not in systems:
-        return
-    base = systems.index(str(baseline))
-    for at in sorted(range(len(systems)), key=lambda at: -means[at]):
-        if case.estimates.differences[at, base] > 0:
-            pair = _pair(case, at, base, interval)
-            if pair.p <= SIGNIFICANT / (len(systems) - 1):
-                yield pair
+def _failures(case: _Case, system: int, other: int) -> int:
+    """The queries on which the system has the worst value and the other one at least half of the best; 0 without a range."""
+    if not case.data.measure.is_fraction:
+        return 0
+    return int(((case.values[:, system] == 0) & (case.values[:, other] >= _GOOD_VALUE)).sum())
+
+
+def _better(case: _Case, baseline: str | None) -> list[tuple[int, int]]:
+    """Pairs of which the first system is certainly better, best first, corrected for their number (Bonferroni).
+
+    The second one is the baseline; without a baseline it is certainly below the leader, and the first one is not.
+    """
+    systems, scores = range(len(case.data.systems)), case.estimates.scores()
+    order = sorted(systems, key=lambda at: -float(case.estimates.differences[at].sum()))
+    if baseline in case.data.systems:
+        base = case.data.systems.index(str(baseline))
+        needed = normal_quantile(1 - _LEVEL / 2 / (len(systems) - 1))
+        return [(at, base) for at in order if at != base and scores[at, base] >= needed]
+    needed = normal_quantile(1 - _LEVEL / len(systems) / (len(systems) - 1))
+    below = [at for at in order if scores[case.estimates.best, at] >= needed]
+    return [(at, other) for other in below for at in order if at not in below and scores[at, other] >= needed]
 
 
 def _labelled_interval(data: DecisionData, labelled: LabelledMeans, first: int, other: int) -> Interval:

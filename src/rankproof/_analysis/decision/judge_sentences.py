@@ -21,13 +21,19 @@ _CHANCE = f"{MIN_LABELLED} decide 5 of 10 comparisons of two systems, 3 of 10 of
 def judge_leads_sentences(decision: Decision) -> Iterator[str]:
     """Which system leads by the judge, how often such leaders are wrong, and how to check the judge."""
     leader, n = decision.of(str(decision.leader)), pluralise(decision.n, "question")
+    second = next(iter(decision.against), None)
     value = f"{leader.value:.3f} {decision.measure}"
     unchecked = f"By {for_message(str(decision.judge))} (not checked by people), {for_message(leader.name)}"
     if any(pair.difference == 0 for pair in decision.against):
         equal = next(pair.other for pair in decision.against if pair.difference == 0)
         yield f"{unchecked} and {for_message(equal)} lead: {value}, {n}. Whether people agree is not known."
     else:
-        yield f"{unchecked} leads: {value}, {n}. Whether people agree is not known."
+        apart = (
+            f", {difference_text(abs(second.difference), decision.measure)} ahead of {for_message(second.other)}"
+            if second
+            else ""
+        )
+        yield f"{unchecked} leads: {value}{apart}, {n}. Whether people agree is not known."
     yield f"In simulations, machine judges alone named a system more than 2 pp below the best in {_wrong(decision)}."
     check = decision.check
     if check is not None and check.agreement:
@@ -102,6 +108,15 @@ def check_sentences(decision: Decision) -> Iterator[str]:
         yield f"{judge} does not help here: labels alone count."
     if check.leader is not None:
         yield _other_leader(decision, check, judge)
+
+
+def outside_range_note(decision: Decision) -> Iterator[str]:
+    """Which corrected means are outside the range of the measure."""
+    if decision.check is not None and decision.check.outside:
+        low, high = decision.measure.range
+        means = ", ".join(f"{for_message(name)} {mean:.3f}" for name, mean in decision.check.outside.items())
+        what = f"corrected means outside {low:g} to {high:g}, the range of {decision.measure}, are shown at its end"
+        yield f"{what}: {means}; differences and risks are not limited"
 
 
 def _other_leader(decision: Decision, check: JudgeCheck, judge: str) -> str:

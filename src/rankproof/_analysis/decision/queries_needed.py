@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 
 import numpy as np
 
-from rankproof._analysis.decision.record import QueriesNeeded
+from rankproof._analysis.decision.record import Decision, QueriesNeeded
 from rankproof._data.arrays import FloatArray
 from rankproof._statistics.decision_rule import (
     Looks,
@@ -62,3 +63,26 @@ def _chance(estimates: PairEstimates, off: FloatArray, n: float, size: float, ma
         needed = needed_scores(margin / errors, count, looks, correlations)
         enough[rows] = ((scores[rows] >= needed) | diagonal).all(axis=2).any(axis=1)
     return float(enough.mean())
+
+
+def queries_needed_sentences(decision: Decision) -> Iterator[str]:
+    """How many queries decide an open decision."""
+    needed = decision.needed
+    if needed is None:
+        return
+    if needed.likely is not None and needed.even is not None:
+        even, likely = rounded_up(needed.even), rounded_up(needed.likely)
+        if even == likely:
+            yield f"About {likely:,} queries decide with a chance of 80% ({likely - decision.n:,} more)."
+        else:
+            yield f"About {even:,} queries decide with even chances, {likely:,} with 80%."
+    elif needed.even is not None:
+        yield f"About {rounded_up(needed.even):,} queries decide with even chances; even 20 times as many do not with 80%."
+    else:
+        yield "More queries alone are unlikely to decide."
+
+
+def rounded_up(number: float) -> int:
+    """The number with two digits, rounded up."""
+    unit = int("1" + "0" * max(0, len(str(math.ceil(number))) - 2))
+    return math.ceil(number / unit) * unit

@@ -19,7 +19,6 @@ from rankproof._statistics.labelled_means import MIN_LABELLED
 from rankproof.measures._base import Measure
 
 SAME_COST_MS = 1.0
-SIGNIFICANT = 0.05
 
 Outcome = Literal["ship", "either", "keep", "not_decided", "judge_leads"]
 """`judge_leads`: a judge that nobody checked has a leader; whether people agree is not known."""
@@ -89,8 +88,9 @@ class SystemRisk:
 class PairDifference:
     """Two systems: the mean of `system` minus that of `other`, the 95% interval, and whether the difference is significant.
 
-    `ci` is None where few queries differ; `differing` is how many do. `p` is two-sided, from `error`, the standard error that the
-    risk has as well.
+    `ci` is None where few queries differ; `differing` is how many do. Significance is from `error`, the standard error that the
+    risk has as well. `failures` are the queries on which the system has the worst value and the other one at least half of the
+    best, `other_failures` the reverse.
     """
 
     system: str
@@ -98,13 +98,10 @@ class PairDifference:
     difference: float
     ci: Interval | None
     differing: int
-    p: float
+    is_significant: bool
     error: float | None = None
-
-    @property
-    def is_significant(self) -> bool:
-        """Whether the two systems differ significantly."""
-        return self.p <= SIGNIFICANT
+    failures: int = 0
+    other_failures: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +130,7 @@ class JudgeCheck:
     share of labels in the variance of the difference between the first system and its rival; the judge's values have the rest.
     `leader` is the best system by the judge alone, which is `lead` ahead of the leader by labels, or by the labels
     `corrected_lead`. `needed` is the number of labelled questions that decide with a chance of 80%; None if not known, or more
-    than 700.
+    than 700. `outside` are corrected means outside the range of the measure, which are shown at its end.
     """
 
     file: str
@@ -146,6 +143,7 @@ class JudgeCheck:
     lead: float | None = None
     corrected_lead: float | None = None
     needed: int | None = None
+    outside: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,6 +179,7 @@ class UnjudgedRival:
     """A rival that may not have been judged: own documents of the chosen system and of the other one in their top `depth`.
 
     If `needed` of the other system's unjudged own documents are relevant, the risk of the chosen one is above its limit.
+    `is_near` says whether that could well be; else it is a detail.
     """
 
     chosen: OwnDocuments
@@ -188,6 +187,7 @@ class UnjudgedRival:
     needed: float
     has_zeros: bool
     depth: int
+    is_near: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,13 +208,13 @@ class Decision(Viewed):
     the machine judge whose values are compared, None if they are people's; `labels_by` is "people" if the user calls them so.
     `labelled` is the number of questions that people labelled to check the judge, `check` what these labels say, and
     `labels_for_check` about how many labels the first check takes, which `check_command` starts. `against` compares the first
-    chosen system, or the leader, with each other system, highest mean first. `better` are the systems that are significantly
-    better than the baseline where nothing is decided. `judge_next` are the unjudged (query, document)
-    pairs that could change the difference between the two best systems most; `unjudged` is the number of all such pairs.
-    `judge_noise` is how much that difference changes when a judge of claims is asked again, as a standard deviation; None unless
-    it is more than half of
-    the difference. `reused_replies` are replies of search engines that an earlier run recorded: the engines may have changed.
-    `repeats` are the repeated answers of the systems, None without any.
+    chosen system, or the leader, with each other system, highest mean first. `look` counts the looks at more and more queries,
+    as the log has them. `better` are pairs that differ for certain where nothing is decided: systems that are better than
+    the baseline, or without one the leading systems and those below them. `judge_next` are the unjudged (query, document) pairs
+    that could change the difference between the two best systems most; `unjudged` is the number of all such pairs. `judge_noise`
+    is how much that difference changes when a judge of claims is asked again, as a standard deviation; None unless it is more
+    than half of the difference. `reused_replies` are replies of search engines that an earlier run recorded: the engines may have
+    changed. `repeats` are the repeated answers of the systems, None without any.
     """
 
     outcome: Outcome | None
@@ -233,6 +233,7 @@ class Decision(Viewed):
     rival: str | None = None
     race: int = 2
     looks: Looks = "one"
+    look: int = 1
     scenarios: tuple[Scenario, ...] = ()
     missing: tuple[MissingCount, ...] = ()
     unjudged_rival: UnjudgedRival | None = None

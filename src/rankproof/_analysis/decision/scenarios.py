@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from rankproof._analysis.decision.record import Decision, MissingCount, Reason, Scenario
+from rankproof._analysis.decision.sentences import unjudged_rival_text
 from rankproof._data.arrays import BoolArray, FloatArray, IntArray
 from rankproof._data.table import CellValue, Column, Table
 from rankproof._data.text import percent
@@ -18,6 +19,7 @@ from rankproof.measures._base import Measure
 MAX_MISSING = 0.01
 """Up to this share of a system's questions, a missing value is the worst one; above it, there are scenarios."""
 WITHOUT_UNJUDGED, WITHOUT_ABSTENTIONS = "without unjudged documents", "without abstentions"
+WITHOUT_LACKING = "without queries that a system lacks"
 OTHERS_AT_BEST, ALL_AT_BEST = "with those of the other systems at their best", "with all at their best"
 """The scenarios in words."""
 DOUBT = "doubt"
@@ -30,24 +32,31 @@ class MissingValues:
     """Which values are missing by query and system: no answer; an abstention or nothing to check; unknown as the judge failed.
 
     `shares` are the shares of all questions that a system abstained on or that are unknown, where the rows are a sample of them.
+    `skips` says that the user asks to leave out what a system lacks (`--skip-missing`).
     """
 
     no_answer: BoolArray
     abstained: BoolArray
     unknown: BoolArray
     shares: FloatArray | None = None
+    skips: bool = False
 
     def __getitem__(self, rows: BoolArray | IntArray) -> MissingValues:
-        return MissingValues(self.no_answer[rows], self.abstained[rows], self.unknown[rows])
+        return MissingValues(self.no_answer[rows], self.abstained[rows], self.unknown[rows], skips=self.skips)
 
     @property
     def every(self) -> BoolArray:
         """Every missing value."""
         return np.asarray(self.no_answer | self.abstained | self.unknown)
 
+    @property
+    def left_out(self) -> BoolArray:
+        """What a scenario leaves out: abstentions, and what a system lacks if the user asks for it."""
+        return np.asarray(self.abstained | self.no_answer) if self.skips else self.abstained
+
     def needs_scenarios(self) -> bool:
-        """Whether more than 1% of a system's questions are abstained or unknown."""
-        shares = (self.abstained | self.unknown).mean(axis=0) if self.shares is None else self.shares
+        """Whether more than 1% of a system's questions are left out in a scenario or unknown."""
+        shares = (self.left_out | self.unknown).mean(axis=0) if self.shares is None else self.shares
         return bool((shares > MAX_MISSING).any())
 
     def counts(self, systems: Sequence[str]) -> tuple[MissingCount, ...]:
@@ -113,8 +122,9 @@ def scenario_choices(
 def _missing_scenarios(
     values: FloatArray, weights: FloatArray | None, missing: MissingValues, chosen: Sequence[int], best: float
 ) -> Iterator[tuple[str, Reason, PairEstimates]]:
-    if missing.abstained.any():
-        yield WITHOUT_ABSTENTIONS, "missing", estimates_of_pairs(values, ~missing.abstained, weights)
+    if missing.left_out.any():
+        words = WITHOUT_LACKING if missing.skips else WITHOUT_ABSTENTIONS
+        yield words, "missing", estimates_of_pairs(values, ~missing.left_out, weights)
     if missing.unknown.any():
         others = missing.unknown.copy()
         others[:, list(chosen)] = False
@@ -127,13 +137,14 @@ def disagreement(choice: ScenarioChoice, chosen: Sequence[int], missing: Missing
     here, there = (", ".join(for_message(names[at]) for at in each) or "open" for each in (chosen, choice.systems))
     if choice.reason == "unjudged" or missing is None:
         return f"{choice.words} the choice is {there}, not {here}"
-    lacking = missing.abstained if choice.words == WITHOUT_ABSTENTIONS else missing.unknown
+    lacking = missing.unknown if choice.words in (OTHERS_AT_BEST, ALL_AT_BEST) else missing.left_out
     most = int(lacking.sum(axis=0).argmax())
     share, name = percent(float(lacking[:, most].mean())), for_message(names[most])
+    if choice.words == WITHOUT_LACKING:
+        return f"{name} lacks {share} of the queries; with these at their worst the choice is {here}, without them {there}"
     if choice.words == WITHOUT_ABSTENTIONS:
-        return (
-            f"{name} abstained on {share} of the questions; with abstentions as wrong the choice is {here}, without them {there}"
-        )
+        what = f"{name} abstained on {share} of the questions"
+        return f"{what}; with abstentions as wrong the choice is {here}, without them {there}"
     what = f"the judge gave {name} no value for {share} of the questions"
     return f"{what}; with these at their worst the choice is {here}, {choice.words} {there}"
 
@@ -152,9 +163,11 @@ def largest_risks(every: Sequence[Risks]) -> Risks:
 
 
 def doubt_table(decision: Decision) -> Table | None:
-    """The shares of the variance by source, and the scenarios; None where only queries are a source."""
+    """The shares of the variance by source, the scenarios and an unjudged rival; None where only queries are a source."""
     rows = (*_variance_rows(decision), *_scenario_rows(decision))
-    if len(rows) < 2:
+    rival = decision.unjudged_rival
+    unjudged = () if rival is None else (unjudged_rival_text(decision, rival),)
+    if len(rows) < 2 and not unjudged:
         return None
     columns = (
         Column("source"),
@@ -166,7 +179,7 @@ def doubt_table(decision: Decision) -> Table | None:
     work = (f"{60 // QUERY_MINUTES} further queries", QUERY_MINUTES)
     work = (f"{60 // LABEL_MINUTES} further labelled questions", LABEL_MINUTES) if decision.labelled else work
     hour = f"One hour of work is {work[0]}, at {work[1]} minutes each."
-    return Table(DOUBT, "Where the doubt comes from", columns, rows, (hour,))
+    return Table(DOUBT, "Where the doubt comes from", columns, rows, (*unjudged, hour))
 
 
 def _variance_rows(decision: Decision) -> Iterator[tuple[CellValue, ...]]:

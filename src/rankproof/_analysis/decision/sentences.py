@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import chain
 
 from rankproof._analysis.decision.judge_sentences import by_labels, check_sentences, judge_leads_sentences, labels_not_decided
+from rankproof._analysis.decision.queries_needed import queries_needed_sentences
 from rankproof._analysis.decision.record import SAME_COST_MS, CostUnit, Decision, PairDifference, SystemRisk, UnjudgedRival
 from rankproof._analysis.decision.repeats import repeat_sentences
 from rankproof._data.replies import reused_sentences
-from rankproof._data.text import format_p, in_a_sentence, percent, pluralise, shown_time
+from rankproof._data.text import in_a_sentence, ordinal, percent, pluralise, shown_time
+from rankproof._statistics.decision_rule import LOOK_LIMITS
 from rankproof.errors import for_message
 from rankproof.measures._base import Measure, worst_value
 
 MANY_SYSTEMS = 3
 """The best of more systems than this has an optimistic value."""
 _SHOWN_PAIRS = 3
+_UNSEEN = 3.0
+"""Failures on up to this number divided by n of the queries are unseen in n queries with a chance of 5%."""
 _TWICE = 1.95
 _MIN_POINTS = 0.001
 
@@ -25,7 +28,21 @@ def decision_sentences(decision: Decision) -> tuple[str, ...]:
     """The decision in two to six sentences, the answer first."""
     answer, *more = _of_outcome(decision)
     repeats = () if decision.repeats is None else repeat_sentences(decision.repeats)
-    return (answer, *reused_sentences(decision.reused_replies), *more, *check_sentences(decision), *repeats)
+    return (
+        answer,
+        *_uncovered_look(decision),
+        *reused_sentences(decision.reused_replies),
+        *more,
+        *check_sentences(decision),
+        *repeats,
+    )
+
+
+def _uncovered_look(decision: Decision) -> Iterator[str]:
+    """That the limit for one look does not cover a further one."""
+    if decision.look > 1 and decision.looks == "one":
+        limit = f"the limit of {_limit(LOOK_LIMITS['one'])} for one look does not cover it (--looks many does)"
+        yield f"This is the {ordinal(decision.look)} look with more queries: {limit}."
 
 
 def _of_outcome(decision: Decision) -> Iterator[str]:
@@ -62,12 +79,6 @@ def _limit(limit: float | None) -> str:
     return "unknown" if limit is None else f"{100 * limit:.2g}%"
 
 
-def rounded_up(number: float) -> int:
-    """The number with two digits, rounded up."""
-    unit = int("1" + "0" * max(0, len(str(math.ceil(number))) - 2))
-    return math.ceil(number / unit) * unit
-
-
 def _one_system(decision: Decision) -> Iterator[str]:
     if decision.leader is not None:
         yield f"One system, so nothing to decide: {for_message(decision.leader)} has {_value(decision, decision.leader)}."
@@ -82,9 +93,10 @@ def _decided(decision: Decision) -> Iterator[str]:
     else:
         yield _ship(decision)
     yield _risk_line(decision)
-    if decision.unjudged_rival is not None:
-        yield f"{_unjudged_rival(decision, decision.unjudged_rival)}."
+    if decision.unjudged_rival is not None and decision.unjudged_rival.is_near:
+        yield unjudged_rival_text(decision, decision.unjudged_rival)
     yield from _missing(decision)
+    yield from _failures(decision)
     yield from _other_margin(decision)
     if len(decision.by_system) > MANY_SYSTEMS:
         yield f"It was chosen from {len(decision.by_system)} systems, so its value is optimistic."
@@ -152,7 +164,9 @@ def _not_shown(decision: Decision) -> str:
     """That a rival is not shown to be worse, and why it is not chosen all the same."""
     rival = next(pair for pair in decision.against if not (pair.is_significant and _is_gain(pair, decision.measure)))
     other = decision.of(rival.other)
-    apart = f"{_signed(rival.difference, decision.measure)}, {format_p(rival.p)}"
+    apart = f"{_signed(rival.difference, decision.measure)}{_interval(rival, decision.measure)}"
+    if rival.ci is not None and not rival.is_significant and not rival.ci[0] <= 0 <= rival.ci[1]:
+        apart += ", which one further query can change"
     worse = f"{margin_text(decision.margin, decision.measure)} {_worse_word(decision.measure)}"
     risk = f"{for_message(other.name)} could be more than {worse} (risk {percent(other.risk)})"
     return f"It is not shown to be better than {for_message(other.name)} ({apart}), but {risk}."
@@ -225,6 +239,11 @@ def _missing(decision: Decision) -> Iterator[str]:
     """How many values of a system are missing, and as what they count."""
     worst = worst_value(decision.measure)
     counts = "are left out" if worst is None else f"count as {worst:g}"
+    if decision.missing and decision.measure.kind != "answer":
+        first, *more = (f"{for_message(count.system)} lacks {count.no_answer:,}" for count in decision.missing)
+        lacking = in_a_sentence([first, *(text.replace(" lacks", "") for text in more)])
+        yield f"{lacking} of {decision.n:,} queries; they {counts}."
+        return
     for count in decision.missing[:_SHOWN_PAIRS]:
         name, of = for_message(count.system), f"of {decision.n:,} questions; they {counts}."
         if count.no_answer:
@@ -292,18 +311,19 @@ def _not_decided(decision: Decision) -> Iterator[str]:
     leader = decision.of(str(decision.leader))
     if decision.labelled and decision.check is not None:
         yield from labels_not_decided(decision)
+        yield from _certain(decision)
     elif decision.reason == "risk":
-        yield f"Not decided: {for_message(leader.name)} leads, but {_leader_risk(decision, leader)}."
+        certain = "".join(f" {sentence}" for sentence in _certain(decision))
+        yield f"Not decided: {for_message(leader.name)} leads, but {_leader_risk(decision, leader)}.{certain}"
     elif decision.unjudged_rival is not None:
-        yield f"Not decided: {_unjudged_rival(decision, decision.unjudged_rival)}."
+        yield f"Not decided: {unjudged_rival_text(decision, decision.unjudged_rival)}"
         yield "Next: rankproof audit --judge-next 20, or --judgements complete if nothing relevant is missing."
     else:
         yield f"Not decided: {decision.detail}."
     leads = f"{for_message(leader.name)} leads with {_value(decision, leader.name)}; "
     yield f"{leads if _has_leader(decision) else ''}{_size(decision)}."
-    yield from _better_than_baseline(decision)
     yield from _missing(decision)
-    yield from _queries_needed(decision)
+    yield from queries_needed_sentences(decision)
     if decision.judge_next and decision.judgements is None:
         yield _judge_next(decision)
     yield from _judge_noise(decision)
@@ -314,21 +334,53 @@ def _has_leader(decision: Decision) -> bool:
     return any(system.value != worst_value(decision.measure) for system in decision.by_system)
 
 
-def _better_than_baseline(decision: Decision) -> Iterator[str]:
-    """Which systems are better than the baseline, although none of them is chosen."""
-    if decision.better:
-        by = (f"{for_message(pair.system)} by {_size_with_interval(pair, decision.measure)}" for pair in decision.better)
-        yield f"Better than {for_message(str(decision.baseline))}: {in_a_sentence(list(by))}."
+def _certain(decision: Decision) -> Iterator[str]:
+    """Which systems are better than others, although none of them is chosen."""
+    if not decision.better:
+        return
+    better, worse = (
+        [*dict.fromkeys(names)] for names in zip(*((pair.system, pair.other) for pair in decision.better), strict=True)
+    )
+    if len(decision.better) < len(better) * len(worse):
+        better, worse = better[:1], [pair.other for pair in decision.better if pair.system == better[0]]
+    if len(decision.better) == 1:
+        size = _size_with_interval(decision.better[0], decision.measure)
+        yield f"{for_message(better[0])} is better than {for_message(worse[0])} by {size}."
+    else:
+        both = (
+            "Both are"
+            if {*better} == {decision.leader, decision.rival}
+            else f"{_few(better)} {'is' if len(better) == 1 else 'are'}"
+        )
+        yield f"{both} better than {_few(worse)}."
 
 
-def _unjudged_rival(decision: Decision, finding: UnjudgedRival) -> str:
-    """Why a rival may not have been judged."""
+def _few(names: Sequence[str]) -> str:
+    """Up to three names, and how many others."""
+    shown = [for_message(name) for name in (names if len(names) <= _SHOWN_PAIRS else names[: _SHOWN_PAIRS - 1])]
+    return in_a_sentence([*shown, f"{len(names) - len(shown)} others"] if len(shown) < len(names) else shown)
+
+
+def _failures(decision: Decision) -> Iterator[str]:
+    """On how many queries a cheaper system fails where its rival does not, or how many failures may be unseen."""
+    if decision.kind not in ("cheaper", "cheaper_and_worse"):
+        return
+    pair, name = _closest_rival(decision), for_message(decision.systems[0])
+    if pair.failures > pair.other_failures:
+        where = f"where {for_message(pair.other)} does well (the reverse: {pair.other_failures:,})"
+        yield f"{name} fails completely on {pair.failures:,} of {decision.n:,} queries {where}."
+    elif decision.measure.is_fraction and not pair.failures and _UNSEEN / decision.n > decision.margin:
+        yield f"Failures on up to {percent(_UNSEEN / decision.n)} of the queries may be unseen in {decision.n:,}."
+
+
+def unjudged_rival_text(decision: Decision, finding: UnjudgedRival) -> str:
+    """Why a rival may not have been judged, in sentences."""
     known, own, other = "judged" if finding.has_zeros else "known to be relevant", finding.chosen, finding.other
     name, rival = for_message(own.system), for_message(other.system)
     only = f"Of the documents that only {name} shows in its top {finding.depth}, {own.known:,} of {own.shown:,} are {known}"
     share = f"{100 * finding.needed:.0f}% of the unjudged ones"
     if_relevant = f"If {share} are relevant, the risk of {name} is above {_limit(decision.limit)}"
-    return f"{rival} may not have been judged. {only}; of those of {rival} {other.known:,} of {other.shown:,}. {if_relevant}"
+    return f"{rival} may not have been judged. {only}; of those of {rival} {other.known:,} of {other.shown:,}. {if_relevant}."
 
 
 def _leader_risk(decision: Decision, leader: SystemRisk) -> str:
@@ -336,22 +388,6 @@ def _leader_risk(decision: Decision, leader: SystemRisk) -> str:
     against = f"more than {_margin_with_share(decision)} {side} {for_message(leader.rival or '')}"
     race = f" for {decision.race} systems" if decision.race > 2 else ""
     return f"its risk of being {against} is {percent(leader.risk)} (limit {_limit(leader.limit)}{race})"
-
-
-def _queries_needed(decision: Decision) -> Iterator[str]:
-    needed = decision.needed
-    if needed is None:
-        return
-    if needed.likely is not None and needed.even is not None:
-        even, likely = rounded_up(needed.even), rounded_up(needed.likely)
-        if even == likely:
-            yield f"About {likely:,} queries decide with a chance of 80% ({likely - decision.n:,} more)."
-        else:
-            yield f"About {even:,} queries decide with even chances, {likely:,} with 80%."
-    elif needed.even is not None:
-        yield f"About {rounded_up(needed.even):,} queries decide with even chances; even 20 times as many do not with 80%."
-    else:
-        yield "More queries alone are unlikely to decide."
 
 
 def _judge_next(decision: Decision) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from rankproof._analysis.compare.decision_data import with_relevant_documents
-from rankproof._analysis.decision.decide import MIN_QUERIES, are_even_weights, margin_amount
+from rankproof._analysis.decision.decide import MIN_QUERIES, margin_amount
 from rankproof._analysis.gate.baseline import SavedValues
 from rankproof._analysis.inputs import AnalysisInput
 from rankproof._data.arrays import FloatArray
@@ -16,7 +16,7 @@ from rankproof._statistics.correction import CORRECTIONS
 from rankproof._statistics.decision_rule import Margin
 from rankproof._statistics.gate_rule import paired_change
 from rankproof._statistics.intervals import Interval, enough_differ, mean_interval
-from rankproof._statistics.means import effective_size, weighted_mean
+from rankproof._statistics.means import are_even_weights, effective_size, weighted_mean
 from rankproof.measures._base import Measure
 from rankproof.measures._parse import parse_measure
 

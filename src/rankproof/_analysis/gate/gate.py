@@ -11,7 +11,7 @@ import numpy as np
 from rankproof._analysis.compare.comparison import Comparison, compare_inputs
 from rankproof._analysis.compare.decision_data import only_systems, systems_without_documents, with_relevant_documents
 from rankproof._analysis.compare.joined_values import weight_notes
-from rankproof._analysis.compare.look_log import Look, logged_gate
+from rankproof._analysis.compare.look_log import Look, logged_gate, sampled_queries
 from rankproof._analysis.compare.pairs import CompareOptions
 from rankproof._analysis.compare.value_judge import judge_of_values
 from rankproof._analysis.gate.anchor import check_anchor, save_alarms, with_alarms
@@ -138,7 +138,7 @@ def gate_looks(inputs: AnalysisInput, gate: GateResult) -> list[Look]:
         found.append(
             Look(
                 made=utc_now(),
-                data=inputs.dataset or inputs.name,
+                data=sampled_queries(inputs),
                 systems=(check.system, "baseline"),
                 measure=check.measure,
                 n=change.n,

@@ -89,7 +89,6 @@ def _add_execution(group: argparse._ArgumentGroup) -> None:
         cache_limit=None,
         latency_queries=None,
         partition_size=None,
-        repeat=1,
         run_repeats=1,
         ask_again=False,
         strict=False,

@@ -224,22 +224,22 @@ class EngineClient:
         self._fresh: set[str] = set()
         self._failed_in_row, self._next_start = 0, 0.0
 
-    def find(self, query: Query, turn: int = 0) -> EngineReply | EngineError | None:
+    def find(self, query: Query) -> EngineReply | EngineError | None:
         """The recorded reply or the failure of this run, None if the query is still to be asked."""
-        key = _reply_key(query, turn)
+        key = _reply_key(query)
         if self._context.engines.ask_again and key not in self._fresh:
             return self._failures.get(key)
         return self._failures.get(key) or self._replies.find(key)
 
-    def ask(self, query: Query, turn: int = 0) -> EngineReply | EngineError:
+    def ask(self, query: Query) -> EngineReply | EngineError:
         """The recorded reply, or that of a new request; a failure is returned, not raised."""
         with self._slots:
-            found = self.find(query, turn)
-            return self._record(query, turn) if found is None else found
+            found = self.find(query)
+            return self._record(query) if found is None else found
 
-    def was_sent(self, query: Query, turn: int = 0) -> bool:
+    def was_sent(self, query: Query) -> bool:
         """Whether the reply was requested in this run."""
-        return _reply_key(query, turn) in self._fresh
+        return _reply_key(query) in self._fresh
 
     def close(self) -> None:
         """Closes the connection; a later request opens it again."""
@@ -248,8 +248,8 @@ class EngineClient:
         if engine is not None:
             engine.close()
 
-    def _record(self, query: Query, turn: int) -> EngineReply | EngineError:
-        key = _reply_key(query, turn)
+    def _record(self, query: Query) -> EngineReply | EngineError:
+        key = _reply_key(query)
         try:
             reply = self._reply(query)
         except EngineError as failure:
@@ -315,8 +315,8 @@ class EngineClient:
             self._failed_in_row = self._failed_in_row + 1 if failed else 0
 
 
-def _reply_key(query: Query, turn: int) -> str:
-    return identity_key(query.id, query.text, turn)
+def _reply_key(query: Query) -> str:
+    return identity_key(query.id, query.text)
 
 
 def checked_reply(reply: EngineReply, size: int, corpus: Corpus) -> EngineReply:
