@@ -154,7 +154,7 @@ def input_from_result(result: Result) -> AnalysisInput:
 
 def _input_from_answer_values(result: Result) -> AnalysisInput:
     """The values of `evaluate_answers`, or values alone."""
-    if (known := answer_inputs_of(result)) is not None:
+    if isinstance(known := answer_inputs_of(result), AnalysisInput):
         return known
     measures = result.systems[0].measures if result.systems else {}
     if not measures or any(one.measure.kind != "answer" for one in measures.values()):

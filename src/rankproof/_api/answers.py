@@ -113,7 +113,8 @@ def evaluate_answers(
             logs = _with_texts(given_logs, judged, contexts, corpus, nuggets)
             wanted = chosen or judged_measures(usual_log_measures(logs, judge or OVERLAP), judge or OVERLAP)
             inputs = answer_input_from_files(logs, list(map(str, wanted)), rel=rel or 1, how=how).inputs
-    return with_answer_inputs(inputs if labels is None else _labelled(inputs, os.fspath(labels)))
+    labelled = inputs if labels is None else _labelled(inputs, os.fspath(labels))
+    return with_answer_inputs(labelled.result, labelled)
 
 
 def _labelled(inputs: AnalysisInput, labels: str) -> AnalysisInput:

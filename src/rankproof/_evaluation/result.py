@@ -20,7 +20,6 @@ from rankproof.measures._base import Measure, SummaryKind
 
 if TYPE_CHECKING:
     from rankproof._analysis.compare.comparison import Comparison
-    from rankproof._analysis.inputs import AnalysisInput
     from rankproof._data.claims import Calibration, ClaimVerdict, JudgeNoise
     from rankproof._data.table import CellValue, ColumnKind
     from rankproof._evaluation.inputs import EvaluationInput
@@ -118,7 +117,7 @@ class Result(ViewedTables):
     noise: tuple[JudgeNoise, ...] = ()
     repeat_claims: tuple[ClaimVerdict, ...] = ()
     _inputs: EvaluationInput | None = field(init=False, default=None)
-    _answer_inputs: AnalysisInput | None = field(init=False, default=None)
+    _answer_inputs: object = field(init=False, default=None)
 
     @property
     def weights(self) -> dict[str, float] | None:
@@ -217,14 +216,14 @@ def inputs_of(result: Result) -> EvaluationInput | None:
     return result._inputs
 
 
-def with_answer_inputs(inputs: AnalysisInput) -> Result:
+def with_answer_inputs(result: Result, inputs: object) -> Result:
     """The values of answers with what a decision on them needs besides: references, judgements, labels and costs."""
-    found = replace(inputs.result)
+    found = replace(result)
     object.__setattr__(found, "_answer_inputs", inputs)
     return found
 
 
-def answer_inputs_of(result: Result) -> AnalysisInput | None:
+def answer_inputs_of(result: Result) -> object:
     """What a decision on answers needs besides their values; None if it is not known."""
     return result._answer_inputs
 
