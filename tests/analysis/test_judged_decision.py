@@ -233,10 +233,8 @@ def test_the_command_that_checks_the_judge_fits_the_input(tmp_path: Path, capsys
     )
     answers = {"a": [{"question": f"is it {at}?", "answer": "Cats purr.", "contexts": ["Cats purr."]} for at in range(40)]}
     result = rp.evaluate_answers({**answers, "b": answers["a"]}, measures=["Faithfulness"])
-    assert (
-        "serve RESULTS --label 30, where RESULTS is the folder of rankproof answers -o ("
-        in rp.compare(result).decision.sentences[-1]
-    )
+    command = "rankproof answers LOG… -o RESULTS, then rankproof serve RESULTS --label 30 ("
+    assert command in rp.compare(result).decision.sentences[-1]
 
 
 def test_labels_and_the_judge_s_values_of_other_questions_are_sources_of_doubt(tmp_path: Path) -> None:

@@ -113,13 +113,6 @@ def test_a_question_that_a_system_was_not_asked_is_left_out() -> None:
     assert found.n == 100
 
 
-def test_a_system_that_answers_nothing_takes_part() -> None:
-    from rankproof._analysis.compare.joined_values import comparable_systems
-
-    systems = (system("a", RIGHT_ON_100, ""), system("dead", {}, "missing"), system("b", {}, "no_contexts"))
-    assert comparable_systems(Result((), systems), FAITHFULNESS) == ["a", "dead"]
-
-
 def test_missing_and_failed_answers_are_reasons_of_an_evaluation() -> None:
     given = {"a": {"q1": Answer("Paris"), "q2": Answer("", state="failed")}}
     (found,) = evaluate_answers(given, {"q1": "Paris", "q2": "Rome", "q3": "Oslo"}, measures="EM").systems

@@ -267,3 +267,20 @@ def test_a_cache_that_cannot_be_created_is_an_error_with_a_valid_fix(
     said = capsys.readouterr().err
     assert "RANKPROOF_CACHE" in said
     assert "--no-cache" not in said
+
+
+def test_runs_that_were_judged_are_labelled_next_with_the_command_that_judge_says(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "my b.run").write_text(RUN)
+    common = ["judge", "data", "--by", "keywords", "-o", "llm.qrels"]
+    assert main([*common, "--runs", "a.run", "my b.run"]) == 0
+    said = capsys.readouterr().err
+    assert "next, people check the judge on 30 questions at random; 30 decide 5 of 10 comparisons of two systems" in said
+    (command,) = [line.strip() for line in said.splitlines() if line.startswith("  rankproof serve ")]
+    assert command == "rankproof serve llm.qrels a.run 'my b.run' --dataset data --label 30 --labels llm.people.qrels"
+    assert main(["compare", "llm.qrels", "a.run", "my b.run"]) == 0
+    assert capsys.readouterr().out.startswith("By keywords (not checked by people), ")
+    for alone in (["--runs", "a.run"], ["--runs", "a.run", "my b.run", "--dry-run"]):
+        assert main([*common, *alone]) == 0
+        assert "next, people check" not in capsys.readouterr().err

@@ -114,6 +114,16 @@ def test_an_abstaining_repeat_counts_as_the_worst_value_unless_there_is_no_answe
     assert faithful.per_query == {"q0": pytest.approx(value)}
 
 
+def test_a_repeat_without_an_answer_counts_as_the_worst_value() -> None:
+    missing, claim = rp.types.Answer("", given=("d1",), state="missing"), rp.types.Answer("Anna wrote it.", given=("d1",))
+    answers = rp.Answers({"q0": claim}, repeats={"q0": [missing, missing]})
+    found = evaluate_answers(
+        {"a": answers}, {}, measures="Faithfulness", questions={"q0": "Who?"}, passage=lambda _: "Anna wrote it."
+    )
+    (faithful,) = found.systems[0].measures.values()
+    assert faithful.per_query == {"q0": pytest.approx(1 / 3)}
+
+
 def test_the_worst_value_of_a_measure_from_minus_1_to_1_is_0() -> None:
     measure = parse_measure("Similarity(model='m')")
     assert measure.range[0] < 0

@@ -16,7 +16,7 @@ from rankproof._data.text import in_a_sentence
 from rankproof._evaluation.evaluate import MeasuresLike, evaluate_runs
 from rankproof._evaluation.inputs import RunSources, read_judgements
 from rankproof._evaluation.options import USUAL_PRIMARY, EvaluateOptions
-from rankproof._evaluation.result import Result, inputs_of
+from rankproof._evaluation.result import Result, answer_inputs_of, inputs_of
 from rankproof._results.experiment_result import COLLAPSE_KEY, DecisionSettings, ExperimentResult, SystemRun
 from rankproof.errors import UsageError, for_message
 from rankproof.measures._base import Measure
@@ -153,20 +153,24 @@ def input_from_result(result: Result) -> AnalysisInput:
 
 
 def _input_from_answer_values(result: Result) -> AnalysisInput:
-    """The values of answers; systems with fewer than two values of the deciding measure are left out, if two others have more."""
+    """The values of `evaluate_answers`, or values alone."""
+    if isinstance(known := answer_inputs_of(result), AnalysisInput):
+        return known
     measures = result.systems[0].measures if result.systems else {}
     if not measures or any(one.measure.kind != "answer" for one in measures.values()):
         raise UsageError("the result has values and no rankings", fix="pass what evaluate, run or load_results returned")
-    primary = answer_primary(list(measures))
-    able = tuple(system for system in result.systems if system.measures[primary].queries > 1)
-    compared = result if len(able) < 2 else replace(result, systems=able)
-    return AnalysisInput("answers", "", Qrels({}), {}, compared, decision_settings=DecisionSettings(primary=primary))
+    return with_answer_primary(AnalysisInput("answers", "", Qrels({}), {}, result))
 
 
-def answer_primary(measures: Sequence[str]) -> str:
-    """The measure of answers that decides: the first, or among the default measures F1."""
+def with_answer_primary(inputs: AnalysisInput) -> AnalysisInput:
+    """The input with the measure of answers that decides: that of its settings, else the first, or F1 of the default measures."""
+    measures, settings = inputs.result.systems[0].measures, inputs.decision_settings
+    if settings.primary in measures:
+        return inputs
     defaults = [list(map(str, default_answer_measures(cited=cited))) for cited in (False, True)]
-    return F1_OF_ANSWERS if list(measures) in defaults else measures[0]
+    able = [name for name, one in measures.items() if one.measure.has_winner] or list(measures)
+    primary = F1_OF_ANSWERS if list(measures) in defaults else able[0]
+    return replace(inputs, decision_settings=replace(settings, primary=primary))
 
 
 def reevaluated(inputs: AnalysisInput, measures: MeasuresLike, options: EvaluateOptions) -> AnalysisInput:

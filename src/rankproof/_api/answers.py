@@ -17,17 +17,27 @@ from rankproof._analysis.answers.given import (
     with_nuggets,
 )
 from rankproof._analysis.answers.inputs import answer_input_from_files, answer_input_from_results, has_failed_verdicts
+from rankproof._analysis.inputs import AnalysisInput, with_answer_primary
 from rankproof._api.inputs import holds_results, results_of
 from rankproof._api.programs import corpus_of, open_session, qrels_of
-from rankproof._data.answers import Answer, Answers, Reference, References, nuggets_from_queries, references_from_queries
+from rankproof._data.answers import (
+    ANSWER_FIELDS,
+    Answer,
+    Answers,
+    Reference,
+    References,
+    nuggets_from_queries,
+    references_from_queries,
+    references_from_values,
+)
 from rankproof._data.claims import Nugget
-from rankproof._data.dataset import Dataset, Queries
+from rankproof._data.dataset import Dataset, Queries, Query
 from rankproof._data.qrels import Qrels
 from rankproof._evaluation.answers import evaluate_answers as evaluate_given_answers
 from rankproof._evaluation.claim_judges import ClaimJudge
 from rankproof._evaluation.coerce import QrelsLike
 from rankproof._evaluation.evaluate import MeasuresLike
-from rankproof._evaluation.result import Result
+from rankproof._evaluation.result import Result, with_answer_inputs
 from rankproof._formats.frames import is_frame
 from rankproof.errors import UsageError, type_phrase
 from rankproof.measures._answers import Encode
@@ -90,30 +100,31 @@ def evaluate_answers(
         how = AnswerJudges(encode, _judge_of(stack, model, budget, cache))
         if references is not None:
             texts = {**({} if corpus is None else _texts(corpus)), **(contexts or {})}
-            given = _Referenced(answers, references, judged, texts, nuggets)
-            result = given.evaluated(chosen, how, rel or 1, document)
+            inputs = _Referenced(answers, references, judged, texts, nuggets).evaluated(chosen, how, rel or 1, document)
         elif holds_results(answers):
             _check_no_texts(qrels=qrels, contexts=contexts, corpus=corpus)
             named = measures if chosen is None or judge is None else list(map(str, chosen))
             results = _with_nuggets(results_of(answers), nuggets)
             asks = chosen is not None and judge not in (None, OVERLAP)
             again = nuggets is not None or (asks and has_failed_verdicts(results))
-            result = answer_input_from_results(results, named, rel=rel, how=how, again=again).inputs.result
+            inputs = answer_input_from_results(results, named, rel=rel, how=how, again=again).inputs
         else:
             given_logs = answers_of_logs(_imported_logs(answers, settings or {}))
             logs = _with_texts(given_logs, judged, contexts, corpus, nuggets)
             wanted = chosen or judged_measures(usual_log_measures(logs, judge or OVERLAP), judge or OVERLAP)
-            result = answer_input_from_files(logs, list(map(str, wanted)), rel=rel or 1, how=how).inputs.result
-    return result if labels is None else _calibrated(result, labels)
+            inputs = answer_input_from_files(logs, list(map(str, wanted)), rel=rel or 1, how=how).inputs
+    labelled = inputs if labels is None else _labelled(inputs, os.fspath(labels))
+    return with_answer_inputs(labelled.result, labelled)
 
 
-def _calibrated(result: Result, labels: str | os.PathLike[str]) -> Result:
+def _labelled(inputs: AnalysisInput, labels: str) -> AnalysisInput:
+    """The input with labels of people, and the agreement of the judges with them."""
     from rankproof._analysis.answers.trust import trust_report
     from rankproof._formats.labels import read_labels
     from rankproof._io.open import open_source
 
-    report = trust_report(result, read_labels(open_source(os.fspath(labels))))
-    return replace(result, calibrations=report.calibrations)
+    report = trust_report(inputs.result, read_labels(open_source(labels)))
+    return replace(inputs, result=replace(inputs.result, calibrations=report.calibrations), labels=(labels,))
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,14 +139,14 @@ class _Referenced:
 
     def evaluated(
         self, measures: Sequence[Measure] | None, how: AnswerJudges, rel: int, document: Callable[[str], str]
-    ) -> Result:
-        """The measures of the answers."""
+    ) -> AnalysisInput:
+        """The measures of the answers, with their references."""
         expected, queries = _references(self.references)
         if not isinstance(self.answers, Mapping):
             fix = "pass {name: answers}, or RAG logs or results without references"
             raise UsageError(f"answers cannot be {type_phrase(self.answers)}", fix=fix)
         _check_order(self.answers, expected)
-        return evaluate_given_answers(
+        result = evaluate_given_answers(
             {str(name): _answers(one, queries) for name, one in self.answers.items()},
             expected,
             self.qrels,
@@ -148,6 +159,13 @@ class _Referenced:
             nuggets=_nuggets(self.nuggets, queries),
             judge_of=how.judge_of,
         )
+        own = _queries_of(references_from_values(expected)) if queries is None else queries
+        return with_answer_primary(AnalysisInput("answers", "", self.qrels or Qrels({}), {}, result, rel=rel, texts=own))
+
+
+def _queries_of(references: References) -> Queries:
+    """The questions of references that have no texts of questions."""
+    return Queries(Query(key, "", fields={ANSWER_FIELDS[0]: list(one.answers)}) for key, one in references.items())
 
 
 def _judge_of(

@@ -76,6 +76,11 @@ class AnswerSource:
         answers = None if self.stored is None else self.stored.answers
         return [] if answers is None else [one.measure for one in answers.systems[0].measures.values()]
 
+    def stores(self, answer_input: AnswerInput) -> bool:
+        """Whether the results folder that was read has these values with their claims."""
+        known = {*map(str, self.stored_measures())}
+        return not self.again and answer_input.inputs.result.systems[0].measures.keys() <= known
+
     def questions(self) -> GivenAnswers:
         """The questions with their answers."""
         from rankproof._analysis.answers.given import GivenAnswers

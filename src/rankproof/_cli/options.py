@@ -143,8 +143,11 @@ def add_margin_option(group: argparse._ArgumentGroup, what: str) -> None:
     group.add_argument("--margin", type=_margin, metavar="D", help=f"{what} (default: 0.02 or 10%%, the smaller one)")
 
 
-def add_decision_options(group: argparse._ArgumentGroup, primary: str = "nDCG@10") -> None:
-    """Adds the options of the decision which system to choose; `primary` is the default of the measure that decides."""
+def add_decision_options(group: argparse._ArgumentGroup, primary: str = "nDCG@10", *, of_rankings: bool = True) -> None:
+    """Adds the options of the decision which system to choose; `primary` is the default of the measure that decides.
+
+    Without `of_rankings` there are no unjudged documents, and no option for them.
+    """
     group.add_argument("--primary", metavar="MEASURE", help=f"the measure that decides (default: {primary})")
     add_margin_option(group, "how far below the best a system may be: 0.01, or 5%% of the best mean")
     group.add_argument("--baseline", metavar="NAME", help="compare with this system only (default: every pair)")
@@ -152,15 +155,11 @@ def add_decision_options(group: argparse._ArgumentGroup, primary: str = "nDCG@10
         "--cost", type=system_cost, action="append", metavar="NAME=N", help="cost of a system instead of its latency; repeatable"
     )
     add_labels_by_option(group)
-    add_looks_option(group)
-    what = "complete: no relevant document is unjudged (default: unjudged documents may prevent a decision)"
-    group.add_argument("--judgements", choices=("complete",), help=what)
-
-
-def add_looks_option(group: argparse._ArgumentGroup) -> None:
-    """Adds the mode of looks."""
     what = "many: limits for looking again and again while queries arrive (default: one, or as the log says)"
     group.add_argument("--looks", choices=("one", "many"), help=what)
+    if of_rankings:
+        what = "complete: no relevant document is unjudged (default: unjudged documents may prevent a decision)"
+        group.add_argument("--judgements", choices=("complete",), help=what)
 
 
 def add_log_option(group: argparse._ArgumentGroup) -> None:

@@ -276,8 +276,8 @@ def _measure_result(
 ) -> MeasureResult:
     """The mean over the queries with a value, and why the others have none.
 
-    Of a query with several answers, the value is their mean; a failed one among them counts as the worst value, and so does an
-    abstention, unless the reference says that there is no answer.
+    Of a query with several answers, the value is their mean; a failed or missing one among them counts as the worst value, and so
+    does an abstention, unless the reference says that there is no answer.
     """
     each: dict[str, list[float]] = {case.query: [] for case, _ in outcomes}
     worst = worst_value(measure)
@@ -285,7 +285,7 @@ def _measure_result(
     for case, one in outcomes:
         if one is not None and not isinstance(one, str):
             each[case.query].append(one)
-        elif one == "abstained" and worst is not None and case.references != NO_ANSWER:
+        elif worst is not None and (one == "missing" or (one == "abstained" and case.references != NO_ANSWER)):
             each[case.query].append(worst)
     found = {
         query: np.array([*own, *([] if worst is None else [worst] * failed.get(query, 0))], dtype=np.float64)

@@ -117,6 +117,7 @@ class Result(ViewedTables):
     noise: tuple[JudgeNoise, ...] = ()
     repeat_claims: tuple[ClaimVerdict, ...] = ()
     _inputs: EvaluationInput | None = field(init=False, default=None)
+    _answer_inputs: object = field(init=False, default=None)
 
     @property
     def weights(self) -> dict[str, float] | None:
@@ -173,7 +174,8 @@ class Result(ViewedTables):
 
     def _decision(self) -> tuple[str, ...]:
         """The decision between the systems in words, where it can be made at once."""
-        if self._inputs is None or len(self.systems) < 2 or len(self.queries) > MAX_DECIDED:
+        is_known = self._inputs is not None or self._answer_inputs is not None
+        if not is_known or len(self.systems) < 2 or len(self.queries) > MAX_DECIDED:
             return ()
         try:
             return self.compare().decision.sentences
@@ -212,6 +214,18 @@ def with_inputs(result: Result, inputs: EvaluationInput) -> Result:
 def inputs_of(result: Result) -> EvaluationInput | None:
     """The judgements and runs that were evaluated; None if only the values are known."""
     return result._inputs
+
+
+def with_answer_inputs(result: Result, inputs: object) -> Result:
+    """The values of answers with what a decision on them needs besides: references, judgements, labels and costs."""
+    found = replace(result)
+    object.__setattr__(found, "_answer_inputs", inputs)
+    return found
+
+
+def answer_inputs_of(result: Result) -> object:
+    """What a decision on answers needs besides their values; None if it is not known."""
+    return result._answer_inputs
 
 
 def subset_result(result: Result, queries: Collection[str]) -> Result:

@@ -192,7 +192,7 @@ class _LogReader:
             else:
                 own.append(self._sample(row, line))
         for system, samples in logs.items():
-            self._merge.add(system, samples, self._table.source)
+            self._merge.add(system, samples, self._table.source, has_answers="answer" in self._columns)
         self._add_notes(sum(map(len, logs.values())))
 
     def _add_notes(self, samples: int) -> None:

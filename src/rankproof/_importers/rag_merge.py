@@ -71,17 +71,20 @@ class LogMerge:
         self.unused: dict[str, None] = {}
         self._importer, self._source = importer, source
         self._rows: dict[str, list[Sample]] = {}
+        self._asked: set[str] = set()
         self._logs: dict[str, dict[str, Sample]] = {}
         self._repeats: dict[str, dict[str, list[Sample]]] = {}
         self._scored = 0
         self._questions, self._documents = dict[str, str](), _Documents()
 
-    def add(self, system: str, samples: Sequence[Sample], source: str) -> None:
-        """Adds the samples of a system."""
+    def add(self, system: str, samples: Sequence[Sample], source: str, *, has_answers: bool) -> None:
+        """Adds the samples of a system; `has_answers` says whether its log has a column of answers."""
         if system in self._rows:
             what = f"the system {for_message(system)} is in another file too"
             raise InputError(what, fix="give the systems different names, or put their rows into one file", source=source)
         self._rows[system] = list(samples)
+        if has_answers:
+            self._asked.add(system)
         for sample in samples:
             for context in (*(sample.retrieved or ()), *(sample.relevant or ())):
                 self._documents.add(context)
@@ -92,8 +95,7 @@ class LogMerge:
         if not self._questions:
             raise InputError("no row has a question", fix="write each question as text", source=self._source.name)
         runs = {system: self._run(system, log) for system, log in self._logs.items() if _says(log, "retrieved")}
-        answered = [system for system, log in self._logs.items() if _says(log, "answer") or _says(log, "state")]
-        answers = {system: self._answers(system, self._logs[system]) for system in answered}
+        answers = {system: self._answers(system, self._logs[system]) for system in self._answering()}
         self._count_repeats(answers)
         qrels = self._qrels(runs)
         dataset = Dataset(self._source.stem, self._documents.corpus(self._source.name), self._queries(), qrels)
@@ -107,6 +109,12 @@ class LogMerge:
         columns = {role: " or ".join(names) for role, names in self.columns.items()}
         report = ImportReport(self._importer, self._source.name, self.counts.parts(), columns, tuple(self.notes))
         return Imported(dataset, report, runs, answers, self._documents.passages())
+
+    def _answering(self) -> list[str]:
+        """The systems that answer; beside them, those whose answers are all empty, as they were asked too."""
+        answering = {system for system, log in self._logs.items() if _says(log, "answer") or _says(log, "state")}
+        asked = answering | self._asked if answering else answering
+        return [system for system in self._logs if system in asked]
 
     def _name_questions(self) -> None:
         """Names each question by its id, or by its text if the ids disagree; a later row of a system with it is a repeat."""

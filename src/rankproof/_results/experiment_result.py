@@ -197,6 +197,10 @@ class DecisionSettings:
     looks: Looks | None = None
     judgements: Completeness | None = None
 
+    def updated(self, **given: Any) -> DecisionSettings:
+        """The settings with those that are given, which are not None or empty, in place of their own."""
+        return replace(self, **{name: value for name, value in given.items() if value not in (None, {})})
+
 
 USUAL_BASELINE = "bm25"
 

@@ -107,10 +107,10 @@ class GivenAnswers:
 
 
 def answers_of_logs(imported: Imported) -> GivenAnswers:
-    """The answers of RAG logs; a log without answers has only its contexts."""
-    answers = {
-        name: imported.answers.get(name) or _unanswered(imported.runs[name]) for name in (*imported.answers, *imported.runs)
-    }
+    """The answers of RAG logs, in their order; a log without answers has only its contexts."""
+    every_log_retrieves = imported.answers.keys() <= imported.runs.keys()
+    systems = imported.runs if every_log_retrieves else dict.fromkeys((*imported.answers, *imported.runs))
+    answers = {name: imported.answers.get(name) or _unanswered(imported.runs[name]) for name in systems}
     dropped = (f"{one.part}: {', '.join(map(str, one.dropped))}" for one in imported.report.counts if one.dropped)
     notes = (note for note in imported.report.notes if not is_ranking_note(note))
     dataset, names = imported.dataset, list(answers)

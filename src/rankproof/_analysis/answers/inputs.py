@@ -9,7 +9,7 @@ import numpy as np
 
 from rankproof._analysis.answers.causes import AnswerRecord
 from rankproof._analysis.answers.given import AnswerJudges, GivenAnswers
-from rankproof._analysis.inputs import AnalysisInput, input_from_results
+from rankproof._analysis.inputs import AnalysisInput, input_from_results, with_answer_primary
 from rankproof._analysis.values import MeasureResults, measure_results
 from rankproof._data.answers import Answer, Answers, References, passages_of, references_from_queries
 from rankproof._data.claims import Calibration, ClaimVerdict, JudgeNoise
@@ -145,6 +145,7 @@ def answer_input_from_results(
     runs = {name: run for name, run in everything.runs.items() if name in answers}
     system_runs = tuple(system_run for system_run in results.system_runs if system_run.name in answers)
     inputs = replace(everything, result=replace(result, systems=systems), runs=runs, system_runs=system_runs)
+    inputs = with_answer_primary(inputs)
     return AnswerInput(inputs, _retrieval_values(inputs, references), answers, references, results.judged_documents)
 
 
@@ -203,7 +204,7 @@ def answer_input_from_files(
         )
         result = replace(result, systems=tuple(noted))
     runs = {system: _passage_run(system, each, judged_documents) for system, each in answers.items() if _has_passages(each)}
-    inputs = AnalysisInput(given.name, "", judged, runs, result, rel=rel, texts=given.queries)
+    inputs = with_answer_primary(AnalysisInput(given.name, "", judged, runs, result, rel=rel, texts=given.queries))
     return AnswerInput(inputs, _retrieval_values(inputs, references), answers, references, judged_documents)
 
 

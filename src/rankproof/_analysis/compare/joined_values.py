@@ -269,15 +269,6 @@ def unanswerable_questions(inputs: AnalysisInput) -> frozenset[str]:
     return frozenset(query for query, reference in references.items() if not reference.answers)
 
 
-def comparable_systems(result: Result, measure: str) -> list[str]:
-    """The systems with values of the measure, or without them because they do not answer."""
-    return [system.name for system in result.systems if _takes_part(system.measures[measure])]
-
-
-def _takes_part(one: MeasureResult) -> bool:
-    return one.queries > 1 or any(reason in (*_NO_ANSWER, "abstained") for reason in one.reasons.values())
-
-
 def answer_values(result: Result, measure: str, unanswerable: Collection[str]) -> JoinedValues:
     """The values of a measure of answers over the questions that each system was asked, with missing values at worst.
 

@@ -12,7 +12,7 @@ from rankproof._analysis.compare.pairs import CompareOptions
 from rankproof._analysis.inputs import input_from_results, reevaluated, usual_measures
 from rankproof._data import format_versions
 from rankproof._evaluation.notes import value_notes
-from rankproof._results.experiment_result import Completeness, DecisionSettings, ExperimentResult, LabelsBy
+from rankproof._results.experiment_result import Completeness, ExperimentResult, LabelsBy
 from rankproof._statistics.decision_rule import Looks
 from rankproof.measures._base import Measure
 from rankproof.measures._parse import parse_measure, parse_measures
@@ -67,14 +67,14 @@ def with_decision_settings(
         measure = (parse_measure(primary) if isinstance(primary, str) else primary).with_rel(results.rel)
         primary, known = str(measure), list(inputs.result.systems[0].measures)
         inputs = inputs if primary in known else reevaluated(inputs, [*known, primary], inputs.options)
-    settings = DecisionSettings(
-        own.primary if primary is None else primary,
-        own.margin if margin is None else margin,
-        own.baseline if baseline is None else baseline,
-        costs or own.costs,
-        own.labels_by if labels_by is None else labels_by,
-        own.looks if looks is None else looks,
-        own.judgements if judgements is None else judgements,
+    settings = own.updated(
+        primary=primary,
+        margin=margin,
+        baseline=baseline,
+        costs=costs,
+        labels_by=labels_by,
+        looks=looks,
+        judgements=judgements,
     )
     return replace(results, result=inputs.result, decision_settings=settings)
 

@@ -84,7 +84,7 @@ def _check_command(inputs: AnalysisInput, joined: JoinedValues) -> str:
     if folder or inputs.system_runs:
         return f"rankproof serve {for_message(shlex.quote(folder)) if folder else 'RESULTS'} --label {MIN_LABELLED}"
     if joined.measures[0].kind == "answer":
-        return f"rankproof serve RESULTS --label {MIN_LABELLED}, where RESULTS is the folder of rankproof answers -o"
+        return f"rankproof answers LOG… -o RESULTS, then rankproof serve RESULTS --label {MIN_LABELLED}"
     return f"rankproof serve QRELS RUN… --dataset DATASET --label {MIN_LABELLED} --labels FILE"
 
 

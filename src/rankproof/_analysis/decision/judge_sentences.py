@@ -14,7 +14,7 @@ from rankproof.measures._base import Measure
 # Both from `python -m benchmarks.judge_labels`, over six judges from useless to good.
 _WRONG_LEADERS = ((2, 2), (3, 3), (7, 3))
 """Of ten comparisons of so many systems, how many a judge alone decided wrongly."""
-_CHANCE = f"{MIN_LABELLED} decide 5 of 10 comparisons of two systems, 3 of 10 of three, 1 of 10 of seven."
+CHANCE_OF_FIRST_LABELS = f"{MIN_LABELLED} decide 5 of 10 comparisons of two systems, 3 of 10 of three, 1 of 10 of seven."
 """How often so many labelled questions decided, with the limits for many looks."""
 
 
@@ -56,7 +56,7 @@ def check_command(decision: Decision) -> str:
     drawn = min(MIN_LABELLED, decision.n)
     what = "labels" if decision.measure.kind == "answer" else "grades"
     work = f", about {decision.labels_for_check:,} {what}" if decision.labels_for_check else ""
-    chance = _CHANCE if decision.n >= MIN_LABELLED else f"A decision needs at least {MIN_LABELLED} questions."
+    chance = CHANCE_OF_FIRST_LABELS if decision.n >= MIN_LABELLED else f"A decision needs at least {MIN_LABELLED} questions."
     return f"Next: {decision.check_command} ({drawn} questions at random{work}). {chance}"
 
 

@@ -49,7 +49,7 @@ def _of_outcome(decision: Decision) -> Iterator[str]:
     if decision.outcome is None:
         return _one_system(decision)
     if decision.outcome == "judge_leads":
-        return chain(judge_leads_sentences(decision), _judge_noise(decision))
+        return chain(judge_leads_sentences(decision), _missing(decision), _judge_noise(decision))
     return _decided(decision) if decision.decided else _not_decided(decision)
 
 

@@ -6,6 +6,7 @@ import argparse
 import os
 import shlex
 from dataclasses import dataclass, replace
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from rankproof._cli.answer_inputs import AnswerSource, add_answer_inputs, chosen_measures, read_answer_source
@@ -16,15 +17,15 @@ from rankproof._cli.inputs import FORMATS, show_tables
 from rankproof._cli.nugget_drafts import check_draft_options, draft_nuggets
 from rankproof._cli.options import (
     add_correction_option,
-    add_labels_by_option,
+    add_decision_options,
     add_log_option,
-    add_looks_option,
     add_sampling_options,
+    decision_options,
     look_log,
 )
 from rankproof._cli.output import show_value_notes
 from rankproof._cli.terminal import Terminal
-from rankproof.errors import UsageError, escape_invisible
+from rankproof.errors import UsageError, escape_invisible, for_message
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from rankproof._data.table import Table
     from rankproof._evaluation.claim_judges import JudgeOf
     from rankproof._evaluation.result import Result
+    from rankproof._results.experiment_result import ExperimentResult
     from rankproof._statistics.decision_rule import Looks
 
 
@@ -64,7 +66,7 @@ then have the references"""
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the files, the measures, the judge and the statistics."""
-    parser.set_defaults(parser=parser, model=None)
+    parser.set_defaults(parser=parser, model=None, judgements=None)
     add_answer_inputs(parser)
     what = parser.add_argument_group("output")
     what.add_argument("--by", action="append", metavar="FIELD", help="segments by a field of the queries (category, type…)")
@@ -83,11 +85,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="let the language model of --judge draft nuggets, for people to confirm; evaluates nothing",
     )
-    add_labels_by_option(trust)
-    add_looks_option(trust)
-    add_log_option(trust)
+    decision = parser.add_argument_group("decision")
+    add_decision_options(decision, primary="the first of -m, else F1 or the first measure", of_rankings=False)
+    add_log_option(decision)
     how = parser.add_argument_group("statistics")
-    how.add_argument("--baseline", metavar="NAME", help="compare each system with this one, not every pair")
     add_correction_option(how)
     add_sampling_options(how, samples=None, of="sign flips (default: 100000), and of permutations of segments (default: 10000)")
 
@@ -118,6 +119,8 @@ def _run(args: argparse.Namespace, terminal: Terminal) -> None:
         check_draft_options(args)
         draft_nuggets(source.questions(), args, terminal)
         return
+    if args.measures and args.primary:
+        args.measures = [*args.measures, args.primary]
     measures = chosen_measures(source, args)
     used = source.stored_measures() if measures is None else measures
     check_judge_options(args, used)
@@ -129,11 +132,11 @@ def _run(args: argparse.Namespace, terminal: Terminal) -> None:
         answer_input = source.answer_input(names, args.rel, how)
         trust = _trust(source, answer_input, how, args)
     answer_input = answer_input.with_trust(trust.calibrations, trust.noises)
-    logged = _logged(answer_input, args)
+    logged = _logged(source, answer_input, args)
     if args.output is not None:
         _save(source, answer_input, args, args.looks if logged is None else logged.comparison.decision.looks)
     comparison = None if logged is None else _added_to_log(logged, args)
-    _show_answers(answer_input, comparison, trust, () if logged is None else logged.notes, args, terminal)
+    _show_answers(answer_input, comparison, trust, args, terminal)
     terminal.notes(source.notes, every=True)
     if args.output is not None:
         folder = escape_invisible(shlex.quote(args.output))
@@ -214,48 +217,48 @@ def _save(source: AnswerSource, answer_input: AnswerInput, args: argparse.Namesp
     from rankproof._results.folder import save_results
 
     results = source.results(answer_input, rel=args.rel)
-    own = results.decision_settings
-    settings = replace(own, labels_by=args.labels_by or own.labels_by, looks=looks or own.looks)
-    results = replace(results, decision_settings=settings)
+    given = {**decision_options(args), "primary": _stored_primary(results, answer_input, args), "looks": looks}
+    results = replace(results, decision_settings=results.decision_settings.updated(**given))
     findings = list(answer_findings(answer_input, known_profiles()["rag"]))
     save_results(results, args.output, findings=findings, overwrite=True)
 
 
+def _stored_primary(results: ExperimentResult, answer_input: AnswerInput, args: argparse.Namespace) -> str | None:
+    """The measure of answers that decides, if it is not the default; None if rankings decide."""
+    from rankproof._analysis.inputs import named_measure
+
+    return None if args.primary is None or results.is_judged else str(named_measure(answer_input.inputs, args.primary))
+
+
 def _show_answers(
-    answer_input: AnswerInput,
-    comparison: Comparison | None,
-    trust: _Trust,
-    look_notes: Sequence[str],
-    args: argparse.Namespace,
-    terminal: Terminal,
+    answer_input: AnswerInput, comparison: Comparison | None, trust: _Trust, args: argparse.Namespace, terminal: Terminal
 ) -> None:
     """The decision first, then the means, then what the labels say and the details."""
     from rankproof._analysis.answers.claim_means import differences_table
     from rankproof._render.comparison import render_comparison
+
+    tables, notes = list(_tables(answer_input, comparison, trust, args)), trust.notes
+    if comparison is not None:
+        if len(comparison.measures) > 1:
+            tables.insert(1, differences_table(comparison))
+        if args.format == "table":
+            primary = replace(comparison, measures=(comparison.primary,))
+            terminal.show(render_comparison(primary, terminal.render_options()) + "\n")
+        else:
+            tables = [replace(comparison.table, sentences=comparison.decision.sentences), *comparison.tables, *tables]
+        notes = (*notes, *comparison.notes)
+    _show(tables, args, terminal)
+    terminal.notes(notes, every=True)
+    if answer_input.retrieval is not None and not _is_of_claims(answer_input):
+        show_value_notes(_retrieval_result(answer_input), terminal)
+
+
+def _is_of_claims(answer_input: AnswerInput) -> bool:
+    """Whether a measure has a judge of claims."""
     from rankproof.measures._claim_base import judge_of_measure
 
-    names = list(answer_input.inputs.result.systems[0].measures.values())
-    of_claims = any(judge_of_measure(one.measure) is not None for one in names)
-    if not of_claims:
-        _show(list(_tables(answer_input, comparison, args)), args, terminal)
-        terminal.notes(look_notes, every=True)
-        if answer_input.retrieval is not None:
-            show_value_notes(_retrieval_result(answer_input), terminal)
-        return
-    tables = [*_claim_tables(answer_input, trust, args), *trust.tables]
-    if comparison is None:
-        _show(tables, args, terminal)
-        terminal.notes(trust.notes, every=True)
-        return
-    if len(comparison.measures) > 1:
-        tables = [tables[0], differences_table(comparison), *tables[1:]]
-    if args.format == "table":
-        primary = replace(comparison, measures=(comparison.primary,))
-        terminal.show(render_comparison(primary, terminal.render_options()) + "\n")
-    else:
-        tables = [replace(comparison.table, sentences=comparison.decision.sentences), *comparison.tables, *tables]
-    _show(tables, args, terminal)
-    terminal.notes((*trust.notes, *comparison.notes), every=True)
+    measures = answer_input.inputs.result.systems[0].measures.values()
+    return any(judge_of_measure(one.measure) is not None for one in measures)
 
 
 def _show(tables: Sequence[Table], args: argparse.Namespace, terminal: Terminal) -> None:
@@ -263,13 +266,34 @@ def _show(tables: Sequence[Table], args: argparse.Namespace, terminal: Terminal)
     show_tables(tables, argparse.Namespace(**{**vars(args), "output": None}), terminal)
 
 
-def _claim_tables(answer_input: AnswerInput, trust: _Trust, args: argparse.Namespace) -> Iterator[Table]:
+def _tables(answer_input: AnswerInput, comparison: Comparison | None, trust: _Trust, args: argparse.Namespace) -> Iterator[Table]:
+    """The means, then why they are what they are."""
     from rankproof._analysis.answers.claim_means import claim_means_table
+    from rankproof._analysis.answers.quality import means_table
+    from rankproof._analysis.decision.repeats import result_repeats_tables
 
-    means = claim_means_table(answer_input.inputs, trust.calibrations, level=1 - args.alpha)
-    yield means.without("no value") if args.format == "table" and not any(row[-1] for row in means.rows) else means
-    if args.by:
+    if _is_of_claims(answer_input):
+        means = claim_means_table(answer_input.inputs, trust.calibrations, level=1 - args.alpha)
+        yield means.without("no value") if args.format == "table" and not any(row[-1] for row in means.rows) else means
+    else:
+        yield means_table(answer_input.inputs, level=1 - args.alpha)
+    if comparison is None:
+        yield from result_repeats_tables(answer_input.inputs.result)
+    if not _is_of_claims(answer_input):
+        yield from _reference_tables(answer_input)
+    if args.by or not _is_of_claims(answer_input):
         yield from _segment_tables(answer_input, args)
+    yield from trust.tables
+
+
+def _reference_tables(answer_input: AnswerInput) -> Iterator[Table]:
+    """Why answers differ from their references, and whether retrieval is the cause."""
+    from rankproof._analysis.answers.causes import reasons_tables
+    from rankproof._analysis.answers.quality import retrieval_table
+    from rankproof._cli.options import known_profiles
+
+    yield reasons_tables({system: list(answer_input.records(system)) for system in answer_input.answers})
+    yield retrieval_table(answer_input, known_profiles()["rag"])
 
 
 def _retrieval_result(answer_input: AnswerInput) -> Result:
@@ -281,28 +305,13 @@ def _retrieval_result(answer_input: AnswerInput) -> Result:
     return evaluate_runs(inputs.qrels, inputs.runs, list(RETRIEVAL_MEASURES), inputs.options)
 
 
-def _tables(answer_input: AnswerInput, comparison: Comparison | None, args: argparse.Namespace) -> Iterator[Table]:
-    from rankproof._analysis.answers.causes import reasons_tables
-    from rankproof._analysis.answers.quality import means_table, retrieval_table
-    from rankproof._analysis.decision.repeats import result_repeats_tables
-    from rankproof._cli.options import known_profiles
-
-    yield means_table(answer_input.inputs, level=1 - args.alpha)
-    yield from result_repeats_tables(answer_input.inputs.result)
-    if comparison is not None:
-        wanted = ("verdicts", "details") if args.format in ("csv", "json") else ("verdicts",)
-        yield from (table for table in comparison.tables if table.name in wanted)
-    yield reasons_tables({system: list(answer_input.records(system)) for system in answer_input.answers})
-    yield retrieval_table(answer_input, known_profiles()["rag"])
-    yield from _segment_tables(answer_input, args)
-
-
 def _compared(answer_input: AnswerInput, args: argparse.Namespace) -> list[str]:
-    """The measures that systems are compared by: those of -m, else F1 if it is among them."""
+    """The measures that systems are compared by: F1 if no measure is named and it decides, else all."""
     from rankproof._analysis.inputs import F1_OF_ANSWERS
 
-    names = list(answer_input.inputs.result.systems[0].measures)
-    return names if args.measures or F1_OF_ANSWERS not in names else [F1_OF_ANSWERS]
+    inputs, is_named = answer_input.inputs, bool(args.measures or args.primary)
+    is_f1 = inputs.decision_settings.primary == F1_OF_ANSWERS and not is_named
+    return [F1_OF_ANSWERS] if is_f1 else list(inputs.result.systems[0].measures)
 
 
 def _log_of(args: argparse.Namespace) -> str | None:
@@ -322,44 +331,46 @@ def _added_to_log(logged: LoggedComparison, args: argparse.Namespace) -> Compari
     return replace(logged.comparison, notes=(*logged.comparison.notes, *notes))
 
 
-def _logged(answer_input: AnswerInput, args: argparse.Namespace) -> LoggedComparison | None:
-    """The comparison of the systems that have values, in the mode that the log asks for; None with fewer than two."""
+def _logged(source: AnswerSource, answer_input: AnswerInput, args: argparse.Namespace) -> LoggedComparison | None:
+    """The comparison of the systems in the mode that the log asks for; None with one system."""
     from rankproof._analysis.compare.look_log import LoggedComparison, compare_with_log, look_of
 
-    def compared(looks: Looks | None) -> Comparison | None:
-        return _comparison(answer_input, args, looks)
+    if len(answer_input.inputs.systems) < 2:
+        return None
+
+    def compared(looks: Looks | None) -> Comparison:
+        return _comparison(source, answer_input, args, looks)
 
     first, path = compared(args.looks), _log_of(args)
-    if first is None:
-        return None
     if path is None:
         return LoggedComparison(first, look_of(answer_input.inputs, first), is_new=False)
     return compare_with_log(first, compared, answer_input.inputs, path, args.looks)
 
 
-def _comparison(answer_input: AnswerInput, args: argparse.Namespace, looks: Looks | None) -> Comparison | None:
-    """The comparison of the systems that have values; None with fewer than two."""
+def _comparison(source: AnswerSource, answer_input: AnswerInput, args: argparse.Namespace, looks: Looks | None) -> Comparison:
     from rankproof._analysis.compare.comparison import compare_inputs
-    from rankproof._analysis.compare.decision_data import only_systems
-    from rankproof._analysis.compare.joined_values import comparable_systems
     from rankproof._analysis.compare.pairs import CompareOptions
 
-    inputs, chosen = answer_input.inputs, _compared(answer_input, args)
-    first = chosen[0]
-    able = comparable_systems(inputs.result, first)
-    if len(able) < 2:
-        return None
-    options = CompareOptions(**_test_settings(args))
-    return compare_inputs(
-        only_systems(inputs, able),
-        baseline=args.baseline,
-        measures=chosen,
-        primary=first,
-        labels=args.labels,
-        labels_by=args.labels_by,
-        looks=looks,
-        options=options,
-    )
+    inputs = answer_input.inputs
+    settings = {**decision_options(args), "primary": args.primary or inputs.decision_settings.primary, "looks": looks}
+    measures, options = _compared(answer_input, args), CompareOptions(**_test_settings(args))
+    found = compare_inputs(inputs, measures=measures, labels=args.labels, options=options, **settings)
+    if not found.decision.check_command:
+        return found
+    return replace(found, decision=replace(found.decision, check_command=_check_command(source, answer_input, args)))
+
+
+def _check_command(source: AnswerSource, answer_input: AnswerInput, args: argparse.Namespace) -> str:
+    """The command with which people label the claims; they must be in a results folder."""
+    from rankproof._results.label_draw import DEFAULT_QUESTIONS
+
+    folder, before = args.output, ""
+    if folder is None and source.stores(answer_input):
+        folder = args.files[0]
+    if folder is None:
+        folder = next(name for number in count(1) if not os.path.exists(name := f"answers-{number}"))
+        before = f"the same command with -o {folder}, then "
+    return f"{before}rankproof serve {for_message(shlex.quote(folder))} --label {DEFAULT_QUESTIONS}"
 
 
 def _test_settings(args: argparse.Namespace) -> dict[str, Any]:

@@ -119,7 +119,7 @@ def _as_written(measure: Measure, asked: list[str]) -> MeasureLike:
 
 def _compare(inputs: AnalysisInput, args: argparse.Namespace) -> Comparison:
     from rankproof._analysis.compare.comparison import compare_inputs
-    from rankproof._analysis.compare.joined_values import join_systems, primary_measure
+    from rankproof._analysis.compare.joined_values import join_systems
     from rankproof._analysis.compare.pairs import CompareOptions
 
     options = CompareOptions(
@@ -132,10 +132,8 @@ def _compare(inputs: AnalysisInput, args: argparse.Namespace) -> Comparison:
         equivalence=args.equivalence,
         resamples=args.resamples,
     )
-    join_systems(
-        inputs.result,
-        [args.primary or primary_measure(inputs)] if are_answer_measures(list(inputs.result.systems[0].measures)) else None,
-    )
+    if len(inputs.systems) < 2 or not are_answer_measures(list(inputs.result.systems[0].measures)):
+        join_systems(inputs.result)
     groupings = list(requested_groupings(inputs, args)) if args.by or args.by_file else []
     settings = decision_options(args)
     asked = settings.pop("looks")

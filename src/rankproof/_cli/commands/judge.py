@@ -16,7 +16,7 @@ from rankproof._cli.options import is_sample, read_dataset_or_sample
 from rankproof._cli.output import check_output
 from rankproof._cli.terminal import Terminal
 from rankproof._data.text import pluralise
-from rankproof.errors import UsageError, for_message
+from rankproof.errors import UsageError, escape_invisible, for_message
 
 if TYPE_CHECKING:
     from rankproof._data.corpus import Corpus
@@ -221,6 +221,7 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
     )
     if measured is None:
         show_llm_tables(tables, written, args, terminal)
+        _say_check_command(args, terminal)
     else:
         _show_decision(tables, measured, written, args, terminal)
     return 0
@@ -280,6 +281,20 @@ def _show_decision(
     if args.output is not None:
         people = [args.qrels] if args.qrels is not None and os.path.exists(args.qrels) else []
         say_measuring_command(measured, args.results, [*people, args.output], terminal, _reading_options(args))
+
+
+def _say_check_command(args: argparse.Namespace, terminal: Terminal) -> None:
+    """Says how people check the judge, after the pools of two or more runs were written."""
+    from rankproof._analysis.decision.judge_sentences import CHANCE_OF_FIRST_LABELS
+    from rankproof._results.label_draw import DEFAULT_QUESTIONS
+
+    if args.dry_run or args.output is None or len(args.runs or ()) < 2 or len(args.files) != 1 or terminal.quiet:
+        return
+    labels = f"{os.path.splitext(args.output)[0]}.people.qrels"
+    files = shlex.join([args.output, *args.runs, "--dataset", args.files[0]])
+    terminal.say(f"next, people check the judge on {DEFAULT_QUESTIONS} questions at random; {CHANCE_OF_FIRST_LABELS}")
+    command = f"rankproof serve {files} --label {DEFAULT_QUESTIONS} --labels {shlex.quote(labels)}"
+    terminal.say(escape_invisible(f"  {command}"))
 
 
 def _reading_options(args: argparse.Namespace) -> list[str]:

@@ -12,8 +12,6 @@ from rankproof._analysis.answers.quality import answer_findings, means_table, re
 from rankproof._analysis.answers.trust import agreement_table
 from rankproof._analysis.bands import BandProfile, builtin_profiles
 from rankproof._analysis.compare.comparison import Comparison, compare_inputs
-from rankproof._analysis.compare.decision_data import only_systems
-from rankproof._analysis.compare.joined_values import comparable_systems
 from rankproof._analysis.inputs import AnalysisInput
 from rankproof._charts.model import Medium
 from rankproof._charts.rows import ValueRow, dot_chart
@@ -48,13 +46,10 @@ def answers_section(context: ReportContext) -> Section | None:
 
 
 def _comparison(inputs: AnalysisInput) -> Comparison | None:
-    """The comparison by all measures, where the first is a measure of claims and two systems have values; else None."""
-    measures = inputs.result.systems[0].measures
-    first = next(iter(measures))
-    able = comparable_systems(inputs.result, first)
-    if judge_of_measure(measures[first].measure) is None or len(able) < 2:
+    """The comparison by all measures; None with one system."""
+    if len(inputs.systems) < 2:
         return None
-    return compare_inputs(only_systems(inputs, able), measures=list(measures), primary=first)
+    return compare_inputs(inputs, measures=list(inputs.result.systems[0].measures), primary=inputs.decision_settings.primary)
 
 
 def _has_references(inputs: AnswerInput) -> bool:
