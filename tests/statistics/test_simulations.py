@@ -44,8 +44,8 @@ def test_a_look_every_ten_queries_is_seldom_wrong_with_its_own_limit() -> None:
 
 
 def test_labels_of_people_keep_a_judge_that_reverses_every_value_from_deciding() -> None:
-    judge = judge_labels.JUDGES["reversed"]
-    found = judge_labels.simulated(VALUES, judge, 50, 3, 60, np.random.default_rng(0))
+    draw = partial(judge_labels.simulated_draw, VALUES, judge_labels.JUDGES["reversed"], 3)
+    found = judge_labels.simulated(draw, 50, 60, np.random.default_rng(0))
     assert found["wrong judge"] > 0.3
     assert found["wrong both"] <= 0.1
     assert found["decided both"] == pytest.approx(found["decided labels"], abs=0.05)
