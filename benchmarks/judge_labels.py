@@ -24,7 +24,7 @@ from rankproof._data.arrays import BoolArray, FloatArray
 from rankproof._statistics.decision_rule import Looks, PairEstimates, Risks, Selection, pair_estimates, risks, select
 from rankproof._statistics.labelled_means import labelled_means
 
-from .decision_rule import MARGIN, Choice, Random, choose, is_wrong, margin_of
+from .decision_rule import MARGIN, Choice, Random, choose, is_wrong, margin_of, print_above
 from .real_values import LabelledSet, labelled_sets, real_values
 from .simulation import Cell, StoredCells
 
@@ -32,7 +32,7 @@ MEASURES = ("nDCG@10", "P@10")
 QUESTIONS = {30: 300, 50: 300, 100: 1_000, 200: 1_000}
 """The number of questions for each number of labelled ones."""
 SYSTEMS = (2, 3, 7)
-ROUNDS, RAG_ROUNDS, MISSING_ROUNDS = 100, 300, 100
+ROUNDS, RAG_ROUNDS, MISSING_ROUNDS = 100, 300, 400
 HIDDEN, HIDING_QUESTIONS = (0.01, 0.03, 0.05, 0.10, 0.30, 0.50), 100
 HEADER = (
     "judge",
@@ -263,22 +263,27 @@ def missing_cell(labelled_set: LabelledSet, pair: Sequence[int], share: float, r
     return {name: float(count / rounds) for name, count in counts.items()}
 
 
-def missing_rows(rounds: int) -> Iterator[str]:
-    """Every ordered pair of every labelled set, by how missing values are treated."""
+def missing_cells(rounds: int) -> Iterator[tuple[float, str, Cell]]:
+    """The cells of every share of hidden values, for each ordered pair of systems of each labelled set."""
     stored = StoredCells("missing_answers", f"{rounds} rounds, {HIDING_QUESTIONS} questions")
     judges: dict[str, str] = {}
     sets = [item for item in labelled_sets() if judges.setdefault(item.name, item.judge) == item.judge]
-    cells = {
-        share: [
-            stored.cell(f"{item.name}, {number}, {pair}, {share}", partial(missing_cell, item, pair, share, rounds))
-            for number, item in enumerate(sets)
-            for pair in permutations(range(len(item.people)), 2)
-        ]
-        for share in HIDDEN
-    }
+    for share in HIDDEN:
+        for number, item in enumerate(sets):
+            for pair in permutations(range(len(item.people)), 2):
+                name = f"{item.name}, {number}, {pair}, {share}"
+                yield share, name, stored.cell(name, partial(missing_cell, item, pair, share, rounds))
+
+
+def print_missing(rounds: int) -> None:
+    """A row for each treatment of missing values, and the cells above 5%."""
+    cells = list(missing_cells(rounds))
+    print(f"| hidden | {' | '.join(f'{share:.0%}' for share in HIDDEN)} |\n|---|{'---:|' * len(HIDDEN)}")
     for way in WAYS:
-        shown = [f"{_percent(found, f'decided {way}'):.0f} / {_wrong(found, way)}" for found in cells.values()]
-        yield f"| {way} | {' | '.join(shown)} |"
+        by_share = [[cell for share, _, cell in cells if share == hidden] for hidden in HIDDEN]
+        shown = [f"{_percent(found, f'decided {way}'):.0f} / {_wrong(found, way)}" for found in by_share]
+        print(f"| {way} | {' | '.join(shown)} |")
+    print_above([(f"{name}, {way}", cell[f"wrong {way}"], rounds) for _, name, cell in cells for way in WAYS[1:]])
 
 
 def main() -> None:
@@ -288,8 +293,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int)
     asked = parser.parse_args()
     if asked.part == "missing":
-        print(f"| hidden | {' | '.join(f'{share:.0%}' for share in HIDDEN)} |\n|---|{'---:|' * len(HIDDEN)}")
-        print("\n".join(missing_rows(asked.rounds or MISSING_ROUNDS)))
+        print_missing(asked.rounds or MISSING_ROUNDS)
         return
     print(f"| {' | '.join(HEADER)} |\n|---|{'---:|' * (len(HEADER) - 1)}")
     worst = 0.0

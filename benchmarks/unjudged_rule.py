@@ -13,11 +13,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations, permutations
 
 from benchmarks.real_values import COLLECTIONS, dataset_of_part
-from rankproof import Comparison, Experiment, Qrels, Run, compare, run
+from rankproof import Experiment, Qrels, Run, compare, run
 from rankproof._data.ordering import ranked_documents
 from rankproof.models import WordLlama
 from rankproof.stages import BM25, RRF, Dense, KeywordScorer, Rerank
-from rankproof.types import Stage
+from rankproof.types import Comparison, Stage
 
 DEPTH, FEW = 10, 3
 POOLS = ("complete", "one", "10+3", "one and a relative")
