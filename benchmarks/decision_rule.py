@@ -330,15 +330,17 @@ def print_part(title: str, rows: Sequence[Row], sizes: Sequence[int], rounds: in
 
 def print_looks(stored: StoredCells, rounds: int) -> list[Simulated]:
     """The table of looks; the limits for one look are not meant for them and do not count."""
-    print("| a look every 10 queries, n = 30 to 1,000 | systems | limits | % decided | % wrong | mean n |")
-    print("|---|---:|---|---:|---:|---:|")
-    rows = list(look_rows(stored, rounds))
-    for name, systems, looks, cell in rows:
-        numbers = f"{100 * cell['decided']:.0f} | {100 * cell['wrong']:.1f} | {cell['queries']:.0f}"
-        print(f"| {name} | {systems} | {looks} | {numbers} |")
+    print("| a look every 10 queries: % decided / % wrong / mean n | systems | limits for one look | for many looks |")
+    print("|---|---:|---:|---:|")
+    by_case: dict[tuple[str, int], dict[Looks, Cell]] = {}
+    for name, systems, looks, cell in look_rows(stored, rounds):
+        by_case.setdefault((name, systems), {})[looks] = cell
+    for (name, systems), cells in by_case.items():
+        shown = (f"{100 * cell['decided']:.0f} / {100 * cell['wrong']:.1f} / {cell['queries']:.0f}" for cell in cells.values())
+        print(f"| {name} | {systems} | {' | '.join(shown)} |")
     print()
     return [
-        (f"looks, {name}, {systems} systems", cell["wrong"], rounds) for name, systems, looks, cell in rows if looks == "many"
+        (f"many looks, {name}, {systems} systems", cells["many"]["wrong"], rounds) for (name, systems), cells in by_case.items()
     ]
 
 
@@ -346,7 +348,8 @@ def print_above(cells: Sequence[Simulated]) -> None:
     """The cells above the limit, with how far above it they are for the noise of the simulation."""
     limit = LOOK_LIMITS["one"]
     above = sorted((cell for cell in cells if cell[1] > limit), key=lambda cell: -cell[1])
-    print(f"{len(above)} of {len(cells)} cells are above 5%:\n\n| cell | % wrong | standard errors above 5% |\n|---|---:|---:|")
+    print(f"{len(above)} of {len(cells)} cells are above 5%.")
+    print("\n| cell | % wrong | standard errors above 5% |\n|---|---:|---:|" if above else "")
     for name, share, rounds in above:
         print(f"| {name} | {100 * share:.1f} | {(share - limit) / (limit * (1 - limit) / rounds) ** 0.5:.1f} |")
 
