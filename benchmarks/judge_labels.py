@@ -19,12 +19,13 @@ from itertools import combinations, permutations
 
 import numpy as np
 
+from rankproof._analysis.decision.decide import MARGIN
 from rankproof._analysis.decision.scenarios import MissingValues, scenario_choices
 from rankproof._data.arrays import BoolArray, FloatArray
 from rankproof._statistics.decision_rule import Looks, PairEstimates, Risks, Selection, pair_estimates, risks, select
 from rankproof._statistics.labelled_means import labelled_means
 
-from .decision_rule import MARGIN, Choice, Random, choose, is_wrong, margin_of, print_above
+from .decision_rule import Choice, Random, choose, is_wrong, margin_of, print_above
 from .real_values import LabelledSet, labelled_sets, real_values
 from .simulation import Cell, StoredCells
 
@@ -80,18 +81,20 @@ def chosen(estimates: PairEstimates, means: FloatArray, looks: Looks) -> Choice:
     return Choice(systems, estimates.best)
 
 
-Draw = Callable[[int, Random], tuple[FloatArray, FloatArray, FloatArray]]
-"""People's and the judge's values of so many questions by question and system, and the true means of the systems."""
+Drawn = tuple[FloatArray, FloatArray, FloatArray]
+"""People's and the judge's values by question and system, and the true means of the systems."""
+Draw = Callable[[int, Random], Drawn]
+"""Draws so many questions."""
 
 
-def simulated_draw(values: FloatArray, judge: Judge, systems: int, questions: int, random: Random) -> tuple[FloatArray, ...]:
+def simulated_draw(values: FloatArray, judge: Judge, systems: int, questions: int, random: Random) -> Drawn:
     """Some of the systems, with a simulated judge."""
     shown = random.permutation(values.shape[1])[:systems]
     people, truth = values[random.integers(0, len(values), questions)][:, shown], values[:, shown].mean(axis=0)
     return people, judge(people, truth, random), truth
 
 
-def real_draw(labelled_set: LabelledSet, shown: Sequence[int], questions: int, random: Random) -> tuple[FloatArray, ...]:
+def real_draw(labelled_set: LabelledSet, shown: Sequence[int], questions: int, random: Random) -> Drawn:
     """These systems, with a real judge."""
     return *labelled_set.drawn(questions, shown, random), labelled_set.truth(shown)
 

@@ -186,7 +186,8 @@ def test_simulated_missing_values_are_decided_as_by_the_rule(kind: int) -> None:
     for share in (0.01, 0.1, 0.4):
         values = np.clip(random.normal((0.6, 0.5), 0.2, (120, 2)), 0, 1)
         hidden, none = random.random(values.shape) < (0, share), np.zeros(values.shape, dtype=np.bool_)
-        missing = MissingValues(*(hidden if at == kind else none for at in range(3)))
+        no_answer, abstained, unknown = (hidden if at == kind else none for at in range(3))
+        missing = MissingValues(no_answer, abstained, unknown)
         values = np.where(hidden, 0.0, values)
         decision = decide(DecisionData(parse_measure("nDCG@10"), names, values, missing=missing))
         assert decision.systems == tuple(names[at] for at in judge_labels.with_missing(values, missing).systems)
