@@ -86,6 +86,9 @@ bench: $(VENV)/bench.stamp ## speed and memory beside other tools, about 25 minu
 	$(BIN)/python -m benchmarks.error_rates
 	$(BIN)/python -m benchmarks.decision_rule --rounds 50
 	$(BIN)/python -m benchmarks.judge_labels --rounds 5
+	$(BIN)/python -m benchmarks.judge_labels rag --rounds 20
+	$(BIN)/python -m benchmarks.judge_labels missing --rounds 20
+	$(BIN)/python -m benchmarks.unjudged_rule --collections Cranfield
 	$(BIN)/python -m benchmarks.gate_rule --rounds 200
 	$(BIN)/python -m benchmarks.interval_coverage
 	$(BIN)/python -m benchmarks.family_wise_error

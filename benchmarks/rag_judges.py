@@ -50,6 +50,7 @@ class LabelledClaim:
     text: str
     evidence: tuple[str, ...]
     supported: bool
+    system: str = ""
 
     @property
     def task(self) -> ClaimTask:
@@ -67,8 +68,8 @@ def expert_claims() -> list[LabelledClaim]:
             cited = [row["contexts"][at] for at in claim["evidence"]]
             all_text = len(cited) == claim["evidence_raw"] > 0 and sum(map(len, cited)) <= LONGEST_EVIDENCE
             if all_text and claim["support"] in LABELS:
-                evidence = tuple(dict.fromkeys(cited))
-                found.append(LabelledClaim(row["_id"], row["question"], claim["text"], evidence, claim["support"] == "Complete"))
+                evidence, supported = tuple(dict.fromkeys(cited)), claim["support"] == "Complete"
+                found.append(LabelledClaim(row["_id"], row["question"], claim["text"], evidence, supported, row["system"]))
     return found
 
 

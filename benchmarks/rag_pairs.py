@@ -29,20 +29,28 @@ RAGCHECKER = "RAGChecker's F1 (Llama-3-70B, from its file)"
 
 @dataclass(frozen=True, slots=True)
 class AnswerPair:
-    """Two answers to a question, and by how much each of two people prefers the second, from -2 to 2."""
+    """Answers of two systems to a question, and by how much each of two people prefers the second, from -2 to 2."""
 
     question: str
     reference: str
     answers: tuple[str, str]
     preference: Mapping[str, tuple[int, int]]
     ragchecker: tuple[float, float]
+    systems: tuple[str, str]
 
 
 def read_pairs(path: Path) -> list[AnswerPair]:
     """The pairs of the file."""
     rows = map(json.loads, path.read_text(encoding="utf-8").splitlines())
     return [
-        AnswerPair(row["question"], row["reference"], tuple(row["answers"]), row["preference"], row["ragchecker"]["overall"])
+        AnswerPair(
+            row["question"],
+            row["reference"],
+            tuple(row["answers"]),
+            row["preference"],
+            row["ragchecker"]["overall"],
+            tuple(row["systems"]),
+        )
         for row in rows
     ]
 

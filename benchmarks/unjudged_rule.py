@@ -1,25 +1,29 @@
-"""How often unjudged documents prevent a decision between two systems, with complete judgements and with those of one system.
+"""How often unjudged documents prevent a decision between two systems, with complete judgements and with one-sided pools.
 
-`python -m benchmarks.unjudged_rule` compares every pair of six systems on each collection beside the project. In a pool of one,
-only documents in the top 10 of one of the two systems are judged: `no zeros` keeps the relevant ones, as most public collections
-do. A decision is wrong if the named system is more than the margin below the other one by the complete judgements.
+`python -m benchmarks.unjudged_rule` compares every pair of six systems on each collection beside the project. Only documents of a
+pool are judged: the top 10 of one of the two systems, with the top 3 of the other, or with the top 10 of a relative of the first,
+the third system that shares most documents with it. Without zeros the judgements have only relevant documents, as in most public
+collections. A decision is wrong if a named system is more than the margin below the other one by the complete judgements.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from itertools import combinations
+import argparse
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations, permutations
 
 from benchmarks.real_values import COLLECTIONS, dataset_of_part
 from rankproof import Experiment, Qrels, Run, compare, run
 from rankproof._data.ordering import ranked_documents
-from rankproof._results.experiment_result import Completeness
 from rankproof.models import WordLlama
 from rankproof.stages import BM25, RRF, Dense, KeywordScorer, Rerank
-from rankproof.types import Stage
+from rankproof.types import Comparison, Stage
 
-DEPTH = 10
+DEPTH, FEW = 10, 3
+POOLS = ("complete", "one", "10+3", "one and a relative")
 Grades = Mapping[str, Mapping[str, int]]
+Tops = Mapping[str, Mapping[str, Sequence[str]]]
+"""The documents of each system and query, best first."""
 
 
 def systems() -> dict[str, Stage]:
@@ -35,54 +39,85 @@ def systems() -> dict[str, Stage]:
     }
 
 
-def pool_of(grades: Grades, ranking: Run, *, zeros: bool) -> Qrels:
-    """The judgements of documents in the top of one system; unjudged documents of the pool get 0 with `zeros`."""
-    top = {query: docs[:DEPTH] for query, docs in ranked_documents(ranking).items()}
-    pool = {query: {doc: grades[query].get(doc, 0) for doc in top.get(query, ())} for query in grades}
+def pool_of(grades: Grades, tops: Tops, depths: Mapping[str, int], *, zeros: bool) -> Qrels:
+    """The judgements of the first documents of some systems; other documents of the pool get 0 with `zeros`."""
+    pool = {
+        query: {doc: known.get(doc, 0) for name, depth in depths.items() for doc in tops[name].get(query, ())[:depth]}
+        for query, known in grades.items()
+    }
     return Qrels({query: {doc: grade for doc, grade in docs.items() if zeros or grade > 0} for query, docs in pool.items()})
 
 
-def outcomes(grades: Grades, rankings: Mapping[str, Run]) -> Iterator[tuple[str, str, bool, bool, bool]]:
-    """For each pair and kind of judgements: kind, rule, whether it is decided, whether wrong, whether a note is shown."""
-    complete = Qrels({query: dict(docs) for query, docs in grades.items()})
+def relative_of(name: str, other: str, tops: Tops) -> str:
+    """The third system that shares most documents with the first."""
+    shared = {
+        third: sum(len({*docs[:DEPTH]} & {*tops[third].get(query, ())[:DEPTH]}) for query, docs in tops[name].items())
+        for third in tops
+        if third not in (name, other)
+    }
+    return max(shared, key=shared.__getitem__)
+
+
+def judgements(grades: Grades, tops: Tops, pair: Sequence[str], *, zeros: bool) -> Iterator[tuple[str, Qrels]]:
+    """The kinds of pools with their judgements, for each of the two systems as the judged one."""
+    yield "complete", Qrels({query: dict(docs) for query, docs in grades.items()})
+    for name, other in permutations(pair):
+        relative = relative_of(name, other, tops)
+        for kind, depths in (
+            ("one", {name: DEPTH}),
+            ("10+3", {name: DEPTH, other: FEW}),
+            (POOLS[-1], {name: DEPTH, relative: DEPTH}),
+        ):
+            yield kind, pool_of(grades, tops, depths, zeros=zeros)
+
+
+def is_wrong(named: Sequence[str], truth: Comparison) -> bool:
+    """Whether a named system is more than the margin below the best one by the complete judgements."""
+    means = {name: values["nDCG@10"] for name, values in truth.values.items()}
+    return any(means[name] < max(means.values()) - truth.decision.margin for name in named)
+
+
+Outcome = tuple[bool, bool, bool]
+"""Whether a comparison is decided, whether it is wrong, and whether it is wrong without a sentence about unjudged documents."""
+
+
+def outcomes(grades: Grades, rankings: Mapping[str, Run], *, zeros: bool) -> dict[tuple[str, str], list[Outcome]]:
+    """The outcomes of all pairs by kind of pool, with the rule off and on."""
+    tops = {name: ranked_documents(ranking) for name, ranking in rankings.items()}
+    by_kind: dict[tuple[str, str], list[Outcome]] = {}
     for pair in combinations(rankings, 2):
         runs = {name: rankings[name] for name in pair}
-        truth = compare(complete, runs, measures="nDCG@10", samples=100)
-        means = {name: values["nDCG@10"] for name, values in truth.values.items()}
-        kinds = {"complete": complete}
-        for name in pair:
-            kinds[f"pool of one, no zeros {name}"] = pool_of(grades, rankings[name], zeros=False)
-            kinds[f"pool of one, zeros {name}"] = pool_of(grades, rankings[name], zeros=True)
-        for kind, judged in kinds.items():
+        kinds = list(judgements(grades, tops, pair, zeros=zeros))
+        truth = compare(kinds[0][1], runs, measures="nDCG@10", samples=100)
+        for kind, judged in kinds:
             for rule in ("off", "on"):
-                off: Completeness | None = "complete" if rule == "off" else None
-                found = compare(judged, runs, measures="nDCG@10", samples=100, judgements=off).decision
-                best = max(means.values()) - truth.decision.margin
-                wrong = found.decided and any(means[name] < best for name in found.systems)
-                label = kind if kind == "complete" else kind.removesuffix(f" {pair[0]}").removesuffix(f" {pair[1]}")
-                rival = found.unjudged_rival
-                yield label, rule, found.decided, wrong, rival is not None and rival.is_near
+                decision = compare(
+                    judged, runs, measures="nDCG@10", samples=100, judgements="complete" if rule == "off" else None
+                ).decision
+                wrong = is_wrong(decision.systems, truth)
+                outcome = decision.decided, wrong, wrong and not (decision.unjudged_rival and decision.unjudged_rival.is_near)
+                by_kind.setdefault((kind, rule), []).append(outcome)
+    return by_kind
 
 
 def main() -> None:
-    """Prints a row for each collection and kind of judgements."""
-    print("| collection | judgements | comparisons | rule off: decided, wrong | rule on: decided, wrong | a sentence says it |")
-    print("|---|---|---:|---:|---:|---:|")
-    for collection, parts in COLLECTIONS.items():
-        experiment = Experiment(name="unjudged", dataset=dataset_of_part(parts[0]), systems=systems(), measures=("nDCG@10",))
-        result = run(experiment)
+    """Prints a row for each collection, without and with zeros: % decided / % wrong, with the rule off and on."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.unjudged_rule", description=__doc__)
+    parser.add_argument("--collections", nargs="+", choices=COLLECTIONS, default=list(COLLECTIONS))
+    print(f"| collection | zeros | {' | '.join(POOLS)} |\n|---|---|{'---:|' * len(POOLS)}")
+    for collection in parser.parse_args().collections:
+        dataset = dataset_of_part(COLLECTIONS[collection][0])
+        result = run(Experiment(name="unjudged", dataset=dataset, systems=systems(), measures=("nDCG@10",)))
         rankings = {system.name: system.run for system in result.system_runs}
-        rows: dict[str, dict[str, list[tuple[bool, bool, bool]]]] = {}
-        for kind, rule, *found in outcomes(result.qrels, rankings):
-            rows.setdefault(kind, {}).setdefault(rule, []).append((found[0], found[1], found[0] and found[2]))
-        for kind, by_rule in rows.items():
-            cells = [f"{_share(by_rule[rule], 0)}, {_share(by_rule[rule], 1)}" for rule in ("off", "on")]
-            row = (collection, kind, str(len(by_rule["on"])), *cells, _share(by_rule["on"], 2))
-            print(f"| {' | '.join(row)} |", flush=True)
+        for zeros in (False, True):
+            by_kind = outcomes(result.qrels, rankings, zeros=zeros)
+            cells = [f"{_shares(by_kind[kind, 'off'])} → {_shares(by_kind[kind, 'on'])}" for kind in POOLS]
+            print(f"| {collection} | {'yes' if zeros else 'no'} | {' | '.join(cells)} |", flush=True)
 
 
-def _share(found: list[tuple[bool, bool, bool]], column: int) -> str:
-    return f"{100 * sum(row[column] for row in found) / len(found):.0f}%"
+def _shares(rows: Sequence[Outcome]) -> str:
+    decided, wrong, unsaid = (100 * sum(column) / len(rows) for column in zip(*rows, strict=True))
+    return f"{decided:.0f} / {wrong:.0f}" + (f" (unsaid {unsaid:.0f})" if unsaid else "")
 
 
 if __name__ == "__main__":

@@ -193,6 +193,16 @@ def test_one_machine_judgement_among_those_of_people_is_enough() -> None:
     assert replace(results, qrels=mixed).compare().decision.outcome == "judge_leads"
 
 
+def test_fewer_comparisons_of_answers_than_of_rankings_are_said_to_be_decided_by_thirty_labels() -> None:
+    records = {
+        name: [{"question": f"question {at}", "answer": text, "contexts": ["Oslo is a city."]} for at in range(40)]
+        for name, text in (("good", "Oslo is a city."), ("poor", "Rome burns."))
+    }
+    decision = rp.compare(rp.evaluate_answers(records, measures=["Faithfulness"])).decision
+    assert decision.outcome == "judge_leads"
+    assert decision.sentences[-1].endswith(" 30 decide 2 of 10 comparisons of two systems, 100 decide 5 of 10.")
+
+
 def test_shared_words_with_references_of_people_are_no_judge(tmp_path: Path) -> None:
     answers = {"good": {f"q{at}": "Oslo" for at in range(40)}, "poor": {f"q{at}": "Rome" for at in range(40)}}
     references = {f"q{at}": "Oslo" for at in range(40)}

@@ -11,11 +11,12 @@ from rankproof._statistics.labelled_means import MIN_LABELLED
 from rankproof.errors import for_message
 from rankproof.measures._base import Measure
 
-# Both from `python -m benchmarks.judge_labels`, over six judges from useless to good.
+# From `python -m benchmarks.judge_labels` over six judges from useless to good; of answers from its part `rag` over real judges.
 _WRONG_LEADERS = ((2, 2), (3, 3), (7, 3))
 """Of ten comparisons of so many systems, how many a judge alone decided wrongly."""
 CHANCE_OF_FIRST_LABELS = f"{MIN_LABELLED} decide 5 of 10 comparisons of two systems, 3 of 10 of three, 1 of 10 of seven."
-"""How often so many labelled questions decided, with the limits for many looks."""
+_ANSWER_CHANCE = f"{MIN_LABELLED} decide 2 of 10 comparisons of two systems, 100 decide 5 of 10."
+"""How often so many labelled questions decided between rankings and between answers, with the limits for many looks."""
 
 
 def judge_leads_sentences(decision: Decision) -> Iterator[str]:
@@ -54,9 +55,9 @@ def check_command(decision: Decision) -> str:
     if decision.measure.kind == "answer" and not decision.labels_for_check:
         return "Next: decide by a measure whose claims people can label, such as Faithfulness (-m), or by a reference (F1)."
     drawn = min(MIN_LABELLED, decision.n)
-    what = "labels" if decision.measure.kind == "answer" else "grades"
+    what, usual = ("labels", _ANSWER_CHANCE) if decision.measure.kind == "answer" else ("grades", CHANCE_OF_FIRST_LABELS)
     work = f", about {decision.labels_for_check:,} {what}" if decision.labels_for_check else ""
-    chance = CHANCE_OF_FIRST_LABELS if decision.n >= MIN_LABELLED else f"A decision needs at least {MIN_LABELLED} questions."
+    chance = usual if decision.n >= MIN_LABELLED else f"A decision needs at least {MIN_LABELLED} questions."
     return f"Next: {decision.check_command} ({drawn} questions at random{work}). {chance}"
 
 
