@@ -183,7 +183,7 @@ def test_the_command_for_labels_names_the_folder_and_works_if_the_answers_were_n
     (tmp_path / "answers-1").mkdir()
     here = decision(printed(capsys, "answers", *logs, "-m", "Faithfulness"))
     assert "Next: the same command with -o answers-2, then rankproof serve answers-2 --label 30 (30 questions at random" in here
-    assert "30 decide 5 of 10 comparisons of two systems, 3 of 10 of three" in here
+    assert "30 decide 2 of 10 comparisons of two systems, 100 decide 5 of 10" in here
     spaced = decision(printed(capsys, "answers", *logs, "-m", "Faithfulness", "-o", "my answers"))
     assert f"Next: rankproof serve {shlex.quote('my answers')} --label 30 (30 questions at random" in spaced
     assert decision(printed(capsys, "answers", "my answers")) == spaced
