@@ -145,15 +145,14 @@ def test_queries_are_joined_by_id_and_their_order_changes_no_bit(first: list[int
     assert [table.rows for table in mixed] == [table.rows for table in plain]
 
 
-def test_queries_that_a_system_lacks_are_left_out_for_all_and_noted() -> None:
+def test_queries_that_a_system_lacks_count_as_the_worst_value() -> None:
     one = {f"q{at}": 0.5 + at / 100 for at in range(10)}
     other = {query: value - 0.1 for query, value in one.items() if query not in ("q3", "q7")}
     tables = comparison_tables(result_of({"a": {"RR": one}, "b": {"RR": other}}))
     row = row_of(tables, "RR", "a", "b")
-    assert row["n"] == 8
-    assert row["difference"] == pytest.approx(0.1)
-    assert table_of(tables, "letters").notes[0] == ("2 of 10 judged queries are left out because a system lacks them: n = 8")
-    assert all("n = 8 queries" in table.title for table in tables)
+    assert row["n"] == 10
+    assert row["difference"] == pytest.approx((8 * 0.1 + one["q3"] + one["q7"]) / 10)
+    assert all("n = 10 queries" in table.title for table in tables if table.name != "doubt")
 
 
 def test_a_query_missing_from_a_run_counts_0_and_is_noted() -> None:

@@ -52,7 +52,8 @@ def test_the_decision_comes_first_then_one_table(capsys: pytest.CaptureFixture[s
     lines = out.splitlines()
     assert " ".join(lines[:4]) == (
         "Ship first: 1.000 RR; risk 4.7% (limit 5%) of being more than 2 pp (2%) below the best. "
-        "It is not shown to be better than second (+2.5 pp, p = 0.3464), but second could be more than 2 pp worse (risk 58%). "
+        "It is not shown to be better than second (+2.5 pp, 2 queries differ), "
+        "but second could be more than 2 pp worse (risk 58%). "
         "Margin 2 pp, 2% of the best; n = 40."
     )
     table = out.partition("──\n")[2].splitlines()
