@@ -146,3 +146,12 @@ def test_systems_with_different_queries_each_have_their_n() -> None:
     assert [(row["system"], row["n"], row["queries"]) for row in table.records()] == [("a", 2, 2), ("b", 1, 1)]
     assert table.title.endswith("n = 1 to 2 queries")
     assert table.facts == {"n": 2, "n_by_system": {"a": 2, "b": 1}}
+
+
+def test_a_spread_that_four_decimals_hide_is_not_printed_as_none() -> None:
+    docs = [f"d{at}" for at in range(900)]
+    qrels = {"q1": {"d0": 1, "d898": 1}}
+    run = {"q1": {doc: -float(min(at, 898)) for at, doc in enumerate(docs)}}
+    table = audit_ties(input_of(qrels, {"a": run}, ["AP"]))
+    assert "0.0000" not in " ".join(table.sentences)
+    assert "below 0.0001 between worst and best" in " ".join(table.sentences)

@@ -72,6 +72,16 @@ def test_no_verb_overwrites_a_part_of_a_results_folder(verb: str, tmp_path: Path
     assert "would overwrite" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("verb", ["report", "compare", "correlate"])
+def test_a_missing_folder_beside_a_results_folder_is_named_with_the_near_one(
+    verb: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = save_results(small_results(), tmp_path / "week1")
+    missing = str(tmp_path / "wek1")
+    assert main([verb, folder, missing]) == 2
+    assert f"{missing}: no such file or folder; is it {folder}?" in " ".join(capsys.readouterr().err.split())
+
+
 @pytest.mark.parametrize("part", ["corpus.jsonl", "queries.jsonl", "qrels/test.tsv"])
 @pytest.mark.parametrize(
     "argv", [["doctor", "data"], ["doctor", "--dataset", "data"], ["baselines", "qrels.txt", "one.run", "--dataset", "data"]]

@@ -642,6 +642,7 @@ def test_rankings_that_are_not_stored_are_never_scored(tmp_path: Path, capsys: p
         ["diagnose"],
         ["audit"],
         ["baselines"],
+        ["stability"],
         ["judge", "--by", "keywords"],
     ):
         assert told in " ".join(shown(command[0], tmp_path / "out", *command[1:], capsys=capsys, code=2)[1].split())

@@ -17,6 +17,9 @@ def check_rankings(inputs: AnalysisInput) -> None:
     """Refuses an input whose values cannot be measured again: answers, or a system without rankings."""
     check_judged(inputs)
     missing = [name for name in inputs.systems if name not in inputs.runs]
+    for system in inputs.system_runs:
+        if system.name in missing:
+            _ = system.run  # Says that rankings are not stored, and how to store them.
     if missing:
         raise UsageError(f"the rankings of {for_message(missing[0])} are not known", fix="pass judgements and runs, or results")
 

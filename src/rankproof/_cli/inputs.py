@@ -183,6 +183,7 @@ def read_input(
         return _from_folders(args, also, usual=usual, of_answers=of_answers, of_rankings=of_rankings)
     if folders:
         for path in args.files:
+            check_exists(path, f"specify {INPUTS_HELP}")
             check_result_document(path)
         raise UsageError("results folders and run files cannot be mixed", fix=f"specify {INPUTS_HELP}")
     if are_answer_measures(args.measures or also) and _are_logs(args.files):
@@ -198,13 +199,18 @@ def _are_logs(paths: Sequence[str]) -> bool:
     return are_rag_logs(paths)
 
 
-def check_results_folder(path: str) -> None:
-    """Refuses a path that does not exist, and a folder without results."""
+def check_exists(path: str, fix: str) -> None:
+    """Refuses a path that does not exist, and names a near one or else the fix."""
     from rankproof._io.file_errors import missing_fix
 
-    fix = "specify a folder that `rankproof run` wrote"
     if path not in ("", "-") and not os.path.exists(path):
         raise UsageError(f"{for_message(path)}: no such file or folder", fix=missing_fix(path, fix))
+
+
+def check_results_folder(path: str) -> None:
+    """Refuses a path that does not exist, and a folder without results."""
+    fix = "specify a folder that `rankproof run` wrote"
+    check_exists(path, fix)
     if os.path.isdir(path):
         check_result_document(path)
         raise UsageError(f"{for_message(path)} is not a results folder", fix=fix)

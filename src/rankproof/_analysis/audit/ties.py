@@ -202,6 +202,10 @@ class _TieRow:
         return self.best - self.worst
 
 
+_LEAST_SHOWN = 0.0001
+"""The smallest difference that four decimals show."""
+
+
 def audit_ties(inputs: AnalysisInput) -> Table:
     """A row for each measure and system whose value depends on the order of tied documents."""
     hits = all_hits(inputs)
@@ -263,8 +267,9 @@ def _table(inputs: AnalysisInput, rows: list[_TieRow], checked: int, skipped: li
     sentences = [f"Ties can change {len(rows)} of {checked} values of {len(inputs.systems)} systems over {counts}."]
     if rows:
         widest = max(rows, key=lambda row: row.spread)
+        spread = f"{widest.spread:.4f}" if widest.spread >= _LEAST_SHOWN else f"below {_LEAST_SHOWN}"
         sentences.append(
-            f"The largest spread: {widest.measure} of {for_message(widest.system)}, {widest.spread:.4f} between worst and best."
+            f"The largest spread: {widest.measure} of {for_message(widest.system)}, {spread} between worst and best."
         )
     if skipped:
         sentences.append(f"Not computed for {', '.join(skipped)}.")

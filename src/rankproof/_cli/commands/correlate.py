@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from rankproof._cli.arg_types import any_float
 from rankproof._cli.command import Command
-from rankproof._cli.inputs import add_analysis_options, read_input, show_tables
+from rankproof._cli.inputs import add_analysis_options, check_exists, read_input, show_tables
 from rankproof._cli.output import add_details_option, check_output, is_summary_view, show_value_notes
 from rankproof._cli.terminal import Terminal
 from rankproof.errors import InputError, UsageError
@@ -73,6 +73,8 @@ def _runs(args: argparse.Namespace, options: EvaluateOptions) -> Mapping[str, Ru
     if not folders:
         return RunSources(name_runs_uniquely(args.files, args.name), options)
     if len(folders) < len(args.files):
+        for path in args.files:
+            check_exists(path, "specify runs, or results folders")
         raise UsageError("results folders and run files cannot be mixed", fix="specify runs, or results folders")
     from rankproof._api.agreement import named_runs
     from rankproof._results.folder import load_results

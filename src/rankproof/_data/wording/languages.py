@@ -21,7 +21,7 @@ ITALIAN = Language(
         "|informazione|risposta|dati)\\bREST",
         "non (?:posso|riesco a|è possibile|sono in grado di|si può) (?:rispondere|trovare|determinare|fornire|dire"
         "|aiutare)\\bREST",
-        "non (?:ho trovato|trovo) (?:alcuna |nessuna )?(?:informazioni|informazione|risposta|menzione)\\bREST",
+        "non (?:ho trovato|trovo) (?:alcuna |nessuna |questa |la )?(?:informazioni|informazione|risposta|menzione)\\bREST",
         "SOURCE non (?:contengono|contiene|menzionano|menziona|forniscono|fornisce|indicano|indica|specificano|specifica"
         "|dicono|dice|includono|include|riportano|riporta)\\bREST",
         "(?:questa|l') ?informazione non è (?:disponibile|presente|indicata|menzionata|fornita|riportata)(?: ?SOURCE)?",
@@ -70,8 +70,8 @@ PORTUGUESE = Language(
         "(?:eu )?não (?:tenho|disponho de|há|existem?) (?:nenhuma )?(?:informações|informação|resposta|dados)\\bREST",
         "(?:eu )?não (?:posso|consigo|é possível|foi possível|sou capaz de) (?:responder|encontrar|determinar|fornecer"
         "|dizer|ajudar)\\bREST",
-        "(?:eu )?não (?:encontrei|encontro|foi encontrada|foram encontradas) (?:nenhuma )?(?:informações|informação"
-        "|resposta|menção)\\bREST",
+        "(?:eu )?não (?:encontrei|encontro|foi encontrada|foram encontradas) (?:nenhuma |essa |esta |a )?(?:informações"
+        "|informação|resposta|menção)\\bREST",
         "SOURCE não (?:contêm|contém|mencionam?|incluem|inclui|fornecem?|especificam?|indicam?|dizem|diz|informam?"
         "|respondem?)\\bREST",
         "(?:esta|essa|a) informação não (?:está|foi|consta) ?(?:disponível|mencionada|incluída|fornecida)?(?: ?SOURCE)?",
@@ -118,7 +118,7 @@ POLISH = Language(
     declines=(
         "nie wiemREST",
         "nie (?:mam|posiadam|ma|znalazłem|znalazłam|znaleziono|znajduję) (?:wystarczających |żadnych "
-        "|tam )?(?:informacji|danych|odpowiedzi|wzmianki)\\bREST",
+        "|tam |tej |takiej )?(?:informacji|danych|odpowiedzi|wzmianki)\\bREST",
         "nie (?:mogę|jestem w stanie|można|da się|potrafię) (?:odpowiedzieć|udzielić|znaleźć|określić|ustalić|stwierdzić"
         "|pomóc)\\bREST",
         "SOURCE nie (?:zawierają|zawiera|wspominają|wspomina|podają|podaje|określają|określa|mówią|mówi|wymieniają"
@@ -173,9 +173,10 @@ RUSSIAN = Language(
         "(?:я )?не (?:нашёл|нашел|нашла|нахожу) (?:информации|ответа|сведений|упоминания)\\bREST",
         "SOURCE не (?:содержат|содержит|упоминают|упоминает|указывают|указывает|дают|даёт|дает|говорят|говорит|включают"
         "|сообщают)\\bREST",
-        "в SOURCE (?:нет|отсутствует|отсутствуют|не (?:указано|упоминается|упоминаются|сказано|содержится|говорится"
-        "|приводится|найдено))\\bREST",
+        "в SOURCE (?:об этом |про это )?(?:нет|отсутствует|отсутствуют|не (?:указано|упоминается|упоминаются|сказано|содержится"
+        "|говорится|приводится|найдено))\\bREST",
         "(?:это|эта информация|информация об этом|ответ) (?:не (?:указано|указана|упоминается|найден)|отсутствует)(?: в SOURCE)?",
+        "(?:этой|такой) информации (?:в SOURCE )?нет(?: в SOURCE)?",
         "нет (?:ответа|информации|данных)|информация отсутствует|ответ не найден",
     ),
     greetings=(
@@ -211,7 +212,7 @@ _NO_INFORMATION = "(?:相关|足够|任何|具体|有关|明确|充分|这方面
 CHINESE = Language(
     source=(
         "(?:(?:您|你|我|目前|现有|所)?(?:所)?(?:提供|给出|给定|检索到|已有|现有|上述|以上|这些|该|提供給)的?)*(?:资料"
-        "|文档|文件|文本|文章|上下文|信息|段落|内容|材料|来源|文献|片段|资讯|背景)(?:中|里|内|来看)?"
+        "|文档|文件|文本|文章|上下文|信息|段落|内容|材料|来源|文献|片段|资讯|背景|文)(?:中|里|内|来看)?"
     ),
     but="但|但是|不过|然而|只",
     sorry="(?:很|非常|十分)?(?:抱歉|对不起|遗憾|不好意思)[，,：: ]*(?:但是?)?",

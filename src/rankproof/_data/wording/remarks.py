@@ -314,7 +314,8 @@ def declines_to_answer(text: str) -> bool:
 # Headings
 
 _NUMBER = re.compile(r"^(?:\d{1,2}|[IVX]{1,4}|[A-Z])[.)]\s+")
-_STATES = re.compile(r"[\d,;:()—–=]|[.!?。！？]\Z")
+_LAST_NUMBER = re.compile(r"\s\d{1,2}\Z")
+_STATES = re.compile(r"[\d,:()—–=]|(?<!TL);|[.!?。！？]\Z")
 _LONGEST_HEADING = 7
 _LONGEST_NAME = 2
 _VERB = re.compile(
@@ -339,7 +340,8 @@ def _heading_words() -> tuple[re.Pattern[str], frozenset[str]]:
 @lru_cache(maxsize=_CACHED_TEXTS)
 def is_heading(plain: str, marked: bool, last: bool) -> bool:
     """Whether a line is a heading that states nothing: known words, or before other text a marked phrase without a verb."""
-    title = _NUMBER.sub("", plain).rstrip(": ")
+    numbered = _NUMBER.sub("", plain).rstrip(": ")
+    title = _LAST_NUMBER.sub("", numbered) if marked else numbered
     words = title.split()
     if not words or len(words) > _LONGEST_HEADING or _STATES.search(title):
         return False
@@ -347,7 +349,7 @@ def is_heading(plain: str, marked: bool, last: bool) -> bool:
     kinds = ["link" if word.casefold() in links else "known" if known.fullmatch(word) else "other" for word in words]
     if "other" not in kinds:
         return "known" in kinds and (marked or not last)
-    return marked and not last and _names_a_thing(words, kinds)
+    return marked and not last and title == numbered and _names_a_thing(words, kinds)
 
 
 def _names_a_thing(words: Sequence[str], kinds: Sequence[str]) -> bool:

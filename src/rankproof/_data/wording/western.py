@@ -35,7 +35,7 @@ class Language:
 
 
 _NOT = "(?:do not|don't|does not|doesn't|did not|didn't)"
-_CANNOT = r"(?:cannot|can not|can't|could not|couldn't|(?: am|'m|was|are|were) (?:unable|not able) to)"
+_CANNOT = r"(?:cannot|can not|can't|could not|couldn't|(?: am|'m|was|are|were) (?:unable|not able) to|(?:wasn't|weren't) able to)"
 _HOLDS = "(?:contain|provide|include|have|give|mention|specify|state|say|answer|address|discuss|indicate|cover|offer)"
 _KIND = "(?:(?:specific|relevant|direct|explicit|further|sufficient|such|exact|clear) )*"
 _FACT = "(?:information|mention|answers?|details?|context)"
@@ -45,8 +45,8 @@ _META = (
     "|following|concise|brief|short|quick|detailed|structured|clear|complete|final|direct|comprehensive|simple|main|key"
     "|most|important|given|provided|retrieved|step-by-step|one-sentence|bulleted|revised|summary|summaries|overview"
     "|answers?|explanation|response|breakdown|list|points?|takeaways?|highlights?|facts?|details?|information|passages?"
-    "|articles?|texts?|documents?|contexts?|sources?|conversation|question|query|result|results|analysis|outline|version"
-    "|quotes?|relevant|what i found|i found|you|asked"
+    "|(?:news )?articles?|texts?|documents?|contexts?|sources?|conversation|question|query|result|results|analysis|outline"
+    "|version|quotes?|relevant|what i found|i found|you|asked"
     r"|what|the documents say|words?|about|bullet)\b[ ,-]*)+"
 )
 
@@ -74,19 +74,20 @@ ENGLISH = Language(
         "SOURCE (?:contains?|provides?|gives?|offers?|has|have|includes?|makes?) (?:no|insufficient) "
         f"{_KIND}(?:{_FACT}|data|references?|evidence|indication)\\bREST",
         f"(?:none|neither) of SOURCE {_HOLDS}s?\\bREST",
-        f"there(?: is| are|'s| was) (?:no|not enough|insufficient|not sufficient|not any) {_KIND}{_FACT}(?=$|,| (?:to|about"
+        "there(?:(?: is| are|'s| was) (?:no|not enough|insufficient|not sufficient|not any)|(?: isn't| aren't| wasn't) (?:any"
+        f"|enough|sufficient)) {_KIND}{_FACT}(?=$|,| (?:to|about"
         "|on|in|of|for|from|that|which|whether|as|given|available|provided|regarding|concerning)\\b)REST",
         "there(?: is|'s| was) (?:nothing|no evidence|no indication) (?:in|within) SOURCE\\bREST",
         "it(?: is|'s) (?:not possible|impossible) to (?:answer|determine the answer)(?: (?:this|that|the"
         "|your) question)?(?:,? (?:in|from|by|with|using|based on|given) SOURCE)?",
         "it(?: is|'s) (?:unclear|not clear|not specified|not stated|not mentioned) (?:from|in|based on"
         "|according to) SOURCE\\bREST",
-        "(?:the answer(?: to (?:this|that|the|your) question)?|it|(?:this|the|your) question|this|(?:this|that|the"
-        f"|the requested) {_KIND}(?:information|detail|data))(?: is not|isn't| (?:cannot|can not|can't|could not) be) {_STATED}"
-        "(?: (?:in|from|by|with|using|based on) SOURCE)?",
+        "(?:the answer(?: to (?:this|that|the|your) question)?|it|(?:this|the|your) question|this|that|(?:this|that|the"
+        f"|the requested) {_KIND}(?:information|detail|data))(?:(?: is|'s) not| isn't| (?:cannot|can not|can't|could not) be) "
+        f"{_STATED}(?: (?:in|from|by|with|using|based on) SOURCE)?",
         f"(?:not enough|insufficient|no) {_KIND}(?:{_FACT}|results?)(?: (?:is |was |were |are |could be )?(?:available"
         "|provided|given|found))?(?: (?:to answer|about|regarding|concerning)\\bREST| (?:in|from|within) SOURCE)?",
-        f"not {_STATED}(?: in SOURCE)?",
+        f"(?:not|cannot be|could not be) {_STATED}(?: (?:in|from|by|with|using|based on) SOURCE)?",
         "unable to (?:answer|determine|find)\\bREST",
         "no answer|unanswerable|n/a|i have no idea",
     ),
@@ -122,8 +123,8 @@ ENGLISH = Language(
         "(?:(?! that )[^:,])*:?"
         "|(?:based on|according to|from) SOURCE(?:, (?:i can (?:say|tell you|answer)(?: the following)?|here(?:'s| is"
         "| are)[^:]*))?:|i (?:have|'ve) (?:reviewed|read|analy[sz]ed|checked|searched) SOURCE"
-        f"|(?:this|the) (?:answer|summary|response|information) is (?:based )?(?:solely |only |entirely )*on SOURCE"
-        f"|the (?:final )?answer(?: to your question)? is:"
+        f"|(?:note: )?(?:this|the) (?:answer|summary|response|information) is (?:based )?(?:solely |only |entirely )*on SOURCE"
+        "|the (?:final )?answer(?: to your question)? is:|[^:]* (?:is|are) as follows:"
     ),
     asks=(
         "what|when|where|which|who|whom|whose|why|how|is|are|was|were|do|does|did|can|could|would|will|shall|should|may"
@@ -174,6 +175,7 @@ GERMAN = Language(
         "SOURCE (?:sagt|sagen|erwähnt|erwähnen|nennt|nennen|beantwortet|beantworten)\\bREST \\bnichtREST",
         "in SOURCE (?:gibt es|finden sich|sind|finde ich|steht|wird|werden) REST(?:keine (?:informationen|angaben"
         "|antwort|hinweise)|nichts|nicht (?:erwähnt|genannt|angegeben|beantwortet))\\bREST",
+        "aus SOURCE geht (?:das|dies|es) (?:leider )?nicht hervor",
         "(?:das|dies) (?:geht aus SOURCE nicht hervor|steht nicht in SOURCE|ist nicht bekannt aus SOURCE)",
         "es gibt (?:in SOURCE )?(?:dazu )?keine (?:ausreichenden )?(?:informationen|angaben)(?: (?:dazu|darüber"
         "|in SOURCE|zu)REST)?",
@@ -226,6 +228,7 @@ DUTCH = Language(
         "(?:dat )?weet ik (?:helaas )?niet|ik weet (?:het|dat|het antwoord) (?:helaas )?nietREST",
         "(?:ik )?heb (?:ik )?(?:hierover |daarover |helaas )*(?:geen|niet genoeg|onvoldoende) (?:informatie|gegevens"
         "|antwoord)\\bREST",
+        "ik heb (?:deze|die|hierover geen) informatie (?:niet )?gevondenREST",
         "(?:ik )?kan (?:ik )?(?:deze vraag |uw vraag |je vraag |de vraag |dit |dat "
         "|hier )?(?:helaas )?(?:op basis van SOURCE )?(?:niet|geen)\\bREST(?:beantwoorden|zeggen|vinden|bepalen"
         "|geven)REST",
@@ -278,7 +281,8 @@ FRENCH = Language(
         "|données)\\bREST",
         "je (?:ne |n')?(?:peux|suis)(?: malheureusement)? pas (?:en mesure de |capable de |y )?(?:répondre|trouver"
         "|déterminer|fournir|dire)\\bREST",
-        "je ne trouve (?:pas|aucune)\\bREST|je n'ai (?:pas )?trouvé (?:aucune |d')?(?:information|réponse)s?\\bREST",
+        "je ne trouve (?:pas|aucune)\\bREST",
+        "je n'ai (?:pas )?trouvé (?:aucune |d'|cette |l'|la |de )?(?:information|réponse)s?\\bREST",
         "SOURCE (?:ne |n')(?:contien(?:t|nent)|mentionne(?:nt)?|précise(?:nt)?|indique(?:nt)?|fournit|fournissent"
         "|donne(?:nt)?|dit|disent|comporte(?:nt)?|permet(?:tent)?|répond(?:ent)?) (?:pas|aucune?|rien)\\bREST",
         "il n'y a (?:pas|aucune) (?:d'|assez d'|suffisamment d')?(?:informations?|réponse|mention)\\bREST",
@@ -334,8 +338,8 @@ SPANISH = Language(
         "|datos|mención)\\bREST",
         "no (?:puedo|es posible|he podido|pude|soy capaz de|se puede) (?:responder|contestar|encontrar|determinar"
         "|proporcionar|decir|ayudar)\\bREST",
-        "no (?:encuentro|encontré|he encontrado|se encontró|se ha encontrado) (?:ninguna )?(?:información|respuesta"
-        "|mención)\\bREST",
+        "no (?:encuentro|encontré|he encontrado|se encontró|se ha encontrado) (?:ninguna |esa |esta |la )?(?:información"
+        "|respuesta|mención)\\bREST",
         "SOURCE no (?:contienen?|mencionan?|incluyen?|proporcionan?|especifican?|indican?|dicen?|ofrecen?|responden?"
         "|dan?)\\bREST",
         "(?:esta|esa|la) información no (?:está|se encuentra|aparece|figura) (?:disponible|incluida|mencionada)?(?: ?en SOURCE)?",
