@@ -153,6 +153,11 @@ def add_decision_options(group: argparse._ArgumentGroup, primary: str = "nDCG@10
     )
     add_labels_by_option(group)
     add_looks_option(group)
+    add_judgements_option(group)
+
+
+def add_judgements_option(group: argparse._ArgumentGroup) -> None:
+    """Adds the option that says that no relevant document is unjudged."""
     what = "complete: no relevant document is unjudged (default: unjudged documents may prevent a decision)"
     group.add_argument("--judgements", choices=("complete",), help=what)
 

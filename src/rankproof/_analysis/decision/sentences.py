@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import chain
 
 from rankproof._analysis.decision.judge_sentences import by_labels, check_sentences, judge_leads_sentences, labels_not_decided
-from rankproof._analysis.decision.record import SAME_COST_MS, CostUnit, Decision, PairDifference, SystemRisk, UnjudgedRival
+from rankproof._analysis.decision.record import (
+    SAME_COST_MS,
+    CostUnit,
+    Decision,
+    MissingCount,
+    PairDifference,
+    SystemRisk,
+    UnjudgedRival,
+)
 from rankproof._analysis.decision.repeats import repeat_sentences
 from rankproof._data.replies import reused_sentences
 from rankproof._data.text import format_p, in_a_sentence, percent, pluralise, shown_time
@@ -16,6 +24,7 @@ from rankproof.measures._base import Measure, worst_value
 
 MANY_SYSTEMS = 3
 """The best of more systems than this has an optimistic value."""
+NEXT_JUDGEMENTS = "Next: rankproof audit --judge-next 20, or --judgements complete if nothing relevant is missing."
 _SHOWN_PAIRS = 3
 _TWICE = 1.95
 _MIN_POINTS = 0.001
@@ -58,7 +67,8 @@ def cost_text(cost: float, unit: CostUnit | None) -> str:
     return f"{1000 * cost:.3g} per 1,000 queries" if unit == "money" else f"cost {cost:.4g}"
 
 
-def _limit(limit: float | None) -> str:
+def limit_text(limit: float | None) -> str:
+    """The limit of a risk with two digits."""
     return "unknown" if limit is None else f"{100 * limit:.2g}%"
 
 
@@ -83,7 +93,7 @@ def _decided(decision: Decision) -> Iterator[str]:
         yield _ship(decision)
     yield _risk_line(decision)
     if decision.unjudged_rival is not None:
-        yield f"{_unjudged_rival(decision, decision.unjudged_rival)}."
+        yield f"{unjudged_text(decision.unjudged_rival, decision.limit)}."
     yield from _missing(decision)
     yield from _other_margin(decision)
     if len(decision.by_system) > MANY_SYSTEMS:
@@ -103,7 +113,7 @@ def _ship(decision: Decision) -> str:
     if decision.kind == "cheaper":
         apart = _signed(other.difference, decision.measure)
         within = margin_text(decision.margin, decision.measure)
-        risk = f"risk {percent(decision.risk)}, limit {_limit(decision.limit)}"
+        risk = f"risk {percent(decision.risk)}, limit {limit_text(decision.limit)}"
         cheaper = (
             f"{price}, unlike {for_message(other.other)}," if price == "free" else f"{price} than {for_message(other.other)}"
         )
@@ -126,7 +136,7 @@ def _keep(decision: Decision) -> str:
         allowed = f"which your margin of {margin_text(decision.margin, decision.measure)} allows"
         return f"Keep {name} only to save cost: {better}, {allowed}, and is {price}."
     within = f"{name} is within {margin_text(decision.margin, decision.measure)} of the best"
-    risk = f"risk {percent(decision.risk)}, limit {_limit(decision.limit)}"
+    risk = f"risk {percent(decision.risk)}, limit {limit_text(decision.limit)}"
     return f"Keep {name}: nothing is shown to be better, and {within} ({risk})."
 
 
@@ -174,7 +184,7 @@ def _closest_rival(decision: Decision) -> PairDifference:
 
 
 def _risk(decision: Decision) -> str:
-    return f"{percent(decision.risk)} (limit {_limit(decision.limit)}) of being more than {_below_best(decision)}"
+    return f"{percent(decision.risk)} (limit {limit_text(decision.limit)}) of being more than {_below_best(decision)}"
 
 
 def _below_best(decision: Decision) -> str:
@@ -222,11 +232,15 @@ def _other_margin(decision: Decision) -> Iterator[str]:
 
 
 def _missing(decision: Decision) -> Iterator[str]:
+    return missing_sentences(decision.measure, decision.missing, decision.n)
+
+
+def missing_sentences(measure: Measure, missing: Sequence[MissingCount], n: int) -> Iterator[str]:
     """How many values of a system are missing, and as what they count."""
-    worst = worst_value(decision.measure)
+    worst = worst_value(measure)
     counts = "are left out" if worst is None else f"count as {worst:g}"
-    for count in decision.missing[:_SHOWN_PAIRS]:
-        name, of = for_message(count.system), f"of {decision.n:,} questions; they {counts}."
+    for count in missing[:_SHOWN_PAIRS]:
+        name, of = for_message(count.system), f"of {n:,} questions; they {counts}."
         if count.no_answer:
             yield f"{name} did not answer {count.no_answer:,} {of}"
         if count.abstained:
@@ -295,8 +309,8 @@ def _not_decided(decision: Decision) -> Iterator[str]:
     elif decision.reason == "risk":
         yield f"Not decided: {for_message(leader.name)} leads, but {_leader_risk(decision, leader)}."
     elif decision.unjudged_rival is not None:
-        yield f"Not decided: {_unjudged_rival(decision, decision.unjudged_rival)}."
-        yield "Next: rankproof audit --judge-next 20, or --judgements complete if nothing relevant is missing."
+        yield f"Not decided: {unjudged_text(decision.unjudged_rival, decision.limit)}."
+        yield NEXT_JUDGEMENTS
     else:
         yield f"Not decided: {decision.detail}."
     leads = f"{for_message(leader.name)} leads with {_value(decision, leader.name)}; "
@@ -321,13 +335,13 @@ def _better_than_baseline(decision: Decision) -> Iterator[str]:
         yield f"Better than {for_message(str(decision.baseline))}: {in_a_sentence(list(by))}."
 
 
-def _unjudged_rival(decision: Decision, finding: UnjudgedRival) -> str:
+def unjudged_text(finding: UnjudgedRival, limit: float | None) -> str:
     """Why a rival may not have been judged."""
     known, own, other = "judged" if finding.has_zeros else "known to be relevant", finding.chosen, finding.other
     name, rival = for_message(own.system), for_message(other.system)
     only = f"Of the documents that only {name} shows in its top {finding.depth}, {own.known:,} of {own.shown:,} are {known}"
     share = f"{100 * finding.needed:.0f}% of the unjudged ones"
-    if_relevant = f"If {share} are relevant, the risk of {name} is above {_limit(decision.limit)}"
+    if_relevant = f"If {share} are relevant, the risk of {name} is above {limit_text(limit)}"
     return f"{rival} may not have been judged. {only}; of those of {rival} {other.known:,} of {other.shown:,}. {if_relevant}"
 
 
@@ -335,7 +349,7 @@ def _leader_risk(decision: Decision, leader: SystemRisk) -> str:
     side = "above" if decision.measure.higher_is_better is False else "below"
     against = f"more than {_margin_with_share(decision)} {side} {for_message(leader.rival or '')}"
     race = f" for {decision.race} systems" if decision.race > 2 else ""
-    return f"its risk of being {against} is {percent(leader.risk)} (limit {_limit(leader.limit)}{race})"
+    return f"its risk of being {against} is {percent(leader.risk)} (limit {limit_text(leader.limit)}{race})"
 
 
 def _queries_needed(decision: Decision) -> Iterator[str]:

@@ -9,7 +9,7 @@ from typing import Any
 from rankproof._analysis.compare.comparison import Comparison
 from rankproof._analysis.decision.record import Decision
 from rankproof._analysis.decision.sentences import points
-from rankproof._analysis.gate.rules import GateCheck, GateOptions, Unsure
+from rankproof._analysis.gate.rules import NOT_CHECKED, GateCheck, GateOptions, Unsure
 from rankproof._data.table import CellValue, Column, Table
 from rankproof._data.view import View, Viewed
 from rankproof._statistics.gate_rule import GateOutcome
@@ -165,7 +165,8 @@ def gate_verdict(checks: Sequence[GateCheck], unsure: Unsure = "warn") -> str:
         if outcome == "failed":
             by = f" by {judges.pop()}" if len(judges) == 1 and "" not in judges else ""
             return f"The {what} failed{by}: {_first_drop(found)}{len(found):,} of {count} failed"
-        why = " (judge not checked)" if any(judges) else ""
+        gaps = {check.labels.gap for check in found if check.judge}
+        why = f" ({gaps.pop() or NOT_CHECKED})" if len(gaps) == 1 else f" ({NOT_CHECKED})" if gaps else ""
         is_, set_ = ("failed", ", and --unsure fail is set") if unsure == "fail" else ("is unsure", "")
         return f"The {what} {is_}{why}: {len(found):,} of {count} {'is' if len(found) == 1 else 'are'} unsure{set_}"
     if lower := [check for check in checks if check.is_lower and check.change is not None]:
