@@ -36,6 +36,36 @@ def test_halves_of_one_system_rarely_fail_a_gate() -> None:
     assert outcomes.count("unsure") > 0
 
 
+def test_whole_runs_that_differ_are_not_mixed_query_by_query() -> None:
+    draws = np.random.default_rng(2)
+    values = tuple((draws.random(2) < (0.9, 0.7)).astype(float) for _ in range(300))
+    runs, repeats = (RepeatedSystem("s", parse_measure("RR"), values, 1, are_runs=are_runs) for are_runs in (True, False))
+    assert 0.4 < half_outcomes(runs, None, rounds=200).count("failed") / 200 < 0.6
+    assert half_outcomes(repeats, None, rounds=200).count("failed") / 200 < 0.06
+    assert runs.runs_differ_p() < 0.01
+    assert repeats.runs_differ_p() == 1
+    assert runs.spread == pytest.approx(runs.run_means.std(ddof=1))
+    assert repeats.spread < runs.spread / 3
+
+
+def test_runs_that_differ_by_chance_alone_are_not_called_different() -> None:
+    draws = np.random.default_rng(4)
+    found = []
+    for _ in range(60):
+        values = tuple((draws.random(4) < 0.8).astype(float) for _ in range(60))
+        found.append(RepeatedSystem("s", parse_measure("RR"), values, 4, are_runs=True).runs_differ_p(rounds=200) <= 0.05)
+    assert sum(found) <= 8
+
+
+def test_two_runs_ten_points_apart_do_not_pass_the_self_test() -> None:
+    better = {query: ["d"] for query in QRELS}
+    worse = {query: ["d"] if at % 6 else ["x"] for at, query in enumerate(QRELS)}
+    gate = rp.gate(QRELS, {"a": better, "a#2": worse}, "RR", self_test=True)
+    (check,) = gate.checks
+    assert check.result == "unsure"
+    assert "Its runs differ by more than chance within queries explains (1.0000, 0.8333; p = 0.00" in check.sentence
+
+
 def test_the_margin_of_a_self_test_is_a_share_of_the_better_side() -> None:
     draws = np.random.default_rng(1)
     lower = tuple((draws.random(4) < 0.05).astype(float) for _ in range(100))

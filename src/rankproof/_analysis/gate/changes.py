@@ -60,8 +60,8 @@ class BaselineChange:
     changed. `obstacle` says why nothing can be shown. `exploratory` marks a measure other than the primary one.
 
     A gate passes up to the risk `limit`. `doubt` says on what missing values or unjudged documents the outcome depends; `remark`
-    what is said of unjudged documents although it does not; `missing` as what missing values count. `labelled` of the `questions` have labels of people, which correct
-    the judge; `label_gap` says why labels do not count, if there are any.
+    what is said of unjudged documents although it does not; `missing` as what missing values count. `labelled` of the
+    `questions` have labels of people, which correct the judge; `label_gap` says why labels do not count, if there are any.
     """
 
     before: float
