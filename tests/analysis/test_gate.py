@@ -10,12 +10,11 @@ import rankproof as rp
 from rankproof import Run
 from rankproof._analysis.compare.comparison import compare_inputs
 from rankproof._analysis.gate.baseline import Baseline, SavedValues, make_baseline
-from rankproof._analysis.gate.gate import run_gate
+from rankproof._analysis.gate.gate import check_queries, run_gate
 from rankproof._analysis.gate.result import GateResult, gate_table
 from rankproof._analysis.gate.rules import (
     GateOptions,
     Threshold,
-    check_queries,
     check_threshold,
     max_drop_of,
     threshold_of,

@@ -134,11 +134,11 @@ def _top_of(run: Run, queries: frozenset[str], depth: int | None) -> Run:
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class ChosenSystems:
     """The chosen systems, the other ones, and the margin and looks of the choice."""
 
     systems: tuple[str, ...]
-    rivals: tuple[str, ...]
+    others: tuple[str, ...]
     margin: float
     looks: Looks = "one"
 
@@ -147,8 +147,8 @@ def with_unjudged_documents(inputs: AnalysisInput, joined: JoinedValues, data: D
     """The decision, open if a rival of a chosen system may not have been judged and could then be better."""
     if not decision.decided or decision.labelled:
         return decision
-    rivals = tuple(pair.other for pair in decision.against if pair.other not in decision.systems)
-    choice = Choice(decision.systems, rivals, decision.margin, decision.looks)
+    others = tuple(pair.other for pair in decision.against if pair.other not in decision.systems)
+    choice = ChosenSystems(decision.systems, others, decision.margin, decision.looks)
     finding, is_open = unjudged_rival(inputs, joined, data, choice, has_zeros=data.judged_only is not None)
     decision = decision if finding is None else replace(decision, unjudged_rival=finding)
     if not is_open:
@@ -157,7 +157,7 @@ def with_unjudged_documents(inputs: AnalysisInput, joined: JoinedValues, data: D
 
 
 def unjudged_rival(
-    inputs: AnalysisInput, joined: JoinedValues, data: DecisionData, choice: Choice, *, has_zeros: bool
+    inputs: AnalysisInput, joined: JoinedValues, data: DecisionData, choice: ChosenSystems, *, has_zeros: bool
 ) -> tuple[UnjudgedRival | None, bool]:
     """A rival that may not have been judged, if there is one, and whether nothing can be chosen because of it.
 
@@ -188,11 +188,11 @@ def _every_nth(joined: JoinedValues) -> JoinedValues:
     return only_queries(joined, [not at % step for at in range(len(joined.queries))])
 
 
-def _suspects(choice: Choice, tops: TopDocuments) -> Iterator[tuple[OwnDocuments, OwnDocuments]]:
+def _suspects(choice: ChosenSystems, tops: TopDocuments) -> Iterator[tuple[OwnDocuments, OwnDocuments]]:
     """Own documents of each chosen system and of a rival of which far fewer are known."""
     index = {name: at for at, name in enumerate(tops.systems)}
     for name in choice.systems:
-        for rival in choice.rivals:
+        for rival in choice.others:
             chosen, other = (tops.own_documents(*pair) for pair in ((index[name], index[rival]), (index[rival], index[name])))
             if chosen.known and other.shown and other.share < _LEAST_SHARE[tops.has_zeros] * chosen.share:
                 yield chosen, other
@@ -205,7 +205,7 @@ class _Suspicion:
     inputs: AnalysisInput
     joined: JoinedValues
     data: DecisionData
-    choice: Choice
+    choice: ChosenSystems
     tops: TopDocuments
     chosen: OwnDocuments
     other: OwnDocuments

@@ -11,7 +11,7 @@ from rankproof._analysis.decision.decide import DecisionData
 from rankproof._analysis.decision.sentences import margin_text, points
 from rankproof._analysis.gate.baseline import Baseline, SavedValues, baseline_json, different_settings, parse_baseline
 from rankproof._analysis.gate.changes import BaselineChange, ChangeInput
-from rankproof._analysis.gate.rules import GateCheck, Labels
+from rankproof._analysis.gate.rules import GateCheck
 from rankproof._io.files import write_blocks
 from rankproof._statistics.distributions import normal_below
 from rankproof._statistics.gate_rule import ALARM_SCORE, detectable_drop
@@ -40,11 +40,11 @@ def check_anchor(changes: ChangeInput, now: SavedValues, baseline: Baseline) -> 
         sentence = f"{name}: {measure} is still {numbers} after an alarm; {ends}."
     else:
         sentence = f"{name}: no loss against the first baseline."
-        return GateCheck("anchor", now.name, "passed", sentence, str(measure), change=change, labels=Labels.of(change))
+        return GateCheck("anchor", now.name, "passed", sentence, str(measure), change=change)
     if change.doubt:
         unsure = f"{sentence.removesuffix('.')}; unsure: {change.doubt}."
-        return GateCheck("anchor", now.name, "unsure", unsure, str(measure), change=change, labels=Labels.of(change))
-    return GateCheck("anchor", now.name, "failed", sentence, str(measure), change=change, labels=Labels.of(change))
+        return GateCheck("anchor", now.name, "unsure", unsure, str(measure), change=change)
+    return GateCheck("anchor", now.name, "failed", sentence, str(measure), change=change)
 
 
 def _is_alarm(change: BaselineChange) -> bool:

@@ -18,7 +18,7 @@ from rankproof._analysis.compare.joined_values import (
 )
 from rankproof._analysis.compare.judged_decision import labelled_data
 from rankproof._analysis.compare.people_labels import PeopleValues
-from rankproof._analysis.compare.unjudged_documents import Choice, top_lists, unjudged_rival
+from rankproof._analysis.compare.unjudged_documents import ChosenSystems, top_lists, unjudged_rival
 from rankproof._analysis.decision.decide import MIN_QUERIES, DecisionData, are_even_weights, labelled_interval, margin_amount
 from rankproof._analysis.decision.scenarios import (
     MissingValues,
@@ -162,7 +162,8 @@ class ChangeInput:
         )
         lacks = np.array([[each.missing.get(question, "") for each in both] for question in questions])
         shares = np.array([each.share for each in both])
-        missing = MissingValues(*(lacks == kind for kind in MISSING_KINDS), shares=shares)
+        no_answer, abstained, unknown = (np.asarray(lacks == kind) for kind in MISSING_KINDS)
+        missing = MissingValues(no_answer, abstained, unknown, shares)
         data = DecisionData(self.measure, joined.systems, joined.values[0], joined.weights)
         first = data.oriented(joined.values[0]).copy()
         first[rows] = data.oriented(judged)
@@ -237,10 +238,13 @@ class ChangeInput:
             return change
         name, saved = joined.systems
         now = top_lists(self.inputs.runs[name], self.inputs.read_options, joined.queries, int(cutoff))
-        tops = {name: now, saved: {query: docs[: int(cutoff)] for query, docs in before.tops.items()}}
+        tops: dict[str, Mapping[str, Sequence[str]]] = {
+            name: now,
+            saved: {query: docs[: int(cutoff)] for query, docs in before.tops.items()},
+        }
         inputs = replace(self.inputs, runs={key: _as_run(key, lists) for key, lists in tops.items()}, read_options=ReadOptions())
         systems = (name, saved) if outcome == "passed" else (saved, name)
-        choice = Choice(systems[:1], systems[1:], change.margin)
+        choice = ChosenSystems(systems[:1], systems[1:], change.margin)
         has_zeros = has_non_relevant(inputs, joined.queries)
         finding, is_open = unjudged_rival(inputs, joined, data, choice, has_zeros=has_zeros)
         if finding is None:

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from rankproof._analysis.compare.comparison import Comparison, compare_inputs
 from rankproof._analysis.compare.decision_data import only_systems, systems_without_documents, with_relevant_documents
-from rankproof._analysis.compare.joined_values import weight_notes
+from rankproof._analysis.compare.joined_values import NO_ANSWER, weight_notes
 from rankproof._analysis.compare.look_log import Look, logged_gate
 from rankproof._analysis.compare.pairs import CompareOptions
 from rankproof._analysis.compare.value_judge import judge_of_values
@@ -31,9 +31,6 @@ from rankproof._analysis.gate.rules import (
     Threshold,
     by_judge,
     check_change,
-    check_empty_system,
-    check_missing_system,
-    check_queries,
     check_segment,
     check_threshold,
     check_value,
@@ -41,7 +38,7 @@ from rankproof._analysis.gate.rules import (
 )
 from rankproof._analysis.inputs import AnalysisInput, different_data
 from rankproof._analysis.query_groups import Grouping
-from rankproof._data.text import pluralise
+from rankproof._data.text import first_ids, pluralise
 from rankproof._results.provenance import utc_now
 from rankproof.errors import UsageError, for_message
 from rankproof.measures._base import Measure
@@ -76,7 +73,7 @@ def run_gate(
     drops = _drops(inputs, pairs, measures, primary, options)
     segments = _segment_drops(inputs, pairs, groupings, primary, options)
     losses = _losses(inputs, pairs, baseline, primary, options)
-    present = [*map(check_missing_system, missing_systems), *(check_queries(*pair) for pair in pairs)]
+    present = [*map(_check_missing_system, missing_systems), *(check_queries(*pair) for pair in pairs)]
     checks = [*present, *_judged(inputs, [*drops, *losses, *segments], primary, baseline, options), *bounds]
     notes = (*about_values, *_without_relevant(inputs, pairs, primary), *_notes(now, pairs), *small_segments(segments))
     comparison = _compared(inputs, [system.name for system in now], measures, primary, options)
@@ -236,6 +233,34 @@ def _paired(now: Sequence[SavedValues], baseline: Baseline, *, named: bool) -> t
     return pairs, [] if named else [name for name in before if name not in here]
 
 
+def _check_empty_system(name: str) -> GateCheck:
+    """A failure, as a system of the baseline retrieved nothing."""
+    return GateCheck("system", name, "failed", f"{for_message(name)} retrieved nothing.")
+
+
+def _check_missing_system(name: str) -> GateCheck:
+    """A failure, as a system of the baseline is missing."""
+    sentence = f"{for_message(name)} is in the baseline but was not evaluated (--system selects the systems to check)."
+    return GateCheck("system", name, "failed", sentence)
+
+
+def _present(now: SavedValues, measure: str) -> Collection[str]:
+    """The queries with a value, or with an answer that has none: the system abstained, or the judge failed."""
+    return {*now.measures[measure], *(query for query, reason in now.reasons.get(measure, {}).items() if reason not in NO_ANSWER)}
+
+
+def check_queries(now: SavedValues, before: SavedValues) -> GateCheck:
+    """Whether every query with a ranking, or with a value of an answer by some measure, in the baseline still has it."""
+    pairs = [(values, _present(now, name)) for name, values in before.measures.items() if name in now.measures]
+    had = {query for values, _ in pairs for query in values} - before.missing
+    lost = sorted(query for query in had if query in now.missing or any(query in old and query not in new for old, new in pairs))
+    name = for_message(now.name)
+    if lost:
+        text = f"{len(lost):,} of {len(had):,} queries of the baseline are missing: {first_ids(lost)}."
+        return GateCheck("queries", now.name, "failed", f"{name}: {text}")
+    return GateCheck("queries", now.name, "passed", f"{name}: all {len(had):,} queries of the baseline are present.")
+
+
 def _tested_measures(pairs: SystemPairs, options: GateOptions) -> list[str]:
     """The measures of the baseline that were evaluated and whose mean can be better or worse."""
     now, before = pairs[0]
@@ -279,7 +304,7 @@ def _drops(
             named = replace(change, exploratory=measure != primary)
             found[now.name, measure] = check_change(now.name, measure, named, options, tests=tests)
     checks = [found[now.name, measure] for now, _ in pairs if now.name not in silent for measure in measures]
-    return [*map(check_empty_system, silent), *checks]
+    return [*map(_check_empty_system, silent), *checks]
 
 
 def _losses(inputs: AnalysisInput, pairs: SystemPairs, baseline: Baseline, primary: str, options: GateOptions) -> list[GateCheck]:

@@ -165,7 +165,7 @@ def gate_verdict(checks: Sequence[GateCheck], unsure: Unsure = "warn") -> str:
         if outcome == "failed":
             by = f" by {judges.pop()}" if len(judges) == 1 and "" not in judges else ""
             return f"The {what} failed{by}: {_first_drop(found)}{len(found):,} of {count} failed"
-        gaps = {check.labels.gap for check in found if check.judge}
+        gaps = {check.labels.label_gap for check in found if check.judge}
         why = f" ({gaps.pop() or NOT_CHECKED})" if len(gaps) == 1 else f" ({NOT_CHECKED})" if gaps else ""
         is_, set_ = ("failed", ", and --unsure fail is set") if unsure == "fail" else ("is unsure", "")
         return f"The {what} {is_}{why}: {len(found):,} of {count} {'is' if len(found) == 1 else 'are'} unsure{set_}"

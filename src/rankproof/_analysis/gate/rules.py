@@ -5,19 +5,17 @@ from __future__ import annotations
 import math
 import operator
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from rankproof._analysis.compare.joined_values import NO_ANSWER
 from rankproof._analysis.compare.unjudged_documents import checked_judgements
 from rankproof._analysis.compare.value_judge import checked_labels_by
 from rankproof._analysis.decision.decide import MIN_QUERIES
 from rankproof._analysis.decision.sentences import limit_text, margin_text, points
-from rankproof._analysis.gate.baseline import SavedValues
 from rankproof._analysis.gate.changes import BaselineChange, ChangeInput
 from rankproof._analysis.inputs import AnalysisInput, named_measure
-from rankproof._data.text import first_ids, format_p, percent
+from rankproof._data.text import format_p, percent
 from rankproof._results.experiment_result import Completeness, LabelsBy
 from rankproof._statistics.correction import check_choice
 from rankproof._statistics.decision_rule import Margin, parse_margin
@@ -173,25 +171,12 @@ CheckKind = Literal["queries", "system", "drop", "anchor", "threshold", "segment
 
 
 @dataclass(frozen=True, slots=True)
-class Labels:
-    """How many of how many questions people labelled; `gap` says why their labels do not count, if there are any."""
-
-    labelled: int = 0
-    questions: int = 0
-    gap: str = ""
-
-    @classmethod
-    def of(cls, change: BaselineChange) -> Labels:
-        """The labels behind a change."""
-        return cls(change.labelled, change.questions, change.label_gap)
-
-
-@dataclass(frozen=True, slots=True)
 class GateCheck:
     """One check of the gate, with a sentence; `is_notable` marks a passed check that readers should see.
 
     `value` is a mean over `n` queries compared with a threshold, `change` a comparison with the baseline. `judge` is the machine
-    judge that gave the values and that people have not checked, empty if there is none. `labels` are people's that check it.
+    judge that gave the values and that people have not checked, empty if there is none. People labelled `labelled` of
+    the `questions` behind a mean with a threshold; `label_gap` says why that does not check the judge.
     """
 
     kind: CheckKind
@@ -205,12 +190,19 @@ class GateCheck:
     n: int | None = None
     is_notable: bool = False
     judge: str = ""
-    labels: Labels = Labels()
+    labelled: int = 0
+    questions: int = 0
+    label_gap: str = ""
 
     @property
     def passed(self) -> bool:
         """Whether the check passed."""
         return self.result == "passed"
+
+    @property
+    def labels(self) -> BaselineChange | GateCheck:
+        """What has the number of labels of people behind the check, and why they do not count."""
+        return self.change or self
 
     @property
     def is_lower(self) -> bool:
@@ -252,41 +244,13 @@ def by_judge(check: GateCheck, judge: str, *, is_other: bool = False) -> GateChe
         return replace(unchecked, result="unsure", sentence=sentence)
     if check.result == "failed":
         return replace(unchecked, sentence=f"By {name} (not checked by people), {stated}.")
-    why = f"unsure ({labels.gap or NOT_CHECKED}): {name} gave the values, and people have not checked it"
-    return replace(unchecked, result="unsure", sentence=f"{stated}; {why}{' in both builds' if labels.gap else ''}.")
-
-
-def check_empty_system(name: str) -> GateCheck:
-    """A failure, as a system of the baseline retrieved nothing."""
-    return GateCheck("system", name, "failed", f"{for_message(name)} retrieved nothing.")
+    why = f"unsure ({labels.label_gap or NOT_CHECKED}): {name} gave the values, and people have not checked it"
+    return replace(unchecked, result="unsure", sentence=f"{stated}; {why}{' in both builds' if labels.label_gap else ''}.")
 
 
 def describe_change(change: BaselineChange) -> str:
     """The change in numbers."""
     return f"from {change.before:.4f} to {change.now:.4f} ({change.difference:+.4f}, n = {change.n:,})"
-
-
-def check_missing_system(name: str) -> GateCheck:
-    """A failure, as a system of the baseline is missing."""
-    sentence = f"{for_message(name)} is in the baseline but was not evaluated (--system selects the systems to check)."
-    return GateCheck("system", name, "failed", sentence)
-
-
-def _present(now: SavedValues, measure: str) -> Collection[str]:
-    """The queries with a value, or with an answer that has none: the system abstained, or the judge failed."""
-    return {*now.measures[measure], *(query for query, reason in now.reasons.get(measure, {}).items() if reason not in NO_ANSWER)}
-
-
-def check_queries(now: SavedValues, before: SavedValues) -> GateCheck:
-    """Whether every query with a ranking, or with a value of an answer by some measure, in the baseline still has it."""
-    pairs = [(values, _present(now, name)) for name, values in before.measures.items() if name in now.measures]
-    had = {query for values, _ in pairs for query in values} - before.missing
-    lost = sorted(query for query in had if query in now.missing or any(query in old and query not in new for old, new in pairs))
-    name = for_message(now.name)
-    if lost:
-        text = f"{len(lost):,} of {len(had):,} queries of the baseline are missing: {first_ids(lost)}."
-        return GateCheck("queries", now.name, "failed", f"{name}: {text}")
-    return GateCheck("queries", now.name, "passed", f"{name}: all {len(had):,} queries of the baseline are present.")
 
 
 def check_threshold(system: str, threshold: Threshold, change: BaselineChange) -> GateCheck:
@@ -304,7 +268,9 @@ def check_threshold(system: str, threshold: Threshold, change: BaselineChange) -
         value=change.now if change.n else None,
         n=change.n,
         is_notable=True,
-        labels=Labels.of(change),
+        labelled=change.labelled,
+        questions=change.questions,
+        label_gap=change.label_gap,
     )
 
 
@@ -347,8 +313,7 @@ def check_change(system: str, measure: str, change: BaselineChange, options: Gat
     elif change.doubt and result != "unsure":
         result, verdict = "unsure", f"unsure: {change.doubt}"
     sentence = " ".join((f"{for_message(system)}: {measure} {_direction(change)}: {verdict}.", *_remarks(change)))
-    is_notable = change.is_worse is not None
-    return GateCheck("drop", system, result, sentence, measure, change=change, is_notable=is_notable, labels=Labels.of(change))
+    return GateCheck("drop", system, result, sentence, measure, change=change, is_notable=change.is_worse is not None)
 
 
 def _remarks(change: BaselineChange) -> Iterator[str]:

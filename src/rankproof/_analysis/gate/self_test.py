@@ -74,7 +74,8 @@ class RepeatedSystem:
             return 1.0
         draws, values = np.random.default_rng(seed), np.array(self.values)
         seen = self.run_means.var() - _ROUNDING
-        return (1 + sum(draws.permuted(values, axis=1).mean(axis=0).var() >= seen for _ in range(rounds))) / (1 + rounds)
+        as_far = sum(bool(draws.permuted(values, axis=1).mean(axis=0).var() >= seen) for _ in range(rounds))
+        return (1 + as_far) / (1 + rounds)
 
 
 def self_test(inputs: AnalysisInput, options: GateOptions, *, systems: Sequence[str] = ()) -> GateResult:
