@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,11 +12,16 @@ import pytest
 import rankproof as rp
 from rankproof._analysis.gate.rules import GateOptions, threshold_of
 from rankproof._analysis.gate.self_test import RepeatedSystem, chance_to_miss, half_outcomes, self_test
+from rankproof._analysis.inputs import AnalysisInput
 from rankproof._cli.main import main
+from rankproof._data.qrels import Qrels
+from rankproof._evaluation.result import MeasureResult, Result, SystemResult
+from rankproof._results.experiment_result import REPEATS_FACT
 from rankproof._statistics.decision_rule import Margin
 from rankproof.errors import UsageError
 from rankproof.measures._parse import parse_measure
 from support.gate_inputs import gate_input, ranks
+from support.small_results import small_results
 
 QRELS = {f"q{at}": {"d": 1} for at in range(60)}
 DRAWS = np.random.default_rng(3)
@@ -136,3 +142,16 @@ def test_a_self_test_is_of_the_primary_measure_under_the_rel_in_use() -> None:
 def test_a_system_without_repeats_is_refused() -> None:
     with pytest.raises(UsageError, match="a self-test needs a system that was run more than once"):
         rp.gate(QRELS, RUNS["a"], "RR", self_test=True)
+
+
+@pytest.mark.parametrize(("facts", "halves"), [({REPEATS_FACT: 2}, "runs"), ({}, "repeats")])
+def test_answers_of_a_repeated_run_are_whole_runs_and_those_of_a_log_are_not(facts: dict[str, int], halves: str) -> None:
+    measure, queries = parse_measure("EM"), tuple(QRELS)
+    repeats = {query: np.array([1.0, float(at % 6 > 0)]) for at, query in enumerate(queries)}
+    values = np.array([each.mean() for each in repeats.values()])
+    result = MeasureResult(measure, float(values.mean()), queries, values, repeats=repeats)
+    inputs = AnalysisInput("log", "", Qrels({}), {}, Result(queries, (SystemResult("s", {"EM": result}, ()),)))
+    run = replace(small_results(("s",), ["q1"], ["d1"]).system_runs[0], facts=facts)
+    (check,) = self_test(replace(inputs, system_runs=(run,)), GateOptions(primary="EM")).checks
+    assert f"gates between random halves of its {halves} " in check.sentence
+    assert ("Its runs differ" in check.sentence) == (halves == "runs")

@@ -8,11 +8,11 @@ from typing import Any
 
 from rankproof._analysis.compare.comparison import Comparison
 from rankproof._analysis.decision.record import Decision
-from rankproof._analysis.decision.sentences import points
+from rankproof._analysis.decision.sentences import limit_text, points
 from rankproof._analysis.gate.rules import NOT_CHECKED, GateCheck, GateOptions, Unsure
 from rankproof._data.table import CellValue, Column, Table
 from rankproof._data.view import View, Viewed
-from rankproof._statistics.gate_rule import GateOutcome
+from rankproof._statistics.gate_rule import MAX_RISK, GateOutcome
 from rankproof.errors import for_message
 from rankproof.measures._parse import parse_measure
 
@@ -134,7 +134,9 @@ def _how(checks: list[GateCheck]) -> list[str]:
     """The rule in one sentence."""
     if not any(check.change for check in checks) or any(check.judge for check in checks):
         return []
-    passed, failed = "the risk of being more than the margin worse is at most 5%", "a drop is significant (p at most 0.05)"
+    limits = sorted({check.change.limit for check in checks if check.change and not check.change.exploratory}, reverse=True)
+    limit = " or, with labels, ".join(map(limit_text, limits or [MAX_RISK]))
+    passed, failed = f"the risk of being more than the margin worse is at most {limit}", "a drop is significant (p at most 0.05)"
     return [f"Rule: passed if {passed}; failed if {failed}; else unsure. p is corrected by Holm over systems, and over segments."]
 
 
