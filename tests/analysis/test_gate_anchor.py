@@ -12,7 +12,7 @@ import pytest
 import rankproof as rp
 from rankproof._analysis.gate.anchor import with_alarms, with_anchor
 from rankproof._analysis.gate.baseline import baseline_json, read_baseline
-from rankproof._analysis.gate.rules import GateCheck, by_unchecked_judge
+from rankproof._analysis.gate.rules import GateCheck, by_judge
 from rankproof._cli.main import main
 from rankproof.errors import UsageError
 
@@ -91,7 +91,7 @@ def test_an_unsure_check_neither_raises_nor_ends_an_alarm(files: Path, alarm: tu
     for found in (150, 149):
         rp.gate(QRELS, {"s": run_of(found)}, "RR", save=path)
     baseline = replace(read_baseline(path, how_to_save=""), alarm=alarm)
-    check = by_unchecked_judge(GateCheck("anchor", "s", "passed", "s: no loss.", "RR"), "judge")
+    check = by_judge(GateCheck("anchor", "s", "passed", "s: no loss.", "RR"), "judge")
     assert with_alarms(baseline, [check]).alarm == alarm
 
 

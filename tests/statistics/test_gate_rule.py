@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rankproof._statistics.gate_rule import PairedChange, paired_change
+from rankproof._statistics.gate_rule import PairedChange, detectable_drop, paired_change
 
 
 def change_of(difference: float, deviation: float, n: int) -> PairedChange:
@@ -42,3 +42,23 @@ def test_equal_values_on_few_queries_are_not_shown_to_be_equal() -> None:
 @pytest.mark.parametrize(("difference", "n", "alarm"), [(-0.03, 400, True), (-0.019, 400, False), (-0.03, 50, False)])
 def test_the_alarm_needs_the_margin_and_two_standard_errors(difference: float, n: int, alarm: bool) -> None:
     assert change_of(difference, 0.15, n).is_below_anchor(0.02) is alarm
+
+
+@pytest.mark.parametrize("n", [50, 100, 400])
+@pytest.mark.parametrize("perfect", [1.0, 0.97, 0.6])
+def test_a_gate_fails_lost_values_of_the_detectable_drop_with_80_percent_chance(n: int, perfect: float) -> None:
+    draws, failed = np.random.default_rng(n), 0
+    for _ in range(200):
+        values = (draws.random(n) < perfect).astype(float)
+        lost = draws.random(n) < detectable_drop(values, None, 0.2) / values.mean()
+        failed += paired_change(np.where(lost, 0.0, values), values).outcome(0.02) == "failed"
+    assert failed / 200 >= 0.77
+
+
+def test_a_detectable_drop_of_values_that_move_is_that_of_their_standard_error() -> None:
+    values = np.tile([0.9, 0.1], 200)
+    whole = paired_change(values, np.full(400, 0.5)).detectable
+    assert detectable_drop(values) == pytest.approx(whole, rel=0.01)
+    assert detectable_drop(values, None, 0.2) == pytest.approx(whole * np.sqrt(0.2), rel=0.01)
+    assert detectable_drop(values, np.ones(400)) == pytest.approx(detectable_drop(values))
+    assert detectable_drop(np.zeros(50)) == 0

@@ -7,13 +7,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Unpack
 
-from rankproof._analysis.compare.value_judge import checked_labels_by
 from rankproof._analysis.doctor.check import DoctorInput, doctor_input_from_analysis, doctor_input_from_dataset
 from rankproof._analysis.gate.anchor import power_notes, with_alarms, with_anchor
 from rankproof._analysis.gate.baseline import Baseline, make_baseline, read_baseline
 from rankproof._analysis.gate.gate import evaluated_measures, recorded_gate
 from rankproof._analysis.gate.result import GateResult
-from rankproof._analysis.gate.rules import GateOptions, Unsure, max_drop_of, threshold_of
+from rankproof._analysis.gate.rules import GateOptions, Unsure
 from rankproof._analysis.gate.self_test import self_test as check_repeats
 from rankproof._analysis.inputs import MAIN_MEASURES, AnalysisInput, check_same_dataset
 from rankproof._api.analyses import listed
@@ -25,11 +24,9 @@ from rankproof._evaluation.evaluate import MeasuresLike
 from rankproof._evaluation.inputs import read_judgements
 from rankproof._evaluation.notes import value_notes
 from rankproof._evaluation.options import EvaluateArguments, EvaluateOptions
-from rankproof._results.experiment_result import LabelsBy
-from rankproof._statistics.decision_rule import parse_margin
+from rankproof._results.experiment_result import Completeness, LabelsBy
 from rankproof.errors import UsageError, for_message, type_phrase
 from rankproof.measures._base import Measure
-from rankproof.measures._claim_base import written_measure
 
 
 def doctor(
@@ -109,6 +106,7 @@ def gate(
     margin: float | str | None = None,
     unsure: Unsure = "warn",
     labels_by: LabelsBy | None = None,
+    judgements: Completeness | None = None,
     seed: int = 0,
     **options: Unpack[EvaluateArguments],
 ) -> GateResult:
@@ -125,7 +123,7 @@ def gate(
     `log` is a file of JSON lines that counts comparisons on the same queries; from ten on a note has their corrected gain.
     `self_test` says how often a gate on repeats of the same system, or on two runs of it, fails by chance.
     On values of a machine judge a pass is unsure, unless `labels_by="people"` says that its labels are people's. `systems` are by
-    default all. `by` adds checks of segments.
+    default all. `by` adds checks of segments. `judgements="complete"` says that no relevant document is unjudged.
 
     >>> import rankproof as rp
     >>> qrels = {f"q{at}": {"d1": 1} for at in range(40)}
@@ -146,15 +144,14 @@ def gate(
     if not isinstance(thresholds, Iterable):
         raise UsageError(f"thresholds cannot be {type_phrase(thresholds)}", fix='pass a text or texts, such as "nDCG@10>=0.45"')
     target = None if save is None else path_text(save, "save")
-    bounds = [thresholds] if isinstance(thresholds, str) else thresholds
-    drops = dict(max_drop_of(f"{name}={drop}") for name, drop in (max_drops or {}).items())
-    settings = GateOptions(
-        thresholds=tuple(map(threshold_of, bounds)),
-        max_drops=drops,
-        primary=None if primary is None else written_measure(primary),
-        margin=None if margin is None else parse_margin(margin, is_fraction=False),
+    settings = GateOptions.of(
+        thresholds=[thresholds] if isinstance(thresholds, str) else thresholds,
+        max_drops=max_drops,
+        primary=primary,
+        margin=margin,
         unsure=unsure,
-        labels_by=checked_labels_by(labels_by),
+        labels_by=labels_by,
+        judgements=judgements,
         seed=seed,
     )
     saved = None if baseline is None else _baseline(baseline, data if runs is not None else None, measures, options)

@@ -158,8 +158,13 @@ def add_decision_options(group: argparse._ArgumentGroup, primary: str = "nDCG@10
     what = "many: limits for looking again and again while queries arrive (default: one, or as the log says)"
     group.add_argument("--looks", choices=("one", "many"), help=what)
     if of_rankings:
-        what = "complete: no relevant document is unjudged (default: unjudged documents may prevent a decision)"
-        group.add_argument("--judgements", choices=("complete",), help=what)
+        add_judgements_option(group)
+
+
+def add_judgements_option(group: argparse._ArgumentGroup) -> None:
+    """Adds the option that says that no relevant document is unjudged."""
+    what = "complete: no relevant document is unjudged (default: unjudged documents may prevent a decision)"
+    group.add_argument("--judgements", choices=("complete",), help=what)
 
 
 def add_log_option(group: argparse._ArgumentGroup) -> None:

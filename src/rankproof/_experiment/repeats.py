@@ -11,7 +11,7 @@ from rankproof._data.run import Run
 from rankproof._data.text import in_a_sentence
 from rankproof._evaluation.repeats import repeat_name
 from rankproof._experiment.runner import StageRun, StageRunner, may_vary
-from rankproof._results.experiment_result import SystemRun
+from rankproof._results.experiment_result import REPEATS_FACT, SystemRun
 from rankproof.errors import for_message
 from rankproof.stages._base import Stage
 
@@ -56,7 +56,7 @@ def with_repeats(system_run: SystemRun, repeated: RepeatedRuns, runs: Mapping[st
     if not further:
         return system_run
     names = [repeat_name(system_run.name, number) for number in range(2, len(further) + 2)]
-    facts = {**system_run.facts, "repeats": len(further) + 1}
+    facts = {**system_run.facts, REPEATS_FACT: len(further) + 1}
     ranked = tuple(runs[name] for name in names if name in runs)
     system_run = replace(system_run, facts=facts, repeat_runs=ranked, answers=_with_answers(system_run.answers, further))
     return system_run if system_run.replies is None else _with_replies(system_run, system_run.replies, further)

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 COLLAPSE_KEY = "collapse"
 """The fact of a system whose ranking of chunks was collapsed to documents."""
+REPEATS_FACT = "repeats"
+"""The fact of a system that was run several times: how often."""
 LabelsBy = Literal["people"]
 Completeness = Literal["complete"]
 """Who gave the labels, if the user says so."""

@@ -142,7 +142,7 @@ def judged_only_values(inputs: AnalysisInput, result: Result, measure: str, quer
     kind = result.systems[0].measures[measure].measure.kind
     if kind == "answer" or inputs.read_options.judged_only or any(name not in inputs.runs for name in names):
         return None
-    if not _has_non_relevant(inputs, queries):
+    if not has_non_relevant(inputs, queries):
         return None
     options = replace(inputs.options, skip_missing=False, read_options=replace(inputs.read_options, judged_only=True))
     runs: Mapping[str, Any] = inputs.runs
@@ -174,7 +174,7 @@ def left_out_queries_note(joined: JoinedValues, counted: Sequence[bool]) -> Iter
         yield f"{what} no relevant document and no part in the decision; {measure} over all {len(counted):,}: {shown}"
 
 
-def _has_non_relevant(inputs: AnalysisInput, queries: Sequence[str]) -> bool:
+def has_non_relevant(inputs: AnalysisInput, queries: Sequence[str]) -> bool:
     """Whether most queries have at least as many documents that were judged not relevant as relevant ones, as pools have."""
     counted = 0
     for query in queries:

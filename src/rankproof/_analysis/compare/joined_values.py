@@ -23,7 +23,8 @@ from rankproof.measures._parse import MeasureLike, parse_measure, parse_measures
 
 MeasuresLike = MeasureLike | Sequence[MeasureLike] | None
 _SUMMARY_TEXTS = {"sum": "is a sum over queries", "geometric": "is a geometric mean"}
-_NO_ANSWER = ("missing", FAILED_ANSWER)
+NO_ANSWER = ("missing", FAILED_ANSWER)
+"""The reasons of questions without an answer."""
 _NOTHING_TO_CHECK = ("no_claim", "nothing_found", "no_such_context")
 _ABSTAINED = ("abstained", "not_abstained", *_NOTHING_TO_CHECK)
 _LEFT_OUT = ("no_reference", "unanswerable", "answerable", "no_question", "no_nugget", "no_relevant", *_NOTHING_TO_CHECK)
@@ -279,7 +280,7 @@ def answer_values(result: Result, measure: str, unanswerable: Collection[str]) -
     values = _values_of(columns, queries)
     reasons = [[one.reasons.get(query, "") for one in columns] for query in queries]
     absent = np.isnan(values)
-    no_answer, abstained = (_is_among(reasons, names, values.shape) for names in (_NO_ANSWER, _ABSTAINED))
+    no_answer, abstained = (_is_among(reasons, names, values.shape) for names in (NO_ANSWER, _ABSTAINED))
     right = abstained & absent & np.array([[query in unanswerable] for query in queries], dtype=bool).reshape(-1, 1)
     missing = MissingValues(no_answer, abstained & absent & ~right, absent & ~no_answer & ~abstained)
     filled = _filled(columns[0].measure, values, right)

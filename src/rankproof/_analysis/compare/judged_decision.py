@@ -42,7 +42,7 @@ def judged_decision(
         return replace(unchecked, outcome="not_decided", reason="few_labels", labelled=labelled, check=check)
     data = replace(data, values=whole.values[0], weights=whole.weights)
     first = data.oriented(labelled_answers.values[0])
-    own = _labelled_data(whole, data, found, found.values, first, has_judge=_is_judge_alone(inputs, whole))
+    own = labelled_data(whole, data, found, found.values, first, has_judge=_is_judge_alone(inputs, whole))
     decision = replace(decide(own, "many"), judge=judge, labelled=labelled)
     decision = replace(decision, check=_check(check, data, own, decision))
     return decision if labelled >= MIN_LABELLED else _without_risks(decision)
@@ -56,7 +56,7 @@ def _is_judge_alone(inputs: AnalysisInput, joined: JoinedValues) -> bool:
     return all(pair in inputs.qrels.judge_labels for pair in judged)
 
 
-def _labelled_data(
+def labelled_data(
     joined: JoinedValues, data: DecisionData, found: PeopleValues, values: FloatArray, first: FloatArray, *, has_judge: bool
 ) -> DecisionData:
     """People's values, with the means that they and the judge give; `has_judge` says whether the judge counts.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -13,13 +13,13 @@ from rankproof._analysis.decision.decide import DecisionData
 from rankproof._analysis.decision.record import Decision, OwnDocuments, UnjudgedRival
 from rankproof._analysis.inputs import AnalysisInput
 from rankproof._data.arrays import BoolArray, FloatArray, IntArray, read_only
-from rankproof._data.ordering import ReadOptions
+from rankproof._data.ordering import ReadOptions, ranked_documents
 from rankproof._data.qrels import Qrels
 from rankproof._data.run import Run
 from rankproof._evaluation.evaluate import evaluate_runs
 from rankproof._fusion.candidates import CandidateTable
 from rankproof._results.experiment_result import Completeness
-from rankproof._statistics.decision_rule import pair_estimates, risks
+from rankproof._statistics.decision_rule import Looks, pair_estimates, risks
 from rankproof.errors import UsageError, for_message
 
 USUAL_DEPTH = 10
@@ -95,6 +95,13 @@ def top_documents(inputs: AnalysisInput, joined: JoinedValues, *, has_zeros: boo
     return TopDocuments(joined.systems, table, shown, judged, relevant, whole, has_zeros, len(joined.queries), depth)
 
 
+def top_lists(run: Run, options: ReadOptions, queries: Collection[str], depth: int) -> dict[str, list[str]]:
+    """The first documents of each of these queries."""
+    is_plain = options.order == "score" and not options.lower_is_better
+    top = _top_of(run, frozenset(queries), depth if is_plain else None)
+    return {query: docs[:depth] for query, docs in ranked_documents(_by_score(top, options)).items()}
+
+
 def _by_score(run: Run, options: ReadOptions) -> Run:
     """The run with scores that fall in the order of its rankings."""
     if options.order == "rank" and run.ranks is not None:
@@ -126,34 +133,56 @@ def _top_of(run: Run, queries: frozenset[str], depth: int | None) -> Run:
     return run if (scores[longer + depth - 1] == scores[longer + depth]).any() else run.first_rows(depth)
 
 
-def with_unjudged_documents(inputs: AnalysisInput, joined: JoinedValues, data: DecisionData, decision: Decision) -> Decision:
-    """The decision, open if a rival of a chosen system may not have been judged and could then be better.
+@dataclass(frozen=True, slots=True)
+class ChosenSystems:
+    """The chosen systems, the other ones, and the margin and looks of the choice."""
 
-    Where queries have few known relevant documents, a poor rival and an unjudged one look alike: nothing is decided only if no
+    systems: tuple[str, ...]
+    others: tuple[str, ...]
+    margin: float
+    looks: Looks = "one"
+
+
+def with_unjudged_documents(inputs: AnalysisInput, joined: JoinedValues, data: DecisionData, decision: Decision) -> Decision:
+    """The decision, open if a rival of a chosen system may not have been judged and could then be better."""
+    if not decision.decided or decision.labelled:
+        return decision
+    others = tuple(pair.other for pair in decision.against if pair.other not in decision.systems)
+    choice = ChosenSystems(decision.systems, others, decision.margin, decision.looks)
+    finding, is_open = unjudged_rival(inputs, joined, data, choice, has_zeros=data.judged_only is not None)
+    decision = decision if finding is None else replace(decision, unjudged_rival=finding)
+    if not is_open:
+        return decision
+    return replace(decision, outcome="not_decided", kind=None, systems=(), reason="unjudged", other_margin=None)
+
+
+def unjudged_rival(
+    inputs: AnalysisInput, joined: JoinedValues, data: DecisionData, choice: ChosenSystems, *, has_zeros: bool
+) -> tuple[UnjudgedRival | None, bool]:
+    """A rival that may not have been judged, if there is one, and whether nothing can be chosen because of it.
+
+    Where queries have few known relevant documents, a poor rival and an unjudged one look alike: nothing is chosen only if no
     own document of the rival is known to be relevant, and twice as many of them as of the chosen system's would change the
     choice; else it is said.
     """
-    if not decision.decided or decision.labelled:
-        return decision
-    has_zeros, many = data.judged_only is not None, len(joined.queries) > _MANY_QUERIES
+    many, finding = len(joined.queries) > _MANY_QUERIES, None
     tops = top_documents(inputs, _every_nth(joined) if many else joined, has_zeros=has_zeros)
-    if tops is None or not any(_suspects(decision, tops)):
-        return decision
+    if tops is None or not any(_suspects(choice, tops)):
+        return None, False
     tops = (top_documents(inputs, joined, has_zeros=has_zeros) or tops) if many else tops
     few = tops.relevant.sum() < _MIN_RELEVANT * tops.queries
-    for chosen, other in _suspects(decision, tops):
-        case = _Suspicion(inputs, joined, data, decision, tops, chosen, other)
+    for chosen, other in _suspects(choice, tops):
+        case = _Suspicion(inputs, joined, data, choice, tops, chosen, other)
         needed = case.needed_share()
         if needed is None:
             continue
         is_unknown = not other.relevant and other.shown >= _MIN_OWN
         is_near = not few or case.is_risky(2 * chosen.relevant / chosen.shown)
         rival = UnjudgedRival(chosen, other, needed, has_zeros, tops.depth, is_near or is_unknown)
-        if decision.unjudged_rival is None or rival.is_near:
-            decision = replace(decision, unjudged_rival=rival)
+        finding = rival if finding is None or rival.is_near else finding
         if not few or (is_unknown and is_near):
-            return replace(decision, outcome="not_decided", kind=None, systems=(), reason="unjudged", other_margin=None)
-    return decision
+            return finding, True
+    return finding, False
 
 
 def _every_nth(joined: JoinedValues) -> JoinedValues:
@@ -162,11 +191,11 @@ def _every_nth(joined: JoinedValues) -> JoinedValues:
     return only_queries(joined, [not at % step for at in range(len(joined.queries))])
 
 
-def _suspects(decision: Decision, tops: TopDocuments) -> Iterator[tuple[OwnDocuments, OwnDocuments]]:
+def _suspects(choice: ChosenSystems, tops: TopDocuments) -> Iterator[tuple[OwnDocuments, OwnDocuments]]:
     """Own documents of each chosen system and of a rival of which far fewer are known."""
     index = {name: at for at, name in enumerate(tops.systems)}
-    for name in decision.systems:
-        for rival in (pair.other for pair in decision.against if pair.other not in decision.systems):
+    for name in choice.systems:
+        for rival in choice.others:
             chosen, other = (tops.own_documents(*pair) for pair in ((index[name], index[rival]), (index[rival], index[name])))
             if chosen.known and other.shown and other.share < _LEAST_SHARE[tops.has_zeros] * chosen.share:
                 yield chosen, other
@@ -179,7 +208,7 @@ class _Suspicion:
     inputs: AnalysisInput
     joined: JoinedValues
     data: DecisionData
-    decision: Decision
+    choice: ChosenSystems
     tops: TopDocuments
     chosen: OwnDocuments
     other: OwnDocuments
@@ -195,7 +224,7 @@ class _Suspicion:
         picked = docs[np.arange(len(docs)) * _GOLDEN % 1.0 < share]
         values = self.data.oriented(self.data.values).copy()
         values[:, pair] = self.data.oriented(_values_with(self.inputs, self.joined, self.tops, picked, pair))
-        found = risks(pair_estimates(values, self.data.weights), self.decision.margin, self.decision.looks)
+        found = risks(pair_estimates(values, self.data.weights), self.choice.margin, self.choice.looks)
         return bool(found.risk[pair[0]] > found.limit[pair[0]])
 
 

@@ -20,16 +20,15 @@ from rankproof._analysis.decision.record import (
     SystemRisk,
 )
 from rankproof._analysis.decision.scenarios import (
-    MAX_MISSING,
     MissingValues,
     ScenarioChoice,
     best_value,
     disagreement,
     largest_risks,
     scenario_choices,
+    without_worst_value,
 )
 from rankproof._data.arrays import FloatArray
-from rankproof._data.text import percent
 from rankproof._statistics.decision_rule import (
     SIGNIFICANT,
     Looks,
@@ -46,7 +45,7 @@ from rankproof._statistics.intervals import Interval, clip
 from rankproof._statistics.labelled_means import LabelledMeans
 from rankproof._statistics.means import are_even_weights, weighted_mean
 from rankproof.errors import for_message
-from rankproof.measures._base import Measure, worst_value
+from rankproof.measures._base import Measure
 
 MARGIN, RELATIVE_MARGIN = 0.02, 0.10
 """A system this much below the best is good enough: 2 percentage points, or 10% of the highest mean if that is less."""
@@ -229,21 +228,10 @@ def _obstacles(case: _Case) -> Iterator[tuple[Reason, str]]:
         yield "all_worst", f"{data.measure} is {_shown_worst(case)} for every system and query"
     if case.margin <= 0:
         yield "margin", f"{data.measure} needs a margin: name it with --margin"
-    yield from _missing_obstacles(case)
+    if without_worst := without_worst_value(data.measure, data.missing, data.systems):
+        yield "missing", without_worst
     if data.weights is not None and not are_even_weights(data.weights):
         yield "weights", "weights are too uneven: sample queries in proportion to traffic and give no weights"
-
-
-def _missing_obstacles(case: _Case) -> Iterator[tuple[Reason, str]]:
-    """Too many missing values of a measure without a worst or best value, such as a time."""
-    data = case.data
-    if data.missing is None or (worst_value(data.measure) is not None and best_value(data.measure) is not None):
-        return
-    lacking = data.missing.every.mean(axis=0)
-    most = int(lacking.argmax())
-    if lacking[most] > MAX_MISSING:
-        what = f"{for_message(data.systems[most])} has no {data.measure} for {percent(float(lacking[most]))} of the questions"
-        yield "missing", f"{what}, and {data.measure} has no worst value"
 
 
 def _worst(case: _Case) -> float:
@@ -310,7 +298,7 @@ def _pair(case: _Case, first: int, other: int, interval: Callable[[FloatArray], 
     data = case.data
     apart = data.values[:, first] - data.values[:, other]
     difference = weighted_mean(apart, data.weights) if data.labelled is None else data.means()[first] - data.means()[other]
-    ci = interval(apart) if data.labelled is None else _labelled_interval(data, data.labelled, first, other)
+    ci = interval(apart) if data.labelled is None else labelled_interval(data, data.labelled, first, other)
     return PairDifference(
         data.systems[first],
         data.systems[other],
@@ -347,7 +335,7 @@ def _better(case: _Case, baseline: str | None) -> list[tuple[int, int]]:
     return [(at, other) for other in below for at in order if at not in below and scores[at, other] >= needed]
 
 
-def _labelled_interval(data: DecisionData, labelled: LabelledMeans, first: int, other: int) -> Interval:
+def labelled_interval(data: DecisionData, labelled: LabelledMeans, first: int, other: int) -> Interval:
     """The 95% interval of a difference by labels, as the measure has it."""
     low, high = data.measure.range
     seen = float(np.ptp(labelled.human))

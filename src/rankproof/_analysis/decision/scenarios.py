@@ -14,7 +14,7 @@ from rankproof._data.table import CellValue, Column, Table
 from rankproof._data.text import percent
 from rankproof._statistics.decision_rule import PairEstimates, Risks, Selection, estimates_of_pairs, pair_estimates
 from rankproof.errors import for_message
-from rankproof.measures._base import Measure
+from rankproof.measures._base import Measure, worst_value
 
 MAX_MISSING = 0.01
 """Up to this share of a system's questions, a missing value is the worst one; above it, there are scenarios."""
@@ -109,7 +109,7 @@ def scenario_choices(
     """
     estimates: list[tuple[str, Reason, PairEstimates]] = []
     if missing is not None and missing.needs_scenarios():
-        estimates += _missing_scenarios(values, weights, missing, chosen, best)
+        estimates += ((words, "missing", each) for words, each in missing_scenarios(values, weights, missing, chosen, best))
     if judged_only is not None:
         estimates.append((WITHOUT_UNJUDGED, "unjudged", pair_estimates(judged_only, weights)))
     choices = []
@@ -119,17 +119,18 @@ def scenario_choices(
     return choices
 
 
-def _missing_scenarios(
+def missing_scenarios(
     values: FloatArray, weights: FloatArray | None, missing: MissingValues, chosen: Sequence[int], best: float
-) -> Iterator[tuple[str, Reason, PairEstimates]]:
+) -> Iterator[tuple[str, PairEstimates]]:
+    """The differences of systems without what they left out, and with unknown values at their best."""
     if missing.left_out.any():
         words = WITHOUT_LACKING if missing.skips else WITHOUT_ABSTENTIONS
-        yield words, "missing", estimates_of_pairs(values, ~missing.left_out, weights)
+        yield words, estimates_of_pairs(values, ~missing.left_out, weights)
     if missing.unknown.any():
         others = missing.unknown.copy()
         others[:, list(chosen)] = False
-        yield OTHERS_AT_BEST, "missing", pair_estimates(np.where(others, best, values), weights)
-        yield ALL_AT_BEST, "missing", pair_estimates(np.where(missing.unknown, best, values), weights)
+        yield OTHERS_AT_BEST, pair_estimates(np.where(others, best, values), weights)
+        yield ALL_AT_BEST, pair_estimates(np.where(missing.unknown, best, values), weights)
 
 
 def disagreement(choice: ScenarioChoice, chosen: Sequence[int], missing: MissingValues | None, names: Sequence[str]) -> str:
@@ -137,16 +138,31 @@ def disagreement(choice: ScenarioChoice, chosen: Sequence[int], missing: Missing
     here, there = (", ".join(for_message(names[at]) for at in each) or "open" for each in (chosen, choice.systems))
     if choice.reason == "unjudged" or missing is None:
         return f"{choice.words} the choice is {there}, not {here}"
-    lacking = missing.unknown if choice.words in (OTHERS_AT_BEST, ALL_AT_BEST) else missing.left_out
+    return scenario_text(choice.words, missing, names, f"the choice is {here}", there)
+
+
+def scenario_text(words: str, missing: MissingValues, names: Sequence[str], here: str, there: str) -> str:
+    """What a system lacks, what follows with missing values at their worst, and what in a scenario."""
+    lacking = missing.unknown if words in (OTHERS_AT_BEST, ALL_AT_BEST) else missing.left_out
     most = int(lacking.sum(axis=0).argmax())
     share, name = percent(float(lacking[:, most].mean())), for_message(names[most])
-    if choice.words == WITHOUT_LACKING:
-        return f"{name} lacks {share} of the queries; with these at their worst the choice is {here}, without them {there}"
-    if choice.words == WITHOUT_ABSTENTIONS:
-        what = f"{name} abstained on {share} of the questions"
-        return f"{what}; with abstentions as wrong the choice is {here}, without them {there}"
-    what = f"the judge gave {name} no value for {share} of the questions"
-    return f"{what}; with these at their worst the choice is {here}, {choice.words} {there}"
+    if words == WITHOUT_LACKING:
+        return f"{name} lacks {share} of the queries; with these at their worst {here}, without them {there}"
+    if words == WITHOUT_ABSTENTIONS:
+        return f"{name} abstained on {share} of the questions; with abstentions as wrong {here}, without them {there}"
+    return f"the judge gave {name} no value for {share} of the questions; with these at their worst {here}, {words} {there}"
+
+
+def without_worst_value(measure: Measure, missing: MissingValues | None, names: Sequence[str]) -> str:
+    """That a system lacks too many values of a measure without a worst or best value, such as a time; empty if none does."""
+    if missing is None or not len(missing.unknown) or (worst_value(measure) is not None and best_value(measure) is not None):
+        return ""
+    lacking = missing.every.mean(axis=0)
+    most = int(lacking.argmax())
+    if lacking[most] <= MAX_MISSING:
+        return ""
+    what = f"{for_message(names[most])} has no {measure} for {percent(float(lacking[most]))} of the questions"
+    return f"{what}, and {measure} has no worst value"
 
 
 def largest_risks(every: Sequence[Risks]) -> Risks:

@@ -7,7 +7,15 @@ from itertools import chain
 
 from rankproof._analysis.decision.judge_sentences import by_labels, check_sentences, judge_leads_sentences, labels_not_decided
 from rankproof._analysis.decision.queries_needed import queries_needed_sentences
-from rankproof._analysis.decision.record import SAME_COST_MS, CostUnit, Decision, PairDifference, SystemRisk, UnjudgedRival
+from rankproof._analysis.decision.record import (
+    SAME_COST_MS,
+    CostUnit,
+    Decision,
+    MissingCount,
+    PairDifference,
+    SystemRisk,
+    UnjudgedRival,
+)
 from rankproof._analysis.decision.repeats import repeat_sentences
 from rankproof._data.replies import reused_sentences
 from rankproof._data.text import in_a_sentence, ordinal, percent, pluralise, shown_time
@@ -17,6 +25,7 @@ from rankproof.measures._base import Measure, worst_value
 
 MANY_SYSTEMS = 3
 """The best of more systems than this has an optimistic value."""
+NEXT_JUDGEMENTS = "Next: rankproof audit --judge-next 20, or --judgements complete if nothing relevant is missing."
 _SHOWN_PAIRS = 3
 _UNSEEN = 3.0
 """Failures on up to this number divided by n of the queries are unseen in n queries with a chance of 5%."""
@@ -41,7 +50,7 @@ def decision_sentences(decision: Decision) -> tuple[str, ...]:
 def _uncovered_look(decision: Decision) -> Iterator[str]:
     """That the limit for one look does not cover a further one."""
     if decision.look > 1 and decision.looks == "one":
-        limit = f"the limit of {_limit(LOOK_LIMITS['one'])} for one look does not cover it (--looks many does)"
+        limit = f"the limit of {limit_text(LOOK_LIMITS['one'])} for one look does not cover it (--looks many does)"
         yield f"This is the {ordinal(decision.look)} look with more queries: {limit}."
 
 
@@ -75,7 +84,8 @@ def cost_text(cost: float, unit: CostUnit | None) -> str:
     return f"{1000 * cost:.3g} per 1,000 queries" if unit == "money" else f"cost {cost:.4g}"
 
 
-def _limit(limit: float | None) -> str:
+def limit_text(limit: float | None) -> str:
+    """The limit of a risk with two digits."""
     return "unknown" if limit is None else f"{100 * limit:.2g}%"
 
 
@@ -94,7 +104,7 @@ def _decided(decision: Decision) -> Iterator[str]:
         yield _ship(decision)
     yield _risk_line(decision)
     if decision.unjudged_rival is not None and decision.unjudged_rival.is_near:
-        yield unjudged_rival_text(decision, decision.unjudged_rival)
+        yield f"{unjudged_text(decision.unjudged_rival, decision.limit)}."
     yield from _missing(decision)
     yield from _failures(decision)
     yield from _other_margin(decision)
@@ -115,7 +125,7 @@ def _ship(decision: Decision) -> str:
     if decision.kind == "cheaper":
         apart = _signed(other.difference, decision.measure)
         within = margin_text(decision.margin, decision.measure)
-        risk = f"risk {percent(decision.risk)}, limit {_limit(decision.limit)}"
+        risk = f"risk {percent(decision.risk)}, limit {limit_text(decision.limit)}"
         cheaper = (
             f"{price}, unlike {for_message(other.other)}," if price == "free" else f"{price} than {for_message(other.other)}"
         )
@@ -138,7 +148,7 @@ def _keep(decision: Decision) -> str:
         allowed = f"which your margin of {margin_text(decision.margin, decision.measure)} allows"
         return f"Keep {name} only to save cost: {better}, {allowed}, and is {price}."
     within = f"{name} is within {margin_text(decision.margin, decision.measure)} of the best"
-    risk = f"risk {percent(decision.risk)}, limit {_limit(decision.limit)}"
+    risk = f"risk {percent(decision.risk)}, limit {limit_text(decision.limit)}"
     return f"Keep {name}: nothing is shown to be better, and {within} ({risk})."
 
 
@@ -188,7 +198,7 @@ def _closest_rival(decision: Decision) -> PairDifference:
 
 
 def _risk(decision: Decision) -> str:
-    return f"{percent(decision.risk)} (limit {_limit(decision.limit)}) of being more than {_below_best(decision)}"
+    return f"{percent(decision.risk)} (limit {limit_text(decision.limit)}) of being more than {_below_best(decision)}"
 
 
 def _below_best(decision: Decision) -> str:
@@ -236,16 +246,20 @@ def _other_margin(decision: Decision) -> Iterator[str]:
 
 
 def _missing(decision: Decision) -> Iterator[str]:
+    return missing_sentences(decision.measure, decision.missing, decision.n)
+
+
+def missing_sentences(measure: Measure, missing: Sequence[MissingCount], n: int) -> Iterator[str]:
     """How many values of a system are missing, and as what they count."""
-    worst = worst_value(decision.measure)
+    worst = worst_value(measure)
     counts = "are left out" if worst is None else f"count as {worst:g}"
-    if decision.missing and decision.measure.kind != "answer":
-        first, *more = (f"{for_message(count.system)} lacks {count.no_answer:,}" for count in decision.missing)
+    if missing and measure.kind != "answer":
+        first, *more = (f"{for_message(count.system)} lacks {count.no_answer:,}" for count in missing)
         lacking = in_a_sentence([first, *(text.replace(" lacks", "") for text in more)])
-        yield f"{lacking} of {decision.n:,} queries; they {counts}."
+        yield f"{lacking} of {n:,} queries; they {counts}."
         return
-    for count in decision.missing[:_SHOWN_PAIRS]:
-        name, of = for_message(count.system), f"of {decision.n:,} questions; they {counts}."
+    for count in missing[:_SHOWN_PAIRS]:
+        name, of = for_message(count.system), f"of {n:,} questions; they {counts}."
         if count.no_answer:
             yield f"{name} did not answer {count.no_answer:,} {of}"
         if count.abstained:
@@ -316,8 +330,8 @@ def _not_decided(decision: Decision) -> Iterator[str]:
         certain = "".join(f" {sentence}" for sentence in _certain(decision))
         yield f"Not decided: {for_message(leader.name)} leads, but {_leader_risk(decision, leader)}.{certain}"
     elif decision.unjudged_rival is not None:
-        yield f"Not decided: {unjudged_rival_text(decision, decision.unjudged_rival)}"
-        yield "Next: rankproof audit --judge-next 20, or --judgements complete if nothing relevant is missing."
+        yield f"Not decided: {unjudged_text(decision.unjudged_rival, decision.limit)}."
+        yield NEXT_JUDGEMENTS
     else:
         yield f"Not decided: {decision.detail}."
     leads = f"{for_message(leader.name)} leads with {_value(decision, leader.name)}; "
@@ -373,21 +387,21 @@ def _failures(decision: Decision) -> Iterator[str]:
         yield f"Failures on up to {percent(_UNSEEN / decision.n)} of the queries may be unseen in {decision.n:,}."
 
 
-def unjudged_rival_text(decision: Decision, finding: UnjudgedRival) -> str:
-    """Why a rival may not have been judged, in sentences."""
+def unjudged_text(finding: UnjudgedRival, limit: float | None) -> str:
+    """Why a rival may not have been judged."""
     known, own, other = "judged" if finding.has_zeros else "known to be relevant", finding.chosen, finding.other
     name, rival = for_message(own.system), for_message(other.system)
     only = f"Of the documents that only {name} shows in its top {finding.depth}, {own.known:,} of {own.shown:,} are {known}"
     share = f"{100 * finding.needed:.0f}% of the unjudged ones"
-    if_relevant = f"If {share} are relevant, the risk of {name} is above {_limit(decision.limit)}"
-    return f"{rival} may not have been judged. {only}; of those of {rival} {other.known:,} of {other.shown:,}. {if_relevant}."
+    if_relevant = f"If {share} are relevant, the risk of {name} is above {limit_text(limit)}"
+    return f"{rival} may not have been judged. {only}; of those of {rival} {other.known:,} of {other.shown:,}. {if_relevant}"
 
 
 def _leader_risk(decision: Decision, leader: SystemRisk) -> str:
     side = "above" if decision.measure.higher_is_better is False else "below"
     against = f"more than {_margin_with_share(decision)} {side} {for_message(leader.rival or '')}"
     race = f" for {decision.race} systems" if decision.race > 2 else ""
-    return f"its risk of being {against} is {percent(leader.risk)} (limit {_limit(leader.limit)}{race})"
+    return f"its risk of being {against} is {percent(leader.risk)} (limit {limit_text(leader.limit)}{race})"
 
 
 def _judge_next(decision: Decision) -> str:

@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
 
+from rankproof._analysis.decision.decide import DecisionData
 from rankproof._analysis.decision.sentences import margin_text, points
 from rankproof._analysis.gate.baseline import Baseline, SavedValues, baseline_json, different_settings, parse_baseline
 from rankproof._analysis.gate.changes import BaselineChange, ChangeInput
 from rankproof._analysis.gate.rules import GateCheck
 from rankproof._io.files import write_blocks
 from rankproof._statistics.distributions import normal_below
-from rankproof._statistics.gate_rule import ALARM_SCORE, paired_change
+from rankproof._statistics.gate_rule import ALARM_SCORE, detectable_drop
 from rankproof.errors import InputError, RankproofError, for_message
-from rankproof.measures._base import Measure
 from rankproof.measures._parse import parse_measure
 
 _ALARM_P = 2 * normal_below(ALARM_SCORE)
-_TOUCHED = 0.2
+_MOVED = 0.2
 
 
 def check_anchor(changes: ChangeInput, now: SavedValues, baseline: Baseline) -> GateCheck | None:
@@ -40,9 +39,11 @@ def check_anchor(changes: ChangeInput, now: SavedValues, baseline: Baseline) -> 
     elif (anchor.name, str(measure)) in baseline.alarm and not _has_recovered(change):
         sentence = f"{name}: {measure} is still {numbers} after an alarm; {ends}."
     else:
-        return GateCheck(
-            "anchor", now.name, "passed", f"{name}: no loss against the first baseline.", str(measure), change=change
-        )
+        sentence = f"{name}: no loss against the first baseline."
+        return GateCheck("anchor", now.name, "passed", sentence, str(measure), change=change)
+    if change.doubt:
+        unsure = f"{sentence.removesuffix('.')}; unsure: {change.doubt}."
+        return GateCheck("anchor", now.name, "unsure", unsure, str(measure), change=change)
     return GateCheck("anchor", now.name, "failed", sentence, str(measure), change=change)
 
 
@@ -108,12 +109,10 @@ def power_notes(baseline: Baseline) -> Iterator[str]:
         values = np.array(list(system.measures[name].values()))
         if len(values) < 2:
             continue
-        shares = [baseline.weights[query] for query in system.measures[name]] if baseline.weights else None
-        drop = paired_change(values, np.full(len(values), values.mean()), None if shares is None else np.array(shares)).detectable
-        yield f"the gate {_power(drop, parse_measure(name), for_message(system.name))}"
-
-
-def _power(drop: float, measure: Measure, system: str) -> str:
-    every, few = points(drop, measure), points(drop * math.sqrt(_TOUCHED), measure)
-    if_ = f"if a change moves each query as much as queries differ, of {few} if it moves one in five"
-    return f"detects a drop of {every} in {measure} of {system} with 80% chance {if_}"
+        shares = np.array([baseline.weights[query] for query in system.measures[name]]) if baseline.weights else None
+        measure = parse_measure(name)
+        better = DecisionData(measure, (), values).oriented(values)
+        every, few = (points(detectable_drop(better, shares, moved), measure) for moved in (1.0, _MOVED))
+        if_ = f" if a change moves each query as much as queries differ, of {few} if it moves one in five"
+        shown = f"a drop of {every} in {measure} of {for_message(system.name)} with 80% chance"
+        yield f"the gate detects {shown}{'' if every == few else if_}"

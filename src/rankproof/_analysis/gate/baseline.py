@@ -5,39 +5,65 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Collection, Mapping
-from dataclasses import asdict, dataclass, field
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
+from rankproof._analysis.compare.decision_data import only_systems
+from rankproof._analysis.compare.joined_values import answer_values, unanswerable_questions, with_first_answers
+from rankproof._analysis.compare.unjudged_documents import top_lists
 from rankproof._analysis.compare.value_judge import judge_of_values
 from rankproof._analysis.inputs import AnalysisInput, checked_system, different_data
 from rankproof._data import format_versions
 from rankproof._data.answers import Answers
 from rankproof._data.run import Run
+from rankproof._evaluation.options import USUAL_PRIMARY
 from rankproof._io import strict_json
 from rankproof._io.escape import escape_json
 from rankproof._io.file_errors import MISSING, missing_fix
 from rankproof._io.open import decode_line, open_source, read_all_bytes
 from rankproof._io.strict_json import JsonObject
 from rankproof._results.document import parse_stored_measures
-from rankproof.errors import InputError, UsageError, for_message
+from rankproof.errors import InputError, UsageError
 from rankproof.measures._base import Measure
 from rankproof.measures._parse import parse_measure
+
+MISSING_KINDS = ("no_answer", "abstained", "unknown")
+"""What people lack for a question, as `MissingValues` has it."""
+
+
+@dataclass(frozen=True, slots=True)
+class LabelledValues:
+    """People's values of the questions of a random draw that they labelled, and the judge's of the same answers.
+
+    `missing` says what people lack for a question: no_answer, abstained or unknown. `share` is the share of all questions that
+    are abstained or unknown.
+    """
+
+    values: Mapping[str, float]
+    judged: Mapping[str, float]
+    missing: Mapping[str, str] = field(default_factory=dict)
+    share: float = 0.0
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class SavedValues:
     """One system: measure to query to value, and the judged queries missing from its run.
 
-    `digest` is that of its rankings or answers, empty if they are not known.
+    `digest` is that of its rankings or answers, empty if they are not known. `reasons` says by measure why a query has no value,
+    `people` has the labels that check the judge of a measure. `tops` has the first `depth` documents of each query.
     """
 
     name: str
     measures: Mapping[str, Mapping[str, float]]
     missing: frozenset[str] = frozenset()
     digest: str = ""
+    reasons: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    people: Mapping[str, LabelledValues] = field(default_factory=dict)
+    tops: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    depth: int = 0
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -84,7 +110,7 @@ def make_baseline(inputs: AnalysisInput, *, version: str, made: str, systems: Co
         rel=inputs.rel,
         read_options=reading_facts(inputs),
         weights=inputs.result.weights or {},
-        systems=tuple(saved_values(inputs, name) for name in chosen),
+        systems=tuple(_with_tops(inputs, saved_values(inputs, name)) for name in chosen),
         version=version,
         made=made,
         judges=judges_of(inputs),
@@ -113,9 +139,53 @@ def saved_values(inputs: AnalysisInput, name: str) -> SavedValues:
     values = inputs.result.per_query(name)
     if any(parse_measure(measure).kind == "answer" for measure in values):
         answers = next((run.answers for run in inputs.system_runs if run.name == name), None)
-        return SavedValues(name, values, digest="" if answers is None else _answers_digest(answers))
+        stored = next(system for system in inputs.result.systems if system.name == name).measures
+        reasons = {measure: dict(one.reasons) for measure, one in stored.items() if one.reasons}
+        people = {measure: labels for measure in values if (labels := _people(inputs, name, measure)) is not None}
+        return SavedValues(
+            name, values, digest="" if answers is None else _answers_digest(answers), reasons=reasons, people=people
+        )
     run = inputs.runs[name]
     return SavedValues(name, values, frozenset(inputs.result.queries).difference(run.queries), _rankings_digest(run))
+
+
+def _people(inputs: AnalysisInput, name: str, measure: str) -> LabelledValues | None:
+    """People's values of a measure of answers by the labels in the results folder; None without labels that can correct it."""
+    from rankproof._analysis.compare.people_labels import people_values
+
+    if not inputs.labels:
+        return None
+    own = only_systems(inputs, [name])
+    joined = with_first_answers(answer_values(own.result, measure, unanswerable_questions(inputs)), own.result)
+    found = people_values(own, joined)
+    if found is None or found.values is None or not found.questions:
+        return None
+    places = {query: row for row, query in enumerate(joined.queries)}
+    judged = joined.values[0, [places[question] for question in found.questions], 0]
+    values, by_judge = (dict(zip(found.questions, column.tolist(), strict=True)) for column in (found.values[:, 0], judged))
+    if found.missing is None:
+        return LabelledValues(values, by_judge)
+    lacks = {kind: getattr(found.missing, kind)[:, 0] for kind in MISSING_KINDS}
+    missing = {found.questions[row]: kind for kind, column in lacks.items() for row in np.flatnonzero(column).tolist()}
+    share = 0.0 if found.missing.shares is None else float(found.missing.shares[0])
+    return LabelledValues(values, by_judge, missing, share)
+
+
+def _with_tops(inputs: AnalysisInput, system: SavedValues) -> SavedValues:
+    """The values of a system with rankings, and the documents that the usual primary measure of the gate looks at."""
+    primary = usual_primary(inputs, list(system.measures))
+    depth = None if primary is None else getattr(parse_measure(primary), "cutoff", None)
+    if depth is None or system.name not in inputs.runs or inputs.read_options.judged_only:
+        return system
+    tops = top_lists(inputs.runs[system.name], inputs.read_options, inputs.result.queries, depth)
+    return replace(system, tops=tops, depth=depth)
+
+
+def usual_primary(inputs: AnalysisInput, measures: Sequence[str]) -> str | None:
+    """The measure that can fail the gate if none is named: that of the experiment, nDCG@10, or the first that ranks systems."""
+    able = [name for name in measures if parse_measure(name).has_winner]
+    usual = [name for name in (inputs.decision_settings.primary, USUAL_PRIMARY) if name in able]
+    return next(iter([*usual, *able]), None)
 
 
 def _answers_digest(answers: Answers) -> str:
@@ -148,36 +218,6 @@ def different_settings(one: Baseline, other: Baseline) -> str:
         return "another judge"
     same = one.rel == other.rel and dict(one.read_options) == dict(other.read_options) and one.weights == other.weights
     return "" if same else "another --rel, or other read options or weights"
-
-
-def check_same_data(inputs: AnalysisInput, baseline: Baseline) -> None:
-    """Checks that the baseline has the same data, relevance threshold, read options and weights."""
-    prints = [(one.qrels_fingerprint, one.fingerprint) for one in (baseline, inputs)]
-    if differs := different_data(*prints):
-        raise UsageError(
-            f"the baseline {for_message(baseline.name)} was saved with other data than {for_message(inputs.name)} ({differs})",
-            fix="use the documents, queries and judgements of the baseline, or save a new baseline",
-        )
-    if baseline.rel != inputs.rel:
-        raise UsageError(
-            f"the baseline was saved with --rel {baseline.rel}, this run has --rel {inputs.rel}", fix="use the same --rel"
-        )
-    if dict(baseline.read_options) != reading_facts(inputs):
-        raise UsageError("the baseline was saved with other read options", fix="use the same read options as when it was saved")
-    _check_same_weights(baseline.weights, inputs.result.weights or {})
-
-
-def _check_same_weights(saved: Mapping[str, float], now: Mapping[str, float]) -> None:
-    if bool(saved) == bool(now) and all(saved.get(query, weight) == weight for query, weight in now.items()):
-        return
-    if saved and now:
-        what = "the baseline was saved with other weights of queries"
-    elif saved:
-        what = "the baseline was saved with weights of queries, this run has none"
-    else:
-        what = "the baseline was saved without weights of queries, this run has weights"
-    fix = "use the same --weights FILE for both; queries.jsonl of a weighted dataset is such a file"
-    raise UsageError(what, fix=fix)
 
 
 FORMAT = "rankproof-baseline"
@@ -265,10 +305,17 @@ def _weights(values: JsonObject) -> Mapping[str, float]:
 
 def _system_json(system: SavedValues, weights: Mapping[str, float]) -> dict[str, Any]:
     measures = {
-        name: {"value": _summary(parse_measure(name), per_query, weights), "per_query": dict(per_query)}
+        name: {
+            "value": _summary(parse_measure(name), per_query, weights),
+            "per_query": dict(per_query),
+            "reasons": dict(system.reasons.get(name, {})),
+            "people": asdict(system.people[name]) if name in system.people else {},
+        }
         for name, per_query in system.measures.items()
     }
-    return {"name": system.name, "missing": sorted(system.missing), "digest": system.digest, "measures": measures}
+    tops = {query: list(docs) for query, docs in system.tops.items()}
+    plain = {"name": system.name, "missing": sorted(system.missing), "digest": system.digest}
+    return {**plain, "measures": measures, "depth": system.depth, "tops": tops}
 
 
 def _summary(measure: Measure, per_query: Mapping[str, float], weights: Mapping[str, float]) -> float:
@@ -284,7 +331,30 @@ def _system(values: JsonObject, weights: Mapping[str, float]) -> SavedValues:
     of_rankings = {frozenset(per_query) for name, per_query in found.items() if parse_measure(name).kind != "answer"}
     if len(of_rankings) > 1 or not any(found.values()):
         raise measures.error("the measures of a system have values for different queries, or no values at all")
-    return SavedValues(values.text("name"), found, frozenset(values.texts("missing")), values.text("digest"))
+    parts = {name: measures.inside(name) for name in found}
+    tops = values.inside("tops")
+    return SavedValues(
+        values.text("name"),
+        found,
+        frozenset(values.texts("missing")),
+        values.text("digest"),
+        {name: _texts(part.inside("reasons")) for name, part in parts.items()},
+        {name: _labelled(part.inside("people")) for name, part in parts.items() if part.inside("people").plain},
+        {query: tops.texts(query) for query in tops.plain},
+        values.count("depth"),
+    )
+
+
+def _texts(values: JsonObject) -> dict[str, str]:
+    return {key: values.text(key) for key in values.plain}
+
+
+def _labelled(values: JsonObject) -> LabelledValues:
+    human, judged = ({key: part.number(key) for key in part.plain} for part in map(values.inside, ("values", "judged")))
+    missing = _texts(values.inside("missing"))
+    if human.keys() != judged.keys() or not missing.keys() <= human.keys() or not {*missing.values()} <= {*MISSING_KINDS}:
+        raise values.error("people's values and those of the judge are of different questions")
+    return LabelledValues(human, judged, missing, values.number("share"))
 
 
 def _per_query(values: JsonObject, name: str, weights: Mapping[str, float]) -> Mapping[str, float]:

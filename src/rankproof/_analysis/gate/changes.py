@@ -2,24 +2,50 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from rankproof._analysis.compare.decision_data import with_relevant_documents
-from rankproof._analysis.decision.decide import MIN_QUERIES, margin_amount
-from rankproof._analysis.gate.baseline import SavedValues
+from rankproof._analysis.compare.decision_data import has_non_relevant, with_relevant_documents
+from rankproof._analysis.compare.joined_values import (
+    JoinedValues,
+    answer_values,
+    common_values,
+    only_queries,
+    unanswerable_questions,
+)
+from rankproof._analysis.compare.judged_decision import labelled_data
+from rankproof._analysis.compare.people_labels import PeopleValues
+from rankproof._analysis.compare.unjudged_documents import ChosenSystems, top_lists, unjudged_rival
+from rankproof._analysis.decision.decide import MIN_QUERIES, DecisionData, labelled_interval, margin_amount
+from rankproof._analysis.decision.scenarios import (
+    MissingValues,
+    best_value,
+    missing_scenarios,
+    scenario_text,
+    without_worst_value,
+)
+from rankproof._analysis.decision.sentences import NEXT_JUDGEMENTS, missing_sentences, unjudged_text
+from rankproof._analysis.gate.baseline import MISSING_KINDS, LabelledValues, SavedValues
 from rankproof._analysis.inputs import AnalysisInput
 from rankproof._data.arrays import FloatArray
+from rankproof._data.ordering import ReadOptions
+from rankproof._data.run import Run
+from rankproof._data.text import pluralise
+from rankproof._evaluation.result import MeasureResult, Result, SystemResult
 from rankproof._statistics.correction import CORRECTIONS
-from rankproof._statistics.decision_rule import Margin
-from rankproof._statistics.gate_rule import paired_change
+from rankproof._statistics.decision_rule import LOOK_LIMITS, Margin, PairEstimates
+from rankproof._statistics.gate_rule import MAX_RISK, GateOutcome, PairedChange, change_of_pair
 from rankproof._statistics.intervals import Interval, enough_differ, mean_interval
+from rankproof._statistics.labelled_means import MIN_LABELLED
 from rankproof._statistics.means import are_even_weights, effective_size, weighted_mean
 from rankproof.measures._base import Measure
-from rankproof.measures._parse import parse_measure
 
+BEFORE = "the baseline"
+_VERBS = {"passed": "passes", "failed": "fails", "unsure": "is unsure"}
+_ROUNDING = 1e-12
 SystemPairs = Sequence[tuple[SavedValues, SavedValues]]
 """Each system now and as saved."""
 
@@ -32,6 +58,10 @@ class BaselineChange:
     or segments. `error` is the standard error of the difference; a drop of `detectable` is significant with a chance of 80%.
     Without two queries these are None. `is_same` says that the rankings or answers are the same. `is_worse` is None if no query
     changed. `obstacle` says why nothing can be shown. `exploratory` marks a measure other than the primary one.
+
+    A gate passes up to the risk `limit`. `doubt` says on what missing values or unjudged documents the outcome depends; `remark`
+    what is said of unjudged documents although it does not; `missing` as what missing values count. `labelled` of the
+    `questions` have labels of people, which correct the judge; `label_gap` says why labels do not count, if there are any.
     """
 
     before: float
@@ -49,66 +79,208 @@ class BaselineChange:
     ci: Interval | None = None
     obstacle: str = ""
     exploratory: bool = False
+    limit: float = MAX_RISK
+    doubt: str = ""
+    remark: str = ""
+    missing: tuple[str, ...] = ()
+    labelled: int = 0
+    questions: int = 0
+    label_gap: str = ""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class ChangeInput:
-    """What changes of a measure are computed from: the input, the measure and the margin."""
+    """What changes of a measure are computed from: the input, the measure and the margin.
+
+    `is_allowed_drop` says that the margin is an allowed drop: only more than it fails. `is_bound` marks a change against a bound,
+    which a mean beyond it never passes; with `is_reversed` a higher mean is beyond it for a measure where higher is better.
+    `is_complete` says that unjudged documents do not matter.
+    """
 
     inputs: AnalysisInput
     measure: Measure
     margin: Margin | None
+    is_allowed_drop: bool = False
+    is_bound: bool = False
+    is_reversed: bool = False
+    is_complete: bool = True
 
     def change(self, now: SavedValues, before: SavedValues, queries: Collection[str] | None = None) -> BaselineChange:
         """The change of a system, over all common queries or these; queries without a relevant document do not count."""
+        joined = self._joined((now, before), queries)
+        gap, people = ("", None) if queries is not None else self._labelled(joined, now, before)
+        data = people or DecisionData(
+            self.measure, joined.systems, joined.values[0], joined.weights, missing=joined.missing, queries=len(joined.queries)
+        )
         name = str(self.measure)
-        new, old = now.measures[name], before.measures[name]
-        common = [query for query in sorted(new) if query in old and (queries is None or query in queries)]
-        counted = with_relevant_documents(self.inputs, self.measure, common)
-        common = [query for query, counts in zip(common, counted, strict=True) if counts]
-        weights = self.inputs.result.weights
-        share = None if weights is None else np.array([weights[query] for query in common])
-        values = np.array([[new[query], old[query]] for query in common], np.float64).reshape(-1, 2)
-        is_same = bool(now.digest) and now.digest == before.digest and new == old
-        return replace(_change(values, share, self.measure, self.margin), is_same=is_same)
+        is_same = bool(now.digest) and now.digest == before.digest and now.measures[name] == before.measures[name]
+        change = replace(self._numbers(data), is_same=is_same, label_gap=gap)
+        if is_same or change.risk is None or change.obstacle:
+            return change
+        outcome = self._outcome(data.estimates(), change)
+        if doubt := self._missing_doubt(data, change, outcome):
+            return replace(change, doubt=doubt)
+        return self._with_unjudged(change, outcome, joined, data, before) if people is None else change
+
+    def against_bound(self, now: SavedValues, bound: float) -> BaselineChange:
+        """The change of a system against a bound that its mean should not be beyond."""
+        name = str(self.measure)
+        labels = {
+            measure: LabelledValues(dict.fromkeys(own.values, bound), dict.fromkeys(own.values, bound))
+            for measure, own in now.people.items()
+        }
+        values = dict.fromkeys(self._joined((now,)).queries, bound)
+        return self.change(now, SavedValues("the bound", {name: values}, people=labels))
+
+    def _joined(self, systems: Sequence[SavedValues], queries: Collection[str] | None = None) -> JoinedValues:
+        """The values of systems, the current one first, on the common queries that count; missing values are the worst."""
+        result = _as_result(systems, self.measure)
+        if self.measure.kind == "answer":
+            joined = answer_values(result, str(self.measure), unanswerable_questions(self.inputs))
+        else:
+            joined = common_values(result, self.measure)
+            weights = self.inputs.result.weights
+            share = None if weights is None else np.array([weights[query] for query in joined.queries])
+            joined = replace(joined, weights=share)
+        counted = with_relevant_documents(self.inputs, self.measure, joined.queries)
+        kept = (queries is None or query in queries for query in joined.queries)
+        return only_queries(joined, [counts and is_kept for counts, is_kept in zip(counted, kept, strict=True)])
+
+    def _labelled(self, joined: JoinedValues, now: SavedValues, before: SavedValues) -> tuple[str, DecisionData | None]:
+        """People's values of the questions that are labelled in both builds; or why labels do not count, if there are any."""
+        mine, theirs = (saved.people.get(str(self.measure)) for saved in (now, before))
+        if mine is None or theirs is None:
+            return "" if mine is theirs else f"labels are of {'the baseline' if mine is None else 'this build'} only", None
+        places = {query: row for row, query in enumerate(joined.queries)}
+        questions = tuple(question for question in mine.values if question in theirs.values and question in places)
+        if len(questions) < MIN_LABELLED:
+            return f"{pluralise(len(questions), 'labelled question')}, {MIN_LABELLED} are needed", None
+        both, rows = (mine, theirs), [places[question] for question in questions]
+        values, judged = (
+            np.array([[part[question] for part in parts] for question in questions])
+            for parts in ([each.values for each in both], [each.judged for each in both])
+        )
+        lacks = np.array([[each.missing.get(question, "") for each in both] for question in questions])
+        shares = np.array([each.share for each in both])
+        no_answer, abstained, unknown = (np.asarray(lacks == kind) for kind in MISSING_KINDS)
+        missing = MissingValues(no_answer, abstained, unknown, shares)
+        data = DecisionData(self.measure, joined.systems, joined.values[0], joined.weights)
+        first = data.oriented(joined.values[0]).copy()
+        first[rows] = data.oriented(judged)
+        people = PeopleValues("", questions, values, missing)
+        return "", labelled_data(joined, data, people, values, first, has_judge=True)
+
+    def _numbers(self, data: DecisionData) -> BaselineChange:
+        """The change with its risk, or why nothing can be shown."""
+        n, weights = len(data.values), data.weights
+        if not n:
+            return BaselineChange(0.0, 0.0, 0.0, 0, 0.0, obstacle=too_few(0.0, 0))
+        now, before = data.means()
+        amount = margin_amount(self.margin, float(data.oriented(np.array([now, before])).max()), self.measure)
+        why = obstacle(n, weights, self.margin, amount, self.measure)
+        why = why or without_worst_value(self.measure, data.missing, data.systems)
+        apart = data.values[:, 0] - data.values[:, 1]
+        difference = now - before if data.labelled is not None else weighted_mean(apart, weights)
+        lacks = (
+            ()
+            if data.missing is None
+            else missing_sentences(self.measure, data.missing.counts((data.systems[0], BEFORE.capitalize())), n)
+        )
+        plain = BaselineChange(
+            before, now, difference, n, amount, obstacle=why, questions=data.queries or n, missing=tuple(lacks)
+        )
+        if n < 2:
+            return plain
+        change = self._rule(data.estimates())
+        return replace(
+            plain,
+            risk=change.risk(amount),
+            limit=MAX_RISK if data.labelled is None else LOOK_LIMITS["many"],
+            p=change.p,
+            p_adjusted=change.p,
+            error=change.error,
+            detectable=change.detectable,
+            is_worse=change.difference < 0 if apart.any() else None,
+            ci=_interval(data, apart),
+            labelled=0 if data.labelled is None else n,
+        )
+
+    def _rule(self, estimates: PairEstimates) -> PairedChange:
+        change = change_of_pair(estimates)
+        return change.reversed if self.is_reversed else change
+
+    def _outcome(self, estimates: PairEstimates, change: BaselineChange) -> GateOutcome:
+        """The outcome of one scenario, before p is corrected over systems."""
+        rule = self._rule(estimates)
+        outcome = rule.outcome(change.margin, change.limit, is_allowed_drop=self.is_allowed_drop)
+        return "unsure" if self.is_bound and outcome == "passed" and rule.difference < -_ROUNDING else outcome
+
+    def _missing_doubt(self, data: DecisionData, change: BaselineChange, outcome: GateOutcome) -> str:
+        """The scenario of missing values that has another outcome; empty if none has."""
+        missing = data.missing
+        if outcome == "unsure" or missing is None or not missing.needs_scenarios():
+            return ""
+        best = float(data.oriented(np.array([best_value(self.measure) or 0.0]))[0])
+        chosen = [0 if outcome == "passed" else 1]
+        for words, estimates in missing_scenarios(data.oriented(data.values), data.weights, missing, chosen, best):
+            other = self._outcome(estimates, change)
+            if other != outcome:
+                return scenario_text(words, missing, data.systems, f"the check {_VERBS[outcome]}", f"it {_VERBS[other]}")
+        return ""
+
+    def _with_unjudged(
+        self, change: BaselineChange, outcome: GateOutcome, joined: JoinedValues, data: DecisionData, before: SavedValues
+    ) -> BaselineChange:
+        """The change with what depends on documents that nobody judged, if both rankings are known that deep."""
+        cutoff = getattr(self.measure, "cutoff", None) or math.inf
+        is_sure = self.is_complete or not self.measure.has_winner or outcome == "unsure"
+        if is_sure or cutoff > before.depth or joined.systems[0] not in self.inputs.runs:
+            return change
+        name, saved = joined.systems
+        now = top_lists(self.inputs.runs[name], self.inputs.read_options, joined.queries, int(cutoff))
+        tops: dict[str, Mapping[str, Sequence[str]]] = {
+            name: now,
+            saved: {query: docs[: int(cutoff)] for query, docs in before.tops.items()},
+        }
+        inputs = replace(self.inputs, runs={key: _as_run(key, lists) for key, lists in tops.items()}, read_options=ReadOptions())
+        systems = (name, saved) if outcome == "passed" else (saved, name)
+        choice = ChosenSystems(systems[:1], systems[1:], change.margin)
+        has_zeros = has_non_relevant(inputs, joined.queries)
+        finding, is_open = unjudged_rival(inputs, joined, data, choice, has_zeros=has_zeros)
+        if finding is None:
+            return change
+        text = unjudged_text(finding, change.limit)
+        return replace(change, doubt=f"{text}. {NEXT_JUDGEMENTS.removesuffix('.')}") if is_open else replace(change, remark=text)
+
+
+def _as_result(systems: Sequence[SavedValues], measure: Measure) -> Result:
+    """The values of one measure of systems as a result, the current system first."""
+    name = str(measure)
+    names = (systems[0].name, BEFORE)
+    found = []
+    for own, saved in zip(names, systems, strict=False):
+        values = saved.measures[name]
+        one = MeasureResult(
+            measure, 0.0, tuple(values), np.fromiter(values.values(), np.float64), reasons=saved.reasons.get(name, {})
+        )
+        found.append(SystemResult(own, {name: one}, ()))
+    return Result((), tuple(found))
+
+
+def _as_run(name: str, lists: Mapping[str, Sequence[str]]) -> Run:
+    return Run.from_dict({query: {doc: -float(at) for at, doc in enumerate(docs)} for query, docs in lists.items()}, name=name)
+
+
+def _interval(data: DecisionData, apart: FloatArray) -> Interval | None:
+    """The 95% interval of the difference, None where few queries differ."""
+    if data.labelled is not None:
+        return labelled_interval(data, data.labelled, 0, 1)
+    return mean_interval(apart, weights=data.weights) if enough_differ(apart, data.weights) else None
 
 
 def changed_pairs(pairs: SystemPairs, measures: Sequence[str]) -> SystemPairs:
     """The systems with another value than saved for some query."""
     return [(now, before) for now, before in pairs if any(now.measures[name] != before.measures[name] for name in measures)]
-
-
-def oriented(values: FloatArray, measure: Measure) -> FloatArray:
-    """The values with higher ones better."""
-    if measure.higher_is_better is not False:
-        return values
-    return 1.0 - values if measure.is_fraction else -values
-
-
-def _change(values: FloatArray, weights: FloatArray | None, measure: Measure, margin: Margin | None) -> BaselineChange:
-    """The change of the first column against the second."""
-    n = len(values)
-    if not n:
-        return BaselineChange(0.0, 0.0, 0.0, 0, 0.0, obstacle=too_few(0.0, 0))
-    now, before = (weighted_mean(column, weights) for column in values.T)
-    better = oriented(values, measure)
-    amount = margin_amount(margin, max(weighted_mean(column, weights) for column in better.T), measure)
-    apart = values[:, 0] - values[:, 1]
-    difference = weighted_mean(apart, weights)
-    plain = BaselineChange(before, now, difference, n, amount, obstacle=obstacle(n, weights, margin, amount, measure))
-    if n < 2:
-        return plain
-    change = paired_change(better[:, 0], better[:, 1], weights)
-    return replace(
-        plain,
-        risk=change.risk(amount),
-        p=change.p,
-        p_adjusted=change.p,
-        error=change.error,
-        detectable=change.detectable,
-        is_worse=change.difference < 0 if apart.any() else None,
-        ci=mean_interval(apart, weights=weights) if enough_differ(apart, weights) else None,
-    )
 
 
 def obstacle(n: int, weights: FloatArray | None, margin: Margin | None, amount: float, measure: Measure) -> str:
@@ -146,8 +318,3 @@ def segment_changes(
     keys = [(now, before, name) for now, before in pairs for name in segments]
     found = with_corrected_p(changes.change(now, before, frozenset(segments[name])) for now, before, name in keys)
     return [(now.name, name, change) for (now, _, name), change in zip(keys, found, strict=True)]
-
-
-def change_input(inputs: AnalysisInput, measure: str, margin: Margin | None) -> ChangeInput:
-    """What changes of a measure by name are computed from."""
-    return ChangeInput(inputs, parse_measure(measure), margin)

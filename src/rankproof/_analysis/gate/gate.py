@@ -3,45 +3,49 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterable, Iterator, Sequence
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-
-import numpy as np
 
 from rankproof._analysis.compare.comparison import Comparison, compare_inputs
 from rankproof._analysis.compare.decision_data import only_systems, systems_without_documents, with_relevant_documents
-from rankproof._analysis.compare.joined_values import weight_notes
+from rankproof._analysis.compare.joined_values import NO_ANSWER, weight_notes
 from rankproof._analysis.compare.look_log import Look, logged_gate, sampled_queries
 from rankproof._analysis.compare.pairs import CompareOptions
 from rankproof._analysis.compare.value_judge import judge_of_values
 from rankproof._analysis.gate.anchor import check_anchor, save_alarms, with_alarms
-from rankproof._analysis.gate.baseline import Baseline, SavedValues, check_same_data, chosen_systems, judges_of, saved_values
-from rankproof._analysis.gate.changes import SystemPairs, change_input, changed_pairs, segment_changes, with_corrected_p
+from rankproof._analysis.gate.baseline import (
+    Baseline,
+    SavedValues,
+    chosen_systems,
+    judges_of,
+    reading_facts,
+    saved_values,
+    usual_primary,
+)
+from rankproof._analysis.gate.changes import SystemPairs, changed_pairs, segment_changes, with_corrected_p
 from rankproof._analysis.gate.result import GateResult
 from rankproof._analysis.gate.rules import (
-    BoundedMean,
     GateCheck,
     GateOptions,
     Threshold,
-    by_unchecked_judge,
+    by_judge,
     check_change,
-    check_empty_system,
-    check_missing_system,
-    check_queries,
     check_segment,
     check_threshold,
+    check_value,
     small_segments,
 )
-from rankproof._analysis.inputs import AnalysisInput
+from rankproof._analysis.inputs import AnalysisInput, different_data
 from rankproof._analysis.query_groups import Grouping
-from rankproof._data.text import pluralise
-from rankproof._evaluation.options import USUAL_PRIMARY
+from rankproof._data.text import first_ids, pluralise
 from rankproof._results.provenance import utc_now
-from rankproof._statistics.decision_rule import Margin
 from rankproof.errors import UsageError, for_message
 from rankproof.measures._base import Measure
 from rankproof.measures._parse import parse_measure
 
+_LEFT_OUT = re.compile(" and (is|are) left out of the means")
+"""What a note says of failed answers, which the gate counts as the worst value."""
 _MISSING_NOTES = ("missing-queries", "missing-answers", "failed-answers")
 
 
@@ -61,7 +65,7 @@ def run_gate(
     if baseline is None:
         options.check_margin([bound.measure for bound in options.thresholds])
         return GateResult(tuple(bounds), about_values, unsure=options.unsure)
-    check_same_data(inputs, baseline)
+    _check_same_data(inputs, baseline)
     pairs, missing_systems = _paired(now, baseline, named=bool(systems))
     measures = _tested_measures(pairs, options)
     primary = _primary(inputs, measures, options)
@@ -69,7 +73,7 @@ def run_gate(
     drops = _drops(inputs, pairs, measures, primary, options)
     segments = _segment_drops(inputs, pairs, groupings, primary, options)
     losses = _losses(inputs, pairs, baseline, primary, options)
-    present = [*map(check_missing_system, missing_systems), *(check_queries(*pair) for pair in pairs)]
+    present = [*map(_check_missing_system, missing_systems), *(check_queries(*pair) for pair in pairs)]
     checks = [*present, *_judged(inputs, [*drops, *losses, *segments], primary, baseline, options), *bounds]
     notes = (*about_values, *_without_relevant(inputs, pairs, primary), *_notes(now, pairs), *small_segments(segments))
     comparison = _compared(inputs, [system.name for system in now], measures, primary, options)
@@ -105,6 +109,36 @@ def evaluated_measures(named: Sequence[str | Measure], baseline: Baseline | None
     return [*(named or saved), *primary, *(threshold.measure for threshold in options.thresholds)]
 
 
+def _check_same_data(inputs: AnalysisInput, baseline: Baseline) -> None:
+    """Checks that the baseline has the same data, relevance threshold, read options and weights."""
+    prints = [(one.qrels_fingerprint, one.fingerprint) for one in (baseline, inputs)]
+    if differs := different_data(*prints):
+        raise UsageError(
+            f"the baseline {for_message(baseline.name)} was saved with other data than {for_message(inputs.name)} ({differs})",
+            fix="use the documents, queries and judgements of the baseline, or save a new baseline",
+        )
+    if baseline.rel != inputs.rel:
+        raise UsageError(
+            f"the baseline was saved with --rel {baseline.rel}, this run has --rel {inputs.rel}", fix="use the same --rel"
+        )
+    if dict(baseline.read_options) != reading_facts(inputs):
+        raise UsageError("the baseline was saved with other read options", fix="use the same read options as when it was saved")
+    _check_same_weights(baseline.weights, inputs.result.weights or {})
+
+
+def _check_same_weights(saved: Mapping[str, float], now: Mapping[str, float]) -> None:
+    if bool(saved) == bool(now) and all(saved.get(query, weight) == weight for query, weight in now.items()):
+        return
+    if saved and now:
+        what = "the baseline was saved with other weights of queries"
+    elif saved:
+        what = "the baseline was saved with weights of queries, this run has none"
+    else:
+        what = "the baseline was saved without weights of queries, this run has weights"
+    fix = "use the same --weights FILE for both; queries.jsonl of a weighted dataset is such a file"
+    raise UsageError(what, fix=fix)
+
+
 def _judged(
     inputs: AnalysisInput, checks: Sequence[GateCheck], measure: str, baseline: Baseline | None, options: GateOptions
 ) -> list[GateCheck]:
@@ -115,14 +149,22 @@ def _judged(
         return list(checks)
     before = None if baseline is None else baseline.judges.get(measure)
     is_other = before is not None and before != judges_of(inputs)[measure]
-    return [by_unchecked_judge(check, judge, is_other=is_other) for check in checks]
+    corrected = {check.system for check in checks if check.labels.labelled}
+    is_kept = (check.kind == "segment" and check.passed and check.system in corrected for check in checks)
+    pairs = zip(checks, is_kept, strict=True)
+    return [check if kept else by_judge(check, judge, is_other=is_other) for check, kept in pairs]
 
 
 def _threshold_checks(
     inputs: AnalysisInput, now: Sequence[SavedValues], bound: Threshold, baseline: Baseline | None, options: GateOptions
 ) -> list[GateCheck]:
     """The check of a threshold for each system."""
-    checks = [_check_threshold(inputs, system, bound, options.margin_of(bound.measure)) for system in now]
+    stored = {system.name: system.measures[bound.measure] for system in inputs.result.systems}
+    if stored[now[0].name].summary != "mean":
+        checks = [check_value(each.name, bound, stored[each.name].value, stored[each.name].queries) for each in now]
+    else:
+        changes = options.bound_changes(inputs, bound)
+        checks = [check_threshold(each.name, bound, changes.against_bound(each, bound.bound)) for each in now]
     return _judged(inputs, checks, bound.measure, baseline, options)
 
 
@@ -164,27 +206,17 @@ def _compared(
         measures=measures,
         margin=None if options.margin is None else str(options.margin),
         labels_by=options.labels_by,
+        judgements=options.judgements,
         options=CompareOptions(seed=options.seed),
     )
-
-
-def _check_threshold(inputs: AnalysisInput, now: SavedValues, threshold: Threshold, margin: Margin | None) -> GateCheck:
-    """The check of a threshold over the queries with a relevant document."""
-    stored = next(system for system in inputs.result.systems if system.name == now.name).measures[threshold.measure]
-    per_query = now.measures[threshold.measure]
-    counted = with_relevant_documents(inputs, stored.measure, list(per_query))
-    queries = [query for query, counts in zip(per_query, counted, strict=True) if counts]
-    values = np.array([per_query[query] for query in queries], np.float64)
-    weights = None if inputs.result.weights is None else np.array([inputs.result.weights[query] for query in queries])
-    value = stored.value if len(queries) == len(per_query) else stored.measure.summarise(values, weights)
-    return check_threshold(BoundedMean(now.name, stored.measure, value, values, weights, stored.bounds), threshold, margin)
 
 
 def _missing(inputs: AnalysisInput, systems: Collection[str]) -> Iterator[str]:
     """The notes on missing queries and answers."""
     for system in inputs.result.systems:
         if system.name in systems:
-            yield from (f"{for_message(system.name)}: {note.text}" for note in system.notes if note.code in _MISSING_NOTES)
+            notes = (note.text for note in system.notes if note.code in _MISSING_NOTES)
+            yield from (f"{for_message(system.name)}: {_LEFT_OUT.sub('', text)}" for text in notes)
 
 
 def _paired(now: Sequence[SavedValues], baseline: Baseline, *, named: bool) -> tuple[SystemPairs, list[str]]:
@@ -201,6 +233,34 @@ def _paired(now: Sequence[SavedValues], baseline: Baseline, *, named: bool) -> t
     return pairs, [] if named else [name for name in before if name not in here]
 
 
+def _check_empty_system(name: str) -> GateCheck:
+    """A failure, as a system of the baseline retrieved nothing."""
+    return GateCheck("system", name, "failed", f"{for_message(name)} retrieved nothing.")
+
+
+def _check_missing_system(name: str) -> GateCheck:
+    """A failure, as a system of the baseline is missing."""
+    sentence = f"{for_message(name)} is in the baseline but was not evaluated (--system selects the systems to check)."
+    return GateCheck("system", name, "failed", sentence)
+
+
+def _present(now: SavedValues, measure: str) -> Collection[str]:
+    """The queries with a value, or with an answer that has none: the system abstained, or the judge failed."""
+    return {*now.measures[measure], *(query for query, reason in now.reasons.get(measure, {}).items() if reason not in NO_ANSWER)}
+
+
+def check_queries(now: SavedValues, before: SavedValues) -> GateCheck:
+    """Whether every query with a ranking, or with a value of an answer by some measure, in the baseline still has it."""
+    pairs = [(values, _present(now, name)) for name, values in before.measures.items() if name in now.measures]
+    had = {query for values, _ in pairs for query in values} - before.missing
+    lost = sorted(query for query in had if query in now.missing or any(query in old and query not in new for old, new in pairs))
+    name = for_message(now.name)
+    if lost:
+        text = f"{len(lost):,} of {len(had):,} queries of the baseline are missing: {first_ids(lost)}."
+        return GateCheck("queries", now.name, "failed", f"{name}: {text}")
+    return GateCheck("queries", now.name, "passed", f"{name}: all {len(had):,} queries of the baseline are present.")
+
+
 def _tested_measures(pairs: SystemPairs, options: GateOptions) -> list[str]:
     """The measures of the baseline that were evaluated and whose mean can be better or worse."""
     now, before = pairs[0]
@@ -215,14 +275,13 @@ def _tested_measures(pairs: SystemPairs, options: GateOptions) -> list[str]:
 
 def _primary(inputs: AnalysisInput, measures: Sequence[str], options: GateOptions) -> str:
     """The measure that can fail the gate: the named one, that of the experiment, nDCG@10, or the first that ranks systems."""
-    able = [name for name in measures if parse_measure(name).has_winner]
-    if not able:
+    able, usual = [name for name in measures if parse_measure(name).has_winner], usual_primary(inputs, measures)
+    if usual is None:
         raise UsageError(f"no measure of the baseline ranks systems: {', '.join(measures)}", fix="save a baseline with nDCG@10")
     if options.primary is not None and options.primary not in able:
         why = "is not in the baseline" if options.primary not in measures else "does not rank systems"
         raise UsageError(f"{options.primary} {why}", fix=f"choose from: {', '.join(able)}")
-    usual = [name for name in (inputs.decision_settings.primary, USUAL_PRIMARY) if name in able]
-    return options.primary or next(iter(usual), able[0])
+    return options.primary or usual
 
 
 def _can_be_worse(name: str) -> bool:
@@ -238,19 +297,19 @@ def _drops(
     silent = [now.name for now, before in pairs if now.name in empty and now.digest != before.digest]
     found: dict[tuple[str, str], GateCheck] = {}
     for measure in measures:
-        changes = change_input(inputs, measure, options.margin_of(measure))
+        changes = options.changes(inputs, measure, is_primary=measure == primary)
         tested = with_corrected_p(changes.change(now, before) for now, before in pairs)
         tests = sum(change.is_worse is not None for change in tested)
         for (now, _), change in zip(pairs, tested, strict=True):
             named = replace(change, exploratory=measure != primary)
             found[now.name, measure] = check_change(now.name, measure, named, options, tests=tests)
     checks = [found[now.name, measure] for now, _ in pairs if now.name not in silent for measure in measures]
-    return [*map(check_empty_system, silent), *checks]
+    return [*map(_check_empty_system, silent), *checks]
 
 
 def _losses(inputs: AnalysisInput, pairs: SystemPairs, baseline: Baseline, primary: str, options: GateOptions) -> list[GateCheck]:
     """A check of each system against its first baseline, if the baseline is a later one."""
-    changes = change_input(inputs, primary, options.margin)
+    changes = replace(options.changes(inputs, primary, is_primary=True), margin=options.margin, is_allowed_drop=False)
     found = (check_anchor(changes, now, baseline) for now, _ in pairs)
     return [check for check in found if check is not None]
 
@@ -260,7 +319,7 @@ def _segment_drops(
 ) -> list[GateCheck]:
     """A check for each system and segment by the primary measure."""
     segments = {f"{each.by} {name}": queries for each in groupings for name, queries in each.segments.items()}
-    changes = segment_changes(change_input(inputs, primary, options.margin_of(primary)), pairs, segments)
+    changes = segment_changes(options.changes(inputs, primary, is_primary=True), pairs, segments)
     return [check_segment(system, primary, segment, change, tests=len(changes)) for system, segment, change in changes]
 
 

@@ -8,11 +8,11 @@ from typing import Any
 
 from rankproof._analysis.compare.comparison import Comparison
 from rankproof._analysis.decision.record import Decision
-from rankproof._analysis.decision.sentences import points
-from rankproof._analysis.gate.rules import GateCheck, GateOptions, Unsure
+from rankproof._analysis.decision.sentences import limit_text, points
+from rankproof._analysis.gate.rules import NOT_CHECKED, GateCheck, GateOptions, Unsure
 from rankproof._data.table import CellValue, Column, Table
 from rankproof._data.view import View, Viewed
-from rankproof._statistics.gate_rule import GateOutcome
+from rankproof._statistics.gate_rule import MAX_RISK, GateOutcome
 from rankproof.errors import for_message
 from rankproof.measures._parse import parse_measure
 
@@ -134,7 +134,9 @@ def _how(checks: list[GateCheck]) -> list[str]:
     """The rule in one sentence."""
     if not any(check.change for check in checks) or any(check.judge for check in checks):
         return []
-    passed, failed = "the risk of being more than the margin worse is at most 5%", "a drop is significant (p at most 0.05)"
+    limits = sorted({check.change.limit for check in checks if check.change and not check.change.exploratory}, reverse=True)
+    limit = " or, with labels, ".join(map(limit_text, limits or [MAX_RISK]))
+    passed, failed = f"the risk of being more than the margin worse is at most {limit}", "a drop is significant (p at most 0.05)"
     return [f"Rule: passed if {passed}; failed if {failed}; else unsure. p is corrected by Holm over systems, and over segments."]
 
 
@@ -165,7 +167,8 @@ def gate_verdict(checks: Sequence[GateCheck], unsure: Unsure = "warn") -> str:
         if outcome == "failed":
             by = f" by {judges.pop()}" if len(judges) == 1 and "" not in judges else ""
             return f"The {what} failed{by}: {_first_drop(found)}{len(found):,} of {count} failed"
-        why = " (judge not checked)" if any(judges) else ""
+        gaps = {check.labels.label_gap for check in found if check.judge}
+        why = f" ({gaps.pop() or NOT_CHECKED})" if len(gaps) == 1 else f" ({NOT_CHECKED})" if gaps else ""
         is_, set_ = ("failed", ", and --unsure fail is set") if unsure == "fail" else ("is unsure", "")
         return f"The {what} {is_}{why}: {len(found):,} of {count} {'is' if len(found) == 1 else 'are'} unsure{set_}"
     if lower := [check for check in checks if check.is_lower and check.change is not None]:

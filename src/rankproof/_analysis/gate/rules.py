@@ -5,29 +5,28 @@ from __future__ import annotations
 import math
 import operator
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-import numpy as np
-
-from rankproof._analysis.decision.decide import MIN_QUERIES, margin_amount
-from rankproof._analysis.decision.sentences import margin_text, points
-from rankproof._analysis.gate.baseline import SavedValues
-from rankproof._analysis.gate.changes import BaselineChange, obstacle, oriented
+from rankproof._analysis.compare.unjudged_documents import checked_judgements
+from rankproof._analysis.compare.value_judge import checked_labels_by
+from rankproof._analysis.decision.decide import MIN_QUERIES
+from rankproof._analysis.decision.sentences import limit_text, margin_text, points
+from rankproof._analysis.gate.changes import BaselineChange, ChangeInput
 from rankproof._analysis.inputs import AnalysisInput, named_measure
-from rankproof._data.arrays import FloatArray
-from rankproof._data.text import first_ids, format_p, percent
-from rankproof._results.experiment_result import LabelsBy
+from rankproof._data.text import format_p, percent
+from rankproof._results.experiment_result import Completeness, LabelsBy
 from rankproof._statistics.correction import check_choice
 from rankproof._statistics.decision_rule import Margin, parse_margin
-from rankproof._statistics.gate_rule import GateOutcome, paired_change
+from rankproof._statistics.gate_rule import GateOutcome
 from rankproof.errors import UsageError, for_message
 from rankproof.measures._base import Measure
 from rankproof.measures._claim_base import written_measure
 from rankproof.measures._parse import parse_measure
 
-ALPHA, MAX_RISK = 0.05, 0.05
+ALPHA = 0.05
+NOT_CHECKED = "judge not checked"
 Unsure = Literal["warn", "fail"]
 _RISK = re.compile(r" \((the )?risk [^)]*\)")
 
@@ -71,10 +70,36 @@ class GateOptions:
     margin: Margin | None = None
     unsure: Unsure = "warn"
     labels_by: LabelsBy | None = None
+    judgements: Completeness | None = None
     seed: int = 0
 
     def __post_init__(self) -> None:
         check_choice("unsure", self.unsure, Unsure)
+
+    @classmethod
+    def of(
+        cls,
+        *,
+        thresholds: Iterable[str] = (),
+        max_drops: Mapping[str, float] | None = None,
+        primary: str | Measure | None = None,
+        margin: float | str | None = None,
+        unsure: Unsure = "warn",
+        labels_by: LabelsBy | None = None,
+        judgements: Completeness | None = None,
+        seed: int = 0,
+    ) -> GateOptions:
+        """The options as people write them."""
+        return cls(
+            thresholds=tuple(map(threshold_of, thresholds)),
+            max_drops=dict(max_drop_of(f"{name}={drop}") for name, drop in (max_drops or {}).items()),
+            primary=None if primary is None else written_measure(primary),
+            margin=None if margin is None else parse_margin(margin, is_fraction=False),
+            unsure=unsure,
+            labels_by=checked_labels_by(labels_by),
+            judgements=checked_judgements(judgements),
+            seed=seed,
+        )
 
     def for_inputs(self, inputs: AnalysisInput) -> GateOptions:
         """The options with the names of measures as the inputs have them, with relevance threshold and judge, and a margin."""
@@ -88,6 +113,18 @@ class GateOptions:
     def margin_of(self, measure: str) -> Margin | None:
         """The allowed drop of the measure, else the margin."""
         return Margin(self.max_drops[measure]) if measure in self.max_drops else self.margin
+
+    def changes(self, inputs: AnalysisInput, measure: str, *, is_primary: bool) -> ChangeInput:
+        """What changes of a measure are computed from; unjudged documents matter to a measure that can fail the gate."""
+        has_limit = measure in self.max_drops
+        is_complete = (self.judgements or inputs.decision_settings.judgements) == "complete" or not (is_primary or has_limit)
+        return ChangeInput(inputs, parse_measure(measure), self.margin_of(measure), has_limit, is_complete=is_complete)
+
+    def bound_changes(self, inputs: AnalysisInput, threshold: Threshold) -> ChangeInput:
+        """What the change of a mean against a threshold is computed from."""
+        measure = parse_measure(threshold.measure)
+        is_reversed = threshold.sign.startswith(">") == (measure.higher_is_better is False)
+        return ChangeInput(inputs, measure, self.margin_of(threshold.measure), is_bound=True, is_reversed=is_reversed)
 
     def check_margin(self, measures: Sequence[str]) -> None:
         """Checks that differences of some of the measures can exceed the margin."""
@@ -138,7 +175,8 @@ class GateCheck:
     """One check of the gate, with a sentence; `is_notable` marks a passed check that readers should see.
 
     `value` is a mean over `n` queries compared with a threshold, `change` a comparison with the baseline. `judge` is the machine
-    judge that gave the values and that people have not checked, empty if there is none.
+    judge that gave the values and that people have not checked, empty if there is none. People labelled `labelled` of
+    the `questions` behind a mean with a threshold; `label_gap` says why that does not check the judge.
     """
 
     kind: CheckKind
@@ -152,11 +190,19 @@ class GateCheck:
     n: int | None = None
     is_notable: bool = False
     judge: str = ""
+    labelled: int = 0
+    questions: int = 0
+    label_gap: str = ""
 
     @property
     def passed(self) -> bool:
         """Whether the check passed."""
         return self.result == "passed"
+
+    @property
+    def labels(self) -> BaselineChange | GateCheck:
+        """What has the number of labels of people behind the check, and why they do not count."""
+        return self.change or self
 
     @property
     def is_lower(self) -> bool:
@@ -178,28 +224,28 @@ def _is_exploratory(change: BaselineChange | None) -> bool:
     return change is not None and change.exploratory
 
 
-def by_unchecked_judge(check: GateCheck, judge: str, *, is_other: bool = False) -> GateCheck:
-    """The check on values of a machine judge that people have not checked: a pass is unsure, a failure is by that judge.
+def by_judge(check: GateCheck, judge: str, *, is_other: bool = False) -> GateCheck:
+    """The check on values of a machine judge, with people's labels if they correct it.
 
-    If the baseline has another judge, nothing is sure.
+    If people have not checked the judge, a pass is unsure and a failure is by that judge. If the baseline has another judge,
+    nothing is sure.
     """
     if check.change is not None and (check.change.is_same or check.change.exploratory):
         return check
-    name, stated = for_message(judge), _RISK.sub("", check.sentence.removesuffix("."))
+    name, stated, labels = for_message(judge), check.sentence.removesuffix("."), check.labels
+    if labels.labelled:
+        by = f"people's labels of {labels.labelled:,} of {labels.questions:,} questions and {name} on all"
+        return replace(check, sentence=f"By {by}, {stated}.")
+    stated = _RISK.sub("", stated)
     change = None if check.change is None else replace(check.change, risk=None)
-    by_judge = replace(check, change=change, judge=name)
+    unchecked = replace(check, change=change, judge=name)
     if is_other:
         sentence = f"{stated}; unsure: the baseline has the values of another judge than {name}."
-        return replace(by_judge, result="unsure", sentence=sentence)
+        return replace(unchecked, result="unsure", sentence=sentence)
     if check.result == "failed":
-        return replace(by_judge, sentence=f"By {name} (not checked by people), {stated}.")
-    sentence = f"{stated}; unsure (judge not checked): {name} gave the values, and people have not checked it."
-    return replace(by_judge, result="unsure", sentence=sentence)
-
-
-def check_empty_system(name: str) -> GateCheck:
-    """A failure, as a system of the baseline retrieved nothing."""
-    return GateCheck("system", name, "failed", f"{for_message(name)} retrieved nothing.")
+        return replace(unchecked, sentence=f"By {name} (not checked by people), {stated}.")
+    why = f"unsure ({labels.label_gap or NOT_CHECKED}): {name} gave the values, and people have not checked it"
+    return replace(unchecked, result="unsure", sentence=f"{stated}; {why}{' in both builds' if labels.label_gap else ''}.")
 
 
 def describe_change(change: BaselineChange) -> str:
@@ -207,72 +253,51 @@ def describe_change(change: BaselineChange) -> str:
     return f"from {change.before:.4f} to {change.now:.4f} ({change.difference:+.4f}, n = {change.n:,})"
 
 
-def check_missing_system(name: str) -> GateCheck:
-    """A failure, as a system of the baseline is missing."""
-    sentence = f"{for_message(name)} is in the baseline but was not evaluated (--system selects the systems to check)."
-    return GateCheck("system", name, "failed", sentence)
+def check_threshold(system: str, threshold: Threshold, change: BaselineChange) -> GateCheck:
+    """Whether a mean meets its threshold, by the rule of a change against the baseline; a missed threshold never passes."""
+    is_met = bool(change.n) and threshold.is_met(change.now)
+    result, why = _threshold_outcome(threshold, change, is_met=is_met)
+    shown = f"is {change.now:.4f}" if change.n else "has no value"
+    what = f"{threshold.measure} {shown} (n = {change.n:,}) and {'meets' if is_met else 'misses'} the threshold {threshold}{why}"
+    return GateCheck(
+        "threshold",
+        system,
+        result,
+        " ".join((f"{for_message(system)}: {what}.", *_remarks(change))),
+        measure=str(threshold),
+        value=change.now if change.n else None,
+        n=change.n,
+        is_notable=True,
+        labelled=change.labelled,
+        questions=change.questions,
+        label_gap=change.label_gap,
+    )
 
 
-def check_queries(now: SavedValues, before: SavedValues) -> GateCheck:
-    """Whether every query with a ranking, or with a value of an answer by some measure, in the baseline still has it."""
-    pairs = [(values, now.measures[name]) for name, values in before.measures.items() if name in now.measures]
-    had = {query for values, _ in pairs for query in values} - before.missing
-    lost = sorted(query for query in had if query in now.missing or any(query in old and query not in new for old, new in pairs))
-    name = for_message(now.name)
-    if lost:
-        text = f"{len(lost):,} of {len(had):,} queries of the baseline are missing: {first_ids(lost)}."
-        return GateCheck("queries", now.name, "failed", f"{name}: {text}")
-    return GateCheck("queries", now.name, "passed", f"{name}: all {len(had):,} queries of the baseline are present.")
+def check_value(system: str, threshold: Threshold, value: float, n: int) -> GateCheck:
+    """Whether a value that is not a mean, and so has no standard error, meets its threshold."""
+    is_met = threshold.is_met(value)
+    what = f"{threshold.measure} is {value:.4f} (n = {n:,}) and {'meets' if is_met else 'misses'} the threshold {threshold}"
+    result: GateOutcome = "passed" if is_met else "failed"
+    sentence = f"{for_message(system)}: {what}."
+    return GateCheck("threshold", system, result, sentence, measure=str(threshold), value=value, n=n, is_notable=True)
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class BoundedMean:
-    """A mean with a threshold: its values, their weights, and the ends between which failed questions put it."""
-
-    system: str
-    measure: Measure
-    value: float
-    values: FloatArray
-    weights: FloatArray | None = None
-    ends: tuple[float, float] | None = None
-
-
-def check_threshold(mean: BoundedMean, threshold: Threshold, margin: Margin | None = None) -> GateCheck:
-    """Whether a mean meets its threshold, by the rule of a change against the baseline; a missed threshold never passes.
-
-    If questions on which the judge failed can change this, the check is unsure. Only the value counts if it is not a mean.
-    """
-    n = len(mean.values)
-    result, why = _threshold_outcome(mean, threshold, margin)
-    shown = f"is {mean.value:.4f}" if n else "has no value"
-    outcome = "meets" if threshold.is_met(mean.value) else "misses"
-    failed = ""
-    if mean.ends is not None:
-        low, high = mean.ends
-        failed = f", from {low:.4f} to {high:.4f} with the questions on which the judge failed,"
-        if outcome == "meets" and not all(map(threshold.is_met, mean.ends)):
-            result, outcome = "unsure" if result == "passed" else result, "can miss"
-    what = f"{threshold.measure} {shown} (n = {n:,}){failed} and {outcome} the threshold {threshold}{why}."
-    sentence = f"{for_message(mean.system)}: {what}"
-    return GateCheck("threshold", mean.system, result, sentence, measure=str(threshold), value=mean.value, n=n, is_notable=True)
-
-
-def _threshold_outcome(mean: BoundedMean, threshold: Threshold, margin: Margin | None) -> tuple[GateOutcome, str]:
+def _threshold_outcome(threshold: Threshold, change: BaselineChange, *, is_met: bool) -> tuple[GateOutcome, str]:
     """Whether a threshold is met, and why or how surely."""
-    n, is_met = len(mean.values), threshold.is_met(mean.value)
-    if not n or mean.measure.summary != "mean":
-        return "passed" if is_met else "failed", ""
-    amount = margin_amount(margin, float(oriented(np.array([mean.value, threshold.bound]), mean.measure).max()), mean.measure)
-    if why := obstacle(n, mean.weights, margin or Margin(amount), amount, mean.measure):
-        return "unsure", f"; {why}"
-    sign = 1.0 if threshold.sign.startswith(">") else -1.0
-    change = paired_change(sign * mean.values, np.full(n, sign * threshold.bound), mean.weights)
-    outcome = change.outcome(amount)
-    if outcome == "failed":
-        return outcome, f" significantly ({format_p(change.p)})"
-    side = "below" if sign > 0 else "above"
-    risk = f"the risk of being more than {margin_text(amount, mean.measure)} {side} it is {percent(change.risk(amount))}"
-    return (outcome if is_met else "unsure"), f" ({risk}, limit 5%)"
+    measure = parse_measure(threshold.measure)
+    if not change.n:
+        return "failed", ""
+    if change.obstacle or change.risk is None:
+        return "unsure", f"; {change.obstacle}"
+    side = "below" if threshold.sign.startswith(">") else "above"
+    risk = f"the risk of being more than {margin_text(change.margin, measure)} {side} it is {percent(change.risk)}"
+    stated, is_within = f" ({risk}, limit {limit_text(change.limit)})", change.risk <= change.limit
+    if is_within if is_met else not is_within and _is_significant_drop(change):
+        if change.doubt:
+            return "unsure", f"; unsure: {change.doubt}"
+        return ("passed", stated) if is_met else ("failed", f" significantly ({format_p(change.p or 0.0)})")
+    return "unsure", stated
 
 
 def check_change(system: str, measure: str, change: BaselineChange, options: GateOptions, *, tests: int) -> GateCheck:
@@ -285,8 +310,16 @@ def check_change(system: str, measure: str, change: BaselineChange, options: Gat
     if change.exploratory and allowed is None:
         why = "; the measure is exploratory and cannot fail the gate" if change.is_worse else ""
         result, verdict = "passed", f"{_exploratory_text(change, tests)}{why}"
-    sentence = f"{for_message(system)}: {measure} {_direction(change)}: {verdict}."
+    elif change.doubt and result != "unsure":
+        result, verdict = "unsure", f"unsure: {change.doubt}"
+    sentence = " ".join((f"{for_message(system)}: {measure} {_direction(change)}: {verdict}.", *_remarks(change)))
     return GateCheck("drop", system, result, sentence, measure, change=change, is_notable=change.is_worse is not None)
+
+
+def _remarks(change: BaselineChange) -> Iterator[str]:
+    """What else is to be said of a change that can fail the gate."""
+    if not change.exploratory and not change.is_same:
+        yield from (*((f"{change.remark}.",) if change.remark else ()), *change.missing)
 
 
 def _outcome(change: BaselineChange, allowed: float | None, tests: int, measure: Measure) -> tuple[GateOutcome, str]:
@@ -296,8 +329,8 @@ def _outcome(change: BaselineChange, allowed: float | None, tests: int, measure:
     if change.is_same:
         return "passed", "nothing changed"
     within = margin_text(change.margin, measure) if allowed is None else f"the allowed {allowed:g}"
-    risk, p = f"risk {percent(change.risk)}, limit 5%", _p_text(change, tests)
-    if change.risk <= MAX_RISK:
+    risk, p = f"risk {percent(change.risk)}, limit {limit_text(change.limit)}", _p_text(change, tests)
+    if change.risk <= change.limit:
         inside = f"not more than {within} {_worse_word(measure)} ({risk})"
         if not _is_significant_drop(change):
             return "passed", inside
@@ -323,9 +356,14 @@ def _exploratory_text(change: BaselineChange, tests: int) -> str:
 
 
 def check_segment(system: str, measure: str, segment: str, change: BaselineChange, *, tests: int) -> GateCheck:
-    """Whether a measure did not drop significantly in one segment; allowed drops apply to all queries only."""
+    """Whether a measure did not drop significantly in one segment; allowed drops apply to all queries only.
+
+    It is unsure only if the drop depends on missing values or unjudged documents.
+    """
     verdict = _exploratory_text(change, tests)
     result: GateOutcome = "failed" if _is_significant_drop(change) else "passed"
+    if result == "failed" and change.doubt:
+        result, verdict = "unsure", f"unsure: {change.doubt}"
     sentence = f"{for_message(system)}: {measure} in {for_message(segment)} {_direction(change)}: {verdict}."
     return GateCheck("segment", system, result, sentence, measure, segment, change)
 

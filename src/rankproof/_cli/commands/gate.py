@@ -17,6 +17,7 @@ from rankproof._cli.inputs import (
     show_tables,
 )
 from rankproof._cli.options import (
+    add_judgements_option,
     add_labels_by_option,
     add_margin_option,
     add_segment_options,
@@ -78,6 +79,7 @@ def _add_gate_arguments(parser: argparse.ArgumentParser) -> None:
         "--system", action="append", default=[], metavar="NAME", help="only this system; repeatable (default: all)"
     )
     add_labels_by_option(group)
+    add_judgements_option(group)
     group.add_argument("--seed", type=nonnegative_int, default=0, metavar="N", help="random seed (default: 0)")
     segments = parser.add_argument_group("segments")
     add_segment_options(segments)
@@ -160,17 +162,16 @@ def _check(args: argparse.Namespace) -> None:
 
 
 def _settings(args: argparse.Namespace) -> GateOptions:
-    from rankproof._analysis.gate.rules import GateOptions, max_drop_of, threshold_of
-    from rankproof._statistics.decision_rule import parse_margin
-    from rankproof.measures._claim_base import written_measure
+    from rankproof._analysis.gate.rules import GateOptions, max_drop_of
 
-    return GateOptions(
-        thresholds=tuple(map(threshold_of, args.threshold)),
+    return GateOptions.of(
+        thresholds=args.threshold,
         max_drops=without_repeats("--max-drop", list(map(max_drop_of, args.max_drop))),
-        primary=None if args.primary is None else written_measure(args.primary),
-        margin=None if args.margin is None else parse_margin(args.margin, is_fraction=False),
+        primary=args.primary,
+        margin=args.margin,
         unsure=args.unsure,
         labels_by=args.labels_by,
+        judgements=args.judgements,
         seed=args.seed,
     )
 
