@@ -31,9 +31,12 @@ def slow_square(item: int, report: Report) -> tuple[int, int]:
 def report_and_wait(item: str, report: Report) -> bool:
     """Reports one item, waits for the file that whoever sees the report makes, and reports another; False after a minute."""
     report(1)
-    seen = any(os.path.exists(item) or time.sleep(0.05) for _ in range(1200))
+    for _ in range(1200):
+        if os.path.exists(item):
+            break
+        time.sleep(0.05)
     report(1)
-    return seen
+    return os.path.exists(item)
 
 
 def blas_threads(item: int, report: Report) -> list[int]:

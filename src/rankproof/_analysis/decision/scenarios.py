@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from rankproof._analysis.decision.record import Decision, MissingCount, Reason, Scenario
-from rankproof._analysis.decision.sentences import unjudged_rival_text
+from rankproof._analysis.decision.sentences import unjudged_text
 from rankproof._data.arrays import BoolArray, FloatArray, IntArray
 from rankproof._data.table import CellValue, Column, Table
 from rankproof._data.text import percent
@@ -182,7 +182,7 @@ def doubt_table(decision: Decision) -> Table | None:
     """The shares of the variance by source, the scenarios and an unjudged rival; None where only queries are a source."""
     rows = (*_variance_rows(decision), *_scenario_rows(decision))
     rival = decision.unjudged_rival
-    unjudged = () if rival is None else (unjudged_rival_text(decision, rival),)
+    unjudged = () if rival is None else (f"{unjudged_text(rival, decision.limit)}.",)
     if len(rows) < 2 and not unjudged:
         return None
     columns = (
