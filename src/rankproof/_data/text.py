@@ -202,3 +202,8 @@ def percent(share: float | None) -> str:
     if share < _MIN_PERCENT:
         return "below 0.1%"
     return f"{share:.1%}" if share < 0.0995 else f"{share:.0%}"
+
+
+def limit_text(limit: float | None) -> str:
+    """The limit of a risk with two digits."""
+    return "unknown" if limit is None else f"{100 * limit:.2g}%"

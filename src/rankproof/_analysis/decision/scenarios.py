@@ -7,11 +7,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from rankproof._analysis.decision.record import Decision, MissingCount, Reason, Scenario
-from rankproof._analysis.decision.sentences import unjudged_text
+from rankproof._analysis.decision.record import Decision, MissingCount, Reason, Scenario, UnjudgedRival
 from rankproof._data.arrays import BoolArray, FloatArray, IntArray
 from rankproof._data.table import CellValue, Column, Table
-from rankproof._data.text import percent
+from rankproof._data.text import in_a_sentence, limit_text, percent
 from rankproof._statistics.decision_rule import PairEstimates, Risks, Selection, estimates_of_pairs, pair_estimates
 from rankproof.errors import for_message
 from rankproof.measures._base import Measure, worst_value
@@ -22,6 +21,8 @@ WITHOUT_UNJUDGED, WITHOUT_ABSTENTIONS = "without unjudged documents", "without a
 WITHOUT_LACKING = "without queries that a system lacks"
 OTHERS_AT_BEST, ALL_AT_BEST = "with those of the other systems at their best", "with all at their best"
 """The scenarios in words."""
+NEXT_JUDGEMENTS = "Next: rankproof audit --judge-next 20, or --judgements complete if nothing relevant is missing."
+_SHOWN_SYSTEMS = 3
 DOUBT = "doubt"
 QUERY_MINUTES, LABEL_MINUTES = 10, 5
 """Assumed work for a further query with its judgements, and for the labels of a question."""
@@ -222,3 +223,32 @@ def _removed(size: int, more: int) -> float:
 def _scenario_rows(decision: Decision) -> Iterator[tuple[CellValue, ...]]:
     for scenario in decision.scenarios:
         yield scenario.name, None, None, ", ".join(scenario.systems) or "open", scenario.risk
+
+
+def missing_sentences(measure: Measure, missing: Sequence[MissingCount], n: int) -> Iterator[str]:
+    """How many values of a system are missing, and as what they count."""
+    worst = worst_value(measure)
+    counts = "are left out" if worst is None else f"count as {worst:g}"
+    if missing and measure.kind != "answer":
+        first, *more = (f"{for_message(count.system)} lacks {count.no_answer:,}" for count in missing)
+        lacking = in_a_sentence([first, *(text.replace(" lacks", "") for text in more)])
+        yield f"{lacking} of {n:,} queries; they {counts}."
+        return
+    for count in missing[:_SHOWN_SYSTEMS]:
+        name, of = for_message(count.system), f"of {n:,} questions; they {counts}."
+        if count.no_answer:
+            yield f"{name} did not answer {count.no_answer:,} {of}"
+        if count.abstained:
+            yield f"{name} abstained on {count.abstained:,} {of}"
+        if count.unknown:
+            yield f"The judge gave {name} no value for {count.unknown:,} {of}"
+
+
+def unjudged_text(finding: UnjudgedRival, limit: float | None) -> str:
+    """Why a rival may not have been judged."""
+    known, own, other = "judged" if finding.has_zeros else "known to be relevant", finding.chosen, finding.other
+    name, rival = for_message(own.system), for_message(other.system)
+    only = f"Of the documents that only {name} shows in its top {finding.depth}, {own.known:,} of {own.shown:,} are {known}"
+    share = f"{100 * finding.needed:.0f}% of the unjudged ones"
+    if_relevant = f"If {share} are relevant, the risk of {name} is above {limit_text(limit)}"
+    return f"{rival} may not have been judged. {only}; of those of {rival} {other.known:,} of {other.shown:,}. {if_relevant}"

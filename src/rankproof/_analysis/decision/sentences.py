@@ -11,21 +11,19 @@ from rankproof._analysis.decision.record import (
     SAME_COST_MS,
     CostUnit,
     Decision,
-    MissingCount,
     PairDifference,
     SystemRisk,
-    UnjudgedRival,
 )
 from rankproof._analysis.decision.repeats import repeat_sentences
+from rankproof._analysis.decision.scenarios import NEXT_JUDGEMENTS, missing_sentences, unjudged_text
 from rankproof._data.replies import reused_sentences
-from rankproof._data.text import in_a_sentence, ordinal, percent, pluralise, shown_time
+from rankproof._data.text import in_a_sentence, limit_text, ordinal, percent, pluralise, shown_time
 from rankproof._statistics.decision_rule import LOOK_LIMITS
 from rankproof.errors import for_message
 from rankproof.measures._base import Measure, worst_value
 
 MANY_SYSTEMS = 3
 """The best of more systems than this has an optimistic value."""
-NEXT_JUDGEMENTS = "Next: rankproof audit --judge-next 20, or --judgements complete if nothing relevant is missing."
 _SHOWN_PAIRS = 3
 _UNSEEN = 3.0
 """Failures on up to this number divided by n of the queries are unseen in n queries with a chance of 5%."""
@@ -84,11 +82,6 @@ def cost_text(cost: float, unit: CostUnit | None) -> str:
     return f"{1000 * cost:.3g} per 1,000 queries" if unit == "money" else f"cost {cost:.4g}"
 
 
-def limit_text(limit: float | None) -> str:
-    """The limit of a risk with two digits."""
-    return "unknown" if limit is None else f"{100 * limit:.2g}%"
-
-
 def _one_system(decision: Decision) -> Iterator[str]:
     if decision.leader is not None:
         yield f"One system, so nothing to decide: {for_message(decision.leader)} has {_value(decision, decision.leader)}."
@@ -108,7 +101,7 @@ def _decided(decision: Decision) -> Iterator[str]:
     yield from _missing(decision)
     yield from _failures(decision)
     yield from _other_margin(decision)
-    if len(decision.by_system) > MANY_SYSTEMS:
+    if decision.outcome == "ship" and len(decision.by_system) > MANY_SYSTEMS:
         yield f"It was chosen from {len(decision.by_system)} systems, so its value is optimistic."
     yield from _judge_noise(decision)
 
@@ -249,25 +242,6 @@ def _missing(decision: Decision) -> Iterator[str]:
     return missing_sentences(decision.measure, decision.missing, decision.n)
 
 
-def missing_sentences(measure: Measure, missing: Sequence[MissingCount], n: int) -> Iterator[str]:
-    """How many values of a system are missing, and as what they count."""
-    worst = worst_value(measure)
-    counts = "are left out" if worst is None else f"count as {worst:g}"
-    if missing and measure.kind != "answer":
-        first, *more = (f"{for_message(count.system)} lacks {count.no_answer:,}" for count in missing)
-        lacking = in_a_sentence([first, *(text.replace(" lacks", "") for text in more)])
-        yield f"{lacking} of {n:,} queries; they {counts}."
-        return
-    for count in missing[:_SHOWN_PAIRS]:
-        name, of = for_message(count.system), f"of {n:,} questions; they {counts}."
-        if count.no_answer:
-            yield f"{name} did not answer {count.no_answer:,} {of}"
-        if count.abstained:
-            yield f"{name} abstained on {count.abstained:,} {of}"
-        if count.unknown:
-            yield f"The judge gave {name} no value for {count.unknown:,} {of}"
-
-
 def _judge_noise(decision: Decision) -> Iterator[str]:
     if decision.judge_noise is not None and decision.against:
         noise, other = points(decision.judge_noise, decision.measure), for_message(decision.against[0].other)
@@ -385,16 +359,6 @@ def _failures(decision: Decision) -> Iterator[str]:
         yield f"{name} fails completely on {pair.failures:,} of {decision.n:,} queries {where}."
     elif decision.measure.is_fraction and not pair.failures and _UNSEEN / decision.n > decision.margin:
         yield f"Failures on up to {percent(_UNSEEN / decision.n)} of the queries may be unseen in {decision.n:,}."
-
-
-def unjudged_text(finding: UnjudgedRival, limit: float | None) -> str:
-    """Why a rival may not have been judged."""
-    known, own, other = "judged" if finding.has_zeros else "known to be relevant", finding.chosen, finding.other
-    name, rival = for_message(own.system), for_message(other.system)
-    only = f"Of the documents that only {name} shows in its top {finding.depth}, {own.known:,} of {own.shown:,} are {known}"
-    share = f"{100 * finding.needed:.0f}% of the unjudged ones"
-    if_relevant = f"If {share} are relevant, the risk of {name} is above {limit_text(limit)}"
-    return f"{rival} may not have been judged. {only}; of those of {rival} {other.known:,} of {other.shown:,}. {if_relevant}"
 
 
 def _leader_risk(decision: Decision, leader: SystemRisk) -> str:

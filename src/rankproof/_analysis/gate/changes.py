@@ -21,13 +21,15 @@ from rankproof._analysis.compare.people_labels import PeopleValues
 from rankproof._analysis.compare.unjudged_documents import ChosenSystems, top_lists, unjudged_rival
 from rankproof._analysis.decision.decide import MIN_QUERIES, DecisionData, labelled_interval, margin_amount
 from rankproof._analysis.decision.scenarios import (
+    NEXT_JUDGEMENTS,
     MissingValues,
     best_value,
     missing_scenarios,
+    missing_sentences,
     scenario_text,
+    unjudged_text,
     without_worst_value,
 )
-from rankproof._analysis.decision.sentences import NEXT_JUDGEMENTS, missing_sentences, unjudged_text
 from rankproof._analysis.gate.baseline import MISSING_KINDS, LabelledValues, SavedValues
 from rankproof._analysis.inputs import AnalysisInput
 from rankproof._data.arrays import FloatArray

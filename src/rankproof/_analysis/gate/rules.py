@@ -12,10 +12,10 @@ from typing import Literal
 from rankproof._analysis.compare.unjudged_documents import checked_judgements
 from rankproof._analysis.compare.value_judge import checked_labels_by
 from rankproof._analysis.decision.decide import MIN_QUERIES
-from rankproof._analysis.decision.sentences import limit_text, margin_text, points
+from rankproof._analysis.decision.sentences import margin_text, points
 from rankproof._analysis.gate.changes import BaselineChange, ChangeInput
 from rankproof._analysis.inputs import AnalysisInput, named_measure
-from rankproof._data.text import format_p, percent
+from rankproof._data.text import format_p, limit_text, percent
 from rankproof._results.experiment_result import Completeness, LabelsBy
 from rankproof._statistics.correction import check_choice
 from rankproof._statistics.decision_rule import Margin, parse_margin
