@@ -435,7 +435,7 @@ def test_a_cheaper_system_that_fails_completely_on_some_queries_says_so() -> Non
 
 def test_a_cheaper_system_without_a_failure_says_how_many_may_be_unseen() -> None:
     few = decided({"a": np.ones(100), "b": np.ones(100)}, {"a": 2, "b": 1})
-    assert "Failures on up to 3.0% of the queries may be unseen in 100." in few.sentences
+    assert "In 100 queries, failures of b on up to 3.0% of all queries can go unseen." in few.sentences
     many = decided({"a": np.ones(200), "b": np.ones(200)}, {"a": 2, "b": 1})
     assert not any("unseen" in sentence for sentence in many.sentences)
 

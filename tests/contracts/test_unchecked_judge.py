@@ -157,11 +157,10 @@ def test_judgements_of_a_machine_have_a_leader_and_no_decision(label: str, judge
     )
     assert (decision.leader, decision.systems, decision.risk, decision.limit) == ("dense", (), None, None)
     first, wrong, following = decision.sentences
-    value, below = decision.of("dense").value, decision.of("bm25").value
-    assert first == (
-        f"By {judge} (not checked by people), dense leads: {value:.3f} nDCG@10, {100 * (value - below):.1f} pp ahead of bm25, "
-        "40 questions. Whether people agree is not known."
-    )
+    value = decision.of("dense").value
+    ahead = f"{100 * (value - decision.of('bm25').value):.1f} pp ahead of bm25"
+    leads = f"By {judge} (not checked by people), dense leads: {value:.3f} nDCG@10, {ahead}, 40 questions."
+    assert first == f"{leads} Whether people agree is not known."
     assert wrong.endswith("in 2 of 10 comparisons.")
     assert re.match(r"Next: rankproof serve RESULTS --label 30 \(30 questions at random, about \d+ grades\)\. ", following)
     assert following.endswith(" 30 decide 5 of 10 comparisons of two systems, 3 of 10 of three, 1 of 10 of seven.")

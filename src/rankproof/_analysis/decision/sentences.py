@@ -358,7 +358,8 @@ def _failures(decision: Decision) -> Iterator[str]:
         where = f"where {for_message(pair.other)} does well (the reverse: {pair.other_failures:,})"
         yield f"{name} fails completely on {pair.failures:,} of {decision.n:,} queries {where}."
     elif decision.measure.is_fraction and not pair.failures and _UNSEEN / decision.n > decision.margin:
-        yield f"Failures on up to {percent(_UNSEEN / decision.n)} of the queries may be unseen in {decision.n:,}."
+        unseen = percent(_UNSEEN / decision.n)
+        yield f"In {decision.n:,} queries, failures of {name} on up to {unseen} of all queries can go unseen."
 
 
 def _leader_risk(decision: Decision, leader: SystemRisk) -> str:
