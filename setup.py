@@ -36,5 +36,5 @@ setup(
         extension(name)
         for name in ("align", "bert", "bm25", "documents", "merge", "permutation", "topk", "word_vectors", "wordpiece")
     ],
-    options={"bdist_wheel": {"py_limited_api": "cp311"}} if STABLE else {},
+    options={"build_ext": {"parallel": os.cpu_count()}} | ({"bdist_wheel": {"py_limited_api": "cp311"}} if STABLE else {}),
 )

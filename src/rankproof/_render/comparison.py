@@ -75,10 +75,10 @@ def _add_wrapped(text: str, printer: TablePrinter, options: RenderOptions) -> No
 
 
 def wrapped(text: str, width: int) -> list[str]:
-    """The text in lines of at most this many columns; a longer word is broken."""
+    """The text in lines of at most this many columns; a longer word is broken, except a path, which people copy."""
     lines: list[str] = []
-    for line in wrap(for_terminal(text), width, break_on_hyphens=False):
-        while cell_len(line) > width:
+    for line in wrap(for_terminal(text), width, break_on_hyphens=False, break_long_words=False):
+        while cell_len(line) > width and "/" not in line:
             head = set_cell_size(line, width).rstrip()
             lines.append(head)
             line = line[len(head) :]

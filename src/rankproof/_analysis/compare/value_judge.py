@@ -16,7 +16,7 @@ from rankproof._data.text import in_a_sentence
 from rankproof._results.experiment_result import LabelsBy
 from rankproof._results.label_draw import labelled_folder
 from rankproof._statistics.labelled_means import MIN_LABELLED
-from rankproof.errors import UsageError, for_message
+from rankproof.errors import UsageError, escape_invisible, for_message
 from rankproof.measures._answers import AnswerSimilarity, TextMeasure
 from rankproof.measures._base import Measure
 
@@ -82,7 +82,7 @@ def _check_command(inputs: AnalysisInput, joined: JoinedValues) -> str:
     """The command with which people check the judge: of results, of answers that are not saved, or of run files."""
     folder = next((folder for file in inputs.labels if (folder := labelled_folder(file)) and os.path.isdir(folder)), "")
     if folder or inputs.system_runs:
-        return f"rankproof serve {for_message(shlex.quote(folder)) if folder else 'RESULTS'} --label {MIN_LABELLED}"
+        return f"rankproof serve {escape_invisible(shlex.quote(folder)) if folder else 'RESULTS'} --label {MIN_LABELLED}"
     if joined.measures[0].kind == "answer":
         return f"rankproof answers LOG… -o RESULTS, then rankproof serve RESULTS --label {MIN_LABELLED}"
     return f"rankproof serve QRELS RUN… --dataset DATASET --label {MIN_LABELLED} --labels FILE"

@@ -25,7 +25,7 @@ from rankproof._cli.options import (
 )
 from rankproof._cli.output import show_value_notes
 from rankproof._cli.terminal import Terminal
-from rankproof.errors import UsageError, escape_invisible, for_message
+from rankproof.errors import UsageError, escape_invisible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -370,7 +370,7 @@ def _check_command(source: AnswerSource, answer_input: AnswerInput, args: argpar
     if folder is None:
         folder = next(name for number in count(1) if not os.path.exists(name := f"answers-{number}"))
         before = f"the same command with -o {folder}, then "
-    return f"{before}rankproof serve {for_message(shlex.quote(folder))} --label {DEFAULT_QUESTIONS}"
+    return f"{before}rankproof serve {escape_invisible(shlex.quote(folder))} --label {DEFAULT_QUESTIONS}"
 
 
 def _test_settings(args: argparse.Namespace) -> dict[str, Any]:

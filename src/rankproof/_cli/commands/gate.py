@@ -181,7 +181,7 @@ def _baseline(path: str | None) -> Baseline | None:
 
     if path is None:
         return None
-    return read_baseline(path, how_to_save=f"rankproof save-baseline … -o {for_message(shlex.quote(path))}")
+    return read_baseline(path, how_to_save=f"rankproof save-baseline … -o {escape_invisible(shlex.quote(path))}")
 
 
 def _write(gate: GateResult, args: argparse.Namespace, name: str) -> None:
