@@ -158,6 +158,15 @@ def test_a_null_rank_is_rejected_only_where_ranks_order() -> None:
     assert str(aligned(JUDGED, table, (0, 1, 2), ReadOptions(order="rank"))).startswith("run: the run has no ranks")
 
 
+def test_a_null_rank_is_found_where_a_slice_begins_later() -> None:
+    ranks = pa.array([None, 1, 2, None], pa.int64())
+    for start, expected_error in ((1, "ok"), (2, "run:2: the rank is not a whole number")):
+        sliced = pa.chunked_array([ranks.slice(start, 2)])
+        table = pa.table({"q": ["1", "1"], "d": ["7", "8"], "s": [1.0, 2.0], "r": sliced})
+        hits = aligned(JUDGED, table, (0, 1, 2, 3), ReadOptions(order="rank"))
+        assert ("ok" if isinstance(hits, Hits) else hits).startswith(expected_error)
+
+
 def test_a_table_without_rows_is_rejected() -> None:
     table = pa.table({"q": pa.array([], pa.string()), "d": pa.array([], pa.string()), "s": pa.array([], pa.float64())})
     assert str(aligned(JUDGED, table, (0, 1, 2), ReadOptions())).startswith("run: no rows")

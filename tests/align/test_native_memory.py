@@ -161,6 +161,15 @@ def test_columns_of_different_length_are_rejected() -> None:
         native.align_run(native.judge_dict(JUDGED, "qrels"), run, ReadOptions())
 
 
+@pytest.mark.parametrize("bounds", [[-1, 1, 2], [0, 1, 3], [0, 2, 1]])
+def test_bounds_of_ids_outside_their_text_are_rejected(bounds: list[int]) -> None:
+    handle = native.judge_dict({"q": {"a": 1}}, "qrels").handle
+    options = native.native_options(ReadOptions())
+    offsets, scores = np.array([0, 2], dtype=np.int64), np.array([2.0, 1.0])
+    with pytest.raises(ValueError, match="same number of rows"):
+        native.align.align_run(handle, options, ("q",), offsets, b"ab", np.array(bounds, dtype=np.int64), scores, None)
+
+
 def test_a_dict_is_not_changed_by_being_read() -> None:
     scores = {"1": {"a": 1.0, "é": 2.0}}
     native.align_dict(native.judge_dict(JUDGED, "qrels"), scores, "run", ReadOptions())

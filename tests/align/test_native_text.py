@@ -267,3 +267,13 @@ def test_ranks_with_a_sign_and_of_many_digits_order_a_run_as_in_the_reference() 
     found = native.align_text(native.judge_text(source_of(qrels)), source_of(text), read_options)
     assert_same_hits(found, reference.align_text(reference.judge_text(source_of(qrels)), source_of(text), read_options))
     assert found.grades.tolist() == list(range(len(ranks)))
+
+
+@pytest.mark.parametrize("ranks", [(2, 1, 3), (1, 3, 2), (1, 2, 3)])
+def test_ranks_that_fall_at_any_row_are_compared_with_the_scores_as_in_the_reference(ranks: tuple[int, ...]) -> None:
+    text = "".join(f"q Q0 d{rank} {rank} {3 - at} t\n" for at, rank in enumerate(ranks)).encode()
+    qrels = b"q 0 d1 1\nq 0 d2 0\n"
+    found = native.align_text(native.judge_text(source_of(qrels)), source_of(text), ReadOptions())
+    wanted = reference.align_text(reference.judge_text(source_of(qrels)), source_of(text), ReadOptions())
+    assert_same_hits(found, wanted)
+    assert found.alignment_counts == wanted.alignment_counts

@@ -11,13 +11,14 @@ from rankproof._analysis.compare.comparison import Comparison, compare_inputs
 from rankproof._analysis.compare.joined_values import answer_values
 from rankproof._analysis.compare.people_labels import values_by_labels
 from rankproof._analysis.decision.record import MissingCount
-from rankproof._analysis.decision.scenarios import MissingValues
+from rankproof._analysis.decision.scenarios import WITHOUT_UNJUDGED, MissingValues, ScenarioChoice, disagreement
 from rankproof._analysis.inputs import AnalysisInput
 from rankproof._data.answers import Answer
 from rankproof._data.dataset import Queries, Query
 from rankproof._data.qrels import Qrels
 from rankproof._evaluation.answers import evaluate_answers
 from rankproof._evaluation.result import MeasureResult, Result, SystemResult
+from rankproof._statistics.decision_rule import pair_estimates, risks
 from rankproof.measures import parse_measure
 
 N = 120
@@ -170,3 +171,11 @@ def test_thirty_questions_decide_if_one_is_an_abstention() -> None:
     found = compared(system("a", dict.fromkeys(range(30), 1.0), "", n=30), system("b", few, "abstained", n=30)).decision
     assert [scenario.systems for scenario in found.scenarios] == [("a",)]
     assert (found.outcome, found.systems) == ("ship", ("a",))
+
+
+def test_a_choice_without_unjudged_documents_is_named_as_such_even_if_values_are_missing() -> None:
+    values = np.column_stack([np.linspace(0, 1, 40), np.linspace(0.5, 1, 40)])
+    none = np.zeros((40, 2), dtype=bool)
+    choice = ScenarioChoice(WITHOUT_UNJUDGED, "unjudged", risks(pair_estimates(values), 0.02), (1,))
+    sentence = disagreement(choice, (0,), MissingValues(none, ~none, none), ("bm25", "dense"))
+    assert sentence == "without unjudged documents the choice is dense, not bm25"

@@ -14,6 +14,7 @@ from rankproof._statistics.decision_rule import (
     Looks,
     Risks,
     Selection,
+    estimates_of_pairs,
     further_query,
     needed_scores,
     pair_estimates,
@@ -141,3 +142,13 @@ def test_a_system_that_is_measurably_worse_is_chosen_only_at_half_the_cost() -> 
 def test_an_unknown_cost_leaves_the_choice_to_quality() -> None:
     selection = decided(repeated((0.5, 0.6), 200), repeated((0.6, 0.5), 200), costs=(1.0, None))[1]
     assert (selection.systems, selection.by_cost) == ((0, 1), False)
+
+
+@pytest.mark.parametrize(("common", "is_known"), [(19, False), (20, True), (30, True)])
+def test_a_pair_with_fewer_than_twenty_common_queries_decides_nothing(common: int, is_known: bool) -> None:
+    values = np.column_stack([repeated([0.9, 0.7], 60), repeated([0.2, 0.1], 60)])
+    present = np.ones((60, 2), dtype=bool)
+    present[common:, 1] = False
+    estimates = estimates_of_pairs(values, present)
+    assert bool(estimates.differences[0, 1]) == is_known
+    assert bool(estimates.scores()[0, 1] >= 1) == is_known

@@ -26,7 +26,8 @@ from typing import Any, Literal
 import pytest
 
 End = Literal["passed", "failed", "crashed", "timed out", "not changed"]
-FAST = "not slow and not browser and not torch"
+TESTS = "not release and not browser and not torch"
+"""Those of `.ci/run` that need neither Chromium nor PyTorch."""
 Functions = dict[tuple[str, int], list[FunctionType]]
 _OPTIONS = ("-q", "--tb=short", "--assert=plain", "-p", "no:cacheprovider", "-p", "no:xdist", "--hypothesis-profile=mutants")
 _LIMITS = {resource.RLIMIT_DATA: 8 << 30, resource.RLIMIT_FSIZE: 1 << 30, resource.RLIMIT_CORE: 0}
@@ -151,7 +152,7 @@ def _collect(root: Path, tests: Sequence[str], pipe: Connection) -> None:
 
 
 def _pytest(tests: Sequence[str], plugin: object, *more: str) -> None:
-    pytest.main([*tests, *_OPTIONS, "-m", FAST, *more], [plugin])
+    pytest.main([*tests, *_OPTIONS, "-m", TESTS, *more], [plugin])
 
 
 def _import_from(root: Path) -> None:

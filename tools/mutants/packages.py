@@ -29,6 +29,8 @@ class Package:
 
 _NATIVE = "src/rankproof/_native"
 _READERS = ("tests/align", "tests/formats/test_native_tables.py")
+_DECISION = ("tests/analysis/test_decision.py", "tests/analysis/test_missing_values.py", "tests/analysis/test_judged_decision.py")
+_STATISTICS = ("tests/statistics", "tests/analysis/test_segments.py", "tests/analysis/test_gate.py", *_DECISION)
 PACKAGES = (
     Package(
         "measures",
@@ -47,12 +49,14 @@ PACKAGES = (
     ),
     Package("align", ("src/rankproof/_align/*.py",), (*_READERS, "tests/evaluation", "tests/data/test_ordering.py"), share=12),
     Package("align in C", (f"{_NATIVE}/align.c", f"{_NATIVE}/align_src/*.h"), _READERS, share=20, extension="align"),
-    Package("statistics", ("src/rankproof/_statistics/*.py",), ("tests/statistics", "tests/analysis/test_segments.py"), share=20),
+    Package("statistics", ("src/rankproof/_statistics/*.py",), _STATISTICS, share=20),
     Package(
         "decision",
         ("src/rankproof/_analysis/decision/*.py", "src/rankproof/_analysis/compare/[cdp]*.py"),
         (
-            "tests/analysis/test_decision.py",
+            *_DECISION,
+            "tests/analysis/test_unjudged_rival.py",
+            "tests/analysis/test_look_log.py",
             "tests/analysis/test_compare.py",
             "tests/analysis/test_comparison.py",
             "tests/analysis/test_judge_noise.py",
