@@ -241,7 +241,7 @@ def test_missing_queries_fail_the_gate_whatever_the_mean() -> None:
     now = gate_input({"s": places}, left_out=["q08"])
     gate = run_gate(now, saved(gate_input({"s": SAME})), GateOptions())
     assert not gate.passed
-    assert sentences(gate, "queries") == ["s: 1 of 40 queries of the baseline are missing: q08."]
+    assert sentences(gate, "queries") == ["s: 1 of 40 queries of the baseline are missing or not answered: q08."]
 
 
 def test_queries_that_were_missing_before_may_stay_so() -> None:
@@ -419,4 +419,4 @@ def test_a_query_whose_value_only_one_measure_lost_is_missing() -> None:
     now = SavedValues("s", {"EM": {"q1": 1.0, "q2": 1.0}, "Contains": {"q2": 1.0}})
     check = check_queries(now, before)
     assert not check.passed
-    assert check.sentence == "s: 1 of 2 queries of the baseline are missing: q1."
+    assert check.sentence == "s: 1 of 2 queries of the baseline are missing or not answered: q1."

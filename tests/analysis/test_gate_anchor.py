@@ -11,7 +11,7 @@ import pytest
 
 import rankproof as rp
 from rankproof._analysis.gate.anchor import with_alarms, with_anchor
-from rankproof._analysis.gate.baseline import baseline_json, read_baseline
+from rankproof._analysis.gate.baseline import LabelledValues, baseline_json, read_baseline
 from rankproof._analysis.gate.rules import GateCheck, by_judge
 from rankproof._cli.main import main
 from rankproof.errors import UsageError
@@ -154,6 +154,17 @@ def test_another_judge_starts_with_a_first_baseline_of_its_own(files: Path) -> N
     assert with_anchor(replace(plain, judges={"RR": "judge 1"}), path)[0].anchor
     new, notes = with_anchor(replace(plain, judges={"RR": "judge 2"}), path)
     assert (new.anchor, notes) == ((), ("this is the first baseline of its data: the replaced one has another judge",))
+
+
+def test_more_labels_of_the_first_baseline_reach_its_anchor_and_labels_of_another_build_do_not(files: Path) -> None:
+    path = str(files / "b.json")
+    rp.gate(QRELS, {"s": run_of(150)}, "RR", save=path)
+    plain = read_baseline(path, how_to_save="")
+    (first,) = plain.systems
+    people = {"RR": LabelledValues({"q000": 1.0}, {"q000": 1.0})}
+    for build, labels in ((replace(first, people=people), people), (replace(first, people=people, digest="other"), {})):
+        new, _ = with_anchor(replace(plain, systems=(build,)), path)
+        assert [system.people for system in new.anchor] == [labels]
 
 
 def test_another_dataset_starts_with_a_first_baseline_of_its_own(files: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -105,6 +105,17 @@ def test_repeats_of_a_system_are_tested_against_each_other() -> None:
     assert "fails by chance in " in bound.sentence
 
 
+def test_a_self_test_that_fails_too_often_says_the_limit() -> None:
+    found = {"a": 0.9, "a#2": 0.5, "a#3": 0.5}
+    runs = {
+        name: {query: ["d" if at < share * len(QRELS) else "x"] for at, query in enumerate(QRELS)}
+        for name, share in found.items()
+    }
+    (halves,) = rp.gate(QRELS, runs, "RR", self_test=True).checks
+    assert halves.result == "unsure"
+    assert " failed (limit 5%), " in halves.sentence
+
+
 def test_two_runs_of_one_system_are_its_repeats(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "qrels.txt").write_text("".join(f"{query} 0 d 1\n" for query in QRELS))
     for name, run in (("first", RUNS["a"]), ("second", RUNS["a#2"])):

@@ -132,7 +132,9 @@ def test_the_command_and_the_function_give_the_same_segments(tmp_path: Path, cap
     assert "even" in str(found)
 
 
-def test_an_unknown_field_is_an_error_with_the_known_ones(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_run_files_have_no_field_and_the_error_says_how_to_add_the_queries(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     qrels, one, two, _ = write_files(tmp_path)
     assert main(["compare", qrels, one, two, "--by", "kind"]) == 2
-    assert "no query has a field kind; choose from: length, relevant, complexity" in capsys.readouterr().err
+    assert "no query has a field kind; add the queries with --dataset, pass a results folder" in capsys.readouterr().err

@@ -300,6 +300,13 @@ def test_an_unknown_field_is_refused_with_the_known_ones() -> None:
         group_queries(weak_and_strong(), "color")
 
 
+def test_a_field_of_lists_is_not_offered_instead_of_an_unknown_field() -> None:
+    fields = {"q": {"kind": "x", "answers": ["yes"]}}
+    inputs = input_of(one_target(["q"]), {"one": ranked_at({"q": 1})}, fields=fields)
+    with pytest.raises(UsageError, match="color; choose from: kind, length, relevant, complexity; or pass"):
+        group_queries(inputs, "color")
+
+
 def test_a_sum_has_no_segments() -> None:
     inputs = input_of(one_target(["q"]), {"one": ranked_at({"q": 1})}, measures=["NumRet"])
     with pytest.raises(UsageError, match="NumRet is not a mean"):

@@ -102,7 +102,7 @@ def test_runs_that_lack_queries_fail(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert main(["save-baseline", str(qrels), str(old), "-o", baseline, "-m", "RR"]) == 0
     assert "b.json: saved old with RR on 9 queries" in capsys.readouterr().err
     assert main(["gate", str(qrels), str(new), "--baseline", baseline]) == 3
-    assert "new: 1 of 9 queries of the baseline are missing: q8." in capsys.readouterr().out
+    assert "new: 1 of 9 queries of the baseline are missing or not answered: q8." in capsys.readouterr().out
     assert main(["gate", str(qrels), str(new), "--baseline", baseline, "--skip-missing"]) == 3
 
 

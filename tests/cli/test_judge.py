@@ -281,6 +281,16 @@ def test_runs_that_were_judged_are_labelled_next_with_the_command_that_judge_say
     assert command == "rankproof serve llm.qrels a.run 'my b.run' --dataset data --label 30 --labels llm.people.qrels"
     assert main(["compare", "llm.qrels", "a.run", "my b.run"]) == 0
     assert capsys.readouterr().out.startswith("By keywords (not checked by people), ")
-    for alone in (["--runs", "a.run"], ["--runs", "a.run", "my b.run", "--dry-run"]):
+    (folder / "people.qrels").write_text("q1 0 d1 3\n")
+    added = ["--runs", "a.run", "my b.run", "--unjudged", "--qrels", "people.qrels", "-o", "missing.qrels"]
+    for alone in (["--runs", "a.run"], ["--runs", "a.run", "my b.run", "--dry-run"], added):
         assert main([*common, *alone]) == 0
         assert "next, people check" not in capsys.readouterr().err
+
+
+def test_without_a_pair_to_judge_no_file_is_said_to_be_written(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "people.qrels").write_text("q1 0 d1 3\nq1 0 d2 0\nq1 0 d4 0\nq2 0 d3 1\n")
+    chosen = ["--runs", "a.run", "--unjudged", "--qrels", "people.qrels"]
+    assert main(["judge", "data", "--by", "keywords", *chosen, "-o", "holes.qrels"]) == 0
+    assert "there is nothing to judge; holes.qrels was not written" in " ".join(capsys.readouterr().err.split())
+    assert not (folder / "holes.qrels").exists()

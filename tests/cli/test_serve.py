@@ -368,6 +368,25 @@ def test_documents_of_drawn_questions_are_labelled_into_a_file_beside_the_result
     assert "results.people.qrels has labels of documents; restart with another file: --labels FILE" in capsys.readouterr().err
 
 
+def test_labels_of_run_files_end_with_the_command_that_decides_with_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "queries.jsonl").write_text('{"_id": "q1", "text": "red kettle"}\n{"_id": "q2", "text": "green pan"}\n')
+    (tmp_path / "corpus.jsonl").write_text('{"_id": "d1", "text": "a red kettle"}\n{"_id": "d2", "text": "a green pan"}\n')
+    for name, first, second in (("my a.run", "d1", "d2"), ("b.run", "d2", "d1")):
+        rows = (f"{query} Q0 {first} 1 2 t\n{query} Q0 {second} 2 1 t\n" for query in ("q1", "q2"))
+        (tmp_path / name).write_text("".join(rows))
+    runs = ["my a.run", "b.run"]
+    assert main(["judge", ".", "--runs", *runs, "--by", "keywords", "-o", "k.qrels"]) == 0
+
+    def label(visitor: Visitor) -> None:
+        query, doc, *_ = data_of(visitor.enter())["pairs"][0]
+        assert visitor.post("/r/1/judge", {"query": query, "doc": doc, "grade": 1}).status == 200
+
+    _, said = served(label, "k.qrels", *runs, "--dataset", ".", "--label", "1", "--labels", "p.qrels")
+    assert said.splitlines()[-1] == "  rankproof compare k.qrels 'my a.run' b.run --labels p.qrels"
+    assert main(["compare", "k.qrels", *runs, "--labels", "p.qrels"]) == 0
+
+
 @pytest.mark.release
 def test_kills_in_the_middle_of_labelling_lose_no_label_that_was_confirmed(tmp_path: Path) -> None:
     folder = saved(tmp_path / "results", claim_results([f"q{at}" for at in range(20)]))

@@ -178,6 +178,13 @@ def test_runs_named_a_and_a_2_are_repeats_of_one_system() -> None:
     assert [(one.name, one.answers) for one in found.by_system] == [("a", 80), ("b", 40)]
 
 
+def test_bounds_that_unjudged_documents_leave_are_said_of_the_first_run() -> None:
+    runs = {"a": {"q1": {"d": 2, "x": 1}, "q2": {"x": 2, "d": 1}}, "a#2": {"q1": {"x": 2}, "q2": {"x": 2}}}
+    (system,) = rp.evaluate({"q1": {"d": 1}, "q2": {"d": 1}}, runs, "Success@1").systems
+    texts = [note.text for note in system.notes if note.code == "few-judged"]
+    assert [text.partition(",")[0] for text in texts] == ["first run: Judged@10 is 50%"]
+
+
 def test_a_run_named_a_2_without_a_first_run_is_a_system_of_its_own() -> None:
     result = rp.evaluate(QRELS, {"a#2": run_of(10), "b#1": run_of(20), "b": run_of(20)}, "Success@1")
     assert [system.name for system in result.systems] == ["a#2", "b#1", "b"]

@@ -80,12 +80,19 @@ def by_field(inputs: AnalysisInput, field: str) -> Grouping:
     texts: Mapping[str, TextRecord] = inputs.texts or {}
     known = sorted({name for query in inputs.result.queries if query in texts for name in texts[query].fields})
     if field not in known:
-        ways = ", ".join([*map(for_message, known), *(name for name in _GROUPINGS if name not in known)])
-        raise UsageError(
-            f"no query has a field {for_message(field)}", fix=f"choose from: {ways}; or pass segments with --by-file"
-        )
+        raise UsageError(f"no query has a field {for_message(field)}", fix=_other_ways(inputs, known))
     found = {query: _field_value(texts[query], field) if query in texts else None for query in inputs.result.queries}
     return _grouping(field, found, f"no {field}")
+
+
+def _other_ways(inputs: AnalysisInput, known: Sequence[str]) -> str:
+    """What to group by instead: fields without lists, and what is counted in texts or judgements."""
+    if inputs.texts is None:
+        return _ADD_TEXTS
+    lists = {name for text in inputs.texts.values() for name, value in text.fields.items() if isinstance(value, list | dict)}
+    fields = [for_message(name) for name in known if name not in lists]
+    ways = ", ".join([*fields, *(name for name in _GROUPINGS if name not in known)])
+    return f"choose from: {ways}; or pass segments with --by-file (compare, gate, segments)"
 
 
 def by_length(inputs: AnalysisInput) -> Grouping:
@@ -112,10 +119,7 @@ def _query_texts(inputs: AnalysisInput) -> dict[str, str | None]:
     """The text of each query, None if it is not known."""
     texts = inputs.texts
     if texts is None:
-        raise UsageError(
-            "run files have no query text",
-            fix="add the queries with --dataset, pass a results folder, or segments with --by-file",
-        )
+        raise UsageError("run files have no query text", fix=_ADD_TEXTS)
     return {query: texts[query].text if query in texts else None for query in inputs.result.queries}
 
 
@@ -136,6 +140,7 @@ def by_list(inputs: AnalysisInput, listed: Mapping[str, str], name: str) -> Grou
 
 
 COMPLEXITY = "complexity"
+_ADD_TEXTS = "add the queries with --dataset, pass a results folder, or segments with --by-file"
 _GROUPINGS: Mapping[str, Callable[[AnalysisInput], Grouping]] = {
     "length": by_length,
     "relevant": by_relevant,

@@ -10,7 +10,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from rankproof._evaluation.notes import Note
+from rankproof._evaluation.notes import FEW_JUDGED, TIED_SCORES, Note
 from rankproof._evaluation.result import MeasureResult, Result, SystemResult
 
 RunType = TypeVar("RunType")
@@ -53,7 +53,9 @@ def _joined_system(name: str, group: Sequence[SystemResult]) -> SystemResult:
     ordered = [first, *(system for system in group if system is not first)]
     measures = {key: _joined_measure([system.measures[key] for system in ordered]) for key in first.measures}
     text = f"{len(group)} runs of this system: the value of a query is the mean over them"
-    return replace(first, measures=measures, notes=(*first.notes, Note(REPEATED_RUNS, len(group), text)))
+    bounded = (FEW_JUDGED, TIED_SCORES)
+    notes = (replace(note, text=f"first run: {note.text}") if note.code in bounded else note for note in first.notes)
+    return replace(first, measures=measures, notes=(*notes, Note(REPEATED_RUNS, len(group), text)))
 
 
 def _joined_measure(each: Sequence[MeasureResult]) -> MeasureResult:

@@ -87,8 +87,15 @@ def with_anchor(new: Baseline, path: str, *, accept_loss: bool = False) -> tuple
     anchor = tuple(kept[system.name] for system in new.systems if system.name in kept)
     if len(old.systems) == len(new.systems) == 1:
         anchor = old.anchor or old.systems
+    anchor = tuple(_newly_labelled(system, new) for system in anchor)
     names = {system.name for system in anchor}
     return replace(new, anchor=anchor, alarm=tuple(alarm for alarm in old.alarm if alarm[0] in names)), ()
+
+
+def _newly_labelled(anchor: SavedValues, new: Baseline) -> SavedValues:
+    """The anchor, with the labels of the new values if both are of the same rankings or answers."""
+    same = (system for system in new.systems if system.digest and system.digest == anchor.digest and system.people)
+    return next((replace(anchor, people=system.people) for system in same), anchor)
 
 
 def _replaced(path: str) -> Baseline | None:

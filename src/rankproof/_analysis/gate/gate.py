@@ -256,7 +256,7 @@ def check_queries(now: SavedValues, before: SavedValues) -> GateCheck:
     lost = sorted(query for query in had if query in now.missing or any(query in old and query not in new for old, new in pairs))
     name = for_message(now.name)
     if lost:
-        text = f"{len(lost):,} of {len(had):,} queries of the baseline are missing: {first_ids(lost)}."
+        text = f"{len(lost):,} of {len(had):,} queries of the baseline are missing or not answered: {first_ids(lost)}."
         return GateCheck("queries", now.name, "failed", f"{name}: {text}")
     return GateCheck("queries", now.name, "passed", f"{name}: all {len(had):,} queries of the baseline are present.")
 

@@ -144,7 +144,10 @@ def _check_halves(system: RepeatedSystem, options: GateOptions) -> GateCheck:
     shares = {outcome: outcomes.count(outcome) / len(outcomes) for outcome in ("passed", "failed", "unsure")}
     p = system.runs_differ_p(options.seed)
     result: GateOutcome = "passed" if shares["failed"] <= _MAX_ALARMS and p > _MAX_ALARMS else "unsure"
-    counts = f"{percent(shares['failed'])} failed, {percent(shares['passed'])} passed, {percent(shares['unsure'])} were unsure"
+    limit = f" (limit {_MAX_ALARMS:.0%})" if shares["failed"] > _MAX_ALARMS else ""
+    counts = (
+        f"{percent(shares['failed'])} failed{limit}, {percent(shares['passed'])} passed, {percent(shares['unsure'])} were unsure"
+    )
     gates = f"of {ROUNDS:,} gates between random halves of its {'runs' if system.are_runs else 'repeats'} {counts}"
     varies = f"the mean of {measure} varies by {points(system.spread, measure)} from run to run (standard deviation)"
     differ = f". {_differing_runs(system, p)}" if p <= _MAX_ALARMS else ""

@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING
 
 from rankproof._cli.arg_types import any_float, positive_int
 from rankproof._cli.command import Command
-from rankproof._cli.inputs import add_analysis_options, add_dataset_options, are_answer_measures, read_input_with_texts
+from rankproof._cli.inputs import (
+    INPUTS_HELP,
+    add_analysis_options,
+    add_dataset_options,
+    are_answer_measures,
+    read_input_with_texts,
+)
 from rankproof._cli.options import (
     add_correction_option,
     add_decision_options,
@@ -28,7 +34,7 @@ if TYPE_CHECKING:
     from rankproof.measures._base import Measure
     from rankproof.measures._parse import MeasureLike
 
-USAGE = "QRELS RUN RUN… | RESULTS… [--primary MEASURE] [-m MEASURES] [options]"
+USAGE = "QRELS RUN RUN… | RESULTS… | LOG… [--primary MEASURE] [-m MEASURES] [options]"
 EXAMPLES = """\
 examples:
   rankproof compare qrels.txt bm25.run dense.run hybrid.run
@@ -47,7 +53,7 @@ table of all numbers. --by shows in which segments the chosen system, or each sy
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the inputs and the statistics."""
-    add_analysis_options(parser)
+    add_analysis_options(parser, f"{INPUTS_HELP}; with -m of answer measures also RAG logs")
     decision = parser.add_argument_group("decision")
     add_decision_options(decision, primary="the first of -m, else nDCG@10")
     add_log_option(decision)

@@ -215,16 +215,24 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
     except KeyboardInterrupt as stop:
         terminal.say("stopped; responses so far are cached: run the same command again to continue")
         return signal_exit_code(stop)
-    output = args.output
-    written = (
-        "the judgements were not written; write them with -o FILE" if output is None else f"written: {output} and {output}.json"
-    )
+    written = _written(args.output)
     if measured is None:
         show_llm_tables(tables, written, args, terminal)
         _say_check_command(args, terminal)
     else:
         _show_decision(tables, measured, written, args, terminal)
     return 0
+
+
+def _written(output: str | None) -> str:
+    """Which files were written; none without a pair to judge."""
+    if output is None:
+        return "the judgements were not written; write them with -o FILE"
+    return (
+        f"written: {output} and {output}.json"
+        if os.path.exists(output)
+        else f"there is nothing to judge; {output} was not written"
+    )
 
 
 def _tables(args: argparse.Namespace, terminal: Terminal) -> tuple[list[Table], ExperimentResult | None]:
@@ -278,17 +286,20 @@ def _show_decision(
     systems, notes = measured.result.systems, () if comparison is None else comparison.notes
     of_tables = dict.fromkeys(note for table in tables for note in table.notes)
     terminal.notes((*of_tables, *value_notes(systems), *notes, *other_notes(systems), written), every=True)
-    if args.output is not None:
+    if args.output is not None and os.path.exists(args.output):
         people = [args.qrels] if args.qrels is not None and os.path.exists(args.qrels) else []
         say_measuring_command(measured, args.results, [*people, args.output], terminal, _reading_options(args))
 
 
 def _say_check_command(args: argparse.Namespace, terminal: Terminal) -> None:
-    """Says how people check the judge, after the pools of two or more runs were written."""
+    """Says how people check the judge, after the pools of two or more runs were written.
+
+    Grades of --unjudged alone measure nothing: they are first put together with those of people.
+    """
     from rankproof._analysis.decision.judge_sentences import CHANCE_OF_FIRST_LABELS
     from rankproof._results.label_draw import DEFAULT_QUESTIONS
 
-    if args.dry_run or args.output is None or len(args.runs or ()) < 2 or len(args.files) != 1 or terminal.quiet:
+    if args.dry_run or args.unjudged or args.output is None or len(args.runs or ()) < 2 or len(args.files) != 1 or terminal.quiet:
         return
     labels = f"{os.path.splitext(args.output)[0]}.people.qrels"
     files = shlex.join([args.output, *args.runs, "--dataset", args.files[0]])

@@ -262,14 +262,16 @@ def _document_texts(args: argparse.Namespace, library: ResultsLibrary) -> Docume
 
 
 def _say_next(args: argparse.Namespace, library: ResultsLibrary, log: JudgementLog, terminal: Terminal) -> None:
-    """The command that measures the results with the judgements, for a single results folder."""
+    """The command that measures or compares with the judgements, for a single results folder, or for run files with labels."""
     from rankproof._cli.results import say_measuring_command
     from rankproof._io.files import is_results_folder
     from rankproof._server.agreement_page import open_disagreements
 
     if disputed := open_disagreements(log.merged()):
         terminal.note(disputed)
-    if len(args.files) == 1 and is_results_folder(args.files[0]) and log.judgements()[0]:
+    if args.label is not None and _are_run_files(args.files) and log.judgements()[0]:
+        _say_comparing_command(args, _judgements_file(args), terminal)
+    elif len(args.files) == 1 and is_results_folder(args.files[0]) and log.judgements()[0]:
         (entry,) = library.entries()
         results, file = library.results(entry), _judgements_file(args)
         if args.label is not None and results.is_judged:
@@ -284,7 +286,7 @@ def _say_comparing_command(args: argparse.Namespace, file: str, terminal: Termin
     if not terminal.quiet:
         labels = [] if args.labels is None else ["--labels", file]
         terminal.say("next, the decision with these labels:")
-        terminal.say(escape_invisible(f"  {shlex.join(['rankproof', 'compare', args.files[0], *labels])}"))
+        terminal.say(escape_invisible(f"  {shlex.join(['rankproof', 'compare', *args.files, *labels])}"))
 
 
 def _regrades(new: Qrels, old: Qrels) -> bool:
