@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -166,6 +167,20 @@ def test_the_command_reads_that_judgements_are_complete(tmp_path: Path, monkeypa
     assert main(["save-baseline", "qrels", "old.run", "-m", "nDCG@5", "-o", "base.json", "--quiet"]) == 0
     assert main(["gate", "qrels", "new.run", "--baseline", "base.json"]) == 0
     assert main(["gate", "qrels", "new.run", "--baseline", "base.json", "--judgements", "complete"]) == 3
+
+
+def test_an_allowed_drop_of_another_measure_needs_a_checked_judge_as_well() -> None:
+    contains = answers(PERFECT, "missing", "Contains").result.systems[0].measures
+    before = answers(PERFECT, "missing")
+    system = replace(before.result.systems[0], measures={**contains, **before.result.systems[0].measures})
+    inputs = replace(before, result=replace(before.result, systems=(system,)))
+    first = replace(saved(inputs).systems[0], digest="another")
+    options = GateOptions.of(primary="Contains", max_drops={FAITHFULNESS: 0.05})
+    gate = run_gate(inputs, replace(saved(inputs), systems=(first,)), options)
+    assert {check.measure: check.result for check in gate.checks} == {"": "passed", "Contains": "passed", FAITHFULNESS: "unsure"}
+    assert gate.verdict.startswith("The gate is unsure (judge not checked)")
+    without = run_gate(inputs, replace(saved(inputs), systems=(first,)), GateOptions.of(primary="Contains"))
+    assert without.passed
 
 
 def build(place: Path, answer: str, supported: float, labelled: int, questions: int = 80) -> Path:
