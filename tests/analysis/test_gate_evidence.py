@@ -21,7 +21,7 @@ from rankproof._cli.main import main
 from rankproof._data.qrels import Qrels
 from rankproof._evaluation.result import MeasureResult, Result, SystemResult
 from rankproof._results.experiment_result import Completeness
-from rankproof._results.label_draw import LabelDraw
+from rankproof._results.label_draw import draw_questions
 from rankproof.measures import parse_measure
 from support.labelled_results import write_draw
 
@@ -195,7 +195,8 @@ def build(place: Path, answer: str, supported: float, labelled: int, questions: 
         return folder
     results = rp.load_results(folder)
     assert results.answers is not None
-    order = np.random.default_rng(0).permutation(results.answers.queries).tolist()
+    draw = draw_questions(results.answers.queries, ("s",), "claims")
+    order = draw.questions
     file = f"{folder}.people.jsonl"
     lines = (
         {
@@ -207,7 +208,7 @@ def build(place: Path, answer: str, supported: float, labelled: int, questions: 
         if one.query in order[:labelled]
     )
     Path(file).write_text("".join(json.dumps(line) + "\n" for line in lines))
-    write_draw(file, LabelDraw(0, tuple(order), len(order), ("s",), "claims"))
+    write_draw(file, draw)
     return folder
 
 
