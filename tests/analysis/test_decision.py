@@ -415,7 +415,8 @@ def test_an_open_decision_names_only_the_leader_where_it_alone_is_certainly_bett
 def test_systems_that_no_query_tells_apart_have_no_leader() -> None:
     found = decided({"a": np.ones(40), "b": np.ones(40)})
     assert found.sentences[:2] == (
-        "Not decided: no query tells the systems apart, but the risk of a of being more than 2 pp (2%) below b is 22% (limit 5%).",
+        "Not decided: no query tells the systems apart, but "
+        "the risk of a of being more than 2 pp (2%) below b is 22% (limit 5%).",
         "n = 40.",
     )
 
