@@ -412,6 +412,22 @@ def test_an_open_decision_names_only_the_leader_where_it_alone_is_certainly_bett
     assert found.sentences[0].endswith("%). a is better than old by 4.9 pp (95% CI 4.9 to 4.9).")
 
 
+def test_systems_that_no_query_tells_apart_have_no_leader() -> None:
+    found = decided({"a": np.ones(40), "b": np.ones(40)})
+    assert found.sentences[:2] == (
+        "Not decided: no query tells the systems apart, but "
+        "the risk of a of being more than 2 pp (2%) below b is 22% (limit 5%).",
+        "n = 40.",
+    )
+
+
+def test_with_many_looks_a_system_is_called_better_only_by_the_limit_for_many_looks() -> None:
+    values = {"a": 0.5 + repeated((0.30, -0.19), 100), "b": np.full(100, 0.5)}
+    once, often = (decided(values, margin=0.0001, looks=looks) for looks in ("one", "many"))
+    assert (once.outcome, once.kind) == ("ship", "better")
+    assert (often.outcome, often.reason, often.better) == ("not_decided", "risk", ())
+
+
 def test_a_pair_has_no_second_p_value_beside_that_of_its_test() -> None:
     found = decided({"a": 0.5 + np.tile([0.30, -0.24], 50), "b": np.full(100, 0.5)})
     assert not any("p = " in sentence or "p < " in sentence for sentence in found.sentences)

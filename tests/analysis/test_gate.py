@@ -319,6 +319,18 @@ def test_queries_that_a_run_lacks_are_noted_and_counted(skip: bool) -> None:
     assert gate.checks[0].n == (30 if skip else 40)
 
 
+def test_a_threshold_is_unsure_on_the_queries_that_a_run_happens_to_have() -> None:
+    qrels = {query: {"good": 1} for query in QUERIES}
+    options = EvaluateOptions(skip_missing=True)
+    for first, result in (("good", "unsure"), ("bad", "failed")):
+        run = {query: {first: 1.0} for query in QUERIES[:30]}
+        gate = run_gate(
+            input_from_runs(qrels, {"s": run}, ["RR"], options=options), None, GateOptions(thresholds=(threshold_of("RR>=0.5"),))
+        )
+        assert gate.checks[0].result == result
+        assert ("unsure: s lacks 10 of 40 queries, which are left out" in gate.checks[0].sentence) == (result == "unsure")
+
+
 def test_another_rel_is_refused() -> None:
     with pytest.raises(UsageError, match="saved with rel=2, this run has rel=1"):
         run_gate(gate_input({"s": SAME}), saved(gate_input({"s": SAME}, rel=2)), GateOptions())

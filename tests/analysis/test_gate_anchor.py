@@ -64,6 +64,15 @@ def test_a_slow_loss_raises_an_alarm_that_lasts_until_it_is_made_good(files: Pat
     assert stored(files)["alarm"] == []
 
 
+def test_a_loss_without_an_alarm_is_not_called_no_loss(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for found in (150, 149):
+        assert command(files, "save-baseline", found) == 0
+    command(files, "gate", 147)
+    assert "RR is 1.5 pp below the first baseline (0.7500 to 0.7350, n = 200): no alarm." in capsys.readouterr().out
+    command(files, "gate", 150)
+    assert "RR is not below the first baseline." in capsys.readouterr().out
+
+
 def test_an_alarm_is_kept_by_name_and_ends_within_half_the_margin(files: Path) -> None:
     runs = {found: {"s": run_of(found)} for found in (150, 145, 142, 147, 149)}
     path = str(files / "b.json")

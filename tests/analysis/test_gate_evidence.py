@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +21,7 @@ from rankproof._cli.main import main
 from rankproof._data.qrels import Qrels
 from rankproof._evaluation.result import MeasureResult, Result, SystemResult
 from rankproof._results.experiment_result import Completeness
-from rankproof._results.label_draw import LabelDraw
+from rankproof._results.label_draw import draw_questions
 from rankproof.measures import parse_measure
 from support.labelled_results import write_draw
 
@@ -168,6 +169,20 @@ def test_the_command_reads_that_judgements_are_complete(tmp_path: Path, monkeypa
     assert main(["gate", "qrels", "new.run", "--baseline", "base.json", "--judgements", "complete"]) == 3
 
 
+def test_an_allowed_drop_of_another_measure_needs_a_checked_judge_as_well() -> None:
+    contains = answers(PERFECT, "missing", "Contains").result.systems[0].measures
+    before = answers(PERFECT, "missing")
+    system = replace(before.result.systems[0], measures={**contains, **before.result.systems[0].measures})
+    inputs = replace(before, result=replace(before.result, systems=(system,)))
+    first = replace(saved(inputs).systems[0], digest="another")
+    options = GateOptions.of(primary="Contains", max_drops={FAITHFULNESS: 0.05})
+    gate = run_gate(inputs, replace(saved(inputs), systems=(first,)), options)
+    assert {check.measure: check.result for check in gate.checks} == {"": "passed", "Contains": "passed", FAITHFULNESS: "unsure"}
+    assert gate.verdict.startswith("The gate is unsure (judge not checked)")
+    without = run_gate(inputs, replace(saved(inputs), systems=(first,)), GateOptions.of(primary="Contains"))
+    assert without.passed
+
+
 def build(place: Path, answer: str, supported: float, labelled: int, questions: int = 80) -> Path:
     """A results folder of one system whose Faithfulness is by overlap; people support this share of its answers."""
     place.mkdir(exist_ok=True)
@@ -180,7 +195,8 @@ def build(place: Path, answer: str, supported: float, labelled: int, questions: 
         return folder
     results = rp.load_results(folder)
     assert results.answers is not None
-    order = np.random.default_rng(0).permutation(results.answers.queries).tolist()
+    draw = draw_questions(results.answers.queries, ("s",), "claims")
+    order = draw.questions
     file = f"{folder}.people.jsonl"
     lines = (
         {
@@ -192,7 +208,7 @@ def build(place: Path, answer: str, supported: float, labelled: int, questions: 
         if one.query in order[:labelled]
     )
     Path(file).write_text("".join(json.dumps(line) + "\n" for line in lines))
-    write_draw(file, LabelDraw(0, tuple(order), len(order), ("s",), "claims"))
+    write_draw(file, draw)
     return folder
 
 

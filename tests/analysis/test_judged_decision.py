@@ -18,7 +18,7 @@ from rankproof._analysis.inputs import input_from_results
 from rankproof._cli.main import main
 from rankproof._data.qrels import Qrels
 from rankproof._results.judgements import with_judgements
-from rankproof._results.label_draw import LabelDraw
+from rankproof._results.label_draw import draw_questions, read_label_draw
 from rankproof.errors import UsageError
 from support.labelled_results import LABEL, judged_by, labelled_folder, write_draw
 
@@ -75,7 +75,7 @@ def test_fewer_than_thirty_labelled_questions_decide_nothing(tmp_path: Path, lab
 
 
 def test_a_close_race_says_how_many_labelled_questions_decide(tmp_path: Path) -> None:
-    human = {"one": coin(0.72, 400, 3), "two": coin(0.35, 400, 4)}
+    human = {"one": coin(0.72, 400, 3), "two": coin(0.55, 400, 4)}
     results, people = judged_by(human, human | {"two": coin(0.4, 400, 5)})
     decision = rp.compare(labelled_folder(tmp_path / "results", results, people, 40), samples=1_000).decision
     assert (decision.outcome, decision.reason) == ("not_decided", "risk")
@@ -96,6 +96,27 @@ def test_labels_that_are_no_random_draw_show_agreement_and_decide_nothing(tmp_pa
         "The labels in results.people.qrels are not a random draw of questions: they cannot correct the judge."
         in decision.sentences
     )
+
+
+def test_a_leader_by_a_judge_alone_has_no_limit_that_a_further_look_could_break(tmp_path: Path) -> None:
+    decision = replace(decision_of(tmp_path, 0), look=3)
+    assert (decision.outcome, decision.looks) == ("judge_leads", "one")
+    assert not any("look" in sentence for sentence in decision.sentences)
+
+
+def test_a_draw_whose_order_was_chosen_decides_nothing(tmp_path: Path) -> None:
+    human = {"good": coin(0.8, 100, 1), "poor": coin(0.1, 100, 2)}
+    results, people = judged_by(human, human)
+    folder = labelled_folder(tmp_path / "results", results, people, 60)
+    file = f"{folder}.people.qrels"
+    draw = read_label_draw(file)
+    assert draw is not None
+    lucky = draw.questions[:1] * 40
+    for questions in (draw.questions[::-1], (*lucky, *draw.questions)):
+        write_draw(file, replace(draw, questions=questions))
+        decision = rp.compare(folder, samples=1_000).decision
+        assert (decision.outcome, decision.labelled) == ("judge_leads", 0)
+        assert any("are not a random draw of questions" in sentence for sentence in decision.sentences)
 
 
 def test_only_the_questions_before_the_first_incomplete_one_count(tmp_path: Path) -> None:
@@ -169,8 +190,8 @@ def claims_folder(place: Path, labelled: int) -> Path:
     assert main(["answers", *logs, "-m", "Faithfulness", "-o", str(folder), "--quiet"]) == 0
     results = rp.load_results(folder)
     assert results.answers is not None
-    order = np.random.default_rng(0).permutation(results.answers.queries).tolist()
-    claims = [one for one in results.claims if one.query in order[:labelled]]
+    draw = draw_questions(results.answers.queries, ("plain", "wordy"), "claims")
+    claims = [one for one in results.claims if one.query in draw.questions[:labelled]]
     lines = (
         {
             **{"query": one.query, "system": one.system, "side": one.claim.side, "n": one.claim.n, "against": one.against},
@@ -180,7 +201,7 @@ def claims_folder(place: Path, labelled: int) -> Path:
     )
     file = f"{folder}.people.jsonl"
     Path(file).write_text("".join(json.dumps(line) + "\n" for line in lines))
-    write_draw(file, LabelDraw(0, tuple(order), len(order), ("plain", "wordy"), "claims"))
+    write_draw(file, draw)
     return folder
 
 
@@ -260,7 +281,7 @@ def test_a_judge_that_adds_little_is_worth_less_than_one_question(tmp_path: Path
 
 def test_a_corrected_mean_is_shown_within_the_range_of_its_measure(tmp_path: Path) -> None:
     n, labelled = 200, 40
-    drawn = np.random.default_rng(0).permutation(n)[:labelled].tolist()
+    drawn = [int(name[1:]) for name in draw_questions([f"q{at:03}" for at in range(n)], (), "documents").questions]
     human = {"good": [1] * n, "poor": coin(0.5, n, 2)}
     judge = {"good": [int(at not in drawn[: labelled // 2]) for at in range(n)], "poor": human["poor"]}
     results, people = judged_by(human, judge)

@@ -7,15 +7,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 
-import numpy as np
-
 from rankproof import evaluate
 from rankproof._data.qrels import Judgement, Qrels
 from rankproof._data.run import Run
 from rankproof._io.files import log_path
 from rankproof._results.experiment_result import ExperimentResult
 from rankproof._results.folder import save_results
-from rankproof._results.label_draw import DRAW_KEY, LabelDraw
+from rankproof._results.label_draw import DRAW_KEY, LabelDraw, draw_questions
 from support.small_results import small_results
 
 LABEL = "llm:tiny:0123abcd"
@@ -42,13 +40,13 @@ def labelled_folder(
 ) -> Path:
     """The results in a folder, with people's grades of so many drawn questions beside it, as serve writes them."""
     path = Path(save_results(results, folder))
-    order = np.random.default_rng(seed).permutation(sorted(people)).tolist()
+    names = [run.name for run in results.system_runs]
+    draw = draw_questions(people, names, "documents", 10, seed)
     file = f"{path}.people.qrels"
-    lines = (f"{query} 0 {doc} {grade}\n" for query in order[:labelled] for doc, grade in people[query].items())
+    lines = (f"{query} 0 {doc} {grade}\n" for query in draw.questions[:labelled] for doc, grade in people[query].items())
     Path(file).write_text("".join(lines))
     if drawn:
-        names = tuple(sorted(run.name for run in results.system_runs))
-        write_draw(file, LabelDraw(seed, tuple(order), len(order), names, "documents", 10))
+        write_draw(file, draw)
     return path
 
 

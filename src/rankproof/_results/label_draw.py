@@ -45,14 +45,24 @@ class LabelDraw:
     kind: LabelKind
     depth: int | None = None
 
+    @property
+    def is_in_order(self) -> bool:
+        """Whether each question is there once, in the order of the seed; else someone chose the order."""
+        return _in_random_order(set(self.questions), self.seed) == self.questions
+
 
 def draw_questions(
     questions: Iterable[str], systems: Iterable[str], kind: LabelKind, depth: int | None = None, seed: int = 0
 ) -> LabelDraw:
     """A draw in which every order has the same chance; the order in which questions and systems come does not matter."""
+    drawn = _in_random_order(questions, seed)
+    return LabelDraw(seed, drawn, len(drawn), tuple(sorted(systems)), kind, depth)
+
+
+def _in_random_order(questions: Iterable[str], seed: int) -> tuple[str, ...]:
     every = sorted(questions)
     order = np.argsort(random_words(stream_key(seed, "questions"), 0, len(every)), kind="stable")
-    return LabelDraw(seed, tuple(every[place] for place in order), len(every), tuple(sorted(systems)), kind, depth)
+    return tuple(every[place] for place in order)
 
 
 def draw_claims(results: ExperimentResult, seed: int = 0) -> LabelDraw:

@@ -85,7 +85,7 @@ def _is_of_claims(file: str, draw: LabelDraw | None) -> bool:
 
 def _misfit(joined: JoinedValues, draw: LabelDraw | None) -> str:
     """Why labels cannot correct the judge of these values; empty if they can."""
-    if draw is None:
+    if draw is None or not draw.is_in_order:
         return "are not a random draw of questions"
     if missing := [name for name in joined.systems if name not in draw.systems]:
         return f"are of other systems: {for_message(missing[0])} is not among them"

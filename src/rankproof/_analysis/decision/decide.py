@@ -30,6 +30,7 @@ from rankproof._analysis.decision.scenarios import (
 )
 from rankproof._data.arrays import FloatArray
 from rankproof._statistics.decision_rule import (
+    LOOK_LIMITS,
     SIGNIFICANT,
     Looks,
     Margin,
@@ -51,8 +52,6 @@ MARGIN, RELATIVE_MARGIN = 0.02, 0.10
 """A system this much below the best is good enough: 2 percentage points, or 10% of the highest mean if that is less."""
 MIN_QUERIES = 30
 MAX_FAILED = 0.01
-_LEVEL = 0.05
-"""The level of pairs that are called better for certain, over all of them."""
 _GOOD_VALUE = 0.5
 _STEPS_PER_MARGIN, _MARGIN_STEPS = 4, 20
 
@@ -320,17 +319,17 @@ def _failures(case: _Case, system: int, other: int) -> int:
 
 
 def _better(case: _Case, baseline: str | None) -> list[tuple[int, int]]:
-    """Pairs of which the first system is certainly better, best first, corrected for their number (Bonferroni).
+    """Pairs of which the first system is certainly better, best first, corrected for their number (Bonferroni) and for looks.
 
     The second one is the baseline; without a baseline it is certainly below the leader, and the first one is not.
     """
-    systems, scores = range(len(case.data.systems)), case.estimates.scores()
+    systems, scores, level = range(len(case.data.systems)), case.estimates.scores(), LOOK_LIMITS[case.looks]
     order = sorted(systems, key=lambda at: -float(case.estimates.differences[at].sum()))
     if baseline in case.data.systems:
         base = case.data.systems.index(str(baseline))
-        needed = normal_quantile(1 - _LEVEL / 2 / (len(systems) - 1))
+        needed = normal_quantile(1 - level / 2 / (len(systems) - 1))
         return [(at, base) for at in order if at != base and scores[at, base] >= needed]
-    needed = normal_quantile(1 - _LEVEL / len(systems) / (len(systems) - 1))
+    needed = normal_quantile(1 - level / len(systems) / (len(systems) - 1))
     below = [at for at in order if scores[case.estimates.best, at] >= needed]
     return [(at, other) for other in below for at in order if at not in below and scores[at, other] >= needed]
 

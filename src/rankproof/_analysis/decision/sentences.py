@@ -47,7 +47,7 @@ def decision_sentences(decision: Decision) -> tuple[str, ...]:
 
 def _uncovered_look(decision: Decision) -> Iterator[str]:
     """That the limit for one look does not cover a further one."""
-    if decision.look > 1 and decision.looks == "one":
+    if decision.look > 1 and decision.looks == "one" and decision.risk is not None:
         limit = f"the limit of {limit_text(LOOK_LIMITS['one'])} for one look does not cover it (--looks many does)"
         yield f"This is the {ordinal(decision.look)} look with more queries: {limit}."
 
@@ -302,7 +302,8 @@ def _not_decided(decision: Decision) -> Iterator[str]:
         yield from _certain(decision)
     elif decision.reason == "risk":
         certain = "".join(f" {sentence}" for sentence in _certain(decision))
-        yield f"Not decided: {for_message(leader.name)} leads, but {_leader_risk(decision, leader)}.{certain}"
+        leads = "no query tells the systems apart, but" if _is_tied(decision) else f"{for_message(leader.name)} leads, but"
+        yield f"Not decided: {leads} {_leader_risk(decision, leader)}.{certain}"
     elif decision.unjudged_rival is not None:
         yield f"Not decided: {unjudged_text(decision.unjudged_rival, decision.limit)}."
         yield NEXT_JUDGEMENTS
@@ -318,8 +319,12 @@ def _not_decided(decision: Decision) -> Iterator[str]:
 
 
 def _has_leader(decision: Decision) -> bool:
-    """Whether a system has a mean other than the worst value."""
-    return any(system.value != worst_value(decision.measure) for system in decision.by_system)
+    """Whether a system has a mean other than the worst value, and a query tells it from another."""
+    return not _is_tied(decision) and any(system.value != worst_value(decision.measure) for system in decision.by_system)
+
+
+def _is_tied(decision: Decision) -> bool:
+    return bool(decision.against) and all(pair.differing == 0 for pair in decision.against)
 
 
 def _certain(decision: Decision) -> Iterator[str]:
@@ -366,7 +371,8 @@ def _leader_risk(decision: Decision, leader: SystemRisk) -> str:
     side = "above" if decision.measure.higher_is_better is False else "below"
     against = f"more than {_margin_with_share(decision)} {side} {for_message(leader.rival or '')}"
     race = f" for {decision.race} systems" if decision.race > 2 else ""
-    return f"its risk of being {against} is {percent(leader.risk)} (limit {limit_text(leader.limit)}{race})"
+    whose = f"the risk of {for_message(leader.name)}" if _is_tied(decision) else "its risk"
+    return f"{whose} of being {against} is {percent(leader.risk)} (limit {limit_text(leader.limit)}{race})"
 
 
 def _judge_next(decision: Decision) -> str:

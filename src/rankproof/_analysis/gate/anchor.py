@@ -31,7 +31,8 @@ def check_anchor(changes: ChangeInput, now: SavedValues, baseline: Baseline) -> 
     if change.p is None or change.obstacle:
         return None
     measure, name = changes.measure, for_message(now.name)
-    apart = f"{points(change.difference, measure)} {'above' if measure.higher_is_better is False else 'below'}"
+    side = "above" if measure.higher_is_better is False else "below"
+    apart = f"{points(change.difference, measure)} {side}"
     numbers = f"{apart} the first baseline ({change.before:.4f} to {change.now:.4f}, n = {change.n:,})"
     ends = f"it ends within {margin_text(change.margin / 2, measure)} of that baseline, or with --accept-loss"
     if _is_alarm(change):
@@ -39,7 +40,8 @@ def check_anchor(changes: ChangeInput, now: SavedValues, baseline: Baseline) -> 
     elif (anchor.name, str(measure)) in baseline.alarm and not _has_recovered(change):
         sentence = f"{name}: {measure} is still {numbers} after an alarm; {ends}."
     else:
-        sentence = f"{name}: no loss against the first baseline."
+        seen = f"{numbers}: no alarm" if change.is_worse else f"not {side} the first baseline"
+        sentence = f"{name}: {measure} is {seen}."
         return GateCheck("anchor", now.name, "passed", sentence, str(measure), change=change)
     if change.doubt:
         unsure = f"{sentence.removesuffix('.')}; unsure: {change.doubt}."

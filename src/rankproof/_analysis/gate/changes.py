@@ -19,7 +19,7 @@ from rankproof._analysis.compare.joined_values import (
 from rankproof._analysis.compare.judged_decision import labelled_data
 from rankproof._analysis.compare.people_labels import PeopleValues
 from rankproof._analysis.compare.unjudged_documents import ChosenSystems, top_lists, unjudged_rival
-from rankproof._analysis.decision.decide import MIN_QUERIES, DecisionData, labelled_interval, margin_amount
+from rankproof._analysis.decision.decide import MAX_FAILED, MIN_QUERIES, DecisionData, labelled_interval, margin_amount
 from rankproof._analysis.decision.scenarios import (
     NEXT_JUDGEMENTS,
     MissingValues,
@@ -43,6 +43,7 @@ from rankproof._statistics.gate_rule import MAX_RISK, GateOutcome, PairedChange,
 from rankproof._statistics.intervals import Interval, enough_differ, mean_interval
 from rankproof._statistics.labelled_means import MIN_LABELLED
 from rankproof._statistics.means import are_even_weights, effective_size, weighted_mean
+from rankproof.errors import for_message
 from rankproof.measures._base import Measure
 
 BEFORE = "the baseline"
@@ -132,7 +133,11 @@ class ChangeInput:
             for measure, own in now.people.items()
         }
         values = dict.fromkeys(self._joined((now,)).queries, bound)
-        return self.change(now, SavedValues("the bound", {name: values}, people=labels))
+        change = self.change(now, SavedValues("the bound", {name: values}, people=labels))
+        lacks, of = len(now.missing), len(now.missing) + len(values)
+        if change.is_worse or not self.inputs.skip_missing or lacks <= MAX_FAILED * of:
+            return change
+        return replace(change, doubt=f"{for_message(now.name)} lacks {lacks:,} of {of:,} queries, which are left out")
 
     def _joined(self, systems: Sequence[SavedValues], queries: Collection[str] | None = None) -> JoinedValues:
         """The values of systems, the current one first, on the common queries that count; missing values are the worst."""

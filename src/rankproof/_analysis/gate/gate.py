@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from rankproof._analysis.compare.comparison import Comparison, compare_inputs
@@ -74,7 +74,7 @@ def run_gate(
     segments = _segment_drops(inputs, pairs, groupings, primary, options)
     losses = _losses(inputs, pairs, baseline, primary, options)
     present = [*map(_check_missing_system, missing_systems), *(check_queries(*pair) for pair in pairs)]
-    checks = [*present, *_judged(inputs, [*drops, *losses, *segments], primary, baseline, options), *bounds]
+    checks = [*present, *_judged(inputs, [*drops, *losses, *segments], baseline, options), *bounds]
     notes = (*about_values, *_without_relevant(inputs, pairs, primary), *_notes(now, pairs), *small_segments(segments))
     comparison = _compared(inputs, [system.name for system in now], measures, primary, options)
     return GateResult(tuple(checks), notes, comparison, len(changed_pairs(pairs, [primary])), options.unsure)
@@ -140,19 +140,32 @@ def _check_same_weights(saved: Mapping[str, float], now: Mapping[str, float]) ->
 
 
 def _judged(
-    inputs: AnalysisInput, checks: Sequence[GateCheck], measure: str, baseline: Baseline | None, options: GateOptions
+    inputs: AnalysisInput,
+    checks: Sequence[GateCheck],
+    baseline: Baseline | None,
+    options: GateOptions,
+    measure_of: Callable[[GateCheck], str] = lambda check: check.measure,
 ) -> list[GateCheck]:
-    """The checks of a measure, unsure or by its judge if its values are those of a judge that people have not checked."""
-    stored = inputs.result.systems[0].measures[measure]
-    judge = judge_of_values(inputs, stored.measure, stored.query_ids)
-    if judge is None or (options.labels_by or inputs.decision_settings.labels_by) == "people":
+    """The checks, unsure or by the judge of their measure if its values are those of a judge that people have not checked."""
+    if (options.labels_by or inputs.decision_settings.labels_by) == "people":
         return list(checks)
-    before = None if baseline is None else baseline.judges.get(measure)
-    is_other = before is not None and before != judges_of(inputs)[measure]
-    corrected = {check.system for check in checks if check.labels.labelled}
-    is_kept = (check.kind == "segment" and check.passed and check.system in corrected for check in checks)
-    pairs = zip(checks, is_kept, strict=True)
-    return [check if kept else by_judge(check, judge, is_other=is_other) for check, kept in pairs]
+    saved, now = {} if baseline is None else baseline.judges, judges_of(inputs)
+    corrected = {(check.system, check.measure) for check in checks if check.labels.labelled}
+    found = []
+    for check in checks:
+        measure = measure_of(check)
+        is_corrected = check.kind == "segment" and check.passed and (check.system, check.measure) in corrected
+        if measure not in now or is_corrected or (check.is_exploratory and measure not in options.max_drops):
+            found.append(check)
+        else:
+            is_other = saved.get(measure, now[measure]) != now[measure]
+            found.append(by_judge(check, _judge_of(inputs, measure), is_other=is_other))
+    return found
+
+
+def _judge_of(inputs: AnalysisInput, measure: str) -> str:
+    stored = inputs.result.systems[0].measures[measure]
+    return str(judge_of_values(inputs, stored.measure, stored.query_ids))
 
 
 def _threshold_checks(
@@ -165,7 +178,7 @@ def _threshold_checks(
     else:
         changes = options.bound_changes(inputs, bound)
         checks = [check_threshold(each.name, bound, changes.against_bound(each, bound.bound)) for each in now]
-    return _judged(inputs, checks, bound.measure, baseline, options)
+    return _judged(inputs, checks, baseline, options, lambda _: bound.measure)
 
 
 def gate_looks(inputs: AnalysisInput, gate: GateResult) -> list[Look]:

@@ -205,9 +205,14 @@ class GateCheck:
         return self.change or self
 
     @property
+    def is_exploratory(self) -> bool:
+        """Whether the measure is not the primary one."""
+        return self.change is not None and self.change.exploratory
+
+    @property
     def is_lower(self) -> bool:
         """Whether the check passed although the measure is significantly worse, by less than the margin."""
-        return self.kind == "drop" and self.passed and _is_significant_drop(self.change) and not _is_exploratory(self.change)
+        return self.kind == "drop" and self.passed and _is_significant_drop(self.change) and not self.is_exploratory
 
     @property
     def name(self) -> str:
@@ -220,17 +225,13 @@ def _is_significant_drop(change: BaselineChange | None) -> bool:
     return change is not None and bool(change.is_worse) and change.p_adjusted is not None and change.p_adjusted <= ALPHA
 
 
-def _is_exploratory(change: BaselineChange | None) -> bool:
-    return change is not None and change.exploratory
-
-
 def by_judge(check: GateCheck, judge: str, *, is_other: bool = False) -> GateCheck:
     """The check on values of a machine judge, with people's labels if they correct it.
 
     If people have not checked the judge, a pass is unsure and a failure is by that judge. If the baseline has another judge,
     nothing is sure.
     """
-    if check.change is not None and (check.change.is_same or check.change.exploratory):
+    if check.change is not None and check.change.is_same:
         return check
     name, stated, labels = for_message(judge), check.sentence.removesuffix("."), check.labels
     if labels.labelled:
