@@ -9,7 +9,7 @@ import numpy as np
 
 from rankproof._analysis.compare.joined_values import JoinedValues, with_first_answers
 from rankproof._analysis.compare.people_labels import PeopleValues, people_values
-from rankproof._analysis.compare.value_judge import without_check
+from rankproof._analysis.compare.value_judge import without_check, without_risks
 from rankproof._analysis.decision.decide import DecisionData
 from rankproof._analysis.decision.record import Decision, JudgeCheck
 from rankproof._analysis.inputs import AnalysisInput
@@ -45,7 +45,7 @@ def judged_decision(
     own = labelled_data(whole, data, found, found.values, first, has_judge=_is_judge_alone(inputs, whole))
     decision = replace(decide(own, "many"), judge=judge, labelled=labelled)
     decision = replace(decision, check=_check(check, data, own, decision))
-    return decision if labelled >= MIN_LABELLED else _without_risks(decision)
+    return decision if labelled >= MIN_LABELLED else without_risks(decision)
 
 
 def _is_judge_alone(inputs: AnalysisInput, joined: JoinedValues) -> bool:
@@ -110,9 +110,3 @@ def _needed(labelled: LabelledMeans, own: DecisionData, decision: Decision) -> i
         return None
     first, rival = own.systems.index(leader.name), own.systems.index(leader.rival)
     return labels_needed(labelled, labelled.pairs(), first, rival, decision.margin, leader.limit)
-
-
-def _without_risks(decision: Decision) -> Decision:
-    """The decision with too few labels: means and intervals, and no risk."""
-    by_system = tuple(replace(system, risk=None, limit=None, rival=None) for system in decision.by_system)
-    return replace(decision, by_system=by_system, risk=None, limit=None, rival=None, scenarios=(), better=())

@@ -24,6 +24,7 @@ from rankproof.errors import InputError, for_message
 from rankproof.measures._base import Measure
 
 _SAMPLED_QUERIES = 64
+"""Enough to recognise a set of queries, few enough for one line of the log."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,6 +50,10 @@ class Look:
     def is_same_question(self, other: Look) -> bool:
         """Whether two looks are at the same systems on the same data, of which queries may have been added."""
         return (self.systems, self.measure) == (other.systems, other.measure) and self.is_same_data(other)
+
+    def is_same_look(self, other: Look) -> bool:
+        """Whether two looks have the same values: the same comparison again."""
+        return self.is_same_question(other) and self.values == other.values
 
     def is_same_data(self, other: Look) -> bool:
         """Whether the queries of one look are among those of the other: most of the sampled ones that both could have."""
@@ -160,7 +165,7 @@ def compare_with_log(
     if mode is not None and mode != comparison.decision.looks:
         comparison = compared(mode) or first
         look = look_of(inputs, comparison)
-    is_new = not any(look.is_same_question(other) and other.values == look.values for other in earlier)
+    is_new = not any(map(look.is_same_look, earlier))
     every = (*earlier, look) if is_new else earlier
     notes = (*_look_notes(earlier, look), *_reuse_notes(every, look, comparison.decision.measure))
     decision = replace(comparison.decision, look=_look_number(_smaller_looks(earlier, look)))
@@ -192,7 +197,7 @@ def logged_comparison(
 def logged_gate(path: str, looks: Sequence[Look], measure: Measure) -> tuple[str, ...]:
     """Adds the comparisons of a gate that are not in the log yet; notes on reuse, or that the log cannot be written."""
     earlier = read_looks(path)
-    added = [look for look in looks if not any(look.is_same_question(other) and other.values == look.values for other in earlier)]
+    added = [look for look in looks if not any(map(look.is_same_look, earlier))]
     problems = [note for look in added for note in append_look(path, look)]
     reuse = _reuse_notes((*earlier, *added), looks[0], measure) if looks else iter(())
     return (*reuse, *problems[:1])
@@ -200,10 +205,9 @@ def logged_gate(path: str, looks: Sequence[Look], measure: Measure) -> tuple[str
 
 def _automatic_mode(earlier: Sequence[Look], look: Look) -> Looks | None:
     """The mode of the same look if it was logged; many if a look at fewer queries was."""
-    asked = [other for other in earlier if look.is_same_question(other)]
-    if same := [other for other in asked if other.values == look.values]:
-        return same[-1].looks
-    return "many" if any(other.n < look.n for other in asked) else None
+    if repeats := list(filter(look.is_same_look, earlier)):
+        return repeats[-1].looks
+    return "many" if _smaller_looks(earlier, look) else None
 
 
 def _look_notes(earlier: Sequence[Look], look: Look) -> Iterator[str]:

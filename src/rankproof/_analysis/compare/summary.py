@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from rankproof._analysis.compare.comparison import Comparison, compare_inputs
-from rankproof._analysis.compare.joined_values import primary_measure
+from rankproof._analysis.compare.joined_values import parsed_measure, primary_measure
 from rankproof._analysis.compare.pairs import CompareOptions
 from rankproof._analysis.inputs import input_from_results, reevaluated, usual_measures
 from rankproof._data import format_versions
@@ -15,7 +15,7 @@ from rankproof._evaluation.notes import value_notes
 from rankproof._results.experiment_result import Completeness, ExperimentResult, LabelsBy
 from rankproof._statistics.decision_rule import Looks
 from rankproof.measures._base import Measure
-from rankproof.measures._parse import parse_measure, parse_measures
+from rankproof.measures._parse import parse_measures
 
 SUMMARY_FORMAT = "rankproof-summary"
 
@@ -49,34 +49,25 @@ def with_decision_settings(
     judgements: Completeness | None = None,
 ) -> ExperimentResult:
     """The results with these settings of the decision, where given, in place of their own; the primary measure is evaluated."""
-    if all(given is None for given in (primary, margin, baseline, costs, labels_by, looks, judgements)):
+    settings: dict[str, Any] = {
+        "primary": primary,
+        "margin": margin,
+        "baseline": baseline,
+        "costs": costs,
+        "labels_by": labels_by,
+        "looks": looks,
+        "judgements": judgements,
+    }
+    if all(value is None for value in settings.values()):
         return results
-    inputs, own = input_from_results(results), results.decision_settings
-    # Refuses a wrong setting.
-    compare_inputs(
-        inputs,
-        primary=primary,
-        margin=margin,
-        baseline=baseline,
-        costs=costs,
-        labels_by=labels_by,
-        looks=looks,
-        judgements=judgements,
-    )
+    inputs = input_from_results(results)
+    # Rejects a wrong setting.
+    compare_inputs(inputs, **settings)
     if primary is not None:
-        measure = (parse_measure(primary) if isinstance(primary, str) else primary).with_rel(results.rel)
-        primary, known = str(measure), list(inputs.result.systems[0].measures)
-        inputs = inputs if primary in known else reevaluated(inputs, [*known, primary], inputs.options)
-    settings = own.updated(
-        primary=primary,
-        margin=margin,
-        baseline=baseline,
-        costs=costs,
-        labels_by=labels_by,
-        looks=looks,
-        judgements=judgements,
-    )
-    return replace(results, result=inputs.result, decision_settings=settings)
+        settings["primary"] = name = str(parsed_measure(primary).with_rel(results.rel))
+        evaluated = list(inputs.result.systems[0].measures)
+        inputs = inputs if name in evaluated else reevaluated(inputs, [*evaluated, name], inputs.options)
+    return replace(results, result=inputs.result, decision_settings=results.decision_settings.updated(**settings))
 
 
 def summary_document(results: ExperimentResult, comparison: Comparison) -> dict[str, Any]:

@@ -26,7 +26,7 @@ from rankproof._cli.options import (
 )
 from rankproof._cli.output import check_output, show_value_notes, write_or_show
 from rankproof._cli.terminal import STDOUT, Terminal
-from rankproof.errors import UsageError, escape_invisible, for_message
+from rankproof.errors import UsageError, escape_invisible
 
 if TYPE_CHECKING:
     from rankproof._analysis.gate.baseline import Baseline
