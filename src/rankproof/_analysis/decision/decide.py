@@ -51,10 +51,13 @@ MARGIN, RELATIVE_MARGIN = 0.02, 0.10
 """A system this much below the best is good enough: 2 percentage points, or 10% of the highest mean if that is less."""
 MIN_QUERIES = 30
 MAX_FAILED = 0.01
+"""With more failed calls of a system than this share nothing is decided: an outage is not the quality of the system."""
+UNEVEN_WEIGHTS = "weights are too uneven: sample queries in proportion to traffic and give no weights"
 _LEVEL = 0.05
 """The level of pairs that are called better for certain, over all of them."""
 _GOOD_VALUE = 0.5
 _STEPS_PER_MARGIN, _MARGIN_STEPS = 4, 20
+"""Larger margins are tried in steps of a quarter of the margin, up to five times the margin."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -89,6 +92,11 @@ class DecisionData:
         if not self.is_lower_better:
             return values
         return 1.0 - values if self.measure.is_fraction else -values
+
+    @property
+    def best_possible(self) -> float:
+        """The best possible value, oriented; that of 0 if the measure has none."""
+        return float(self.oriented(np.array([best_value(self.measure) or 0.0]))[0])
 
     def means(self) -> list[float]:
         """The mean of each system, as the measure has it."""
@@ -196,7 +204,7 @@ def _undecidable(data: DecisionData, means: Sequence[float], margin: float, look
         by_system=tuple(_system_risk(data, name, value) for name, value in shown.items()),
         leader=best,
         reason=reason,
-        detail=_few_queries_text(data, float(n)) if reason == "few_queries" else "",
+        detail=few_queries_text("a decision", n, n) if reason == "few_queries" else "",
         looks=looks,
         without_relevant=data.without_relevant,
         cost_unit=data.costs.unit,
@@ -223,15 +231,16 @@ def _obstacles(case: _Case) -> Iterator[tuple[Reason, str]]:
         if failed > MAX_FAILED * calls:
             yield "failed_calls", f"{failed:,} of {calls:,} calls of {for_message(name)} failed: run it again"
     if case.size < MIN_QUERIES:
-        yield "few_queries" if data.labelled is None else "few_labels", _few_queries_text(data, case.size)
+        few = few_queries_text("a decision", len(data.values), case.size)
+        yield "few_queries" if data.labelled is None else "few_labels", few
     if not (case.values != _worst(case)).any():
-        yield "all_worst", f"{data.measure} is {_shown_worst(case)} for every system and query"
+        yield "all_worst", f"{data.measure} is {float(data.values.flat[0]):g} for every system and query"
     if case.margin <= 0:
-        yield "margin", f"{data.measure} needs a margin: name it with --margin"
+        yield "margin", no_margin_text(data.measure)
     if without_worst := without_worst_value(data.measure, data.missing, data.systems):
         yield "missing", without_worst
     if data.weights is not None and not are_even_weights(data.weights):
-        yield "weights", "weights are too uneven: sample queries in proportion to traffic and give no weights"
+        yield "weights", UNEVEN_WEIGHTS
 
 
 def _worst(case: _Case) -> float:
@@ -239,23 +248,23 @@ def _worst(case: _Case) -> float:
     return 0.0 if case.data.measure.is_fraction else float(case.values.min())
 
 
-def _shown_worst(case: _Case) -> str:
-    return f"{float(case.data.values.flat[0]):g}"
-
-
-def _few_queries_text(data: DecisionData, effective: float) -> str:
-    n = len(data.values)
+def few_queries_text(what: str, n: int, effective: float) -> str:
+    """That a decision or a gate has too few queries."""
     size = f"n = {n:,}" if effective == n else f"n = {n:,}, with weights worth {effective:.0f}"
-    return f"a decision needs at least {MIN_QUERIES} queries ({size})"
+    return f"{what} needs at least {MIN_QUERIES} queries ({size})"
+
+
+def no_margin_text(measure: Measure) -> str:
+    """That a measure without a range from 0 to 1 has no usual margin."""
+    return f"{measure} needs a margin: name it with --margin"
 
 
 def _scenarios(case: _Case, chosen: Sequence[int]) -> list[ScenarioChoice]:
     """The choices where missing values and unjudged documents are not as measured."""
     data = case.data
     judged_only = None if data.judged_only is None else data.oriented(data.judged_only)
-    best = float(data.oriented(np.array([best_value(data.measure) or 0.0]))[0])
     choose = partial(case.choose, margin=case.margin)
-    return scenario_choices(case.values, data.weights, data.missing, judged_only, chosen, best, choose)
+    return scenario_choices(case.values, data.weights, data.missing, judged_only, chosen, data.best_possible, choose)
 
 
 def _disagreements(case: _Case, chosen: Sequence[int]) -> Iterator[tuple[Reason, str]]:

@@ -19,11 +19,18 @@ from rankproof._analysis.compare.joined_values import (
 from rankproof._analysis.compare.judged_decision import labelled_data
 from rankproof._analysis.compare.people_labels import PeopleValues
 from rankproof._analysis.compare.unjudged_documents import ChosenSystems, top_lists, unjudged_rival
-from rankproof._analysis.decision.decide import MIN_QUERIES, DecisionData, labelled_interval, margin_amount
+from rankproof._analysis.decision.decide import (
+    MIN_QUERIES,
+    UNEVEN_WEIGHTS,
+    DecisionData,
+    few_queries_text,
+    labelled_interval,
+    margin_amount,
+    no_margin_text,
+)
 from rankproof._analysis.decision.scenarios import (
     NEXT_JUDGEMENTS,
     MissingValues,
-    best_value,
     missing_scenarios,
     missing_sentences,
     scenario_text,
@@ -176,7 +183,7 @@ class ChangeInput:
         """The change with its risk, or why nothing can be shown."""
         n, weights = len(data.values), data.weights
         if not n:
-            return BaselineChange(0.0, 0.0, 0.0, 0, 0.0, obstacle=too_few(0.0, 0))
+            return BaselineChange(0.0, 0.0, 0.0, 0, 0.0, obstacle=few_queries_text("the gate", 0, 0))
         now, before = data.means()
         amount = margin_amount(self.margin, float(data.oriented(np.array([now, before])).max()), self.measure)
         why = obstacle(n, weights, self.margin, amount, self.measure)
@@ -222,9 +229,8 @@ class ChangeInput:
         missing = data.missing
         if outcome == "unsure" or missing is None or not missing.needs_scenarios():
             return ""
-        best = float(data.oriented(np.array([best_value(self.measure) or 0.0]))[0])
-        chosen = [0 if outcome == "passed" else 1]
-        for words, estimates in missing_scenarios(data.oriented(data.values), data.weights, missing, chosen, best):
+        values, chosen = data.oriented(data.values), [0 if outcome == "passed" else 1]
+        for words, estimates in missing_scenarios(values, data.weights, missing, chosen, data.best_possible):
             other = self._outcome(estimates, change)
             if other != outcome:
                 return scenario_text(words, missing, data.systems, f"the check {_VERBS[outcome]}", f"it {_VERBS[other]}")
@@ -289,18 +295,12 @@ def obstacle(n: int, weights: FloatArray | None, margin: Margin | None, amount: 
     """Why nothing can be shown with these queries; empty if something can."""
     effective = effective_size(n, weights)
     if effective < MIN_QUERIES:
-        return too_few(effective, n)
+        return few_queries_text("the gate", n, effective)
     if weights is not None and not are_even_weights(weights):
-        return "weights are too uneven: sample queries in proportion to traffic and give no weights"
+        return UNEVEN_WEIGHTS
     if margin is not None or amount > 0:
         return ""
-    return f"{measure} is 0 for every query" if measure.is_fraction else f"{measure} needs a margin: name it with --margin"
-
-
-def too_few(effective: float, n: int) -> str:
-    """That there are too few queries."""
-    size = f"n = {n:,}" if effective == n else f"n = {n:,}, with weights worth {effective:.0f}"
-    return f"the gate needs at least {MIN_QUERIES} queries ({size})"
+    return f"{measure} is 0 for every query" if measure.is_fraction else no_margin_text(measure)
 
 
 def with_corrected_p(changes: Iterable[BaselineChange]) -> list[BaselineChange]:
