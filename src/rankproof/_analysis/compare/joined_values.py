@@ -288,6 +288,24 @@ def answer_values(result: Result, measure: str, unanswerable: Collection[str]) -
     return JoinedValues(queries, names, (columns[0].measure,), filled[None], (), missing=missing)
 
 
+def decision_values(inputs: AnalysisInput, measures: MeasuresLike, primary: str | Measure | None) -> list[JoinedValues]:
+    """The values on common queries, the primary measure first.
+
+    Measures of answers have all questions that were asked, with missing values at worst; questions with nothing to measure differ
+    between measures.
+    """
+    every = primary_first(ranking_values(inputs.result, measures), primary)
+    if every.measures[0].kind != "answer":
+        return [every]
+    unanswerable = unanswerable_questions(inputs)
+    first, *others = (answer_values(inputs.result, str(measure), unanswerable) for measure in every.measures)
+    if all(other.queries == first.queries for other in others):
+        return [
+            replace(first, measures=every.measures, values=np.concatenate([first.values, *(other.values for other in others)]))
+        ]
+    return [first, *(other for other in others if len(other.queries))]
+
+
 def _questions(columns: Sequence[MeasureResult]) -> Iterator[str]:
     """The questions that each system was asked, sorted, without those that have nothing to measure for any system."""
     asked = set.intersection(*({*one.query_ids, *one.reasons} for one in columns))
