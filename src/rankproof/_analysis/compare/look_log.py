@@ -156,12 +156,12 @@ def compare_with_log(
     compared: Callable[[Looks], Comparison | None],
     inputs: AnalysisInput,
     path: str,
-    asked: Looks | None,
+    named_mode: Looks | None,
 ) -> LoggedComparison:
     """The first comparison, or that for many looks if an earlier look had the same systems and fewer queries."""
     earlier, comparison = read_looks(path), first
     look = look_of(inputs, comparison)
-    mode = asked or _automatic_mode(earlier, look)
+    mode = named_mode or _automatic_mode(earlier, look)
     if mode is not None and mode != comparison.decision.looks:
         comparison = compared(mode) or first
         look = look_of(inputs, comparison)
@@ -174,24 +174,24 @@ def compare_with_log(
     return LoggedComparison(comparison, look, is_new, notes)
 
 
-def compare_results_with_log(results: ExperimentResult, path: str, asked: Looks | None) -> LoggedComparison | None:
+def compare_results_with_log(results: ExperimentResult, path: str, named_mode: Looks | None) -> LoggedComparison | None:
     """The comparison of the systems of an experiment by the log; None without judgements, or if no measure can decide."""
 
     def compared(looks: Looks | None) -> Comparison | None:
         settings = replace(results.decision_settings, looks=looks or results.decision_settings.looks)
         return compare_results(replace(results, decision_settings=settings))
 
-    first = compared(asked)
-    return None if first is None else compare_with_log(first, compared, input_from_results(results), path, asked)
+    first = compared(named_mode)
+    return None if first is None else compare_with_log(first, compared, input_from_results(results), path, named_mode)
 
 
 def logged_comparison(
-    compared: Callable[[Looks | None], Comparison], inputs: AnalysisInput, path: str, asked: Looks | None
+    compared: Callable[[Looks | None], Comparison], inputs: AnalysisInput, path: str, named_mode: Looks | None
 ) -> Comparison:
     """The comparison by the log, with its line added to it."""
-    found = compare_with_log(compared(asked), compared, inputs, path, asked)
-    notes = tuple(append_look(path, found.look)) if found.is_new else ()
-    return replace(found.comparison, notes=(*found.comparison.notes, *notes))
+    logged = compare_with_log(compared(named_mode), compared, inputs, path, named_mode)
+    notes = tuple(append_look(path, logged.look)) if logged.is_new else ()
+    return replace(logged.comparison, notes=(*logged.comparison.notes, *notes))
 
 
 def logged_gate(path: str, looks: Sequence[Look], measure: Measure) -> tuple[str, ...]:

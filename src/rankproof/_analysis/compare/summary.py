@@ -28,12 +28,18 @@ def compare_results(results: ExperimentResult, options: CompareOptions | None = 
     if not results.is_judged:
         return None
     inputs = input_from_results(results)
-    if not any(one.summary == "mean" and one.measure.has_winner for one in results.result.systems[0].measures.values()):
+    if not any(
+        measured.summary == "mean" and measured.measure.has_winner for measured in results.result.systems[0].measures.values()
+    ):
         return None
     primary, evaluated = primary_measure(inputs), results.result.systems[0].measures
     usual = {*parse_measures(usual_measures(inputs))}
     usual |= {measure.with_rel(inputs.rel) for measure in usual}
-    others = (name for name, one in evaluated.items() if one.measure in usual and one.summary == "mean" and name != primary)
+    others = (
+        name
+        for name, measured in evaluated.items()
+        if measured.measure in usual and measured.summary == "mean" and name != primary
+    )
     return compare_inputs(inputs, primary=primary, measures=[primary, *others], options=options)
 
 
@@ -83,7 +89,7 @@ def summary_document(results: ExperimentResult, comparison: Comparison) -> dict[
         "primary": comparison.primary,
         "baseline": comparison.baseline,
         "decision": decision.to_dict(),
-        "systems": [_system(results, comparison, name) for name in (one.name for one in results.system_runs)],
+        "systems": [_system(results, comparison, run.name) for run in results.system_runs],
         "left_out": list(comparison.left_out),
         "notes": [*value_notes(results.result.systems), *comparison.notes],
         "method": comparison.method,

@@ -108,8 +108,8 @@ def _labelled_claims(inputs: AnalysisInput, joined: JoinedValues) -> int:
     measure, kept = joined.measures[0], set(joined.queries)
     if not isinstance(measure, ClaimMeasure) or not labelled_claims(inputs, measure, joined.systems):
         return 0
-    asked = (one for one in inputs.result.claims if one.against != "question" and one.system in joined.systems)
-    return len({claim_key(one) for one in asked if one.query in kept})
+    claims = (claim for claim in inputs.result.claims if claim.against != "question" and claim.system in joined.systems)
+    return len({claim_key(claim) for claim in claims if claim.query in kept})
 
 
 def _pooled_documents(inputs: AnalysisInput, joined: JoinedValues) -> int:

@@ -142,12 +142,12 @@ def decide(
     if blocked is None:
         return _decided(case, chosen, means, baseline, interval)
     reason, detail = blocked
-    found = _record(case, means, case.estimates.best, interval)
+    decision = _record(case, means, case.estimates.best, interval)
     if reason in ("risk", "few_queries") and data.labelled is None:
-        found = replace(found, needed=queries_needed(values, data.weights, amount, looks, seed=seed))
+        decision = replace(decision, needed=queries_needed(values, data.weights, amount, looks, seed=seed))
     if reason == "risk":
-        found = replace(found, better=tuple(_pair(case, *pair, interval) for pair in _better(case, baseline)))
-    return replace(found, outcome="not_decided", reason=reason, detail=detail, baseline=baseline)
+        decision = replace(decision, better=tuple(_pair(case, *pair, interval) for pair in _better(case, baseline)))
+    return replace(decision, outcome="not_decided", reason=reason, detail=detail, baseline=baseline)
 
 
 def margin_amount(margin: Margin | None, best: float, measure: Measure) -> float:
@@ -184,9 +184,9 @@ class _Case:
         return self.choose(self.estimates, margin)[1]
 
     def choose(self, estimates: PairEstimates, margin: float) -> tuple[Risks, Selection]:
-        found = risks(estimates, margin, self.looks)
+        system_risks = risks(estimates, margin, self.looks)
         costs = [self.data.costs.of(name) for name in self.data.systems]
-        return found, select(estimates, found, costs, self.data.costs.same_within)
+        return system_risks, select(estimates, system_risks, costs, self.data.costs.same_within)
 
 
 def _undecidable(data: DecisionData, means: Sequence[float], margin: float, looks: Looks) -> Decision:
@@ -276,9 +276,9 @@ def _disagreements(case: _Case, chosen: Sequence[int]) -> Iterator[tuple[Reason,
 
 def _record(case: _Case, means: Sequence[float], first: int, interval: Callable[[FloatArray], Interval | None]) -> Decision:
     """Everything but the outcome."""
-    data, found = case.data, case.largest_risks()
+    data, largest = case.data, case.largest_risks()
     rows = [
-        _system_risk(data, name, value, float(found.risk[at]), float(found.limit[at]), data.systems[found.rival[at]])
+        _system_risk(data, name, value, float(largest.risk[at]), float(largest.limit[at]), data.systems[largest.rival[at]])
         for at, (name, value) in enumerate(_shown_means(data).items())
     ]
     others = sorted((at for at in range(len(means)) if at != first), key=lambda at: -means[at])
@@ -293,7 +293,7 @@ def _record(case: _Case, means: Sequence[float], first: int, interval: Callable[
         risk=rows[first].risk,
         limit=rows[first].limit,
         rival=rows[first].rival,
-        race=found.race,
+        race=largest.race,
         looks=case.looks,
         scenarios=tuple(choice.named(data.systems) for choice in case.scenarios),
         missing=() if data.missing is None else data.missing.counts(data.systems),
@@ -364,22 +364,22 @@ def _decided(
     ordered = sorted(chosen.systems, key=lambda at: (-means[at], systems[at]))
     named = tuple(systems[at] for at in ordered)
     first = systems.index(baseline) if baseline is not None and baseline in named else ordered[0]
-    found = replace(_record(case, means, first, interval), baseline=baseline)
+    decision = replace(_record(case, means, first, interval), baseline=baseline)
     if baseline in named:
-        return replace(found, outcome="keep", kind=_kind(case, first, by_cost=False), systems=(systems[first],))
-    found = replace(found, systems=named, other_margin=_other_margin(case, chosen))
+        return replace(decision, outcome="keep", kind=_kind(case, first, by_cost=False), systems=(systems[first],))
+    decision = replace(decision, systems=named, other_margin=_other_margin(case, chosen))
     if len(named) > 1:
-        return replace(found, outcome="either")
-    return replace(found, outcome="ship", kind=_kind(case, first, by_cost=chosen.by_cost))
+        return replace(decision, outcome="either")
+    return replace(decision, outcome="ship", kind=_kind(case, first, by_cost=chosen.by_cost))
 
 
 def _kind(case: _Case, at: int, *, by_cost: bool) -> Kind:
     """Why a system is shipped or kept."""
-    found = case.risks(case.margin)
+    system_risks = case.risks(case.margin)
     others = [other for other in range(len(case.data.systems)) if other != at]
-    if all(found.below[other, at] for other in others):
+    if all(system_risks.below[other, at] for other in others):
         return "better"
-    if any(found.below[at, other] for other in found.good):
+    if any(system_risks.below[at, other] for other in system_risks.good):
         return "cheaper_and_worse"
     return "cheaper" if by_cost else "safe"
 

@@ -229,11 +229,11 @@ def _other_margin(decision: Decision) -> Iterator[str]:
     other = decision.other_margin
     if other is None:
         return
-    chosen, found = decision.of(decision.systems[0]), decision.of(other.system)
-    price = _cost_ratio(decision, chosen, found)
-    what = f"{found.value:.3f}{f' and {price}' if price else ''}"
+    chosen, shipped = decision.of(decision.systems[0]), decision.of(other.system)
+    price = _cost_ratio(decision, chosen, shipped)
+    what = f"{shipped.value:.3f}{f' and {price}' if price else ''}"
     margin = margin_text(other.margin, decision.measure).replace(" pp", " points")
-    yield f"If {margin} do not matter to you, ship {for_message(found.name)}: {what}."
+    yield f"If {margin} do not matter to you, ship {for_message(shipped.name)}: {what}."
 
 
 def _missing(decision: Decision) -> Iterator[str]:
@@ -247,10 +247,10 @@ def _judge_noise(decision: Decision) -> Iterator[str]:
 
 
 def _value(decision: Decision, system: str) -> str:
-    found = decision.of(system)
+    risk = decision.of(system)
     direction = " (lower is better)" if decision.measure.higher_is_better is False else ""
-    cost = "" if found.cost is None else f" at {cost_text(found.cost, decision.cost_unit)}"
-    return f"{found.value:.3f} {decision.measure}{direction}{by_labels(decision)}{cost}"
+    cost = "" if risk.cost is None else f" at {cost_text(risk.cost, decision.cost_unit)}"
+    return f"{risk.value:.3f} {decision.measure}{direction}{by_labels(decision)}{cost}"
 
 
 def _signed(difference: float, measure: Measure) -> str:
@@ -274,18 +274,18 @@ def _size_with_interval(pair: PairDifference, measure: Measure) -> str:
     return f"{points(pair.difference, measure)} ({inside})"
 
 
-def _cost_ratio(decision: Decision, base: SystemRisk, found: SystemRisk) -> str:
+def _cost_ratio(decision: Decision, base: SystemRisk, system: SystemRisk) -> str:
     """How much cheaper or faster the second system is than the first; empty if a cost is unknown."""
-    if base.cost is None or found.cost is None:
+    if base.cost is None or system.cost is None:
         return ""
     less, more = ("faster", "slower") if decision.cost_unit == "ms" else ("cheaper", "more expensive")
-    apart = abs(base.cost - found.cost)
-    if apart <= 0.1 * max(base.cost, found.cost) or (decision.cost_unit == "ms" and apart <= SAME_COST_MS):
+    apart = abs(base.cost - system.cost)
+    if apart <= 0.1 * max(base.cost, system.cost) or (decision.cost_unit == "ms" and apart <= SAME_COST_MS):
         return "as fast" if decision.cost_unit == "ms" else "as expensive"
-    low, high = sorted((base.cost, found.cost))
-    word = less if found.cost < base.cost else more
+    low, high = sorted((base.cost, system.cost))
+    word = less if system.cost < base.cost else more
     if low <= 0:
-        return "free" if found.cost <= 0 else word
+        return "free" if system.cost <= 0 else word
     ratio = high / low
     return f"{ratio:.0f} times {word}" if ratio >= _TWICE else f"{100 * (ratio - 1):.0f}% {word}"
 

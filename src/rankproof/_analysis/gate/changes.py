@@ -167,10 +167,10 @@ class ChangeInput:
         both, rows = (mine, theirs), [places[question] for question in questions]
         values, judged = (
             np.array([[part[question] for part in parts] for question in questions])
-            for parts in ([each.values for each in both], [each.judged for each in both])
+            for parts in ([labels.values for labels in both], [labels.judged for labels in both])
         )
-        lacks = np.array([[each.missing.get(question, "") for each in both] for question in questions])
-        shares = np.array([each.share for each in both])
+        lacks = np.array([[labels.missing.get(question, "") for labels in both] for question in questions])
+        shares = np.array([labels.share for labels in both])
         no_answer, abstained, unknown = (np.asarray(lacks == kind) for kind in MISSING_KINDS)
         missing = MissingValues(no_answer, abstained, unknown, shares)
         data = DecisionData(self.measure, joined.systems, joined.values[0], joined.weights)
@@ -265,14 +265,14 @@ def _as_result(systems: Sequence[SavedValues], measure: Measure) -> Result:
     """The values of one measure of systems as a result, the current system first."""
     name = str(measure)
     names = (systems[0].name, BEFORE)
-    found = []
+    results = []
     for own, saved in zip(names, systems, strict=False):
         values = saved.measures[name]
-        one = MeasureResult(
+        stored = MeasureResult(
             measure, 0.0, tuple(values), np.fromiter(values.values(), np.float64), reasons=saved.reasons.get(name, {})
         )
-        found.append(SystemResult(own, {name: one}, ()))
-    return Result((), tuple(found))
+        results.append(SystemResult(own, {name: stored}, ()))
+    return Result((), tuple(results))
 
 
 def _as_run(name: str, lists: Mapping[str, Sequence[str]]) -> Run:
@@ -305,12 +305,12 @@ def obstacle(n: int, weights: FloatArray | None, margin: Margin | None, amount: 
 
 def with_corrected_p(changes: Iterable[BaselineChange]) -> list[BaselineChange]:
     """The changes with p corrected by Holm over those that are not the same."""
-    found = list(changes)
-    tested = [at for at, change in enumerate(found) if change.p is not None and not change.is_same]
-    corrected = CORRECTIONS["holm"](np.array([found[at].p for at in tested], np.float64)).tolist()
+    corrected_changes = list(changes)
+    tested = [at for at, change in enumerate(corrected_changes) if change.p is not None and not change.is_same]
+    corrected = CORRECTIONS["holm"](np.array([corrected_changes[at].p for at in tested], np.float64)).tolist()
     for at, p in zip(tested, corrected, strict=True):
-        found[at] = replace(found[at], p_adjusted=p)
-    return found
+        corrected_changes[at] = replace(corrected_changes[at], p_adjusted=p)
+    return corrected_changes
 
 
 def segment_changes(
@@ -318,5 +318,5 @@ def segment_changes(
 ) -> list[tuple[str, str, BaselineChange]]:
     """System, segment and change of the measure in it; p is corrected over all segments of all systems."""
     keys = [(now, before, name) for now, before in pairs for name in segments]
-    found = with_corrected_p(changes.change(now, before, frozenset(segments[name])) for now, before, name in keys)
-    return [(now.name, name, change) for (now, _, name), change in zip(keys, found, strict=True)]
+    corrected = with_corrected_p(changes.change(now, before, frozenset(segments[name])) for now, before, name in keys)
+    return [(now.name, name, change) for (now, _, name), change in zip(keys, corrected, strict=True)]
