@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -12,9 +11,7 @@ from rankproof._analysis.compare.pairs import CompareOptions
 from rankproof._analysis.inputs import input_from_results, reevaluated, usual_measures
 from rankproof._data import format_versions
 from rankproof._evaluation.notes import value_notes
-from rankproof._results.experiment_result import Completeness, ExperimentResult, LabelsBy
-from rankproof._statistics.decision_rule import Looks
-from rankproof.measures._base import Measure
+from rankproof._results.experiment_result import ExperimentResult
 from rankproof.measures._parse import parse_measures
 
 SUMMARY_FORMAT = "rankproof-summary"
@@ -43,33 +40,14 @@ def compare_results(results: ExperimentResult, options: CompareOptions | None = 
     return compare_inputs(inputs, primary=primary, measures=[primary, *others], options=options)
 
 
-def with_decision_settings(
-    results: ExperimentResult,
-    *,
-    primary: str | Measure | None = None,
-    margin: float | None = None,
-    baseline: str | None = None,
-    costs: Mapping[str, float] | None = None,
-    labels_by: LabelsBy | None = None,
-    looks: Looks | None = None,
-    judgements: Completeness | None = None,
-) -> ExperimentResult:
-    """The results with these settings of the decision, where given, in place of their own; the primary measure is evaluated."""
-    settings: dict[str, Any] = {
-        "primary": primary,
-        "margin": margin,
-        "baseline": baseline,
-        "costs": costs,
-        "labels_by": labels_by,
-        "looks": looks,
-        "judgements": judgements,
-    }
+def with_decision_settings(results: ExperimentResult, **settings: Any) -> ExperimentResult:
+    """The results with these settings of `compare_inputs`, unless None, in place of their own; evaluates the primary one."""
     if all(value is None for value in settings.values()):
         return results
     inputs = input_from_results(results)
     # Rejects a wrong setting.
     compare_inputs(inputs, **settings)
-    if primary is not None:
+    if (primary := settings.get("primary")) is not None:
         settings["primary"] = name = str(parsed_measure(primary).with_rel(results.rel))
         evaluated = list(inputs.result.systems[0].measures)
         inputs = inputs if name in evaluated else reevaluated(inputs, [*evaluated, name], inputs.options)
