@@ -17,7 +17,7 @@ from functools import partial
 import numpy as np
 
 from rankproof._data.arrays import FloatArray
-from rankproof._statistics.gate_rule import detectable_drop, paired_change
+from rankproof._statistics.gate_rule import detectable_drop, paired_change, raises_alarm
 
 from .real_values import real_values
 from .simulation import Cell, StoredCells
@@ -60,7 +60,7 @@ def release_cell(collections: list[FloatArray], rounds: int, anchored: bool, cha
             below = paired_change(LEVEL + build, np.full(n, LEVEL))
             if anchored:
                 recovered = below.difference >= -MARGIN / 2
-                latched = below.is_below_anchor(MARGIN) or (latched and not recovered)
+                latched = raises_alarm(-below.difference, below.p, MARGIN) or (latched and not recovered)
                 alarm = true + change if latched and alarm is None else alarm
             if latched or paired_change(LEVEL + build, LEVEL + accepted).outcome(MARGIN) == "failed":
                 stops += 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rankproof._statistics.gate_rule import PairedChange, detectable_drop, paired_change
+from rankproof._statistics.gate_rule import PairedChange, detectable_drop, paired_change, raises_alarm
 
 
 def change_of(difference: float, deviation: float, n: int) -> PairedChange:
@@ -41,7 +41,8 @@ def test_equal_values_on_few_queries_are_not_shown_to_be_equal() -> None:
 
 @pytest.mark.parametrize(("difference", "n", "alarm"), [(-0.03, 400, True), (-0.019, 400, False), (-0.03, 50, False)])
 def test_the_alarm_needs_the_margin_and_two_standard_errors(difference: float, n: int, alarm: bool) -> None:
-    assert change_of(difference, 0.15, n).is_below_anchor(0.02) is alarm
+    change = change_of(difference, 0.15, n)
+    assert raises_alarm(-change.difference, change.p, 0.02) is alarm
 
 
 @pytest.mark.parametrize("n", [50, 100, 400])

@@ -104,8 +104,8 @@ def compare(
             options=settings,
         )
 
-    found = compared(looks) if log is None else logged_comparison(compared, inputs, path_text(log, "log"), looks)
-    return replace(found, notes=(*why, *value_notes(inputs.result.systems), *found.notes))
+    comparison = compared(looks) if log is None else logged_comparison(compared, inputs, path_text(log, "log"), looks)
+    return replace(comparison, notes=(*why, *value_notes(inputs.result.systems), *comparison.notes))
 
 
 def listed(measures: MeasuresLike) -> list[Any]:

@@ -213,17 +213,17 @@ def _with_texts(
     return given if nuggets is None else with_nuggets(given, _nuggets(nuggets, given.queries) or {})
 
 
-def _check_no_texts(**given: Any) -> None:
+def _check_no_texts(**arguments: Any) -> None:
     """Raises an error for arguments that results have themselves."""
-    if named := [name for name, value in given.items() if value is not None]:
+    if named := [name for name, value in arguments.items() if value is not None]:
         raise UsageError(f"results have their own {named[0]}", fix=f"leave out {named[0]}")
 
 
 def _with_nuggets(results: ExperimentResult, nuggets: NuggetsLike | None) -> ExperimentResult:
     if nuggets is None:
         return results
-    given = GivenAnswers(results.name, results.texts, {})
-    return replace(results, texts=with_nuggets(given, _nuggets(nuggets, None) or {}).queries)
+    answers = GivenAnswers(results.name, results.texts, {})
+    return replace(results, texts=with_nuggets(answers, _nuggets(nuggets, None) or {}).queries)
 
 
 def _are_paths(values: Sequence[Any]) -> bool:

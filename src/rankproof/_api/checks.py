@@ -163,7 +163,7 @@ def gate(
     if self_test:
         return replace(check_repeats(inputs, settings, systems=names), notes=tuple(value_notes(inputs.result.systems)))
     is_file = isinstance(baseline, str | os.PathLike) and not holds_results(baseline)
-    found = recorded_gate(
+    gated = recorded_gate(
         inputs,
         saved,
         settings,
@@ -173,8 +173,8 @@ def gate(
         accept_loss=accept_loss,
         log=None if log is None else path_text(log, "log"),
     )
-    kept = () if target is None else tuple(_save_baseline(inputs, target, names, found, accept_loss=accept_loss))
-    return replace(found, notes=(*value_notes(inputs.result.systems), *found.notes, *kept))
+    kept = () if target is None else tuple(_save_baseline(inputs, target, names, gated, accept_loss=accept_loss))
+    return replace(gated, notes=(*value_notes(inputs.result.systems), *gated.notes, *kept))
 
 
 def _save_baseline(

@@ -60,7 +60,7 @@ def analysis_input(
 
 
 def _loaded(data: Sequence[Any]) -> list[Result | ExperimentResult]:
-    return [one if isinstance(one, Result) else results_of(one) for one in data]
+    return [part if isinstance(part, Result) else results_of(part) for part in data]
 
 
 def _with_judges(measures: MeasuresLike, results: Sequence[Result | ExperimentResult]) -> MeasuresLike:
@@ -70,8 +70,8 @@ def _with_judges(measures: MeasuresLike, results: Sequence[Result | ExperimentRe
 
     if not _are_of_answers(measures):
         return measures
-    known = results_measures(one for one in results if isinstance(one, ExperimentResult))
-    return list(map(str, measures_in_results(measures or (), known)))
+    measured = results_measures(result for result in results if isinstance(result, ExperimentResult))
+    return list(map(str, measures_in_results(measures or (), measured)))
 
 
 def with_run_texts(inputs: AnalysisInput, dataset: Any) -> AnalysisInput:
@@ -130,8 +130,8 @@ def groupings(inputs: AnalysisInput, by: GroupsLike) -> Iterator[Grouping]:
 def holds_results(data: Any) -> bool:
     """Whether the data are results, or a list or dict of them, and not runs."""
     if isinstance(data, Mapping | list | tuple):
-        each = list(data.values()) if isinstance(data, Mapping) else data
-        return bool(each) and all(map(_is_results, each))
+        parts = list(data.values()) if isinstance(data, Mapping) else data
+        return bool(parts) and all(map(_is_results, parts))
     return _is_results(data)
 
 
@@ -139,8 +139,8 @@ def has_only_answers(data: Any) -> bool:
     """Whether the data are results, or a list or dict of them, of which only answers were measured."""
     if not holds_results(data):
         return False
-    each = list(data.values()) if isinstance(data, Mapping) else data if isinstance(data, list | tuple) else [data]
-    return all(inputs_of(one) is None if isinstance(one, Result) else _has_only_answers(results_of(one)) for one in each)
+    parts = list(data.values()) if isinstance(data, Mapping) else data if isinstance(data, list | tuple) else [data]
+    return all(inputs_of(part) is None if isinstance(part, Result) else _has_only_answers(results_of(part)) for part in parts)
 
 
 def _has_only_answers(results: ExperimentResult) -> bool:
@@ -171,8 +171,8 @@ def _one_input(data: Any, measures: MeasuresLike, options: EvaluateArguments) ->
         inputs = input_from_results(results)
     if measures is None and not options:
         return inputs
-    known: EvaluateArguments = {"rel": inputs.rel, "judged_only": inputs.read_options.judged_only}
-    return reevaluated(inputs, measures, make_evaluate_options(**(known | options)))
+    defaults: EvaluateArguments = {"rel": inputs.rel, "judged_only": inputs.read_options.judged_only}
+    return reevaluated(inputs, measures, make_evaluate_options(**(defaults | options)))
 
 
 def _with_answer_measures(inputs: AnalysisInput, measures: MeasuresLike, options: EvaluateArguments) -> AnalysisInput:
@@ -183,10 +183,10 @@ def _with_answer_measures(inputs: AnalysisInput, measures: MeasuresLike, options
         raise UsageError(f"{next(iter(options))}= is for rankings, not for answers", fix="leave it out")
     if measures is None:
         return inputs
-    known = inputs.result.systems[0].measures
-    names = [str(one) for one in measures_in_results(measures, [one.measure for one in known.values()])]
-    if missing := [name for name in names if name not in known]:
-        raise UsageError(f"{missing[0]} was not evaluated", fix=f"choose from: {', '.join(known)}")
+    evaluated = inputs.result.systems[0].measures
+    names = [str(one) for one in measures_in_results(measures, [one.measure for one in evaluated.values()])]
+    if missing := [name for name in names if name not in evaluated]:
+        raise UsageError(f"{missing[0]} was not evaluated", fix=f"choose from: {', '.join(evaluated)}")
     systems = (replace(one, measures={name: one.measures[name] for name in names}) for one in inputs.result.systems)
     settings = replace(inputs.decision_settings, primary=names[0])
     return replace(inputs, result=replace(inputs.result, systems=tuple(systems)), decision_settings=settings)

@@ -99,8 +99,8 @@ def _results(
         return results_of(data)
     from rankproof._analysis.run_files import results_from_runs
 
-    found = analysis_input(data, runs, measures, options)
-    return results_from_runs(found, None if dataset is None else dataset_of(dataset))
+    inputs = analysis_input(data, runs, measures, options)
+    return results_from_runs(inputs, None if dataset is None else dataset_of(dataset))
 
 
 def export(

@@ -39,8 +39,8 @@ class Analysis(ViewedTables):
         for table in self.tables:
             if table.name == name:
                 return table
-        known = ", ".join(dict.fromkeys(table.name for table in self.tables))
-        raise UsageError(f"no table is called {for_message(str(name))}", fix=f"choose from: {known}")
+        names = ", ".join(dict.fromkeys(table.name for table in self.tables))
+        raise UsageError(f"no table is called {for_message(str(name))}", fix=f"choose from: {names}")
 
     def records(self, name: str | None = None) -> list[dict[str, Any]]:
         """The rows of the first table, or of the table of that name, each as column to cell."""

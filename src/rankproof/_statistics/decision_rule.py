@@ -35,13 +35,17 @@ def checked_looks(looks: object) -> Looks:
 SIGNIFICANT = 1.96
 """A difference of this many standard errors is significant at 5%, two-sided."""
 _ONE_LOOK_QUANTILE = 1.645
+"""The normal quantile of 95%, with the digits that the simulations used."""
 _USUAL_CORRELATION = 0.5
 """The correlation of the differences of two systems from a third one, if all three vary alike and independently."""
 _RACE_POWER, _POWER_SLOPE = 0.83, 0.44
 _STEEPNESS, _OFFSET, _OFFSET_SLOPE = 0.62, 1.2, 0.3
+"""The needed score, see `needed_scores`: it grows with the race and with the margin in standard errors."""
 _IN_RACE = -1.0
+"""A system is in the race if its score against the best one is above this."""
 _SAME_COST = 0.10
 _SMALLEST_ERROR, _UNKNOWN_ERROR = 1e-150, 1e150
+"""So small, and so large, that a score and its square stay finite."""
 _WORTH_IT = 2.0
 """A system that is measurably worse is shipped only if the better one costs at least so many times as much."""
 
@@ -235,10 +239,10 @@ def rival_correlations(estimates: PairEstimates, margin: float) -> FloatArray:
     np.fill_diagonal(scale, 0.0)
     products = scale.sum(axis=0) * (scale * variances).sum(axis=0) - (scale * (variances @ scale)).sum(axis=0) / 2
     systems = (scale > 0).sum(axis=0)
-    found = np.divide(
+    correlations = np.divide(
         products - systems, systems * (systems - 1), out=np.full(len(errors), _USUAL_CORRELATION), where=systems > 1
     )
-    return np.asarray(np.clip(found, 0.0, _USUAL_CORRELATION))
+    return np.asarray(np.clip(correlations, 0.0, _USUAL_CORRELATION))
 
 
 def needed_scores(
@@ -268,22 +272,24 @@ class Selection:
     by_cost: bool = False
 
 
-def select(estimates: PairEstimates, found: Risks, costs: Sequence[float | None], same_cost: float = 0.0) -> Selection:
+def select(estimates: PairEstimates, system_risks: Risks, costs: Sequence[float | None], same_cost: float = 0.0) -> Selection:
     """The cheapest of the good-enough systems; one that is measurably worse only if a better one costs at least twice as much.
 
     Costs count as equal within 10% of the larger one, or within `same_cost`. Without the cost of each good-enough system all of
     them stay but those that are significantly below another.
     """
-    good = found.good
+    good, below = system_risks.good, system_risks.below
     if not good:
         return Selection(())
     affordable = kept = good
-    known = {at: cost for at in good if (cost := costs[at]) is not None}
-    if len(known) == len(good):
-        affordable = _without(good, estimates, lambda at, other: found.below[at, other] and known[other] < _WORTH_IT * known[at])
-        lowest = min(known[at] for at in affordable)
-        kept = [at for at in affordable if known[at] - lowest <= max(_SAME_COST * known[at], same_cost)]
-    chosen = _without(kept, estimates, lambda at, other: found.below[at, other])
+    good_costs = {at: cost for at in good if (cost := costs[at]) is not None}
+    if len(good_costs) == len(good):
+        affordable = _without(
+            good, estimates, lambda at, other: below[at, other] and good_costs[other] < _WORTH_IT * good_costs[at]
+        )
+        lowest = min(good_costs[at] for at in affordable)
+        kept = [at for at in affordable if good_costs[at] - lowest <= max(_SAME_COST * good_costs[at], same_cost)]
+    chosen = _without(kept, estimates, lambda at, other: below[at, other])
     return Selection(tuple(chosen), by_cost=len(kept) < len(affordable))
 
 

@@ -20,8 +20,8 @@ GateOutcome = Literal["passed", "failed", "unsure"]
 """`unsure`: neither a drop within the margin nor a significant drop is shown."""
 MAX_RISK = 0.05
 """A gate passes up to this risk of being more than the margin worse."""
-ALARM_SCORE = -2.0
-"""The normal score of the difference from the first baseline at which the alarm is raised."""
+_ALARM_P = 2 * normal_below(-2.0)
+"""A loss against the first baseline raises the alarm from a normal score of -2 on; chosen by simulation of slow losses."""
 _ERRORS_DETECTED = 2.8
 """A drop of this many standard errors is significant with a chance of 80%."""
 
@@ -63,9 +63,10 @@ class PairedChange:
             return "passed"
         return "failed" if self.score(margin if is_allowed_drop else 0.0) <= -SIGNIFICANT else "unsure"
 
-    def is_below_anchor(self, margin: float) -> bool:
-        """Whether the drop from the first baseline raises the alarm."""
-        return self.difference <= -margin and self.score() <= ALARM_SCORE
+
+def raises_alarm(drop: float, p: float, margin: float) -> bool:
+    """Whether a drop from the first baseline, with its two-sided p-value, raises the alarm."""
+    return drop >= margin and p <= _ALARM_P
 
 
 def paired_change(now: FloatArray, before: FloatArray, weights: FloatArray | None = None) -> PairedChange:

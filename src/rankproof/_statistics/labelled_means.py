@@ -18,9 +18,11 @@ from rankproof._statistics.distributions import student_above, student_quantile
 MIN_LABELLED = 30
 """Labelled questions that a decision needs."""
 MIN_FOR_INTERVAL = 10
+"""Labelled questions from which on intervals are shown."""
 FURTHER_DIFFERENCE = 0.25
 """The interval counts one further labelled question on which two systems differ by this share of the measure's range."""
 LABEL_COUNTS = (40, 50, 60, 80, 100, 130, 160, 200, 250, 300, 400, 500, 700)
+"""Numbers of labelled questions that are tried: few, as an estimate needs no more digits."""
 ENOUGH_CHANCE = 0.8
 _NO_VARIANCE = 1e-15
 
@@ -143,8 +145,8 @@ class _Centred:
     size: float
 
     def covariance(self) -> FloatArray:
-        found: FloatArray = self.rows.T @ self.rows / (self.size * (self.size - 1))
-        return found
+        covariance: FloatArray = self.rows.T @ self.rows / (self.size * (self.size - 1))
+        return covariance
 
 
 def _centred(values: FloatArray, weights: FloatArray) -> _Centred:
@@ -170,8 +172,8 @@ def _weight(people: _Centred, same: _Centred, other: _Centred) -> float:
 
 
 def _contrasts(rows: FloatArray) -> FloatArray:
-    found: FloatArray = rows - rows.mean(axis=1, keepdims=True)
-    return found
+    contrasts: FloatArray = rows - rows.mean(axis=1, keepdims=True)
+    return contrasts
 
 
 def chance_to_decide(

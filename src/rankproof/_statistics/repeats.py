@@ -48,9 +48,9 @@ def split_variance(first: Sequence[FloatArray], second: Sequence[FloatArray]) ->
         return None
     squares = math.fsum(float(((values - values.mean()) ** 2).sum()) for system in (first, second) for values in system)
     pooled = squares / freedom
-    apart = [float(one.mean() - other.mean()) for one, other in zip(first, second, strict=True)]
+    apart = [float(first_values.mean() - second_values.mean()) for first_values, second_values in zip(first, second, strict=True)]
     mean = math.fsum(apart) / len(apart)
-    variance = math.fsum((each - mean) ** 2 for each in apart) / (len(apart) - 1)
+    variance = math.fsum((difference - mean) ** 2 for difference in apart) / (len(apart) - 1)
     repeated = repeated_systems(first, second)
     by_repeats = math.fsum(pooled / len(values) for system in repeated for values in system) / len(apart)
     return VarianceSplit(variance - by_repeats, len(repeated) * pooled)

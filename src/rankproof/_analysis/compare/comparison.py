@@ -30,13 +30,11 @@ from rankproof._analysis.compare.decision_data import (
 from rankproof._analysis.compare.joined_values import (
     JoinedValues,
     MeasuresLike,
-    answer_values,
     common_values,
+    decision_values,
     only_queries,
     primary_first,
-    ranking_values,
     settings_primary,
-    unanswerable_questions,
     with_measures,
 )
 from rankproof._analysis.compare.pairs import CompareOptions, PairComparison, compare_named_pairs, compare_pairs
@@ -183,11 +181,11 @@ def compare_inputs(
     margin = settings.margin if margin is None else margin
     labels_by = checked_labels_by(settings.labels_by if labels_by is None else labels_by)
     looks = checked_looks(settings.looks if looks is None else looks)
-    is_complete = checked_judgements(settings.judgements if judgements is None else judgements) is not None
+    judgements = checked_judgements(settings.judgements if judgements is None else judgements)
     answering = [name for name in inputs.systems if name not in systems_with_rankings(inputs)]
     inputs = only_systems(inputs, systems_with_rankings(inputs)) if answering else inputs
     baseline = settings.baseline if baseline is None and settings.baseline in inputs.systems else baseline
-    given = None if baseline is None else checked_system(inputs, baseline)
+    named = None if baseline is None else checked_system(inputs, baseline)
     primary = settings_primary(inputs) if primary is None and measures is None else primary
     primary = None if primary is None else named_measure(inputs, primary)
     inputs = with_measures(inputs, primary, measures)
@@ -196,7 +194,7 @@ def compare_inputs(
     costs_of = system_costs(inputs, _known_costs(inputs) if costs is None else costs)
     if not kept.systems:
         return _nothing_retrieved(inputs, primary)
-    whole, *others = _joined_values(kept, measures, primary)
+    whole, *others = decision_values(kept, measures, primary)
     if labels is not None:
         from rankproof._analysis.compare.people_labels import with_labels_file
 
@@ -204,17 +202,16 @@ def compare_inputs(
     counted = with_relevant_documents(kept, whole.measures[0], whole.queries)
     joined = only_queries(whole, counted) if not all(counted) else whole
     allowed = None if margin is None else parse_margin(margin, is_fraction=joined.measures[0].is_fraction)
-    shown_baseline = given if given in kept.systems else default_baseline(kept)
-    against = None if given is None else shown_baseline
-    tested = [(one, _tested(one, against, pairs, options)) for one in (joined, *others)]
-    data = _decision_data(kept, joined, costs_of, len(whole.queries))
-    data = replace(data, judged_only=None) if is_complete else data
-    decision = _decision(kept, joined, whole, data, labels_by, margin=allowed, baseline=given, looks=looks, seed=options.seed)
-    checked = decision if is_complete else with_unjudged_documents(kept, joined, data, decision)
-    decision = replace(checked, judgements="complete" if is_complete else None)
-    decision = with_repeats(kept, replace(decision, reused_replies=reused_replies(inputs.system_runs)), joined)
+    shown_baseline = named if named in kept.systems else default_baseline(kept)
+    against = None if named is None else shown_baseline
+    tested = [(values, _tested(values, against, pairs, options)) for values in (joined, *others)]
+    data = _decision_data(kept, joined, costs_of, len(whole.queries), is_complete=judgements is not None)
+    decision = _decision(kept, joined, whole, data, labels_by, margin=allowed, baseline=named, looks=looks, seed=options.seed)
+    decision = decision if judgements is not None else with_unjudged_documents(kept, joined, data, decision)
+    decision = replace(decision, judgements=judgements, reused_replies=reused_replies(inputs.system_runs))
+    decision = with_repeats(kept, decision, joined)
     notes = (
-        *left_out_notes(empty, given, shown_baseline),
+        *left_out_notes(empty, named, shown_baseline),
         *answering_notes(answering),
         *unknown_cost_notes(costs_of, kept.systems),
         *timing_notes(inputs, costs_of),
@@ -225,15 +222,24 @@ def compare_inputs(
         *(all_systems_notes(joined, options.test) if tested[0][1] else ()),
         *_power_notes(tested[0][1], joined, options),
     )
-    found = _comparison(tested, decision, shown_baseline, given is not None, empty, notes, options)
-    segments, tables = segment_tables(joined, groupings, compared_pairs(decision, against), options)
-    more = tuple(dict.fromkeys(note for table in tables for note in table.notes))
+    comparison = _comparison(tested, decision, shown_baseline, named is not None, empty, notes, options)
+    return _with_further_tables(comparison, joined, groupings, against)
+
+
+def _with_further_tables(
+    comparison: Comparison, joined: JoinedValues, groupings: Sequence[Grouping], baseline: str | None
+) -> Comparison:
+    """The comparison with its repeated answers and segments before its tables, and the sources of doubt after them."""
+    decision = comparison.decision
+    segments, tables = segment_tables(joined, groupings, compared_pairs(decision, baseline), comparison.options)
+    notes = dict.fromkeys(note for table in tables for note in table.notes)
     repeats = () if decision.repeats is None else (repeats_table(decision.repeats, str(decision.measure)),)
     doubt = (table,) if (table := doubt_table(decision)) is not None else ()
-    return replace(found, segments=segments, tables=(*repeats, *tables, *found.tables, *doubt), notes=(*found.notes, *more))
+    every = (*repeats, *tables, *comparison.tables, *doubt)
+    return replace(comparison, segments=segments, tables=every, notes=(*comparison.notes, *notes))
 
 
-def _decision_data(kept: AnalysisInput, joined: JoinedValues, costs: Costs, queries: int) -> DecisionData:
+def _decision_data(kept: AnalysisInput, joined: JoinedValues, costs: Costs, queries: int, *, is_complete: bool) -> DecisionData:
     """What the decision on the primary measure is made of."""
     measure = joined.measures[0]
     return DecisionData(
@@ -243,7 +249,7 @@ def _decision_data(kept: AnalysisInput, joined: JoinedValues, costs: Costs, quer
         weights=joined.weights,
         costs=costs,
         failed=failed_calls(kept),
-        judged_only=judged_only_values(kept, kept.result, str(measure), joined.queries),
+        judged_only=None if is_complete else judged_only_values(kept, kept.result, str(measure), joined.queries),
         missing=joined.missing,
         queries=queries,
         without_relevant=queries - len(joined.queries),
@@ -278,25 +284,9 @@ def _decision(
     return decision if decision.decided else with_pairs_to_judge(kept, decision)
 
 
-def _joined_values(inputs: AnalysisInput, measures: MeasuresLike, primary: str | Measure | None) -> list[JoinedValues]:
-    """The values on common queries, the primary measure first.
-
-    Measures of answers have all questions that were asked, with missing values at worst; questions with nothing to measure differ
-    between measures.
-    """
-    every = primary_first(ranking_values(inputs.result, measures), primary)
-    if every.measures[0].kind != "answer":
-        return [every]
-    unanswerable = unanswerable_questions(inputs)
-    first, *others = (answer_values(inputs.result, str(measure), unanswerable) for measure in every.measures)
-    if all(one.queries == first.queries for one in others):
-        return [replace(first, measures=every.measures, values=np.concatenate([first.values, *(one.values for one in others)]))]
-    return [first, *(one for one in others if len(one.queries))]
-
-
 def _other_sizes(joined: JoinedValues, others: Sequence[JoinedValues]) -> Iterator[str]:
     """The number of common queries of measures that have another number than the primary one."""
-    sizes = [f"{one.measures[0]} {len(one.queries):,}" for one in others if len(one.queries) != len(joined.queries)]
+    sizes = [f"{other.measures[0]} {len(other.queries):,}" for other in others if len(other.queries) != len(joined.queries)]
     if sizes:
         yield f"other measures have other common questions: n = {', '.join(sizes)}"
 
@@ -324,8 +314,8 @@ def _interval_of(joined: JoinedValues) -> Callable[[FloatArray], Interval | None
     return interval
 
 
-def _power_notes(found: Sequence[PairComparison], joined: JoinedValues, options: CompareOptions) -> Iterator[str]:
-    family = [one for one in found if one.observed.measure == joined.measures[0]]
+def _power_notes(tested: Sequence[PairComparison], joined: JoinedValues, options: CompareOptions) -> Iterator[str]:
+    family = [pair for pair in tested if pair.observed.measure == joined.measures[0]]
     return power_notes(family, len(joined.queries), options) if family else iter(())
 
 
@@ -339,15 +329,15 @@ def _comparison(
     options: CompareOptions,
 ) -> Comparison:
     """The comparison of values on common queries, with their tested pairs; the first part has the primary measure."""
-    joined, found = parts[0]
-    names, primary = tuple(str(measure) for one, _ in parts for measure in one.measures), str(joined.measures[0])
-    tests = sum(one.observed.measure == joined.measures[0] for one in found)
-    pairs = tuple(pair_record(one, primary) for _, tested in parts for one in tested)
+    joined, tested = parts[0]
+    names, primary = tuple(str(measure) for part, _ in parts for measure in part.measures), str(joined.measures[0])
+    tests = sum(pair.observed.measure == joined.measures[0] for pair in tested)
+    pairs = tuple(pair_record(pair, primary) for _, part_pairs in parts for pair in part_pairs)
     values = {
-        system: {str(measure): _mean(one, at, place) for one, _ in parts for place, measure in enumerate(one.measures)}
+        system: {str(measure): _mean(part, at, place) for part, _ in parts for place, measure in enumerate(part.measures)}
         for at, system in enumerate(joined.systems)
     }
-    method = options.describe(len(joined.queries), tests) if found else ""
+    method = options.describe(len(joined.queries), tests) if tested else ""
     return Comparison(
         primary=primary,
         measures=names,
@@ -360,7 +350,7 @@ def _comparison(
         method=method,
         options=options,
         table=systems_table(decision, baseline, pairs, values, options),
-        tables=tuple(_details(parts, baseline if named else None, notes, options)) if found else (),
+        tables=tuple(_details(parts, baseline if named else None, notes, options)) if tested else (),
     )
 
 
@@ -372,21 +362,21 @@ def _details(
     parts: Sequence[ComparedPart], baseline: str | None, notes: tuple[str, ...], options: CompareOptions
 ) -> Iterator[Table]:
     """Verdicts on the pairs of each measure, significance letters, and all numbers."""
-    joined, found = parts[0]
+    joined, first_pairs = parts[0]
     primary = joined.measures[0]
-    for one, tested in parts:
-        facts = _facts(one, tested, primary, options)
-        for measure in one.measures:
+    for part, tested in parts:
+        facts = _facts(part, tested, primary, options)
+        for measure in part.measures:
             of_measure = [pair for pair in tested if pair.observed.measure == measure]
             yield verdict_table(measure, baseline, of_measure, options, facts)
-    facts = _facts(joined, found, primary, options)
-    tests = len(found) // len(joined.measures)
-    yield letters_table(joined, found, options.describe(len(joined.queries), tests), notes, facts)
+    facts = _facts(joined, first_pairs, primary, options)
+    tests = len(first_pairs) // len(joined.measures)
+    yield letters_table(joined, first_pairs, options.describe(len(joined.queries), tests), notes, facts)
     yield details_table([pair for _, tested in parts for pair in tested], primary, notes, facts)
 
 
-def _facts(joined: JoinedValues, found: Sequence[PairComparison], primary: Measure, options: CompareOptions) -> dict[str, Any]:
-    return {**comparison_facts(joined, options, len(found) // len(joined.measures)), "primary": str(primary)}
+def _facts(joined: JoinedValues, tested: Sequence[PairComparison], primary: Measure, options: CompareOptions) -> dict[str, Any]:
+    return {**comparison_facts(joined, options, len(tested) // len(joined.measures)), "primary": str(primary)}
 
 
 def _nothing_retrieved(inputs: AnalysisInput, primary: str | Measure | None) -> Comparison:

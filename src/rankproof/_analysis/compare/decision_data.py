@@ -26,6 +26,7 @@ from rankproof.measures._base import Measure
 
 _MIN_SHARE_WITH_NON_RELEVANT = 0.5
 _MAX_LISTS = 20_000
+"""With more rankings than this, pairs to judge take longer to find than the decision itself."""
 _JUDGE_NEXT = 10
 
 
@@ -41,29 +42,29 @@ def _retrieved_nothing(inputs: AnalysisInput, name: str) -> bool:
     if name not in inputs.runs:
         return False
     measures = next(system for system in inputs.result.systems if system.name == name).measures
-    may_be_empty = bool(inputs.system_runs) or not any(one.values.any() for one in measures.values())
+    may_be_empty = bool(inputs.system_runs) or not any(measured.values.any() for measured in measures.values())
     return may_be_empty and not len(inputs.runs[name].docs)
 
 
 def _by_answers(inputs: AnalysisInput) -> bool:
-    return any(one.measure.kind == "answer" for one in inputs.result.systems[0].measures.values())
+    return any(measured.measure.kind == "answer" for measured in inputs.result.systems[0].measures.values())
 
 
 def systems_with_rankings(inputs: AnalysisInput) -> list[str]:
     """The systems with a ranking of their own; an answering system has that of another system, and only its answers differ."""
     by_answers = _by_answers(inputs)
-    known = {run.name for run in inputs.system_runs}
+    stored = {run.name for run in inputs.system_runs}
     ranking = ranking_systems(inputs.system_runs)
-    return [name for name in inputs.systems if by_answers or not ranking or name in ranking or name not in known]
+    return [name for name in inputs.systems if by_answers or not ranking or name in ranking or name not in stored]
 
 
-def left_out_notes(empty: Sequence[str], given: str | None, baseline: str | None) -> Iterator[str]:
+def left_out_notes(empty: Sequence[str], named: str | None, baseline: str | None) -> Iterator[str]:
     """Notes on systems that retrieved nothing."""
     if empty:
         names = ", ".join(map(for_message, empty))
         yield f"{names} retrieved nothing and {'is' if len(empty) == 1 else 'are'} left out"
-    if given in empty and baseline is not None:
-        yield f"the baseline is {for_message(baseline)}, as {for_message(str(given))} retrieved nothing"
+    if named in empty and baseline is not None:
+        yield f"the baseline is {for_message(baseline)}, as {for_message(str(named))} retrieved nothing"
 
 
 def unknown_cost_notes(costs: Costs, systems: Sequence[str]) -> Iterator[str]:
@@ -95,12 +96,12 @@ def default_baseline(inputs: AnalysisInput) -> str | None:
     return USUAL_BASELINE if USUAL_BASELINE in able else next(iter(able), None)
 
 
-def system_costs(inputs: AnalysisInput, given: Mapping[str, float] | None = None) -> Costs:
+def system_costs(inputs: AnalysisInput, costs: Mapping[str, float] | None = None) -> Costs:
     """The given costs if there are any, else money per query if a system spent any, else the latency p50 of one run."""
-    if given is not None and not isinstance(given, Mapping):
-        raise UsageError(f"costs cannot be {type_phrase(given)}", fix="pass {system: cost}")
-    if given:
-        return Costs("given", {checked_system(inputs, name): _checked_cost(name, cost) for name, cost in given.items()})
+    if costs is not None and not isinstance(costs, Mapping):
+        raise UsageError(f"costs cannot be {type_phrase(costs)}", fix="pass {system: cost}")
+    if costs:
+        return Costs("given", {checked_system(inputs, name): _checked_cost(name, cost) for name, cost in costs.items()})
     runs = {run.name: run for run in inputs.system_runs if run.name in inputs.systems}
     if any(run.money for run in runs.values()):
         return Costs("money", {name: _money(run) for name, run in runs.items()})
@@ -125,12 +126,12 @@ def _money(run: SystemRun) -> float | None:
 
 def failed_calls(inputs: AnalysisInput) -> dict[str, tuple[int, int]]:
     """How many of how many queries of each system have a failed call of a language model or search engine."""
-    found = {}
+    failures = {}
     for run in inputs.system_runs:
         counts = [run.counts[name] for name in ("failed", "given_up") if name in run.counts]
         if counts and len(counts[0]):
-            found[run.name] = int((np.sum(counts, axis=0) > 0).sum()), len(counts[0])
-    return found
+            failures[run.name] = int((np.sum(counts, axis=0) > 0).sum()), len(counts[0])
+    return failures
 
 
 def judged_only_values(inputs: AnalysisInput, result: Result, measure: str, queries: Sequence[str]) -> FloatArray | None:
@@ -149,8 +150,8 @@ def judged_only_values(inputs: AnalysisInput, result: Result, measure: str, quer
     if isinstance(inputs.runs, RunSources):
         # Files are evaluated as they are read, which is faster than reading whole runs first.
         runs, options = inputs.runs.sources, replace(options, files=inputs.runs.files)
-    found = evaluate_runs(inputs.qrels, runs_of_systems(runs, names), [measure], options)
-    by_query = [next(iter(system.measures.values())).per_query for system in found.systems]
+    judged_result = evaluate_runs(inputs.qrels, runs_of_systems(runs, names), [measure], options)
+    by_query = [next(iter(system.measures.values())).per_query for system in judged_result.systems]
     return np.array([[values[query] for values in by_query] for query in queries])
 
 
@@ -159,8 +160,8 @@ def with_relevant_documents(inputs: AnalysisInput, measure: Measure, queries: Se
     if measure.kind not in ("binary", "graded"):
         return [True] * len(queries)
     least = 1 if measure.kind == "graded" else int(measure.parameters().get("rel") or inputs.rel)
-    found = [any(grade >= least for grade in inputs.qrels.get(query, {}).values()) for query in queries]
-    return found if any(found) else [True] * len(queries)
+    are_relevant = [any(grade >= least for grade in inputs.qrels.get(query, {}).values()) for query in queries]
+    return are_relevant if any(are_relevant) else [True] * len(queries)
 
 
 def left_out_queries_note(joined: JoinedValues, counted: Sequence[bool]) -> Iterator[str]:
@@ -186,18 +187,23 @@ def has_non_relevant(inputs: AnalysisInput, queries: Sequence[str]) -> bool:
 
 def with_judge_noise(inputs: AnalysisInput, decision: Decision) -> Decision:
     """The decision with the noise of its judge, where asking again changes the difference by more than half of it."""
-    noise = next((one for one in inputs.result.noise if one.measure == str(decision.measure)), None)
-    if noise is None or noise.deviation is None or not decision.against or not decision.n:
+    deviation = _judge_deviation(inputs, decision)
+    if deviation is None or not decision.against or not decision.n:
         return decision
-    found = noise.deviation * math.sqrt(2 / decision.n)
-    return replace(decision, judge_noise=found) if found > abs(decision.against[0].difference) / 2 else decision
+    noise = deviation * math.sqrt(2 / decision.n)
+    return replace(decision, judge_noise=noise) if noise > abs(decision.against[0].difference) / 2 else decision
+
+
+def _judge_deviation(inputs: AnalysisInput, decision: Decision) -> float | None:
+    """The standard deviation of a value when its judge is asked again; None if it is not known."""
+    return next((noise.deviation for noise in inputs.result.noise if noise.measure == str(decision.measure)), None)
 
 
 def with_repeats(inputs: AnalysisInput, decision: Decision, joined: JoinedValues) -> Decision:
     """The decision with the repeated answers of its systems."""
     every = {system.name: system.measures[str(decision.measure)] for system in inputs.result.systems}
     measured = {name: every[name] for name in joined.systems}
-    noise = next((one.deviation for one in inputs.result.noise if one.measure == str(decision.measure)), None)
+    noise = _judge_deviation(inputs, decision)
     rival = decision.rival or next((pair.other for pair in decision.against), None)
     pair = None if decision.first is None or rival is None else (decision.first, rival)
     return replace(decision, repeats=repeated_answers(measured, joined.queries, joined.values[0], pair, noise))
@@ -215,10 +221,10 @@ def with_pairs_to_judge(inputs: AnalysisInput, decision: Decision) -> Decision:
     from rankproof._analysis.audit.judge_next import unjudged_pairs
     from rankproof._analysis.audit.unjudged import find_unjudged
 
-    found = unjudged_pairs(find_unjudged(_cut_for(only_systems(inputs, both), decision.measure)), decision.measure)
-    spread = found.spread
+    unjudged = unjudged_pairs(find_unjudged(_cut_for(only_systems(inputs, both), decision.measure)), decision.measure)
+    spread = unjudged.spread
     order = [at for at in np.argsort(-spread, kind="stable").tolist() if spread[at] > 0]
-    return replace(decision, judge_next=tuple(found.pairs[at] for at in order[:_JUDGE_NEXT]), unjudged=len(order))
+    return replace(decision, judge_next=tuple(unjudged.pairs[at] for at in order[:_JUDGE_NEXT]), unjudged=len(order))
 
 
 def _cut_for(inputs: AnalysisInput, measure: Measure) -> AnalysisInput:

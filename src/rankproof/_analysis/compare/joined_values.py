@@ -88,11 +88,11 @@ def common_values(result: Result, measures: MeasuresLike = None) -> JoinedValues
     names = tuple(system.name for system in result.systems)
     chosen, left_out = _selected_measures(result, measures)
     columns = [[system.measures[name] for system in result.systems] for name in chosen]
-    queries, places = _common(one.query_ids for row in columns for one in row)
-    values = np.array([[one.values[places[id(one.query_ids)]] for one in row] for row in columns])
+    queries, places = _common(column.query_ids for row in columns for column in row)
+    values = np.array([[column.values[places[id(column.query_ids)]] for column in row] for row in columns])
     kinds = tuple(result.systems[0].measures[name].measure for name in chosen)
-    known = result.weights
-    weights = None if known is None else np.array([known[query] for query in queries])
+    by_query = result.weights
+    weights = None if by_query is None else np.array([by_query[query] for query in queries])
     notes = (*_missing(result, len(queries)), *(() if weights is None else weight_notes(weights.tolist())), *left_out)
     return JoinedValues(queries, names, kinds, values.transpose(0, 2, 1), notes, weights)
 
@@ -104,9 +104,9 @@ def ranking_values(result: Result, measures: MeasuresLike = None) -> JoinedValue
     """
     joined = common_values(result, measures)
     columns = [[system.measures[str(measure)] for system in result.systems] for measure in joined.measures]
-    if all(len(one.query_ids) == len(joined.queries) for one in columns[0]):
+    if all(len(column.query_ids) == len(joined.queries) for column in columns[0]):
         return joined
-    queries = tuple(sorted(set().union(*(one.query_ids for one in columns[0]))))
+    queries = tuple(sorted(set().union(*(column.query_ids for column in columns[0]))))
     values = np.array([_values_of(row, queries) for row in columns])
     lacking, none = np.isnan(values[0]), np.zeros(values[0].shape, dtype=bool)
     filled = np.array([_filled(row[0].measure, own, none) for row, own in zip(columns, values, strict=True)])
@@ -124,8 +124,8 @@ def ranking_values(result: Result, measures: MeasuresLike = None) -> JoinedValue
 
 def _values_of(columns: Sequence[MeasureResult], queries: Sequence[str]) -> FloatArray:
     """The values by query and system, NaN where a system has none."""
-    lookups = [one.per_query for one in columns]
-    return np.array([[known.get(query, np.nan) for known in lookups] for query in queries]).reshape(-1, len(columns))
+    lookups = [column.per_query for column in columns]
+    return np.array([[by_query.get(query, np.nan) for by_query in lookups] for query in queries]).reshape(-1, len(columns))
 
 
 def _unknown_to_all(result: Result, queries: Sequence[str]) -> Iterator[str]:
@@ -177,7 +177,7 @@ def _missing(result: Result, n: int) -> list[str]:
     if not absent:
         notes = [(system.name, note) for system in result.systems for note in system.notes]
         return [f"{for_message(name)}: {note.text}" for name, note in notes if note.code == "missing-queries"]
-    of_answers = any(one.measure.kind == "answer" for one in result.systems[0].measures.values())
+    of_answers = any(measured.measure.kind == "answer" for measured in result.systems[0].measures.values())
     what, lacks = ("questions", "has no value for them") if of_answers else ("judged queries", "lacks them")
     return [f"{absent:,} of {len(result.queries):,} {what} are left out because a system {lacks}: n = {n:,}"]
 
@@ -185,13 +185,13 @@ def _missing(result: Result, n: int) -> list[str]:
 def with_measures(inputs: AnalysisInput, primary: str | Measure | None, measures: MeasuresLike) -> AnalysisInput:
     """The input with the values of the primary measure and of the given ones, which are evaluated where they are missing."""
     wanted = [*([] if primary is None else [primary]), *([] if measures is None else parse_measures(measures))]
-    names = [str(parsed_measure(one).with_rel(inputs.rel)) for one in wanted]
+    names = [str(parsed_measure(measure).with_rel(inputs.rel)) for measure in wanted]
     missing = [name for name in dict.fromkeys(names) if any(name not in system.measures for system in inputs.result.systems)]
     if not missing or any(parse_measure(name).kind == "answer" for name in missing):
         return inputs
     if any(name not in inputs.runs for name in inputs.systems):
-        known = ", ".join(inputs.result.systems[0].measures)
-        raise UsageError(f"{missing[0]} was not evaluated for every system", fix=f"choose from: {known}")
+        evaluated = ", ".join(inputs.result.systems[0].measures)
+        raise UsageError(f"{missing[0]} was not evaluated for every system", fix=f"choose from: {evaluated}")
     runs = runs_of_systems(inputs.runs, inputs.systems)
     more = evaluate_runs(inputs.qrels, runs, missing, inputs.options)
     return replace(inputs, result=Result(inputs.result.queries, tuple(_joined(inputs.result, more))))
@@ -246,8 +246,8 @@ def _primary_index(measures: Sequence[Measure], primary: str | Measure | None) -
     if primary is not None:
         named = [at for at in range(len(measures)) if _is_same(measures[at], parsed_measure(primary))]
         if not named or named[0] not in able:
-            known = ", ".join(names[at] for at in able)
-            raise UsageError(f"{for_message(str(primary))} cannot be the primary measure", fix=f"choose from: {known}")
+            choices = ", ".join(names[at] for at in able)
+            raise UsageError(f"{for_message(str(primary))} cannot be the primary measure", fix=f"choose from: {choices}")
         return named[0]
     usual = [at for at in able if names[at] == USUAL_PRIMARY]
     if not able:
@@ -258,10 +258,10 @@ def _primary_index(measures: Sequence[Measure], primary: str | Measure | None) -
     return (usual or able)[0]
 
 
-def _is_same(evaluated: Measure, asked: Measure) -> bool:
+def _is_same(evaluated: Measure, named: Measure) -> bool:
     """Whether the evaluated measure is the one asked for, with the evaluation's rel where it had none."""
     rel = evaluated.parameters().get("rel")
-    return evaluated == (asked if rel is None else asked.with_rel(rel))
+    return evaluated == (named if rel is None else named.with_rel(rel))
 
 
 def unanswerable_questions(inputs: AnalysisInput) -> frozenset[str]:
@@ -278,7 +278,7 @@ def answer_values(result: Result, measure: str, unanswerable: Collection[str]) -
     columns = [system.measures[measure] for system in result.systems]
     queries = tuple(_questions(columns))
     values = _values_of(columns, queries)
-    reasons = [[one.reasons.get(query, "") for one in columns] for query in queries]
+    reasons = [[column.reasons.get(query, "") for column in columns] for query in queries]
     absent = np.isnan(values)
     no_answer, abstained = (_is_among(reasons, names, values.shape) for names in (NO_ANSWER, _ABSTAINED))
     right = abstained & absent & np.array([[query in unanswerable] for query in queries], dtype=bool).reshape(-1, 1)
@@ -288,12 +288,33 @@ def answer_values(result: Result, measure: str, unanswerable: Collection[str]) -
     return JoinedValues(queries, names, (columns[0].measure,), filled[None], (), missing=missing)
 
 
+def decision_values(inputs: AnalysisInput, measures: MeasuresLike, primary: str | Measure | None) -> list[JoinedValues]:
+    """The values on common queries, the primary measure first.
+
+    Measures of answers have all questions that were asked, with missing values at worst; questions with nothing to measure differ
+    between measures.
+    """
+    every = primary_first(ranking_values(inputs.result, measures), primary)
+    if every.measures[0].kind != "answer":
+        return [every]
+    unanswerable = unanswerable_questions(inputs)
+    first, *others = (answer_values(inputs.result, str(measure), unanswerable) for measure in every.measures)
+    if all(other.queries == first.queries for other in others):
+        return [
+            replace(first, measures=every.measures, values=np.concatenate([first.values, *(other.values for other in others)]))
+        ]
+    return [first, *(other for other in others if len(other.queries))]
+
+
 def _questions(columns: Sequence[MeasureResult]) -> Iterator[str]:
     """The questions that each system was asked, sorted, without those that have nothing to measure for any system."""
-    asked = set.intersection(*({*one.query_ids, *one.reasons} for one in columns))
-    valued = [frozenset(one.query_ids) for one in columns]
-    for query in sorted(asked):
-        if any(query in known or one.reasons[query] not in _LEFT_OUT for one, known in zip(columns, valued, strict=True)):
+    questions = set.intersection(*({*column.query_ids, *column.reasons} for column in columns))
+    valued = [frozenset(column.query_ids) for column in columns]
+    for query in sorted(questions):
+        if any(
+            query in with_value or column.reasons[query] not in _LEFT_OUT
+            for column, with_value in zip(columns, valued, strict=True)
+        ):
             yield query
 
 
@@ -304,8 +325,8 @@ def _is_among(reasons: Sequence[Sequence[str]], names: Collection[str], shape: t
 def _filled(measure: Measure, values: FloatArray, right: BoolArray) -> FloatArray:
     """The values with right abstentions at best and other missing values at worst, or at the worst value seen."""
     best, worst = best_value(measure), worst_value(measure)
-    found = values if best is None else np.where(right, best, values)
+    filled = values if best is None else np.where(right, best, values)
     if worst is None:
-        seen = found[~np.isnan(found)]
+        seen = filled[~np.isnan(filled)]
         worst = float(seen.max() if measure.higher_is_better is False else seen.min()) if len(seen) else 0.0
-    return np.where(np.isnan(found), worst, found)
+    return np.where(np.isnan(filled), worst, filled)

@@ -9,7 +9,7 @@ import numpy as np
 
 from rankproof._analysis.compare.joined_values import JoinedValues, with_first_answers
 from rankproof._analysis.compare.people_labels import PeopleValues, people_values
-from rankproof._analysis.compare.value_judge import without_check
+from rankproof._analysis.compare.value_judge import without_check, without_risks
 from rankproof._analysis.decision.decide import DecisionData
 from rankproof._analysis.decision.record import Decision, JudgeCheck
 from rankproof._analysis.inputs import AnalysisInput
@@ -31,21 +31,21 @@ def judged_decision(
     unchecked = without_check(inputs, joined, decide(data, "one"), judge)
     # People label the first answer to a question, so the judge's value of that answer stands beside theirs.
     labelled_answers = with_first_answers(whole, inputs.result)
-    found = people_values(inputs, labelled_answers)
-    if found is None or unchecked.reason != "judge_not_checked":
+    people = people_values(inputs, labelled_answers)
+    if people is None or unchecked.reason != "judge_not_checked":
         return unchecked
-    labelled = len(found.questions)
-    check = JudgeCheck(found.file, found.unusable, found.agreement)
-    if not labelled or found.values is None:
+    labelled = len(people.questions)
+    check = JudgeCheck(people.file, people.unusable, people.agreement)
+    if not labelled or people.values is None:
         return replace(unchecked, check=check)
     if labelled < MIN_FOR_INTERVAL:
         return replace(unchecked, outcome="not_decided", reason="few_labels", labelled=labelled, check=check)
     data = replace(data, values=whole.values[0], weights=whole.weights)
     first = data.oriented(labelled_answers.values[0])
-    own = labelled_data(whole, data, found, found.values, first, has_judge=_is_judge_alone(inputs, whole))
+    own = labelled_data(whole, data, people, people.values, first, has_judge=_is_judge_alone(inputs, whole))
     decision = replace(decide(own, "many"), judge=judge, labelled=labelled)
     decision = replace(decision, check=_check(check, data, own, decision))
-    return decision if labelled >= MIN_LABELLED else _without_risks(decision)
+    return decision if labelled >= MIN_LABELLED else without_risks(decision)
 
 
 def _is_judge_alone(inputs: AnalysisInput, joined: JoinedValues) -> bool:
@@ -57,14 +57,14 @@ def _is_judge_alone(inputs: AnalysisInput, joined: JoinedValues) -> bool:
 
 
 def labelled_data(
-    joined: JoinedValues, data: DecisionData, found: PeopleValues, values: FloatArray, first: FloatArray, *, has_judge: bool
+    joined: JoinedValues, data: DecisionData, people: PeopleValues, values: FloatArray, first: FloatArray, *, has_judge: bool
 ) -> DecisionData:
     """People's values, with the means that they and the judge give; `has_judge` says whether the judge counts.
 
     `first` are the judge's values of the first answers, which people labelled.
     """
     places = {query: row for row, query in enumerate(joined.queries)}
-    own = [places[question] for question in found.questions]
+    own = [places[question] for question in people.questions]
     others = [row for row in range(len(joined.queries)) if row not in set(own)] if has_judge else []
     weights = joined.weights
     judged = data.oriented(joined.values[0])
@@ -75,7 +75,7 @@ def labelled_data(
         values=values,
         weights=None if weights is None else weights[own],
         judged_only=None,
-        missing=found.missing,
+        missing=people.missing,
         queries=len(joined.queries),
         without_relevant=0,
         labelled=means,
@@ -110,9 +110,3 @@ def _needed(labelled: LabelledMeans, own: DecisionData, decision: Decision) -> i
         return None
     first, rival = own.systems.index(leader.name), own.systems.index(leader.rival)
     return labels_needed(labelled, labelled.pairs(), first, rival, decision.margin, leader.limit)
-
-
-def _without_risks(decision: Decision) -> Decision:
-    """The decision with too few labels: means and intervals, and no risk."""
-    by_system = tuple(replace(system, risk=None, limit=None, rival=None) for system in decision.by_system)
-    return replace(decision, by_system=by_system, risk=None, limit=None, rival=None, scenarios=(), better=())

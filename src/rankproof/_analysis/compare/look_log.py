@@ -24,6 +24,7 @@ from rankproof.errors import InputError, for_message
 from rankproof.measures._base import Measure
 
 _SAMPLED_QUERIES = 64
+"""Enough to recognise a set of queries, few enough for one line of the log."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,6 +50,10 @@ class Look:
     def is_same_question(self, other: Look) -> bool:
         """Whether two looks are at the same systems on the same data, of which queries may have been added."""
         return (self.systems, self.measure) == (other.systems, other.measure) and self.is_same_data(other)
+
+    def is_same_look(self, other: Look) -> bool:
+        """Whether two looks have the same values: the same comparison again."""
+        return self.is_same_question(other) and self.values == other.values
 
     def is_same_data(self, other: Look) -> bool:
         """Whether the queries of one look are among those of the other: most of the sampled ones that both could have."""
@@ -151,16 +156,16 @@ def compare_with_log(
     compared: Callable[[Looks], Comparison | None],
     inputs: AnalysisInput,
     path: str,
-    asked: Looks | None,
+    named_mode: Looks | None,
 ) -> LoggedComparison:
     """The first comparison, or that for many looks if an earlier look had the same systems and fewer queries."""
     earlier, comparison = read_looks(path), first
     look = look_of(inputs, comparison)
-    mode = asked or _automatic_mode(earlier, look)
+    mode = named_mode or _automatic_mode(earlier, look)
     if mode is not None and mode != comparison.decision.looks:
         comparison = compared(mode) or first
         look = look_of(inputs, comparison)
-    is_new = not any(look.is_same_question(other) and other.values == look.values for other in earlier)
+    is_new = not any(map(look.is_same_look, earlier))
     every = (*earlier, look) if is_new else earlier
     notes = (*_look_notes(earlier, look), *_reuse_notes(every, look, comparison.decision.measure))
     decision = replace(comparison.decision, look=_look_number(_smaller_looks(earlier, look)))
@@ -169,30 +174,30 @@ def compare_with_log(
     return LoggedComparison(comparison, look, is_new, notes)
 
 
-def compare_results_with_log(results: ExperimentResult, path: str, asked: Looks | None) -> LoggedComparison | None:
+def compare_results_with_log(results: ExperimentResult, path: str, named_mode: Looks | None) -> LoggedComparison | None:
     """The comparison of the systems of an experiment by the log; None without judgements, or if no measure can decide."""
 
     def compared(looks: Looks | None) -> Comparison | None:
         settings = replace(results.decision_settings, looks=looks or results.decision_settings.looks)
         return compare_results(replace(results, decision_settings=settings))
 
-    first = compared(asked)
-    return None if first is None else compare_with_log(first, compared, input_from_results(results), path, asked)
+    first = compared(named_mode)
+    return None if first is None else compare_with_log(first, compared, input_from_results(results), path, named_mode)
 
 
 def logged_comparison(
-    compared: Callable[[Looks | None], Comparison], inputs: AnalysisInput, path: str, asked: Looks | None
+    compared: Callable[[Looks | None], Comparison], inputs: AnalysisInput, path: str, named_mode: Looks | None
 ) -> Comparison:
     """The comparison by the log, with its line added to it."""
-    found = compare_with_log(compared(asked), compared, inputs, path, asked)
-    notes = tuple(append_look(path, found.look)) if found.is_new else ()
-    return replace(found.comparison, notes=(*found.comparison.notes, *notes))
+    logged = compare_with_log(compared(named_mode), compared, inputs, path, named_mode)
+    notes = tuple(append_look(path, logged.look)) if logged.is_new else ()
+    return replace(logged.comparison, notes=(*logged.comparison.notes, *notes))
 
 
 def logged_gate(path: str, looks: Sequence[Look], measure: Measure) -> tuple[str, ...]:
     """Adds the comparisons of a gate that are not in the log yet; notes on reuse, or that the log cannot be written."""
     earlier = read_looks(path)
-    added = [look for look in looks if not any(look.is_same_question(other) and other.values == look.values for other in earlier)]
+    added = [look for look in looks if not any(map(look.is_same_look, earlier))]
     problems = [note for look in added for note in append_look(path, look)]
     reuse = _reuse_notes((*earlier, *added), looks[0], measure) if looks else iter(())
     return (*reuse, *problems[:1])
@@ -200,10 +205,9 @@ def logged_gate(path: str, looks: Sequence[Look], measure: Measure) -> tuple[str
 
 def _automatic_mode(earlier: Sequence[Look], look: Look) -> Looks | None:
     """The mode of the same look if it was logged; many if a look at fewer queries was."""
-    asked = [other for other in earlier if look.is_same_question(other)]
-    if same := [other for other in asked if other.values == look.values]:
-        return same[-1].looks
-    return "many" if any(other.n < look.n for other in asked) else None
+    if repeats := list(filter(look.is_same_look, earlier)):
+        return repeats[-1].looks
+    return "many" if _smaller_looks(earlier, look) else None
 
 
 def _look_notes(earlier: Sequence[Look], look: Look) -> Iterator[str]:

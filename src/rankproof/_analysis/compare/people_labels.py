@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -16,7 +16,7 @@ from rankproof._analysis.inputs import AnalysisInput
 from rankproof._data.answers import Answers
 from rankproof._data.arrays import BoolArray, FloatArray, IntArray
 from rankproof._data.claims import ClaimVerdict, Verdict
-from rankproof._data.dataset import Queries
+from rankproof._data.dataset import Queries, Query
 from rankproof._data.ordering import ranked_documents
 from rankproof._data.qrels import Qrels
 from rankproof._data.text import pluralise
@@ -59,10 +59,8 @@ def people_values(inputs: AnalysisInput, joined: JoinedValues) -> PeopleValues |
     for file in filter(_has_labels, inputs.labels):
         draw = read_label_draw(file)
         if _is_of_claims(file, draw) == (measure.kind == "answer"):
-            found = (
-                _of_claims(inputs, joined, file, draw) if measure.kind == "answer" else _of_documents(inputs, joined, file, draw)
-            )
-            return found
+            values_by = _of_claims if measure.kind == "answer" else _of_documents
+            return values_by(inputs, joined, file, draw)
     return None
 
 
@@ -122,16 +120,18 @@ def _of_documents(inputs: AnalysisInput, joined: JoinedValues, file: str, draw: 
 
 def _agreement(inputs: AnalysisInput, people: Qrels) -> str:
     """How far people and the judge agree on the pairs that both graded; empty without such a pair."""
-    found = join_judgements((inputs.qrels, people), "last").facts({}, inputs.rel).get("agreement")
-    if found is None:
+    agreement = join_judgements((inputs.qrels, people), "last").facts({}, inputs.rel).get("agreement")
+    if agreement is None:
         return ""
-    kappa = "" if found["kappa"] is None else f", kappa of relevance {found['kappa']:.2f}"
-    return f"People and judge give {found['same_grade']:.0%} of {pluralise(found['pairs'], 'pair')} the same grade{kappa}."
+    kappa = "" if agreement["kappa"] is None else f", kappa of relevance {agreement['kappa']:.2f}"
+    return (
+        f"People and judge give {agreement['same_grade']:.0%} of {pluralise(agreement['pairs'], 'pair')} the same grade{kappa}."
+    )
 
 
 def _among(questions: Sequence[str], joined: JoinedValues) -> tuple[str, ...]:
-    known = set(joined.queries)
-    return tuple(question for question in questions if question in known)
+    queries = set(joined.queries)
+    return tuple(question for question in questions if question in queries)
 
 
 def values_by_labels(result: Result, joined: JoinedValues, questions: Sequence[str]) -> tuple[FloatArray, MissingValues | None]:
@@ -144,11 +144,11 @@ def values_by_labels(result: Result, joined: JoinedValues, questions: Sequence[s
     places = {query: row for row, query in enumerate(joined.queries)}
     rows = np.array([places[question] for question in questions])
     by_query = [column.per_query for column in columns]
-    known = np.array([[own.get(question, np.nan) for own in by_query] for question in questions])
-    absent = np.isnan(known)
+    labelled = np.array([[own.get(question, np.nan) for own in by_query] for question in questions])
+    absent = np.isnan(labelled)
     unclaimed = absent & np.array([[column.reasons.get(question) == "no_claim" for column in columns] for question in questions])
     worst = worst_value(joined.measures[0]) or 0.0
-    values = np.where(unclaimed, worst, np.where(absent, joined.values[0][rows], known))
+    values = np.where(unclaimed, worst, np.where(absent, joined.values[0][rows], labelled))
     return values, None if joined.missing is None else _missing(joined.missing, rows, absent, unclaimed)
 
 
@@ -156,10 +156,10 @@ def _missing(judged: MissingValues, rows: IntArray, absent: BoolArray, unclaimed
     """What people lack: of the judge's missing values those that people did not label, and answers with nothing to check."""
     own, still = judged[rows], absent & ~unclaimed
     abstained = (own.abstained & still) | (unclaimed & ~own.no_answer)
-    found = MissingValues(own.no_answer & absent, abstained, own.unknown & still, skips=judged.skips)
+    missing = MissingValues(own.no_answer & absent, abstained, own.unknown & still, skips=judged.skips)
     everywhere = judged.left_out.copy()
-    everywhere[rows] = found.left_out
-    return replace(found, shares=everywhere.mean(axis=0) + found.unknown.mean(axis=0))
+    everywhere[rows] = missing.left_out
+    return replace(missing, shares=everywhere.mean(axis=0) + missing.unknown.mean(axis=0))
 
 
 def _of_claims(inputs: AnalysisInput, joined: JoinedValues, file: str, draw: LabelDraw | None) -> PeopleValues:
@@ -179,16 +179,10 @@ def _of_claims(inputs: AnalysisInput, joined: JoinedValues, file: str, draw: Lab
     questions = _among(complete_questions(draw, lambda question: keys[question] <= verdicts.keys()), joined)
     if not questions:
         return PeopleValues(file)
-    kept = set(questions)
-    given = GivenAnswers(
-        inputs.name,
-        Queries(query for key, query in inputs.texts.items() if key in kept),
-        {name: Answers({key: one for key, one in each.items() if key in kept}) for name, each in answers.items()},
-        inputs.qrels,
-        inputs.contexts,
-    )
+    labelled_answers = _answers_to(questions, inputs, inputs.texts, answers)
+    people = with_judge(measure, _PEOPLE)
     try:
-        result = given.evaluated([with_judge(measure, _PEOPLE)], AnswerJudges(), rel=inputs.rel, known=tuple(verdicts.values()))
+        result = labelled_answers.evaluated([people], AnswerJudges(), rel=inputs.rel, known=tuple(verdicts.values()))
     except UsageError:
         return PeopleValues(file, unusable=f"do not give {measure}")
     if any("no_evidence" in next(iter(system.measures.values())).counts for system in result.systems):
@@ -197,16 +191,30 @@ def _of_claims(inputs: AnalysisInput, joined: JoinedValues, file: str, draw: Lab
     return PeopleValues(file, questions, *values_by_labels(result, joined, questions))
 
 
+def _answers_to(
+    questions: Sequence[str], inputs: AnalysisInput, texts: Mapping[str, Query], answers: Mapping[str, Answers]
+) -> GivenAnswers:
+    """The answers of each system to these questions."""
+    kept = set(questions)
+    return GivenAnswers(
+        inputs.name,
+        Queries(query for key, query in texts.items() if key in kept),
+        {name: Answers({key: answer for key, answer in own.items() if key in kept}) for name, own in answers.items()},
+        inputs.qrels,
+        inputs.contexts,
+    )
+
+
 def labelled_claims(inputs: AnalysisInput, measure: ClaimMeasure, systems: Sequence[str]) -> list[ClaimVerdict]:
     """The claims behind the values of a measure that people label, each once: those that state something, but no relevance."""
-    judge = matching_label(measure.judge, dict.fromkeys(one.judge for one in inputs.result.claims))
-    found: dict[ClaimKey, ClaimVerdict] = {}
-    for one in inputs.result.claims:
-        is_labelled = one.table in measure.tables and one.against != "question" and one.claim.remark is None
-        if one.judge == judge and one.system in systems and is_labelled and has_unit(one.claim, unit_of(measure)):
-            key = claim_key(one)
-            found[key] = max(found.get(key, one), one, key=lambda each: each.contexts_shown)
-    return list(found.values())
+    judge = matching_label(measure.judge, dict.fromkeys(claim.judge for claim in inputs.result.claims))
+    claims: dict[ClaimKey, ClaimVerdict] = {}
+    for claim in inputs.result.claims:
+        is_labelled = claim.table in measure.tables and claim.against != "question" and claim.claim.remark is None
+        if claim.judge == judge and claim.system in systems and is_labelled and has_unit(claim.claim, unit_of(measure)):
+            key = claim_key(claim)
+            claims[key] = max(claims.get(key, claim), claim, key=lambda verdict: verdict.contexts_shown)
+    return list(claims.values())
 
 
 def _labelled(claims: Sequence[ClaimVerdict], file: str) -> list[tuple[ClaimVerdict, ClaimVerdict]]:
@@ -215,7 +223,7 @@ def _labelled(claims: Sequence[ClaimVerdict], file: str) -> list[tuple[ClaimVerd
     for label in read_labels(open_source(file)).labels:
         labels[label.key, label.text].append(label)
     own = ((claim, labels.get((claim_key(claim), claim.claim.text))) for claim in claims)
-    return [(claim, _verdict_of(claim, given)) for claim, given in own if given]
+    return [(claim, _verdict_of(claim, claim_labels)) for claim, claim_labels in own if claim_labels]
 
 
 def _verdict_of(claim: ClaimVerdict, labels: Sequence[PersonLabel]) -> ClaimVerdict:

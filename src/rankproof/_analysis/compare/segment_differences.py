@@ -54,9 +54,9 @@ def segment_tables(
     joined: JoinedValues, groupings: Sequence[Grouping], pairs: Sequence[SystemPair], options: CompareOptions
 ) -> tuple[tuple[SegmentDifference, ...], tuple[Table, ...]]:
     """The differences of the pairs in the segments of each grouping, and their tables."""
-    each = [(grouping, segment_differences(joined, grouping, pairs, options)) for grouping in groupings if pairs]
-    tables = (segment_differences_table(rows, grouping, joined.measures[0], options) for grouping, rows in each)
-    return tuple(row for _, rows in each for row in rows), tuple(tables)
+    by_grouping = [(grouping, segment_differences(joined, grouping, pairs, options)) for grouping in groupings if pairs]
+    tables = (segment_differences_table(rows, grouping, joined.measures[0], options) for grouping, rows in by_grouping)
+    return tuple(row for _, rows in by_grouping for row in rows), tuple(tables)
 
 
 def compared_pairs(decision: Decision, baseline: str | None) -> list[SystemPair]:
@@ -84,9 +84,9 @@ def segment_differences(
                 small.append(row)
             else:
                 tested.append((row, _observed(part, pair, options)))
-    found = [*small, *_with_tests(tested, options)]
+    rows = [*small, *_with_tests(tested, options)]
     sign = -1 if joined.measures[0].higher_is_better is False else 1
-    return sorted(found, key=lambda row: (pairs.index((row.system, row.other)), sign * row.difference, row.segment))
+    return sorted(rows, key=lambda row: (pairs.index((row.system, row.other)), sign * row.difference, row.segment))
 
 
 def _segments(joined: JoinedValues, grouping: Grouping) -> Iterator[tuple[str, JoinedValues]]:
@@ -177,9 +177,9 @@ def _sentence(rows: Sequence[SegmentDifference], measure: Measure, options: Comp
 
 def _listed(rows: Sequence[SegmentDifference], measure: Measure, options: CompareOptions) -> str:
     after = "" if options.correction_name is None else f" after {options.correction_name}"
-    each = [
+    texts = [
         f"{for_message(row.segment)} ({'+' if row.difference > 0 else ''}{format_points(row.difference, measure)},"
         f" {format_p(row.p_adjusted or 0.0)}{after}, n = {row.n:,})"
         for row in rows
     ]
-    return f": {', '.join(each)}" if each else ""
+    return f": {', '.join(texts)}" if texts else ""

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 from rankproof._analysis.compare.comparison import Comparison, compare_inputs
-from rankproof._analysis.compare.joined_values import primary_measure
+from rankproof._analysis.compare.joined_values import parsed_measure, primary_measure
 from rankproof._analysis.compare.pairs import CompareOptions
 from rankproof._analysis.inputs import input_from_results, reevaluated, usual_measures
 from rankproof._data import format_versions
 from rankproof._evaluation.notes import value_notes
-from rankproof._results.experiment_result import Completeness, ExperimentResult, LabelsBy
-from rankproof._statistics.decision_rule import Looks
-from rankproof.measures._base import Measure
-from rankproof.measures._parse import parse_measure, parse_measures
+from rankproof._results.experiment_result import ExperimentResult
+from rankproof.measures._parse import parse_measures
 
 SUMMARY_FORMAT = "rankproof-summary"
 
@@ -28,55 +25,33 @@ def compare_results(results: ExperimentResult, options: CompareOptions | None = 
     if not results.is_judged:
         return None
     inputs = input_from_results(results)
-    if not any(one.summary == "mean" and one.measure.has_winner for one in results.result.systems[0].measures.values()):
+    if not any(
+        measured.summary == "mean" and measured.measure.has_winner for measured in results.result.systems[0].measures.values()
+    ):
         return None
     primary, evaluated = primary_measure(inputs), results.result.systems[0].measures
     usual = {*parse_measures(usual_measures(inputs))}
     usual |= {measure.with_rel(inputs.rel) for measure in usual}
-    others = (name for name, one in evaluated.items() if one.measure in usual and one.summary == "mean" and name != primary)
+    others = (
+        name
+        for name, measured in evaluated.items()
+        if measured.measure in usual and measured.summary == "mean" and name != primary
+    )
     return compare_inputs(inputs, primary=primary, measures=[primary, *others], options=options)
 
 
-def with_decision_settings(
-    results: ExperimentResult,
-    *,
-    primary: str | Measure | None = None,
-    margin: float | None = None,
-    baseline: str | None = None,
-    costs: Mapping[str, float] | None = None,
-    labels_by: LabelsBy | None = None,
-    looks: Looks | None = None,
-    judgements: Completeness | None = None,
-) -> ExperimentResult:
-    """The results with these settings of the decision, where given, in place of their own; the primary measure is evaluated."""
-    if all(given is None for given in (primary, margin, baseline, costs, labels_by, looks, judgements)):
+def with_decision_settings(results: ExperimentResult, **settings: Any) -> ExperimentResult:
+    """The results with these settings of `compare_inputs`, unless None, in place of their own; evaluates the primary one."""
+    if all(value is None for value in settings.values()):
         return results
-    inputs, own = input_from_results(results), results.decision_settings
-    # Refuses a wrong setting.
-    compare_inputs(
-        inputs,
-        primary=primary,
-        margin=margin,
-        baseline=baseline,
-        costs=costs,
-        labels_by=labels_by,
-        looks=looks,
-        judgements=judgements,
-    )
-    if primary is not None:
-        measure = (parse_measure(primary) if isinstance(primary, str) else primary).with_rel(results.rel)
-        primary, known = str(measure), list(inputs.result.systems[0].measures)
-        inputs = inputs if primary in known else reevaluated(inputs, [*known, primary], inputs.options)
-    settings = own.updated(
-        primary=primary,
-        margin=margin,
-        baseline=baseline,
-        costs=costs,
-        labels_by=labels_by,
-        looks=looks,
-        judgements=judgements,
-    )
-    return replace(results, result=inputs.result, decision_settings=settings)
+    inputs = input_from_results(results)
+    # Rejects a wrong setting.
+    compare_inputs(inputs, **settings)
+    if (primary := settings.get("primary")) is not None:
+        settings["primary"] = name = str(parsed_measure(primary).with_rel(results.rel))
+        evaluated = list(inputs.result.systems[0].measures)
+        inputs = inputs if name in evaluated else reevaluated(inputs, [*evaluated, name], inputs.options)
+    return replace(results, result=inputs.result, decision_settings=results.decision_settings.updated(**settings))
 
 
 def summary_document(results: ExperimentResult, comparison: Comparison) -> dict[str, Any]:
@@ -92,7 +67,7 @@ def summary_document(results: ExperimentResult, comparison: Comparison) -> dict[
         "primary": comparison.primary,
         "baseline": comparison.baseline,
         "decision": decision.to_dict(),
-        "systems": [_system(results, comparison, name) for name in (one.name for one in results.system_runs)],
+        "systems": [_system(results, comparison, run.name) for run in results.system_runs],
         "left_out": list(comparison.left_out),
         "notes": [*value_notes(results.result.systems), *comparison.notes],
         "method": comparison.method,

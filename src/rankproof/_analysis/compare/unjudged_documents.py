@@ -25,8 +25,10 @@ from rankproof.errors import UsageError, for_message
 USUAL_DEPTH = 10
 """The ranks that count for a measure without a cutoff."""
 _MIN_RELEVANT = 2.0
+"""With fewer known relevant documents per query, a poor rival and an unjudged one look alike."""
 _MIN_OWN = 30
 _MANY_QUERIES = 5_000
+"""Of more queries, every n-th is looked at first, which is faster."""
 _GOLDEN = (5**0.5 - 1) / 2
 """Multiples of it spread a share of the documents evenly over queries and ranks."""
 _LEAST_SHARE = {True: 1 / 2, False: 1 / 4}
@@ -69,8 +71,8 @@ class TopDocuments:
     def own_documents(self, system: int, rival: int) -> OwnDocuments:
         """How many own documents the system has, and how many are judged, or known to be relevant without judged zeros."""
         own = self.own(system, rival)
-        known = self.judged if self.has_zeros else self.relevant
-        return OwnDocuments(self.systems[system], int((own & known).sum()), int((own & self.relevant).sum()), int(own.sum()))
+        counted = self.judged if self.has_zeros else self.relevant
+        return OwnDocuments(self.systems[system], int((own & counted).sum()), int((own & self.relevant).sum()), int(own.sum()))
 
 
 def top_documents(inputs: AnalysisInput, joined: JoinedValues, *, has_zeros: bool) -> TopDocuments | None:
@@ -219,13 +221,13 @@ class _Suspicion:
 
     def is_risky(self, share: float) -> bool:
         """Whether the risk of the chosen system is above its limit if so many unjudged documents of the rival are relevant."""
-        pair = [self.joined.systems.index(one.system) for one in (self.chosen, self.other)]
+        pair = [self.joined.systems.index(documents.system) for documents in (self.chosen, self.other)]
         docs = np.flatnonzero(self.tops.own(pair[1], pair[0]) & ~self.tops.judged)
         picked = docs[np.arange(len(docs)) * _GOLDEN % 1.0 < share]
         values = self.data.oriented(self.data.values).copy()
         values[:, pair] = self.data.oriented(_values_with(self.inputs, self.joined, self.tops, picked, pair))
-        found = risks(pair_estimates(values, self.data.weights), self.choice.margin, self.choice.looks)
-        return bool(found.risk[pair[0]] > found.limit[pair[0]])
+        pair_risks = risks(pair_estimates(values, self.data.weights), self.choice.margin, self.choice.looks)
+        return bool(pair_risks.risk[pair[0]] > pair_risks.limit[pair[0]])
 
 
 def _values_with(

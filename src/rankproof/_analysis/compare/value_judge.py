@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from rankproof._analysis.compare.joined_values import JoinedValues
+from rankproof._analysis.compare.unjudged_documents import USUAL_DEPTH
 from rankproof._analysis.decision.record import Decision, Reason
 from rankproof._analysis.inputs import AnalysisInput
 from rankproof._data.dataset import Query
@@ -22,7 +23,6 @@ from rankproof.measures._base import Measure
 
 GENERATED_BY = "generated_by"
 """The field of a query that a language model or rules wrote, with its reference answer."""
-USUAL_DEPTH = 10
 _OTHER_REASONS: tuple[Reason, ...] = ("no_system", "one_system", "all_worst", "failed_calls")
 """Reasons why not even the judge has a leader."""
 
@@ -69,13 +69,17 @@ def checked_labels_by(labels_by: object) -> LabelsBy | None:
 
 def without_check(inputs: AnalysisInput, joined: JoinedValues, decision: Decision, judge: str) -> Decision:
     """The leader by a judge that nobody checked: no system is chosen, and no risk is known."""
-    by_system = tuple(replace(system, risk=None, limit=None, rival=None) for system in decision.by_system)
-    unknown = replace(decision, judge=judge, by_system=by_system, risk=None, limit=None, rival=None, kind=None, systems=())
-    unknown = replace(unknown, other_margin=None, needed=None, scenarios=(), better=(), labelled=0)
+    unknown = replace(without_risks(decision), judge=judge, kind=None, systems=(), other_margin=None, needed=None, labelled=0)
     if decision.reason in _OTHER_REASONS:
         return unknown
     unknown = replace(unknown, labels_for_check=labels_for_check(inputs, joined), check_command=_check_command(inputs, joined))
     return replace(unknown, outcome="judge_leads", reason="judge_not_checked", detail="")
+
+
+def without_risks(decision: Decision) -> Decision:
+    """The decision with means and intervals, and no risk."""
+    by_system = tuple(replace(system, risk=None, limit=None, rival=None) for system in decision.by_system)
+    return replace(decision, by_system=by_system, risk=None, limit=None, rival=None, scenarios=(), better=())
 
 
 def _check_command(inputs: AnalysisInput, joined: JoinedValues) -> str:
@@ -104,8 +108,8 @@ def _labelled_claims(inputs: AnalysisInput, joined: JoinedValues) -> int:
     measure, kept = joined.measures[0], set(joined.queries)
     if not isinstance(measure, ClaimMeasure) or not labelled_claims(inputs, measure, joined.systems):
         return 0
-    asked = (one for one in inputs.result.claims if one.against != "question" and one.system in joined.systems)
-    return len({claim_key(one) for one in asked if one.query in kept})
+    claims = (claim for claim in inputs.result.claims if claim.against != "question" and claim.system in joined.systems)
+    return len({claim_key(claim) for claim in claims if claim.query in kept})
 
 
 def _pooled_documents(inputs: AnalysisInput, joined: JoinedValues) -> int:

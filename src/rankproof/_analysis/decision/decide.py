@@ -52,8 +52,11 @@ MARGIN, RELATIVE_MARGIN = 0.02, 0.10
 """A system this much below the best is good enough: 2 percentage points, or 10% of the highest mean if that is less."""
 MIN_QUERIES = 30
 MAX_FAILED = 0.01
+"""With more failed calls of a system than this share nothing is decided: an outage is not the quality of the system."""
+UNEVEN_WEIGHTS = "weights are too uneven: sample queries in proportion to traffic and give no weights"
 _GOOD_VALUE = 0.5
 _STEPS_PER_MARGIN, _MARGIN_STEPS = 4, 20
+"""Larger margins are tried in steps of a quarter of the margin, up to five times the margin."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -88,6 +91,11 @@ class DecisionData:
         if not self.is_lower_better:
             return values
         return 1.0 - values if self.measure.is_fraction else -values
+
+    @property
+    def best_possible(self) -> float:
+        """The best possible value, oriented; that of 0 if the measure has none."""
+        return float(self.oriented(np.array([best_value(self.measure) or 0.0]))[0])
 
     def means(self) -> list[float]:
         """The mean of each system, as the measure has it."""
@@ -133,12 +141,12 @@ def decide(
     if blocked is None:
         return _decided(case, chosen, means, baseline, interval)
     reason, detail = blocked
-    found = _record(case, means, case.estimates.best, interval)
+    decision = _record(case, means, case.estimates.best, interval)
     if reason in ("risk", "few_queries") and data.labelled is None:
-        found = replace(found, needed=queries_needed(values, data.weights, amount, looks, seed=seed))
+        decision = replace(decision, needed=queries_needed(values, data.weights, amount, looks, seed=seed))
     if reason == "risk":
-        found = replace(found, better=tuple(_pair(case, *pair, interval) for pair in _better(case, baseline)))
-    return replace(found, outcome="not_decided", reason=reason, detail=detail, baseline=baseline)
+        decision = replace(decision, better=tuple(_pair(case, *pair, interval) for pair in _better(case, baseline)))
+    return replace(decision, outcome="not_decided", reason=reason, detail=detail, baseline=baseline)
 
 
 def margin_amount(margin: Margin | None, best: float, measure: Measure) -> float:
@@ -175,9 +183,9 @@ class _Case:
         return self.choose(self.estimates, margin)[1]
 
     def choose(self, estimates: PairEstimates, margin: float) -> tuple[Risks, Selection]:
-        found = risks(estimates, margin, self.looks)
+        system_risks = risks(estimates, margin, self.looks)
         costs = [self.data.costs.of(name) for name in self.data.systems]
-        return found, select(estimates, found, costs, self.data.costs.same_within)
+        return system_risks, select(estimates, system_risks, costs, self.data.costs.same_within)
 
 
 def _undecidable(data: DecisionData, means: Sequence[float], margin: float, looks: Looks) -> Decision:
@@ -195,7 +203,7 @@ def _undecidable(data: DecisionData, means: Sequence[float], margin: float, look
         by_system=tuple(_system_risk(data, name, value) for name, value in shown.items()),
         leader=best,
         reason=reason,
-        detail=_few_queries_text(data, float(n)) if reason == "few_queries" else "",
+        detail=few_queries_text("a decision", n, n) if reason == "few_queries" else "",
         looks=looks,
         without_relevant=data.without_relevant,
         cost_unit=data.costs.unit,
@@ -222,15 +230,16 @@ def _obstacles(case: _Case) -> Iterator[tuple[Reason, str]]:
         if failed > MAX_FAILED * calls:
             yield "failed_calls", f"{failed:,} of {calls:,} calls of {for_message(name)} failed: run it again"
     if case.size < MIN_QUERIES:
-        yield "few_queries" if data.labelled is None else "few_labels", _few_queries_text(data, case.size)
+        few = few_queries_text("a decision", len(data.values), case.size)
+        yield "few_queries" if data.labelled is None else "few_labels", few
     if not (case.values != _worst(case)).any():
-        yield "all_worst", f"{data.measure} is {_shown_worst(case)} for every system and query"
+        yield "all_worst", f"{data.measure} is {float(data.values.flat[0]):g} for every system and query"
     if case.margin <= 0:
-        yield "margin", f"{data.measure} needs a margin: name it with --margin"
+        yield "margin", no_margin_text(data.measure)
     if without_worst := without_worst_value(data.measure, data.missing, data.systems):
         yield "missing", without_worst
     if data.weights is not None and not are_even_weights(data.weights):
-        yield "weights", "weights are too uneven: sample queries in proportion to traffic and give no weights"
+        yield "weights", UNEVEN_WEIGHTS
 
 
 def _worst(case: _Case) -> float:
@@ -238,23 +247,23 @@ def _worst(case: _Case) -> float:
     return 0.0 if case.data.measure.is_fraction else float(case.values.min())
 
 
-def _shown_worst(case: _Case) -> str:
-    return f"{float(case.data.values.flat[0]):g}"
-
-
-def _few_queries_text(data: DecisionData, effective: float) -> str:
-    n = len(data.values)
+def few_queries_text(what: str, n: int, effective: float) -> str:
+    """That a decision or a gate has too few queries."""
     size = f"n = {n:,}" if effective == n else f"n = {n:,}, with weights worth {effective:.0f}"
-    return f"a decision needs at least {MIN_QUERIES} queries ({size})"
+    return f"{what} needs at least {MIN_QUERIES} queries ({size})"
+
+
+def no_margin_text(measure: Measure) -> str:
+    """That a measure without a range from 0 to 1 has no usual margin."""
+    return f"{measure} needs a margin: name it with --margin"
 
 
 def _scenarios(case: _Case, chosen: Sequence[int]) -> list[ScenarioChoice]:
     """The choices where missing values and unjudged documents are not as measured."""
     data = case.data
     judged_only = None if data.judged_only is None else data.oriented(data.judged_only)
-    best = float(data.oriented(np.array([best_value(data.measure) or 0.0]))[0])
     choose = partial(case.choose, margin=case.margin)
-    return scenario_choices(case.values, data.weights, data.missing, judged_only, chosen, best, choose)
+    return scenario_choices(case.values, data.weights, data.missing, judged_only, chosen, data.best_possible, choose)
 
 
 def _disagreements(case: _Case, chosen: Sequence[int]) -> Iterator[tuple[Reason, str]]:
@@ -266,9 +275,9 @@ def _disagreements(case: _Case, chosen: Sequence[int]) -> Iterator[tuple[Reason,
 
 def _record(case: _Case, means: Sequence[float], first: int, interval: Callable[[FloatArray], Interval | None]) -> Decision:
     """Everything but the outcome."""
-    data, found = case.data, case.largest_risks()
+    data, largest = case.data, case.largest_risks()
     rows = [
-        _system_risk(data, name, value, float(found.risk[at]), float(found.limit[at]), data.systems[found.rival[at]])
+        _system_risk(data, name, value, float(largest.risk[at]), float(largest.limit[at]), data.systems[largest.rival[at]])
         for at, (name, value) in enumerate(_shown_means(data).items())
     ]
     others = sorted((at for at in range(len(means)) if at != first), key=lambda at: -means[at])
@@ -283,7 +292,7 @@ def _record(case: _Case, means: Sequence[float], first: int, interval: Callable[
         risk=rows[first].risk,
         limit=rows[first].limit,
         rival=rows[first].rival,
-        race=found.race,
+        race=largest.race,
         looks=case.looks,
         scenarios=tuple(choice.named(data.systems) for choice in case.scenarios),
         missing=() if data.missing is None else data.missing.counts(data.systems),
@@ -354,22 +363,22 @@ def _decided(
     ordered = sorted(chosen.systems, key=lambda at: (-means[at], systems[at]))
     named = tuple(systems[at] for at in ordered)
     first = systems.index(baseline) if baseline is not None and baseline in named else ordered[0]
-    found = replace(_record(case, means, first, interval), baseline=baseline)
+    decision = replace(_record(case, means, first, interval), baseline=baseline)
     if baseline in named:
-        return replace(found, outcome="keep", kind=_kind(case, first, by_cost=False), systems=(systems[first],))
-    found = replace(found, systems=named, other_margin=_other_margin(case, chosen))
+        return replace(decision, outcome="keep", kind=_kind(case, first, by_cost=False), systems=(systems[first],))
+    decision = replace(decision, systems=named, other_margin=_other_margin(case, chosen))
     if len(named) > 1:
-        return replace(found, outcome="either")
-    return replace(found, outcome="ship", kind=_kind(case, first, by_cost=chosen.by_cost))
+        return replace(decision, outcome="either")
+    return replace(decision, outcome="ship", kind=_kind(case, first, by_cost=chosen.by_cost))
 
 
 def _kind(case: _Case, at: int, *, by_cost: bool) -> Kind:
     """Why a system is shipped or kept."""
-    found = case.risks(case.margin)
+    system_risks = case.risks(case.margin)
     others = [other for other in range(len(case.data.systems)) if other != at]
-    if all(found.below[other, at] for other in others):
+    if all(system_risks.below[other, at] for other in others):
         return "better"
-    if any(found.below[at, other] for other in found.good):
+    if any(system_risks.below[at, other] for other in system_risks.good):
         return "cheaper_and_worse"
     return "cheaper" if by_cost else "safe"
 

@@ -280,7 +280,7 @@ class Decision(Viewed):
     @property
     def best_value(self) -> float:
         """The best mean, as the margin sees it: 1 - x for a measure from 0 to 1 of which lower is better."""
-        values = [one.value for one in self.by_system]
+        values = [system.value for system in self.by_system]
         if not values:
             return math.nan
         if self.measure.higher_is_better is not False:
@@ -303,7 +303,9 @@ class Decision(Viewed):
             Column("rival"),
             Column("cost", "number"),
         )
-        rows = tuple((one.name, one.value, one.risk, one.limit, one.rival, one.cost) for one in self.by_system)
+        rows = tuple(
+            (system.name, system.value, system.risk, system.limit, system.rival, system.cost) for system in self.by_system
+        )
         title = f"Decision by {self.measure}, {pluralise(self.n, 'query', 'queries')}"
         table = Table("risks", "", columns, rows)
         if self.is_judge_unchecked:
@@ -313,11 +315,11 @@ class Decision(Viewed):
     @property
     def timed_queries(self) -> str:
         """How many queries the latencies were measured on; empty if they are not the costs."""
-        return query_range(one.timed for one in self.by_system if one.timed is not None)
+        return query_range(system.timed for system in self.by_system if system.timed is not None)
 
     def of(self, system: str) -> SystemRisk:
         """The risk of a system."""
-        return next(one for one in self.by_system if one.name == system)
+        return next(risk for risk in self.by_system if risk.name == system)
 
     def to_dict(self) -> dict[str, Any]:
         """The decision as JSON."""

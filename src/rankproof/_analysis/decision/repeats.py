@@ -68,9 +68,9 @@ class RepeatedAnswers:
         return None if split is None else split.best_repeats(question_cost)
 
 
-def variance_split(found: RepeatedAnswers) -> VarianceSplit | None:
+def variance_split(answers: RepeatedAnswers) -> VarianceSplit | None:
     """The variances of questions and repeats; None where they are not known."""
-    return None if found.between is None or found.within is None else VarianceSplit(found.between, found.within)
+    return None if answers.between is None or answers.within is None else VarianceSplit(answers.between, answers.within)
 
 
 def repeated_answers(
@@ -85,14 +85,14 @@ def repeated_answers(
     `values` are by query and system, also of queries that have no measured value. `judge_deviation` is the standard deviation of
     a value when its judge is asked again.
     """
-    if not any(one.repeats for one in measured.values()):
+    if not any(result.repeats for result in measured.values()):
         return None
-    each = {name: _values(one.repeats, queries, values[:, at]) for at, (name, one) in enumerate(measured.items())}
-    by_system = tuple(_system(name, each[name]) for name in each)
-    split = None if pair is None else split_variance(each[pair[0]], each[pair[1]])
+    values_of = {name: _values(result.repeats, queries, values[:, at]) for at, (name, result) in enumerate(measured.items())}
+    by_system = tuple(_system(name, values_of[name]) for name in values_of)
+    split = None if pair is None else split_variance(values_of[pair[0]], values_of[pair[1]])
     if pair is None or split is None:
         return RepeatedAnswers(by_system)
-    repeats = _counted_repeats(each[pair[0]], each[pair[1]])
+    repeats = _counted_repeats(values_of[pair[0]], values_of[pair[1]])
     share = split.question_share(repeats)
     variance = max(0.0, split.between) + split.within / repeats
     if not variance:
@@ -112,8 +112,8 @@ def _counted_repeats(first: RepeatedValues, second: RepeatedValues) -> float:
 
     A system that was asked once has no part in it.
     """
-    each = [len(own) for values in repeated_systems(first, second) for own in values]
-    return len(each) / math.fsum(1 / count for count in each)
+    counts = [len(own) for values in repeated_systems(first, second) for own in values]
+    return len(counts) / math.fsum(1 / count for count in counts)
 
 
 def _system(name: str, values: RepeatedValues) -> SystemRepeats:
@@ -144,23 +144,25 @@ def _mean_pass(chance: Callable[[int, int, int], float], values: RepeatedValues,
     return math.fsum(chance(round(float(own.sum())), len(own), k) for own in values) / len(values)
 
 
-def repeat_sentences(found: RepeatedAnswers) -> Iterator[str]:
+def repeat_sentences(repeated: RepeatedAnswers) -> Iterator[str]:
     """How many answers there are, where the variance comes from, and how to spend as many answers."""
-    pair = [one for one in found.by_system if found.system is None or one.name in (found.system, found.rival)]
+    pair = [
+        system for system in repeated.by_system if repeated.system is None or system.name in (repeated.system, repeated.rival)
+    ]
     questions = pluralise(pair[0].questions, "question")
-    counts = {one.answers for one in pair}
-    listed = in_a_sentence([f"{one.answers:,} of {for_message(one.name)}" for one in pair])
+    counts = {system.answers for system in pair}
+    listed = in_a_sentence([f"{system.answers:,} of {for_message(system.name)}" for system in pair])
     answers = f"{pair[0].answers:,} answers per system" if len(counts) == 1 and len(pair) > 1 else f"Answers: {listed}"
-    split = variance_split(found)
-    if split is None or found.question_share is None or found.repeat_share is None or found.repeats is None:
+    split = variance_split(repeated)
+    if split is None or repeated.question_share is None or repeated.repeat_share is None or repeated.repeats is None:
         yield f"{answers} to {questions}: n = {pair[0].questions:,}."
         return
-    is_even = len(counts) == 1 and math.isclose(found.repeats, round(found.repeats))
-    each = f" ({found.repeats:.0f} each)" if is_even else ""
-    judge = "" if found.judge_share is None else f" ({found.judge_share:.0%} the judge)"
-    shares = f"{found.question_share:.0%} are questions, {found.repeat_share:.0%} repeats{judge}"
-    yield f"{answers} to {questions}{each}: n = {pair[0].questions:,}. Of the variance of the difference {shares}."
-    yield from _advice(split, pair[0].questions, round(found.repeats))
+    is_even = len(counts) == 1 and math.isclose(repeated.repeats, round(repeated.repeats))
+    per_question = f" ({repeated.repeats:.0f} each)" if is_even else ""
+    judge = "" if repeated.judge_share is None else f" ({repeated.judge_share:.0%} the judge)"
+    shares = f"{repeated.question_share:.0%} are questions, {repeated.repeat_share:.0%} repeats{judge}"
+    yield f"{answers} to {questions}{per_question}: n = {pair[0].questions:,}. Of the variance of the difference {shares}."
+    yield from _advice(split, pair[0].questions, round(repeated.repeats))
 
 
 def _advice(split: VarianceSplit, questions: int, repeats: int) -> Iterator[str]:
@@ -169,7 +171,7 @@ def _advice(split: VarianceSplit, questions: int, repeats: int) -> Iterator[str]
         yield "More repeats help as much as more questions."
     elif repeats > 1:
         total = questions * repeats
-        several, single = (f"{split.error(n, each):.3f}" for n, each in ((questions, repeats), (total, 1)))
+        several, single = (f"{split.error(n, per_question):.3f}" for n, per_question in ((questions, repeats), (total, 1)))
         yield (
             f"With {total:,} answers per system, {questions:,} questions x {repeats} (standard error {several})"
             f" or {total:,} x 1 ({single})."
@@ -180,14 +182,14 @@ def result_repeats_tables(result: Result) -> Iterator[Table]:
     """The repeated answers of each system by each measure, over its own questions; nothing without repeats."""
     for measure in result.systems[0].measures:
         measured = {system.name: system.measures[measure] for system in result.systems}
-        if any(one.repeats for one in measured.values()):
-            each = {name: _values(one.repeats, one.query_ids, one.values) for name, one in measured.items()}
-            yield repeats_table(RepeatedAnswers(tuple(_system(name, values) for name, values in each.items())), measure)
+        if any(stored.repeats for stored in measured.values()):
+            values_of = {name: _values(stored.repeats, stored.query_ids, stored.values) for name, stored in measured.items()}
+            yield repeats_table(RepeatedAnswers(tuple(_system(name, values) for name, values in values_of.items())), measure)
 
 
-def repeats_table(found: RepeatedAnswers, measure: str) -> Table:
+def repeats_table(repeated: RepeatedAnswers, measure: str) -> Table:
     """The answers of each system, with pass@k and pass^k of a measure that is 0 or 1."""
-    sizes = sorted(set.intersection(*(set(one.pass_at) for one in found.by_system)))
+    sizes = sorted(set.intersection(*(set(system.pass_at) for system in repeated.by_system)))
     columns = (
         Column("system"),
         Column("questions", "count"),
@@ -205,9 +207,9 @@ def repeats_table(found: RepeatedAnswers, measure: str) -> Table:
     )
     rows = tuple(
         (
-            *(one.name, one.questions, one.answers, one.value, one.deviation),
-            *(chance for k in sizes for chance in (one.pass_at[k], one.pass_all[k])),
+            *(system.name, system.questions, system.answers, system.value, system.deviation),
+            *(chance for k in sizes for chance in (system.pass_at[k], system.pass_all[k])),
         )
-        for one in found.by_system
+        for system in repeated.by_system
     )
     return Table(REPEATS, f"Repeated answers by {measure}", columns, rows)

@@ -110,12 +110,14 @@ def scenario_choices(
     """
     estimates: list[tuple[str, Reason, PairEstimates]] = []
     if missing is not None and missing.needs_scenarios():
-        estimates += ((words, "missing", each) for words, each in missing_scenarios(values, weights, missing, chosen, best))
+        estimates += (
+            (words, "missing", differences) for words, differences in missing_scenarios(values, weights, missing, chosen, best)
+        )
     if judged_only is not None:
         estimates.append((WITHOUT_UNJUDGED, "unjudged", pair_estimates(judged_only, weights)))
     choices = []
-    for words, reason, each in estimates:
-        risks, selection = choose(each)
+    for words, reason, differences in estimates:
+        risks, selection = choose(differences)
         choices.append(ScenarioChoice(words, reason, risks, selection.systems))
     return choices
 
@@ -136,7 +138,7 @@ def missing_scenarios(
 
 def disagreement(choice: ScenarioChoice, chosen: Sequence[int], missing: MissingValues | None, names: Sequence[str]) -> str:
     """Why nothing is decided: the choice in this scenario is another one."""
-    here, there = (", ".join(for_message(names[at]) for at in each) or "open" for each in (chosen, choice.systems))
+    here, there = (", ".join(for_message(names[at]) for at in systems) or "open" for systems in (chosen, choice.systems))
     if choice.reason == "unjudged" or missing is None:
         return f"{choice.words} the choice is {there}, not {here}"
     return scenario_text(choice.words, missing, names, f"the choice is {here}", there)
@@ -246,9 +248,9 @@ def missing_sentences(measure: Measure, missing: Sequence[MissingCount], n: int)
 
 def unjudged_text(finding: UnjudgedRival, limit: float | None) -> str:
     """Why a rival may not have been judged."""
-    known, own, other = "judged" if finding.has_zeros else "known to be relevant", finding.chosen, finding.other
+    state, own, other = "judged" if finding.has_zeros else "known to be relevant", finding.chosen, finding.other
     name, rival = for_message(own.system), for_message(other.system)
-    only = f"Of the documents that only {name} shows in its top {finding.depth}, {own.known:,} of {own.shown:,} are {known}"
+    only = f"Of the documents that only {name} shows in its top {finding.depth}, {own.known:,} of {own.shown:,} are {state}"
     share = f"{100 * finding.needed:.0f}% of the unjudged ones"
     if_relevant = f"If {share} are relevant, the risk of {name} is above {limit_text(limit)}"
     return f"{rival} may not have been judged. {only}; of those of {rival} {other.known:,} of {other.shown:,}. {if_relevant}"

@@ -28,7 +28,9 @@ _SHOWN_PAIRS = 3
 _UNSEEN = 3.0
 """Failures on up to this number divided by n of the queries are unseen in n queries with a chance of 5%."""
 _TWICE = 1.95
+"""From this ratio on, which is shown as "2 times", costs are compared by ratio; below it in percent."""
 _MIN_POINTS = 0.001
+"""Smaller differences are "less than 0.1 pp"."""
 
 
 def decision_sentences(decision: Decision) -> tuple[str, ...]:
@@ -118,11 +120,10 @@ def _ship(decision: Decision) -> str:
     if decision.kind == "cheaper":
         apart = _signed(other.difference, decision.measure)
         within = margin_text(decision.margin, decision.measure)
-        risk = f"risk {percent(decision.risk)}, limit {limit_text(decision.limit)}"
         cheaper = (
             f"{price}, unlike {for_message(other.other)}," if price == "free" else f"{price} than {for_message(other.other)}"
         )
-        what = f"{cheaper} and no difference that matters ({apart}, within {within}; {risk})"
+        what = f"{cheaper} and no difference that matters ({apart}, within {within}; {_risk_and_limit(decision)})"
         return f"Ship {name}: {_value(decision, chosen.name)}, {what}."
     lower = f"measurably worse than {for_message(other.other)} by {_size_with_interval(other, decision.measure)}"
     allowed = f"which your margin of {margin_text(decision.margin, decision.measure)} allows"
@@ -141,8 +142,7 @@ def _keep(decision: Decision) -> str:
         allowed = f"which your margin of {margin_text(decision.margin, decision.measure)} allows"
         return f"Keep {name} only to save cost: {better}, {allowed}, and is {price}."
     within = f"{name} is within {margin_text(decision.margin, decision.measure)} of the best"
-    risk = f"risk {percent(decision.risk)}, limit {limit_text(decision.limit)}"
-    return f"Keep {name}: nothing is shown to be better, and {within} ({risk})."
+    return f"Keep {name}: nothing is shown to be better, and {within} ({_risk_and_limit(decision)})."
 
 
 def _either(decision: Decision) -> str:
@@ -170,7 +170,8 @@ def _not_shown(decision: Decision) -> str:
     apart = f"{_signed(rival.difference, decision.measure)}{_interval(rival, decision.measure)}"
     if rival.ci is not None and not rival.is_significant and not rival.ci[0] <= 0 <= rival.ci[1]:
         apart += ", which one further query can change"
-    worse = f"{margin_text(decision.margin, decision.measure)} {_worse_word(decision.measure)}"
+    worse_word = "higher" if decision.measure.higher_is_better is False else "worse"
+    worse = f"{margin_text(decision.margin, decision.measure)} {worse_word}"
     risk = f"{for_message(other.name)} could be more than {worse} (risk {percent(other.risk)})"
     return f"It is not shown to be better than {for_message(other.name)} ({apart}), but {risk}."
 
@@ -180,10 +181,6 @@ def _is_gain(pair: PairDifference, measure: Measure) -> bool:
     return (pair.difference < 0) if measure.higher_is_better is False else (pair.difference > 0)
 
 
-def _worse_word(measure: Measure) -> str:
-    return "higher" if measure.higher_is_better is False else "worse"
-
-
 def _closest_rival(decision: Decision) -> PairDifference:
     """The pair with the best good-enough system among the others, else with the best of them."""
     good = [pair for pair in decision.against if decision.of(pair.other).is_good_enough]
@@ -191,17 +188,18 @@ def _closest_rival(decision: Decision) -> PairDifference:
 
 
 def _risk(decision: Decision) -> str:
-    return f"{percent(decision.risk)} (limit {limit_text(decision.limit)}) of being more than {_below_best(decision)}"
+    return f"{percent(decision.risk)} (limit {limit_text(decision.limit)}) of being {_beyond_margin(decision)} the best"
 
 
-def _below_best(decision: Decision) -> str:
+def _risk_and_limit(decision: Decision) -> str:
+    return f"risk {percent(decision.risk)}, limit {limit_text(decision.limit)}"
+
+
+def _beyond_margin(decision: Decision) -> str:
+    """The distance that is too large, with its share of the best mean and its direction."""
     side = "above" if decision.measure.higher_is_better is False else "below"
-    return f"{_margin_with_share(decision)} {side} the best"
-
-
-def _margin_with_share(decision: Decision) -> str:
     share = "" if not decision.best_value else f" ({100 * decision.margin / decision.best_value:.2g}%)"
-    return f"{margin_text(decision.margin, decision.measure)}{share}"
+    return f"more than {margin_text(decision.margin, decision.measure)}{share} {side}"
 
 
 def _risk_line(decision: Decision) -> str:
@@ -231,11 +229,11 @@ def _other_margin(decision: Decision) -> Iterator[str]:
     other = decision.other_margin
     if other is None:
         return
-    chosen, found = decision.of(decision.systems[0]), decision.of(other.system)
-    price = _cost_ratio(decision, chosen, found)
-    what = f"{found.value:.3f}{f' and {price}' if price else ''}"
+    chosen, shipped = decision.of(decision.systems[0]), decision.of(other.system)
+    price = _cost_ratio(decision, chosen, shipped)
+    what = f"{shipped.value:.3f}{f' and {price}' if price else ''}"
     margin = margin_text(other.margin, decision.measure).replace(" pp", " points")
-    yield f"If {margin} do not matter to you, ship {for_message(found.name)}: {what}."
+    yield f"If {margin} do not matter to you, ship {for_message(shipped.name)}: {what}."
 
 
 def _missing(decision: Decision) -> Iterator[str]:
@@ -249,10 +247,10 @@ def _judge_noise(decision: Decision) -> Iterator[str]:
 
 
 def _value(decision: Decision, system: str) -> str:
-    found = decision.of(system)
+    risk = decision.of(system)
     direction = " (lower is better)" if decision.measure.higher_is_better is False else ""
-    cost = "" if found.cost is None else f" at {cost_text(found.cost, decision.cost_unit)}"
-    return f"{found.value:.3f} {decision.measure}{direction}{by_labels(decision)}{cost}"
+    cost = "" if risk.cost is None else f" at {cost_text(risk.cost, decision.cost_unit)}"
+    return f"{risk.value:.3f} {decision.measure}{direction}{by_labels(decision)}{cost}"
 
 
 def _signed(difference: float, measure: Measure) -> str:
@@ -276,18 +274,18 @@ def _size_with_interval(pair: PairDifference, measure: Measure) -> str:
     return f"{points(pair.difference, measure)} ({inside})"
 
 
-def _cost_ratio(decision: Decision, base: SystemRisk, found: SystemRisk) -> str:
+def _cost_ratio(decision: Decision, base: SystemRisk, system: SystemRisk) -> str:
     """How much cheaper or faster the second system is than the first; empty if a cost is unknown."""
-    if base.cost is None or found.cost is None:
+    if base.cost is None or system.cost is None:
         return ""
     less, more = ("faster", "slower") if decision.cost_unit == "ms" else ("cheaper", "more expensive")
-    apart = abs(base.cost - found.cost)
-    if apart <= 0.1 * max(base.cost, found.cost) or (decision.cost_unit == "ms" and apart <= SAME_COST_MS):
+    apart = abs(base.cost - system.cost)
+    if apart <= 0.1 * max(base.cost, system.cost) or (decision.cost_unit == "ms" and apart <= SAME_COST_MS):
         return "as fast" if decision.cost_unit == "ms" else "as expensive"
-    low, high = sorted((base.cost, found.cost))
-    word = less if found.cost < base.cost else more
+    low, high = sorted((base.cost, system.cost))
+    word = less if system.cost < base.cost else more
     if low <= 0:
-        return "free" if found.cost <= 0 else word
+        return "free" if system.cost <= 0 else word
     ratio = high / low
     return f"{ratio:.0f} times {word}" if ratio >= _TWICE else f"{100 * (ratio - 1):.0f}% {word}"
 
@@ -368,8 +366,7 @@ def _failures(decision: Decision) -> Iterator[str]:
 
 
 def _leader_risk(decision: Decision, leader: SystemRisk) -> str:
-    side = "above" if decision.measure.higher_is_better is False else "below"
-    against = f"more than {_margin_with_share(decision)} {side} {for_message(leader.rival or '')}"
+    against = f"{_beyond_margin(decision)} {for_message(leader.rival or '')}"
     race = f" for {decision.race} systems" if decision.race > 2 else ""
     whose = f"the risk of {for_message(leader.name)}" if _is_tied(decision) else "its risk"
     return f"{whose} of being {against} is {percent(leader.risk)} (limit {limit_text(leader.limit)}{race})"

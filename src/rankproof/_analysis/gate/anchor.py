@@ -13,13 +13,12 @@ from rankproof._analysis.gate.baseline import Baseline, SavedValues, baseline_js
 from rankproof._analysis.gate.changes import BaselineChange, ChangeInput
 from rankproof._analysis.gate.rules import GateCheck
 from rankproof._io.files import write_blocks
-from rankproof._statistics.distributions import normal_below
-from rankproof._statistics.gate_rule import ALARM_SCORE, detectable_drop
+from rankproof._statistics.gate_rule import GateOutcome, detectable_drop, raises_alarm
 from rankproof.errors import InputError, RankproofError, for_message
 from rankproof.measures._parse import parse_measure
 
-_ALARM_P = 2 * normal_below(ALARM_SCORE)
 _MOVED = 0.2
+"""The share of queries that a typical change moves."""
 
 
 def check_anchor(changes: ChangeInput, now: SavedValues, baseline: Baseline) -> GateCheck | None:
@@ -35,22 +34,16 @@ def check_anchor(changes: ChangeInput, now: SavedValues, baseline: Baseline) -> 
     apart = f"{points(change.difference, measure)} {side}"
     numbers = f"{apart} the first baseline ({change.before:.4f} to {change.now:.4f}, n = {change.n:,})"
     ends = f"it ends within {margin_text(change.margin / 2, measure)} of that baseline, or with --accept-loss"
-    if _is_alarm(change):
-        sentence = f"{name}: {measure} is {numbers}: an alarm; {ends}."
+    result: GateOutcome = "unsure" if change.doubt else "failed"
+    doubt = f"; unsure: {change.doubt}" if change.doubt else ""
+    if change.is_worse and raises_alarm(abs(change.difference), change.p, change.margin):
+        text = f"{measure} is {numbers}: an alarm; {ends}{doubt}"
     elif (anchor.name, str(measure)) in baseline.alarm and not _has_recovered(change):
-        sentence = f"{name}: {measure} is still {numbers} after an alarm; {ends}."
+        text = f"{measure} is still {numbers} after an alarm; {ends}{doubt}"
     else:
         seen = f"{numbers}: no alarm" if change.is_worse else f"not {side} the first baseline"
-        sentence = f"{name}: {measure} is {seen}."
-        return GateCheck("anchor", now.name, "passed", sentence, str(measure), change=change)
-    if change.doubt:
-        unsure = f"{sentence.removesuffix('.')}; unsure: {change.doubt}."
-        return GateCheck("anchor", now.name, "unsure", unsure, str(measure), change=change)
-    return GateCheck("anchor", now.name, "failed", sentence, str(measure), change=change)
-
-
-def _is_alarm(change: BaselineChange) -> bool:
-    return bool(change.is_worse) and abs(change.difference) >= change.margin and change.p is not None and change.p <= _ALARM_P
+        result, text = "passed", f"{measure} is {seen}"
+    return GateCheck("anchor", now.name, result, f"{name}: {text}.", str(measure), change=change)
 
 
 def _has_recovered(change: BaselineChange) -> bool:

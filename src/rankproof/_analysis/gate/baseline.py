@@ -119,11 +119,14 @@ def make_baseline(inputs: AnalysisInput, *, version: str, made: str, systems: Co
 
 def judges_of(inputs: AnalysisInput) -> dict[str, str]:
     """The machine judges behind each measure with values of one, by name and digest."""
-    found = {name: judge_of_values(inputs, one.measure, one.query_ids) for name, one in inputs.result.systems[0].measures.items()}
+    judges = {
+        name: judge_of_values(inputs, measured.measure, measured.query_ids)
+        for name, measured in inputs.result.systems[0].measures.items()
+    }
     labels = ", ".join(sorted({claim.judge for claim in inputs.result.claims}))
     return {
         name: labels if parse_measure(name).kind == "answer" and labels else judge
-        for name, judge in found.items()
+        for name, judge in judges.items()
         if judge is not None
     }
 
@@ -140,7 +143,7 @@ def saved_values(inputs: AnalysisInput, name: str) -> SavedValues:
     if any(parse_measure(measure).kind == "answer" for measure in values):
         answers = next((run.answers for run in inputs.system_runs if run.name == name), None)
         stored = next(system for system in inputs.result.systems if system.name == name).measures
-        reasons = {measure: dict(one.reasons) for measure, one in stored.items() if one.reasons}
+        reasons = {measure: dict(measured.reasons) for measure, measured in stored.items() if measured.reasons}
         people = {measure: labels for measure in values if (labels := _people(inputs, name, measure)) is not None}
         return SavedValues(
             name, values, digest="" if answers is None else _answers_digest(answers), reasons=reasons, people=people
@@ -157,17 +160,17 @@ def _people(inputs: AnalysisInput, name: str, measure: str) -> LabelledValues | 
         return None
     own = only_systems(inputs, [name])
     joined = with_first_answers(answer_values(own.result, measure, unanswerable_questions(inputs)), own.result)
-    found = people_values(own, joined)
-    if found is None or found.values is None or not found.questions:
+    people = people_values(own, joined)
+    if people is None or people.values is None or not people.questions:
         return None
     places = {query: row for row, query in enumerate(joined.queries)}
-    judged = joined.values[0, [places[question] for question in found.questions], 0]
-    values, by_judge = (dict(zip(found.questions, column.tolist(), strict=True)) for column in (found.values[:, 0], judged))
-    if found.missing is None:
+    judged = joined.values[0, [places[question] for question in people.questions], 0]
+    values, by_judge = (dict(zip(people.questions, column.tolist(), strict=True)) for column in (people.values[:, 0], judged))
+    if people.missing is None:
         return LabelledValues(values, by_judge)
-    lacks = {kind: getattr(found.missing, kind)[:, 0] for kind in MISSING_KINDS}
-    missing = {found.questions[row]: kind for kind, column in lacks.items() for row in np.flatnonzero(column).tolist()}
-    share = 0.0 if found.missing.shares is None else float(found.missing.shares[0])
+    lacks = {kind: getattr(people.missing, kind)[:, 0] for kind in MISSING_KINDS}
+    missing = {people.questions[row]: kind for kind, column in lacks.items() for row in np.flatnonzero(column).tolist()}
+    share = 0.0 if people.missing.shares is None else float(people.missing.shares[0])
     return LabelledValues(values, by_judge, missing, share)
 
 
@@ -209,14 +212,14 @@ def reading_facts(inputs: AnalysisInput) -> dict[str, Any]:
     return {name: value for name, value in asdict(inputs.read_options).items() if name != "threads"}
 
 
-def different_settings(one: Baseline, other: Baseline) -> str:
+def different_settings(new: Baseline, other: Baseline) -> str:
     """Which data or settings of two baselines differ, so that their values are not comparable; empty if none."""
-    prints = [(each.qrels_fingerprint, each.fingerprint) for each in (one, other)]
+    prints = [(baseline.qrels_fingerprint, baseline.fingerprint) for baseline in (new, other)]
     if differs := different_data(*prints):
         return f"other data ({differs})"
-    if any(one.judges.get(name) != other.judges.get(name) for name in one.measures if name in other.measures):
+    if any(new.judges.get(name) != other.judges.get(name) for name in new.measures if name in other.measures):
         return "another judge"
-    same = one.rel == other.rel and dict(one.read_options) == dict(other.read_options) and one.weights == other.weights
+    same = new.rel == other.rel and dict(new.read_options) == dict(other.read_options) and new.weights == other.weights
     return "" if same else "another --rel, or other read options or weights"
 
 
@@ -270,9 +273,9 @@ def parse_baseline(text: str, source: str) -> Baseline:
 
 
 def _baseline(values: JsonObject) -> Baseline:
-    if (found := values.count("schema")) != (known := format_versions.BASELINE):
-        fix = format_versions.other_version_fix(found, known, "run rankproof save-baseline again")
-        raise values.error(format_versions.other_version(found, known), fix)
+    if (stored := values.count("schema")) != (supported := format_versions.BASELINE):
+        fix = format_versions.other_version_fix(stored, supported, "run rankproof save-baseline again")
+        raise values.error(format_versions.other_version(stored, supported), fix)
     weights = _weights(values.inside("weights"))
     systems = tuple(_system(system, weights) for system in values.each("systems"))
     names = {system.name for system in systems}
@@ -327,15 +330,15 @@ def _system(values: JsonObject, weights: Mapping[str, float]) -> SavedValues:
     measures = values.inside("measures")
     if not measures.plain:
         raise measures.error("a system has no measure")
-    found = {name: _per_query(measures.inside(name), name, weights) for name in measures.plain}
-    of_rankings = {frozenset(per_query) for name, per_query in found.items() if parse_measure(name).kind != "answer"}
-    if len(of_rankings) > 1 or not any(found.values()):
+    by_measure = {name: _per_query(measures.inside(name), name, weights) for name in measures.plain}
+    of_rankings = {frozenset(per_query) for name, per_query in by_measure.items() if parse_measure(name).kind != "answer"}
+    if len(of_rankings) > 1 or not any(by_measure.values()):
         raise measures.error("the measures of a system have values for different queries, or no values at all")
-    parts = {name: measures.inside(name) for name in found}
+    parts = {name: measures.inside(name) for name in by_measure}
     tops = values.inside("tops")
     return SavedValues(
         values.text("name"),
-        found,
+        by_measure,
         frozenset(values.texts("missing")),
         values.text("digest"),
         {name: _texts(part.inside("reasons")) for name, part in parts.items()},
@@ -358,8 +361,8 @@ def _labelled(values: JsonObject) -> LabelledValues:
 
 
 def _per_query(values: JsonObject, name: str, weights: Mapping[str, float]) -> Mapping[str, float]:
-    each = values.inside("per_query")
-    numbers = {query: each.number(query) for query in each.plain}
+    by_query = values.inside("per_query")
+    numbers = {query: by_query.number(query) for query in by_query.plain}
     if not all(map(math.isfinite, numbers.values())):
         raise values.error(f"{name} has a value that is not a finite number")
     if weights and not weights.keys() >= numbers.keys():

@@ -19,11 +19,19 @@ from rankproof._analysis.compare.joined_values import (
 from rankproof._analysis.compare.judged_decision import labelled_data
 from rankproof._analysis.compare.people_labels import PeopleValues
 from rankproof._analysis.compare.unjudged_documents import ChosenSystems, top_lists, unjudged_rival
-from rankproof._analysis.decision.decide import MAX_FAILED, MIN_QUERIES, DecisionData, labelled_interval, margin_amount
+from rankproof._analysis.decision.decide import (
+    MAX_FAILED,
+    MIN_QUERIES,
+    UNEVEN_WEIGHTS,
+    DecisionData,
+    few_queries_text,
+    labelled_interval,
+    margin_amount,
+    no_margin_text,
+)
 from rankproof._analysis.decision.scenarios import (
     NEXT_JUDGEMENTS,
     MissingValues,
-    best_value,
     missing_scenarios,
     missing_sentences,
     scenario_text,
@@ -165,10 +173,10 @@ class ChangeInput:
         both, rows = (mine, theirs), [places[question] for question in questions]
         values, judged = (
             np.array([[part[question] for part in parts] for question in questions])
-            for parts in ([each.values for each in both], [each.judged for each in both])
+            for parts in ([labels.values for labels in both], [labels.judged for labels in both])
         )
-        lacks = np.array([[each.missing.get(question, "") for each in both] for question in questions])
-        shares = np.array([each.share for each in both])
+        lacks = np.array([[labels.missing.get(question, "") for labels in both] for question in questions])
+        shares = np.array([labels.share for labels in both])
         no_answer, abstained, unknown = (np.asarray(lacks == kind) for kind in MISSING_KINDS)
         missing = MissingValues(no_answer, abstained, unknown, shares)
         data = DecisionData(self.measure, joined.systems, joined.values[0], joined.weights)
@@ -181,7 +189,7 @@ class ChangeInput:
         """The change with its risk, or why nothing can be shown."""
         n, weights = len(data.values), data.weights
         if not n:
-            return BaselineChange(0.0, 0.0, 0.0, 0, 0.0, obstacle=too_few(0.0, 0))
+            return BaselineChange(0.0, 0.0, 0.0, 0, 0.0, obstacle=few_queries_text("the gate", 0, 0))
         now, before = data.means()
         amount = margin_amount(self.margin, float(data.oriented(np.array([now, before])).max()), self.measure)
         why = obstacle(n, weights, self.margin, amount, self.measure)
@@ -227,9 +235,8 @@ class ChangeInput:
         missing = data.missing
         if outcome == "unsure" or missing is None or not missing.needs_scenarios():
             return ""
-        best = float(data.oriented(np.array([best_value(self.measure) or 0.0]))[0])
-        chosen = [0 if outcome == "passed" else 1]
-        for words, estimates in missing_scenarios(data.oriented(data.values), data.weights, missing, chosen, best):
+        values, chosen = data.oriented(data.values), [0 if outcome == "passed" else 1]
+        for words, estimates in missing_scenarios(values, data.weights, missing, chosen, data.best_possible):
             other = self._outcome(estimates, change)
             if other != outcome:
                 return scenario_text(words, missing, data.systems, f"the check {_VERBS[outcome]}", f"it {_VERBS[other]}")
@@ -264,14 +271,14 @@ def _as_result(systems: Sequence[SavedValues], measure: Measure) -> Result:
     """The values of one measure of systems as a result, the current system first."""
     name = str(measure)
     names = (systems[0].name, BEFORE)
-    found = []
+    results = []
     for own, saved in zip(names, systems, strict=False):
         values = saved.measures[name]
-        one = MeasureResult(
+        stored = MeasureResult(
             measure, 0.0, tuple(values), np.fromiter(values.values(), np.float64), reasons=saved.reasons.get(name, {})
         )
-        found.append(SystemResult(own, {name: one}, ()))
-    return Result((), tuple(found))
+        results.append(SystemResult(own, {name: stored}, ()))
+    return Result((), tuple(results))
 
 
 def _as_run(name: str, lists: Mapping[str, Sequence[str]]) -> Run:
@@ -294,28 +301,22 @@ def obstacle(n: int, weights: FloatArray | None, margin: Margin | None, amount: 
     """Why nothing can be shown with these queries; empty if something can."""
     effective = effective_size(n, weights)
     if effective < MIN_QUERIES:
-        return too_few(effective, n)
+        return few_queries_text("the gate", n, effective)
     if weights is not None and not are_even_weights(weights):
-        return "weights are too uneven: sample queries in proportion to traffic and give no weights"
+        return UNEVEN_WEIGHTS
     if margin is not None or amount > 0:
         return ""
-    return f"{measure} is 0 for every query" if measure.is_fraction else f"{measure} needs a margin: name it with --margin"
-
-
-def too_few(effective: float, n: int) -> str:
-    """That there are too few queries."""
-    size = f"n = {n:,}" if effective == n else f"n = {n:,}, with weights worth {effective:.0f}"
-    return f"the gate needs at least {MIN_QUERIES} queries ({size})"
+    return f"{measure} is 0 for every query" if measure.is_fraction else no_margin_text(measure)
 
 
 def with_corrected_p(changes: Iterable[BaselineChange]) -> list[BaselineChange]:
     """The changes with p corrected by Holm over those that are not the same."""
-    found = list(changes)
-    tested = [at for at, change in enumerate(found) if change.p is not None and not change.is_same]
-    corrected = CORRECTIONS["holm"](np.array([found[at].p for at in tested], np.float64)).tolist()
+    corrected_changes = list(changes)
+    tested = [at for at, change in enumerate(corrected_changes) if change.p is not None and not change.is_same]
+    corrected = CORRECTIONS["holm"](np.array([corrected_changes[at].p for at in tested], np.float64)).tolist()
     for at, p in zip(tested, corrected, strict=True):
-        found[at] = replace(found[at], p_adjusted=p)
-    return found
+        corrected_changes[at] = replace(corrected_changes[at], p_adjusted=p)
+    return corrected_changes
 
 
 def segment_changes(
@@ -323,5 +324,5 @@ def segment_changes(
 ) -> list[tuple[str, str, BaselineChange]]:
     """System, segment and change of the measure in it; p is corrected over all segments of all systems."""
     keys = [(now, before, name) for now, before in pairs for name in segments]
-    found = with_corrected_p(changes.change(now, before, frozenset(segments[name])) for now, before, name in keys)
-    return [(now.name, name, change) for (now, _, name), change in zip(keys, found, strict=True)]
+    corrected = with_corrected_p(changes.change(now, before, frozenset(segments[name])) for now, before, name in keys)
+    return [(now.name, name, change) for (now, _, name), change in zip(keys, corrected, strict=True)]

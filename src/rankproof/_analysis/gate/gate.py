@@ -61,7 +61,7 @@ def run_gate(
     options = options.for_inputs(inputs)
     now = [saved_values(inputs, name) for name in chosen_systems(inputs, systems)]
     bounds = [check for bound in options.thresholds for check in _threshold_checks(inputs, now, bound, baseline, options)]
-    about_values = (*_missing(inputs, {one.name for one in now}), *weight_notes((inputs.result.weights or {}).values()))
+    about_values = (*_missing(inputs, {saved.name for saved in now}), *weight_notes((inputs.result.weights or {}).values()))
     if baseline is None:
         options.check_margin([bound.measure for bound in options.thresholds])
         return GateResult(tuple(bounds), about_values, unsure=options.unsure)
@@ -111,7 +111,7 @@ def evaluated_measures(named: Sequence[str | Measure], baseline: Baseline | None
 
 def _check_same_data(inputs: AnalysisInput, baseline: Baseline) -> None:
     """Checks that the baseline has the same data, relevance threshold, read options and weights."""
-    prints = [(one.qrels_fingerprint, one.fingerprint) for one in (baseline, inputs)]
+    prints = [(source.qrels_fingerprint, source.fingerprint) for source in (baseline, inputs)]
     if differs := different_data(*prints):
         raise UsageError(
             f"the baseline {for_message(baseline.name)} was saved with other data than {for_message(inputs.name)} ({differs})",
@@ -174,23 +174,23 @@ def _threshold_checks(
     """The check of a threshold for each system."""
     stored = {system.name: system.measures[bound.measure] for system in inputs.result.systems}
     if stored[now[0].name].summary != "mean":
-        checks = [check_value(each.name, bound, stored[each.name].value, stored[each.name].queries) for each in now]
+        checks = [check_value(saved.name, bound, stored[saved.name].value, stored[saved.name].queries) for saved in now]
     else:
         changes = options.bound_changes(inputs, bound)
-        checks = [check_threshold(each.name, bound, changes.against_bound(each, bound.bound)) for each in now]
+        checks = [check_threshold(saved.name, bound, changes.against_bound(saved, bound.bound)) for saved in now]
     return _judged(inputs, checks, baseline, options, lambda _: bound.measure)
 
 
 def gate_looks(inputs: AnalysisInput, gate: GateResult) -> list[Look]:
     """The comparisons with the baseline by the primary measure, as lines of a log."""
-    found = []
+    looks = []
     for check in gate.checks:
         change = check.change
         if check.kind != "drop" or change is None or change.exploratory or change.error is None or change.is_same:
             continue
         sign = -1.0 if parse_measure(check.measure).higher_is_better is False else 1.0
         values = f"{change.before!r} {change.now!r} {change.error!r} {change.n}"
-        found.append(
+        looks.append(
             Look(
                 made=utc_now(),
                 data=sampled_queries(inputs),
@@ -204,7 +204,7 @@ def gate_looks(inputs: AnalysisInput, gate: GateResult) -> list[Look]:
                 shipped=gate.outcome == "passed",
             )
         )
-    return found
+    return looks
 
 
 def _compared(
@@ -237,12 +237,12 @@ def _paired(now: Sequence[SavedValues], baseline: Baseline, *, named: bool) -> t
     before = {system.name: system for system in baseline.systems}
     if len(before) == 1 and len(now) == 1:
         return [(now[0], baseline.systems[0])], []
-    pairs = [(one, before[one.name]) for one in now if one.name in before]
+    pairs = [(current, before[current.name]) for current in now if current.name in before]
     if not pairs:
         saved = ", ".join(map(for_message, before))
         fix = f"choose with --system, or save a new baseline; systems of the baseline: {saved}"
         raise UsageError("no system has the name of a system in the baseline", fix=fix)
-    here = {one.name for one in now}
+    here = {current.name for current in now}
     return pairs, [] if named else [name for name in before if name not in here]
 
 
@@ -277,13 +277,13 @@ def check_queries(now: SavedValues, before: SavedValues) -> GateCheck:
 def _tested_measures(pairs: SystemPairs, options: GateOptions) -> list[str]:
     """The measures of the baseline that were evaluated and whose mean can be better or worse."""
     now, before = pairs[0]
-    found = [name for name in now.measures if name in before.measures and _can_be_worse(name)]
-    if not found:
+    tested = [name for name in now.measures if name in before.measures and _can_be_worse(name)]
+    if not tested:
         raise UsageError("no measure of the baseline was evaluated", fix=f"evaluate some of: {', '.join(before.measures)}")
     for measure in options.max_drops:
-        if measure not in found:
-            raise UsageError(f"{measure} is not in the baseline, so its drop is unknown", fix=f"choose from: {', '.join(found)}")
-    return found
+        if measure not in tested:
+            raise UsageError(f"{measure} is not in the baseline, so its drop is unknown", fix=f"choose from: {', '.join(tested)}")
+    return tested
 
 
 def _primary(inputs: AnalysisInput, measures: Sequence[str], options: GateOptions) -> str:
@@ -308,30 +308,30 @@ def _drops(
     """A check for each system and measure; a system that retrieved nothing and did before fails."""
     empty = systems_without_documents(inputs)
     silent = [now.name for now, before in pairs if now.name in empty and now.digest != before.digest]
-    found: dict[tuple[str, str], GateCheck] = {}
+    by_system: dict[tuple[str, str], GateCheck] = {}
     for measure in measures:
         changes = options.changes(inputs, measure, is_primary=measure == primary)
         tested = with_corrected_p(changes.change(now, before) for now, before in pairs)
         tests = sum(change.is_worse is not None for change in tested)
         for (now, _), change in zip(pairs, tested, strict=True):
             named = replace(change, exploratory=measure != primary)
-            found[now.name, measure] = check_change(now.name, measure, named, options, tests=tests)
-    checks = [found[now.name, measure] for now, _ in pairs if now.name not in silent for measure in measures]
+            by_system[now.name, measure] = check_change(now.name, measure, named, options, tests=tests)
+    checks = [by_system[now.name, measure] for now, _ in pairs if now.name not in silent for measure in measures]
     return [*map(_check_empty_system, silent), *checks]
 
 
 def _losses(inputs: AnalysisInput, pairs: SystemPairs, baseline: Baseline, primary: str, options: GateOptions) -> list[GateCheck]:
     """A check of each system against its first baseline, if the baseline is a later one."""
     changes = replace(options.changes(inputs, primary, is_primary=True), margin=options.margin, is_allowed_drop=False)
-    found = (check_anchor(changes, now, baseline) for now, _ in pairs)
-    return [check for check in found if check is not None]
+    checks = (check_anchor(changes, now, baseline) for now, _ in pairs)
+    return [check for check in checks if check is not None]
 
 
 def _segment_drops(
     inputs: AnalysisInput, pairs: SystemPairs, groupings: Iterable[Grouping], primary: str, options: GateOptions
 ) -> list[GateCheck]:
     """A check for each system and segment by the primary measure."""
-    segments = {f"{each.by} {name}": queries for each in groupings for name, queries in each.segments.items()}
+    segments = {f"{grouping.by} {name}": queries for grouping in groupings for name, queries in grouping.segments.items()}
     changes = segment_changes(options.changes(inputs, primary, is_primary=True), pairs, segments)
     return [check_segment(system, primary, segment, change, tests=len(changes)) for system, segment, change in changes]
 
@@ -348,15 +348,15 @@ def _without_relevant(inputs: AnalysisInput, pairs: SystemPairs, primary: str) -
 
 def _notes(now: Sequence[SavedValues], pairs: SystemPairs) -> Iterator[str]:
     """Systems that are new or compared with another name, and measures that are not compared."""
-    before = {one.name: theirs for one, theirs in pairs}
-    if new := [for_message(one.name) for one in now if one.name not in before]:
+    before = {saved.name: theirs for saved, theirs in pairs}
+    if new := [for_message(saved.name) for saved in now if saved.name not in before]:
         yield f"{', '.join(new)} {'is' if len(new) == 1 else 'are'} not in the baseline and not compared with it"
-    for one in now:
-        if one.name in before and before[one.name].name != one.name:
-            other = for_message(before[one.name].name)
-            yield f"{for_message(one.name)} is compared with {other}, the only system of the baseline"
-    one, theirs = pairs[0]
-    if left_out := [name for name in one.measures if name not in theirs.measures]:
+    for saved in now:
+        if saved.name in before and before[saved.name].name != saved.name:
+            other = for_message(before[saved.name].name)
+            yield f"{for_message(saved.name)} is compared with {other}, the only system of the baseline"
+    saved, theirs = pairs[0]
+    if left_out := [name for name in saved.measures if name not in theirs.measures]:
         yield f"measures not in the baseline, so not compared: {', '.join(left_out)}"
-    if untested := [name for name in one.measures if name in theirs.measures and not _can_be_worse(name)]:
+    if untested := [name for name in saved.measures if name in theirs.measures and not _can_be_worse(name)]:
         yield f"measures not tested, because they are not means or do not measure quality: {', '.join(untested)}"

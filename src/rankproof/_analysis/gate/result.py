@@ -163,15 +163,15 @@ def gate_verdict(checks: Sequence[GateCheck], unsure: Unsure = "warn") -> str:
     what = "self-test" if any(check.kind == "self-test" for check in checks) else "gate"
     outcome = worst_outcome(checks)
     if outcome != "passed":
-        found = [check for check in checks if check.result == outcome]
-        judges = {check.judge for check in found}
+        deciding = [check for check in checks if check.result == outcome]
+        judges = {check.judge for check in deciding}
         if outcome == "failed":
             by = f" by {judges.pop()}" if len(judges) == 1 and "" not in judges else ""
-            return f"The {what} failed{by}: {_first_drop(found)}{len(found):,} of {count} failed"
-        gaps = {check.labels.label_gap for check in found if check.judge}
+            return f"The {what} failed{by}: {_first_drop(deciding)}{len(deciding):,} of {count} failed"
+        gaps = {check.labels.label_gap for check in deciding if check.judge}
         why = f" ({gaps.pop() or NOT_CHECKED})" if len(gaps) == 1 else f" ({NOT_CHECKED})" if gaps else ""
         is_, set_ = ("failed", ", and --unsure fail is set") if unsure == "fail" else ("is unsure", "")
-        return f"The {what} {is_}{why}: {len(found):,} of {count} {'is' if len(found) == 1 else 'are'} unsure{set_}"
+        return f"The {what} {is_}{why}: {len(deciding):,} of {count} {'is' if len(deciding) == 1 else 'are'} unsure{set_}"
     if lower := [check for check in checks if check.is_lower and check.change is not None]:
         first = lower[0]
         apart = points(first.change.difference if first.change else None, parse_measure(first.measure))

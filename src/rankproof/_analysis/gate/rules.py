@@ -103,7 +103,7 @@ class GateOptions:
 
     def for_inputs(self, inputs: AnalysisInput) -> GateOptions:
         """The options with the names of measures as the inputs have them, with relevance threshold and judge, and a margin."""
-        bounds = tuple(replace(one, measure=_full_name(one.measure, inputs)) for one in self.thresholds)
+        bounds = tuple(replace(threshold, measure=_full_name(threshold.measure, inputs)) for threshold in self.thresholds)
         drops = {_full_name(name, inputs): drop for name, drop in self.max_drops.items()}
         primary = None if self.primary is None else _full_name(self.primary, inputs)
         stated = inputs.decision_settings.margin
@@ -134,10 +134,10 @@ class GateOptions:
 
 def threshold_of(text: str) -> Threshold:
     """Parses a threshold such as nDCG@10>=0.45."""
-    found = _THRESHOLD.fullmatch(text.strip())
-    if found is None:
+    match = _THRESHOLD.fullmatch(text.strip())
+    if match is None:
         raise UsageError(f"{for_message(text)} is not a threshold", fix="write it like nDCG@10>=0.45")
-    return Threshold(written_measure(found["measure"]), found["sign"], _number(found["bound"], text))
+    return Threshold(written_measure(match["measure"]), match["sign"], _number(match["bound"], text))
 
 
 def max_drop_of(text: str) -> tuple[str, float]:

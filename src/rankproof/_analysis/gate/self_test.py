@@ -113,14 +113,14 @@ def _repeats_of(inputs: AnalysisInput, system: SystemResult, stored: MeasureResu
 
 def _whole_runs(inputs: AnalysisInput, system: SystemResult) -> int:
     """How many whole runs of a system there are; 0 if its repeats are of single questions, as in a log."""
-    known = [note.count for note in system.notes if note.code == REPEATED_RUNS]
+    noted = [note.count for note in system.notes if note.code == REPEATED_RUNS]
     facts = [run.facts.get(REPEATS_FACT) for run in inputs.system_runs if run.name == system.name]
-    return next((int(count) for count in (*known, *facts) if isinstance(count, int)), 0)
+    return next((int(count) for count in (*noted, *facts) if isinstance(count, int)), 0)
 
 
 def _as_runs_of_one(inputs: AnalysisInput, stored: Sequence[MeasureResult], names: Sequence[str]) -> RepeatedSystem:
     """Several systems as runs of one system."""
-    runs = [one.per_query for one in stored]
+    runs = [measured.per_query for measured in stored]
     shared = {query: np.array([run[query] for run in runs]) for query in runs[0] if all(query in run for run in runs)}
     values = tuple(_counted(inputs, stored[0].measure, shared))
     return RepeatedSystem(in_a_sentence(list(names)), stored[0].measure, values, 1.0, are_runs=True)

@@ -192,13 +192,13 @@ def _noises(
     """How much the values change if the judges are asked again about a sample of the questions."""
     from rankproof._analysis.answers.noise import SAMPLE, judge_noise, repeated_measures
 
-    asked = repeated_measures(answer_input.inputs.result)
-    if not asked or how.judge_of is None:
+    measures = repeated_measures(answer_input.inputs.result)
+    if not measures or how.judge_of is None:
         raise UsageError("--noise asks a judge again, and shared words never change", fix="name a judge with --judge")
     sample = source.questions().sample(SAMPLE, args.seed)
 
     def evaluate(judge_of: JudgeOf) -> Result:
-        return sample.evaluated(list(asked), replace(how, judge_of=judge_of), rel=answer_input.inputs.rel)
+        return sample.evaluated(list(measures), replace(how, judge_of=judge_of), rel=answer_input.inputs.rel)
 
     return judge_noise(evaluate, how.judge_of)
 
@@ -217,8 +217,8 @@ def _save(source: AnswerSource, answer_input: AnswerInput, args: argparse.Namesp
     from rankproof._results.folder import save_results
 
     results = source.results(answer_input, rel=args.rel)
-    given = {**decision_options(args), "primary": _stored_primary(results, answer_input, args), "looks": looks}
-    results = replace(results, decision_settings=results.decision_settings.updated(**given))
+    settings = {**decision_options(args), "primary": _stored_primary(results, answer_input, args), "looks": looks}
+    results = replace(results, decision_settings=results.decision_settings.updated(**settings))
     findings = list(answer_findings(answer_input, known_profiles()["rag"]))
     save_results(results, args.output, findings=findings, overwrite=True)
 
@@ -258,7 +258,7 @@ def _is_of_claims(answer_input: AnswerInput) -> bool:
     from rankproof.measures._claim_base import judge_of_measure
 
     measures = answer_input.inputs.result.systems[0].measures.values()
-    return any(judge_of_measure(one.measure) is not None for one in measures)
+    return any(judge_of_measure(measured.measure) is not None for measured in measures)
 
 
 def _show(tables: Sequence[Table], args: argparse.Namespace, terminal: Terminal) -> None:
@@ -354,10 +354,10 @@ def _comparison(source: AnswerSource, answer_input: AnswerInput, args: argparse.
     inputs = answer_input.inputs
     settings = {**decision_options(args), "primary": args.primary or inputs.decision_settings.primary, "looks": looks}
     measures, options = _compared(answer_input, args), CompareOptions(**_test_settings(args))
-    found = compare_inputs(inputs, measures=measures, labels=args.labels, options=options, **settings)
-    if not found.decision.check_command:
-        return found
-    return replace(found, decision=replace(found.decision, check_command=_check_command(source, answer_input, args)))
+    comparison = compare_inputs(inputs, measures=measures, labels=args.labels, options=options, **settings)
+    if not comparison.decision.check_command:
+        return comparison
+    return replace(comparison, decision=replace(comparison.decision, check_command=_check_command(source, answer_input, args)))
 
 
 def _check_command(source: AnswerSource, answer_input: AnswerInput, args: argparse.Namespace) -> str:

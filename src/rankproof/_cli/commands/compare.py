@@ -95,12 +95,12 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
     from rankproof._analysis.inputs import named_measure
     from rankproof._evaluation.notes import MAX_NOTED_SYSTEMS, value_notes
 
-    asked, primary = args.measures, [args.primary] if args.primary else []
-    args.measures = [*asked, *primary] if asked else None
-    first, why = deciding_measure(asked) if asked and not primary else (None, ())
-    args.primary = args.primary if first is None else _as_written(first, asked)
+    named, primary = args.measures, [args.primary] if args.primary else []
+    args.measures = [*named, *primary] if named else None
+    first, why = deciding_measure(named) if named and not primary else (None, ())
+    args.primary = args.primary if first is None else _as_written(first, named)
     inputs = read_input_with_texts(args, also=primary, usual=True)
-    if asked is None and args.primary is None:
+    if named is None and args.primary is None:
         args.primary = inputs.decision_settings.primary
     elif args.primary is not None:
         args.primary = str(named_measure(inputs, args.primary))
@@ -114,13 +114,13 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
     return 0
 
 
-def _as_written(measure: Measure, asked: list[str]) -> MeasureLike:
+def _as_written(measure: Measure, named: list[str]) -> MeasureLike:
     """The measure as the command names it: without a judge, if it names none."""
     if measure.kind != "answer":
         return measure
     from rankproof.measures._claim_base import as_written
 
-    return as_written(measure, asked)
+    return as_written(measure, named)
 
 
 def _compare(inputs: AnalysisInput, args: argparse.Namespace) -> Comparison:
@@ -142,17 +142,17 @@ def _compare(inputs: AnalysisInput, args: argparse.Namespace) -> Comparison:
         join_systems(inputs.result)
     groupings = list(requested_groupings(inputs, args)) if args.by or args.by_file else []
     settings = decision_options(args)
-    asked = settings.pop("looks")
+    looks_option = settings.pop("looks")
 
     def compared(looks: Looks | None) -> Comparison:
         return compare_inputs(inputs, options=options, groupings=groupings, labels=args.labels, looks=looks, **settings)
 
     path = look_log(args)
     if path is None:
-        return compared(asked)
+        return compared(looks_option)
     from rankproof._analysis.compare.look_log import logged_comparison
 
-    return logged_comparison(compared, inputs, path, asked)
+    return logged_comparison(compared, inputs, path, looks_option)
 
 
 def _text(comparison: Comparison, args: argparse.Namespace, terminal: Terminal) -> str:
