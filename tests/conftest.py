@@ -68,8 +68,9 @@ def pytest_collection_finish() -> None:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """A test with a real language model is slow. pytest keeps tests of one parametrised fixture together after any shuffle."""
     for item in items:
-        if "smollm2_weights" in getattr(item, "fixturenames", ()):
-            item.add_marker(pytest.mark.slow)
+        fixtures = getattr(item, "fixturenames", ())
+        if "smollm2_weights" in fixtures:
+            item.add_marker(pytest.mark.release if "run_systems" in fixtures else pytest.mark.slow)
     if seed := os.environ.get(ORDER):
         items[:] = shuffle_tests(items, seed)
 

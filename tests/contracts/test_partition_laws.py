@@ -102,8 +102,9 @@ def test_the_examples_find_documents_with_ties_and_a_batch_finds_the_same() -> N
         assert any(len(set(scores.tolist())) < len(scores) for _, scores in searcher.search_all(QUERIES))
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize(
+    "size", [pytest.param(size, marks=pytest.mark.release if size == min(SIZES) else pytest.mark.slow) for size in SIZES]
+)
 def test_rankings_have_the_same_bits_for_any_partitions(size: int) -> None:
     assert differences(outputs(size, SerialExecutor())) == {}
 

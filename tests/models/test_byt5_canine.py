@@ -369,6 +369,7 @@ REAL = {
 
 
 @pytest.mark.torch
+@pytest.mark.release
 @pytest.mark.parametrize("name", REAL)
 def test_the_real_configurations_load_by_path_and_search_in_postgresql(name: str, tmp_path: Path, dsn: str) -> None:
     model, kind, settings, dimensions, parameters = REAL[name]
@@ -382,6 +383,7 @@ def test_the_real_configurations_load_by_path_and_search_in_postgresql(name: str
 
 
 @pytest.mark.torch
+@pytest.mark.release
 def test_untrained_weights_rank_the_sample_alike_in_any_store_and_doctor_reports_them(made: Made, dsn: str) -> None:
     found = in_both_stores(made(), read_dataset_or_sample("sample"), dsn)
     table = run_checks(doctor_input_from_analysis(input_from_results(found)))

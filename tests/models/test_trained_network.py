@@ -33,6 +33,7 @@ def test_the_parameters_are_counted_exactly_and_named_as_the_table_has_them(kind
     assert {name: tuple(values.shape) for name, values in net.state_dict().items()} == tensor_sizes(shape)
 
 
+@pytest.mark.release
 @EVERY
 @pytest.mark.parametrize("length", [64, 384])
 @pytest.mark.filterwarnings("ignore:TF32 acceleration:UserWarning")
