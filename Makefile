@@ -14,7 +14,7 @@ PARALLEL := -n $(WORKERS) --dist worksteal
 EXAMPLES ?= full
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all test-release install-all oracle check names docs docs-refresh docs-demo bench parity fuzz attacks kills mutants coverage-native sanitize native-check package package-test lowest size release-check clean
+.PHONY: help demo test test-all test-release install-all oracle check names docs docs-refresh docs-demo bench parity fuzz attacks kills mutants coverage-native sanitize native-check package package-test lowest size sizes release-check clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' $(MAKEFILE_LIST) | awk -F '|' '{printf "make %-14s %s\n", $$1, $$2}'
@@ -88,6 +88,7 @@ bench: $(VENV)/bench.stamp ## speed and memory beside other tools, about 25 minu
 	$(BIN)/python -m benchmarks.judge_labels --rounds 5
 	$(BIN)/python -m benchmarks.judge_labels rag --rounds 20
 	$(BIN)/python -m benchmarks.judge_labels missing --rounds 20
+	$(BIN)/python -m benchmarks.claim_draws --rounds 100
 	$(BIN)/python -m benchmarks.unjudged_rule --collections Cranfield
 	$(BIN)/python -m benchmarks.gate_rule --rounds 200
 	$(BIN)/python -m benchmarks.interval_coverage
@@ -142,6 +143,9 @@ lowest: $(VENV)/release.stamp ## the tests of the wheel in dist/ with the lowest
 
 python-%: $(VENV)/release.stamp
 	bash tools/release/test_versions.sh highest $(BIN)/uv "$$($(BIN)/python -m tools.release.pythons $*)" $(PARALLEL) -m '$(FAST)' --hypothesis-profile=fast
+
+sizes: ## lines, modules, names and words of the project
+	$(PYTHON) -m tools.sizes
 
 size: ## packages and MB of the core and of the extra retrieval
 	$(PYTHON) -m tools.release.size . '.[retrieval]'

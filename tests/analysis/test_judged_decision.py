@@ -220,6 +220,52 @@ def test_labels_of_all_claims_of_a_question_give_people_s_value_of_the_measure(
     assert capsys.readouterr().out.startswith("Ship plain: 1.000 Faithfulness(judge='overlap') by people's labels of 40 of 60")
 
 
+def claim_sample_folder(place: Path, claims: int, *, header: dict[str, str] | None = None) -> Path:
+    """120 questions with two claims for each system; people find 9 of 10 claims of `plain` supported, and 1 of 5 of `wordy`."""
+    texts = ["Cats purr and sleep.", "Dogs bark at night."]
+    rows = [{"id": f"q{at}", "question": f"cats {at}", "answer": " ".join(texts), "contexts": texts} for at in range(120)]
+    logs = [place / "plain.jsonl", place / "wordy.jsonl"]
+    for log in logs:
+        log.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    folder = place / "results"
+    assert main(["answers", *map(str, logs), "-m", "Faithfulness", "-o", str(folder), "--quiet"]) == 0
+    every = rp.load_results(folder).claims
+    random = np.random.default_rng(3)
+    lines: list[dict[str, object]] = [{**({"draw": "claims"} if header is None else header)}]
+    for at in random.permutation(len(every))[:claims]:
+        claim = every[at]
+        supported = random.random() < (0.9 if claim.system == "plain" else 0.2)
+        key = {"query": claim.query, "system": claim.system, "side": claim.claim.side, "n": claim.claim.n}
+        text = {"against": claim.against, "text": claim.claim.text, "label": "supported" if supported else "not_stated"}
+        lines.append({**key, **text, "person": "ann"})
+    Path(f"{folder}.people.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines if line))
+    return folder
+
+
+def test_labels_of_single_claims_that_were_drawn_at_random_decide_from_a_hundred_on(tmp_path: Path) -> None:
+    folder = claim_sample_folder(tmp_path, 160)
+    decision = rp.compare(folder, samples=1_000).decision
+    assert (decision.outcome, decision.systems, decision.looks, decision.queries) == ("ship", ("plain",), "many", 120)
+    assert decision.check is not None
+    assert (decision.check.claims, decision.is_judge_unchecked) == (160, False)
+    assert f" by people's labels of 160 claims in {decision.labelled} of 120 questions" in decision.sentences[0]
+    assert 0.85 < decision.of("plain").value < 0.95
+    assert 0.1 < decision.of("wordy").value < 0.3
+
+
+def test_fewer_than_a_hundred_labels_of_single_claims_decide_nothing(tmp_path: Path) -> None:
+    decision = rp.compare(claim_sample_folder(tmp_path, 90), samples=1_000).decision
+    assert (decision.outcome, decision.reason, decision.risk) == ("not_decided", "few_labels", None)
+    assert decision.is_judge_unchecked
+    first = f"Not decided: 90 claims in {decision.labelled} of 120 questions are labelled, and a decision needs 100 claims in 30."
+    assert decision.sentences[0].startswith(first)
+
+
+def test_labels_of_single_claims_that_nobody_calls_a_random_draw_decide_nothing(tmp_path: Path) -> None:
+    decision = rp.compare(claim_sample_folder(tmp_path, 160, header={}), samples=1_000).decision
+    assert (decision.outcome, decision.reason) == ("judge_leads", "judge_not_checked")
+
+
 def test_a_measure_whose_claims_nobody_can_label_says_so(tmp_path: Path) -> None:
     rows = [{"query": f"q{at}", "question": f"cats {at}", "answer": "Cats purr.", "contexts": ["Cats purr."]} for at in range(40)]
     other = [{**row, "answer": "Dogs bark."} for row in rows]

@@ -52,3 +52,15 @@ def test_a_wrong_line_is_an_error_with_its_number(tmp_path: Path, lines: tuple[d
     with pytest.raises(InputError) as error:
         read_labels(open_source(path))
     assert message in str(error.value)
+
+
+def test_a_file_may_call_its_claims_a_random_draw_in_its_first_line_alone(tmp_path: Path) -> None:
+    path = written(tmp_path, {}, {"n": 2})
+    labels = path.read_text()
+    assert not read_labels(open_source(path)).is_claim_sample
+    path.write_text('{"draw": "claims"}\n' + labels)
+    assert read_labels(open_source(path)).is_claim_sample
+    assert [label.line for label in read_labels(open_source(path)).labels] == [2, 3]
+    path.write_text(labels + '{"draw": "claims"}\n')
+    with pytest.raises(InputError, match=r"people\.jsonl:3: "):
+        read_labels(open_source(path))

@@ -17,6 +17,8 @@ ClaimLabel = Literal["supported", "contradicted", "not_stated", "nothing_to_chec
 CLAIM_LABELS: tuple[ClaimLabel, ...] = get_args(ClaimLabel)
 ClaimKey = tuple[str, str, str, str, int, int]
 """Query, system, side, against, reference and number of a claim."""
+CLAIM_SAMPLE = {"draw": "claims"}
+"""The first line of a file of labels whose claims were drawn at random, each with the same chance."""
 _FIX = 'write {"query", "system", "side", "n", "against", "text", "label", "person"} as rankproof serve does'
 
 
@@ -55,10 +57,11 @@ class PersonLabel:
 
 @dataclass(frozen=True, slots=True)
 class ClaimLabels:
-    """The labels of a file."""
+    """The labels of a file; `is_claim_sample` says that the file calls its claims a random draw."""
 
     source: str
     labels: tuple[PersonLabel, ...]
+    is_claim_sample: bool = False
 
     def error(self, label: PersonLabel, what: str, fix: str) -> InputError:
         """An error about one label."""
@@ -74,8 +77,12 @@ def claim_key(verdict: ClaimVerdict) -> ClaimKey:
 def read_labels(source: ByteSource) -> ClaimLabels:
     """The labels of people.jsonl; a person who labels a claim twice, or a file without a label, is an error."""
     first: dict[tuple[ClaimKey, str, str], int] = {}
-    found = []
+    labels: list[PersonLabel] = []
+    is_claim_sample = False
     for line, item in parsed_lines(source, limit=MAX_TEXT_BYTES):
+        if item == CLAIM_SAMPLE and not labels:
+            is_claim_sample = True
+            continue
         values = JsonObject(item, source.name, line=line, damaged_fix=_FIX)
         read = read_fields(_LabelLine, values)
         if not read.person.strip():
@@ -84,7 +91,7 @@ def read_labels(source: ByteSource) -> ClaimLabels:
         if (before := first.setdefault((key, read.text, read.person), line)) != line:
             what = f"{for_message(read.person)} labelled this claim twice, first on line {before}"
             raise values.error(what, "keep one of the two lines")
-        found.append(PersonLabel(key, read.text, read.label, read.person, read.when, line))
-    if not found:
+        labels.append(PersonLabel(key, read.text, read.label, read.person, read.when, line))
+    if not labels:
         raise InputError("the file has no label", fix="label claims with: rankproof serve RESULTS", source=source.name)
-    return ClaimLabels(source.name, tuple(found))
+    return ClaimLabels(source.name, tuple(labels), is_claim_sample)

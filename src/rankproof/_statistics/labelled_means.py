@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rankproof._data.arrays import FloatArray
+from rankproof._data.arrays import FloatArray, IntArray
 from rankproof._statistics.decision_rule import PairEstimates, further_query, standard_errors
 from rankproof._statistics.distributions import student_above, student_quantile
 
@@ -24,6 +24,8 @@ FURTHER_DIFFERENCE = 0.25
 LABEL_COUNTS = (40, 50, 60, 80, 100, 130, 160, 200, 250, 300, 400, 500, 700)
 """Numbers of labelled questions that are tried: few, as an estimate needs no more digits."""
 ENOUGH_CHANCE = 0.8
+MIN_CLAIM_LABELS = 100
+"""Labelled claims that a decision needs if single claims are drawn: with 50 the intervals are too narrow."""
 _NO_VARIANCE = 1e-15
 
 
@@ -215,3 +217,74 @@ def labels_needed(means: LabelledMeans, pairs: PairEstimates, first: int, rival:
         ):
             return count
     return None
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class ClaimSample:
+    """All claims as columns: the row of their question, their system, their share of the value, and the judge's credit.
+
+    `human` has the labels, NaN for claims without one. `known` has by question and system the values that no claim gives, else 0.
+    """
+
+    questions: IntArray
+    systems: IntArray
+    shares: FloatArray
+    judge: FloatArray
+    human: FloatArray
+    known: FloatArray
+
+    @property
+    def labelled_questions(self) -> int:
+        """The questions with a labelled claim."""
+        return len(np.unique(self.questions[~np.isnan(self.human)]))
+
+    @property
+    def is_every_system_labelled(self) -> bool:
+        """Whether each system has a labelled claim."""
+        return len(np.unique(self.systems[~np.isnan(self.human)])) == len(np.unique(self.systems))
+
+    def values(self, weight: float) -> FloatArray:
+        """The values by question and system for this weight of the judge."""
+        labelled = ~np.isnan(self.human)
+        residuals = np.where(labelled, self.human, 0.0) - weight * self.judge
+        size = self.known.shape[1]
+        sums = np.bincount(self.systems[labelled], (self.shares * residuals)[labelled], size)
+        totals = np.bincount(self.systems[labelled], self.shares[labelled], size)
+        usual = np.divide(sums, totals, out=np.zeros(size), where=totals > 0)[self.systems]
+        corrected = weight * self.judge + usual + np.where(labelled, residuals - usual, 0.0) / labelled.mean()
+        values = self.known.copy()
+        np.add.at(values, (self.questions, self.systems), self.shares * corrected)
+        return values
+
+
+def claim_sample_means(sample: ClaimSample) -> tuple[FloatArray, LabelledMeans]:
+    """The values by question and system with the best weight of the judge, and their means with the errors of a decision.
+
+    The labelled questions count as the size of the sample, as claims of one question depend on each other.
+    """
+    weight = _claim_weight(sample)
+    values = sample.values(weight)
+    questions, labelled = len(values), sample.labelled_questions
+    centred = _around_means(values)
+    # The covariance of the means is that of the values over all questions times L/(L - 1 - f) for L labelled questions.
+    scale = labelled / math.sqrt(questions * (questions - 1))
+    alone = sample.values(0.0)
+    people = _around_means(alone) * scale
+    none = np.zeros((values.shape[1],) * 2)
+    means = LabelledMeans(
+        values.mean(axis=0), weight, centred * scale, none, values * labelled / questions, people, None, float(labelled), 0.0
+    )
+    return values, means
+
+
+def _claim_weight(sample: ClaimSample) -> float:
+    """The judge's weight with the smallest variance of the differences between systems, from 0 to 1."""
+    alone = _contrasts(_around_means(sample.values(0.0)))
+    slope = _contrasts(_around_means(sample.values(1.0))) - alone
+    spread = float((slope * slope).sum())
+    return min(1.0, max(0.0, -float((alone * slope).sum()) / spread)) if spread > _NO_VARIANCE else 0.0
+
+
+def _around_means(values: FloatArray) -> FloatArray:
+    centred: FloatArray = values - values.mean(axis=0)
+    return centred

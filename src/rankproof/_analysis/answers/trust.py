@@ -304,7 +304,7 @@ def _mean_notes(judge: str, result: Result, every: Sequence[_CorrectedMean]) -> 
     others = [
         measure_without_judge(measure)
         for measure in _claim_measures(result)
-        if not _is_corrected(measure) and matching_label(measure.judge, [judge])
+        if not is_sum_over_claims(measure) and matching_label(measure.judge, [judge])
     ]
     if others:
         yield f"not corrected, because labels of single claims do not give their values: {', '.join(others)}"
@@ -315,14 +315,15 @@ def _claim_measures(result: Result) -> list[ClaimMeasure]:
     return [one.measure for one in first if isinstance(one.measure, ClaimMeasure)]
 
 
-def _is_corrected(measure: ClaimMeasure) -> bool:
+def is_sum_over_claims(measure: ClaimMeasure) -> bool:
+    """Whether the value of an answer is the share of its supported claims, so that labels of single claims give means."""
     return measure.name in CORRECTED_TABLES and getattr(measure, "strict", True) is True
 
 
 def _corrected_means(judge: str, result: Result, matched: _Matched) -> Iterator[_CorrectedMean]:
     """The means of the measures that name the judge."""
     labels = list(dict.fromkeys(by for by, _ in matched.verdicts))
-    chosen = [one for one in _claim_measures(result) if _is_corrected(one) and matching_label(one.judge, labels) == judge]
+    chosen = [one for one in _claim_measures(result) if is_sum_over_claims(one) and matching_label(one.judge, labels) == judge]
     for system in result.systems:
         for measure in chosen:
             own = [one for one in matched.verdicts[judge, CORRECTED_TABLES[measure.name]] if one.system == system.name]
@@ -333,18 +334,22 @@ def _corrected_means(judge: str, result: Result, matched: _Matched) -> Iterator[
 
 def _corrected(values: MeasureResult, verdicts: Iterable[ClaimVerdict], matched: _Matched) -> PredictionPoweredMean | None:
     """The corrected mean over the answers that have a value; one without claims counts with its value."""
-    claims: dict[str, list[ClaimVerdict]] = defaultdict(list)
-    for verdict in checked(verdicts):
-        claims[verdict.query].append(verdict)
     items, known = list[JudgedItem](), list[KnownValue]()
-    for query, value in values.per_query.items():
-        counted = _counted(claims.get(query, ()), value)
+    for query, counted in counted_claims(values.per_query, verdicts).items():
         if not counted:
-            known.append(KnownValue(query, value))
+            known.append(KnownValue(query, values.per_query[query]))
         labels = {claim_key(one.verdict): one for one in matched.labelled(counted)}
         for verdict in counted:
             items.append(_item(verdict, labels.get(claim_key(verdict)), 1 / len(counted)))
     return corrected_mean(items, (0.0, 1.0), known)
+
+
+def counted_claims(values: Mapping[str, float], verdicts: Iterable[ClaimVerdict]) -> dict[str, Sequence[ClaimVerdict]]:
+    """The claims that the value of each query is the share of, none if it is known without."""
+    claims: dict[str, list[ClaimVerdict]] = defaultdict(list)
+    for verdict in checked(verdicts):
+        claims[verdict.query].append(verdict)
+    return {query: _counted(claims.get(query, ()), value) for query, value in values.items()}
 
 
 def _counted(claims: Sequence[ClaimVerdict], value: float) -> Sequence[ClaimVerdict]:

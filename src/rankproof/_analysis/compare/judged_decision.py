@@ -15,7 +15,7 @@ from rankproof._analysis.decision.record import Decision, JudgeCheck
 from rankproof._analysis.inputs import AnalysisInput
 from rankproof._data.arrays import FloatArray
 from rankproof._statistics.decision_rule import Looks
-from rankproof._statistics.labelled_means import MIN_FOR_INTERVAL, MIN_LABELLED, LabelledMeans, labelled_means, labels_needed
+from rankproof._statistics.labelled_means import MIN_CLAIM_LABELS, MIN_FOR_INTERVAL, LabelledMeans, labelled_means, labels_needed
 
 Decide = Callable[[DecisionData, Looks], Decision]
 
@@ -35,17 +35,36 @@ def judged_decision(
     if people is None or unchecked.reason != "judge_not_checked":
         return unchecked
     labelled = len(people.questions)
-    check = JudgeCheck(people.file, people.unusable, people.agreement)
+    check = JudgeCheck(people.file, people.unusable, people.agreement, claims=people.claims or None)
     if not labelled or people.values is None:
         return replace(unchecked, check=check)
     if labelled < MIN_FOR_INTERVAL:
         return replace(unchecked, outcome="not_decided", reason="few_labels", labelled=labelled, check=check)
     data = replace(data, values=whole.values[0], weights=whole.weights)
     first = data.oriented(labelled_answers.values[0])
-    own = labelled_data(whole, data, people, people.values, first, has_judge=_is_judge_alone(inputs, whole))
+    if people.means is None:
+        own = labelled_data(whole, data, people, people.values, first, has_judge=_is_judge_alone(inputs, whole))
+    else:
+        own = _claim_sample_data(whole, data, people)
     decision = replace(decide(own, "many"), judge=judge, labelled=labelled)
     decision = replace(decision, check=_check(check, data, own, decision))
-    return decision if labelled >= MIN_LABELLED else without_risks(decision)
+    if people.means is not None and people.claims < MIN_CLAIM_LABELS:
+        decision = replace(decision, outcome="not_decided", kind=None, systems=(), reason="few_labels")
+    return without_risks(decision) if decision.reason == "few_labels" else decision
+
+
+def _claim_sample_data(joined: JoinedValues, data: DecisionData, people: PeopleValues) -> DecisionData:
+    """The corrected values of all questions, with the means that labels of single claims give."""
+    assert people.values is not None, "people labelled claims"
+    return replace(
+        data,
+        values=people.values,
+        judged_only=None,
+        missing=people.missing,
+        queries=len(joined.queries),
+        without_relevant=0,
+        labelled=people.means,
+    )
 
 
 def _is_judge_alone(inputs: AnalysisInput, joined: JoinedValues) -> bool:
@@ -103,7 +122,7 @@ def _check(check: JudgeCheck, data: DecisionData, own: DecisionData, decision: D
 
 def _needed(labelled: LabelledMeans, own: DecisionData, decision: Decision) -> int | None:
     """The labelled questions that decide between the leader and its rival; None if it is decided."""
-    if decision.decided or decision.leader is None:
+    if decision.decided or decision.leader is None or not labelled.unlabelled:
         return None
     leader = decision.of(decision.leader)
     if leader.rival is None or leader.limit is None:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from rankproof._analysis.answers.given import AnswerJudges, GivenAnswers
+from rankproof._analysis.answers.trust import CORRECTED_TABLES, counted_claims, is_sum_over_claims
 from rankproof._analysis.compare.joined_values import JoinedValues
 from rankproof._analysis.decision.scenarios import MissingValues
 from rankproof._analysis.inputs import AnalysisInput
@@ -23,15 +24,17 @@ from rankproof._data.text import pluralise
 from rankproof._evaluation.claim_verdicts import has_unit, matching_label, unit_of
 from rankproof._evaluation.evaluate import evaluate_runs
 from rankproof._evaluation.result import Result
-from rankproof._formats.labels import ClaimKey, PersonLabel, claim_key, read_labels
+from rankproof._formats.labels import ClaimKey, ClaimLabels, PersonLabel, claim_key, read_labels
 from rankproof._formats.read import read_qrels
 from rankproof._io.open import open_source
 from rankproof._results.judgements import join_judgements
 from rankproof._results.label_draw import LabelDraw, complete_questions, read_label_draw
+from rankproof._statistics.labelled_means import ClaimSample, LabelledMeans, claim_sample_means
 from rankproof.errors import UsageError, for_message
 from rankproof.measures._base import Measure, worst_value
 from rankproof.measures._claim_base import ClaimMeasure, with_judge
 
+_SAME_VALUE = 1e-9
 _PEOPLE = "people"
 _PEOPLE_LABEL = f"{_PEOPLE}:labels:1"
 """The label of a judge whose name is people, as verdicts have it."""
@@ -42,7 +45,8 @@ class PeopleValues:
     """People's values of whole questions of a random draw: rows are questions, columns are systems.
 
     `missing` says which values people lack. `unusable` says why the labels cannot correct a judge; then there are no questions.
-    `agreement` says how far people and judge agree on documents, empty if not known.
+    `agreement` says how far people and judge agree on documents, empty if not known. If people labelled `claims` single claims of
+    a random draw, `questions` are those with a label, `values` are the corrected ones of all questions, and `means` theirs.
     """
 
     file: str
@@ -51,6 +55,8 @@ class PeopleValues:
     missing: MissingValues | None = None
     unusable: str = ""
     agreement: str = ""
+    means: LabelledMeans | None = None
+    claims: int = 0
 
 
 def people_values(inputs: AnalysisInput, joined: JoinedValues) -> PeopleValues | None:
@@ -167,6 +173,9 @@ def _of_claims(inputs: AnalysisInput, joined: JoinedValues, file: str, draw: Lab
     measure = joined.measures[0]
     if not isinstance(measure, ClaimMeasure):
         return PeopleValues(file, unusable=f"are of claims, which {measure} does not count")
+    labels = read_labels(open_source(file))
+    if draw is None and labels.is_claim_sample:
+        return _of_claim_sample(inputs, joined, file, labels)
     unusable = _misfit(joined, draw)
     answers = {run.name: run.answers for run in inputs.system_runs if run.name in joined.systems and run.answers is not None}
     if draw is None or unusable or len(answers) < len(joined.systems) or inputs.texts is None:
@@ -189,6 +198,71 @@ def _of_claims(inputs: AnalysisInput, joined: JoinedValues, file: str, draw: Lab
         return PeopleValues(file, unusable=f"have no evidence, which {measure} needs")
     result = replace(result, systems=tuple(sorted(result.systems, key=lambda system: joined.systems.index(system.name))))
     return PeopleValues(file, questions, *values_by_labels(result, joined, questions))
+
+
+def _of_claim_sample(inputs: AnalysisInput, joined: JoinedValues, file: str, labels: ClaimLabels) -> PeopleValues:
+    """Values by the labels of single claims that were drawn at random."""
+    sample = _claim_sample(inputs.result, joined, labels)
+    unusable = _claim_sample_misfit(joined, sample)
+    if sample is None or unusable:
+        return PeopleValues(file, unusable=unusable)
+    values, means = claim_sample_means(sample)
+    labelled = np.unique(sample.questions[~np.isnan(sample.human)])
+    questions = tuple(joined.queries[row] for row in labelled)
+    return PeopleValues(file, questions, values, joined.missing, means=means, claims=int((~np.isnan(sample.human)).sum()))
+
+
+def _claim_sample_misfit(joined: JoinedValues, sample: ClaimSample | None) -> str:
+    """Why a random draw of claims cannot correct the judge of these values; empty if it can."""
+    if sample is None:
+        return f"are of single claims, which do not give {joined.measures[0]}"
+    if joined.weights is not None:
+        return "are of single claims, which do not give means of weighted questions"
+    if not sample.is_every_system_labelled:
+        return "are of other systems: one of those compared has no labelled claim"
+    return ""
+
+
+def _claim_sample(result: Result, joined: JoinedValues, labels: ClaimLabels) -> ClaimSample | None:
+    """The claims that give the values; None if the values are not shares of supported claims, or are means of repeats."""
+    measure = joined.measures[0]
+    if not isinstance(measure, ClaimMeasure) or not is_sum_over_claims(measure):
+        return None
+    claims = list(_counted(result, joined, measure))
+    credits = np.array([verdict.credit for _, _, _, verdict in claims])
+    questions, systems = (np.array([claim[column] for claim in claims], dtype=np.int64) for column in (0, 1))
+    shares = np.array([share for _, _, share, _ in claims])
+    by_claims, known = np.zeros_like(joined.values[0]), joined.values[0].copy()
+    np.add.at(by_claims, (questions, systems), shares * credits)
+    known[questions, systems] = 0.0
+    if np.abs(by_claims + known - joined.values[0]).max(initial=0.0) > _SAME_VALUE:
+        return None
+    return ClaimSample(questions, systems, shares, credits, _mean_labels(labels, [verdict for *_, verdict in claims]), known)
+
+
+def _counted(result: Result, joined: JoinedValues, measure: ClaimMeasure) -> Iterator[tuple[int, int, float, ClaimVerdict]]:
+    """The row of the question, the column of the system, the share in the value, and the verdict of each claim."""
+    judge = matching_label(measure.judge, dict.fromkeys(verdict.judge for verdict in result.claims))
+    own: dict[str, list[ClaimVerdict]] = defaultdict(list)
+    for verdict in result.claims:
+        is_counted = verdict.table == CORRECTED_TABLES[measure.name] and has_unit(verdict.claim, unit_of(measure))
+        if verdict.judge == judge and is_counted:
+            own[verdict.system].append(verdict)
+    for column, name in enumerate(joined.systems):
+        values = dict(zip(joined.queries, joined.values[0, :, column].tolist(), strict=True))
+        counted = counted_claims(values, measure.used_verdicts(own[name]))
+        for row, query in enumerate(joined.queries):
+            yield from ((row, column, 1 / len(counted[query]), verdict) for verdict in counted[query])
+
+
+def _mean_labels(labels: ClaimLabels, claims: list[ClaimVerdict]) -> FloatArray:
+    """The mean label of each claim; NaN without a label, or if people found nothing to check."""
+    values: dict[object, list[float]] = defaultdict(list)
+    for label in labels.labels:
+        if label.value is not None:
+            values[label.key, label.text].append(label.value)
+    own = (values.get((claim_key(claim), claim.claim.text)) for claim in claims)
+    return np.array([sum(claim_values) / len(claim_values) if claim_values else np.nan for claim_values in own])
 
 
 def _answers_to(

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from rankproof._analysis.decision.record import Decision, JudgeCheck
 from rankproof._data.text import pluralise
-from rankproof._statistics.labelled_means import MIN_LABELLED
+from rankproof._statistics.labelled_means import MIN_CLAIM_LABELS, MIN_LABELLED
 from rankproof.errors import for_message
 from rankproof.measures._base import Measure
 
@@ -65,8 +65,15 @@ def by_labels(decision: Decision) -> str:
     """Whose labels a mean rests on, to be put behind it; empty if all values are people's."""
     if not decision.labelled or decision.check is None or decision.check.weight is None:
         return ""
-    people = f" by people's labels of {decision.labelled:,} of {decision.queries:,} questions"
+    people = f" by people's labels of {_labelled_text(decision)}"
     return f"{people} and {for_message(str(decision.judge))} on all" if decision.check.weight else people
+
+
+def _labelled_text(decision: Decision) -> str:
+    """How much people labelled: whole questions, or single claims."""
+    questions = f"{decision.labelled:,} of {decision.queries:,} questions"
+    claims = decision.check.claims if decision.check is not None else None
+    return questions if claims is None else f"{claims:,} claims in {questions}"
 
 
 def labels_not_decided(decision: Decision) -> Iterator[str]:
@@ -82,7 +89,10 @@ def labels_not_decided(decision: Decision) -> Iterator[str]:
 
 def _labels_needed(decision: Decision) -> str:
     labelled, every = int(decision.labelled or 0), decision.queries
-    have = f"Not decided: {labelled:,} of {every:,} questions {'is' if labelled == 1 else 'are'} labelled"
+    have = f"Not decided: {_labelled_text(decision)} {'is' if labelled == 1 else 'are'} labelled"
+    if decision.check is not None and decision.check.claims is not None:
+        needs = f", and a decision needs {MIN_CLAIM_LABELS} claims in {MIN_LABELLED}" if decision.reason == "few_labels" else ""
+        return f"{have}{needs}. Label more claims drawn at random, or whole questions with rankproof serve RESULTS --label."
     if labelled < MIN_LABELLED:
         return f"{have}, and a decision needs {MIN_LABELLED} ({MIN_LABELLED - labelled} more)."
     if decision.reason != "risk":

@@ -130,7 +130,8 @@ class JudgeCheck:
     share of labels in the variance of the difference between the first system and its rival; the judge's values have the rest.
     `leader` is the best system by the judge alone, which is `lead` ahead of the leader by labels, or by the labels
     `corrected_lead`. `needed` is the number of labelled questions that decide with a chance of 80%; None if not known, or more
-    than 700. `outside` are corrected means outside the range of the measure, which are shown at its end.
+    than 700. `outside` are corrected means outside the range of the measure, which are shown at its end. `claims` is the number
+    of labelled claims if single claims were drawn, None for whole questions.
     """
 
     file: str
@@ -144,6 +145,7 @@ class JudgeCheck:
     corrected_lead: float | None = None
     needed: int | None = None
     outside: Mapping[str, float] = field(default_factory=dict)
+    claims: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,7 +267,11 @@ class Decision(Viewed):
     @property
     def is_judge_unchecked(self) -> bool:
         """Whether the values are a judge's that people have not checked by enough labels."""
-        return self.judge is not None and self.labels_by is None and (self.labelled or 0) < MIN_LABELLED
+        return (
+            self.judge is not None
+            and self.labels_by is None
+            and (self.reason == "few_labels" or (self.labelled or 0) < MIN_LABELLED)
+        )
 
     @property
     def is_corrected(self) -> bool:

@@ -161,7 +161,7 @@ def _people(inputs: AnalysisInput, name: str, measure: str) -> LabelledValues | 
     own = only_systems(inputs, [name])
     joined = with_first_answers(answer_values(own.result, measure, unanswerable_questions(inputs)), own.result)
     people = people_values(own, joined)
-    if people is None or people.values is None or not people.questions:
+    if people is None or people.values is None or people.means is not None or not people.questions:
         return None
     places = {query: row for row, query in enumerate(joined.queries)}
     judged = joined.values[0, [places[question] for question in people.questions], 0]
