@@ -253,7 +253,8 @@ def test_the_command_that_checks_the_judge_fits_the_input(tmp_path: Path, capsys
         "Next: rankproof serve QRELS RUN… --dataset DATASET --label 30 --labels FILE (30 questions at random, about 60 " in shown
     )
     answers = {"a": [{"question": f"is it {at}?", "answer": "Cats purr.", "contexts": ["Cats purr."]} for at in range(40)]}
-    result = rp.evaluate_answers({**answers, "b": answers["a"]}, measures=["Faithfulness"])
+    other = [{**row, "answer": "Cats purr!"} for row in answers["a"]]
+    result = rp.evaluate_answers({**answers, "b": other}, measures=["Faithfulness"])
     command = "rankproof answers LOG… -o RESULTS, then rankproof serve RESULTS --label 30 ("
     assert command in rp.compare(result).decision.sentences[-1]
 

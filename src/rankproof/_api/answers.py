@@ -146,8 +146,9 @@ class _Referenced:
             fix = "pass {name: answers}, or RAG logs or results without references"
             raise UsageError(f"answers cannot be {type_phrase(self.answers)}", fix=fix)
         _check_order(self.answers, expected)
+        answers = {str(name): _answers(one, queries) for name, one in self.answers.items()}
         result = evaluate_given_answers(
-            {str(name): _answers(one, queries) for name, one in self.answers.items()},
+            answers,
             expected,
             self.qrels,
             measures,
@@ -160,7 +161,8 @@ class _Referenced:
             judge_of=how.judge_of,
         )
         own = _queries_of(references_from_values(expected)) if queries is None else queries
-        return with_answer_primary(AnalysisInput("answers", "", self.qrels or Qrels({}), {}, result, rel=rel, texts=own))
+        judged = self.qrels or Qrels({})
+        return with_answer_primary(AnalysisInput("answers", "", judged, {}, result, rel=rel, texts=own, given_answers=answers))
 
 
 def _queries_of(references: References) -> Queries:

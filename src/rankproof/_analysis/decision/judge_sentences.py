@@ -46,7 +46,7 @@ def judge_leads_sentences(decision: Decision) -> Iterator[str]:
 
 
 def _wrong(decision: Decision) -> str:
-    systems = len(decision.by_system)
+    systems = len(decision.distinct)
     return f"{max(wrong for least, wrong in _WRONG_LEADERS if systems >= least)} of 10 comparisons"
 
 
