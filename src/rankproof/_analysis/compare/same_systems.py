@@ -93,6 +93,7 @@ def with_copies(
 ) -> Decision:
     """The decision with a row for each copy: its own mean, cost and failed calls, and the risk, limit and rival of its system."""
     rows = {system.name: system for system in decision.by_system}
+    lacking = {count.system: count for count in decision.missing}
 
     def row(at: int, name: str) -> SystemRisk:
         if name not in copies:
@@ -102,4 +103,7 @@ def with_copies(
         cost, timed = costs.of(name), costs.timed.get(name)
         return SystemRisk(name, value, first.risk, first.limit, first.rival, cost, lost / calls, timed, same_as=first.name)
 
-    return replace(decision, by_system=tuple(row(at, name) for at, name in enumerate(joined.systems)))
+    by_system = tuple(row(at, name) for at, name in enumerate(joined.systems))
+    counts = [(name, lacking.get(copies.get(name, name))) for name in joined.systems]
+    missing = tuple(replace(count, system=name) for name, count in counts if count is not None)
+    return replace(decision, by_system=by_system, missing=missing)

@@ -132,7 +132,8 @@ class JudgeCheck:
     share of labels in the variance of the difference between the first system and its rival; the judge's values have the rest.
     `leader` is the best system by the judge alone, which is `lead` ahead of the leader by labels, or by the labels
     `corrected_lead`. `needed` is the number of labelled questions that decide with a chance of 80%; None if not known, or more
-    than 700. `outside` are corrected means outside the range of the measure, which are shown at its end.
+    than 700. `outside` are corrected means outside the range of the measure, which are shown at its end. `changed` counts the
+    questions whose labels are of other answers, contexts or documents than the present ones, and do not count.
     """
 
     file: str
@@ -146,6 +147,7 @@ class JudgeCheck:
     corrected_lead: float | None = None
     needed: int | None = None
     outside: Mapping[str, float] = field(default_factory=dict)
+    changed: int = 0
 
 
 @dataclass(frozen=True, slots=True)
