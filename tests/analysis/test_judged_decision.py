@@ -236,6 +236,22 @@ def test_labels_do_not_count_after_the_contexts_have_changed(tmp_path: Path, cap
     assert CHANGED.format("40 questions") in (tmp_path / "page.html").read_text()
 
 
+def test_labels_of_other_contexts_give_no_agreement_with_the_judge(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = claims_folder(tmp_path, 40)
+    command = ["answers", str(folder), "--labels", f"{folder}.people.jsonl", "--samples", "1000"]
+    assert main(command) == 0
+    assert "Labelled claims: " in capsys.readouterr().out
+    labels = f"{folder}.people.jsonl"
+    assert rp.evaluate_answers(folder, measures=["Faithfulness"], labels=labels).calibrations
+    with_contexts(folder, logs_of(tmp_path), "Cats purr at night, they say.")
+    capsys.readouterr()
+    assert main(command) == 0
+    shown = capsys.readouterr()
+    assert "Labelled claims: " not in shown.out
+    assert "note: the labels of 40 questions are of other answers or contexts and do not count" in " ".join(shown.err.split())
+    assert not rp.evaluate_answers(folder, measures=["Faithfulness"], labels=labels).calibrations
+
+
 def test_only_questions_before_the_first_one_with_other_contexts_are_labelled(tmp_path: Path) -> None:
     folder = claims_folder(tmp_path, 40)
     draw = read_label_draw(f"{folder}.people.jsonl")

@@ -120,11 +120,11 @@ def evaluate_answers(
 def _labelled(inputs: AnalysisInput, labels: str) -> AnalysisInput:
     """The input with labels of people, and the agreement of the judges with them."""
     from rankproof._analysis.answers.trust import trust_report
-    from rankproof._formats.labels import read_labels
-    from rankproof._io.open import open_source
+    from rankproof._analysis.compare.people_labels import present_labels
 
-    report = trust_report(inputs.result, read_labels(open_source(labels)))
-    return replace(inputs, result=replace(inputs.result, calibrations=report.calibrations), labels=(labels,))
+    present, _ = present_labels(inputs, labels)
+    calibrations = trust_report(inputs.result, present).calibrations if present.labels else ()
+    return replace(inputs, result=replace(inputs.result, calibrations=calibrations), labels=(labels,))
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ from rankproof._data.text import pluralise
 from rankproof._evaluation.claim_verdicts import has_unit, matching_label, unit_of
 from rankproof._evaluation.evaluate import evaluate_runs
 from rankproof._evaluation.result import Result
-from rankproof._formats.labels import ClaimKey, PersonLabel, claim_key, read_labels
+from rankproof._formats.labels import ClaimKey, ClaimLabels, PersonLabel, claim_key, read_labels
 from rankproof._formats.read import read_qrels
 from rankproof._io.open import open_source
 from rankproof._results.claim_items import ClaimTexts, claims_to_label, labelled_items
@@ -205,6 +205,21 @@ def _of_claims(inputs: AnalysisInput, joined: JoinedValues, file: str, draw: Lab
         return PeopleValues(file, unusable=f"have no evidence, which {measure} needs")
     result = replace(result, systems=tuple(sorted(result.systems, key=lambda system: joined.systems.index(system.name))))
     return PeopleValues(file, questions, *values_by_labels(result, joined, questions), changed=changed)
+
+
+def present_labels(inputs: AnalysisInput, file: str) -> tuple[ClaimLabels, int]:
+    """The labels of a file without those of other answers or contexts, and the number of questions that have such labels.
+
+    Without a log, nobody knows what was labelled: then all labels are there.
+    """
+    labels, items = read_labels(open_source(file)), labelled_items(file)
+    if not items or inputs.texts is None:
+        return labels, 0
+    present = set(_labels_of_present_texts(inputs, inputs.answers, labels.labels, items))
+    known = {claim_key(verdict) for verdict in inputs.result.claims}
+    outdated = {label for label in labels.labels if label.key in known and label not in present}
+    kept = tuple(label for label in labels.labels if label not in outdated)
+    return replace(labels, labels=kept), len({label.key[0] for label in outdated})
 
 
 def _labels_of_present_texts(
