@@ -127,7 +127,7 @@ def have_same_rankings(run: Run, other: Run, read_options: ReadOptions) -> bool:
         run, other, read_options = ranked_run(run, whole), ranked_run(other, whole), ReadOptions()
     keys, other_keys = _keys(run, read_options), _keys(other, read_options)
     same_rows = run.queries == other.queries and np.array_equal(run.offsets, other.offsets) and run.docs == other.docs
-    if same_rows and (np.array_equal(keys, other_keys) or (_falls(run, keys) and _falls(other, other_keys))):
+    if same_rows and (np.array_equal(keys, other_keys) or _have_same_order(run, keys, other_keys)):
         return True
     spans, other_spans = _filled_spans(run), _filled_spans(other)
     return spans.keys() == other_spans.keys() and all(
@@ -135,12 +135,14 @@ def have_same_rankings(run: Run, other: Run, read_options: ReadOptions) -> bool:
     )
 
 
-def _falls(run: Run, keys: FloatArray) -> bool:
-    """Whether the keys of each query fall strictly from row to row."""
-    falls = keys[1:] < keys[:-1]
-    starts = run.offsets[1:-1]
-    falls[starts[(starts > 0) & (starts < len(keys))] - 1] = True
-    return bool(falls.all())
+def _have_same_order(run: Run, keys: FloatArray, other_keys: FloatArray) -> bool:
+    """Whether two keys give the rows of each query the same order, without a tie."""
+    queries = np.repeat(np.arange(len(run)), np.diff(run.offsets))
+    order, other_order = (np.lexsort((-each, queries)) for each in (keys, other_keys))
+    if not np.array_equal(order, other_order):
+        return False
+    within = np.diff(queries[order]) == 0
+    return all(bool((np.diff(each[order])[within] < 0).all()) for each in (keys, other_keys))
 
 
 def _filled_spans(run: Run) -> dict[str, slice]:
