@@ -290,7 +290,9 @@ def test_only_the_best_of_more_than_three_systems_is_optimistic() -> None:
 def test_one_system_leaves_nothing_to_choose() -> None:
     found = decided({"a": BASE})
     assert (found.outcome, found.reason, found.decided) == (None, "one_system", False)
-    assert found.sentences == (f"One system, so nothing to decide: a has {BASE.mean():.3f} nDCG@10.", "n = 100.")
+    assert found.ci == mean_interval(BASE, within=(0.0, 1.0))
+    value = f"{BASE.mean():.3f} nDCG@10 (95% CI 0.461 to 0.578)"
+    assert found.sentences == (f"One system, so nothing to decide: a has {value}.", "n = 100.")
 
 
 @pytest.mark.parametrize("rows", [0, 1])

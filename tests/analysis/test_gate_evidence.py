@@ -21,9 +21,8 @@ from rankproof._cli.main import main
 from rankproof._data.qrels import Qrels
 from rankproof._evaluation.result import MeasureResult, Result, SystemResult
 from rankproof._results.experiment_result import Completeness
-from rankproof._results.label_draw import draw_questions
 from rankproof.measures import parse_measure
-from support.labelled_results import write_draw
+from support.labelled_results import with_contexts, write_claim_labels
 
 N = 120
 FAITHFULNESS = "Faithfulness(judge='overlap')"
@@ -193,22 +192,9 @@ def build(place: Path, answer: str, supported: float, labelled: int, questions: 
     assert main(["answers", str(place / "s.jsonl"), "-m", "Faithfulness", "-o", str(folder), "--quiet"]) == 0
     if not labelled:
         return folder
-    results = rp.load_results(folder)
-    assert results.answers is not None
-    draw = draw_questions(results.answers.queries, ("s",), "claims")
-    order = draw.questions
-    file = f"{folder}.people.jsonl"
-    lines = (
-        {
-            **{"query": one.query, "system": one.system, "side": one.claim.side, "n": one.claim.n, "against": one.against},
-            **{"text": one.claim.text, "person": "ann"},
-            "label": "supported" if order.index(one.query) < supported * labelled else "not_stated",
-        }
-        for one in results.claims
-        if one.query in order[:labelled]
+    write_claim_labels(
+        folder, ("s",), labelled, lambda claim, place: "supported" if place < supported * labelled else "not_stated"
     )
-    Path(file).write_text("".join(json.dumps(line) + "\n" for line in lines))
-    write_draw(file, draw)
     return folder
 
 
@@ -244,6 +230,13 @@ def test_labels_of_one_build_alone_leave_a_pass_unsure(tmp_path: Path) -> None:
 def test_fewer_than_thirty_labelled_questions_check_no_judge(tmp_path: Path) -> None:
     old, new = build(tmp_path / "old", WORDY, 1.0, 60), build(tmp_path / "new", OTHER, 1.0, 29)
     assert "unsure (29 labelled questions, 30 are needed)" in drop_of(rp.gate(new, baseline=old)).sentence
+
+
+def test_labels_of_other_contexts_do_not_count_in_the_gate(tmp_path: Path) -> None:
+    old, new = build(tmp_path / "old", OTHER, 0.5, 60), build(tmp_path / "new", WORDY, 1.0, 60)
+    assert drop_of(rp.gate(new, baseline=old)).result == "passed"
+    with_contexts(new, [tmp_path / "new" / "s.jsonl"], "Cats purr at night, they say.")
+    assert "unsure (labels are of the baseline only)" in drop_of(rp.gate(new, baseline=old)).sentence
 
 
 def test_a_threshold_needs_labels_of_the_build_alone(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from rankproof._data.qrels import Qrels
 from rankproof._results.judgements import with_judgements
 from rankproof._results.label_draw import draw_questions, read_label_draw
 from rankproof.errors import UsageError
-from support.labelled_results import LABEL, judged_by, labelled_folder, write_draw
+from support.labelled_results import LABEL, judged_by, labelled_folder, with_contexts, write_claim_labels, write_draw
 
 
 def coin(share: float, n: int, seed: int) -> list[int]:
@@ -188,20 +188,12 @@ def claims_folder(place: Path, labelled: int) -> Path:
         Path(logs[-1]).write_text("".join(json.dumps(row) + "\n" for row in rows))
     folder = place / "results"
     assert main(["answers", *logs, "-m", "Faithfulness", "-o", str(folder), "--quiet"]) == 0
-    results = rp.load_results(folder)
-    assert results.answers is not None
-    draw = draw_questions(results.answers.queries, ("plain", "wordy"), "claims")
-    claims = [one for one in results.claims if one.query in draw.questions[:labelled]]
-    lines = (
-        {
-            **{"query": one.query, "system": one.system, "side": one.claim.side, "n": one.claim.n, "against": one.against},
-            **{"text": one.claim.text, "label": "supported" if one.system == "plain" else "not_stated", "person": "ann"},
-        }
-        for one in claims
+    write_claim_labels(
+        folder,
+        ("plain", "wordy"),
+        labelled,
+        lambda claim, place: "supported" if claim.system == "plain" else "not_stated",
     )
-    file = f"{folder}.people.jsonl"
-    Path(file).write_text("".join(json.dumps(line) + "\n" for line in lines))
-    write_draw(file, draw)
     return folder
 
 
@@ -223,9 +215,9 @@ def test_labels_of_all_claims_of_a_question_give_people_s_value_of_the_measure(
 def claim_sample_folder(place: Path, claims: int, *, header: dict[str, str] | None = None) -> Path:
     """120 questions with two claims for each system; people find 9 of 10 claims of `plain` supported, and 1 of 5 of `wordy`."""
     texts = ["Cats purr and sleep.", "Dogs bark at night."]
-    rows = [{"id": f"q{at}", "question": f"cats {at}", "answer": " ".join(texts), "contexts": texts} for at in range(120)]
     logs = [place / "plain.jsonl", place / "wordy.jsonl"]
-    for log in logs:
+    for log, answer in zip(logs, (" ".join(texts), " ".join(texts[::-1])), strict=True):
+        rows = [{"id": f"q{at}", "question": f"cats {at}", "answer": answer, "contexts": texts} for at in range(120)]
         log.write_text("".join(json.dumps(row) + "\n" for row in rows))
     folder = place / "results"
     assert main(["answers", *map(str, logs), "-m", "Faithfulness", "-o", str(folder), "--quiet"]) == 0
@@ -266,6 +258,99 @@ def test_labels_of_single_claims_that_nobody_calls_a_random_draw_decide_nothing(
     assert (decision.outcome, decision.reason) == ("judge_leads", "judge_not_checked")
 
 
+def logs_of(place: Path) -> list[Path]:
+    return [place / "wordy.jsonl", place / "plain.jsonl"]
+
+
+CHANGED = "The labels of {} in results.people.jsonl are of other answers or contexts: they do not count."
+
+
+def test_labels_do_not_count_after_the_contexts_have_changed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = claims_folder(tmp_path, 40)
+    with_contexts(folder, logs_of(tmp_path), "Cats purr at night, they say.")
+    decision = rp.compare(folder, samples=1_000).decision
+    assert (decision.outcome, decision.reason, decision.labelled) == ("judge_leads", "judge_not_checked", 0)
+    assert decision.sentences[0].startswith("By overlap (not checked by people), wordy leads: ")
+    assert CHANGED.format("40 questions") in decision.sentences
+    assert decision.to_dict()["check"]["changed"] == 40
+    capsys.readouterr()
+    for command in ("compare", "answers"):
+        for form in ("table", "markdown", "json"):
+            assert main([command, str(folder), "--samples", "1000", "-m", "Faithfulness", "--format", form]) == 0
+            assert CHANGED.format("40 questions") in " ".join(capsys.readouterr().out.split())
+    assert main(["report", str(folder), "-o", str(tmp_path / "page.html")]) == 0
+    assert CHANGED.format("40 questions") in (tmp_path / "page.html").read_text()
+
+
+def test_labels_of_other_contexts_give_no_agreement_with_the_judge(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = claims_folder(tmp_path, 40)
+    command = ["answers", str(folder), "--labels", f"{folder}.people.jsonl", "--samples", "1000"]
+    assert main(command) == 0
+    assert "Labelled claims: " in capsys.readouterr().out
+    labels = f"{folder}.people.jsonl"
+    assert rp.evaluate_answers(folder, measures=["Faithfulness"], labels=labels).calibrations
+    with_contexts(folder, logs_of(tmp_path), "Cats purr at night, they say.")
+    capsys.readouterr()
+    assert main(command) == 0
+    shown = capsys.readouterr()
+    assert "Labelled claims: " not in shown.out
+    assert "note: the labels of 40 questions are of other answers or contexts and do not count" in " ".join(shown.err.split())
+    assert not rp.evaluate_answers(folder, measures=["Faithfulness"], labels=labels).calibrations
+
+
+def test_only_questions_before_the_first_one_with_other_contexts_are_labelled(tmp_path: Path) -> None:
+    folder = claims_folder(tmp_path, 40)
+    draw = read_label_draw(f"{folder}.people.jsonl")
+    assert draw is not None
+    question = rp.load_results(folder).texts[draw.questions[35]].text
+    with_contexts(folder, logs_of(tmp_path), "Cats purr at night, they say.", [question])
+    decision = rp.compare(folder, samples=1_000).decision
+    assert (decision.outcome, decision.systems, decision.labelled) == ("ship", ("plain",), 35)
+    assert CHANGED.format("1 question") in decision.sentences
+
+
+def test_labels_do_not_count_for_another_answer_with_the_same_claim(tmp_path: Path) -> None:
+    folder = claims_folder(tmp_path, 40)
+    for log in logs_of(tmp_path):
+        log.write_text(log.read_text().replace('"answer": "Cats', '"answer": "Sure! Cats'))
+    assert main(["answers", *map(str, logs_of(tmp_path)), "-m", "Faithfulness", "-o", str(tmp_path / "again"), "--quiet"]) == 0
+    decision = rp.compare(tmp_path / "again", labels=f"{folder}.people.jsonl", samples=1_000).decision
+    assert (decision.outcome, decision.labelled) == ("judge_leads", 0)
+    assert decision.check is not None
+    assert decision.check.changed == 40
+
+
+def test_labels_count_again_with_the_texts_that_were_labelled(tmp_path: Path) -> None:
+    folder = claims_folder(tmp_path, 40)
+    decision = rp.compare(folder, samples=1_000).decision
+    assert (decision.outcome, decision.labelled) == ("ship", 40)
+    assert decision.check is not None
+    assert decision.check.changed == 0
+
+
+def test_labels_whose_log_does_not_say_what_was_labelled_do_not_count(tmp_path: Path) -> None:
+    folder = claims_folder(tmp_path, 40)
+    log = Path(f"{folder}.people.jsonl.log.jsonl")
+    log.write_text(log.read_text().splitlines(keepends=True)[0])
+    assert rp.compare(folder, samples=1_000).decision.labelled == 0
+
+
+def test_grades_do_not_count_after_the_top_documents_have_changed(tmp_path: Path) -> None:
+    human = {"good": coin(0.8, 100, 1), "poor": coin(0.1, 100, 2)}
+    results, people = judged_by(human, human)
+    draw = draw_questions(people, human, "documents", 10)
+    further = {question: {"unseen": 0.5} for question in draw.questions[33:36]}
+    moved = {query: {"d-poor": 1.0, **further.get(query, {})} for query in results.queries}
+    own = tuple(replace(run, stored_run=rp.Run(moved, name="poor")) if run.name == "poor" else run for run in results.system_runs)
+    folder = labelled_folder(tmp_path / "results", replace(results, system_runs=own), people, 60)
+    decision = rp.compare(folder, samples=1_000).decision
+    assert decision.labelled == 33
+    said = (
+        "The labels of 3 questions in results.people.qrels are of other documents than those at the top now: they do not count."
+    )
+    assert said in decision.sentences
+
+
 def test_a_measure_whose_claims_nobody_can_label_says_so(tmp_path: Path) -> None:
     rows = [{"query": f"q{at}", "question": f"cats {at}", "answer": "Cats purr.", "contexts": ["Cats purr."]} for at in range(40)]
     other = [{**row, "answer": "Dogs bark."} for row in rows]
@@ -299,7 +384,8 @@ def test_the_command_that_checks_the_judge_fits_the_input(tmp_path: Path, capsys
         "Next: rankproof serve QRELS RUN… --dataset DATASET --label 30 --labels FILE (30 questions at random, about 60 " in shown
     )
     answers = {"a": [{"question": f"is it {at}?", "answer": "Cats purr.", "contexts": ["Cats purr."]} for at in range(40)]}
-    result = rp.evaluate_answers({**answers, "b": answers["a"]}, measures=["Faithfulness"])
+    other = [{**row, "answer": "Cats purr!"} for row in answers["a"]]
+    result = rp.evaluate_answers({**answers, "b": other}, measures=["Faithfulness"])
     command = "rankproof answers LOG… -o RESULTS, then rankproof serve RESULTS --label 30 ("
     assert command in rp.compare(result).decision.sentences[-1]
 

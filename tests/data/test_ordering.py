@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from random import Random
 from typing import get_args
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankproof._data.ordering import Order, ReadOptions, order_key, resolve_duplicate_columns, resolve_duplicates
+from rankproof._data.ordering import (
+    Order,
+    ReadOptions,
+    have_same_rankings,
+    order_key,
+    ranked_run,
+    resolve_duplicate_columns,
+    resolve_duplicates,
+)
 from rankproof._data.row_errors import OnDuplicate
 from rankproof._data.run import Run, RunRow
 from rankproof.errors import InputError
@@ -42,3 +52,31 @@ def test_a_duplicate_is_rejected_as_among_rows() -> None:
     run = Run.from_rows([RunRow("q", "d", 1.0), RunRow("q", "d", 2.0)])
     with pytest.raises(InputError, match="d"):
         resolve_duplicate_columns(run, ReadOptions())
+
+
+def rankings(run: Run, read_options: ReadOptions) -> dict[str, list[str]]:
+    groups: dict[str, list[str]] = {}
+    for row in ranked_run(run, read_options).rows():
+        groups.setdefault(row.query, []).append(row.doc)
+    return groups
+
+
+@given(st.lists(rows, max_size=8), st.lists(rows, max_size=8), readings, st.booleans(), st.randoms())
+def test_two_runs_have_the_same_rankings_if_and_only_if_their_ordered_documents_are_equal(
+    first: list[RunRow], second: list[RunRow], read_options: ReadOptions, unique: bool, random: Random
+) -> None:
+    if unique:
+        first, second = (list({(row.query, row.doc): row for row in each}.values()) for each in (first, second))
+        read_options = replace(read_options, on_duplicate="error")
+    run, other = Run.from_rows(first, queries=["none"]), Run.from_rows(second)
+    expected = rankings(run, read_options) == rankings(other, read_options)
+    assert have_same_rankings(run, other, read_options) == expected
+    shuffled = Run.from_rows(random.sample(first, len(first)))
+    same = rankings(run, read_options) == rankings(shuffled, read_options)
+    assert have_same_rankings(run, shuffled, read_options) == same
+
+
+@pytest.mark.parametrize("scores", [(3.0, 2.0), (2.0, 2.0), (1.0, 2.0)])
+def test_a_tie_is_resolved_before_rankings_are_compared(scores: tuple[float, float]) -> None:
+    run, other = Run({"q": {"b": 3.0, "a": 2.0}}), Run({"q": dict(zip("ba", scores, strict=True))})
+    assert have_same_rankings(run, other, ReadOptions()) == (scores[0] >= scores[1])

@@ -13,8 +13,8 @@ from rankproof._data.dataset import Queries
 from rankproof._formats.labels import claim_key, read_labels
 from rankproof._io.files import log_path
 from rankproof._io.open import open_source
+from rankproof._results.claim_items import ClaimItem
 from rankproof._server import logged_file
-from rankproof._server.claim_queue import ClaimItem
 from rankproof._server.label_log import LabelLog, labels_by_person
 from rankproof.errors import ExternalError, RankproofError, UsageError
 from support.claims_to_label import ANSWERS, SYSTEMS, claim_results, queue_of, with_claims

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+import shutil
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 
-from rankproof import evaluate
+from rankproof import evaluate, load_results
+from rankproof._cli.main import main
+from rankproof._data.claims import ClaimVerdict
 from rankproof._data.qrels import Judgement, Qrels
 from rankproof._data.run import Run
 from rankproof._io.files import log_path
 from rankproof._results.experiment_result import ExperimentResult
 from rankproof._results.folder import save_results
 from rankproof._results.label_draw import DRAW_KEY, LabelDraw, draw_questions
+from rankproof._server.claim_queue import build_claim_queue
 from support.small_results import small_results
 
 LABEL = "llm:tiny:0123abcd"
@@ -50,6 +54,37 @@ def labelled_folder(
     return path
 
 
-def write_draw(file: str, draw: LabelDraw) -> None:
-    """Writes the log of a file of labels, with its draw alone."""
-    Path(log_path(file)).write_text(json.dumps({"format": "rankproof-test", DRAW_KEY: asdict(draw)}) + "\n")
+def write_draw(file: str, draw: LabelDraw, items: Iterable[str] = ()) -> None:
+    """Writes the log of a file of labels, with its draw and the claims that were labelled."""
+    lines = ({"format": "rankproof-test", DRAW_KEY: asdict(draw)}, *({"item": item} for item in items))
+    Path(log_path(file)).write_text("".join(json.dumps(line) + "\n" for line in lines))
+
+
+def write_claim_labels(folder: Path, systems: Sequence[str], labelled: int, label_of: Callable[[ClaimVerdict, int], str]) -> None:
+    """Labels of all claims of so many drawn questions beside a results folder; `label_of` gets the claim and the place drawn."""
+    results = load_results(folder)
+    assert results.answers is not None
+    draw = draw_questions(results.answers.queries, systems, "claims")
+    places = {question: place for place, question in enumerate(draw.questions[:labelled])}
+    claims = [claim for claim in results.claims if claim.query in places]
+    lines = (
+        {
+            **{"query": claim.query, "system": claim.system, "side": claim.claim.side, "n": claim.claim.n},
+            **{"against": claim.against, "text": claim.claim.text, "person": "ann"},
+            "label": label_of(claim, places[claim.query]),
+        }
+        for claim in claims
+    )
+    file = f"{folder}.people.jsonl"
+    Path(file).write_text("".join(json.dumps(line) + "\n" for line in lines))
+    write_draw(file, draw, build_claim_queue(results, draw, labelled).items)
+
+
+def with_contexts(folder: Path, logs: Sequence[Path], text: str, questions: Collection[str] | None = None) -> None:
+    """Makes a results folder again from its logs, with another context of all or some questions (by text)."""
+    for log in logs:
+        rows = [json.loads(line) for line in log.read_text().splitlines()]
+        changed = ({**row, "contexts": [text]} if questions is None or row["question"] in questions else row for row in rows)
+        log.write_text("".join(json.dumps(row) + "\n" for row in changed))
+    shutil.rmtree(folder)
+    assert main(["answers", *map(str, logs), "-m", "Faithfulness", "-o", str(folder), "--quiet"]) == 0

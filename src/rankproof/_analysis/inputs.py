@@ -8,6 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from rankproof._data.answers import Answers
 from rankproof._data.dataset import Dataset, Queries
 from rankproof._data.ordering import ReadOptions
 from rankproof._data.qrels import Qrels
@@ -35,7 +36,8 @@ class AnalysisInput:
     Run files alone leave `fingerprint`, `dataset`, `texts`, `snippets`, `contexts` and `system_runs` empty. `runs` may read its
     files on first access. `documents` is the corpus size, None if unknown. With `skip_missing`, means run over the queries that a
     run has. `timed_apart` says that systems were timed in different runs, so their times are not comparable; empty if not.
-    `labels` are files of labels with which people check a machine judge; they need not exist.
+    `labels` are files of labels with which people check a machine judge; they need not exist. `given_answers` are answers by
+    system that no results store.
     """
 
     name: str
@@ -56,6 +58,13 @@ class AnalysisInput:
     decision_settings: DecisionSettings = field(default_factory=DecisionSettings)
     timed_apart: str = ""
     labels: tuple[str, ...] = ()
+    given_answers: Mapping[str, Answers] = field(default_factory=dict)
+
+    @property
+    def answers(self) -> dict[str, Answers]:
+        """The answers of each system that answers."""
+        stored = {run.name: run.answers for run in self.system_runs if run.answers is not None}
+        return {**self.given_answers, **stored}
 
     @property
     def options(self) -> EvaluateOptions:
@@ -274,6 +283,7 @@ def join_inputs(found: Sequence[AnalysisInput]) -> AnalysisInput:
         name=in_a_sentence([one.name for one in found]),
         result=Result(first.result.queries, tuple(system for one in parts for system in one.result.systems)),
         runs={name: run for one in parts for name, run in one.runs.items()},
+        given_answers={name: answers for one in parts for name, answers in one.given_answers.items()},
         snippets={doc: text for one in reversed(parts) for doc, text in one.snippets.items()},
         system_runs=tuple(system_run for one in parts for system_run in one.system_runs),
         decision_settings=_joined_settings([one.decision_settings for one in parts]),
@@ -326,6 +336,7 @@ def _renamed(one: AnalysisInput, names: dict[str, str]) -> AnalysisInput:
         one,
         result=Result(one.result.queries, systems),
         runs={names[name]: run for name, run in one.runs.items()},
+        given_answers={names[name]: answers for name, answers in one.given_answers.items()},
         system_runs=tuple(
             replace(system_run, name=names[system_run.name], builds_on=names.get(system_run.builds_on or ""))
             for system_run in one.system_runs

@@ -118,8 +118,8 @@ def stability(
 
 def _choice(decision: Decision, alpha: float) -> Choice:
     """The recommended system, or the leading one."""
-    names = tuple(one.name for one in decision.by_system)
-    if decision.first is None or len(names) < 2:
+    names = tuple(system.name for system in decision.distinct)
+    if decision.first is None or len(decision.by_system) < 2:
         raise UsageError("there are fewer than two systems to choose from", fix="compare two or more that rank documents")
     return Choice(names, names.index(decision.first), decision.measure, decision.margin, alpha)
 

@@ -120,11 +120,11 @@ def evaluate_answers(
 def _labelled(inputs: AnalysisInput, labels: str) -> AnalysisInput:
     """The input with labels of people, and the agreement of the judges with them."""
     from rankproof._analysis.answers.trust import trust_report
-    from rankproof._formats.labels import read_labels
-    from rankproof._io.open import open_source
+    from rankproof._analysis.compare.people_labels import present_labels
 
-    report = trust_report(inputs.result, read_labels(open_source(labels)))
-    return replace(inputs, result=replace(inputs.result, calibrations=report.calibrations), labels=(labels,))
+    present, _ = present_labels(inputs, labels)
+    calibrations = trust_report(inputs.result, present).calibrations if present.labels else ()
+    return replace(inputs, result=replace(inputs.result, calibrations=calibrations), labels=(labels,))
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,8 +146,9 @@ class _Referenced:
             fix = "pass {name: answers}, or RAG logs or results without references"
             raise UsageError(f"answers cannot be {type_phrase(self.answers)}", fix=fix)
         _check_order(self.answers, expected)
+        answers = {str(name): _answers(one, queries) for name, one in self.answers.items()}
         result = evaluate_given_answers(
-            {str(name): _answers(one, queries) for name, one in self.answers.items()},
+            answers,
             expected,
             self.qrels,
             measures,
@@ -160,7 +161,8 @@ class _Referenced:
             judge_of=how.judge_of,
         )
         own = _queries_of(references_from_values(expected)) if queries is None else queries
-        return with_answer_primary(AnalysisInput("answers", "", self.qrels or Qrels({}), {}, result, rel=rel, texts=own))
+        judged = self.qrels or Qrels({})
+        return with_answer_primary(AnalysisInput("answers", "", judged, {}, result, rel=rel, texts=own, given_answers=answers))
 
 
 def _queries_of(references: References) -> Queries:

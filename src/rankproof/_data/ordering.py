@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby, pairwise
 from typing import Literal, NamedTuple
 
@@ -118,6 +118,42 @@ def ranked_documents(run: Run) -> dict[str, list[str]]:
         docs = run.docs[start:end]
         found[query] = [docs[at] for at in best_first_order(docs, run.scores[start:end]).tolist()]
     return found
+
+
+def have_same_rankings(run: Run, other: Run, read_options: ReadOptions) -> bool:
+    """Whether two runs have the same documents in the same order for every query; a query without documents is an absent one."""
+    if read_options.on_duplicate != "error" or any(len(set(each.queries)) < len(each) for each in (run, other)):
+        whole = replace(read_options, depth=None)
+        run, other, read_options = ranked_run(run, whole), ranked_run(other, whole), ReadOptions()
+    keys, other_keys = _keys(run, read_options), _keys(other, read_options)
+    same_rows = run.queries == other.queries and np.array_equal(run.offsets, other.offsets) and run.docs == other.docs
+    if same_rows and (np.array_equal(keys, other_keys) or _have_same_order(run, keys, other_keys)):
+        return True
+    spans, other_spans = _filled_spans(run), _filled_spans(other)
+    return spans.keys() == other_spans.keys() and all(
+        _best_first(run, keys, span) == _best_first(other, other_keys, other_spans[query]) for query, span in spans.items()
+    )
+
+
+def _have_same_order(run: Run, keys: FloatArray, other_keys: FloatArray) -> bool:
+    """Whether two keys give the rows of each query the same order, without a tie."""
+    queries = np.repeat(np.arange(len(run)), np.diff(run.offsets))
+    order, other_order = (np.lexsort((-each, queries)) for each in (keys, other_keys))
+    if not np.array_equal(order, other_order):
+        return False
+    within = np.diff(queries[order]) == 0
+    return all(bool((np.diff(each[order])[within] < 0).all()) for each in (keys, other_keys))
+
+
+def _filled_spans(run: Run) -> dict[str, slice]:
+    """The rows of each query that has any."""
+    spans = zip(run.queries, pairwise(run.offsets.tolist()), strict=True)
+    return {query: slice(start, end) for query, (start, end) in spans if start < end}
+
+
+def _best_first(run: Run, keys: FloatArray, rows: slice) -> list[str]:
+    docs = run.docs[rows]
+    return [docs[at] for at in best_first_order(docs, keys[rows]).tolist()]
 
 
 def order_key(row: RunRow, read_options: ReadOptions) -> float:

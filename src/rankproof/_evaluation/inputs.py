@@ -82,6 +82,13 @@ class RunSources(Mapping[str, Run]):
             self._read[name] = read_source(self._sources[name], name, self._options)
         return self._read[name]
 
+    def is_held(self, name: str) -> bool:
+        """Whether the run is in memory; a large file is read on first use."""
+        return name in self._read or not isinstance(self._sources[name], str)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._sources
+
     def __iter__(self) -> Iterator[str]:
         return iter(self._sources)
 

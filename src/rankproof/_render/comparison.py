@@ -12,7 +12,8 @@ from rich.cells import cell_len, set_cell_size
 
 from rankproof._analysis.compare.comparison import Comparison
 from rankproof._analysis.compare.significance import TESTS
-from rankproof._analysis.compare.tables import CORRECTED, PairRecord
+from rankproof._analysis.compare.tables import CORRECTED, SAME_AS, PairRecord
+from rankproof._analysis.decision.record import SystemRisk
 from rankproof._analysis.inputs import MAIN_MEASURES
 from rankproof._data.table import Table
 from rankproof._data.text import pluralise, shown_time
@@ -114,13 +115,14 @@ def filled_columns(comparison: Comparison) -> list[GridColumn]:
 
 def _grid(comparison: Comparison, names: Sequence[str], columns: Sequence[GridColumn]) -> Grid:
     cells = tuple(zip(*(column.cells for column in columns), strict=True))
-    chosen = frozenset(at for at, name in enumerate(comparison.systems) if name in comparison.decision.systems)
+    chosen = frozenset(at for at, name in enumerate(comparison.systems) if name in comparison.decision.marked)
     return Grid("system", tuple(names), tuple(column.title for column in columns), cells, highlighted=chosen)
 
 
 def _columns(comparison: Comparison) -> list[GridColumn]:
     against, decision = comparison.against_baseline(), comparison.decision
     pairs = [against.get(name) for name in comparison.systems]
+    tested = [None if pair is None or decision.are_same(pair.system, pair.other) else pair for pair in pairs]
     unit = " pp" if decision.measure.is_fraction else ""
     level = comparison.options.percent
     versus = "" if comparison.baseline is None else _shortened([comparison.baseline], _MIN_NAME)[0]
@@ -136,17 +138,24 @@ def _columns(comparison: Comparison) -> list[GridColumn]:
             tuple(difference_cell(pair, decision.measure) for pair in pairs),
             1,
         ),
-        GridColumn("p", _p_cells(pairs, "p"), 3 if adjusted == "p" else 4),
-        *([] if adjusted == "p" else [GridColumn(adjusted, _p_cells(pairs, "p_adjusted"), 3)]),
+        GridColumn("p", _p_cells(tested, "p"), 3 if adjusted == "p" else 4),
+        *([] if adjusted == "p" else [GridColumn(adjusted, _p_cells(tested, "p_adjusted"), 3)]),
         GridColumn(costs[decision.cost_unit], tuple(Cell(_cost(one.cost, decision.cost_unit)) for one in risks), 2),
         GridColumn("risk", tuple(Cell(format_item(one.risk, "risk")) for one in risks), 5),
-        *(GridColumn(name, _value_cells(comparison, name), 6 + at) for at, name in enumerate(others)),
+        GridColumn(SAME_AS, _same_cells(risks), 6),
+        *(GridColumn(name, _value_cells(comparison, name), 7 + at) for at, name in enumerate(others)),
     ]
 
 
 def _value_cells(comparison: Comparison, measure: str) -> tuple[Cell, ...]:
     texts = [f"{comparison.values[name][measure]:.4f}" for name in comparison.systems]
     return tuple(map(Cell, texts))
+
+
+def _same_cells(systems: Sequence[SystemRisk]) -> tuple[Cell, ...]:
+    """The system with the same rankings or answers that stands for each one in the decision."""
+    names = (MISSING if system.same_as is None else _shortened([system.same_as], _MIN_NAME)[0] for system in systems)
+    return tuple(map(Cell, names))
 
 
 def difference_cell(pair: PairRecord | None, measure: Measure) -> Cell:

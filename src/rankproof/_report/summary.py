@@ -76,7 +76,7 @@ def results_summary(results: ExperimentResult) -> ReportSummary:
     if comparison is None:
         grid = systems_section(context).tables[0].grid
         return _of_grid(results.name, facts, (decision_section(context).lead,), grid)
-    chosen = [at for at, name in enumerate(comparison.systems) if name in comparison.decision.systems]
+    chosen = [at for at, name in enumerate(comparison.systems) if name in comparison.decision.marked]
     return ReportSummary(
         title=results.name,
         about=facts,

@@ -8,10 +8,10 @@ systems is chosen. Constants were chosen by simulation; `python -m benchmarks.de
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Literal
+from typing import Literal, TypeVar
 
 import numpy as np
 
@@ -50,6 +50,7 @@ _WORTH_IT = 2.0
 """A system that is measurably worse is shipped only if the better one costs at least so many times as much."""
 
 
+_System = TypeVar("_System")
 MarginLike = float | str
 """A difference such as 0.01, or a share of the highest mean such as "5%"."""
 
@@ -287,10 +288,15 @@ def select(estimates: PairEstimates, system_risks: Risks, costs: Sequence[float 
         affordable = _without(
             good, estimates, lambda at, other: below[at, other] and good_costs[other] < _WORTH_IT * good_costs[at]
         )
-        lowest = min(good_costs[at] for at in affordable)
-        kept = [at for at in affordable if good_costs[at] - lowest <= max(_SAME_COST * good_costs[at], same_cost)]
+        kept = cheapest({at: good_costs[at] for at in affordable}, same_cost)
     chosen = _without(kept, estimates, lambda at, other: below[at, other])
     return Selection(tuple(chosen), by_cost=len(kept) < len(affordable))
+
+
+def cheapest(costs: Mapping[_System, float], same_cost: float) -> list[_System]:
+    """The systems of the lowest cost; costs within 10% of the larger one, or within `same_cost`, are equal."""
+    lowest = min(costs.values())
+    return [system for system, cost in costs.items() if cost - lowest <= max(_SAME_COST * cost, same_cost)]
 
 
 def _without(systems: Sequence[int], estimates: PairEstimates, is_worse: Callable[[int, int], bool]) -> list[int]:

@@ -204,7 +204,8 @@ def answer_input_from_files(
         )
         result = replace(result, systems=tuple(noted))
     runs = {system: _passage_run(system, each, judged_documents) for system, each in answers.items() if _has_passages(each)}
-    inputs = with_answer_primary(AnalysisInput(given.name, "", judged, runs, result, rel=rel, texts=given.queries))
+    inputs = AnalysisInput(given.name, "", judged, runs, result, rel=rel, texts=given.queries, contexts=given.contexts)
+    inputs = with_answer_primary(replace(inputs, given_answers=answers))
     return AnswerInput(inputs, _retrieval_values(inputs, references), answers, references, judged_documents)
 
 

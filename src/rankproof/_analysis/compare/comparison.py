@@ -38,6 +38,7 @@ from rankproof._analysis.compare.joined_values import (
     with_measures,
 )
 from rankproof._analysis.compare.pairs import CompareOptions, PairComparison, compare_named_pairs, compare_pairs
+from rankproof._analysis.compare.same_systems import same_systems, with_copies, without_copies
 from rankproof._analysis.compare.segment_differences import (
     SEGMENT_DIFFERENCES,
     SegmentDifference,
@@ -205,10 +206,14 @@ def compare_inputs(
     shown_baseline = named if named in kept.systems else default_baseline(kept)
     against = None if named is None else shown_baseline
     tested = [(values, _tested(values, against, pairs, options)) for values in (joined, *others)]
-    data = _decision_data(kept, joined, costs_of, len(whole.queries), is_complete=judgements is not None)
-    decision = _decision(kept, joined, whole, data, labels_by, margin=allowed, baseline=named, looks=looks, seed=options.seed)
-    decision = decision if judgements is not None else with_unjudged_documents(kept, joined, data, decision)
+    copies = same_systems(kept, whole, costs_of, shown_baseline)
+    rivals = only_systems(kept, [name for name in kept.systems if name not in copies]) if copies else kept
+    own, own_whole = (without_copies(values, copies) if copies else values for values in (joined, whole))
+    data = _decision_data(rivals, own, costs_of, len(whole.queries), is_complete=judgements is not None)
+    decision = _decision(rivals, own, own_whole, data, labels_by, margin=allowed, baseline=named, looks=looks, seed=options.seed)
+    decision = decision if judgements is not None else with_unjudged_documents(rivals, own, data, decision)
     decision = replace(decision, judgements=judgements, reused_replies=reused_replies(inputs.system_runs))
+    decision = with_copies(decision, copies, joined, costs_of, failed_calls(kept)) if copies else decision
     decision = with_repeats(kept, decision, joined)
     notes = (
         *left_out_notes(empty, named, shown_baseline),

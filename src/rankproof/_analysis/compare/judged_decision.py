@@ -35,7 +35,7 @@ def judged_decision(
     if people is None or unchecked.reason != "judge_not_checked":
         return unchecked
     labelled = len(people.questions)
-    check = JudgeCheck(people.file, people.unusable, people.agreement, claims=people.claims or None)
+    check = JudgeCheck(people.file, people.unusable, people.agreement, changed=people.changed, claims=people.claims or None)
     if not labelled or people.values is None:
         return replace(unchecked, check=check)
     if labelled < MIN_FOR_INTERVAL:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -12,13 +12,13 @@ import numpy as np
 from rankproof._analysis.answers.given import AnswerJudges, GivenAnswers
 from rankproof._analysis.answers.trust import CORRECTED_TABLES, counted_claims, is_sum_over_claims
 from rankproof._analysis.compare.joined_values import JoinedValues
+from rankproof._analysis.compare.unjudged_documents import USUAL_DEPTH, top_lists
 from rankproof._analysis.decision.scenarios import MissingValues
 from rankproof._analysis.inputs import AnalysisInput
 from rankproof._data.answers import Answers
 from rankproof._data.arrays import BoolArray, FloatArray, IntArray
 from rankproof._data.claims import ClaimVerdict, Verdict
 from rankproof._data.dataset import Queries, Query
-from rankproof._data.ordering import ranked_documents
 from rankproof._data.qrels import Qrels
 from rankproof._data.text import pluralise
 from rankproof._evaluation.claim_verdicts import has_unit, matching_label, unit_of
@@ -27,6 +27,7 @@ from rankproof._evaluation.result import Result
 from rankproof._formats.labels import ClaimKey, ClaimLabels, PersonLabel, claim_key, read_labels
 from rankproof._formats.read import read_qrels
 from rankproof._io.open import open_source
+from rankproof._results.claim_items import ClaimTexts, claims_to_label, labelled_items
 from rankproof._results.judgements import join_judgements
 from rankproof._results.label_draw import LabelDraw, complete_questions, read_label_draw
 from rankproof._statistics.labelled_means import ClaimSample, LabelledMeans, claim_sample_means
@@ -45,8 +46,10 @@ class PeopleValues:
     """People's values of whole questions of a random draw: rows are questions, columns are systems.
 
     `missing` says which values people lack. `unusable` says why the labels cannot correct a judge; then there are no questions.
-    `agreement` says how far people and judge agree on documents, empty if not known. If people labelled `claims` single claims of
-    a random draw, `questions` are those with a label, `values` are the corrected ones of all questions, and `means` theirs.
+    `agreement` says how far people and judge agree on documents, empty if not known. `changed` counts the questions whose labels
+    do not count, because they are of other answers, contexts or documents than the present ones.
+    If people labelled `claims` single claims of a random draw, `questions` are those with a label, `values` are the corrected
+    ones of all questions, and `means` theirs.
     """
 
     file: str
@@ -55,6 +58,7 @@ class PeopleValues:
     missing: MissingValues | None = None
     unusable: str = ""
     agreement: str = ""
+    changed: int = 0
     means: LabelledMeans | None = None
     claims: int = 0
 
@@ -108,20 +112,25 @@ def _of_documents(inputs: AnalysisInput, joined: JoinedValues, file: str, draw: 
     unusable = _misfit(joined, draw)
     if draw is None or unusable:
         return PeopleValues(file, unusable=unusable, agreement=agreement)
-    rankings = [ranked_documents(inputs.runs[name]) for name in draw.systems if name in inputs.runs]
+    depth = draw.depth or USUAL_DEPTH
+    tops = [
+        top_lists(inputs.runs[name], inputs.read_options, draw.questions, depth) for name in draw.systems if name in inputs.runs
+    ]
 
     def is_graded(question: str) -> bool:
-        shown = {doc for ranking in rankings for doc in ranking.get(question, ())[: draw.depth]}
-        return shown <= people.get(question, {}).keys()
+        return {doc for top in tops for doc in top.get(question, ())} <= people.get(question, {}).keys()
 
     questions = _among(complete_questions(draw, is_graded), joined)
+    begun = [question for question in draw.questions if question in people]
+    # The last question with a grade may still be in work.
+    changed = sum(not is_graded(question) for question in begun[:-1])
     if not questions:
-        return PeopleValues(file, agreement=agreement)
+        return PeopleValues(file, agreement=agreement, changed=changed)
     graded = Qrels((row for row in people.rows() if row.query in set(questions)), source=file)
     options = replace(inputs.options, queries=questions)
     runs = {name: inputs.runs[name] for name in joined.systems}
     result = evaluate_runs(graded, runs, [str(joined.measures[0])], options)
-    return PeopleValues(file, questions, *values_by_labels(result, joined, questions), agreement=agreement)
+    return PeopleValues(file, questions, *values_by_labels(result, joined, questions), agreement=agreement, changed=changed)
 
 
 def _agreement(inputs: AnalysisInput, people: Qrels) -> str:
@@ -181,13 +190,20 @@ def _of_claims(inputs: AnalysisInput, joined: JoinedValues, file: str, draw: Lab
     if draw is None or unusable or len(answers) < len(joined.systems) or inputs.texts is None:
         return PeopleValues(file, unusable=unusable or "need the answers: pass the results folder")
     claims = labelled_claims(inputs, measure, joined.systems)
-    verdicts = {claim_key(claim): verdict for claim, verdict in _labelled(claims, file)}
+    present = _labels_of_present_texts(inputs, answers, labels.labels, labelled_items(file))
+    verdicts = {claim_key(claim): verdict for claim, verdict in _labelled(claims, present)}
     keys: dict[str, set[ClaimKey]] = defaultdict(set)
     for claim in claims:
         keys[claim.query].add(claim_key(claim))
-    questions = _among(complete_questions(draw, lambda question: keys[question] <= verdicts.keys()), joined)
+
+    def is_labelled(question: str) -> bool:
+        return keys[question] <= verdicts.keys()
+
+    outdated = {label.key[:2] for label in set(labels.labels).difference(present)}
+    questions = _among(complete_questions(draw, is_labelled), joined)
+    changed = len({query for query, system in outdated if system in joined.systems and not is_labelled(query)})
     if not questions:
-        return PeopleValues(file)
+        return PeopleValues(file, changed=changed)
     labelled_answers = _answers_to(questions, inputs, inputs.texts, answers)
     people = with_judge(measure, _PEOPLE)
     try:
@@ -197,7 +213,36 @@ def _of_claims(inputs: AnalysisInput, joined: JoinedValues, file: str, draw: Lab
     if any("no_evidence" in next(iter(system.measures.values())).counts for system in result.systems):
         return PeopleValues(file, unusable=f"have no evidence, which {measure} needs")
     result = replace(result, systems=tuple(sorted(result.systems, key=lambda system: joined.systems.index(system.name))))
-    return PeopleValues(file, questions, *values_by_labels(result, joined, questions))
+    return PeopleValues(file, questions, *values_by_labels(result, joined, questions), changed=changed)
+
+
+def present_labels(inputs: AnalysisInput, file: str) -> tuple[ClaimLabels, int]:
+    """The labels of a file without those of other answers or contexts, and the number of questions that have such labels.
+
+    Without a log, nobody knows what was labelled: then all labels are there.
+    """
+    labels, items = read_labels(open_source(file)), labelled_items(file)
+    if not items or inputs.texts is None:
+        return labels, 0
+    present = set(_labels_of_present_texts(inputs, inputs.answers, labels.labels, items))
+    known = {claim_key(verdict) for verdict in inputs.result.claims}
+    outdated = {label for label in labels.labels if label.key in known and label not in present}
+    kept = tuple(label for label in labels.labels if label not in outdated)
+    return replace(labels, labels=kept), len({label.key[0] for label in outdated})
+
+
+def _labels_of_present_texts(
+    inputs: AnalysisInput, answers: Mapping[str, Answers], labels: Sequence[PersonLabel], items: Collection[str]
+) -> list[PersonLabel]:
+    """The labels of claims whose texts, answer and contexts are those that people saw: the claims of these `items`."""
+    assert inputs.texts is not None, "labels need the questions"
+    texts, keys = ClaimTexts(inputs.texts, answers, inputs.contexts), {label.key for label in labels}
+    present = {
+        (claim_key(verdict), verdict.claim.text)
+        for verdict in claims_to_label(inputs.result.claims)
+        if claim_key(verdict) in keys and (item := texts.item(verdict)) is not None and item.id in items
+    }
+    return [label for label in labels if (label.key, label.text) in present]
 
 
 def _of_claim_sample(inputs: AnalysisInput, joined: JoinedValues, file: str, labels: ClaimLabels) -> PeopleValues:
@@ -291,12 +336,12 @@ def labelled_claims(inputs: AnalysisInput, measure: ClaimMeasure, systems: Seque
     return list(claims.values())
 
 
-def _labelled(claims: Sequence[ClaimVerdict], file: str) -> list[tuple[ClaimVerdict, ClaimVerdict]]:
+def _labelled(claims: Sequence[ClaimVerdict], labels: Sequence[PersonLabel]) -> list[tuple[ClaimVerdict, ClaimVerdict]]:
     """The claims that people labelled, each with their verdict: the share of people who call it supported is its score."""
-    labels: dict[object, list[PersonLabel]] = defaultdict(list)
-    for label in read_labels(open_source(file)).labels:
-        labels[label.key, label.text].append(label)
-    own = ((claim, labels.get((claim_key(claim), claim.claim.text))) for claim in claims)
+    by_claim: dict[object, list[PersonLabel]] = defaultdict(list)
+    for label in labels:
+        by_claim[label.key, label.text].append(label)
+    own = ((claim, by_claim.get((claim_key(claim), claim.claim.text))) for claim in claims)
     return [(claim, _verdict_of(claim, claim_labels)) for claim, claim_labels in own if claim_labels]
 
 

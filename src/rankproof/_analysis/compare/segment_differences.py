@@ -63,9 +63,9 @@ def compared_pairs(decision: Decision, baseline: str | None) -> list[SystemPair]
     """Every system against a named baseline; else the chosen or leading system against its rival."""
     if baseline is not None:
         return [(system.name, baseline) for system in decision.by_system if system.name != baseline]
-    if decision.first is None or not decision.against:
-        return []
-    return [(decision.first, decision.rival or decision.against[0].other)]
+    others = (*(pair.other for pair in decision.against), *(system.name for system in decision.by_system))
+    rival = decision.rival or next((name for name in others if name != decision.first), None)
+    return [] if decision.first is None or rival is None else [(decision.first, rival)]
 
 
 def segment_differences(

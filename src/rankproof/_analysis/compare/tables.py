@@ -79,6 +79,7 @@ def _power_clauses(found: PairComparison) -> str:
 
 
 Facts = Mapping[str, Any]
+SAME_AS = "same as"
 _VERDICT_ORDER: tuple[Verdict, ...] = ("better", "worse", "equivalent", "same", "not significant")
 
 
@@ -300,18 +301,28 @@ def systems_table(
         Column("verdict", about="result of the comparison with the baseline"),
         Column(costs[decision.cost_unit] if decision.cost_unit else "cost", "number", _about_cost(decision)),
         Column("risk", "risk", "probability that the true mean is more than the margin below the best"),
+        Column(SAME_AS, about="system with the same rankings or answers, which stands for this one in the decision"),
         *(Column(name, "value", "mean of an exploratory measure") for name in others),
     )
     rows: list[tuple[CellValue, ...]] = []
     for one in decision.by_system:
         pair = against.get(one.name)
-        tested = (None,) * 5 if pair is None else (pair.difference, pair.ci, pair.p, pair.p_adjusted, pair.verdict)
         means = (values[one.name][primary], one.value) if corrected else (one.value,)
-        rows.append((one.name, *means, *tested, one.cost, one.risk, *(values[one.name][name] for name in others)))
+        row = (one.name, *means, *_tested_cells(pair, decision), one.cost, one.risk, one.same_as)
+        rows.append((*row, *(values[one.name][name] for name in others)))
     title = f"{primary} of each system (n = {pluralise(decision.n, 'query', 'queries')})"
-    marked = frozenset(at for at, one in enumerate(decision.by_system) if one.name in decision.systems)
+    marked = frozenset(at for at, one in enumerate(decision.by_system) if one.name in decision.marked)
     table = Table("systems", title, columns, tuple(rows), decision.sentences, highlighted=marked, verdict_first=True)
+    table = table if len(decision.distinct) < len(decision.by_system) else table.without(SAME_AS)
     return table.without("risk") if decision.is_judge_unchecked else table
+
+
+def _tested_cells(pair: PairRecord | None, decision: Decision) -> tuple[CellValue, ...]:
+    """The difference from the baseline with its test; systems with the same rankings have no p."""
+    if pair is None:
+        return (None,) * 5
+    tests = (None, None) if decision.are_same(pair.system, pair.other) else (pair.p, pair.p_adjusted)
+    return pair.difference, pair.ci, *tests, pair.verdict
 
 
 def _about_cost(decision: Decision) -> str:

@@ -42,7 +42,7 @@ from rankproof._statistics.decision_rule import (
     select,
 )
 from rankproof._statistics.distributions import normal_quantile
-from rankproof._statistics.intervals import Interval, clip
+from rankproof._statistics.intervals import Interval, bounded_mean_interval, clip
 from rankproof._statistics.labelled_means import LabelledMeans
 from rankproof._statistics.means import are_even_weights, weighted_mean
 from rankproof.errors import for_message
@@ -207,7 +207,13 @@ def _undecidable(data: DecisionData, means: Sequence[float], margin: float, look
         looks=looks,
         without_relevant=data.without_relevant,
         cost_unit=data.costs.unit,
+        ci=_mean_interval(data) if reason == "one_system" else None,
     )
+
+
+def _mean_interval(data: DecisionData) -> Interval | None:
+    """The 95% interval of the mean of the only system."""
+    return bounded_mean_interval(data.values[:, 0], within=data.measure.range, weights=data.weights)
 
 
 def _shown_means(data: DecisionData) -> dict[str, float]:

@@ -46,7 +46,7 @@ def judge_leads_sentences(decision: Decision) -> Iterator[str]:
 
 
 def _wrong(decision: Decision) -> str:
-    systems = len(decision.by_system)
+    systems = len(decision.distinct)
     return f"{max(wrong for least, wrong in _WRONG_LEADERS if systems >= least)} of 10 comparisons"
 
 
@@ -111,6 +111,8 @@ def check_sentences(decision: Decision) -> Iterator[str]:
         yield f"The labels of {judge} count as people's, because you said so."
     if check is None:
         return
+    if check.changed:
+        yield _changed(decision, check)
     if check.weight:
         worth = round(check.worth or 0)
         further = pluralise(worth, "more labelled question") if worth > 0 else "less than one more labelled question"
@@ -119,6 +121,13 @@ def check_sentences(decision: Decision) -> Iterator[str]:
         yield f"{judge} does not help here: labels alone count."
     if check.leader is not None:
         yield _other_leader(decision, check, judge)
+
+
+def _changed(decision: Decision, check: JudgeCheck) -> str:
+    """How many questions have labels that do not count, because what was labelled has changed."""
+    other = "other answers or contexts" if decision.measure.kind == "answer" else "other documents than those at the top now"
+    labels = f"The labels of {pluralise(check.changed, 'question')} in {for_message(os.path.basename(check.file))}"
+    return f"{labels} are of {other}: they do not count."
 
 
 def outside_range_note(decision: Decision) -> Iterator[str]:

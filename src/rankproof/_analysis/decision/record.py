@@ -66,7 +66,8 @@ class SystemRisk:
 
     `limit` is the highest risk at which the system is good enough, `rival` the system at which the risk is largest compared with
     its limit; all three are None with one system or one query. `failed` is the share of its queries that failed. `timed` is the
-    number of queries behind a latency as its cost, else None.
+    number of queries behind a latency as its cost, else None. `same_as` is the system with the same rankings, or the same answers
+    and contexts, that stands for this one in the decision; None for a system that stands for itself.
     """
 
     name: str
@@ -77,6 +78,7 @@ class SystemRisk:
     cost: float | None
     failed: float
     timed: int | None = None
+    same_as: str | None = None
 
     @property
     def is_good_enough(self) -> bool:
@@ -130,8 +132,9 @@ class JudgeCheck:
     share of labels in the variance of the difference between the first system and its rival; the judge's values have the rest.
     `leader` is the best system by the judge alone, which is `lead` ahead of the leader by labels, or by the labels
     `corrected_lead`. `needed` is the number of labelled questions that decide with a chance of 80%; None if not known, or more
-    than 700. `outside` are corrected means outside the range of the measure, which are shown at its end. `claims` is the number
-    of labelled claims if single claims were drawn, None for whole questions.
+    than 700. `outside` are corrected means outside the range of the measure, which are shown at its end. `changed` counts the
+    questions whose labels are of other answers, contexts or documents than the present ones, and do not count.
+    `claims` is the number of labelled claims if single claims were drawn, None for whole questions.
     """
 
     file: str
@@ -145,6 +148,7 @@ class JudgeCheck:
     corrected_lead: float | None = None
     needed: int | None = None
     outside: Mapping[str, float] = field(default_factory=dict)
+    changed: int = 0
     claims: int | None = None
 
 
@@ -216,7 +220,8 @@ class Decision(Viewed):
     that could change the difference between the two best systems most; `unjudged` is the number of all such pairs. `judge_noise`
     is how much that difference changes when a judge of claims is asked again, as a standard deviation; None unless it is more
     than half of the difference. `reused_replies` are replies of search engines that an earlier run recorded: the engines may have
-    changed. `repeats` are the repeated answers of the systems, None without any.
+    changed. `repeats` are the repeated answers of the systems, None without any. `ci` is the 95% interval of the mean of the only
+    system; None with several.
     """
 
     outcome: Outcome | None
@@ -258,6 +263,7 @@ class Decision(Viewed):
     judge_noise: float | None = None
     reused_replies: tuple[ReusedReplies, ...] = ()
     repeats: RepeatedAnswers | None = None
+    ci: Interval | None = None
 
     @property
     def decided(self) -> bool:
@@ -284,6 +290,21 @@ class Decision(Viewed):
         return self.systems[0] if self.systems else self.leader
 
     @property
+    def distinct(self) -> tuple[SystemRisk, ...]:
+        """The systems that stand for themselves: those with the same rankings or answers count once."""
+        return tuple(system for system in self.by_system if system.same_as is None)
+
+    @property
+    def marked(self) -> frozenset[str]:
+        """The systems to ship or keep, and those with the same rankings or answers."""
+        return frozenset(system.name for system in self.by_system if (system.same_as or system.name) in self.systems)
+
+    def are_same(self, system: str, other: str) -> bool:
+        """Whether two systems have the same rankings or answers."""
+        first, second = (self.of(name).same_as or name for name in (system, other))
+        return first == second
+
+    @property
     def best_value(self) -> float:
         """The best mean, as the margin sees it: 1 - x for a measure from 0 to 1 of which lower is better."""
         values = [system.value for system in self.by_system]
@@ -308,12 +329,16 @@ class Decision(Viewed):
             Column("limit", "risk"),
             Column("rival"),
             Column("cost", "number"),
+            Column("same as", about="the system with the same rankings or answers, which stands for this one"),
         )
         rows = tuple(
-            (system.name, system.value, system.risk, system.limit, system.rival, system.cost) for system in self.by_system
+            (system.name, system.value, system.risk, system.limit, system.rival, system.cost, system.same_as)
+            for system in self.by_system
         )
         title = f"Decision by {self.measure}, {pluralise(self.n, 'query', 'queries')}"
         table = Table("risks", "", columns, rows)
+        if len(self.distinct) == len(self.by_system):
+            table = table.without("same as")
         if self.is_judge_unchecked:
             table = table.without("risk").without("limit").without("rival")
         return View(title, (table,) if rows else (), self.sentences)

@@ -45,6 +45,11 @@ class MissingValues:
     def __getitem__(self, rows: BoolArray | IntArray) -> MissingValues:
         return MissingValues(self.no_answer[rows], self.abstained[rows], self.unknown[rows], skips=self.skips)
 
+    def of_systems(self, columns: Sequence[int]) -> MissingValues:
+        """What is missing of some of the systems."""
+        parts = (self.no_answer[:, columns], self.abstained[:, columns], self.unknown[:, columns])
+        return MissingValues(*parts, None if self.shares is None else self.shares[columns], self.skips)
+
     @property
     def every(self) -> BoolArray:
         """Every missing value."""

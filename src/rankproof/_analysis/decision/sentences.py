@@ -39,6 +39,7 @@ def decision_sentences(decision: Decision) -> tuple[str, ...]:
     repeats = () if decision.repeats is None else repeat_sentences(decision.repeats)
     return (
         answer,
+        *_copies(decision),
         *_uncovered_look(decision),
         *reused_sentences(decision.reused_replies),
         *more,
@@ -85,9 +86,33 @@ def cost_text(cost: float, unit: CostUnit | None) -> str:
 
 
 def _one_system(decision: Decision) -> Iterator[str]:
-    if decision.leader is not None:
-        yield f"One system, so nothing to decide: {for_message(decision.leader)} has {_value(decision, decision.leader)}."
+    if decision.leader is None:
+        return
+    interval = "" if decision.ci is None else f" (95% CI {decision.ci[0]:.3f} to {decision.ci[1]:.3f})"
+    value = f"{for_message(decision.leader)} has {_value(decision, decision.leader)}{interval}"
+    if len(decision.by_system) > 1:
+        (same,) = _same_systems(decision)
+        questions = "questions" if decision.measure.kind == "answer" else "queries"
+        yield f"No decision: {same} on all {decision.queries:,} {questions}."
+        yield f"{value}; {_size(decision)}."
+    else:
+        yield f"One system, so nothing to decide: {value}."
         yield f"{_size(decision)}."
+
+
+def _copies(decision: Decision) -> Iterator[str]:
+    """Which systems have the same rankings or answers as another, unless the first sentence says it."""
+    if decision.outcome is not None:
+        yield from (f"{same}: they count as one system." for same in _same_systems(decision))
+
+
+def _same_systems(decision: Decision) -> Iterator[str]:
+    """Each system that stands for others, and those that have its rankings or answers."""
+    what = "same answers and contexts" if decision.measure.kind == "answer" else "same rankings"
+    for system in decision.distinct:
+        copies = [for_message(copy.name) for copy in decision.by_system if copy.same_as == system.name]
+        if copies:
+            yield f"{in_a_sentence(copies)} {'has' if len(copies) == 1 else 'have'} the {what} as {for_message(system.name)}"
 
 
 def _decided(decision: Decision) -> Iterator[str]:
@@ -103,8 +128,8 @@ def _decided(decision: Decision) -> Iterator[str]:
     yield from _missing(decision)
     yield from _failures(decision)
     yield from _other_margin(decision)
-    if decision.outcome == "ship" and len(decision.by_system) > MANY_SYSTEMS:
-        yield f"It was chosen from {len(decision.by_system)} systems, so its value is optimistic."
+    if decision.outcome == "ship" and len(decision.distinct) > MANY_SYSTEMS:
+        yield f"It was chosen from {len(decision.distinct)} systems, so its value is optimistic."
     yield from _judge_noise(decision)
 
 

@@ -54,7 +54,7 @@ def _figures(inputs: AnalysisInput, comparison: Comparison) -> Iterator[KeyFigur
 
 
 def _whose(decision: Decision) -> str:
-    return "mean over the queries" if decision.decided or len(decision.by_system) == 1 else "of the leading system"
+    return "mean over the queries" if decision.decided or decision.reason == "one_system" else "of the leading system"
 
 
 def _decision_figure(comparison: Comparison) -> KeyFigure:
@@ -63,7 +63,7 @@ def _decision_figure(comparison: Comparison) -> KeyFigure:
     words = {"ship": f"Ship {name}", "keep": f"Keep {name}", "either": "Either will do", "judge_leads": "Not checked"}
     if not decision.decided:
         if decision.reason == "one_system":
-            return KeyFigure("Decision", "One system", name)
+            return KeyFigure("Decision", "One system" if len(decision.by_system) == 1 else "No decision", name)
         return KeyFigure("Decision", words.get(decision.outcome or "", "Not decided"), f"{name} leads")
     return KeyFigure("Decision", words[str(decision.outcome)], f"risk {percent(decision.risk)}")
 
