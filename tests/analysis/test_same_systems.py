@@ -11,10 +11,9 @@ import pytest
 
 import rankproof as rp
 from rankproof._analysis.compare.comparison import Comparison, compare_inputs
-from rankproof._analysis.compare.decision_data import systems_without_documents
+from rankproof._analysis.compare.decision_data import same_systems, systems_without_documents
 from rankproof._analysis.compare.joined_values import common_values
 from rankproof._analysis.compare.pairs import CompareOptions
-from rankproof._analysis.compare.same_systems import same_systems
 from rankproof._analysis.decision.record import Costs
 from rankproof._analysis.inputs import AnalysisInput, input_from_result
 from rankproof._cli.main import main

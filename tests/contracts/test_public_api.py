@@ -129,7 +129,7 @@ def test_the_typed_script_of_a_user_runs(tmp_path: Path) -> None:
     qrels.write_text("q1 0 d1 1\n")
     run.write_text("q1 Q0 d1 1 9 mine\n")
     assert script["measured"](qrels, run) == 1.0
-    assert "Not decided" in script["compared"](qrels, {"one": run, "other": run})
+    assert "No decision" in script["compared"](qrels, {"one": run, "other": run})
     assert "unknown measure" in script["refused"]("nDGC@10")
     assert script["refused"]("ndcg_cut_10") == "nDCG@10"
 

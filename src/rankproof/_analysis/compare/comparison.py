@@ -17,15 +17,18 @@ from rankproof._analysis.compare.decision_data import (
     left_out_notes,
     left_out_queries_note,
     only_systems,
+    same_systems,
     system_costs,
     systems_with_rankings,
     systems_without_documents,
     timing_notes,
     unknown_cost_notes,
+    with_copies,
     with_judge_noise,
     with_pairs_to_judge,
     with_relevant_documents,
     with_repeats,
+    without_copies,
 )
 from rankproof._analysis.compare.joined_values import (
     JoinedValues,
@@ -38,7 +41,6 @@ from rankproof._analysis.compare.joined_values import (
     with_measures,
 )
 from rankproof._analysis.compare.pairs import CompareOptions, PairComparison, compare_named_pairs, compare_pairs
-from rankproof._analysis.compare.same_systems import same_systems, with_copies, without_copies
 from rankproof._analysis.compare.segment_differences import (
     SEGMENT_DIFFERENCES,
     SegmentDifference,
@@ -207,11 +209,11 @@ def compare_inputs(
     against = None if named is None else shown_baseline
     tested = [(values, _tested(values, against, pairs, options)) for values in (joined, *others)]
     copies = same_systems(kept, whole, costs_of, shown_baseline)
-    rivals = only_systems(kept, [name for name in kept.systems if name not in copies]) if copies else kept
-    own, own_whole = (without_copies(values, copies) if copies else values for values in (joined, whole))
-    data = _decision_data(rivals, own, costs_of, len(whole.queries), is_complete=judgements is not None)
-    decision = _decision(rivals, own, own_whole, data, labels_by, margin=allowed, baseline=named, looks=looks, seed=options.seed)
-    decision = decision if judgements is not None else with_unjudged_documents(rivals, own, data, decision)
+    distinct = only_systems(kept, [name for name in kept.systems if name not in copies]) if copies else kept
+    own, own_all = (without_copies(values, copies) if copies else values for values in (joined, whole))
+    data = _decision_data(distinct, own, costs_of, len(whole.queries), is_complete=judgements is not None)
+    decision = _decision(distinct, own, own_all, data, labels_by, margin=allowed, baseline=named, looks=looks, seed=options.seed)
+    decision = decision if judgements is not None else with_unjudged_documents(distinct, own, data, decision)
     decision = replace(decision, judgements=judgements, reused_replies=reused_replies(inputs.system_runs))
     decision = with_copies(decision, copies, joined, costs_of, failed_calls(kept)) if copies else decision
     decision = with_repeats(kept, decision, joined)

@@ -216,19 +216,21 @@ def _of_claims(inputs: AnalysisInput, joined: JoinedValues, file: str, draw: Lab
     return PeopleValues(file, questions, *values_by_labels(result, joined, questions), changed=changed)
 
 
-def present_labels(inputs: AnalysisInput, file: str) -> tuple[ClaimLabels, int]:
-    """The labels of a file without those of other answers or contexts, and the number of questions that have such labels.
+def present_labels(inputs: AnalysisInput, file: str) -> tuple[ClaimLabels, list[str]]:
+    """The labels of a file without those of other answers or contexts, and a note on the questions that have such labels.
 
     Without a log, nobody knows what was labelled: then all labels are there.
     """
     labels, items = read_labels(open_source(file)), labelled_items(file)
     if not items or inputs.texts is None:
-        return labels, 0
+        return labels, []
     present = set(_labels_of_present_texts(inputs, inputs.answers, labels.labels, items))
     known = {claim_key(verdict) for verdict in inputs.result.claims}
     outdated = {label for label in labels.labels if label.key in known and label not in present}
     kept = tuple(label for label in labels.labels if label not in outdated)
-    return replace(labels, labels=kept), len({label.key[0] for label in outdated})
+    questions = pluralise(len({label.key[0] for label in outdated}), "question")
+    note = f"the labels of {questions} are of other answers or contexts and do not count"
+    return replace(labels, labels=kept), [note] if outdated else []
 
 
 def _labels_of_present_texts(

@@ -149,27 +149,10 @@ def details_table(found: Sequence[PairComparison], primary: Measure, notes: Sequ
 def _details_row(found: PairComparison) -> tuple[CellValue, ...]:
     observed, paired = found.observed, found.observed.differences
     return (
-        *(
-            str(observed.measure),
-            observed.one,
-            observed.other,
-            observed.value,
-            observed.other_value,
-            paired.mean,
-            observed.interval,
-        ),
-        *(observed.randomisation_p, observed.t_p, observed.p, found.p, found.equivalence_p),
-        *(
-            paired.effect,
-            paired.unbiased_effect,
-            paired.wins,
-            paired.ties,
-            paired.losses,
-            found.detectable,
-            found.needed,
-            paired.n,
-            found.verdict,
-        ),
+        *(str(observed.measure), observed.one, observed.other, observed.value, observed.other_value),
+        *(paired.mean, observed.interval, observed.randomisation_p, observed.t_p, observed.p, found.p, found.equivalence_p),
+        *(paired.effect, paired.unbiased_effect, paired.wins, paired.ties, paired.losses),
+        *(found.detectable, found.needed, paired.n, found.verdict),
     )
 
 

@@ -37,9 +37,10 @@ def decision_sentences(decision: Decision) -> tuple[str, ...]:
     """The decision in two to six sentences, the answer first."""
     answer, *more = _of_outcome(decision)
     repeats = () if decision.repeats is None else repeat_sentences(decision.repeats)
+    copies = () if decision.outcome is None else _same_systems(decision)
     return (
         answer,
-        *_copies(decision),
+        *(f"{same}: they count as one system." for same in copies),
         *_uncovered_look(decision),
         *reused_sentences(decision.reused_replies),
         *more,
@@ -92,18 +93,12 @@ def _one_system(decision: Decision) -> Iterator[str]:
     value = f"{for_message(decision.leader)} has {_value(decision, decision.leader)}{interval}"
     if len(decision.by_system) > 1:
         (same,) = _same_systems(decision)
-        questions = "questions" if decision.measure.kind == "answer" else "queries"
-        yield f"No decision: {same} on all {decision.queries:,} {questions}."
+        questions = pluralise(decision.queries, *(("question",) if decision.measure.kind == "answer" else ("query", "queries")))
+        yield f"No decision: {same} on {'all ' if decision.queries > 1 else ''}{questions}."
         yield f"{value}; {_size(decision)}."
     else:
         yield f"One system, so nothing to decide: {value}."
         yield f"{_size(decision)}."
-
-
-def _copies(decision: Decision) -> Iterator[str]:
-    """Which systems have the same rankings or answers as another, unless the first sentence says it."""
-    if decision.outcome is not None:
-        yield from (f"{same}: they count as one system." for same in _same_systems(decision))
 
 
 def _same_systems(decision: Decision) -> Iterator[str]:

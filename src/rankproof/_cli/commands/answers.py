@@ -175,18 +175,15 @@ def _trust(source: AnswerSource, answer_input: AnswerInput, how: AnswerJudges, a
     from rankproof._analysis.answers.noise import noise_tables, repeated_measures, same_model_notes
     from rankproof._analysis.answers.trust import TrustReport, trust_report
     from rankproof._analysis.compare.people_labels import present_labels
-    from rankproof._data.text import pluralise
 
-    result, changed = answer_input.inputs.result, 0
+    result, outdated = answer_input.inputs.result, list[str]()
     report = TrustReport((), result.calibrations)
     if args.labels is not None:
-        labels, changed = present_labels(answer_input.inputs, args.labels)
+        labels, outdated = present_labels(answer_input.inputs, args.labels)
         report = trust_report(result, labels) if labels.labels else report
     noises = _noises(source, answer_input, how, args) if args.noise else result.noise
-    notes = list(same_model_notes(source.models(), (measure.judge for measure in repeated_measures(result))))
-    if changed:
-        notes.append(f"the labels of {pluralise(changed, 'question')} are of other answers or contexts and do not count")
-    return _Trust((*report.tables, *noise_tables(noises)), report.calibrations, noises, tuple(notes))
+    notes = same_model_notes(source.models(), (measure.judge for measure in repeated_measures(result)))
+    return _Trust((*report.tables, *noise_tables(noises)), report.calibrations, noises, (*notes, *outdated))
 
 
 def _noises(
