@@ -362,3 +362,12 @@ def test_many_queries_are_tested_by_the_expansion_and_the_method_says_so() -> No
     row = row_of(tables, "RR", "b", "a")
     assert row["p randomisation"] == pytest.approx(row["p t-test"], rel=0.01)
     assert "all flips by Edgeworth expansion, as n > 20,000" in table_of(tables, "letters").sentences[0]
+
+
+@pytest.mark.parametrize(("n", "flips"), [(13, "exact, all 8,192 flips"), (14, "exact, all 16,384 flips"), (15, "100,000 flips")])
+def test_all_flips_of_up_to_fourteen_queries_are_tried_and_the_method_says_so(n: int, flips: str) -> None:
+    tables = comparison_tables(result_of({"a": {"RR": [0.9] * n}, "b": {"RR": [0.1] * n}}))
+    (how,) = table_of(tables, "letters").sentences
+    assert f"({flips})" in how
+    (row,) = table_of(tables, "details").records()
+    assert row["p"] == (2 / 2**n if n <= 14 else pytest.approx(2 / 2**n, abs=1e-3))

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from rankproof._data.claims import Claim, ClaimTable, ClaimVerdict, Nugget, Verdict, checkable_claims, claims_of, written_claims
 from rankproof.errors import UsageError
-from rankproof.measures import ANSWER_MEASURES, AnswerCase, parse_measure
-from rankproof.measures._claim_base import ClaimMeasure, Outcome
+from rankproof.measures import ANSWER_MEASURES, AnswerCase, Measure, parse_measure
+from rankproof.measures._claim_base import ClaimMeasure, Outcome, judged_measures, written_measure
 from rankproof.measures._nuggets import AnswerStateMeasure
 from rankproof.measures._overlap import content_words
 
@@ -509,3 +509,20 @@ def test_the_name_has_the_judge_and_parses_back(text: str, name: str) -> None:
 def test_a_wrong_parameter_is_named_with_what_to_write(text: str, message: str) -> None:
     with pytest.raises(UsageError, match=message):
         parse_measure(text)
+
+
+@pytest.mark.parametrize(
+    ("written", "judged", "shown"),
+    [
+        ("Faithfulness", "Faithfulness(judge='gpt')", "Faithfulness"),
+        ("Faithfulness(judge='overlap')", "Faithfulness(judge='overlap')", "Faithfulness(judge='overlap')"),
+        ("ContextP(judge='nli:m')@5", "ContextP(judge='nli:m')@5", "ContextP(judge='nli:m')@5"),
+        (parse_measure("ClaimF1"), "ClaimF1(judge='gpt')", "ClaimF1"),
+        (parse_measure("ClaimF1(judge='nli:m')"), "ClaimF1(judge='nli:m')", "ClaimF1(judge='nli:m')"),
+        ("EM", "EM", "EM"),
+    ],
+)
+def test_only_a_measure_that_names_no_judge_gets_another(written: str | Measure, judged: str, shown: str) -> None:
+    assert [str(measure) for measure in judged_measures(written, "gpt")] == [judged]
+    assert [str(measure) for measure in judged_measures([written, "NuggetR"], "gpt")] == [judged, "NuggetR(judge='gpt')"]
+    assert written_measure(written) == shown
