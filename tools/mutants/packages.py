@@ -47,7 +47,12 @@ PACKAGES = (
         ),
         share=30,
     ),
-    Package("align", ("src/rankproof/_align/*.py",), (*_READERS, "tests/evaluation", "tests/data/test_ordering.py"), share=12),
+    Package(
+        "align",
+        ("src/rankproof/_align/*.py",),
+        (*_READERS, "tests/evaluation", "tests/data/test_ordering.py", "tests/measures/test_preferences.py"),
+        share=12,
+    ),
     Package("align in C", (f"{_NATIVE}/align.c", f"{_NATIVE}/align_src/*.h"), _READERS, share=20, extension="align"),
     Package("statistics", ("src/rankproof/_statistics/*.py",), _STATISTICS, share=20),
     Package(
