@@ -14,6 +14,7 @@ from scipy import stats
 
 import rankproof as rp
 from rankproof._data.table import Table
+from rankproof._statistics.intervals import mean_interval
 from support.compared_systems import BASE, FAST, SYSTEMS, comparison_tables, noise, result_of, target_at
 from support.examples import examples
 
@@ -371,3 +372,20 @@ def test_all_flips_of_up_to_fourteen_queries_are_tried_and_the_method_says_so(n:
     assert f"({flips})" in how
     (row,) = table_of(tables, "details").records()
     assert row["p"] == (2 / 2**n if n <= 14 else pytest.approx(2 / 2**n, abs=1e-3))
+
+
+def test_the_decision_has_the_interval_of_students_t_of_each_pair() -> None:
+    qrels = {f"q{at}": {"target": 1} for at in range(60)}
+    runs = {"a": target_at([1, 2, 3] * 20), "b": target_at([4, 2, 1] * 20), "c": target_at([9, 9, 5] * 20)}
+    result = rp.evaluate(qrels, runs, "RR")
+    values = {system.name: system.measures["RR"].values for system in result.systems}
+    against = rp.compare(result, **FAST).decision.against
+    assert [(pair.system, pair.other) for pair in against] == [("a", "b"), ("a", "c")]
+    for pair in against:
+        assert pair.ci == pytest.approx(mean_interval(values[pair.system] - values[pair.other]))
+
+
+@pytest.mark.parametrize(("test", "about"), [("t", "not corrected"), ("tukey", "for all pairs")])
+def test_the_column_of_p_says_whether_it_is_corrected(test: Any, about: str) -> None:
+    tables = comparison_tables(result_of(SYSTEMS), test=test, **FAST)
+    assert any(about in column.about for column in table_of(tables, "details").columns if column.name == "p")

@@ -579,3 +579,10 @@ def test_a_system_is_good_enough_with_a_risk_within_its_limit(risk: float | None
 def test_only_a_measure_with_a_range_has_failures(measure: str, failures: tuple[int, int]) -> None:
     found = decide(data_of({"a": 1 - ones(2, 100), "b": 1 - ones(3, 100)[::-1]}, measure), margin=Margin(0.1))
     assert [(pair.system, pair.failures, pair.other_failures) for pair in found.against] == [("a", *failures)]
+
+
+def test_a_choice_of_two_systems_and_several_equally_good_ones_are_not_called_optimistic() -> None:
+    two = decided({"a": BASE, "b": BASE - 0.1 + STEP})
+    many = decided({name: BASE + at * STEP / 10 for at, name in enumerate("abcde")})
+    assert (two.outcome, many.outcome) == ("ship", "either")
+    assert not any("optimistic" in sentence for decision in (two, many) for sentence in decision.sentences)

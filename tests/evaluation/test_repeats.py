@@ -275,3 +275,25 @@ def test_systems_with_other_numbers_of_answers_are_listed_with_the_questions_of_
     result = evaluated(a=answers_of("110", "111", "010"), b=answers_of("00", "10", "00"))
     decision = rp.compare(result).decision
     assert "Answers: 9 of a and 6 of b to 3 questions: n = 3." in " ".join(decision.sentences)
+
+
+def test_the_answers_of_one_system_are_counted() -> None:
+    decision = rp.compare(evaluated(a=answers_of("110", "111"))).decision
+    assert decision.sentences[-1] == "Answers: 6 of a to 2 questions: n = 2."
+
+
+def test_the_deviation_of_answers_is_pooled_over_questions() -> None:
+    found = rp.compare(evaluated(a=answers_of("110", "111", "000"), b=answers_of("1", "0", "1"))).decision.repeats
+    assert found is not None
+    assert [one.deviation for one in found.by_system] == [pytest.approx((2 / 3 / 6) ** 0.5), None]
+
+
+@pytest.mark.parametrize(
+    ("answers", "sizes"),
+    [(2, [2]), (4, [2, 3, 4]), (5, [2, 3, 5]), (7, [2, 3, 5, 7]), (10, [2, 3, 5, 10]), (21, [2, 3, 5, 10, 20, 21])],
+)
+def test_usual_numbers_of_answers_up_to_all_have_a_pass_rate(answers: int, sizes: list[int]) -> None:
+    found = rp.compare(evaluated(a=answers_of("1" * answers, "0" * answers), b=answers_of("1", "0"))).decision.repeats
+    assert found is not None
+    assert [list(one.pass_at) for one in found.by_system] == [sizes, []]
+    assert list(found.by_system[0].pass_all) == sizes

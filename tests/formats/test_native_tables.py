@@ -476,5 +476,6 @@ def test_a_table_needs_columns_of_queries_documents_and_values(run: bool, places
         if is_read:
             assert read()[0] == ("q",)
         else:
-            with pytest.raises(align.ReadError):
+            with pytest.raises(align.ReadError, match="not-plain"):
                 read()
+    assert is_read or text.tell() == 0
