@@ -283,8 +283,9 @@ def test_ranks_that_fall_at_any_row_are_compared_with_the_scores_as_in_the_refer
 @pytest.mark.parametrize("order", ["falling", "rising", "mixed"])
 def test_any_number_of_documents_fits_the_buffers(count: int, order: str) -> None:
     """As many judged documents, hits and rows as a buffer has room for, and one less or more."""
-    keys = {"falling": lambda at: -at, "rising": lambda at: at, "mixed": lambda at: at * 7919 % count // 3}[order]
-    text = "".join(f"q Q0 d{at} 1 {keys(at)} t{at % 20}\n" for at in range(count)).encode()
+    rising = range(count)
+    scores = {"falling": rising[::-1], "rising": rising, "mixed": [at * 7919 % count // 3 for at in rising]}[order]
+    text = "".join(f"q Q0 d{at} 1 {score} t{at % 20}\n" for at, score in enumerate(scores)).encode()
     qrels = "".join(f"q 0 d{at} {at % 4}\n" for at in range(count)).encode()
     ours, theirs = native.judge_text(source_of(qrels)), reference.judge_text(source_of(qrels))
     assert_same_judged(ours, theirs)

@@ -245,7 +245,7 @@ class _Watch:
             threading.settrace(note)
             sys.settrace(note)
         yield
-        threading.settrace(None)  # type: ignore[arg-type]
+        threading.settrace(None)
         sys.settrace(None)
         took = time.process_time() - start
         places = {(code.co_filename, code.co_firstlineno) for code in seen.values() if code.co_filename.startswith(self.sources)}
