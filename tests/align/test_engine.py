@@ -81,3 +81,9 @@ def test_the_chosen_engine_does_the_work(monkeypatch: pytest.MonkeyPatch, name: 
     wanted = reference.align_dict(reference.judge_dict(grades, "qrels"), scores, "run", ReadOptions())
     assert_same_hits(engine.align_dict(judged, scores, "run", ReadOptions()), wanted)
     assert (type(judged.handle) is reference.JudgedTable) == (name == "reference")
+
+
+@pytest.mark.parametrize("float32", [True, False])
+def test_scores_of_trec_eval_9_ask_for_its_values(float32: bool) -> None:
+    hits = engine.align_dict(engine.judge_dict({"1": {"a": 1}}, "qrels"), {"1": {"a": 1.0}}, "run", ReadOptions(float32=float32))
+    assert hits.trec_eval_9 is float32

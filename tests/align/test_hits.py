@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from rankproof._align import hits as hits_module
-from rankproof._align.hits import Hits, merge_hits
+from rankproof._align.hits import AlignmentCounts, Hits, Ties, merge_hits
 from support.qrels_and_runs import aligned
 
 QRELS = {"q1": {"a": 2, "b": 0, "c": 1, "j": -1}, "q2": {"d": 1}, "q3": {"e": 3, "f": 1}}
@@ -97,3 +97,11 @@ def test_a_run_without_hits_has_empty_arrays() -> None:
     for found in (empty, empty.cut(1), empty.judged_only()):
         assert (found.offsets.tolist(), len(found.ranks)) == ([0, 0, 0, 0], 0)
     assert np.array_equal(empty.judged_only().retrieved, [0, 0, 0])
+
+
+def test_nothing_is_counted_before_alignment() -> None:
+    assert AlignmentCounts() == (0, 0, 0, 0, 0, 0, 0, 0, (), ())
+
+
+def test_hits_without_ties_are_each_alone_at_their_rank() -> None:
+    assert [part.tolist() for part in Ties.none(np.array([2, 5]))] == [[2, 5], [1, 1]]

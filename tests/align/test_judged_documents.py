@@ -84,6 +84,25 @@ def test_grades_for_subtopics_are_those_of_the_selected_queries(engine: ModuleTy
         ]
 
 
+@ENGINES
+def test_a_part_of_the_queries_has_their_grades_for_subtopics(engine: ModuleType) -> None:
+    """The documents of a query are numbered from the largest id on, and its subtopics by name."""
+    grades = {
+        "q1": {"1": {"a": 1, "b": 2}, "2": {"b": 3}},
+        "q2": {"1": {"c": 4}},
+        "q3": {"5": {"d": 5}, "4": {"e": 6, "d": 7}},
+    }
+    whole = engine.judge_qrels(Qrels.from_subtopics(grades)).documents
+    for start, end, names, offsets, rows in [
+        (0, 2, ("1", "2", "1"), [0, 2, 3], [(0, 0, 2), (0, 1, 3), (1, 0, 1), (2, 2, 4)]),
+        (1, 3, ("1", "4", "5"), [0, 1, 3], [(0, 0, 4), (1, 1, 6), (2, 1, 7), (2, 2, 5)]),
+        (2, 3, ("4", "5"), [0, 2], [(0, 0, 6), (1, 0, 7), (1, 1, 5)]),
+    ]:
+        part = whole.between(start, end).subtopics
+        assert (part.names, part.offsets.tolist()) == (names, offsets)
+        assert list(zip(*(column.tolist() for column in (part.documents, part.subtopics, part.grades)), strict=True)) == rows
+
+
 @pytest.mark.parametrize("wrong", [5, {"q": 5}, [("q", "1", "a", 1)]])
 def test_judgements_for_subtopics_of_another_shape_are_refused(wrong: Any) -> None:
     with pytest.raises(UsageError, match=r"judgements cannot be .*; pass {query: {subtopic: {document: grade}}}"):

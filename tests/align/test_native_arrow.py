@@ -200,3 +200,24 @@ def test_polars_frames_are_read() -> None:
     frame = pl.DataFrame({"q": ["1", "1", "2"], "d": ["8", "7", "a-document-id-of-more-than-twelve-bytes"], "s": [1.0, 1.0, 0.5]})
     lines = [RunRow(query, doc, score, None, line) for line, (query, doc, score) in enumerate(frame.rows(), start=1)]
     assert_same_hits(aligned(JUDGED, frame, (0, 1, 2), ReadOptions()), expected(JUDGED, lines, ReadOptions()))
+
+
+@pytest.mark.parametrize("values", [pa.float64(), pa.int64(), pa.binary()])
+@pytest.mark.parametrize("column", ["q", "d"])
+def test_a_dictionary_of_other_than_text_is_rejected(column: str, values: Any) -> None:
+    stored = pa.DictionaryArray.from_arrays(pa.array([0], pa.int8()), pa.array([b"7" if values == pa.binary() else 7], values))
+    table = pa.table({"q": ["1"], "d": ["7"], "s": [1.0], column: stored}).select(["q", "d", "s"])
+    assert "cannot be of Arrow type" in str(aligned(JUDGED, table, (0, 1, 2), ReadOptions()))
+
+
+def test_every_batch_is_released() -> None:
+    def batches() -> Any:
+        for batch in range(5):
+            yield pa.record_batch({"q": ["1"] * 100, "d": [f"{batch}-{row}" for row in range(100)], "s": [1.0] * 100})
+
+    before = pa.total_allocated_bytes()
+    schema = pa.schema({"q": pa.string(), "d": pa.string(), "s": pa.float64()})
+    hits = aligned(JUDGED, pa.RecordBatchReader.from_batches(schema, batches()), (0, 1, 2), ReadOptions())
+    assert isinstance(hits, Hits)
+    assert hits.alignment_counts.rows == 500
+    assert pa.total_allocated_bytes() == before

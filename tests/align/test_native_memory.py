@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rankproof._align import reference
+from rankproof._data.arrays import PackedIds
 from rankproof._data.ordering import ReadOptions
 from rankproof._data.qrels import Qrels
 from rankproof._data.run import Run, RunRow
@@ -174,3 +175,22 @@ def test_a_dict_is_not_changed_by_being_read() -> None:
     scores = {"1": {"a": 1.0, "é": 2.0}}
     native.align_dict(native.judge_dict(JUDGED, "qrels"), scores, "run", ReadOptions())
     assert scores == {"1": {"a": 1.0, "é": 2.0}}
+
+
+def test_a_run_with_packed_ids_gives_what_the_reference_gives() -> None:
+    rows = [RunRow("1", "b", 1.0, 1), RunRow("1", "é", 2.0, 2), RunRow("1", "x", 2.0, 3), RunRow("2", "a", 1.0, 1)]
+    plain = Run.from_rows(rows, source="run.txt")
+    packed = plain.changed(docs=PackedIds("béxa".encode(), np.array([0, 1, 3, 4, 5], dtype=np.int64)))
+    judged = native.judge_dict(JUDGED, "qrels")
+    wanted = reference.align_run(reference.judge_dict(JUDGED, "qrels"), plain, ReadOptions())
+    for run in (plain, packed):
+        assert_same_hits(native.align_run(judged, run, ReadOptions()), wanted)
+
+
+def test_a_dict_with_as_many_documents_as_a_buffer_holds_is_read() -> None:
+    for count in (1, 15, 16, 17, 32, 33):
+        grades = {"q": {f"d{at}": at % 3 for at in range(count)}}
+        scores = {"q": {f"d{at}": float(at * 7 % count // 2) for at in range(count)}}
+        ours, theirs = native.judge_dict(grades, "qrels"), reference.judge_dict(grades, "qrels")
+        found = native.align_dict(ours, scores, "run", ReadOptions())
+        assert_same_hits(found, reference.align_dict(theirs, scores, "run", ReadOptions()))

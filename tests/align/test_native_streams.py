@@ -111,3 +111,18 @@ def test_a_buffer_is_released_after_its_reader_failed() -> None:
         native.judge_text(ByteSource("qrels", Failing))
     with pytest.raises(ValueError, match="released"):
         kept[0][0]
+
+
+def test_the_first_slice_begins_behind_a_byte_order_mark(tmp_path: Path) -> None:
+    text = b"\xef\xbb\xbf" + b"".join(b"%d Q0 d 1 1 t\n" % query for query in range(20))
+    path = tmp_path / "marked.run"
+    path.write_bytes(text)
+    judged = native.judge_text(source_of(b"".join(b"%d 0 d 1\n" % query for query in range(20))))
+    source = replace(source_of(text), path=str(path), open=lambda: pytest.fail("the slices were not enough"))
+    assert native.align_text(judged, source, ReadOptions(threads=3), least=1).present.all()
+
+
+def test_a_small_file_is_not_split(tmp_path: Path) -> None:
+    path = tmp_path / "small.run"
+    path.write_bytes(b"".join(b"%d Q0 d 1 1 t\n" % query for query in range(100)))
+    assert native.slice_boundaries(str(path), 4, native.MIN_SLICE_BYTES) == [0, path.stat().st_size]

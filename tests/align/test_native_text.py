@@ -277,3 +277,69 @@ def test_ranks_that_fall_at_any_row_are_compared_with_the_scores_as_in_the_refer
     wanted = reference.align_text(reference.judge_text(source_of(qrels)), source_of(text), ReadOptions())
     assert_same_hits(found, wanted)
     assert found.alignment_counts == wanted.alignment_counts
+
+
+@pytest.mark.parametrize("count", [1, 2, 15, 16, 17, 31, 32, 33, 64, 65, 128, 512, 513])
+@pytest.mark.parametrize("order", ["falling", "rising", "mixed"])
+def test_any_number_of_documents_fits_the_buffers(count: int, order: str) -> None:
+    """As many judged documents, hits and rows as a buffer has room for, and one less or more."""
+    rising = range(count)
+    scores = {"falling": rising[::-1], "rising": rising, "mixed": [at * 7919 % count // 3 for at in rising]}[order]
+    text = "".join(f"q Q0 d{at} 1 {score} t{at % 20}\n" for at, score in enumerate(scores)).encode()
+    qrels = "".join(f"q 0 d{at} {at % 4}\n" for at in range(count)).encode()
+    ours, theirs = native.judge_text(source_of(qrels)), reference.judge_text(source_of(qrels))
+    assert_same_judged(ours, theirs)
+    found = native.align_text(ours, source_of(text), ReadOptions())
+    assert_same_hits(found, reference.align_text(theirs, source_of(text), ReadOptions()))
+
+
+@pytest.mark.parametrize("count", [1, 7, 8, 15, 16, 17, 33])
+def test_any_number_of_queries_and_tags_fits_the_buffers(count: int) -> None:
+    """A query is judged if its number is even; the queries come twice, so that their rows are grouped."""
+    qrels = "".join(f"q{at} 0 d 1\nq{at} 0 e 2\n" for at in range(0, count, 2)).encode()
+    rows = [f"q{at} Q0 {doc} 1 1 t{at}\n" for doc in "dex" for at in range(count)]
+    ours, theirs = native.judge_text(source_of(qrels)), reference.judge_text(source_of(qrels))
+    for lines in (rows, sorted(rows)):
+        text = source_of("".join(lines).encode())
+        assert_same_hits(native.align_text(ours, text, ReadOptions()), reference.align_text(theirs, text, ReadOptions()))
+
+
+@pytest.mark.parametrize("size", [1, 7, 8, 9, 16, 17, 31])
+def test_a_wrong_byte_at_any_place_of_an_id_is_found(size: int) -> None:
+    for at in range(size):
+        for byte in (b"\xff", b"\x80"):
+            text = source_of(b"q  0 %b 1\n" % (b"x" * at + byte + b"x" * (size - at - 1)))
+            assert_same_judged(outcome(partial(native.judge_text, text)), outcome(partial(reference.judge_text, text)))
+
+
+@pytest.mark.parametrize("size", [1, 7, 8, 9, 16, 17, 31])
+def test_an_accent_at_any_place_of_an_id_has_another_form(size: int) -> None:
+    for at in range(size):
+        ids = ["x" * at + accented + "x" * (size - at - 1) for accented in ("é", "e\u0301")]
+        qrels = f"{ids[0]} 0 {ids[0]} 1\nq 0 {ids[0]} 1\n".encode()
+        text = source_of(f"q Q0 {ids[1]} 1 1 t\n{ids[1]} Q0 d 1 1 t\n".encode())
+        found = native.align_text(native.judge_text(source_of(qrels)), text, ReadOptions())
+        assert_same_hits(found, reference.align_text(reference.judge_text(source_of(qrels)), text, ReadOptions()))
+        assert found.alignment_counts.unicode_forms == 2
+
+
+def test_ids_that_differ_in_one_byte_are_told_apart() -> None:
+    """Of every length around 8 and 16 bytes, which have their own comparisons, at every place."""
+    ids = [b"a" * size for size in (1, 7, 8, 9, 15, 16, 17, 24)]
+    ids += [id[:at] + b"b" + id[at + 1 :] for id in ids for at in range(len(id))]
+    qrels = b"".join(b"q 0 %b %d\n" % (id, at) for at, id in enumerate(ids))
+    text = b"".join(b"q Q0 %b 1 %d t\n" % (id, -at) for at, id in enumerate(ids))
+    assert len(set(ids)) == len(ids) > 100
+    found = native.align_text(native.judge_text(source_of(qrels)), source_of(text), ReadOptions())
+    assert found.grades.tolist() == list(range(len(ids)))
+
+
+def test_a_small_file_is_read_after_one_whose_memory_is_not_kept() -> None:
+    rows = 300_000
+    large = source_of(b"".join(b"1 0 %d 1\n" % doc for doc in range(rows)))
+    assert native.judge_text(large).grades.sum() == rows
+    small = native.judge_text(source_of(b"1 0 a 2\n"))
+    assert (small.queries, small.grades.tolist()) == (("1",), [2])
+    run = source_of(b"".join(b"1 Q0 %d 1 1 t\n" % doc for doc in range(rows)))
+    assert native.align_text(small, run, ReadOptions()).alignment_counts.rows == rows
+    assert native.align_text(small, source_of(b"1 Q0 a 1 1 t\n"), ReadOptions()).ranks.tolist() == [1]

@@ -14,6 +14,7 @@ from scipy import stats
 
 import rankproof as rp
 from rankproof._data.table import Table
+from rankproof._statistics.intervals import mean_interval
 from support.compared_systems import BASE, FAST, SYSTEMS, comparison_tables, noise, result_of, target_at
 from support.examples import examples
 
@@ -362,3 +363,29 @@ def test_many_queries_are_tested_by_the_expansion_and_the_method_says_so() -> No
     row = row_of(tables, "RR", "b", "a")
     assert row["p randomisation"] == pytest.approx(row["p t-test"], rel=0.01)
     assert "all flips by Edgeworth expansion, as n > 20,000" in table_of(tables, "letters").sentences[0]
+
+
+@pytest.mark.parametrize(("n", "flips"), [(13, "exact, all 8,192 flips"), (14, "exact, all 16,384 flips"), (15, "100,000 flips")])
+def test_all_flips_of_up_to_fourteen_queries_are_tried_and_the_method_says_so(n: int, flips: str) -> None:
+    tables = comparison_tables(result_of({"a": {"RR": [0.9] * n}, "b": {"RR": [0.1] * n}}))
+    (how,) = table_of(tables, "letters").sentences
+    assert f"({flips})" in how
+    (row,) = table_of(tables, "details").records()
+    assert row["p"] == (2 / 2**n if n <= 14 else pytest.approx(2 / 2**n, abs=1e-3))
+
+
+def test_the_decision_has_the_interval_of_students_t_of_each_pair() -> None:
+    qrels = {f"q{at}": {"target": 1} for at in range(60)}
+    runs = {"a": target_at([1, 2, 3] * 20), "b": target_at([4, 2, 1] * 20), "c": target_at([9, 9, 5] * 20)}
+    result = rp.evaluate(qrels, runs, "RR")
+    values = {system.name: system.measures["RR"].values for system in result.systems}
+    against = rp.compare(result, **FAST).decision.against
+    assert [(pair.system, pair.other) for pair in against] == [("a", "b"), ("a", "c")]
+    for pair in against:
+        assert pair.ci == pytest.approx(mean_interval(values[pair.system] - values[pair.other]))
+
+
+@pytest.mark.parametrize(("test", "about"), [("t", "not corrected"), ("tukey", "for all pairs")])
+def test_the_column_of_p_says_whether_it_is_corrected(test: Any, about: str) -> None:
+    tables = comparison_tables(result_of(SYSTEMS), test=test, **FAST)
+    assert any(about in column.about for column in table_of(tables, "details").columns if column.name == "p")

@@ -178,8 +178,8 @@ def test_money_comes_before_latency_and_given_costs_before_both() -> None:
     paid = replace(inputs, system_runs=tuple(replace(run, money=2.0) for run in inputs.system_runs))
     found = compared(paid).decision
     assert (found.cost_unit, found.of("bm25").cost) == ("money", 2.0 / 40)
-    given = compared(paid, costs={"bm25": 1.4, "dense": 2}).decision
-    assert (given.cost_unit, given.of("bm25").cost, given.of("late").cost) == ("given", 1.4, None)
+    given = compared(paid, costs={"bm25": 0.4, "dense": 0}).decision
+    assert (given.cost_unit, given.of("bm25").cost, given.of("dense").cost, given.of("late").cost) == ("given", 0.4, 0, None)
 
 
 @pytest.mark.parametrize("cost", [-1, float("inf"), "1", True])

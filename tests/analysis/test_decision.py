@@ -567,3 +567,24 @@ def test_the_simulated_rule_is_the_rule() -> None:
                 parse_measure("nDCG@10"), names, values, costs=Costs("given", dict(zip(names, costs, strict=True)))
             )
             assert decide(data).systems == tuple(names[at] for at in choose(values, costs).systems)
+
+
+@pytest.mark.parametrize(
+    ("risk", "limit", "good"),
+    [(0.04, 0.05, True), (0.05, 0.05, True), (0.06, 0.05, False), (None, None, False), (None, 0.05, False)],
+)
+def test_a_system_is_good_enough_with_a_risk_within_its_limit(risk: float | None, limit: float | None, good: bool) -> None:
+    assert SystemRisk("a", 0.5, risk, limit, None, None, 0.0).is_good_enough is good
+
+
+@pytest.mark.parametrize(("measure", "failures"), [("nDCG@10", (2, 3)), ("DCG@10", (0, 0))])
+def test_only_a_measure_with_a_range_has_failures(measure: str, failures: tuple[int, int]) -> None:
+    found = decide(data_of({"a": 1 - ones(2, 100), "b": 1 - ones(3, 100)[::-1]}, measure), margin=Margin(0.1))
+    assert [(pair.system, pair.failures, pair.other_failures) for pair in found.against] == [("a", *failures)]
+
+
+def test_a_choice_of_two_systems_and_several_equally_good_ones_are_not_called_optimistic() -> None:
+    two = decided({"a": BASE, "b": BASE - 0.1 + STEP})
+    many = decided({name: BASE + at * STEP / 10 for at, name in enumerate("abcde")})
+    assert (two.outcome, many.outcome) == ("ship", "either")
+    assert not any("optimistic" in sentence for decision in (two, many) for sentence in decision.sentences)

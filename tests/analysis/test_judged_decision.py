@@ -12,6 +12,7 @@ import pytest
 
 import rankproof as rp
 from rankproof._analysis.compare.comparison import compare_inputs
+from rankproof._analysis.decision.judge_sentences import check_sentences
 from rankproof._analysis.decision.record import Decision
 from rankproof._analysis.decision.scenarios import doubt_table
 from rankproof._analysis.inputs import input_from_results
@@ -426,3 +427,12 @@ def test_a_corrected_mean_is_shown_within_the_range_of_its_measure(tmp_path: Pat
     assert all("1.000 Success@1" in sentence for sentence in decision.sentences if " Success@1" in sentence)
     (note,) = [note for note in found.notes if "outside 0 to 1, the range of Success@1" in note]
     assert f"good {decision.check.outside['good']:.3f}" in note
+
+
+@pytest.mark.parametrize(("corrected", "text"), [(-0.25, "25.0 pp lower"), (0.0, "0.0 pp lower"), (None, "0.0 pp lower")])
+def test_the_leader_of_the_judge_is_shown_with_its_place_by_labels(tmp_path: Path, corrected: float | None, text: str) -> None:
+    decision = decision_of(tmp_path, 30)
+    assert decision.check is not None
+    check = replace(decision.check, lead=0.125, corrected_lead=corrected)
+    said = list(check_sentences(replace(decision, check=check)))
+    assert f"By tiny alone poor would lead good by 12.5 pp; with people's labels it is {text}." in said

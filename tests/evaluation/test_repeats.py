@@ -11,6 +11,7 @@ import pytest
 
 import rankproof as rp
 from rankproof._analysis.compare.joined_values import common_values, with_first_answers
+from rankproof._analysis.decision.repeats import repeated_answers
 from rankproof._cli.main import main
 from rankproof._evaluation.answers import evaluate_answers
 from rankproof.measures import parse_measure
@@ -239,3 +240,60 @@ def test_the_answers_of_one_system_have_pass_at_k(tmp_path: Path, capsys: pytest
     tables = json.loads(capsys.readouterr().out)["tables"]
     (row,) = next(table["rows"] for table in tables if table["name"] == "repeats")
     assert [row[name] for name in ("answers", "pass@2", "pass^2", "pass^3")] == pytest.approx([9, 1, 1 / 3, 0])
+
+
+def test_the_share_of_the_judge_is_that_of_its_variance_in_both_answers() -> None:
+    """Three answers to each question: the variance is that of questions plus a third of that of repeats."""
+    result = evaluated(
+        a=answers_of(*["111"] * 30, *["000"] * 5, *["110"] * 5), b=answers_of(*["000"] * 20, *["111"] * 15, *["010"] * 5)
+    )
+    measured = {system.name: system.measures["EM"] for system in result.systems}
+    values = np.column_stack([stored.values for stored in measured.values()])
+    queries = measured["a"].query_ids
+    found = repeated_answers(measured, queries, values, ("a", "b"), judge_deviation=0.1)
+    assert found is not None
+    assert found.between is not None
+    assert found.within is not None
+    assert found.repeats == pytest.approx(3)
+    assert found.judge_share == pytest.approx(2 * 0.1**2 / 3 / (found.between + found.within / 3))
+
+
+def test_answers_of_few_questions_again_give_no_advice_to_ask_more_questions_once() -> None:
+    """Two of 40 questions were asked twice: about one answer per question, of which there is nothing to spend otherwise."""
+    first, second = ["1", "1", "0"], ["0", "1", "1"]
+    result = evaluated(
+        a=answers_of("10", "01", *[first[at % 3] for at in range(38)]),
+        b=answers_of("00", "11", *[second[at % 3] for at in range(38)]),
+    )
+    decision = rp.compare(result).decision
+    assert decision.repeats is not None
+    assert decision.repeats.repeats == pytest.approx(40 / 39)
+    assert decision.sentences[-1].startswith("42 answers per system to 40 questions: n = 40. Of the variance of the difference ")
+
+
+def test_systems_with_other_numbers_of_answers_are_listed_with_the_questions_of_both() -> None:
+    result = evaluated(a=answers_of("110", "111", "010"), b=answers_of("00", "10", "00"))
+    decision = rp.compare(result).decision
+    assert "Answers: 9 of a and 6 of b to 3 questions: n = 3." in " ".join(decision.sentences)
+
+
+def test_the_answers_of_one_system_are_counted() -> None:
+    decision = rp.compare(evaluated(a=answers_of("110", "111"))).decision
+    assert decision.sentences[-1] == "Answers: 6 of a to 2 questions: n = 2."
+
+
+def test_the_deviation_of_answers_is_pooled_over_questions() -> None:
+    found = rp.compare(evaluated(a=answers_of("110", "111", "000"), b=answers_of("1", "0", "1"))).decision.repeats
+    assert found is not None
+    assert [one.deviation for one in found.by_system] == [pytest.approx((2 / 3 / 6) ** 0.5), None]
+
+
+@pytest.mark.parametrize(
+    ("answers", "sizes"),
+    [(2, [2]), (4, [2, 3, 4]), (5, [2, 3, 5]), (7, [2, 3, 5, 7]), (10, [2, 3, 5, 10]), (21, [2, 3, 5, 10, 20, 21])],
+)
+def test_usual_numbers_of_answers_up_to_all_have_a_pass_rate(answers: int, sizes: list[int]) -> None:
+    found = rp.compare(evaluated(a=answers_of("1" * answers, "0" * answers), b=answers_of("1", "0"))).decision.repeats
+    assert found is not None
+    assert [list(one.pass_at) for one in found.by_system] == [sizes, []]
+    assert list(found.by_system[0].pass_all) == sizes

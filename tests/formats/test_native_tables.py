@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Callable
-from typing import TypeVar
+from functools import partial
+from typing import Any, TypeVar
 from unittest.mock import patch
 
 import pytest
@@ -26,7 +28,7 @@ from rankproof.errors import InputError
 from support.examples import examples
 from support.native_cases import BLOCKS, noisy, outcome, readings, source_of, values_of
 
-pytest.importorskip("rankproof._native.align", exc_type=ImportError)
+align = pytest.importorskip("rankproof._native.align", exc_type=ImportError)
 
 Value = TypeVar("Value")
 KINDS: st.SearchStrategy[Kind] = st.sampled_from(["run", "qrels"])
@@ -369,3 +371,111 @@ def test_rows_of_a_query_that_are_apart_are_brought_together() -> None:
     assert (run.queries, tuple(run.docs), run.offsets.tolist()) == (("1", "2"), ("a", "c", "b"), [0, 2, 3])
     assert run.lines is not None
     assert run.lines.tolist() == [1, 3, 2]
+
+
+IN_MAPPINGS = [
+    '{"q": {"d": %s}}',
+    '{"q": {"d": 1, "e": %s}}',
+    '{"q": {%s: 1}}',
+    '{%s: {"d": 1}}',
+    '{"q": {"d": 1} %s "r": {"d": 2}}',
+]
+IN_ROWS = [
+    '{"qid": "q", "did": "d", "VALUE": %s}',
+    '{"qid": %s, "did": "d", "VALUE": 1}',
+    '{"did": %s, "qid": "q", "VALUE": 1}',
+    '{"qid": "q", "did": "d", "VALUE": 1, "rank": %s}',
+    '{"qid": "q", "did": "d", "VALUE": 1, "x": %s}',
+    '{"qid": "q", "did": "d" %s "VALUE": 1}',
+]
+CUT_NUMBERS = [
+    "-1.",
+    "1.e2",
+    "1e+",
+    "1e-",
+    "1.5e",
+    "-",
+    "-.5",
+    "00",
+    "-01",
+    "1 2",
+    "1.2.3",
+    "1e2e3",
+    "0x1",
+    "tru",
+    "nulL",
+    "falsE",
+]
+CUT_ESCAPES = [
+    r'"\u"',
+    r'"\u0"',
+    r'"\u00e"',
+    r'"\uG041"',
+    r'"\u0g41"',
+    r'"\u00@1"',
+    r'"\u004`"',
+    r'"\ud83d\u12"',
+    r'"\ud83dx\ude00"',
+    r'"\"',
+]
+SEPARATORS = [",", ";", ":", "", ",,", "}", "]", ", ,", "\n,\r\n\t"]
+TOKENS = [*KEYS, *ODD_KEYS, *NUMBERS, *DECIMALS, *ODD_VALUES, *CUT_NUMBERS, *CUT_ESCAPES, *SEPARATORS, "true", "false", '"3.0"']
+
+
+@pytest.mark.parametrize("kind", ["run", "qrels"])
+@pytest.mark.parametrize("place", [*IN_MAPPINGS, *IN_ROWS])
+def test_every_token_in_every_place_of_json_is_read_as_in_python(kind: Kind, place: str) -> None:
+    text = place.replace("VALUE", "score" if kind == "run" else "rel")
+    for token in TOKENS:
+        whole = (text % token).encode()
+        if place in IN_ROWS:
+            assert_same_in_both("jsonl", whole + b"\n", kind, ParseOptions(), 1 << 18)
+        assert_same_in_both("json", b"[%b]" % whole if place in IN_ROWS else whole, kind, ParseOptions(), 1 << 18)
+
+
+@pytest.mark.parametrize("token", [*KEYS, '"\\uD83D\\uDE00"', '"\\u0080\\u07ff\\u0800\\uffff"'])
+def test_an_id_with_escapes_is_read_in_c(token: str) -> None:
+    for text in (f'{{"q": {{{token}: 1}}}}', f'[{{"qid": "q", "did": {token}, "score": 1}}]'):
+        run = native_run(text.encode(), native_reader(ParseOptions(), "run"))
+        assert scores_of(run) == {"q": {json.loads(token): 1.0}}
+
+
+@pytest.mark.parametrize("value", ["true", "false", "null", '"y"', "1", "-0", "1.5", "2e3"])
+def test_a_field_of_another_name_is_passed_in_c(value: str) -> None:
+    text = f'[{{"x": {value}, "qid": "q", "did": "d", "score": 2}}, {{"x": {value} , "qid": "q", "did": "e", "score": 1}}]'
+    assert scores_of(native_run(text.encode(), native_reader(ParseOptions(), "run"))) == {"q": {"d": 2.0, "e": 1.0}}
+
+
+@pytest.mark.parametrize("number", [*NUMBERS, *DECIMALS])
+def test_a_number_in_json_is_read_in_c(number: str) -> None:
+    text = f'{{"q": {{"d": {number}}}}}'.encode()
+    assert scores_of(native_run(text, native_reader(ParseOptions(), "run"))) == {"q": {"d": float(number)}}
+
+
+@pytest.mark.parametrize(
+    ("run", "places", "is_read"),
+    [
+        (True, (0, 1, 2, -1, -1, -1), True),
+        (True, (0, 1, -1, 2, -1, -1), True),
+        (False, (0, 1, 2, -1, -1, -1), True),
+        (False, (0, 1, -1, 2, -1, -1), False),
+        (True, (-1, 1, 2, -1, -1, -1), False),
+        (True, (0, -1, 2, -1, -1, -1), False),
+        (True, (0, 1, -1, -1, -1, -1), False),
+        (True, (0, 1, 2, 3, -1, -1), False),
+        (True, (0, 1, 2, -1, 3, -1), False),
+        (False, (0, 1, 2, -1, -1, 3), False),
+    ],
+)
+def test_a_table_needs_columns_of_queries_documents_and_values(run: bool, places: Any, is_read: bool) -> None:
+    """The places of query, document, value, rank, tag and label; -1 is none, and there are three columns."""
+    text, row = io.BytesIO(b"q,d,1\n"), io.BytesIO(b'[{"a": "q", "b": "d", "c": 1}]')
+    delimited = partial(align.read_delimited, text.readinto, run, ord(","), 0, 3, places, 1 << 18)
+    rows = partial(align.read_json, row.readinto, run, False, lambda names: places, 1 << 18)
+    if is_read:
+        assert delimited()[0] == rows()[0] == ("q",)
+        return
+    for read in (delimited, rows):
+        with pytest.raises(align.ReadError, match="not-plain"):
+            read()
+    assert text.tell() == 0

@@ -19,6 +19,7 @@ from rankproof.measures import ANSWER_MEASURES, AnswerMeasure, parse_measure, pa
 from rankproof.measures._answers import ROUGE_L, STOP_WORDS, AnswerCase, lcs_length, shared_words, token_set_f1
 from rankproof.measures._claim_base import ClaimMeasure
 from rankproof.measures._nuggets import AnswerStateMeasure
+from rankproof.measures._registry import default_answer_measures
 
 EVERY = ["EM", "F1(tokens='bag')", "F1(tokens='set')", "F1(tokens='set',stop_words='english')", "Contains", "ROUGE-L"]
 EVERY += ["Similarity(model='letters')", "CiteP", "CiteR"]
@@ -284,3 +285,14 @@ def test_vowel_signs_belong_to_their_word() -> None:
     assert ROUGE_L.score(word, letters) == 0
     assert ROUGE_L.score(f"{word} की", f"{word} का") == 0.5
     assert shared_words("❤️ किताब!", "").answer == {word}
+
+
+@pytest.mark.parametrize(("name", "fix"), [("F1", "write F1@10 for rankings"), ("EM", "use it with rankproof answers")])
+def test_a_measure_of_answers_for_a_ranking_names_what_to_do(name: str, fix: str) -> None:
+    with pytest.raises(UsageError, match=rf"measures answers, not rankings; {fix}"):
+        rankproof.evaluate({"q": {"d": 1}}, {"q": {"d": 1.0}}, [name])
+
+
+def test_answers_are_compared_with_references_unless_there_are_none() -> None:
+    assert default_answer_measures(cited=False) == default_answer_measures(cited=False, referenced=True)
+    assert default_answer_measures(cited=False) != default_answer_measures(cited=False, referenced=False)

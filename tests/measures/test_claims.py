@@ -12,8 +12,15 @@ from hypothesis import strategies as st
 
 from rankproof._data.claims import Claim, ClaimTable, ClaimVerdict, Nugget, Verdict, checkable_claims, claims_of, written_claims
 from rankproof.errors import UsageError
-from rankproof.measures import ANSWER_MEASURES, AnswerCase, parse_measure
-from rankproof.measures._claim_base import ClaimMeasure, Outcome
+from rankproof.measures import ANSWER_MEASURES, AnswerCase, Measure, parse_measure, parse_measures
+from rankproof.measures._claim_base import (
+    ClaimMeasure,
+    Outcome,
+    as_written,
+    judged_measures,
+    measures_in_results,
+    written_measure,
+)
 from rankproof.measures._nuggets import AnswerStateMeasure
 from rankproof.measures._overlap import content_words
 
@@ -509,3 +516,111 @@ def test_the_name_has_the_judge_and_parses_back(text: str, name: str) -> None:
 def test_a_wrong_parameter_is_named_with_what_to_write(text: str, message: str) -> None:
     with pytest.raises(UsageError, match=message):
         parse_measure(text)
+
+
+@pytest.mark.parametrize(
+    ("written", "judged", "shown"),
+    [
+        ("Faithfulness", "Faithfulness(judge='gpt')", "Faithfulness"),
+        ("Faithfulness(judge='overlap')", "Faithfulness(judge='overlap')", "Faithfulness(judge='overlap')"),
+        ("ContextP(judge='nli:m')@5", "ContextP(judge='nli:m')@5", "ContextP(judge='nli:m')@5"),
+        (parse_measure("ClaimF1"), "ClaimF1(judge='gpt')", "ClaimF1"),
+        (parse_measure("ClaimF1(judge='nli:m')"), "ClaimF1(judge='nli:m')", "ClaimF1(judge='nli:m')"),
+        ("EM", "EM", "EM"),
+    ],
+)
+def test_only_a_measure_that_names_no_judge_gets_another(written: str | Measure, judged: str, shown: str) -> None:
+    assert [str(measure) for measure in judged_measures(written, "gpt")] == [judged]
+    assert [str(measure) for measure in judged_measures([written, "NuggetR"], "gpt")] == [judged, "NuggetR(judge='gpt')"]
+    assert written_measure(written) == shown
+
+
+@pytest.mark.parametrize(("answer", "strict", "share"), [("lion east west", 1, 0.75), ("lion east", 0, 0.5), ("north", 0, 0)])
+def test_a_nugget_is_stated_by_three_quarters_of_its_words(answer: str, strict: float, share: float) -> None:
+    case = AnswerCase(answer, ("north",), nuggets=(Nugget("lion east west south"),))
+    assert (measure_of("NuggetR").value(case), measure_of("NuggetR(strict=False)").value(case)) == (strict, share)
+
+
+@pytest.mark.parametrize(
+    ("name", "one_reference"),
+    [
+        ("ClaimP", ("answer-reference",)),
+        ("ClaimR", ("reference-answer",)),
+        ("ClaimF1", ("answer-reference", "reference-answer")),
+    ],
+)
+def test_the_best_of_several_references_needs_verdicts_in_both_directions(name: str, one_reference: tuple[str, ...]) -> None:
+    both = ("answer-reference", "reference-answer")
+    assert measure_of(name, JUDGE).needed(THREE) == one_reference
+    assert measure_of(name, JUDGE).needed(replace(THREE, references=("First.", "Second."))) == both
+
+
+@pytest.mark.parametrize(
+    ("on_reference", "relevant", "irrelevant"),
+    [
+        (["supported", "supported", "supported"], 0, 0),
+        (["not_stated", "supported", "supported"], 1 / 3, 0),
+        (["supported", "supported", "contradicted"], 0, 1 / 3),
+        (["contradicted", "supported", "not_stated"], 1 / 3, 1 / 3),
+        (["supported", "supported", "nothing_to_check"], 0, 0),
+        (["not_stated", "nothing_to_check", "nothing_to_check"], 1, 0),
+    ],
+)
+def test_noise_is_the_share_of_claims_that_contexts_alone_support(
+    on_reference: list[Verdict], relevant: float, irrelevant: float
+) -> None:
+    """The contexts support every claim: the first one by context 1, which the reference has, the third by context 4."""
+    tables: dict[ClaimTable, list[ClaimVerdict]] = {
+        "answer-contexts": verdicts_of(ANSWER, "contexts", ["supported"] * 3, [[(1, 1)], [(1, 1)], [(4, 1)]]),
+        "answer-reference": verdicts_of(ANSWER, "reference", on_reference),
+        "reference-contexts": verdicts_of(REFERENCE, "contexts", ["supported", "supported"], [[(1, 1)], [(1, 2)]]),
+    }
+    values = [measure_of(f"Noise(from='{kind}')", JUDGE).claim_value(THREE, tables) for kind in ("relevant", "irrelevant")]
+    assert values == pytest.approx([relevant, irrelevant])
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("It was opened in 1932 by Jack Lang [1].", 1.0),
+        ("It was opened in 1932 by Jack Lang [2].", 0.0),
+        ("It was opened in 1932 by Jack Lang [1][2].", 0.5),
+        ("It was opened in 1932 by Jack Lang [1][7].", 0.5),
+        ("It was opened in 1932 by Jack Lang [1]. Penguins live there [2][1].", 2 / 3),
+    ],
+)
+def test_citation_precision_by_words_is_the_mean_over_cites(text: str, value: float) -> None:
+    assert measure_of("CiteP(by='support')").value(replace(BRIDGE, text=text)) == pytest.approx(value)
+
+
+@pytest.mark.parametrize(
+    ("known", "name"),
+    [
+        ([], "Faithfulness(judge='overlap')"),
+        (["EM"], "Faithfulness(judge='overlap')"),
+        (["NuggetR(judge='gpt')", "EM"], "Faithfulness(judge='gpt')"),
+        (["NuggetR(judge='gpt')", "Faithfulness(judge='nli:m')"], "Faithfulness(judge='nli:m')"),
+    ],
+)
+def test_a_measure_without_a_judge_gets_that_of_the_results(known: list[str], name: str) -> None:
+    assert [str(measure) for measure in measures_in_results("Faithfulness", parse_measures(known) if known else [])] == [name]
+
+
+def test_several_judges_in_results_must_be_chosen_from() -> None:
+    known = parse_measures(["NuggetR(judge='gpt')", "ClaimF1(judge='nli:m')"])
+    with pytest.raises(UsageError, match="the results have several judges, and Faithfulness names none"):
+        measures_in_results("Faithfulness", known)
+
+
+@pytest.mark.parametrize(
+    ("name", "written"), [("nDCG@10", "ndcg@10"), ("ContextP(judge='overlap')@5", "ContextP@5"), ("RR", None)]
+)
+def test_a_measure_is_shown_as_it_is_written(name: str, written: str | None) -> None:
+    measure = parse_measure(name)
+    assert as_written(measure, ["AP,ndcg@10", "ContextP@5"]) == (written or measure)
+
+
+@pytest.mark.parametrize("judge", ["a b", "", "x,y", 3])
+def test_the_name_of_a_judge_has_no_characters_of_the_notation(judge: Any) -> None:
+    with pytest.raises(UsageError, match=r"judge .* is not the name of a judge"):
+        parse_measure("Faithfulness")(judge=judge)

@@ -231,3 +231,11 @@ def test_judgements_without_subtopics_are_refused() -> None:
 def test_a_perfect_sum_has_a_longest_cutoff() -> None:
     with pytest.raises(UsageError, match=r"^cutoff 10000000 of ERR_IA is above 1000000; write ERR_IA@10$"):
         value("ERR_IA@10000000", JUDGED, RANKING)
+
+
+@pytest.mark.parametrize("cutoff", [5, 20, 21, 25, 30])
+def test_an_ideal_ranking_of_many_documents_has_the_value_1_at_every_depth(cutoff: int) -> None:
+    """Each of 25 documents covers a subtopic of its own; the ideal ranking of a usual depth is computed on its own."""
+    judged = {"q": {f"s{at}": {f"d{at}": 1} for at in range(25)}}
+    hits = aligned(judged, {"q": ranked([f"d{at}" for at in range(25)])})
+    assert parse_measure(f"alpha_nDCG@{cutoff}").values(hits).tolist() == pytest.approx([1.0])

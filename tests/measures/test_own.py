@@ -218,3 +218,28 @@ def test_an_experiment_file_names_it_and_a_results_folder_is_read_with_it(folder
     assert "first_best" in (folder / "page.html").read_text("utf-8")
     named = rankproof(folder, "explain", "results", "-m", "shop_measures:first_best")
     assert named.returncode == 0, named.stderr
+
+
+def undocumented(grades: list[int], ideal: list[int]) -> float:
+    return 0.0
+
+
+def in_two_parts(grades: list[int], ideal: list[int]) -> float:
+    """In one sentence.
+
+    More about it."""
+    return 0.0
+
+
+@pytest.mark.parametrize(
+    ("function", "definition", "shown"),
+    [
+        (first_best, "", "1 if the first document has the highest grade."),
+        (first_best, "1 or 0", "1 or 0"),
+        (undocumented, "always 0", "always 0"),
+        (undocumented, "", "computed by a function"),
+        (in_two_parts, "", "In one sentence."),
+    ],
+)
+def test_the_definition_is_the_given_one_or_the_first_part_of_the_docstring(function: Any, definition: str, shown: str) -> None:
+    assert from_function(function, definition=definition).definition == shown

@@ -10,10 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rankproof import Qrels, evaluate
+from rankproof._align import engine, reference
+from rankproof._align.judged_documents import judge_by_code, with_codes
+from rankproof._data.ordering import ReadOptions
 from rankproof.errors import InputError, UsageError
 from rankproof.measures import parse_measure
+from rankproof.measures._groups import grouped_hits
 from rankproof.measures._preferences import _areas, _areas_of_levels
-from support.qrels_and_runs import aligned, ranked
+from support.qrels_and_runs import Grades, Scores, aligned, qrels_of, ranked, runs
 
 
 @pytest.fixture
@@ -155,3 +159,22 @@ def test_more_judges_who_agree_change_no_share(judges: list[list[int]], docs: li
     measures = ["PrefsFul", "PrefsFul(mean='pair')", "PrefsFul(mean='group',of='either')", "map_avgjg"]
     first, second = (evaluate(Qrels.from_subtopics({"q": each}), {"q": ranked(docs)}, measures) for each in (one, twice))
     assert first.means["run"] == pytest.approx(second.means["run"])
+
+
+@given(qrels=qrels_of(), run=runs())
+def test_the_codes_of_documents_change_no_preference(qrels: Grades, run: Scores) -> None:
+    judged = judge_by_code(reference.judge_qrels, Qrels.from_dict(qrels), None)
+    coded = with_codes(reference.align_dict(judged, run, "run", ReadOptions()))
+    for name in ("NumPrefs", "NumPrefsFul", "NumPrefsFul(of='both')", "PrefsFul(of='either')"):
+        measure = parse_measure(name)
+        assert measure.values(coded).tolist() == measure.values(aligned(qrels, run)).tolist(), name
+
+
+def test_the_grades_of_a_judgement_group_are_the_highest_first() -> None:
+    grades = {"q1": {"ann": {"a": 0, "b": 2, "c": 1}, "bob": {"a": 3}}, "q2": {"ann": {"d": 1, "e": 2}}}
+    qrels = Qrels.from_subtopics(grades)
+    hits = engine.align_dict(engine.judge_qrels(qrels), {"q1": ranked(["a", "b", "c"])}, "run", ReadOptions())
+    found, owners = grouped_hits(hits)
+    assert owners.tolist() == [0, 0, 1]
+    assert (found.judged.grades.tolist(), found.judged.offsets.tolist()) == ([2, 1, 0, 3, 2, 1], [0, 3, 4, 6])
+    assert (found.grades.tolist(), found.ranks.tolist(), found.offsets.tolist()) == ([0, 2, 1, 3], [1, 2, 3, 1], [0, 3, 4, 4])

@@ -140,3 +140,9 @@ def test_judged_only_is_checked_and_has_no_bounds_of_unjudged_documents() -> Non
 def test_every_measure_of_user_models_has_a_loop_here() -> None:
     names: list[Measure] = parse_measures(list(MODELS))
     assert {measure.name for measure in names} == {"SDCG", "INST", "INSQ", "BPM", "NERR8", "NERR9", "NERR10", "NERR11"}
+
+
+def test_documents_without_a_gain_are_no_parts_of_graded_rank_biased_precision() -> None:
+    hits = aligned({"q": {"a": 2, "b": 0, "c": 1, "d": -1}}, {"q": ranked(["b", "a", "d", "x", "c"])})
+    parts = rp.measures.GradedRBP.parts(hits)
+    assert hits.ranks[parts.at].tolist() == [2, 5]

@@ -152,3 +152,11 @@ def test_a_pair_with_fewer_than_twenty_common_queries_decides_nothing(common: in
     estimates = estimates_of_pairs(values, present)
     assert bool(estimates.differences[0, 1]) == is_known
     assert bool(estimates.scores()[0, 1] >= 1) == is_known
+
+
+def test_a_race_of_three_has_the_correlation_of_two_differences_from_the_third() -> None:
+    """With standard deviations 1, 1 and s the differences from the third one have the correlation s² / (1 + s²)."""
+    values = np.random.default_rng(2).normal(0.5, 0.1, (4000, 3))
+    for deviation in (0.25, 0.5):
+        found = rival_correlations(pair_estimates(values * [1, 1, deviation]), 9)
+        assert found[2] == pytest.approx(deviation**2 / (1 + deviation**2), abs=0.02)

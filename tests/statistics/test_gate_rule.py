@@ -63,3 +63,10 @@ def test_a_detectable_drop_of_values_that_move_is_that_of_their_standard_error()
     assert detectable_drop(values, None, 0.2) == pytest.approx(whole * np.sqrt(0.2), rel=0.01)
     assert detectable_drop(values, np.ones(400)) == pytest.approx(detectable_drop(values))
     assert detectable_drop(np.zeros(50)) == 0
+
+
+@pytest.mark.parametrize("value", [0.3, 0.5, 0.9])
+def test_the_detectable_drop_of_equal_values_solves_its_equation(value: float) -> None:
+    """A share x / v of the queries loses v: the squares have mean v x - x² around the drop x, and a further query adds v²."""
+    drop = detectable_drop(np.full(10, value))
+    assert drop**2 == pytest.approx(2.8**2 / (10 * 9) * (10 * (value * drop - drop**2) + value**2))

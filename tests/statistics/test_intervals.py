@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from scipy import stats
 
 from rankproof._data.arrays import FloatArray
+from rankproof._statistics import intervals
 from rankproof._statistics.intervals import (
     MIN_DIFFERENT,
     BootstrapMethod,
@@ -161,3 +164,18 @@ def test_an_interval_of_a_difference_needs_queries_that_differ() -> None:
     assert not enough_differ(few)
     assert enough_differ(enough)
     assert not enough_differ(np.full(200, 0.25))
+
+
+def test_a_block_of_resamples_has_limited_cells_and_changes_no_bit(monkeypatch: pytest.MonkeyPatch) -> None:
+    values = np.random.default_rng(0).random((30, 2))
+    whole, drawn = resampled_means(values, 100, 3), intervals._sums
+    cells: list[int] = []
+
+    def noted(numbers: Any, first: int, count: int, seed: int) -> FloatArray:
+        cells.append(count * len(numbers))
+        return drawn(numbers, first, count, seed)
+
+    monkeypatch.setattr(intervals, "_CELLS", 7 * 30 + 1)
+    monkeypatch.setattr(intervals, "_sums", noted)
+    assert (resampled_means(values, 100, 3) == whole).all()
+    assert cells == [7 * 30] * 14 + [2 * 30]

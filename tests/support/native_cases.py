@@ -85,6 +85,8 @@ def assert_same_hits(found: Hits | str, wanted: Hits | str) -> None:
         left, right = getattr(found, name), getattr(wanted, name)
         assert left.dtype == right.dtype
         np.testing.assert_array_equal(left, right, err_msg=name)
+    for name, left, right in zip(found.ties._fields, found.ties, wanted.ties, strict=True):
+        np.testing.assert_array_equal(left, right, err_msg=f"ties, {name}")
 
 
 def assert_same_judged(found: JudgedQueries | str, wanted: JudgedQueries | str) -> None:

@@ -9,6 +9,7 @@ import os
 import resource
 import signal
 import sys
+import threading
 import time
 import traceback
 from collections import defaultdict
@@ -241,8 +242,10 @@ class _Watch:
 
         start = time.process_time()
         if self.trace:
+            threading.settrace(note)
             sys.settrace(note)
         yield
+        threading.settrace(None)
         sys.settrace(None)
         took = time.process_time() - start
         places = {(code.co_filename, code.co_firstlineno) for code in seen.values() if code.co_filename.startswith(self.sources)}

@@ -28,7 +28,7 @@ class Package:
 
 
 _NATIVE = "src/rankproof/_native"
-_READERS = ("tests/align", "tests/formats/test_native_tables.py")
+_READERS = ("tests/align", "tests/formats/test_native_tables.py", "tests/contracts/test_native_arguments.py")
 _DECISION = ("tests/analysis/test_decision.py", "tests/analysis/test_missing_values.py", "tests/analysis/test_judged_decision.py")
 _STATISTICS = ("tests/statistics", "tests/analysis/test_segments.py", "tests/analysis/test_gate.py", *_DECISION)
 PACKAGES = (
@@ -47,7 +47,12 @@ PACKAGES = (
         ),
         share=30,
     ),
-    Package("align", ("src/rankproof/_align/*.py",), (*_READERS, "tests/evaluation", "tests/data/test_ordering.py"), share=12),
+    Package(
+        "align",
+        ("src/rankproof/_align/*.py",),
+        (*_READERS, "tests/evaluation", "tests/data/test_ordering.py", "tests/measures/test_preferences.py"),
+        share=12,
+    ),
     Package("align in C", (f"{_NATIVE}/align.c", f"{_NATIVE}/align_src/*.h"), _READERS, share=20, extension="align"),
     Package("statistics", ("src/rankproof/_statistics/*.py",), _STATISTICS, share=20),
     Package(
@@ -59,10 +64,16 @@ PACKAGES = (
             "tests/analysis/test_look_log.py",
             "tests/analysis/test_compare.py",
             "tests/analysis/test_comparison.py",
+            "tests/analysis/test_significance.py",
+            "tests/analysis/test_segment_differences.py",
+            "tests/analysis/test_risk_order.py",
             "tests/analysis/test_judge_noise.py",
+            "tests/analysis/test_judge_trust.py",
             "tests/evaluation/test_claim_evaluation.py",
+            "tests/evaluation/test_repeats.py",
             "tests/analysis/test_unjudged.py",
             "tests/cli/test_compare.py",
+            "tests/cli/test_answers_decision.py",
         ),
         share=18,
     ),

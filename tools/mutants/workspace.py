@@ -87,10 +87,12 @@ class Workspace:
 
     def _tested(self, mutant: Mutant, collected: CollectedTests) -> Tried:
         only = self._ordered(list(self.called)) if self.package.extension else self._calling(mutant)
+        in_memory = bool(only) and (mutant.in_function or self.package.extension is not None)
+        only = only or self._calling_inner(mutant)
         if not only:
             return Tried(self.package.name, mutant.key, "survived", "no test calls it")
         result = RunResult("not changed")
-        if mutant.in_function or self.package.extension:
+        if in_memory:
             result = collected.run(Request(only, self._patch(mutant), self.seconds))
         if result.end == "not changed":
             result = run_fresh(self.root, sorted({_file(name) for name in only}), only, self.seconds)
@@ -131,6 +133,17 @@ class Workspace:
             return self._ordered(list(self.called))
         changed = (mutant.path, mutant.owner[0])
         return self._ordered([name for name, one in self.called.items() if changed in one.functions])
+
+    def _calling_inner(self, mutant: Mutant) -> list[str]:
+        """The tests that call a function that the changed one has made, on import."""
+        first, last = mutant.owner
+        return self._ordered(
+            [
+                name
+                for name, one in self.called.items()
+                if any(path == mutant.path and first < line <= last for path, line in one.functions)
+            ]
+        )
 
     def _ordered(self, names: Sequence[str]) -> list[str]:
         """First tests that have killed mutants, then quick tests; those of a file stay together where fixtures take long."""
