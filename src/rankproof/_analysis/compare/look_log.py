@@ -54,8 +54,8 @@ class Look:
         return self._is_same_question(other) and self._has_same_queries(other) and self.values == other.values
 
     def is_further_look(self, other: Look) -> bool:
-        """Whether two looks are at the same systems with other queries: more, fewer, or as many different ones."""
-        return self._is_same_question(other) and not self._has_same_queries(other)
+        """Whether this look is at the same systems as the other one, with more queries or as many different ones."""
+        return self._is_same_question(other) and other.n <= self.n and not self._has_same_queries(other)
 
     def _is_same_question(self, other: Look) -> bool:
         """Whether the systems are the same, and queries of both looks have mostly the same relevant documents."""
@@ -173,7 +173,7 @@ def compare_with_log(
     path: str,
     named_mode: Looks | None,
 ) -> LoggedComparison:
-    """The first comparison, or that for many looks if an earlier look had the same systems and other queries."""
+    """The first comparison, or that for many looks if an earlier look had the same systems and fewer or other queries."""
     earlier, comparison = read_looks(path), first
     look = look_of(inputs, comparison)
     mode = named_mode or _automatic_mode(earlier, look)
@@ -219,7 +219,7 @@ def logged_gate(path: str, looks: Sequence[Look], measure: Measure) -> tuple[str
 
 
 def _automatic_mode(earlier: Sequence[Look], look: Look) -> Looks | None:
-    """The mode of the same look if it was logged; many if a look at other queries was."""
+    """The mode of the same look if it was logged; many if a look at fewer or other queries was."""
     if repeats := list(filter(look.is_same_look, earlier)):
         return repeats[-1].looks
     return "many" if _earlier_looks(earlier, look) else None
@@ -238,7 +238,7 @@ def _look_notes(earlier: Sequence[Look], look: Look) -> Iterator[str]:
 
 
 def _earlier_looks(earlier: Sequence[Look], look: Look) -> list[Look]:
-    """The looks at the same systems with other queries, before this one was first logged."""
+    """The looks at the same systems with fewer or other queries, before this one was first logged."""
     before = takewhile(lambda other: not look.is_same_look(other), earlier)
     return [other for other in before if look.is_further_look(other)]
 
