@@ -116,7 +116,7 @@ def simulated(draw: Draw, labelled: int, rounds: int, random: Random) -> Cell:
         for way, choice in choices.items():
             counts[f"decided {way}"] += bool(choice.systems)
             counts[f"wrong {way}"] += is_wrong(choice, truth)
-        low, high = both.difference_interval(0, 1)
+        low, high = both.difference_interval(0, 1, both.interval_floor())
         counts["covered"] += low <= truth[0] - truth[1] <= high
         if not choices["both"].systems:
             leads_wrongly = is_wrong(Choice((choices["both"].best,), 0), truth)

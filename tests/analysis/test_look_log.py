@@ -48,7 +48,7 @@ def test_a_further_look_with_the_limit_for_one_says_that_it_is_not_covered(tmp_p
     log = tmp_path / "looks.jsonl"
     compared(40, log), compared(50, log)
     third = compared(60, log, looks="one")
-    words = "This is the 3rd look with more queries: the limit of 5% for one look does not cover it"
+    words = "This is the 3rd look at these systems: the limit of 5% for one look does not cover it"
     assert (third.decision.looks, third.decision.look) == ("one", 3)
     assert third.decision.sentences[1].startswith(words)
     assert words in " ".join(str(third).split())
@@ -95,6 +95,34 @@ def test_other_systems_and_looks_with_all_queries_are_no_earlier_look(tmp_path: 
     qrels = {f"q{at}": {"d1": 1, "d2": 0} for at in range(60)}
     other = rp.compare(qrels, {"a": rankings(60, "d1"), "c": rankings(60, "d2")}, "RR", log=log)
     assert other.decision.looks == "one"
+
+
+@pytest.mark.parametrize(
+    ("first", "second"), [((0, 40), (40, 80)), ((0, 40), (20, 60)), ((0, 60), (0, 40)), ((0, 60), (60, 100))]
+)
+def test_other_queries_of_the_same_systems_are_another_look(
+    first: tuple[int, int], second: tuple[int, int], tmp_path: Path
+) -> None:
+    def look(start: int, end: int) -> rp.types.Comparison:
+        names = [f"q{at}" for at in range(start, end)]
+        runs = {"a": rankings(end, "d1"), "b": rankings(end, "d2")}
+        judged = {name: {"d1": 1, "d2": 0} for name in names}
+        chosen = {system: {name: run[name] for name in names} for system, run in runs.items()}
+        return rp.compare(judged, chosen, "RR", log=tmp_path / "looks.jsonl")
+
+    assert look(*first).decision.looks == "one"
+    further = look(*second)
+    assert (further.decision.looks, further.decision.look) == ("many", 2)
+    assert "2nd look: limit 0.6%, as an earlier one had other queries" in further.notes
+    assert look(*first).decision.look == 1
+
+
+def test_further_judgements_of_the_same_queries_are_no_new_look(tmp_path: Path) -> None:
+    log = tmp_path / "looks.jsonl"
+    compared(60, log)
+    qrels = {f"q{at}": {"d1": 1, "d2": int(at < 5)} for at in range(60)}
+    again = rp.compare(qrels, {"a": rankings(60, "d1"), "b": rankings(60, "d2")}, "RR", log=log)
+    assert (again.decision.looks, again.decision.look) == ("one", 1)
 
 
 def test_all_looks_in_the_mode_for_many_are_covered(tmp_path: Path) -> None:

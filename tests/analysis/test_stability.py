@@ -9,6 +9,7 @@ import pytest
 
 import rankproof as rp
 from rankproof._cli.main import main
+from rankproof._data.qrels import Judgement
 from rankproof.errors import UsageError
 
 N = 60
@@ -162,3 +163,11 @@ def test_the_command_says_the_answer_first(tmp_path: Path, capsys: pytest.Captur
     assert "How often" not in out
     assert main([*asked, "--details"]) == 0
     assert "How often each system is the best" in capsys.readouterr().out
+
+
+def test_values_of_a_machine_judge_name_the_judge_and_no_choice() -> None:
+    rows = [Judgement(f"q{at}", "a", 1, judge_label="llm:small:0123abcd") for at in range(40)]
+    runs = {"good": {row.query: {"a": 1.0} for row in rows}, "bad": {row.query: {"b": 1.0} for row in rows}}
+    found = rp.stability(rp.Qrels(rows), runs, **FAST)
+    assert found.sentences[0].startswith("By small (not checked by people), the lead of good stands: it is within")
+    assert str(found).startswith("Stability: Stability of the lead of good")

@@ -10,7 +10,8 @@ import pytest
 import rankproof
 from rankproof._align import engine, reference
 from rankproof._cli.main import main
-from rankproof._data.qrels import describe_judges, label_of, make_judge_label
+from rankproof._data.grades import describe_judges
+from rankproof._data.qrels import label_of, make_judge_label
 from rankproof._evaluation.notes import Note
 from rankproof._formats.read import read_qrels
 from rankproof._formats.write import write_qrels
@@ -85,25 +86,10 @@ def test_the_doctor_reports_judge_labels(tmp_path: Path, capsys: pytest.CaptureF
     assert [(row["count"], row["of"]) for row in rows if row["check"] == "machine-judgements"] == [(3, 4)]
 
 
-@pytest.mark.parametrize("suffix", ["qrels", "tsv", "csv", "qrels.gz"])
-def test_a_judge_label_is_written_and_read(suffix: str, tmp_path: Path) -> None:
-    qrels = read_qrels(write(tmp_path / "mixed", MIXED))
-    write_qrels(qrels, tmp_path / f"out.{suffix}")
-    again = read_qrels(tmp_path / f"out.{suffix}")
-    assert again.judge_labels == qrels.judge_labels == {("q1", "b"): LLM, ("q2", "a"): LLM, ("q2", "c"): WORDS}
-    assert again.fingerprint() == qrels.fingerprint()
-
-
 def test_a_beir_file_without_judge_labels_has_three_columns(tmp_path: Path) -> None:
     for text, columns in ((HUMAN.decode(), 3), (MIXED, 4)):
         write_qrels(read_qrels(write(tmp_path / "in", text)), tmp_path / "out.tsv", format="beir")
         assert {len(line.split("\t")) for line in (tmp_path / "out.tsv").read_text().splitlines()} == {columns}
-
-
-def test_convert_notes_a_format_without_judge_labels(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    write(tmp_path / "mixed.qrels", MIXED)
-    assert main(["convert", str(tmp_path / "mixed.qrels"), str(tmp_path / "out.json"), "--kind", "qrels"]) == 0
-    assert "3 judgements by a machine lose their judge label" in capsys.readouterr().err
 
 
 def test_a_judge_label_has_no_white_space_and_no_control_character() -> None:

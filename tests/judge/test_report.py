@@ -124,7 +124,7 @@ def test_an_output_that_cannot_be_written_is_refused_before_any_call(tmp_path: P
     assert chat.log.calls == 0
 
 
-@pytest.mark.parametrize("name", ["out.csv", "out.tsv", "out.jsonl", "out.csv.gz"])
+@pytest.mark.parametrize("name", ["out.csv", "out.tsv", "out.json", "out.jsonl", "out.parquet", "out.csv.gz"])
 def test_ids_with_spaces_are_written_to_a_format_that_can_hold_them(name: str, tmp_path: Path) -> None:
     chat, docs = model(), {"a b": "apple pie", "c": "bicycle"}
     pairs = [QueryDocPair("q", doc) for doc in docs]
@@ -137,8 +137,6 @@ def test_ids_with_spaces_are_written_to_a_format_that_can_hold_them(name: str, t
         assert set(found.judge_labels.values()) == {LLMJudge(chat).judge_label}
         with pytest.raises(InputError, match="white space"):
             judge_pairs(LLMJudge(chat), pairs, context, str(tmp_path / "out.qrels"), lambda *progress: None)
-        with pytest.raises(UsageError, match="json has no judge labels"):
-            judge_pairs(LLMJudge(chat), pairs, context, str(tmp_path / "out.json"), lambda *progress: None)
 
 
 def test_the_report_has_no_invisible_characters(tmp_path: Path) -> None:

@@ -58,7 +58,7 @@ def test_worked_cases(
 
 
 def test_the_interval_of_labels_alone_is_that_of_students_t() -> None:
-    assert labelled_means(HUMAN, HUMAN, NONE).difference_interval(0, 1) == pytest.approx((-0.447, 1.447), abs=5e-4)
+    assert labelled_means(HUMAN, HUMAN, NONE).difference_interval(0, 1, FURTHER) == pytest.approx((-0.447, 1.447), abs=5e-4)
 
 
 def test_weighted_questions_count_by_kishs_size() -> None:
@@ -142,3 +142,22 @@ def test_labels_and_the_judge_share_the_variance_of_a_difference() -> None:
     variances = [part[0, 0] + part[1, 1] - 2 * part[0, 1] for part in (total, by_judge)]
     assert found.label_share(0, 1) == pytest.approx(1 - variances[1] / variances[0])
     assert labelled_means(human, human, random.random((0, 2))).label_share(0, 1) == 1
+
+
+def test_the_interval_of_yes_and_no_values_covers_systems_that_rarely_differ() -> None:
+    random, covered = np.random.default_rng(1), 0
+    values = np.ones((1_000, 2))
+    values[:30, 1] = 0
+    for _ in range(200):
+        people = values[random.integers(0, len(values), 300)]
+        found = labelled_means(people[:30], people[:30], people[30:])
+        low, high = found.difference_interval(0, 1, found.interval_floor())
+        covered += low <= 0.03 <= high
+    assert covered >= 190
+
+
+def test_the_floor_of_an_interval_is_a_quarter_of_the_range_or_the_further_query_of_the_decision() -> None:
+    graded = np.array([[0.5, 0.6], [0.6, 0.5], [0.4, 0.4]])
+    assert labelled_means(graded, graded, NONE).interval_floor() == FURTHER
+    assert labelled_means(graded, graded, NONE).interval_floor(2.0) == 4 * FURTHER
+    assert labelled_means(HUMAN, HUMAN, NONE).interval_floor() == 1

@@ -12,6 +12,7 @@ import numpy as np
 from rankproof._analysis.compare.comparison import compare_inputs
 from rankproof._analysis.compare.joined_values import ranking_values
 from rankproof._analysis.compare.pairs import CompareOptions
+from rankproof._analysis.decision.judge_sentences import by_unchecked_judge
 from rankproof._analysis.decision.record import Decision
 from rankproof._analysis.inputs import AnalysisInput
 from rankproof._analysis.rejudged import check_rankings, on_common_queries, with_judgements
@@ -261,8 +262,10 @@ def _table(checks: Sequence[StabilityCheck], choice: Choice, decision: Decision,
         "alpha": options.alpha,
         "seed": options.seed,
         "n": decision.n,
+        "judge": decision.judge,
     }
-    title = f"Stability of the choice of {choice.name} by {choice.measure} (n = {pluralise(decision.n, 'query', 'queries')})"
+    what = "choice" if decision.judge is None else "lead"
+    title = f"Stability of the {what} of {choice.name} by {choice.measure} (n = {pluralise(decision.n, 'query', 'queries')})"
     sentences = tuple(_sentences(checks, choice, decision))
     return Table("stability", title, columns, rows, sentences, (), facts, verdict_first=True)
 
@@ -275,7 +278,7 @@ def _row(check: StabilityCheck, choice: Choice) -> tuple[CellValue, ...]:
 def _sentences(checks: Sequence[StabilityCheck], choice: Choice, decision: Decision) -> Iterator[str]:
     margin = format_points(choice.margin, choice.measure)
     failed = [check for check in checks if not check.passes]
-    subject = f"The choice of {choice.name}" if decision.decided else f"Nothing is decided; the lead of {choice.name}"
+    subject = _subject(choice, decision)
     if not failed:
         yield f"{subject} stands: it is within {margin} of the best with {in_a_sentence([check.name for check in checks])}."
         return
@@ -283,6 +286,13 @@ def _sentences(checks: Sequence[StabilityCheck], choice: Choice, decision: Decis
     passed = [check.name for check in checks if check.passes]
     if passed:
         yield f"It stands, within {margin} of the best, with {in_a_sentence(passed)}."
+
+
+def _subject(choice: Choice, decision: Decision) -> str:
+    """What stands or does not: a choice, or the lead by people's labels or by a judge that nobody checked."""
+    if decision.judge is not None:
+        return f"{by_unchecked_judge(decision.judge)}, the lead of {choice.name}"
+    return f"The choice of {choice.name}" if decision.decided else f"Nothing is decided; the lead of {choice.name}"
 
 
 def _with_share(check: StabilityCheck) -> str:

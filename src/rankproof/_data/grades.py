@@ -224,3 +224,16 @@ def checked_grade_map(grades: Any) -> GradeMap | None:
             what = f'the grade map gives "{for_message(label)}" {for_message(repr(grade))}'
             raise UsageError(f"{what}, which is not an integer up to {MAX_GRADE}", fix=_MAPPING_FIX)
     return grades
+
+
+def describe_judges(judge_labels: Mapping[str, int], judgements: int) -> str:
+    """A sentence on who made the judgements; `judge_labels` counts those of machines."""
+    made = sum(judge_labels.values())
+    by = ", ".join(
+        f"{for_message(label)} ({count})" if len(judge_labels) > 1 else for_message(label)
+        for label, count in judge_labels.items()
+    )
+    rest = judgements - made
+    others = "none by people" if not rest else f"{rest} by people: human and machine judgements are mixed"
+    mixed = "; several judges are mixed" if len(judge_labels) > 1 else ""
+    return f"{made} of {judgements} judgements were made by {by}, {others}{mixed}"

@@ -38,6 +38,11 @@ class Judgement(NamedTuple):
     judge_label: str = ""
     subtopic: str = ""
 
+    @property
+    def judged_by(self) -> str:
+        """The label of the machine that judged, else the one of people."""
+        return self.judge_label or HUMAN_JUDGE
+
 
 GradesBySubtopic = Mapping[str, Mapping[str, Mapping[str, int]]]
 """Query to subtopic to document to grade."""
@@ -178,6 +183,12 @@ class Qrels(Viewed, Mapping[str, Mapping[str, int]]):
         }
         return tuple(text for text, count in texts.items() if count)
 
+    def of_queries(self, queries: Collection[str]) -> Qrels:
+        """The judgements of these queries, each with its judge and its subtopic."""
+        kept = set(queries)
+        rows = (row for row in self.rows() if row.query in kept)
+        return qrels_of_rows(rows, GradeReader(self.source, None), self.on_conflict, by_subtopic=bool(self.subtopics))
+
     def rows(self) -> Iterator[Judgement]:
         """Every judgement, for each subtopic where there are subtopics."""
         for query, docs in self.items() if not self.subtopics else ():
@@ -186,7 +197,8 @@ class Qrels(Viewed, Mapping[str, Mapping[str, int]]):
         for query, subtopics in self.subtopics.items():
             for subtopic, docs in subtopics.items():
                 for doc, grade in docs.items():
-                    yield Judgement(query, doc, grade, subtopic=subtopic)
+                    label = self.judge_labels.get((query, doc), "")
+                    yield Judgement(query, doc, grade, judge_label=label, subtopic=subtopic)
 
     def fingerprint(self) -> str:
         """A sha256 of the judgements, the same for any order of lines."""
@@ -314,7 +326,8 @@ class _Pairs:
 
     def _keep(self, row: Judgement, docs: dict[str, int]) -> None:
         docs[row.doc] = row.grade
-        self.labels.pop((row.query, row.doc), None)
+        if not row.subtopic:
+            self.labels.pop((row.query, row.doc), None)
         if row.judge_label:
             self.labels[row.query, row.doc] = row.judge_label
 
@@ -370,19 +383,6 @@ def subtopic_of(text: str) -> str:
 def label_of(text: str) -> str:
     """The text if it is the label of a machine judge, else an empty one."""
     return text if text.startswith(JUDGE_PREFIXES) and text not in JUDGE_PREFIXES else ""
-
-
-def describe_judges(judge_labels: Mapping[str, int], judgements: int) -> str:
-    """A sentence on who made the judgements; `judge_labels` counts those of machines."""
-    made = sum(judge_labels.values())
-    by = ", ".join(
-        f"{for_message(label)} ({count})" if len(judge_labels) > 1 else for_message(label)
-        for label, count in judge_labels.items()
-    )
-    rest = judgements - made
-    others = "none by people" if not rest else f"{rest} by people: human and machine judgements are mixed"
-    mixed = "; several judges are mixed" if len(judge_labels) > 1 else ""
-    return f"{made} of {judgements} judgements were made by {by}, {others}{mixed}"
 
 
 def make_judge_label(prefix: str, name: str, digest: str) -> str:

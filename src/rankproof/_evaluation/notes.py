@@ -10,9 +10,8 @@ import numpy as np
 
 from rankproof._align.hits import Hits
 from rankproof._data.arrays import BoolArray, FloatArray
-from rankproof._data.grades import describe_conflicts, describe_converted, describe_merged
+from rankproof._data.grades import describe_conflicts, describe_converted, describe_judges, describe_merged
 from rankproof._data.ordering import RankScoreAgreement
-from rankproof._data.qrels import describe_judges
 from rankproof._evaluation.options import USUAL_PRIMARY, EvaluateOptions
 from rankproof._statistics.means import effective_size
 from rankproof.errors import for_message

@@ -202,22 +202,20 @@ def run_rows(batches: Iterable[pa.RecordBatch], names: list[str], places: Stream
         yield run_row(cells, columns, source=source, line=line)
 
 
-def judgements(batches: Iterable[pa.RecordBatch], names: list[str], grades: GradeReader) -> Iterator[Judgement]:
-    """The judgements from the columns of these names: query, document, grade, and subtopic if there is one."""
-    columns = Columns(0, 1, 2, subtopic=3 if len(names) > 3 else None)
-    for line, cells in _numbered_rows(_with_id_columns(batches, names, grades.source), grades.source):
+def judgements(batches: Iterable[pa.RecordBatch], names: list[str], columns: Columns, grades: GradeReader) -> Iterator[Judgement]:
+    """The judgements from the columns of these names, which have the roles of `columns`."""
+    for line, cells in _numbered_rows(_with_id_columns(batches, names, columns, grades.source), grades.source):
         yield judgement(cells, columns, grades, line=line)
 
 
-def _with_id_columns(batches: Iterable[pa.RecordBatch], names: list[str], source: str) -> Iterator[list[Any]]:
+def _with_id_columns(batches: Iterable[pa.RecordBatch], names: list[str], columns: Columns, source: str) -> Iterator[list[Any]]:
+    roles = {columns.query: "query", columns.doc: "document", columns.subtopic: "subtopic"}
     done = 0
     for batch in batches:
-        query, doc, grade, *rest = (batch.column(name) for name in names)
+        cells = [batch.column(name) for name in names]
         yield [
-            id_column(query, "query", names[0], source, done),
-            id_column(doc, "document", names[1], source, done),
-            grade,
-            *(id_column(subtopic, "subtopic", names[3], source, done) for subtopic in rest),
+            id_column(column, roles[place], names[place], source, done) if place in roles else column
+            for place, column in enumerate(cells)
         ]
         done += batch.num_rows
 

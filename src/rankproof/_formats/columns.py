@@ -58,14 +58,15 @@ class Columns(NamedTuple):
     @property
     def places(self) -> tuple[int, ...]:
         """The columns with a role, each once."""
-        parts = (self.query, self.doc, self.value, self.rank, self.tag, self.subtopic)
+        parts = (self.query, self.doc, self.value, self.rank, self.tag, self.subtopic, self.judge_label)
         return tuple(dict.fromkeys(place for place in parts if place is not None))
 
     def compacted(self) -> Columns:
         """The indexes after selecting the columns of `places`, in that order."""
         at = self.places.index
-        rank, tag, subtopic = (None if place is None else at(place) for place in (self.rank, self.tag, self.subtopic))
-        return Columns(at(self.query), at(self.doc), at(self.value), rank, tag, self.scored, subtopic=subtopic)
+        optional = (self.rank, self.tag, self.judge_label, self.subtopic)
+        rank, tag, judge_label, subtopic = (None if place is None else at(place) for place in optional)
+        return Columns(at(self.query), at(self.doc), at(self.value), rank, tag, self.scored, judge_label, subtopic)
 
 
 class ColumnNames(NamedTuple):

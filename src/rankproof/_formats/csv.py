@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from rankproof._data.grades import GradeReader
-from rankproof._data.qrels import HUMAN_JUDGE, Judgement, Qrels, label_of
+from rankproof._data.qrels import Judgement, Qrels, label_of
 from rankproof._data.row_errors import MAX_LINE_BYTES, row_error
 from rankproof._data.run import Run, RunRow
 from rankproof._data.validation import checked_id
@@ -202,12 +202,13 @@ class DelimitedFormat:
 
 
 def qrels_table(qrels: Qrels, header: Sequence[str], delimiter: str) -> Iterator[bytes]:
-    """Judgements under a header of three names; a fourth column has the subtopic, or the judge if any is a machine."""
-    more = [SUBTOPIC_COLUMN] if qrels.subtopics else [JUDGE_LABEL_COLUMN] if qrels.judge_labels else []
-    yield delimited_line([*header, *more], delimiter).encode()
+    """Judgements under a header of three names; further columns have the subtopic, and the judge if any is a machine."""
+    subtopic = [SUBTOPIC_COLUMN] if qrels.subtopics else []
+    judge = [JUDGE_LABEL_COLUMN] if qrels.judge_labels else []
+    yield delimited_line([*header, *subtopic, *judge], delimiter).encode()
     for row in qrels.rows():
-        last = [row.subtopic or row.judge_label or HUMAN_JUDGE] if more else []
-        yield delimited_line([row.query, row.doc, str(row.grade), *last], delimiter).encode()
+        more = [*([row.subtopic] if subtopic else []), *([row.judged_by] if judge else [])]
+        yield delimited_line([row.query, row.doc, str(row.grade), *more], delimiter).encode()
 
 
 def _ids(fields: list[str], columns: Columns, source: str, line: int) -> tuple[str, str]:

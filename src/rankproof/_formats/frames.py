@@ -94,7 +94,7 @@ def _judgements(frame: Any, grades: GradeReader) -> Iterator[Judgement]:
     columns = find_columns(column_names(table), "qrels", source=grades.source)
     if library is None:
         names = [table.column_names[place] for place in columns.places]
-        yield from judgements(table.to_batches(), names, grades)
+        yield from judgements(table.to_batches(), names, columns.compacted(), grades)
         return
     for line, cells in _numbered_rows(frame, library, columns):
         yield judgement(cells, columns.compacted(), grades, line=line)

@@ -7,7 +7,7 @@ from functools import cache, partial
 from typing import Any, TypeVar
 
 from rankproof._data.grades import GradeReader
-from rankproof._data.qrels import HUMAN_JUDGE, Judgement, Qrels
+from rankproof._data.qrels import Judgement, Qrels
 from rankproof._data.row_errors import MAX_LINE_BYTES, row_error
 from rankproof._data.run import Run, RunRow
 from rankproof._formats import native
@@ -40,7 +40,7 @@ def native_reader(options: ParseOptions, kind: Kind, *, by_line: bool = False) -
 class JsonFormat:
     """One JSON value in a file."""
 
-    keeps_judge_labels, keeps_empty_queries = False, True
+    keeps_judge_labels, keeps_empty_queries = True, True
 
     def read_qrels(self, source: ByteSource, options: ParseOptions) -> Qrels:
         return native.read_qrels(source, native_reader(options, "qrels"), options) or self._plain_qrels(source, options)
@@ -78,8 +78,8 @@ class JsonFormat:
         return _json_blocks(scores)
 
     def qrels_blocks(self, qrels: Qrels) -> Iterator[bytes]:
-        if qrels.subtopics:
-            return _array_blocks(map(_qrels_record, qrels.rows()))
+        if qrels.subtopics or qrels.judge_labels:
+            return _array_blocks(_qrels_records(qrels))
         return _json_blocks({query: dict(docs) for query, docs in qrels.items()})
 
 
@@ -155,9 +155,11 @@ def _decode_utf8(data: bytes, name: str) -> str:
         return decode_line(data[start : error.end], data.count(b"\n", 0, error.start) + 1, name)
 
 
-def _qrels_record(row: Judgement) -> dict[str, Any]:
-    subtopic = {"subtopic": row.subtopic} if row.subtopic else {}
-    return {"query_id": row.query, **subtopic, "doc_id": row.doc, "rel": row.grade}
+def _qrels_records(qrels: Qrels) -> Iterator[dict[str, Any]]:
+    for row in qrels.rows():
+        subtopic = {"subtopic": row.subtopic} if row.subtopic else {}
+        judge = {"judged_by": row.judged_by} if qrels.judge_labels else {}
+        yield {"query_id": row.query, **subtopic, "doc_id": row.doc, "rel": row.grade, **judge}
 
 
 def _array_blocks(records: Iterable[dict[str, Any]]) -> Iterator[bytes]:
@@ -214,9 +216,7 @@ class JsonLinesFormat:
             yield json_line({"query_id": row.query, "doc_id": row.doc, "rank": row.rank, "score": row.score, **tag})
 
     def qrels_blocks(self, qrels: Qrels) -> Iterator[bytes]:
-        for row in qrels.rows():
-            label = {"judged_by": row.judge_label or HUMAN_JUDGE} if qrels.judge_labels else {}
-            yield json_line({**_qrels_record(row), **label})
+        return map(json_line, _qrels_records(qrels))
 
 
 def json_line(record: dict[str, Any]) -> bytes:

@@ -30,14 +30,14 @@ _LARGE_GROUP_BYTES = 1 << 28
 class ParquetFormat:
     """A table of typed columns."""
 
-    keeps_judge_labels, keeps_empty_queries = False, False
+    keeps_judge_labels, keeps_empty_queries = True, False
 
     def read_qrels(self, source: ByteSource, options: ParseOptions) -> Qrels:
         file = open_parquet(source)
         columns = find_columns(file.schema_arrow.names, "qrels", source=source.name)
         names = [file.schema_arrow.names[place] for place in columns.places]
         grades = GradeReader(source.name, options.grade_map)
-        rows = judgements(parquet_batches(file, names, source.name), names, grades)
+        rows = judgements(parquet_batches(file, names, source.name), names, columns.compacted(), grades)
         return build_qrels(rows, grades, options.on_conflict)
 
     def read_run(self, source: ByteSource, name: str, options: ParseOptions) -> Run:
@@ -82,6 +82,8 @@ class ParquetFormat:
         }
         if qrels.subtopics:
             columns["subtopic"] = pa.array([row.subtopic for row in rows], pa.string())
+        if qrels.judge_labels:
+            columns["judged_by"] = pa.array([row.judged_by for row in rows], pa.string())
         yield _parquet_blocks(pa.table(columns))
 
 

@@ -121,6 +121,8 @@ class TrecFormat:
             yield _line(row.query, row.doc, f"{row.query} Q0 {row.doc} {row.rank} {row.score!r} {tag}\n")
 
     def qrels_blocks(self, qrels: Qrels) -> Iterator[bytes]:
+        if qrels.subtopics and qrels.judge_labels:
+            raise file_error("unwritable-judge")
         for row in qrels.rows():
             _check_writable(row.query, row.doc, row.subtopic)
             yield _line(row.query, row.doc, f"{row.query} {row.subtopic or row.judge_label or 0} {row.doc} {row.grade}\n")

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from rankproof._data.grades import GradeMap
+from rankproof._data.grades import GradeMap, describe_judges
 from rankproof._data.ordering import ReadOptions, rank_score_agreement
 from rankproof._data.qrels import Qrels
 from rankproof._data.row_errors import OnConflict, OnDuplicate
@@ -44,7 +44,10 @@ def run_blocks(run: Run, format: str) -> Iterator[bytes]:
 
 
 def qrels_blocks(qrels: Qrels, format: str) -> Iterator[bytes]:
-    """The bytes of a file with the judgements."""
+    """The bytes of a file with the judgements; a format that cannot name their machine judges is an error."""
+    if qrels.judge_labels and not format_named(format).keeps_judge_labels:
+        what = f"{format} cannot hold who judged: {describe_judges(qrels.judge_counts(), sum(map(len, qrels.values())))}"
+        raise UsageError(what, fix="write trec, beir, csv, tsv, json, jsonl or parquet")
     return format_named(format).qrels_blocks(qrels)
 
 
@@ -65,7 +68,7 @@ class ConvertResult(Viewed):
     """What was written, and what the target format could not keep.
 
     `rows` counts the documents of a dataset. `lost_queries` counts queries without documents, `lost_tags` the tags of a run with
-    several, `lost_judge_labels` judgements of machines. `remarks` are on grades, and on ranks that contradict the run's scores,
+    several. `remarks` are on grades, and on ranks that contradict the run's scores,
     which order the output.
     """
 
@@ -75,7 +78,6 @@ class ConvertResult(Viewed):
     rows: int
     lost_queries: int = 0
     lost_tags: int = 0
-    lost_judge_labels: int = 0
     remarks: tuple[str, ...] = ()
 
     @property
@@ -90,10 +92,6 @@ class ConvertResult(Viewed):
         lost = (
             (self.lost_queries, f"queries without rows are left out, as {self.format} cannot hold them; json can"),
             (self.lost_tags, "different tags are left out, as a run has one tag or none: is this one system?"),
-            (
-                self.lost_judge_labels,
-                f"judgements by a machine lose their judge label, as {self.format} cannot hold it; trec, csv, tsv and beir can",
-            ),
         )
         return (*(f"{count} {what}" for count, what in lost if count), *self.remarks)
 
@@ -174,9 +172,8 @@ def _convert_dataset(
 
 def _convert_qrels(qrels: Qrels, goal: str, format: str) -> ConvertResult:
     write_qrels(qrels, goal, format)
-    lost = 0 if format_named(format).keeps_judge_labels else len(qrels.judge_labels)
     rows = sum(1 for _ in qrels.rows())
-    return ConvertResult("qrels", format, len(qrels), rows, lost_judge_labels=lost, remarks=qrels.grade_notes())
+    return ConvertResult("qrels", format, len(qrels), rows, remarks=qrels.grade_notes())
 
 
 def _empty_queries(run: Run) -> int:

@@ -210,23 +210,27 @@ class DatasetBuilder:
             self._textless.setdefault(known, line)
         return known
 
-    def judgement(self, query: str, doc: str, grade: object, *, line: int | None = None) -> Judgement | None:
+    def judgement(
+        self, query: str, doc: str, grade: object, *, judge_label: str = "", line: int | None = None
+    ) -> Judgement | None:
         """The judgement; None, and counted, where the grade is empty."""
         self.counts.read("judgements")
         token = _grade_text(grade)
         if not token or (token.lower() in _NO_GRADE and token not in (self.options.grade_map or ())):
             self.counts.drop("judgements", "without a grade", line=line)
             return None
-        return Judgement(query, doc, self.grades.of_text(token, line=line), line)
+        return Judgement(query, doc, self.grades.of_text(token, line=line), line, judge_label)
 
-    def judged_ids(self, query: object, doc: object, grade: object, *, line: int | None = None) -> Judgement | None:
+    def judged_ids(
+        self, query: object, doc: object, grade: object, *, judge_label: str = "", line: int | None = None
+    ) -> Judgement | None:
         """The judgement of a query and a document that are given by their ids; None, and counted, where one is empty."""
         keys = [self._key(key, column, [], line) for key, column in ((query, "query"), (doc, "document"))]
         if keys[0] is None or keys[1] is None:
             self.counts.read("judgements")
             self.counts.drop("judgements", f"without a {'document' if keys[0] else 'query'}", line=line)
             return None
-        return self.judgement(keys[0], keys[1], grade, line=line)
+        return self.judgement(keys[0], keys[1], grade, judge_label=judge_label, line=line)
 
     def text(self, value: object, line: int | None) -> str:
         """The cell as text without white space around it; empty where there is none."""

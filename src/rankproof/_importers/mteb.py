@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any
 
-from rankproof._data.qrels import Judgement
+from rankproof._data.qrels import Judgement, label_of
 from rankproof._formats.source_table import SourceTable
 from rankproof._importers.base import Imported, ImportOptions, ImportSource, is_dataset_folder
 from rankproof._importers.builder import DatasetBuilder, Fields, field_names, plain_fields
@@ -65,7 +65,9 @@ def _judgements(parts: Mapping[str, list[SourceTable]], builder: DatasetBuilder)
     for table in parts["qrels"]:
         builder.place = builder.grades.source = table.source
         for line, row in table.rows():
-            yield builder.judged_ids(row.get("query-id"), row.get("corpus-id"), row.get("score"), line=line)
+            judge_label = label_of(str(row.get("judged-by", row.get("judged_by"))))
+            pair = row.get("query-id"), row.get("corpus-id")
+            yield builder.judged_ids(*pair, row.get("score"), judge_label=judge_label, line=line)
 
 
 def _texts(table: SourceTable) -> Iterator[tuple[int, Mapping[str, Any], Fields]]:

@@ -13,6 +13,8 @@ from rankproof._importers.builder import DatasetBuilder
 from rankproof._importers.json_parts import JsonCursor, JsonPart, json_builder, json_documents, require_keys
 
 _RATINGS, _QUERIES = "judgmentRatings", "querySetQueries"
+_JUDGE_LABELS = {"LLM_JUDGMENT": "llm:opensearch", "UBI_JUDGMENT": "clicks:opensearch"}
+"""The label of a judge by the type of a judgement list; an imported list is people's."""
 
 
 class OpenSearchImporter:
@@ -49,10 +51,11 @@ def _judgements(lists: list[JsonPart], builder: DatasetBuilder, cursor: JsonCurs
         for query in cursor.at(one[_QUERIES].items() if one.has(_QUERIES) else ()):
             builder.query(None, query["queryText"].text(), partial(_reference, query))
     for one in lists:
+        judge_label = _JUDGE_LABELS.get(str(one.value.get("type")), "")
         for query in cursor.at(one[_RATINGS].items() if one.has(_RATINGS) else ()):
             key = builder.query(None, query["query"].text())
             for rating in cursor.at(query["ratings"].items()):
-                yield builder.judged_ids(str(key), rating["docId"].text(), rating["rating"].value)
+                yield builder.judged_ids(str(key), rating["docId"].text(), rating["rating"].value, judge_label=judge_label)
     builder.notes.append("no documents: the lists have ids only")
     if not any(one.has(_RATINGS) for one in lists):
         builder.notes.append("no judgements: a query set has queries only; import a judgement list too")

@@ -13,8 +13,8 @@ from typing import Any
 from rankproof._data.corpus import Corpus
 from rankproof._data.dataset import WEIGHT_FIELD, checked_weight
 from rankproof._data.grades import GradeReader
-from rankproof._data.qrels import Judgement
-from rankproof._formats.columns import COLUMN_NAMES, TEXT_ID_NAMES, normalised_name
+from rankproof._data.qrels import Judgement, label_of
+from rankproof._formats.columns import COLUMN_NAMES, TEXT_ID_NAMES, column_of_role, normalised_name
 from rankproof._formats.registry import format_of_suffix
 from rankproof._formats.source_table import SourceTable
 from rankproof._importers.base import Imported, ImportOptions, ImportSource
@@ -67,6 +67,7 @@ class TableRoles:
     text: tuple[str, ...]
     grade: str | None
     weight: str | None = None
+    judge: str | None = None
     query_fields: Mapping[str, str] = field(default_factory=dict)
     fields: Mapping[str, str] = field(default_factory=dict)
     unused: tuple[str, ...] = ()
@@ -101,6 +102,7 @@ class TableRoles:
             "text": " + ".join(self.text),
             "grade": self.grade,
             "weight": self.weight,
+            "judge": self.judge,
             "query fields": ", ".join(self.query_fields),
             "document fields": ", ".join(self.fields),
         }
@@ -189,6 +191,8 @@ def find_roles(table: SourceTable, options: ImportOptions) -> TableRoles:
     has_document = has_text or one["document id"] is not None
     if has_document or not (one["query"] or one["query id"]):
         one["weight"] = next(iter(given.get("weight", ())), None)
+    judge_at = column_of_role("judge", table.names) if one["grade"] else None
+    one["judge"] = None if judge_at is None else table.names[judge_at]
     taken = {*found["text"], *one.values()}
     other = [name for name in table.names if name not in taken]
     listed = _query_fields(options)
@@ -202,6 +206,7 @@ def find_roles(table: SourceTable, options: ImportOptions) -> TableRoles:
         found["text"],
         one["grade"],
         one["weight"],
+        one["judge"],
         field_names(of_query, (WEIGHT_FIELD,) if one["weight"] else ()),
         field_names(rest if has_text else ()),
         () if has_text else tuple(rest),
@@ -359,7 +364,8 @@ def _judgement(
             return None
     if query is None or doc is None or roles.grade is None:
         return None
-    return builder.judgement(query, doc, row.get(roles.grade), line=line)
+    judge_label = label_of(str(row.get(roles.judge)))
+    return builder.judgement(query, doc, row.get(roles.grade), judge_label=judge_label, line=line)
 
 
 def _document(row: Mapping[Any, Any], line: int, roles: TableRoles, builder: DatasetBuilder) -> str | None:

@@ -90,6 +90,10 @@ _FILE_ERRORS: dict[str, tuple[str, str]] = {
         "write csv, jsonl, json or parquet instead",
     ),
     "unwritable-line": ("the line of document {doc} for query {query} is over 1 MiB", "write json or parquet instead"),
+    "unwritable-judge": (
+        "judgements of subtopics name a machine judge, and TREC text has one column for both",
+        "write csv, tsv, json, jsonl or parquet instead",
+    ),
     "irds-unknown": ("ir_datasets has no dataset {token}", "see ir-datasets.com for the names"),
     "irds-lacks": ("{token} of ir_datasets has no {what}", "choose a dataset that has them"),
     "kind-unknown": ("cannot tell whether this is a run or qrels", "pass --kind run or --kind qrels"),

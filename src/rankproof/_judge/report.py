@@ -12,7 +12,7 @@ from typing import Any
 from rankproof._data import format_versions
 from rankproof._data.qrels import Judgement, Qrels
 from rankproof._formats.detect import open_file
-from rankproof._formats.registry import format_named, format_of_suffix
+from rankproof._formats.registry import format_of_suffix
 from rankproof._formats.write import qrels_blocks
 from rankproof._io.escape import escape_json
 from rankproof._io.files import write_blocks
@@ -160,11 +160,8 @@ def check_writable(judge: Judge, pairs: Sequence[QueryDocPair], output: str) -> 
 
 
 def _format(output: str) -> str:
-    """The format of the file's suffix, TREC where it has none; a format without judge labels is refused."""
-    found = format_of_suffix(output) or "trec"
-    if not format_named(found).keeps_judge_labels:
-        raise UsageError(f"{found} has no judge labels", fix="specify a file that ends in .qrels, .csv, .tsv or .jsonl")
-    return found
+    """The format of the file's suffix, TREC where it has none."""
+    return format_of_suffix(output) or "trec"
 
 
 def _rows(report: JudgeReport) -> Iterator[Judgement]:

@@ -144,7 +144,7 @@ def complete_judgements(results: ExperimentResult, draw: LabelDraw, qrels: Qrels
     """The judgements of people of the complete questions of a draw of documents."""
     docs = documents_to_label(results, draw)
     kept = set(complete_questions(draw, lambda question: set(docs[question]) <= qrels.get(question, {}).keys()))
-    return Qrels((row for row in qrels.rows() if row.query in kept), source=qrels.source)
+    return qrels.of_queries(kept)
 
 
 def label_files(folder: str) -> tuple[str, str]:

@@ -86,9 +86,15 @@ class LabelledMeans:
         variances += own[:, None] + own - 2 * self.judge_covariance
         return PairEstimates(self.means[:, None] - self.means, standard_errors(variances), self.freedom(0.0), size)
 
-    def difference_interval(self, first: int, second: int, spread: float = 1.0) -> tuple[float, float]:
-        """The 95% interval of a difference; `spread` is the range of the measure."""
-        further = (FURTHER_DIFFERENCE * spread) ** 2
+    def interval_floor(self, spread: float = 1.0) -> float:
+        """The squared difference of a further labelled question for intervals; `spread` is the range of the measure.
+
+        The further query of the decision is larger if values are yes or no: on few labels, such systems often differ nowhere.
+        """
+        return max((FURTHER_DIFFERENCE * spread) ** 2, further_query(self.human, self.weights))
+
+    def difference_interval(self, first: int, second: int, further: float) -> tuple[float, float]:
+        """The 95% interval of a difference, with a further labelled question of squared difference `further`."""
         covariance = self.covariance(further)
         error = math.sqrt(covariance[first, first] + covariance[second, second] - 2 * covariance[first, second])
         middle = float(self.means[first] - self.means[second])

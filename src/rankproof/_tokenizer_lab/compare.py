@@ -15,7 +15,6 @@ import numpy as np
 from rankproof._analysis.chance import chance_values
 from rankproof._analysis.inputs import input_from_results
 from rankproof._data.dataset import Dataset, Queries, Query
-from rankproof._data.qrels import Qrels
 from rankproof._data.text import pluralise
 from rankproof._data.validation import checked_integer
 from rankproof._experiment.experiment import Experiment
@@ -219,7 +218,7 @@ def _has_text(dataset: Dataset, query: str) -> bool:
 
 def _with_queries(dataset: Dataset, ids: Sequence[str]) -> Dataset:
     queries = Queries((dataset.queries[query] for query in ids), source=dataset.queries.source)
-    qrels = Qrels.from_dict({query: dict(dataset.qrels[query]) for query in ids}, source=dataset.qrels.source)
+    qrels = dataset.qrels.of_queries(ids)
     return Dataset(dataset.name, dataset.corpus, queries, qrels)
 
 

@@ -7,6 +7,7 @@ import json
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
+from itertools import takewhile
 
 import numpy as np
 
@@ -23,6 +24,7 @@ from rankproof._statistics.decision_rule import Looks
 from rankproof.errors import InputError, for_message
 from rankproof.measures._base import Measure
 
+_ID_DIGITS = 8
 _SAMPLED_QUERIES = 64
 """Enough to recognise a set of queries, few enough for one line of the log."""
 
@@ -47,13 +49,26 @@ class Look:
     error: float | None
     shipped: bool
 
-    def is_same_question(self, other: Look) -> bool:
-        """Whether two looks are at the same systems on the same data, of which queries may have been added."""
-        return (self.systems, self.measure) == (other.systems, other.measure) and self.is_same_data(other)
-
     def is_same_look(self, other: Look) -> bool:
-        """Whether two looks have the same values: the same comparison again."""
-        return self.is_same_question(other) and self.values == other.values
+        """Whether two looks have the same systems, queries and values: the same comparison again."""
+        return self._is_same_question(other) and self._has_same_queries(other) and self.values == other.values
+
+    def is_further_look(self, other: Look) -> bool:
+        """Whether this look is at the same systems as the other one, with more queries or as many different ones."""
+        return self._is_same_question(other) and other.n <= self.n and not self._has_same_queries(other)
+
+    def _is_same_question(self, other: Look) -> bool:
+        """Whether the systems are the same, and queries of both looks have mostly the same relevant documents."""
+        first, second = self._fingerprints(), other._fingerprints()
+        differing = [first[query] != second[query] for query in first.keys() & second.keys()]
+        return (self.systems, self.measure) == (other.systems, other.measure) and 2 * sum(differing) <= len(differing)
+
+    def _has_same_queries(self, other: Look) -> bool:
+        return self.n == other.n and self._fingerprints().keys() == other._fingerprints().keys()
+
+    def _fingerprints(self) -> dict[str, str]:
+        """The fingerprint of each sampled query by the number of its id."""
+        return {query[:_ID_DIGITS]: query[_ID_DIGITS:] for query in self.data}
 
     def is_same_data(self, other: Look) -> bool:
         """Whether the queries of one look are among those of the other: most of the sampled ones that both could have."""
@@ -68,7 +83,7 @@ def sampled_queries(inputs: AnalysisInput) -> tuple[str, ...]:
     A query is sampled by its id, the same in a larger set. Names of files do not count.
     """
     ids = sorted((zlib.crc32(query.encode("utf-8", "surrogatepass")), query) for query in inputs.result.queries)
-    return tuple(f"{number:08x}{_query_fingerprint(inputs, query)}" for number, query in ids[:_SAMPLED_QUERIES])
+    return tuple(f"{number:0{_ID_DIGITS}x}{_query_fingerprint(inputs, query)}" for number, query in ids[:_SAMPLED_QUERIES])
 
 
 def _query_fingerprint(inputs: AnalysisInput, query: str) -> str:
@@ -158,7 +173,7 @@ def compare_with_log(
     path: str,
     named_mode: Looks | None,
 ) -> LoggedComparison:
-    """The first comparison, or that for many looks if an earlier look had the same systems and fewer queries."""
+    """The first comparison, or that for many looks if an earlier look had the same systems and fewer or other queries."""
     earlier, comparison = read_looks(path), first
     look = look_of(inputs, comparison)
     mode = named_mode or _automatic_mode(earlier, look)
@@ -168,7 +183,7 @@ def compare_with_log(
     is_new = not any(map(look.is_same_look, earlier))
     every = (*earlier, look) if is_new else earlier
     notes = (*_look_notes(earlier, look), *_reuse_notes(every, look, comparison.decision.measure))
-    decision = replace(comparison.decision, look=_look_number(_smaller_looks(earlier, look)))
+    decision = replace(comparison.decision, look=_look_number(_earlier_looks(earlier, look)))
     table = replace(comparison.table, sentences=decision.sentences)
     comparison = replace(comparison, decision=decision, table=table, notes=(*comparison.notes, *notes))
     return LoggedComparison(comparison, look, is_new, notes)
@@ -204,30 +219,32 @@ def logged_gate(path: str, looks: Sequence[Look], measure: Measure) -> tuple[str
 
 
 def _automatic_mode(earlier: Sequence[Look], look: Look) -> Looks | None:
-    """The mode of the same look if it was logged; many if a look at fewer queries was."""
+    """The mode of the same look if it was logged; many if a look at fewer or other queries was."""
     if repeats := list(filter(look.is_same_look, earlier)):
         return repeats[-1].looks
-    return "many" if _smaller_looks(earlier, look) else None
+    return "many" if _earlier_looks(earlier, look) else None
 
 
 def _look_notes(earlier: Sequence[Look], look: Look) -> Iterator[str]:
     """Which look this is, if the limits are those for many, and what the earlier looks leave uncovered."""
-    before = _smaller_looks(earlier, look)
+    before = _earlier_looks(earlier, look)
     if not before or look.looks != "many":
         return
-    number, most = ordinal(_look_number(before)), max(other.n for other in before)
-    yield f"{number} look: limit 0.6%, as an earlier one had {most:,} of the {look.n:,} queries"
+    fewer = [other.n for other in before if other.n < look.n and look.is_same_data(other)]
+    had = f"{max(fewer):,} of the {look.n:,} queries" if fewer else "other queries"
+    yield f"{ordinal(_look_number(before))} look: limit 0.6%, as an earlier one had {had}"
     if any(other.looks == "one" for other in before):
         yield "a look with the limit 5% followed by looks with 0.6% is not covered in full: together about 10% are wrong"
 
 
-def _smaller_looks(earlier: Sequence[Look], look: Look) -> list[Look]:
-    """The earlier looks at the same systems with fewer queries."""
-    return [other for other in earlier if look.is_same_question(other) and other.n < look.n]
+def _earlier_looks(earlier: Sequence[Look], look: Look) -> list[Look]:
+    """The looks at the same systems with fewer or other queries, before this one was first logged."""
+    before = takewhile(lambda other: not look.is_same_look(other), earlier)
+    return [other for other in before if look.is_further_look(other)]
 
 
 def _look_number(before: Sequence[Look]) -> int:
-    return len({other.values for other in before}) + 1
+    return len({(other.n, other.data) for other in before}) + 1
 
 
 MIN_COMPARISONS = 10

@@ -353,7 +353,8 @@ def labelled_interval(data: DecisionData, labelled: LabelledMeans, first: int, o
     """The 95% interval of a difference by labels, as the measure has it."""
     low, high = data.measure.range
     seen = float(np.ptp(labelled.human))
-    ends = labelled.difference_interval(first, other, high - low if math.isfinite(high - low) else seen)
+    further = labelled.interval_floor(high - low if math.isfinite(high - low) else seen)
+    ends = labelled.difference_interval(first, other, further)
     return (-ends[1], -ends[0]) if data.is_lower_better else ends
 
 

@@ -19,12 +19,17 @@ _ANSWER_CHANCE = f"{MIN_LABELLED} decide 2 of 10 comparisons of two systems, 100
 """How often so many labelled questions decided between rankings and between answers, with the limits for many looks."""
 
 
+def by_unchecked_judge(judge: str) -> str:
+    """The start of a sentence on values of a machine judge that people have not checked."""
+    return f"By {for_message(judge)} (not checked by people)"
+
+
 def judge_leads_sentences(decision: Decision) -> Iterator[str]:
     """Which system leads by the judge, how often such leaders are wrong, and how to check the judge."""
     leader, n = decision.of(str(decision.leader)), pluralise(decision.n, "question")
     second = next(iter(decision.against), None)
     value = f"{leader.value:.3f} {decision.measure}"
-    unchecked = f"By {for_message(str(decision.judge))} (not checked by people), {for_message(leader.name)}"
+    unchecked = f"{by_unchecked_judge(str(decision.judge))}, {for_message(leader.name)}"
     if any(pair.difference == 0 for pair in decision.against):
         equal = next(pair.other for pair in decision.against if pair.difference == 0)
         yield f"{unchecked} and {for_message(equal)} lead: {value}, {n}. Whether people agree is not known."

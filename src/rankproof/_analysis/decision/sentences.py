@@ -53,7 +53,7 @@ def _uncovered_look(decision: Decision) -> Iterator[str]:
     """That the limit for one look does not cover a further one."""
     if decision.look > 1 and decision.looks == "one" and decision.risk is not None:
         limit = f"the limit of {limit_text(LOOK_LIMITS['one'])} for one look does not cover it (--looks many does)"
-        yield f"This is the {ordinal(decision.look)} look with more queries: {limit}."
+        yield f"This is the {ordinal(decision.look)} look at these systems: {limit}."
 
 
 def _of_outcome(decision: Decision) -> Iterator[str]:

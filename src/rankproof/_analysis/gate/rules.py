@@ -12,6 +12,7 @@ from typing import Literal
 from rankproof._analysis.compare.unjudged_documents import checked_judgements
 from rankproof._analysis.compare.value_judge import checked_labels_by
 from rankproof._analysis.decision.decide import MIN_QUERIES
+from rankproof._analysis.decision.judge_sentences import by_unchecked_judge
 from rankproof._analysis.decision.sentences import margin_text, points
 from rankproof._analysis.gate.changes import BaselineChange, ChangeInput
 from rankproof._analysis.inputs import AnalysisInput, named_measure
@@ -244,7 +245,7 @@ def by_judge(check: GateCheck, judge: str, *, is_other: bool = False) -> GateChe
         sentence = f"{stated}; unsure: the baseline has the values of another judge than {name}."
         return replace(unchecked, result="unsure", sentence=sentence)
     if check.result == "failed":
-        return replace(unchecked, sentence=f"By {name} (not checked by people), {stated}.")
+        return replace(unchecked, sentence=f"{by_unchecked_judge(judge)}, {stated}.")
     why = f"unsure ({labels.label_gap or NOT_CHECKED}): {name} gave the values, and people have not checked it"
     return replace(unchecked, result="unsure", sentence=f"{stated}; {why}{' in both builds' if labels.label_gap else ''}.")
 

@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import replace
 
 from rankproof._analysis.doctor.check import NOTHING_FOUND, CheckResult, DoctorInput, check_result, doctor_check
-from rankproof._data.qrels import describe_judges
+from rankproof._data.grades import describe_judges
 
 
 @doctor_check(
