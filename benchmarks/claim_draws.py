@@ -48,7 +48,7 @@ def simulate(claims: Claims, gap: float, judge: str, labels: int, rounds: int, r
     holds = decided = wrong = width = 0.0
     for _ in range(rounds):
         _, means = claim_sample_means(drawn_sample(members, claims, share, judge, labels, random))
-        low, high = means.difference_interval(0, 1)
+        low, high = means.difference_interval(0, 1, means.interval_floor())
         good = risks(means.pairs(), MARGIN, "many").good
         holds, decided, wrong = holds + (low <= gap <= high), decided + bool(good), wrong + (1 in good)
         width += (high - low) / 2

@@ -13,11 +13,10 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
-from typing import Any
 
 import pytest
 from tools.docs import demo, hooks, pictures
-from tools.docs.measure_pages import all_measures, file_of
+from tools.docs.measure_pages import all_measures, link_of
 from tools.docs.page import differs, fresh_page
 from tools.docs.pieces import Piece, pieces_of
 from tools.docs.session import ExampleError, session
@@ -29,6 +28,7 @@ from rankproof._cli.main import main
 from rankproof._cli.registry import COMMANDS, parser_of
 from rankproof.errors import InputError
 from rankproof.measures import RR, Measure, Success
+from rankproof.measures._families import FAMILIES
 
 TUTORIAL = sorted((DOCS / "tutorial").glob("*.md"))
 GROUPS = [TUTORIAL, *([page] for page in pages() if page not in TUTORIAL)]
@@ -45,9 +45,9 @@ def fences(page: Path) -> Iterator[Piece]:
 
 
 def test_pages_and_their_examples_are_found() -> None:
-    assert len(pages()) >= 150
+    assert len(pages()) >= 80
     assert len(TUTORIAL) >= 5
-    assert sum(1 for page in pages() for _ in fences(page)) >= 500
+    assert sum(1 for page in pages() for _ in fences(page)) >= 300
     assert sum(len(commands(page)) for page in pages()) >= 100
 
 
@@ -175,16 +175,39 @@ def test_every_decimal_number_in_a_sentence_is_computed(page: Path) -> None:
 
 
 @pytest.mark.parametrize("measure", all_measures(), ids=str)
-def test_every_measure_has_advice_and_a_page(measure: Measure) -> None:
+def test_every_measure_has_a_family_advice_and_a_section(measure: Measure) -> None:
+    assert measure.family in FAMILIES
     advice = measure.advice
     assert advice is not None
     assert advice.use.endswith(".")
     assert advice.avoid.endswith(".")
-    assert (DOCS / "measures" / file_of(measure)).exists()
+    page, _, anchor = link_of(measure).partition("#")
+    headings = re.findall(r"^## (.+)$", (DOCS / "measures" / page).read_text(encoding="utf-8"), re.MULTILINE)
+    assert headings.count(measure.name) == 1
+    assert anchor == measure.name.lower()
 
 
-def test_every_page_is_about_a_measure() -> None:
-    assert {path.name for path in (DOCS / "measures").glob("*.md")} == {file_of(one) for one in all_measures()}
+def test_every_ranking_measure_has_a_formula() -> None:
+    rankings = [measure for measure in all_measures() if measure.kind in ("binary", "graded")]
+    assert len(rankings) >= 50
+    assert [measure.name for measure in rankings if not measure.formula] == []
+
+
+def test_every_page_is_about_a_family_with_measures() -> None:
+    named = {f"{measure.family}.md" for measure in all_measures()}
+    assert {path.name for path in (DOCS / "measures").glob("*.md")} == named == {f"{name}.md" for name in FAMILIES}
+
+
+def linked_anchors() -> list[tuple[str, str]]:
+    """The links of all pages to sections of the pages of measures."""
+    texts = (page.read_text(encoding="utf-8") for page in pages())
+    return [link for text in texts for link in re.findall(r"measures/([\w-]+\.md)#([\w-]+)\)", text)]
+
+
+def test_every_link_to_a_measure_leads_to_its_section() -> None:
+    known = {tuple(link_of(measure).split("#")) for measure in all_measures()}
+    assert len(linked_anchors()) >= 200
+    assert set(linked_anchors()) <= known
 
 
 def test_every_public_name_is_on_a_page_of_the_api() -> None:
@@ -340,13 +363,9 @@ def test_a_site_can_be_built_from_the_output_that_its_pages_show(
     assert f"{OUTPUT}{output}\n" in built_page("page.md", text)
 
 
-def test_the_site_lists_the_page_of_every_measure() -> None:
-    config: dict[str, Any] = {"nav": [{"Home": ["index.md"]}, {"Measures": ["measures.md"]}]}
-    index, *groups = hooks.on_config(config)["nav"][1]["Measures"]
-    listed = [page for group in groups for pages in group.values() for page in pages]
-    assert index == "measures.md"
-    assert sorted(listed) == sorted(f"measures/{file_of(measure)}" for measure in all_measures())
-    assert "  - Measures:\n" in (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+def test_the_site_lists_the_page_of_every_family() -> None:
+    listed = re.findall(r"^      - measures/([\w-]+)\.md$", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"), re.MULTILINE)
+    assert listed == list(FAMILIES)
 
 
 OUTPUT = "``` { .text .output .no-copy }\n"
@@ -431,7 +450,7 @@ def test_the_command_and_the_page_say_what_each_k_of_success_means(capsys: pytes
     assert [cutoff for cutoff, _ in Success.advice.by_cutoff] == [1, 3, 5, 10]
     assert main(["measures", "Success@5"]) == 0
     shown = " ".join(capsys.readouterr().out.split())
-    page = (ROOT / "docs" / "measures" / "success.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "measures" / "first-relevant.md").read_text(encoding="utf-8")
     for cutoff, text in Success.advice.by_cutoff:
         assert f"Success@{cutoff}: {text}" in shown
         assert f"| `Success@{cutoff}` | {text} |" in page

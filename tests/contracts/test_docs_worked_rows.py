@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 from functools import cache
 from itertools import permutations
 
 import pytest
 from tools.docs.measure_rows import GRADES, RANKINGS, SUBTOPICS, shown_as
-from tools.docs.reference_tools import BY_HAND, REFERENCE_TOOLS, reference_note
+from tools.docs.reference_tools import BY_HAND, REFERENCE_TOOLS, checked_against
 from tools.docs.site import DOCS
 
 import rankproof as rp
@@ -61,21 +62,25 @@ def run_of(ranking: str) -> dict[str, dict[str, float]]:
 
 
 def page_of(measure: Measure) -> str:
-    """The committed page of a measure, empty if there is none."""
-    path = DOCS / "measures" / f"{measure.name.lower()}.md"
-    return path.read_text(encoding="utf-8") if path.exists() else ""
+    """The committed page of a measure's family."""
+    return (DOCS / "measures" / f"{measure.family}.md").read_text(encoding="utf-8")
+
+
+def row_of(line: str) -> list[str]:
+    """The cells of a row of worked examples, the measure's name first; empty for any other line."""
+    name, *cells = line.removeprefix("| ").removesuffix(" |").split(" | ")
+    match = re.fullmatch(r"\[`(.+)`\]\(#[\w-]+\)", name)
+    return [match[1], *cells] if match else []
 
 
 @cache
 def shown() -> dict[tuple[str, str], str]:
     """What the committed pages show for each measure and ranking."""
-    found: dict[tuple[str, str], str] = {}
-    for measure in MEASURES.values():
-        for line in page_of(measure).splitlines():
-            cells = line.removeprefix("| ").removesuffix(" |").split(" | ")
-            if cells[0].strip("`") in RANKINGS:
-                found |= {(name, cells[0].strip("`")): cell for name, cell in zip(shown_as(measure), cells[2:], strict=False)}
-    return found
+    values: dict[tuple[str, str], str] = {}
+    for page in dict.fromkeys(map(page_of, MEASURES.values())):
+        for name, *cells in filter(None, map(row_of, page.splitlines())):
+            values |= {(name, ranking): value for ranking, value in zip(RANKINGS, cells, strict=False)}
+    return values
 
 
 def cell(name: str, ranking: str) -> str:
@@ -85,11 +90,10 @@ def cell(name: str, ranking: str) -> str:
 
 
 @pytest.mark.parametrize("measure", MEASURES.values(), ids=lambda measure: measure.name)
-def test_every_measure_has_a_page_with_its_references(measure: Measure) -> None:
-    page = page_of(measure)
-    assert page, f"docs/measures/{measure.name.lower()}.md is missing; run: make docs-refresh"
-    assert reference_note(measure.name, shown_as(measure)) in page, "run: make docs-refresh"
+def test_every_measure_has_worked_examples_with_their_references(measure: Measure) -> None:
+    rows = {name: cells for name, *cells in filter(None, map(row_of, page_of(measure).splitlines()))}
     for name in shown_as(measure):
+        assert rows[name][-1] == checked_against(measure.name, name), "run: make docs-refresh"
         for ranking in RANKINGS:
             assert cell(name, ranking)
 

@@ -10,7 +10,7 @@ import rankproof as rp
 from rankproof import measures
 from rankproof._data.identity import NOT_IN_IDENTITY
 
-from .measure_pages import all_measures, file_of
+from .measure_pages import all_measures, link_of
 
 TOP: dict[str, tuple[str, tuple[str, ...]]] = {
     "functions": ("Functions", ("_api",)),
@@ -60,7 +60,7 @@ def _public(module: str) -> dict[str, Any]:
 def _measure_links() -> str:
     """Each measure with the name of its value."""
     values = {id(getattr(measures, name)): name for name in dir(measures)}
-    return ", ".join(f"[`{values.get(id(one), one.name)}`](../measures/{file_of(one)})" for one in all_measures())
+    return ", ".join(f"[`{values.get(id(measure), measure.name)}`](../measures/{link_of(measure)})" for measure in all_measures())
 
 
 def _page(title: str, names: dict[str, Any], *, values: bool = False) -> str:

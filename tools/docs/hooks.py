@@ -1,4 +1,4 @@
-"""The mkdocs hooks: the pages of measures in the navigation, fresh output in every page, links to files outside docs.
+"""The mkdocs hooks: fresh output in every page, links to files outside docs.
 
 A committed page that differs from its fresh output is a warning, and so is a picture of another run of the demo.
 """
@@ -12,7 +12,6 @@ from os.path import normpath
 from pathlib import Path
 from typing import Any
 
-from .measure_pages import measures_nav
 from .page import built, differs
 from .pictures import stale_pictures
 from .session import ExampleError
@@ -22,14 +21,6 @@ _log = logging.getLogger("mkdocs.plugins.rankproof")
 _LINK = re.compile(r"(?<!!)\[(?P<text>[^\]]+)\]\((?P<target>(?:\.\./)+[^)#]+)(?:#[^)]*)?\)")
 _STALE = "%s shows other output than its examples give; run: make docs-refresh"
 _shown: dict[str, str] = {}
-
-
-def on_config(config: Any) -> Any:
-    """The configuration with the pages of all measures below `Measures`."""
-    for section in config["nav"] or ():
-        if isinstance(section, dict) and "Measures" in section:
-            section["Measures"] += measures_nav()
-    return config
 
 
 def on_pre_build(config: Any) -> None:

@@ -1,98 +1,117 @@
-"""One page for each measure: its registry record and worked examples."""
+"""One page for each family of measures: a section for each measure from its class, and worked examples."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
+
 from rankproof._io.escape import for_markdown
-from rankproof._render.grid import RenderOptions
-from rankproof._render.measure_list import KINDS, STAGES, as_markdown, notation, parameter_texts, value_range
+from rankproof._render.measure_list import STAGES, notation, parameter_texts, value_range
 from rankproof.measures import ANSWER_MEASURES, MEASURES, TEXT_MEASURES, Measure
+from rankproof.measures._base import FamilyName
+from rankproof.measures._citations import CITATION_MARKS
 from rankproof.measures._claim_base import ClaimMeasure
-from rankproof.measures._nuggets import AnswerStateMeasure
+from rankproof.measures._contexts import USEFUL_CONTEXT
+from rankproof.measures._continuation import SCALED_GAIN, WANTED_GAIN
+from rankproof.measures._diversity import ALPHA_GAIN, COVERED_SUBTOPIC, GREEDY_IDEAL
+from rankproof.measures._families import FAMILIES
+from rankproof.measures._nuggets import ABSTAINING_ANSWER, AnswerStateMeasure
 
-from .worked_rows import answer_rows, ranking_rows
+from .weight_charts import pictures_of
+from .worked_rows import answer_examples, ranking_examples, worked_value
 
-_NAV = {"ordering": "Ranking", "finding": "Retrieval", "answering": "Answers", "checking": "Checks"}
+_TERMS = (
+    *(SCALED_GAIN, WANTED_GAIN, ALPHA_GAIN, COVERED_SUBTOPIC, GREEDY_IDEAL),
+    *(ABSTAINING_ANSWER, USEFUL_CONTEXT, CITATION_MARKS),
+)
+"""Parts of definitions that a page with several of them says once."""
 
 
 def all_measures() -> list[Measure]:
     """Every measure of the package, rankings first."""
-    return [*MEASURES.values(), *ANSWER_MEASURES.values()]
+    return [*MEASURES.values(), *ANSWER_MEASURES.values(), *TEXT_MEASURES.values()]
 
 
-def file_of(measure: Measure) -> str:
-    """The name of its page."""
-    prefix = "answer-" if measure.kind == "answer" and measure.name in MEASURES else ""
-    return f"{prefix}{measure.name.lower()}.md"
+def family_files() -> list[str]:
+    """The names of the pages."""
+    return [f"{name}.md" for name in FAMILIES]
+
+
+def link_of(measure: Measure) -> str:
+    """The page and the section of the measure."""
+    return f"{measure.family}.md#{measure.name.lower()}"
 
 
 def measure_pages() -> dict[str, str]:
     """The text of each page by the name of its file."""
-    return {file_of(measure): _page(measure) for measure in all_measures()}
-
-
-def definitions_table() -> str:
-    """What `rankproof measures --format markdown` prints."""
-    return as_markdown([*MEASURES.values(), *TEXT_MEASURES.values(), *ANSWER_MEASURES.values()], RenderOptions())
+    return {f"{name}.md": _page(name) for name in FAMILIES}
 
 
 def index_table() -> str:
-    """The measures by retrieval stage, with links to their pages."""
-    rows = ["| stage | measures |", "| :--- | :--- |"]
-    for stage, where in STAGES.items():
-        links = [f"[{_label(one)}](measures/{file_of(one)})" for one in all_measures() if _stage(one) == stage]
-        rows.append(f"| {where} | {', '.join(links)} |")
+    """The measures by family, with links to their sections."""
+    rows = ["| family | measures |", "| :--- | :--- |"]
+    for name, family in FAMILIES.items():
+        links = ", ".join(f"[{measure.name}](measures/{link_of(measure)})" for measure in _members(name))
+        rows.append(f"| [{family.title}](measures/{name}.md) | {links} |")
     return "\n".join(rows)
 
 
-def measures_nav() -> list[dict[str, list[str]]]:
-    """The pages of measures by retrieval stage, as the navigation of mkdocs has them."""
-    found = {title: [one for one in all_measures() if (_stage(one) or "checking") == stage] for stage, title in _NAV.items()}
-    return [{title: [f"measures/{file_of(one)}" for one in measures]} for title, measures in found.items()]
+def _members(name: FamilyName) -> list[Measure]:
+    return [measure for measure in all_measures() if measure.family == name]
 
 
-def _stage(measure: Measure) -> str | None:
-    return measure.advice.stage if measure.advice else None
+def _page(name: FamilyName) -> str:
+    family, members = FAMILIES[name], _members(name)
+    numbers = [measure for measure in members if measure.kind != "text"]
+    examples = answer_examples if numbers[0].kind == "answer" else ranking_examples
+    terms = [term for term in _TERMS if sum(term in measure.definition for measure in members) > 1]
+    head = f"# {family.title}\n\n{family.about} Notation and defaults: [Measures](../measures.md#notation).\n"
+    sections = [_section(measure, terms) for measure in members]
+    return "\n".join((head, *pictures_of(name), *_terms(terms), examples(numbers), *sections))
 
 
-def _label(measure: Measure) -> str:
-    return "F1 of answers" if file_of(measure).startswith("answer-") else measure.name
+def _terms(terms: Sequence[str]) -> list[str]:
+    """The common parts of the definitions."""
+    lines = [f"- {for_markdown(term.strip(' ;.'))}\n" for term in terms]
+    return ["".join(["In the definitions below:\n\n", *lines])] if terms else []
 
 
-def _page(measure: Measure) -> str:
-    rows = answer_rows(measure) if measure.kind == "answer" else ranking_rows(measure)
-    head = f"# {_label(measure)}\n\n{measure.title}. {for_markdown(measure.definition)}\n"
-    return "\n".join((head, _facts(measure), _advice(measure), rows))
+def _definition(measure: Measure, terms: Sequence[str]) -> str:
+    """The definition without the terms that the page explains."""
+    text = measure.definition
+    for term in terms:
+        text = text.replace(term, "")
+    return for_markdown(text.strip(" ;.") + ".")
 
 
-_ANY_CASE = "the name in upper or lower case"
-_SPELLINGS = {"RBP": "none; `rbp` is [GradedRBP](gradedrbp.md)", "GradedRBP": "`trec_rbp`, `rbp`"}
-"""Of measures whose name is another measure in lower case."""
+def _section(measure: Measure, terms: Sequence[str]) -> str:
+    written = re.sub(r"\(.*\)", "", notation(measure).split(", ")[-1])
+    formula = f"`{written} = {measure.formula}`\n\n" if measure.formula else ""
+    value = "" if measure.kind in ("answer", "text") else worked_value(measure)
+    return (
+        f"## {measure.name}\n\n**{measure.title}.** {_facts(measure)}.\n\n{formula}{_definition(measure, terms)}{value}\n\n"
+        f"{_advice(measure)}{_names(measure)}"
+    )
 
 
 def _facts(measure: Measure) -> str:
-    name = f"`{notation(measure)}`".replace(", ", "`, `")
-    facts = {
-        "range": value_range(measure),
-        "kind": _kind(measure),
-        "stage": STAGES[_stage(measure) or "checking"],
-        "better": {True: "higher", False: "lower", None: "neither"}[measure.higher_is_better],
-        "parameters": ", ".join(f"`{text}`" for text in parameter_texts(measure)) or "none",
-        "source": for_markdown(measure.source),
-        "also accepted": _SPELLINGS.get(measure.name) or ", ".join(f"`{name}`" for name in measure.aliases) or _ANY_CASE,
-        "trec_eval 10": "equal within 1e-9" if measure.parity else "no equivalent",
-    }
-    return f"| written | {name} |\n| :--- | :--- |\n" + "".join(f"| {name} | {value} |\n" for name, value in facts.items())
+    """What differs from the defaults, the judgements, and the stage."""
+    usual = measure.is_fraction or measure.kind == "text"
+    better = {True: [], False: ["lower is better"], None: ["neither high nor low is better"]}[measure.higher_is_better]
+    stage = STAGES[measure.advice.stage if measure.advice else "checking"]
+    facts = [*([] if usual else [value_range(measure)]), *better, _judgements(measure), f"for {stage}"]
+    text = "; ".join([*facts, *(["equal to trec_eval 10"] if measure.parity else [])])
+    return text[0].upper() + text[1:]
 
 
-def _kind(measure: Measure) -> str:
-    if measure.needs_subtopics:
-        return "judgements for [subtopics](../formats.md#subtopics): a document covers a subtopic if its grade is at least rel"
+def _judgements(measure: Measure) -> str:
     if measure.kind != "answer":
-        return KINDS[measure.kind]
+        kinds = {"binary": "binary judgements", "graded": "graded judgements", "count": "describes the data", "text": "a text"}
+        return f"{kinds[measure.kind]}{' for [subtopics](../formats.md#subtopics)' if measure.needs_subtopics else ''}"
     if isinstance(measure, AnswerStateMeasure):
         return "states and wording of answers; AbstainP and AbstainR need references"
     if not isinstance(measure, ClaimMeasure):
-        return "reference answers instead of judgements"
+        return "reference answers"
     if measure.name in ("CiteP", "CiteR"):
         return "binary judgements of the cited documents, or a judge of claims"
     return f"a judge of claims, and {_needed_texts(measure)}"
@@ -110,17 +129,25 @@ def _advice(measure: Measure) -> str:
     advice = measure.advice
     if advice is None:
         return ""
-    return f"**Use it** when {advice.use}\n\n**Avoid it** when {advice.avoid}\n{_by_cutoff(measure)}"
-
-
-def _by_cutoff(measure: Measure) -> str:
-    """A table of what each cutoff means for a person; empty if the advice does not say it."""
     rows = cutoff_rows(measure)
-    return f"\n## What each k means\n\n{rows}\n" if rows else ""
+    return f"**Use it** when {advice.use}\n**Avoid it** when {advice.avoid}\n\n" + (f"{rows}\n\n" if rows else "")
 
 
 def cutoff_rows(measure: Measure) -> str:
-    """The cutoffs of the advice with their meaning, as a table."""
+    """The cutoffs of the advice with their meaning, as a table; empty if the advice does not say it."""
     readings = () if measure.advice is None else measure.advice.by_cutoff
     rows = [f"| `{measure}@{cutoff}` | {text} |" for cutoff, text in readings]
     return "\n".join(["| measure | for a person who searches |", "| :--- | :--- |", *rows]) if rows else ""
+
+
+_SPELLINGS = {"RBP": "none; `rbp` is [GradedRBP](#gradedrbp)", "GradedRBP": "`trec_rbp`, `rbp`"}
+"""Of measures whose name is another measure in lower case."""
+
+
+def _names(measure: Measure) -> str:
+    """How the measure is written, its parameters, other names, and source."""
+    written = f"`{notation(measure)}`".replace(", ", "`, `")
+    parameters = ", ".join(f"`{text}`" for text in parameter_texts(measure) if text != measure.at)
+    others = _SPELLINGS.get(measure.name) or ", ".join(f"`{name}`" for name in measure.aliases)
+    texts = {"Written": written, "Parameters": parameters, "Other names": others, "Source": for_markdown(measure.source)}
+    return ". ".join(f"{label}: {text}" for label, text in texts.items() if text) + ".\n"

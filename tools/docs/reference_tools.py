@@ -102,34 +102,19 @@ REFERENCE_TOOLS: dict[str, tuple[str, str]] = {
 """Measure to a tool that has it and its name there."""
 
 BY_HAND = {
-    "nERR": "The tests compute these values from the formula.",
-    "Accuracy": "The tests check these values by counting pairs.",
-    "ERR": "The tests compute these values from the formula.",
-    "RBP": "The tests compute these values from the formula.",
-    "11pt": "The tests compute these values by the rule of trec_eval 10; pytrec_eval uses version 9, which rounds differently.",
-    "Unjudged": "The tests check these values by counting documents.",
-    **dict.fromkeys(("yaap", "IDCG", "GradedRBP", "RBPResid"), "The tests compute these values from the formula."),
-    **dict.fromkeys(
-        ("map_avgjg", "P_avgjg", "Rprec_mult_avgjg"),
-        "With one group the value is that of the plain measure; the tests compute it from the formula.",
-    ),
-    **dict.fromkeys(
-        ("PrefsFul", "NumPrefs", "NumPrefsFul"),
-        "The grades are the preferences of one judge here; the tests check these values by counting pairs.",
-    ),
+    "11pt": "the rule of trec_eval 10; pytrec_eval is version 9, which rounds differently",
+    "Accuracy": "counting pairs",
+    "Unjudged": "counting documents",
+    **dict.fromkeys(("ERR", "nERR", "RBP", "yaap", "IDCG", "GradedRBP", "RBPResid"), "the formula"),
+    **dict.fromkeys(("map_avgjg", "P_avgjg", "Rprec_mult_avgjg"), "the formula; one group has the value of the plain measure"),
+    **dict.fromkeys(("PrefsFul", "NumPrefs", "NumPrefsFul"), "counting pairs; the grades are the preferences of one judge"),
 }
-"""Measures that none of the tools has, and how their values are checked."""
+"""Measures that none of the tools has, and how the tests check their values."""
 
 
-def reference_note(measure: str, names: tuple[str, ...]) -> str:
-    """Names the tools that give the same values, and the measures that none of them has."""
+def checked_against(measure: str, name: str) -> str:
+    """The tool that gives the same values, and the measure's name there; else how the tests check them."""
     if measure in BY_HAND:
         return BY_HAND[measure]
-    theirs: dict[str, list[str]] = {}
-    for name in names:
-        tool, called = REFERENCE_TOOLS.get(name, ("", name))
-        theirs.setdefault(tool, []).append(f"`{called}`")
-    missing = theirs.pop("", [])
-    listed = " and ".join(f"{tool} ({', '.join(called)})" for tool, called in theirs.items())
-    checked = [f"The tests check these values against {listed}."] if listed else []
-    return " ".join([*checked, *([f"No reference tool has {' or '.join(missing)}."] if missing else [])])
+    tool, called = REFERENCE_TOOLS.get(name, ("no other tool", ""))
+    return f"{tool} `{called}`" if called else tool

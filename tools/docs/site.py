@@ -8,7 +8,7 @@ from itertools import groupby
 from pathlib import Path
 
 from .api_pages import PAGES, api_pages
-from .measure_pages import all_measures, file_of, measure_pages
+from .measure_pages import family_files, measure_pages
 from .page import fresh_page
 from .session import ExampleError, Session, session
 
@@ -21,7 +21,7 @@ _SHARED = DOCS / "tutorial"
 
 def pages() -> list[Path]:
     """The pages of the project, then those of the site, generated ones included, sorted so that the tutorial is in one piece."""
-    measures = {DOCS / "measures" / file_of(measure) for measure in all_measures()}
+    measures = {DOCS / "measures" / name for name in family_files()}
     api = {DOCS / "api" / f"{name}.md" for name in PAGES}
     return [*PROJECT_PAGES, *sorted({*DOCS.rglob("*.md"), *measures, *api})]
 

@@ -1,10 +1,11 @@
-"""Worked examples on the page of a measure: a table of values, and the command for one of them."""
+"""Worked examples on the page of a family: a table of values, and the commands for one of them."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
 from functools import cache
+from typing import Any
 
 import rankproof as rp
 from rankproof._data.answers import Answer
@@ -12,7 +13,6 @@ from rankproof._data.arrays import Matrix
 from rankproof._evaluation.answers import evaluate_answers
 from rankproof.measures import Measure
 from rankproof.measures._claim_base import ClaimMeasure
-from rankproof.measures._nuggets import AnswerStateMeasure
 from rankproof.models._base import Encoder
 from rankproof.models._registry import encoder_by_name
 
@@ -30,24 +30,50 @@ from .measure_rows import (
     SUBTOPICS,
     shown_as,
 )
-from .reference_tools import reference_note
+from .reference_tools import checked_against
 
 
-def ranking_rows(measure: Measure) -> str:
-    """The rankings of one query, their values, and one value explained."""
-    names = shown_as(measure)
-    decimals = 0 if measure.summary == "sum" else 4
-    rows = [("ranking", "", *(f"`{name}`" for name in names)), (":---", ":---", *("---:",) * len(names))]
-    qrels = rp.Qrels.from_subtopics({"q1": SUBTOPICS}) if measure.needs_subtopics else {"q1": GRADES}
-    for ranking, what in RANKINGS.items():
-        values = rp.evaluate(qrels, {"q1": _scores(ranking)}, names).means["run"]
-        rows.append((f"`{ranking}`", what, *(f"{values[name]:.{decimals}f}" for name in names)))
-    heading = "One value explained" if _explains(measure) else "From the command line"
-    return (
-        f"## Worked examples\n\nOne query. {_judged(measure)} The other documents are unjudged.\n\n"
-        f"{_table(rows)}\n{reference_note(measure.name, names)}\n\n## {heading}\n\n{_files(measure)}\n"
-        f"{_explained(measure, names[0])}"
-    )
+def ranking_examples(measures: Sequence[Measure]) -> str:
+    """The rankings of one query and their values by each measure."""
+    rows = [
+        ("measure", *(str(number) for number, _ in enumerate(RANKINGS, start=1)), "checked against"),
+        (":---", *("---:",) * len(RANKINGS), ":---"),
+    ]
+    for measure in measures:
+        values = [_ranking_values(measure, ranking) for ranking in RANKINGS]
+        for name in shown_as(measure):
+            shown = (_number(measure, by_name[name]) for by_name in values)
+            rows.append((f"[`{name}`](#{measure.name.lower()})", *shown, checked_against(measure.name, name)))
+    rankings = "".join(f"{number}. `{ranking}`: {what}\n" for number, (ranking, what) in enumerate(RANKINGS.items(), start=1))
+    judged = f"One query. {_judged(measures[0])} The other documents are unjudged. Rankings:"
+    return f"## Worked examples\n\n{judged}\n\n{rankings}\n{_table(rows)}"
+
+
+def _ranking_values(measure: Measure, ranking: str) -> Mapping[str, float]:
+    return rp.evaluate(_qrels(measure), {"q1": _scores(ranking)}, shown_as(measure)).means["run"]
+
+
+def _qrels(measure: Measure) -> Any:
+    return rp.Qrels.from_subtopics({"q1": SUBTOPICS}) if measure.needs_subtopics else {"q1": GRADES}
+
+
+def _number(measure: Measure, value: float) -> str:
+    return f"{value:.{0 if measure.summary == 'sum' else 4}f}"
+
+
+def worked_value(measure: Measure) -> str:
+    """How one value of the table is added up; empty if the measure is no sum over documents."""
+    name = shown_as(measure)[0]
+    if measure.kind not in ("binary", "graded") or measure.summary != "mean":
+        return ""
+    table = rp.explain(_qrels(measure), {"q1": _scores(EXPLAINED)}, [name], query="q1").tables[0]
+    if not table.facts["explained"]:
+        return ""
+    at = [column.name for column in table.columns].index("term")
+    terms = [f"{row[at]:.4f}".rstrip("0").rstrip(".") for row in table.rows if row[at]]
+    added = " + ".join(terms) if table.facts["denominator"] == table.facts["scale"] == 1 else f"({' + '.join(terms)})"
+    value = table.sentences[0].partition(": ")[2].replace(f"{table.facts['sum']:.4f}", added, 1)
+    return f" For `{EXPLAINED}`, `{name}` is {value}"
 
 
 def _judged(measure: Measure) -> str:
@@ -62,38 +88,32 @@ def _grades(docs: Mapping[str, int]) -> str:
     return ", ".join(f"{doc} {grade}" for doc, grade in docs.items())
 
 
-def _files(measure: Measure) -> str:
-    judged = SUBTOPICS if measure.needs_subtopics else {"0": GRADES}
-    qrels = "".join(f"q1 {name} {doc} {grade}\n" for name, docs in judged.items() for doc, grade in docs.items())
-    run = "".join(f"q1 Q0 {doc} {rank} {score:g} mine\n" for rank, (doc, score) in enumerate(_scores(EXPLAINED).items(), start=1))
-    return f'```text title="qrels.txt"\n{qrels}```\n\n```text title="mine.run"\n{run}```\n'
-
-
-def _explains(measure: Measure) -> bool:
-    return measure.kind in ("binary", "graded") and measure.summary == "mean"
-
-
-def _explained(measure: Measure, name: str) -> str:
-    verb = "explain --query q1" if _explains(measure) else "eval"
-    files = f"rankproof {verb.split()[0]} qrels.txt mine.run{verb.removeprefix(verb.split()[0])}"
-    return f'```console\n$ {files} -m "{name}"\n```\n\nIn Python:\n\n' + _python(
-        f'rp.evaluate("qrels.txt", "mine.run", ["{name}"]).means'
+def answer_examples(measures: Sequence[Measure]) -> str:
+    """Answers to one question and their values by each measure."""
+    letters = "ABCDE"[: len(ANSWERS)]
+    rows = [("measure", *letters), (":---", *("---:",) * len(letters))]
+    for measure in measures:
+        names = _answer_names(measure)
+        values = [_answer_values(Answer(text, cited=cited, given=tuple(CONTEXTS)), names) for text, cited in ANSWERS]
+        for name in names:
+            shown = (f"{by_name[name]:.4f}".replace("nan", "–") for by_name in values)
+            rows.append((f"[`{name}`](#{measure.name.lower()})", *shown))
+    answers = "".join(
+        f"- {letter}: {text} Cites {', '.join(cited) or 'nothing'}.\n"
+        for letter, (text, cited) in zip(letters, ANSWERS, strict=True)
+    )
+    of_claims = isinstance(measures[0], ClaimMeasure)
+    called = [_answer_names(measure)[0] for measure in measures if not measure.name.startswith(("Cite", "Abstain"))]
+    call = (_claim_call if of_claims else _text_call)(json.dumps(called, indent=4))
+    return (
+        f"## Worked examples\n\nQuestion: *{QUESTION}* Reference answer: *{REFERENCE}*."
+        f"{_contexts_text() if of_claims else ''} A dash is no value.\n\n{answers}\n{_table(rows)}\n"
+        f"Answer B in Python:\n\n```python\nimport rankproof as rp\n\n{call}\n```\n\n```output\n```\n"
     )
 
 
-def answer_rows(measure: Measure) -> str:
-    """Answers to one question and their values."""
-    names = ANSWER_VARIANTS.get(measure.name, (str(measure),))
-    rows = [("answer", "cites", *(f"`{name}`" for name in names)), (":---", ":---", *("---:",) * len(names))]
-    for text, cited in ANSWERS:
-        values = _answer_values(Answer(text, cited=cited, given=tuple(CONTEXTS)), names)
-        rows.append((text, ", ".join(cited) or "nothing", *(f"{values[name]:.4f}".replace("nan", "–") for name in names)))
-    of_claims = isinstance(measure, ClaimMeasure | AnswerStateMeasure)
-    call = "" if measure.name.startswith(("Cite", "Abstain")) else _answer_call(names[0], of_claims=of_claims)
-    return (
-        f"## Worked examples\n\nQuestion: *{QUESTION}* Reference answer: *{REFERENCE}*."
-        f" Relevant documents: {' and '.join(RELEVANT)}.{_contexts_text() if of_claims else ''}\n\n{_table(rows)}\n"
-    ) + (f"In Python:\n\n{call}" if call else "")
+def _answer_names(measure: Measure) -> tuple[str, ...]:
+    return ANSWER_VARIANTS.get(measure.name, (str(measure),))
 
 
 def _answer_values(answer: Answer, names: Sequence[str]) -> Mapping[str, float]:
@@ -112,31 +132,30 @@ def _answer_values(answer: Answer, names: Sequence[str]) -> Mapping[str, float]:
 
 def _contexts_text() -> str:
     contexts = " ".join(f"{name}: *{text}*" for name, text in CONTEXTS.items())
-    nuggets = ", ".join(f"*{one.text}* ({one.importance})" for one in NUGGETS)
-    return f" Contexts of every answer: {contexts} Nuggets: {nuggets}. A dash is no value."
+    nuggets = ", ".join(f"*{nugget.text}* ({nugget.importance})" for nugget in NUGGETS)
+    return f" Relevant documents: {' and '.join(RELEVANT)}. Contexts of every answer: {contexts} Nuggets: {nuggets}."
 
 
-def _answer_call(name: str, *, of_claims: bool) -> str:
-    """The Python call for one value; the user passes the encoder."""
-    if of_claims:
-        return _python(f'{_log_row(nuggets=name.startswith("Nugget"))}\nrp.evaluate_answers([row], measures=["{name}"]).means')
-    encodes = name.startswith("Similarity")
-    before = (
+def _text_call(names: str) -> str:
+    """The Python call for answers with references; the user passes the encoder."""
+    return (
         "model = rp.models.WordLlama().load()\n\n\ndef encode(name, texts):\n    return model.encode(texts)\n\n\n"
-        if encodes
-        else ""
+        f'answers = {{"mine": {{"q1": "{ANSWERS[1][0]}"}}}}\nreferences = {{"q1": ["{REFERENCE}"]}}\n'
+        f"measures = {names}\nrp.evaluate_answers(answers, references, measures=measures, encode=encode).means"
     )
-    encode = ", encode=encode" if encodes else ""
-    given = f'answers = {{"mine": {{"q1": "{ANSWERS[1][0]}"}}}}\nreferences = {{"q1": ["{REFERENCE}"]}}\n'
-    return _python(f'{before}{given}rp.evaluate_answers(answers, references, measures=["{name}"]{encode}).means')
 
 
-def _log_row(*, nuggets: bool) -> str:
-    """One row of a RAG log as Python."""
-    fields = {"question": QUESTION, "answer": ANSWERS[1][0], "contexts": list(CONTEXTS.values()), "answers": [REFERENCE]}
-    given = {"nuggets": [{"text": one.text, "importance": one.importance} for one in NUGGETS]} if nuggets else {}
-    lines = [f"    {json.dumps(name)}: {json.dumps(value)},\n" for name, value in {**fields, **given}.items()]
-    return f"row = {{\n{''.join(lines)}}}"
+def _claim_call(names: str) -> str:
+    """The Python call for one row of a RAG log."""
+    fields = {
+        "question": QUESTION,
+        "answer": ANSWERS[1][0],
+        "contexts": list(CONTEXTS.values()),
+        "answers": [REFERENCE],
+        "nuggets": [{"text": nugget.text, "importance": nugget.importance} for nugget in NUGGETS],
+    }
+    lines = [f"    {json.dumps(name)}: {json.dumps(value)},\n" for name, value in fields.items()]
+    return f"row = {{\n{''.join(lines)}}}\nmeasures = {names}\nrp.evaluate_answers([row], measures=measures).means"
 
 
 def _by_word_vectors(name: str, texts: Sequence[str]) -> Matrix:
@@ -146,10 +165,6 @@ def _by_word_vectors(name: str, texts: Sequence[str]) -> Matrix:
 @cache
 def _loaded(name: str) -> Encoder:
     return encoder_by_name(name).load()
-
-
-def _python(call: str) -> str:
-    return f"```python\nimport rankproof as rp\n\n{call}\n```\n\n```output\n```\n"
 
 
 def _scores(ranking: str) -> dict[str, float]:

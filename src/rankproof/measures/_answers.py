@@ -20,7 +20,7 @@ from rankproof._data.arrays import Matrix
 from rankproof._data.claims import Nugget
 from rankproof._data.text import combining_marks, separate_unspaced, without_punctuation
 from rankproof.errors import UsageError
-from rankproof.measures._base import Advice, Measure
+from rankproof.measures._base import Advice, FamilyName, Measure
 
 CaseState = Literal["answered", "abstained", "missing"]
 Encode = Callable[[str, Sequence[str]], Matrix]
@@ -75,6 +75,7 @@ class AnswerCase:
 class AnswerMeasure(Measure):
     """A measure of answers; for a ranking it raises a UsageError."""
 
+    family: ClassVar[FamilyName | None] = "answers"
     kind: ClassVar[Literal["binary", "graded", "count", "answer"]] = "answer"
     inputs: ClassVar[tuple[Literal["contexts", "question", "nuggets"], ...]] = ()
     """What a case must have, besides an answer and references."""
@@ -227,6 +228,7 @@ class RougeL(TextMeasure):
 
     name = "ROUGE-L"
     title = "ROUGE-L"
+    formula = "2 lcs / (words of the answer + words of the reference)"
     definition = (
         "2 lcs / (words of the answer + words of the reference); lcs is the length of the longest common subsequence of words."
         " Lower case, no stemming; an empty text scores 0. In scripts without spaces, every character is a word."
@@ -316,6 +318,7 @@ class WordF1(TextMeasure):
     stop_words: StopWords = "none"
     name = "F1"
     title = "F1 of an answer's words"
+    formula = "2 shared words / (words of the answer + words of the reference)"
     definition = (
         "2 x shared words / (words of the answer + words of the reference), for the best reference. tokens='bag': words"
         " normalised as for EM, repeated words count; two empty texts score 1. tokens='set': distinct words in lower case,"
@@ -348,6 +351,7 @@ class AnswerSimilarity(AnswerMeasure):
     model: str = "minilm"
     name = "Similarity"
     title = "Embedding similarity"
+    formula = "cos(embedding of the answer, embedding of the reference)"
     definition = "Cosine similarity of the embeddings of answer and reference (the best reference). An empty answer scores 0."
     source = "cosine of sentence embeddings, as in Reimers and Gurevych 2019"
     advice = Advice(

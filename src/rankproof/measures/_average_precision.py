@@ -21,6 +21,8 @@ class AveragePrecision(SummedMeasure, BinaryCutoffMeasure):
 
     name = "AP"
     title = "Average precision (mean: MAP)"
+    family = "average-precision"
+    formula = "1/R Σ(i ≤ k) rel(i) P@i"
     definition = (
         "Sum of the precision at the rank of each relevant document (in the top k), divided by all relevant ones, also with a"
         " cutoff."
@@ -78,6 +80,8 @@ class GeometricMeanAP(GeometricMeasure):
 
     name = "GMAP"
     title = "Geometric mean average precision"
+    family = "average-precision"
+    formula = "exp(mean(ln(max(AP, 0.00001))))"
     definition = "The geometric mean of AP over queries, with a floor of 0.00001: exp(mean(ln(max(AP, 0.00001))))."
     source = "Robertson 2006; trec_eval gm_map"
     parity = "trec_eval"
@@ -101,6 +105,8 @@ class SmoothedLogitAP(BinaryMeasure):
 
     name = "yaap"
     title = "Yet another average precision"
+    family = "average-precision"
+    formula = "ln((1 + s) / (1 + R - s)), s = R AP"
     definition = (
         "ln((1 + s) / (1 + R - s)): s is the sum of the precision at each relevant document found, R the number of relevant"
         " documents."
@@ -131,6 +137,8 @@ class InferredAP(BinaryMeasure):
 
     name = "infAP"
     title = "Inferred average precision"
+    family = "judgements"
+    formula = "1/R Σ(relevant d at rank k) (1/k + m/k (r + e) / (r + n + 2e))"
     definition = (
         "Mean over relevant documents: one at rank k adds 1/k + m/k * (r + e)/(r + n + 2e), one that is not retrieved adds 0. Of"
         " the documents above it, m are in the pool, r are relevant and n are judged non-relevant; e = 0.00001."
@@ -175,6 +183,8 @@ class InterpolatedPrecision(BinaryMeasure):
     recall: float | None = None
     name = "IPrec"
     title = "Interpolated precision at a recall"
+    family = "average-precision"
+    formula = "max{P@i: Σ(j ≤ i) rel(j) ≥ round(r R)}"
     definition = "The largest precision at any rank with at least round(recall * R) of the R relevant documents so far."
     source = "trec_eval iprec_at_recall, version 10"
     parity = "trec_eval"
@@ -206,6 +216,8 @@ class ElevenPointAverage(BinaryMeasure):
     recalls: tuple[float, ...] = _ELEVEN
     name = "11pt"
     title = "Eleven-point average precision"
+    family = "average-precision"
+    formula = "1/11 Σ(r = 0, 0.1, …, 1) IPrec@r"
     definition = "The mean of IPrec@r over the recall levels r = 0, 0.1, ..., 1; the parameter recalls sets other levels."
     source = "trec_eval 11pt_avg, version 10"
     parity = "trec_eval"

@@ -196,6 +196,18 @@ def format_parameter(value: object) -> str:
 
 SummaryKind = Literal["mean", "sum", "geometric"]
 PipelineStage = Literal["finding", "ordering", "answering", "checking"]
+FamilyName = Literal[
+    "precision",
+    "first-relevant",
+    "average-precision",
+    "gain",
+    "user-models",
+    "diversity",
+    "preferences",
+    "judgements",
+    "answers",
+    "claims",
+]
 NO_LIMIT = (1 << 63) - 1
 
 
@@ -234,6 +246,7 @@ class Measure(ABC):
     `at` names the parameter that `@` sets, None if there is none; `needs` is an example of a measure that requires it. `suffix`
     names the parameter that trec_eval and ranx write after a dot or an underscore. `aliases` are the names of other tools,
     `alias_parameters` the parameters that an alias implies. `parity` names the tool that gives the same values to 1e-9.
+    `family` groups measures in lists and documentation; `formula` is for a ranking of one query.
     `additive`: what a document adds depends on its own grade and rank alone; `best_by_grade`: no order is better than by grade.
 
     A parameter that is not in PARAMETER_CHECKS is checked by its type and Option, as the settings of stages are:
@@ -244,6 +257,8 @@ class Measure(ABC):
     title: ClassVar[str]
     definition: ClassVar[str]
     source: ClassVar[str]
+    family: ClassVar[FamilyName | None] = None
+    formula: ClassVar[str] = ""
     range: ClassVar[tuple[float, float]] = (0.0, 1.0)
     kind: ClassVar[Literal["binary", "graded", "count", "answer", "text"]] = "binary"
     summary: ClassVar[SummaryKind] = "mean"

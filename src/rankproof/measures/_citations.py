@@ -104,7 +104,7 @@ class _CitationMeasure(ClaimMeasure):
 _BY_DOCUMENTS = "by='judgements': "
 _BY_SUPPORT = " by='support': "
 _LEFT_OUT = " Questions without a relevant document are left out."
-_MARKS = " Marks such as [1] in the answer are its cites; without marks, every sentence has the answer's cites."
+CITATION_MARKS = " Marks such as [1] in the answer are its cites; without marks, every sentence has the answer's cites."
 _SOURCE = "Gao et al. 2023 (ALCE); here every cite is read, and an invented one counts as wrong"
 
 
@@ -117,7 +117,7 @@ class CitationPrecision(_CitationMeasure):
         f"{_BY_DOCUMENTS}cited relevant documents, divided by all cited documents; 0 if nothing is cited.{_LEFT_OUT}"
         f"{_BY_SUPPORT}needed cites, divided by all cites. A cite is needed if the cites of its sentence support it together,"
         " and it does so alone or they do not without it."
-        f"{_MARKS} judge='overlap', or a judge with scores: mean score of each cite alone."
+        f"{CITATION_MARKS} judge='overlap', or a judge with scores: mean score of each cite alone."
     )
     source = _SOURCE
     advice = Advice(
@@ -182,7 +182,7 @@ class CitationRecall(_CitationMeasure):
     definition = (
         f"{_BY_DOCUMENTS}cited relevant documents, divided by the number of relevant documents.{_LEFT_OUT}"
         f"{_BY_SUPPORT}sentences that their cites support together, divided by the sentences of the answer; a sentence without a"
-        f" cite counts 0.{_MARKS} judge='overlap': mean share of each sentence's content words in its cited passages."
+        f" cite counts 0.{CITATION_MARKS} judge='overlap': mean share of each sentence's content words in its cited passages."
     )
     source = _SOURCE
     advice = Advice(

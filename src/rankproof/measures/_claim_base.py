@@ -46,6 +46,7 @@ class ClaimMeasure(AnswerMeasure):
     """
 
     judge: str = OVERLAP
+    family = "claims"
     tables: ClassVar[tuple[ClaimTable, ...]] = ()
 
     @property

@@ -61,6 +61,7 @@ class AnswerFaithfulness(_AnswerInContexts):
 
     name = "Faithfulness"
     title = "Faithfulness to the contexts"
+    formula = "supported claims of the answer / claims of the answer"
     definition = (
         "Claims of the answer that the contexts support, divided by its claims. Contradicted and not stated both count against."
         f"{_NONE_IF_EMPTY} 0 if nothing was retrieved.{_BY_WORDS}mean share of each claim's content words in the contexts."
@@ -114,6 +115,7 @@ class QuestionRelevance(ClaimMeasure):
 
     name = "AnswerRelevance"
     title = "Relevance of the answer to the question"
+    formula = "grade of the answer / 3"
     definition = (
         "Grade from 0 to 3 of how well the answer addresses the question, divided by 3. No value if the answer abstains."
         f"{_BY_WORDS}cosine of the content words of question and answer, a weak baseline."
@@ -211,6 +213,7 @@ class ClaimPrecision(_AgainstReference):
 
     name = "ClaimP"
     title = "Claim precision"
+    formula = "claims of the answer in the reference / claims of the answer"
     definition = (
         "Claims of the answer that the reference supports, divided by its claims."
         f"{_NONE_IF_EMPTY} 0 for an answer to a question that has none.{_BY_WORDS}the precision {_OF_WORDS}"
@@ -239,6 +242,7 @@ class ClaimRecall(_AgainstReference):
 
     name = "ClaimR"
     title = "Claim recall, or completeness"
+    formula = "claims of the reference in the answer / claims of the reference"
     definition = (
         "Claims of the reference that the answer states, divided by the claims of the reference. 0 if the answer abstains or is"
         f" missing; no value if the question has no answer.{_BY_WORDS}the recall {_OF_WORDS}"
@@ -264,6 +268,7 @@ class ClaimFScore(_AgainstReference):
 
     name = "ClaimF1"
     title = "F1 of claims"
+    formula = "2 ClaimP ClaimR / (ClaimP + ClaimR)"
     definition = (
         "Harmonic mean of ClaimP and ClaimR, each over its own claims. 0 if the answer is missing, or abstains though there is an"
         " answer; 1 for abstaining and 0 for answering if the question has no answer."

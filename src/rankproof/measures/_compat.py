@@ -35,6 +35,8 @@ class Compatibility(Measure):
     normalize: Annotated[bool, Option("divide by the value of the ideal ranking")] = True
     name = "Compat"
     title = "Compatibility"
+    family = "preferences"
+    formula = "Σ(d) p^(d - 1) |A(d) ∩ B(d)| / d / Σ(d) p^(d - 1)"
     definition = (
         "Sum over depths d of p^(d - 1) |A ∩ B| / d, divided by the sum of p^(d - 1): A are the first d documents, B the first d"
         " of the ideal ranking, which has the documents of a grade above 0, highest first, those of one grade in the run's order."
@@ -77,6 +79,8 @@ class PairAccuracy(BinaryCutoffMeasure):
 
     name = "Accuracy"
     title = "Accuracy of pairs"
+    family = "preferences"
+    formula = "pairs with the relevant document first / pairs of a relevant and another document"
     definition = (
         "Pairs of a relevant and another document among those retrieved (the top k) in which the relevant one is first, divided"
         " by all such pairs; 1 if all documents are relevant, 0 if none is. Unjudged documents are not relevant."

@@ -47,6 +47,7 @@ class ContextRecall(_AgainstContexts):
 
     name = "ContextR"
     title = "Context recall"
+    formula = "claims of the reference in the contexts / claims of the reference"
     definition = (
         "Claims of the reference that the contexts, taken together, support, divided by its claims; the best reference counts."
         f"{_FROM_CONTEXTS}{_BY_WORDS}share of the reference's content words in the contexts."
@@ -117,7 +118,7 @@ class _UsefulContexts(_AgainstContexts):
         """The value of these contexts, best first."""
 
 
-_USEFUL = (
+USEFUL_CONTEXT = (
     "A context is useful if a supported claim of a reference names it as evidence"
     " (judge='overlap': if it has at least half of the content words of a reference sentence)."
 )
@@ -128,7 +129,8 @@ class ContextPrecision(_UsefulContexts):
 
     name = "ContextP"
     title = "Context precision"
-    definition = f"Useful contexts, divided by the contexts given; with @k of the first k. {_USEFUL}{_FROM_CONTEXTS}"
+    formula = "useful contexts / contexts"
+    definition = f"Useful contexts, divided by the contexts given; with @k of the first k. {USEFUL_CONTEXT}{_FROM_CONTEXTS}"
     source = "context precision of Ru et al. 2024 (RAGChecker)"
     advice = Advice(
         "finding",
@@ -145,9 +147,10 @@ class ContextAveragePrecision(_UsefulContexts):
 
     name = "ContextAP"
     title = "Average precision of useful contexts"
+    formula = "mean of P@i over the ranks i of useful contexts"
     definition = (
         "Mean of the precision at the rank of each useful context, over the useful contexts that were retrieved; 0 if none is"
-        f" useful. {_USEFUL}{_FROM_CONTEXTS}"
+        f" useful. {USEFUL_CONTEXT}{_FROM_CONTEXTS}"
     )
     source = "called context precision in ragas and DeepEval"
     advice = Advice(
@@ -166,6 +169,7 @@ class QuestionContexts(ClaimMeasure):
 
     name = "ContextRelevance"
     title = "Relevance of the contexts to the question"
+    formula = "mean grade of the contexts / 3"
     definition = (
         "Mean grade of the contexts by the rubric of rankproof judge, divided by 3; needs no reference. 0 if nothing was"
         f" retrieved.{_BY_WORDS}the grades of judge --by keywords."
@@ -200,6 +204,7 @@ class ContextUtilisation(UnitMeasure):
 
     name = "Utilisation"
     title = "Use of what was found"
+    formula = "claims of the reference in contexts and answer / claims of the reference in the contexts"
     definition = (
         "Claims of the reference that the contexts support and the answer states, divided by those that the contexts support;"
         " the best reference counts. No value if the contexts support none. 0 if the answer abstains or is missing."
@@ -256,6 +261,7 @@ class NoiseSensitivity(UnitMeasure):
     from_: Annotated[NoiseSource, Option("the contexts that mislead")] = "relevant"
     name = "Noise"
     title = "Noise sensitivity"
+    formula = "wrong claims of the answer in a relevant context / claims of the answer"
     definition = (
         "Claims of the answer that no reference supports and a relevant context does (from='irrelevant': only irrelevant contexts"
         " do), divided by its claims; 0 is best. A context is relevant if a supported claim of a reference names it as evidence."

@@ -12,13 +12,13 @@ from rankproof._align.hits import Hits
 from rankproof._data.arrays import FloatArray
 from rankproof._registry import Option
 from rankproof.errors import UsageError
-from rankproof.measures._base import Advice, CutoffMeasure, Measure
+from rankproof.measures._base import Advice, CutoffMeasure, FamilyName, Measure
 
 DEEPEST = 1000
 """The last rank that the user can reach; ranks without a document have gain 0, as in cwl_eval."""
 _QUERIES_AT_ONCE = 256
-_GOAL = "T is the total gain that the user wants; "
-_GAIN = "g = (grade - min_rel) / (max_rel - min_rel), from 0 to 1; by default min_rel is 0 and max_rel the largest grade."
+WANTED_GAIN = "T is the total gain that the user wants; "
+SCALED_GAIN = "g = (grade - min_rel) / (max_rel - min_rel), from 0 to 1; by default min_rel is 0 and max_rel the largest grade."
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -30,6 +30,7 @@ class ContinuationMeasure(Measure):
 
     min_rel: Annotated[int, Option("the grade with gain 0", least=0, most=1000)] = 0
     max_rel: Annotated[int | None, Option("the grade with gain 1", least=1, most=1000)] = None
+    family: ClassVar[FamilyName | None] = "user-models"
     kind = "graded"
 
     def __post_init__(self) -> None:
@@ -82,7 +83,9 @@ class ScaledDiscountedGain(CutContinuationMeasure):
 
     name = "SDCG"
     title = "Scaled discounted cumulative gain"
-    definition = f"Sum over the top k of g / log2(rank + 1), divided by the sum of 1 / log2(rank + 1) over k ranks; {_GAIN}"
+    family = "gain"
+    formula = "Σ(i ≤ k) g(i) / log2(i + 1) / Σ(i ≤ k) 1 / log2(i + 1)"
+    definition = f"Sum over the top k of g / log2(rank + 1), divided by the sum of 1 / log2(rank + 1) over k ranks; {SCALED_GAIN}"
     source = "Moffat and Zobel 2008; cwl_eval NDCG-k"
     advice = Advice(
         "ordering",
@@ -110,9 +113,12 @@ class GoalDirectedINST(TargetMeasure):
 
     name = "INST"
     title = "INST"
+    formula = "Σ(i) w(i) g(i) / Σ(i) w(i), w(i + 1) = w(i) ((i + T + r - 1) / (i + T + r))^2"
     definition = (
         "Sum over ranks of w(i) g(i), divided by the sum of w(i) up to rank 1000; w(1) = 1,"
-        " w(i + 1) = w(i) ((i + T + r - 1) / (i + T + r))^2, where r is T minus the gain up to rank i; " + _GOAL + _GAIN
+        " w(i + 1) = w(i) ((i + T + r - 1) / (i + T + r))^2, where r is T minus the gain up to rank i; "
+        + WANTED_GAIN
+        + SCALED_GAIN
     )
     source = "Bailey, Moffat, Scholer and Thomas 2015; cwl_eval INST"
     advice = Advice(
@@ -134,9 +140,10 @@ class StaticINSQ(TargetMeasure):
 
     name = "INSQ"
     title = "INSQ"
+    formula = "Σ(i) w(i) g(i) / Σ(i) w(i), w(i + 1) = w(i) ((i + 2T - 1) / (i + 2T))^2"
     definition = (
         "Sum over ranks of w(i) g(i), divided by the sum of w(i) up to rank 1000; w(1) = 1,"
-        f" w(i + 1) = w(i) ((i + 2T - 1) / (i + 2T))^2; {_GOAL}{_GAIN}"
+        f" w(i + 1) = w(i) ((i + 2T - 1) / (i + 2T))^2; {WANTED_GAIN}{SCALED_GAIN}"
     )
     source = "Moffat, Scholer and Thomas 2012; cwl_eval INSQ"
     advice = Advice(
@@ -158,10 +165,11 @@ class BejewelledPlayer(CutContinuationMeasure, TargetMeasure):
 
     name = "BPM"
     title = "Bejeweled player model (static)"
+    formula = "1/s Σ(i ≤ s) g(i), s = min(k, first rank with Σ(i ≤ s) g(i) ≥ T)"
     definition = (
         "The mean of g over the documents up to the rank at which their sum reaches T, at most k (1000 without a cutoff); "
-        + _GOAL
-        + _GAIN
+        + WANTED_GAIN
+        + SCALED_GAIN
     )
     source = "Zhang et al. 2017; cwl_eval BPM-Static"
     advice = Advice(
@@ -185,7 +193,10 @@ class NearlyERR8(CutContinuationMeasure):
 
     name = "NERR8"
     title = "Nearly ERR, equation 8"
-    definition = f"Sum over the top k of w(i) g(i), divided by the sum of w(i); w(1) = 1, w(i + 1) = w(i) (1 - g(i)); {_GAIN}"
+    formula = "Σ(i) w(i) g(i) / Σ(i) w(i), w(i + 1) = w(i) (1 - g(i))"
+    definition = (
+        f"Sum over the top k of w(i) g(i), divided by the sum of w(i); w(1) = 1, w(i + 1) = w(i) (1 - g(i)); {SCALED_GAIN}"
+    )
     source = _NERR_SOURCE.format(8, 8)
     advice = Advice("ordering", _NERR_USE, "users read less the further down: use NERR9, NERR10 or NERR11.")
     needs = "NERR8@10"
@@ -202,8 +213,10 @@ class NearlyERR9(CutContinuationMeasure):
 
     name = "NERR9"
     title = "Nearly ERR, equation 9"
+    formula = "Σ(i) w(i) g(i) / Σ(i) w(i), w(i + 1) = w(i) (1 - g(i)) i / (i + 1)"
     definition = (
-        f"Sum over the top k of w(i) g(i), divided by the sum of w(i); w(1) = 1, w(i + 1) = w(i) (1 - g(i)) i / (i + 1); {_GAIN}"
+        "Sum over the top k of w(i) g(i), divided by the sum of w(i); "
+        f"w(1) = 1, w(i + 1) = w(i) (1 - g(i)) i / (i + 1); {SCALED_GAIN}"
     )
     source = _NERR_SOURCE.format(9, 9)
     advice = Advice("ordering", _NERR_USE, "you compare with ERR of papers: its values are others.")
@@ -223,9 +236,10 @@ class NearlyERR10(ContinuationMeasure):
     p: float = 0.9
     name = "NERR10"
     title = "Nearly ERR, equation 10"
+    formula = "Σ(i) w(i) g(i) / Σ(i) w(i), w(i + 1) = w(i) p (1 - g(i))"
     definition = (
         "Sum over ranks of w(i) g(i), divided by the sum of w(i) up to rank 1000; w(1) = 1,"
-        f" w(i + 1) = w(i) p (1 - g(i)), with persistence p; {_GAIN}"
+        f" w(i + 1) = w(i) p (1 - g(i)), with persistence p; {SCALED_GAIN}"
     )
     source = _NERR_SOURCE.format(10, 10)
     advice = Advice("ordering", _NERR_USE, "the persistence p of your users is not known.")
@@ -243,9 +257,10 @@ class NearlyERR11(TargetMeasure):
 
     name = "NERR11"
     title = "Nearly ERR, equation 11"
+    formula = "Σ(i) w(i) g(i) / Σ(i) w(i), w(i + 1) = w(i) ((i + 2T - 1) / (i + 2T))^2 (1 - g(i))"
     definition = (
         "Sum over ranks of w(i) g(i), divided by the sum of w(i) up to rank 1000; w(1) = 1,"
-        f" w(i + 1) = w(i) ((i + 2T - 1) / (i + 2T))^2 (1 - g(i)); {_GOAL}{_GAIN}"
+        f" w(i + 1) = w(i) ((i + 2T - 1) / (i + 2T))^2 (1 - g(i)); {WANTED_GAIN}{SCALED_GAIN}"
     )
     source = _NERR_SOURCE.format(11, 11)
     advice = Advice("ordering", _NERR_USE, "the goal T of your users is not known.")

@@ -9,13 +9,14 @@ import numpy as np
 
 from rankproof._align.hits import Hits
 from rankproof._data.arrays import FloatArray
-from rankproof.measures._base import Advice, BinaryMeasure, Measure, SummedMeasure
+from rankproof.measures._base import Advice, BinaryMeasure, FamilyName, Measure, SummedMeasure
 from rankproof.measures._relevant import SumParts, equal_parts, relevant_counts, relevant_found
 
 
 class CountMeasure(Measure):
     """A count, whose summary is the sum over queries."""
 
+    family: ClassVar[FamilyName | None] = "judgements"
     range = (0.0, math.inf)
     kind = "count"
     summary = "sum"

@@ -39,6 +39,8 @@ class DiscountedGain(SummedMeasure, CutoffMeasure):
     gain: GainScheme = "linear"
     name = "DCG"
     title = "Discounted cumulative gain"
+    family = "gain"
+    formula = "Σ(i ≤ k) gain(i) / log2(i + 1)"
     definition = (
         "Sum over the top k of gain / log2(rank + 1);"
         " gain is the grade ('linear'), 2^grade - 1 ('exp') or a map from grade to gain ({1:3,2:9})."
@@ -85,6 +87,8 @@ class NormalisedGain(SummedMeasure, CutoffMeasure):
     gain: GainScheme = "linear"
     name = "nDCG"
     title = "Normalised discounted cumulative gain"
+    family = "gain"
+    formula = "DCG@k / IDCG@k"
     definition = (
         "DCG@k divided by the DCG@k of all judged documents in the best order;"
         " gain is the grade ('linear'), 2^grade - 1 ('exp') or a map from grade to gain ({1:3,2:9})."

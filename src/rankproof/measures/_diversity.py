@@ -23,6 +23,7 @@ _MOST_PERFECT = 1_000_000
 class SubtopicMeasure(SummedMeasure, BinaryMeasure):
     """A measure of the relevant pairs of a document and a subtopic."""
 
+    family = "diversity"
     needs_subtopics = True
     best_by_grade = False
 
@@ -81,9 +82,9 @@ class NoveltyMeasure(SubtopicMeasure):
 
 _ALPHA = Annotated[float, Option("what a subtopic loses of its gain each time that it is found", least=0, most=1)]
 _GAIN = "g is the sum of {0}^n over the subtopics that the document covers, where n documents above it cover the same subtopic."
-_ALPHA_GAIN, _HALF_GAIN = _GAIN.format("(1 - alpha)"), _GAIN.format("(1/2)")
-_SUBTOPICS = " A document covers a subtopic if its grade for it is at least rel."
-_GREEDY = (
+ALPHA_GAIN, _HALF_GAIN = _GAIN.format("(1 - alpha)"), _GAIN.format("(1/2)")
+COVERED_SUBTOPIC = " A document covers a subtopic if its grade for it is at least rel."
+GREEDY_IDEAL = (
     " The ideal ranking is greedy: at each rank the document with the largest gain, of those with equal gain the one with the"
     " larger id."
 )
@@ -96,10 +97,11 @@ class AlphaGain(BinaryCutoffMeasure, NoveltyMeasure):
     alpha: _ALPHA = 0.5
     name = "alpha_DCG"
     title = "Alpha-DCG"
+    formula = "Σ(i ≤ k) g(i) / log2(i + 1) / its maximum, g(i) = Σ(subtopics s of i) (1 - alpha)^n(s)"
     definition = (
         "Sum over the top k of g / log2(rank + 1), divided by this sum for k documents that cover every subtopic; "
-        + _ALPHA_GAIN
-        + _SUBTOPICS
+        + ALPHA_GAIN
+        + COVERED_SUBTOPIC
     )
     source = "Clarke et al. 2008; ndeval alpha-DCG"
     aliases = ("alpha-DCG",)
@@ -129,11 +131,12 @@ class NormalisedAlphaGain(AlphaGain):
 
     name = "alpha_nDCG"
     title = "Alpha-nDCG"
+    formula = "alpha_DCG@k / alpha_DCG@k of the ideal ranking"
     definition = (
         "Sum over the top k of g / log2(rank + 1), divided by this sum for the ideal ranking; "
-        + _ALPHA_GAIN
-        + _SUBTOPICS
-        + _GREEDY
+        + ALPHA_GAIN
+        + COVERED_SUBTOPIC
+        + GREEDY_IDEAL
     )
     source = "Clarke et al. 2008; ndeval alpha-nDCG"
     aliases = ("alpha-nDCG",)
@@ -156,10 +159,11 @@ class IntentAwareERR(BinaryCutoffMeasure, NoveltyMeasure):
 
     name = "ERR_IA"
     title = "Intent-aware expected reciprocal rank"
+    formula = "Σ(i ≤ k) g(i) / i / its maximum, g(i) = Σ(subtopics s of i) (1/2)^n(s)"
     definition = (
         "Sum over the top k of g / rank, divided by this sum for k documents that cover every subtopic; "
         + _HALF_GAIN
-        + _SUBTOPICS
+        + COVERED_SUBTOPIC
     )
     source = "Chapelle et al. 2009; Clarke et al. 2011; ndeval ERR-IA"
     aliases = ("ERR-IA",)
@@ -185,7 +189,13 @@ class NormalisedIntentAwareERR(IntentAwareERR):
 
     name = "nERR_IA"
     title = "Normalised intent-aware expected reciprocal rank"
-    definition = "Sum over the top k of g / rank, divided by this sum for the ideal ranking; " + _HALF_GAIN + _SUBTOPICS + _GREEDY
+    formula = "ERR_IA@k / ERR_IA@k of the ideal ranking"
+    definition = (
+        "Sum over the top k of g / rank, divided by this sum for the ideal ranking; "
+        + _HALF_GAIN
+        + COVERED_SUBTOPIC
+        + GREEDY_IDEAL
+    )
     source = "Chapelle et al. 2009; Clarke et al. 2011; ndeval nERR-IA"
     aliases = ("nERR-IA",)
     advice = Advice(
@@ -210,10 +220,11 @@ class NoveltyRBP(NoveltyMeasure):
     beta: Annotated[float, Option("the probability that the user goes on to the next document", least=0, most=0.999999)] = 0.5
     name = "NRBP"
     title = "Novelty- and rank-biased precision"
+    formula = "(1 - (1 - alpha) beta) / N Σ(i) g(i) beta^(i - 1), g(i) = Σ(subtopics s of i) (1 - alpha)^n(s)"
     definition = (
         "(1 - (1 - alpha) beta) / N * sum over documents of g beta^(rank - 1), for N subtopics with a relevant document; "
-        + _ALPHA_GAIN
-        + _SUBTOPICS
+        + ALPHA_GAIN
+        + COVERED_SUBTOPIC
     )
     source = "Clarke, Kolla and Vechtomova 2009; ndeval NRBP"
     advice = Advice(
@@ -241,11 +252,12 @@ class NormalisedNoveltyRBP(NoveltyRBP):
 
     name = "nNRBP"
     title = "Normalised novelty- and rank-biased precision"
+    formula = "NRBP / NRBP of the ideal ranking"
     definition = (
         "Sum over documents of g beta^(rank - 1), divided by this sum for the ideal ranking; "
-        + _ALPHA_GAIN
-        + _SUBTOPICS
-        + _GREEDY
+        + ALPHA_GAIN
+        + COVERED_SUBTOPIC
+        + GREEDY_IDEAL
     )
     source = "Clarke, Kolla and Vechtomova 2009; ndeval nNRBP"
     advice = Advice(
@@ -266,7 +278,8 @@ class IntentAwareAP(SubtopicMeasure):
 
     name = "AP_IA"
     title = "Intent-aware average precision"
-    definition = "The mean of AP over the subtopics with a relevant document." + _SUBTOPICS
+    formula = "1/N Σ(subtopics s) AP for s"
+    definition = "The mean of AP over the subtopics with a relevant document." + COVERED_SUBTOPIC
     source = "Agrawal et al. 2009; ndeval MAP-IA"
     aliases = ("AP-IA", "MAP-IA")
     advice = Advice(
@@ -293,7 +306,8 @@ class IntentAwarePrecision(BinaryCutoffMeasure, SubtopicMeasure):
 
     name = "P_IA"
     title = "Intent-aware precision"
-    definition = "The mean of P@k over the subtopics with a relevant document." + _SUBTOPICS
+    formula = "1/N Σ(subtopics s) P@k for s"
+    definition = "The mean of P@k over the subtopics with a relevant document." + COVERED_SUBTOPIC
     source = "Agrawal et al. 2009; ndeval P-IA"
     aliases = ("P-IA",)
     advice = Advice(
@@ -318,7 +332,10 @@ class SubtopicRecall(BinaryCutoffMeasure, SubtopicMeasure):
 
     name = "StRecall"
     title = "Subtopic recall"
-    definition = "Subtopics that a document of the top k covers, divided by those that any judged document covers." + _SUBTOPICS
+    formula = "1/N |subtopics of the top k|"
+    definition = (
+        "Subtopics that a document of the top k covers, divided by those that any judged document covers." + COVERED_SUBTOPIC
+    )
     source = "Zhai, Cohen and Lafferty 2003; ndeval strec"
     aliases = ("strec",)
     advice = Advice(

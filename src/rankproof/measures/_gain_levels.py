@@ -20,6 +20,7 @@ class GainMeasure(Measure):
     """A measure of gains, which are the grades unless others are given."""
 
     gain: GainScheme = "linear"
+    family = "gain"
     kind = "graded"
     suffix: ClassVar[str | None] = "gain"
 
@@ -82,6 +83,7 @@ class NormalisedGainOfCost(GainMeasure):
 
     name = "G"
     title = "Normalised gain"
+    formula = "Σ(i) gain(i) / log2(2 + cost(i) - found(i)) / Σ(judged d) gain(d)"
     definition = (
         "Sum over documents of gain / log2(2 + cost - found), divided by the gains of all judged documents. found is the"
         " sum of gains up to this document and with it, cost the sum of max(1, gain) over as many ranks of the ideal ranking."
@@ -110,6 +112,8 @@ class BinaryGain(SummedMeasure, BinaryMeasure):
 
     name = "binG"
     title = "Binary normalised gain"
+    family = "gain"
+    formula = "1/R Σ(relevant d) 1 / log2(2 + n(d))"
     definition = (
         "Mean over relevant documents of 1 / log2(2 + n): n documents above it are not relevant, and one that is not retrieved"
         " adds 0."
@@ -136,6 +140,7 @@ class GainAtRelevant(GainMeasure):
 
     name = "ndcg_rel"
     title = "nDCG averaged over relevant documents"
+    formula = "mean of nDCG@rank(d) over the judged d with a gain"
     definition = (
         "Mean over judged documents with a gain: nDCG@k if it is at rank k, and the DCG of the whole ranking divided by the full"
         " ideal DCG if it is not retrieved."
@@ -165,6 +170,7 @@ class GainAtLevels(GainMeasure, BinaryMeasure):
 
     name = "Rndcg"
     title = "nDCG at the levels of gain"
+    formula = "mean of nDCG@k over the ranks k at which a level of gain ends"
     definition = (
         "Mean of nDCG@k over the ranks k at which a level of gain ends in the ideal ranking, and over the end of the ranking if"
         " it is at least two documents longer than that; 0 for a query without relevant documents."
@@ -199,6 +205,8 @@ class IdealDiscountedGain(Measure):
     gain: GainScheme = "linear"
     name = "IDCG"
     title = "Ideal discounted cumulative gain"
+    family = "gain"
+    formula = "Σ(i) gain(i) / log2(i + 1) of the ideal ranking"
     definition = "The DCG of all judged documents in the best order, including queries missing from the run."
     source = "Järvelin and Kekäläinen 2002; trec_eval ideal_dcg"
     parity = "trec_eval"

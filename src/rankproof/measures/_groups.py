@@ -80,6 +80,7 @@ def _offsets(groups: IntArray, count: int) -> IntArray:
 class GroupMean(BinaryMeasure):
     """A measure of each judgement group of a query, averaged over the groups."""
 
+    family = "preferences"
     best_by_grade = False
 
     @abstractmethod
@@ -101,6 +102,7 @@ class GroupAveragePrecision(GroupMean):
 
     name = "map_avgjg"
     title = "Average precision, averaged over judgement groups"
+    formula = "mean of AP over the judgement groups"
     definition = "The mean of AP over the judgement groups of a query, each with its own relevant documents."
     source = "trec_eval map_avgjg"
     parity = "trec_eval"
@@ -118,6 +120,7 @@ class GroupPrecision(GroupMean, BinaryCutoffMeasure):
 
     name = "P_avgjg"
     title = "Precision, averaged over judgement groups"
+    formula = "mean of P@k over the judgement groups"
     definition = "The mean of P@k over the judgement groups of a query, each with its own relevant documents."
     source = "trec_eval P_avgjg"
     parity = "trec_eval"
@@ -138,6 +141,7 @@ class GroupPrecisionAtMultiple(GroupMean):
     multiple: Annotated[float | None, Option("multiple of the number of relevant documents", least=0)] = None
     name = "Rprec_mult_avgjg"
     title = "Precision at a multiple of R, averaged over judgement groups"
+    formula = "mean of Rprec_mult@x over the judgement groups"
     definition = "The mean of Rprec_mult@x over the judgement groups of a query, each with its own relevant documents."
     source = "trec_eval Rprec_mult_avgjg"
     parity = "trec_eval"

@@ -23,6 +23,8 @@ class BinaryPreference(SummedMeasure, BinaryMeasure):
 
     name = "bpref"
     title = "Binary preference"
+    family = "judgements"
+    formula = "1/R Σ(relevant d) (1 - min(n(d), R) / min(N, R))"
     definition = (
         "Mean over the R relevant documents of 1 - min(n, R) / min(N, R): n of the N judged non-relevant documents are above it."
         " A relevant document that is not retrieved adds 0; unjudged documents are ignored."
@@ -51,6 +53,8 @@ class GeometricMeanPreference(GeometricMeasure):
 
     name = "GMbpref"
     title = "Geometric mean binary preference"
+    family = "judgements"
+    formula = "exp(mean(ln(max(bpref, 0.00001))))"
     definition = "The geometric mean of bpref over queries, with a floor of 0.00001: exp(mean(ln(max(bpref, 0.00001))))."
     source = "trec_eval gm_bpref"
     parity = "trec_eval"
@@ -83,6 +87,8 @@ class JudgedRate(SummedMeasure, CutoffMeasure):
 
     name = "Judged"
     title = "Judged rate"
+    family = "judgements"
+    formula = "1/min(k, ret) Σ(i ≤ k) judged(i)"
     definition = "Judged documents in the top k, divided by min(k, retrieved); a grade below 0 counts as unjudged."
     source = "ir_measures Judged"
     advice = Advice(
@@ -105,6 +111,8 @@ class UnjudgedRate(CutoffMeasure):
 
     name = "Unjudged"
     title = "Unjudged rate"
+    family = "judgements"
+    formula = "1/k Σ(i ≤ k) unjudged(i)"
     definition = (
         "Unjudged documents in the top k, divided by k even if fewer than k were retrieved; a grade below 0 counts as unjudged."
     )

@@ -26,6 +26,7 @@ class NuggetRecall(ClaimMeasure):
     of: Annotated[NuggetChoice, Option("the nuggets that count")] = "vital"
     name = "NuggetR"
     title = "Nugget recall"
+    formula = "nuggets in the answer / nuggets"
     definition = (
         "Nuggets that the answer states in full, divided by the nuggets; of='vital' counts vital nuggets, of='all' all of them."
         " strict=False: the judge's score of each nugget counts. 0 if the answer abstains or is missing; no value without such a"
@@ -89,7 +90,7 @@ class AnswerStateMeasure(AnswerMeasure):
         return [self.outcome(case) for case in cases]
 
 
-_ABSTAINS = (
+ABSTAINING_ANSWER = (
     " An answer abstains by its state, or if its sentences only decline to answer, in one of twelve languages; a note counts"
     " the latter."
 )
@@ -100,7 +101,9 @@ class AnsweredShare(AnswerStateMeasure):
 
     name = "AnswerRate"
     title = "Answered questions"
-    definition = f"1 if the system answers, 0 if it abstains or gives no answer; the mean is the share of answers.{_ABSTAINS}"
+    definition = (
+        f"1 if the system answers, 0 if it abstains or gives no answer; the mean is the share of answers.{ABSTAINING_ANSWER}"
+    )
     source = "coverage in selective prediction (El-Yaniv and Wiener 2010)"
     advice = Advice(
         "answering",
@@ -119,7 +122,7 @@ class AbstainPrecision(AnswerStateMeasure):
     title = "Right abstentions"
     definition = (
         "Over the questions on which the system abstains: 1 if the question has no answer, else 0. No value where it is not known"
-        f" whether there is one.{_ABSTAINS}"
+        f" whether there is one.{ABSTAINING_ANSWER}"
     )
     source = "precision of abstention, as for no-answer questions in Rajpurkar et al. 2018 (SQuAD 2.0)"
     advice = Advice(
@@ -139,7 +142,7 @@ class AbstainRecall(AnswerStateMeasure):
 
     name = "AbstainR"
     title = "Unanswerable questions abstained from"
-    definition = f"Over the questions that have no answer: 1 if the system abstains, else 0.{_ABSTAINS}"
+    definition = f"Over the questions that have no answer: 1 if the system abstains, else 0.{ABSTAINING_ANSWER}"
     source = "recall of abstention, as for no-answer questions in Rajpurkar et al. 2018 (SQuAD 2.0)"
     advice = Advice(
         "answering",

@@ -28,6 +28,8 @@ class Precision(SummedMeasure, BinaryCutoffMeasure):
 
     name = "P"
     title = "Precision"
+    family = "precision"
+    formula = "1/k Σ(i ≤ k) rel(i)"
     definition = "Relevant documents in the top k, divided by k even if fewer than k were retrieved: rel_ret(k) / k."
     source = "trec_eval P"
     parity = "trec_eval"
@@ -58,6 +60,8 @@ class Recall(SummedMeasure, BinaryCutoffMeasure):
 
     name = "R"
     title = "Recall"
+    family = "precision"
+    formula = "1/R Σ(i ≤ k) rel(i)"
     definition = "Relevant documents in the top k, divided by the number of relevant documents: rel_ret(k) / R."
     source = "trec_eval recall"
     parity = "trec_eval"
@@ -87,6 +91,8 @@ class RelativePrecision(SummedMeasure, BinaryCutoffMeasure):
 
     name = "relative_P"
     title = "Relative precision"
+    family = "precision"
+    formula = "Σ(i ≤ k) rel(i) / min(k, R)"
     definition = "P@k divided by the best possible P@k: rel_ret(k) / min(k, R)."
     source = "trec_eval relative_P"
     parity = "trec_eval"
@@ -111,6 +117,8 @@ class F1At(SummedMeasure, BinaryCutoffMeasure):
 
     name = "F1"
     title = "F1"
+    family = "precision"
+    formula = "2 Σ(i ≤ k) rel(i) / (k + R)"
     definition = "The harmonic mean of P@k and R@k: 2 rel_ret(k) / (k + R) with R relevant documents."
     source = "van Rijsbergen 1979; ranx f1"
     advice = Advice(
@@ -143,6 +151,8 @@ class RPrecision(SummedMeasure, BinaryMeasure):
 
     name = "Rprec"
     title = "R-precision"
+    family = "precision"
+    formula = "1/R Σ(i ≤ R) rel(i)"
     definition = "Precision at rank R, where R is the number of relevant documents: rel_ret(R) / R."
     source = "trec_eval Rprec"
     parity = "trec_eval"
@@ -169,6 +179,8 @@ class PrecisionAtMultiple(BinaryMeasure):
     multiple: Annotated[float | None, Option("multiple of the number of relevant documents", least=0)] = None
     name = "Rprec_mult"
     title = "Precision at a multiple of R"
+    family = "precision"
+    formula = "P@⌊x R + 0.9⌋"
     definition = "Precision at rank k = floor(x R + 0.9), where R is the number of relevant documents and x the multiple."
     source = "trec_eval Rprec_mult"
     parity = "trec_eval"
@@ -202,6 +214,8 @@ class SuccessAt(SummedMeasure, BinaryCutoffMeasure):
 
     name = "Success"
     title = "Success (hit rate)"
+    family = "first-relevant"
+    formula = "max(i ≤ k) rel(i)"
     definition = "1 if any of the top k documents is relevant, else 0."
     source = "trec_eval success"
     parity = "trec_eval"
@@ -244,6 +258,8 @@ class SetPrecision(SummedMeasure, BinaryMeasure):
     relative: Annotated[bool, Option("divide by the most that can be found")] = False
     name = "SetP"
     title = "Set precision"
+    family = "precision"
+    formula = "rel_ret / ret"
     definition = (
         "Relevant documents retrieved, divided by all retrieved: rel_ret / ret;"
         " with relative=True by the most that could be found: rel_ret / min(ret, R)."
@@ -275,6 +291,8 @@ class SetRecall(SummedMeasure, BinaryMeasure):
 
     name = "SetR"
     title = "Set recall"
+    family = "precision"
+    formula = "rel_ret / R"
     definition = "Relevant documents retrieved, divided by the number of relevant documents: rel_ret / R."
     source = "trec_eval set_recall"
     parity = "trec_eval"
@@ -299,6 +317,8 @@ class SetAveragePrecision(BinaryMeasure):
 
     name = "SetAP"
     title = "Set average precision"
+    family = "precision"
+    formula = "SetP SetR"
     definition = "SetP times SetR: rel_ret^2 / (ret R)."
     source = "trec_eval set_map"
     parity = "trec_eval"
@@ -325,6 +345,8 @@ class SetFMeasure(BinaryMeasure):
     beta: float = 1.0
     name = "SetF"
     title = "Set F"
+    family = "precision"
+    formula = "(beta + 1) SetP SetR / (beta SetP + SetR)"
     definition = "(beta + 1) P R / (beta P + R) with P = SetP and R = SetR; beta is the weight of recall and is not squared."
     source = "van Rijsbergen 1979; trec_eval set_F"
     parity = "trec_eval"

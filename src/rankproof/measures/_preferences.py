@@ -278,6 +278,8 @@ class PreferencesFulfilled(Measure):
     )
     name = "PrefsFul"
     title = "Preferences fulfilled"
+    family = "preferences"
+    formula = "fulfilled preferences / preferences"
     definition = (
         "Preferences for a document over another that is ranked below it or not retrieved, divided by all preferences. With"
         " mean='pair', the mean over pairs of documents of the share of judges that prefer the first; with mean='group', the mean"
@@ -338,6 +340,7 @@ class NumberOfPreferences(CountMeasure):
 
     name = "NumPrefs"
     title = "Number of preferences"
+    family = "preferences"
     definition = "The number of preferences of all groups, including queries missing from the run."
     source = "trec_eval prefs_num_prefs_poss"
     parity = "trec_eval"
@@ -359,6 +362,7 @@ class NumberOfPreferencesFulfilled(CountMeasure):
     of: Annotated[Pairs, _OF] = "all"
     name = "NumPrefsFul"
     title = "Number of preferences fulfilled"
+    family = "preferences"
     definition = (
         "The number of preferences for a document over another that is ranked below it or not retrieved; with of='both', of those"
         " with both documents retrieved."

@@ -26,6 +26,7 @@ class TextResult(NamedTuple):
 class StringMeasure(Measure):
     """A measure whose value is a text: it has no number, so it is never averaged or compared."""
 
+    family = "judgements"
     kind = "text"
     range = (math.nan, math.nan)
     higher_is_better: ClassVar[bool | None] = None

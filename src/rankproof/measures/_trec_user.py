@@ -39,6 +39,8 @@ class GradedRankBiasedPrecision(SummedMeasure, Measure):
     gain: GainScheme = "linear"
     name = "GradedRBP"
     title = "Graded rank-biased precision"
+    family = "user-models"
+    formula = "(1 - p) Σ(i) g(i) p^(i - 1)"
     definition = (
         "(1 - p) * sum over documents of g p^(rank - 1), with persistence p; g is the gain, divided by the largest gain of the"
         " query where that exceeds 1. Also written rbp, in lower case, as in trec_eval."
@@ -73,6 +75,8 @@ class RankBiasedResidual(Measure):
     p: float = 0.9
     name = "RBPResid"
     title = "Residual of rank-biased precision"
+    family = "user-models"
+    formula = "p^n + (1 - p) Σ(unjudged i) p^(i - 1)"
     definition = (
         "p^n + (1 - p) * sum over unjudged documents of p^(rank - 1), with persistence p and n documents retrieved;"
         " 0 where all of them are judged."
@@ -108,6 +112,8 @@ class SetUtility(BinaryMeasure):
     documents: Annotated[int, Option("number of documents in the corpus, for the fourth weight", least=0)] = 0
     name = "Utility"
     title = "Set utility"
+    family = "precision"
+    formula = "w1 a + w2 b + w3 c + w4 d"
     definition = (
         "w1 a + w2 b + w3 c + w4 d: a relevant and b other documents are retrieved, c relevant and d other documents of the"
         " corpus are not; a query that the run lacks retrieves none."

@@ -21,6 +21,8 @@ class ReciprocalRank(SummedMeasure, BinaryCutoffMeasure):
 
     name = "RR"
     title = "Reciprocal rank (mean: MRR)"
+    family = "first-relevant"
+    formula = "1 / min{i ≤ k: rel(i) = 1}"
     definition = "1 / rank of the first relevant document, 0 if there is none (in the top k)."
     source = "trec_eval recip_rank"
     parity = "trec_eval"
@@ -88,6 +90,8 @@ class ExpectedReciprocalRank(SummedMeasure, CutoffMeasure):
     max_grade: int | None = None
     name = "ERR"
     title = "Expected reciprocal rank"
+    family = "first-relevant"
+    formula = "Σ(i ≤ k) s(i) / i Π(j < i) (1 - s(j)), s = (2^grade - 1) / 2^max_grade"
     definition = (
         "Sum over the top k of (s / rank) * the product of (1 - s) of all documents above;"
         " s = (2^grade - 1) / 2^max_grade. By default, max_grade is the largest grade in the qrels."
@@ -124,6 +128,7 @@ class NormalisedExpectedReciprocalRank(ExpectedReciprocalRank):
 
     name = "nERR"
     title = "Normalised expected reciprocal rank"
+    formula = "ERR@k / ERR@k of the ideal ranking"
     definition = (
         "ERR@k divided by the ERR@k of all judged documents in the best order, which is by grade;"
         " max_grade is the same as in ERR."
@@ -157,6 +162,8 @@ class RankBiasedPrecision(SummedMeasure, BinaryCutoffMeasure):
     p: float = 0.8
     name = "RBP"
     title = "Rank-biased precision"
+    family = "user-models"
+    formula = "(1 - p) Σ(i ≤ k) rel(i) p^(i - 1)"
     definition = (
         "(1 - p) * sum over relevant documents (in the top k) of p^(rank - 1), with persistence p."
         " In lower case, rbp is GradedRBP."
