@@ -229,7 +229,7 @@ def test_every_batch_is_released() -> None:
 def test_a_null_is_found_in_its_row_wherever_a_slice_begins(column: str, message: str) -> None:
     """The fifth of 9 rows has a null in one column, or is null as a whole."""
     is_null = [at == 4 for at in range(9)]
-    columns = {"q": ["1"] * 9, "d": [f"d{at}" for at in range(9)], "s": [float(at) for at in range(9)]}
+    columns: dict[str, list[Any]] = {"q": ["1"] * 9, "d": [f"d{at}" for at in range(9)], "s": [float(at) for at in range(9)]}
     arrays = {
         name: pa.array([None if name == column and null else value for value, null in zip(values, is_null, strict=True)])
         for name, values in columns.items()
