@@ -221,3 +221,25 @@ def test_every_batch_is_released() -> None:
     assert isinstance(hits, Hits)
     assert hits.alignment_counts.rows == 500
     assert pa.total_allocated_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("column", "message"), [("q", "null query id"), ("d", "null document id"), ("s", "null score"), ("whole", "null query id")]
+)
+def test_a_null_is_found_in_its_row_wherever_a_slice_begins(column: str, message: str) -> None:
+    """The fifth of 9 rows has a null in one column, or is null as a whole."""
+    is_null = [at == 4 for at in range(9)]
+    columns: dict[str, list[Any]] = {"q": ["1"] * 9, "d": [f"d{at}" for at in range(9)], "s": [float(at) for at in range(9)]}
+    arrays = {
+        name: pa.array([None if name == column and null else value for value, null in zip(values, is_null, strict=True)])
+        for name, values in columns.items()
+    }
+    mask = pa.array([column == "whole" and null for null in is_null])
+    rows = pa.StructArray.from_arrays(list(arrays.values()), names=list(arrays), mask=mask)
+    for start in range(9):
+        found = aligned(JUDGED, pa.chunked_array([rows.slice(start)]), (0, 1, 2), ReadOptions())
+        if start > 4:
+            assert isinstance(found, Hits)
+        else:
+            assert str(found).startswith(f"run:{5 - start}: ")
+            assert message in str(found)

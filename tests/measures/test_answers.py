@@ -245,6 +245,8 @@ def test_without_an_encoder_there_is_no_similarity() -> None:
     assert isinstance(measure, AnswerMeasure)
     with pytest.raises(UsageError, match="needs an encoder"):
         measure.answer_values([AnswerCase("a", ("a",))])
+    with pytest.raises(UsageError, match="needs an encoder"):
+        measure.value(AnswerCase("a", ("a",)))
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,7 @@ from rankproof.measures import (
     parse_measures,
 )
 from rankproof.measures._registry import all_measures
+from rankproof.measures._trec_names import trec_label
 
 SPELLINGS = {
     "ndcg_cut_10": "nDCG@10",
@@ -266,3 +267,8 @@ def test_a_number_at_the_end_of_a_name_may_begin_a_list() -> None:
 def test_a_number_that_is_no_cutoff_is_not_read_as_one(text: str, message: str) -> None:
     with pytest.raises(UsageError, match=message):
         parse_measure(text)
+
+
+@pytest.mark.parametrize(("name", "cutoff"), [("P@5", 5), ("Rprec_mult@1.5", 1.5), ("AP", 0), ("ERR@10", 0)])
+def test_the_place_in_the_output_of_trec_eval_has_its_cutoff(name: str, cutoff: float) -> None:
+    assert trec_label(parse_measure(name)).cutoff == cutoff
