@@ -15,6 +15,8 @@ from rankproof._cli.progress import ReadProgress
 from rankproof._cli.registry import COMMANDS
 from rankproof._cli.terminal import Terminal
 from rankproof.measures import MEASURES
+from rankproof.measures._families import FAMILIES
+from rankproof.measures._registry import all_measures
 
 A = "q1 Q0 d1 1 9 a\nq1 Q0 d2 2 8 a\n"
 B = "q1 Q0 d2 1 9 b\nq1 Q0 d3 2 8 b\nq2 Q0 d1 1 1 b\n"
@@ -153,6 +155,23 @@ def test_measures_shows_a_table_by_default(capsys: pytest.CaptureFixture[str], f
     assert main(["measures", "--format", form]) == 0
     page = capsys.readouterr().out
     assert all(measure.title in page for measure in MEASURES.values())
+
+
+def test_measures_lists_one_line_per_measure_by_family(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["measures"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    families = [line for line in lines if line and not line.startswith(" ")][:-1]
+    assert families == [family.title for family in FAMILIES.values()]
+    listed = [line for line in lines if line.startswith("  ")]
+    assert len(listed) == len(all_measures())
+    assert " ".join(lines[lines.index("Gain") + 1].split()) == "nDCG@k Normalised discounted cumulative gain"
+    assert lines[-1].startswith("rankproof measures NAME")
+    assert max(map(len, lines)) <= 100
+
+
+def test_a_named_measure_shows_its_formula(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["measures", "DCG"]) == 0
+    assert "DCG@k = Σ(i ≤ k) gain(i) / log2(i + 1)" in capsys.readouterr().out
 
 
 def test_one_measure_is_found_by_any_spelling(capsys: pytest.CaptureFixture[str]) -> None:

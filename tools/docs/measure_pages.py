@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from rankproof._io.escape import for_markdown
-from rankproof._render.measure_list import STAGES, notation, parameter_texts, value_range
+from rankproof._render.measure_list import STAGES, notation, parameter_texts, short_notation, value_range
 from rankproof.measures import ANSWER_MEASURES, MEASURES, TEXT_MEASURES, Measure
 from rankproof.measures._base import FamilyName
 from rankproof.measures._citations import CITATION_MARKS
@@ -85,8 +84,7 @@ def _definition(measure: Measure, terms: Sequence[str]) -> str:
 
 
 def _section(measure: Measure, terms: Sequence[str]) -> str:
-    written = re.sub(r"\(.*\)", "", notation(measure).split(", ")[-1])
-    formula = f"`{written} = {measure.formula}`\n\n" if measure.formula else ""
+    formula = f"`{short_notation(measure)} = {measure.formula}`\n\n" if measure.formula else ""
     value = "" if measure.kind in ("answer", "text") else worked_value(measure)
     return (
         f"## {measure.name}\n\n**{measure.title}.** {_facts(measure)}.\n\n{formula}{_definition(measure, terms)}{value}\n\n"

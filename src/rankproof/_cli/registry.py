@@ -44,7 +44,7 @@ COMMANDS: Registry[Command] = Registry(
         Component("fuse", f"{_DIR}.fuse:COMMAND", "merge several runs into one by rank or score fusion"),
         Component("tune", f"{_DIR}.tune:COMMAND", "find parameters of fusion or of a system, and their gain on held-out queries"),
         Component("convert", f"{_DIR}.convert:COMMAND", "convert a run, judgements or a dataset to another format"),
-        Component("measures", f"{_DIR}.measures:COMMAND", "list the measures: definition, range, source, aliases"),
+        Component("measures", f"{_DIR}.measures:COMMAND", "list the measures, or describe one: formula, source, when to use it"),
         Component("cache", f"{_DIR}.cache:COMMAND", "show or clear the cache"),
         Component("models", f"{_DIR}.models:COMMAND", "download and list model weights"),
         Component(

@@ -50,23 +50,42 @@ KINDS = {
 
 
 def as_table(measures: Iterable[Measure], options: RenderOptions) -> str:
-    """A paragraph per measure, with its name first."""
+    """A line per measure, by family."""
+    from rankproof._render.terminal_tables import TablePrinter
+    from rankproof.measures._families import FAMILIES
+
+    printer, listed = TablePrinter(options), list(measures)
+    width = max(len(short_notation(measure)) for measure in listed)
+    titles = [(name, family.title) for name, family in FAMILIES.items()]
+    for family, title in (*titles, (None, "Measures of installed packages")):
+        members = [measure for measure in listed if measure.family == family]
+        if members:
+            printer.line(title, style="bold")
+        for measure in members:
+            printer.line(f"  {short_notation(measure):{width}}  {measure.title}")
+    printer.line()
+    printer.line("rankproof measures NAME describes a measure: formula, parameters, when to use it.")
+    return printer.text()
+
+
+def _description(measure: Measure, options: RenderOptions) -> str:
+    """A paragraph on the measure, with its name first."""
     from rankproof._render.terminal_tables import TablePrinter
 
     printer = TablePrinter(options)
-    for measure in measures:
-        printer.line(f"{notation(measure)}  {measure.title}", style="bold")
-        printer.paragraph(measure.definition)
-        printer.paragraph(f"{value_range(measure)}; {measure.source}", style="dim")
-        if measure.parameters():
-            printer.paragraph(f"parameters: {', '.join(parameter_texts(measure))}", style="dim")
-        if measure.aliases:
-            printer.paragraph(f"also accepted: {', '.join(measure.aliases)}", style="dim")
-        printer.line()
-    return printer.text().rstrip("\n") + "\n"
+    printer.line(f"{notation(measure)}  {measure.title}", style="bold")
+    if measure.formula:
+        printer.paragraph(f"{short_notation(measure)} = {measure.formula}")
+    printer.paragraph(measure.definition)
+    printer.paragraph(f"{value_range(measure)}; {measure.source}", style="dim")
+    if measure.parameters():
+        printer.paragraph(f"parameters: {', '.join(parameter_texts(measure))}", style="dim")
+    if measure.aliases:
+        printer.paragraph(f"also accepted: {', '.join(measure.aliases)}", style="dim")
+    return printer.text()
 
 
-def as_advice(measures: Iterable[Measure], options: RenderOptions) -> str:
+def as_descriptions(measures: Iterable[Measure], options: RenderOptions) -> str:
     """A paragraph per measure, with advice on its use."""
     from rankproof._render.terminal_tables import TablePrinter
 
@@ -75,7 +94,7 @@ def as_advice(measures: Iterable[Measure], options: RenderOptions) -> str:
         printer = TablePrinter(options)
         for line in advice_lines(measure):
             printer.paragraph(line)
-        shown.append(as_table([measure], options) + printer.text())
+        shown.append(_description(measure, options) + printer.text())
     return "\n".join(shown)
 
 
@@ -96,10 +115,19 @@ def cutoff_reading(measure: Measure) -> str:
 
 def notation(measure: Measure) -> str:
     """The notation of the measure, with a cutoff if it takes one."""
-    place = {"cutoff": "@k", "recall": "@r", "multiple": "@x"}.get(measure.at or "", "")
+    place = _place(measure)
     if not place or measure.needs:
         return f"{measure}{place}"
     return f"{measure}, {measure}{place}"
+
+
+def short_notation(measure: Measure) -> str:
+    """The name, with a cutoff if the measure takes one."""
+    return f"{measure.name}{_place(measure)}"
+
+
+def _place(measure: Measure) -> str:
+    return {"cutoff": "@k", "recall": "@r", "multiple": "@x"}.get(measure.at or "", "")
 
 
 def parameter_texts(measure: Measure) -> list[str]:
@@ -126,6 +154,8 @@ def _facts(measure: Measure) -> dict[str, object]:
     return {
         "written": notation(measure),
         "title": measure.title,
+        "family": measure.family,
+        "formula": measure.formula,
         "definition": measure.definition,
         "range": [least, greatest],
         "summary": measure.summary,

@@ -17,7 +17,7 @@ USAGE = "[MEASURES…] [--format F]"
 EXAMPLES = """\
 examples:
   rankproof measures
-  rankproof measures nDCG                  when to use it, and when not
+  rankproof measures nDCG                  formula, parameters, when to use it
   rankproof measures nDCG ndcg_cut_10 MRR
   rankproof measures --format markdown > measures.md
 
@@ -27,18 +27,18 @@ brackets, cutoffs after @: P(rel=2)@5, nDCG(gain='exp')@10"""
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the names and the output format."""
-    parser.add_argument("names", nargs="*", metavar="MEASURES", help="only these measures")
+    parser.add_argument("names", nargs="*", metavar="MEASURES", help="describe these measures")
     parser.add_argument("--format", choices=("table", "json", "markdown"), default="table", help="output format (default: table)")
 
 
 def run(args: argparse.Namespace, terminal: Terminal) -> int:
-    """Shows the named measures, or all."""
+    """Describes the named measures, or lists all."""
     from rankproof._render import measure_list
     from rankproof.measures._registry import all_measures
 
     every = all_measures()
     shown = [measure for name in args.names for measure in _measures_named(name, every)] or every
-    table = measure_list.as_advice if args.names else measure_list.as_table
+    table = measure_list.as_descriptions if args.names else measure_list.as_table
     render = {"table": table, "json": measure_list.as_json, "markdown": measure_list.as_markdown}[args.format]
     terminal.show(render(list(dict.fromkeys(shown)), terminal.render_options()))
     return 0
