@@ -70,7 +70,7 @@ def difference_correlations(estimates: PairEstimates, rival: int, others: IntArr
     return np.asarray(covariances / (2 * np.outer(spread, spread)))
 
 
-def effective_rivals(estimates: PairEstimates, margin: float, _: Costs) -> FloatArray:
+def effective_systems(estimates: PairEstimates, margin: float, _: Costs) -> FloatArray:
     """The systems in the race count by the eigenvalues of their correlations (Li and Ji 2005)."""
     needed = np.empty_like(estimates.errors)
     in_race = systems_in_race(estimates, margin)
@@ -117,7 +117,7 @@ def leader_alone(estimates: PairEstimates, margin: float, costs: Costs) -> Float
     return needed
 
 
-def cheaper_rivals(estimates: PairEstimates, margin: float, costs: Costs) -> FloatArray:
+def cheaper_systems(estimates: PairEstimates, margin: float, costs: Costs) -> FloatArray:
     """The race of a system has only the systems that are at most as expensive; all of them if costs are unknown."""
     if None in costs:
         return now(estimates, margin, costs)
@@ -183,10 +183,10 @@ VARIANTS: dict[str, Variant] = {
     "limit of 5% for any number of systems": always_five_percent,
     "race: z > -0.5": partial(race_above, -0.5),
     "race: z > 0": partial(race_above, 0.0),
-    "effective rivals (Li, Ji)": effective_rivals,
+    "effective systems (Li, Ji)": effective_systems,
     "Dunnett, average correlation": average_correlation,
     "leader without correction": leader_alone,
-    "only cheaper systems count": cheaper_rivals,
+    "only cheaper systems count": cheaper_systems,
     "smooth minimum, width 0.19": partial(smooth_minimum, 0.19),
     "smooth minimum, width 0.35": partial(smooth_minimum, 0.35),
     "calibrated by draws": partial(drawn_limits, 1),
@@ -210,7 +210,7 @@ def add_round(counts: dict[str, float], values: FloatArray, truth: FloatArray, b
     for variant, needed_scores in VARIANTS.items():
         needed = needed_scores(estimates, margin, next(iter(by_kind.values())))
         for kind, costs in by_kind.items():
-            if needed_scores is cheaper_rivals:
+            if needed_scores is cheaper_systems:
                 needed = needed_scores(estimates, margin, costs)
             choice = choose(estimates, margin, costs, needed)
             counts[f"wrong {kind}, {variant}"] += is_wrong(choice, truth)

@@ -219,7 +219,6 @@ def test_results_made_with_a_machines_judgements_still_say_so(folder: Path, caps
         ("data", "--by", "keywords", "--model", "m", "--runs", "a.run"),
         ("data", "--by", "keywords", "--runs", "a.run", "--sample", "3"),
         ("data", "--by", "keywords", "--runs", "a.run", "-o", "missing/out"),
-        ("data", "--by", "keywords", "--runs", "a.run", "-o", "out.parquet"),
         ("data", "--by", "keywords", "--qrels", "people.qrels", "--rel", "9"),
         ("data", "--by", "keywords", "--qrels", "people.qrels", "--judge-rel", "7"),
         ("data", "--by", "keywords", "--qrels", "people.qrels", "--rel", "4", "--judge-rel", "1"),

@@ -9,7 +9,7 @@ from rankproof._data.arrays import FloatArray
 from rankproof._statistics.deterministic import VariateStream
 from rankproof._tune.folds import HeldOut, check_enough_queries, cross_validate, fold_numbers, held_out_gain
 from rankproof._tune.search import Trials, grid_search
-from rankproof._tune.space import Family, SearchAxis, Space
+from rankproof._tune.space import ParameterFamily, SearchAxis, Space
 from rankproof._tune.tables import tuning_tables
 from rankproof._tune.tuning import TunedResult, TuningPlan, tune_objective
 from rankproof.errors import UsageError
@@ -156,7 +156,7 @@ def test_a_measure_that_no_trial_changes_is_refused() -> None:
 
 def test_more_values_than_fit_in_memory_are_refused() -> None:
     axis = SearchAxis("at", tuple(range(90_000)), 0)
-    space = Space((("at", 0),), (Family((), (axis,)),))
+    space = Space((("at", 0),), (ParameterFamily((), (axis,)),))
     with pytest.raises(UsageError, match="90,001 trials on 600 queries need too much memory"):
         tune_objective(MatrixObjective(np.zeros((2, 600))), space, nDCG @ 10, TuningPlan())
 

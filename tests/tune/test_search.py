@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from rankproof._data.arrays import FloatArray, IntArray
 from rankproof._tune.search import Trials, coordinate_search, grid_search
-from rankproof._tune.space import Family, SearchAxis, Settings, Space, weight_grid
+from rankproof._tune.space import ParameterFamily, SearchAxis, Settings, Space, weight_grid
 from rankproof.errors import UsageError
 from support.tuned_matrices import MatrixObjective, row_space
 
@@ -72,7 +72,7 @@ class Hill:
 def test_coordinate_search_finds_the_top_of_a_smooth_hill_with_few_trials(k1: int, b: int) -> None:
     hill = Hill({"k1": k1, "b": b})
     axes = (SearchAxis("k1", tuple(range(101)), 50), SearchAxis("b", tuple(range(101)), 50))
-    space = Space((("k1", 50), ("b", 50)), (Family((), axes),))
+    space = Space((("k1", 50), ("b", 50)), (ParameterFamily((), axes),))
     assert dict(coordinate_search(Trials(hill), space, np.arange(10))) == {"k1": k1, "b": b}
     assert hill.asked < 120
 
@@ -100,7 +100,7 @@ def test_the_values_of_settings_that_were_not_tried_are_computed() -> None:
 
 def test_the_grid_has_each_combination_once_and_the_default_first() -> None:
     axes = (SearchAxis("a", (1, 2), 2), SearchAxis("b", (1, 2, 3), 1))
-    grid = Space((("a", 2), ("b", 1)), (Family((), axes),)).grid()
+    grid = Space((("a", 2), ("b", 1)), (ParameterFamily((), axes),)).grid()
     assert grid[0] == (("a", 2), ("b", 1))
     assert len(grid) == len(set(grid)) == 6
     assert all(one < other for one, other in pairwise(grid[1:4]))
@@ -109,4 +109,4 @@ def test_the_grid_has_each_combination_once_and_the_default_first() -> None:
 def test_too_many_trials_are_refused() -> None:
     axes = tuple(SearchAxis(name, tuple(range(100)), 0) for name in ("a", "b", "c"))
     with pytest.raises(UsageError, match="1,000,001 trials are too many"):
-        Space((), (Family((), axes),))
+        Space((), (ParameterFamily((), axes),))

@@ -13,7 +13,7 @@ from rankproof._experiment.config_settings import is_scorer, is_system, is_syste
 from rankproof._experiment.experiment import stage_with_inputs
 from rankproof._fusion.method import METHODS, PARAMETERS
 from rankproof._registry import Setting, settings_of
-from rankproof._tune.space import MOST_TRIALS, Family, SearchAxis, Settings, Space, Value, weight_grid
+from rankproof._tune.space import MOST_TRIALS, ParameterFamily, SearchAxis, Settings, Space, Value, weight_grid
 from rankproof.errors import UsageError, for_message, type_phrase
 from rankproof.stages._base import Stage
 from rankproof.stages._fuse import Fuse
@@ -84,7 +84,7 @@ def tuned_system(systems: Mapping[str, Stage], name: str, vary: Mapping[str, Val
     targets = tuple(_target(systems, stage, key) for key in asked)
     axes = tuple(_axis(target, values) for target, values in zip(targets, asked.values(), strict=True))
     default = tuple((axis.name, axis.default) for axis in axes)
-    tuned = TunedSystem(name, stage, targets, Space(default, (Family((), axes),)))
+    tuned = TunedSystem(name, stage, targets, Space(default, (ParameterFamily((), axes),)))
     _check_values(tuned, axes)
     return tuned
 
@@ -102,7 +102,7 @@ def _check_values(tuned: TunedSystem, axes: Sequence[SearchAxis]) -> None:
 
 def _stages(tuned: TunedSystem, axes: Sequence[SearchAxis]) -> set[Stage]:
     """The different systems among the first combinations."""
-    return {tuned.with_settings(one) for one in islice(Family((), tuple(axes)).grid(), _CHECKED)}
+    return {tuned.with_settings(one) for one in islice(ParameterFamily((), tuple(axes)).grid(), _CHECKED)}
 
 
 def part_name(part: Any) -> str:

@@ -22,7 +22,7 @@ from rankproof._fusion.method import METHODS, Fitted, FusionMethod, FusionSettin
 from rankproof._fusion.normalisations import NORMALISATIONS
 from rankproof._fusion.settings import checked_settings, checked_weights, method_for
 from rankproof._tune.parameters import WEIGHT_STEP, ValuesLike, named_axis, weights_axis
-from rankproof._tune.space import Family, SearchAxis, Settings, Space
+from rankproof._tune.space import ParameterFamily, SearchAxis, Settings, Space
 from rankproof.errors import UsageError, for_message
 from rankproof.measures._base import Measure
 
@@ -106,7 +106,7 @@ def fusion_space(
     for method in _chosen_methods(methods, runs):
         for norm in scales if "norm" in method.uses else scales[:1]:
             fixed = (("method", method.name), *((("norm", norm),) if "norm" in method.uses else ()))
-            families.append(Family(fixed, _axes(method, runs, vary, step)))
+            families.append(ParameterFamily(fixed, _axes(method, runs, vary, step)))
     _refuse_unused(vary, families)
     first = families[0]
     default = (*first.fixed, *((axis.name, axis.default) for axis in first.axes))
@@ -146,7 +146,7 @@ def _number_axis(parameter: Parameter, values: ValuesLike) -> SearchAxis:
     return named_axis(parameter.name, kind, values or parameter.values, kind(parameter.default or 0))
 
 
-def _refuse_unused(vary: Mapping[str, ValuesLike], families: Sequence[Family]) -> None:
+def _refuse_unused(vary: Mapping[str, ValuesLike], families: Sequence[ParameterFamily]) -> None:
     known = dict.fromkeys(axis.name for family in families for axis in family.axes)
     for name in vary:
         if name not in known:

@@ -10,7 +10,7 @@ import numpy as np
 
 from rankproof._data.arrays import FloatArray, IntArray
 from rankproof._tune.folds import fold_numbers, training_queries
-from rankproof._tune.space import Family, Settings, Space
+from rankproof._tune.space import ParameterFamily, Settings, Space
 
 SearchName = Literal["grid", "coordinate"]
 _VALUE_BITS = 40
@@ -143,7 +143,7 @@ def coordinate_search(trials: Trials, space: Space, train: IntArray) -> Settings
     return _best(trials, [space.default, *found], train)
 
 
-def _descend(trials: Trials, family: Family, train: IntArray) -> Settings:
+def _descend(trials: Trials, family: ParameterFamily, train: IntArray) -> Settings:
     current, reach = family.start(), max((axis.reach for axis in family.axes), default=1)
     for _ in range(_MOST_ROUNDS):
         before = current

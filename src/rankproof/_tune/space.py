@@ -96,7 +96,7 @@ def _compositions(total: int, places: int) -> Iterator[tuple[int, ...]]:
 
 
 @dataclass(frozen=True, slots=True)
-class Family:
+class ParameterFamily:
     """Settings with the same parameters: fixed values, and the axes that vary."""
 
     fixed: Settings
@@ -123,7 +123,7 @@ class Space:
     """All settings that are tried: the default ones, which are the baseline, and those of each family."""
 
     default: Settings
-    families: tuple[Family, ...]
+    families: tuple[ParameterFamily, ...]
 
     def __post_init__(self) -> None:
         if self.size > MOST_TRIALS:

@@ -13,7 +13,7 @@ from rankproof._data.validation import checked_integer
 from rankproof._statistics.means import weighted_mean
 from rankproof._tune.folds import FOLDS, REPEATS, HeldOut, HeldOutGain, check_enough_queries, cross_validate, held_out_gain
 from rankproof._tune.search import SEARCHES, Objective, SearchName, Trials
-from rankproof._tune.space import Family, Settings, Space
+from rankproof._tune.space import ParameterFamily, Settings, Space
 from rankproof.errors import UsageError, for_message
 from rankproof.measures._answers import AnswerMeasure
 from rankproof.measures._base import Measure
@@ -141,7 +141,7 @@ def tune_objective(
     baselines, best_single = [_baseline("default", held, default, weights)], None
     if singles:
         first, *rest = singles.values()
-        choice = Space(first, tuple(Family(one, ()) for one in rest))
+        choice = Space(first, tuple(ParameterFamily(one, ()) for one in rest))
         alone = cross_validate(trials, choice, SEARCHES["grid"], **validate)
         baselines.append(_baseline("best single run", held, alone.values, weights))
         best_single = _best_single(trials, singles, measure, weights)
