@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from rankproof._data.arrays import FloatArray, IntArray
-from rankproof._tune.space import Family, SearchAxis, Settings, Space
+from rankproof._tune.space import ParameterFamily, SearchAxis, Settings, Space
 
 from .evaluation_tool import best
 
@@ -141,7 +141,7 @@ class Rows:
     def space(self, default: int) -> Space:
         """The row as a parameter."""
         axis = SearchAxis("row", tuple(range(len(self._values))), default)
-        return Space((("row", default),), (Family((), (axis,)),))
+        return Space((("row", default),), (ParameterFamily((), (axis,)),))
 
     def values(self, settings: Sequence[Settings]) -> FloatArray:
         """The rows of the settings."""

@@ -106,7 +106,7 @@ def _settings(part: Any) -> tuple[Setting, ...]:
         return ()
     hints = _hints(part)
     # Fields that are keyword-only, such as those of a base class, follow the others, as they do in a call.
-    ordered = sorted((one for one in fields(part) if one.init), key=lambda one: bool(one.kw_only))
+    ordered = sorted((field for field in fields(part) if field.init), key=lambda field: bool(field.kw_only))
     return tuple(_setting(one, hints.get(one.name, Any)) for one in ordered)
 
 

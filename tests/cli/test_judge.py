@@ -271,7 +271,7 @@ def test_a_cache_that_cannot_be_created_is_an_error_with_a_valid_fix(
 def test_runs_that_were_judged_are_labelled_next_with_the_command_that_judge_says(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (folder / "my b.run").write_text(RUN)
+    (folder / "my b.run").write_text("q1 Q0 d2 1 3.0 t\nq1 Q0 d1 2 2.0 t\nq2 Q0 d3 1 1.0 t\n")
     common = ["judge", "data", "--by", "keywords", "-o", "llm.qrels"]
     assert main([*common, "--runs", "a.run", "my b.run"]) == 0
     said = capsys.readouterr().err

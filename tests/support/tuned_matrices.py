@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from rankproof._data.arrays import FloatArray, IntArray
-from rankproof._tune.space import Family, SearchAxis, Settings, Space
+from rankproof._tune.space import ParameterFamily, SearchAxis, Settings, Space
 
 
 class MatrixObjective:
@@ -43,4 +43,4 @@ class MemorisingObjective(MatrixObjective):
 
 def row_space(rows: int, default: int = 0) -> Space:
     """The space of the parameter `at`."""
-    return Space((("at", default),), (Family((), (SearchAxis("at", tuple(range(rows)), default),)),))
+    return Space((("at", default),), (ParameterFamily((), (SearchAxis("at", tuple(range(rows)), default),)),))

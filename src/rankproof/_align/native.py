@@ -94,7 +94,7 @@ def align_slices(path: str, boundaries: list[int], align: Callable[[FileSlice, b
 
 def have_no_common_query(hits: list[Hits], unknown_queries: list[bytes]) -> bool:
     """Whether no query is in two slices."""
-    hashes = np.concatenate([np.frombuffer(each, dtype=np.uint64) for each in unknown_queries])
+    hashes = np.concatenate([np.frombuffer(query, dtype=np.uint64) for query in unknown_queries])
     judged = np.sum([part.present for part in hits], axis=0)
     return len(np.unique(hashes)) == len(hashes) and bool(np.all(judged <= 1))
 

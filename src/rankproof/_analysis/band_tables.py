@@ -79,9 +79,9 @@ def describe_missing_bands(measure: Measure, profiles: Sequence[BandProfile]) ->
     """A note that none of these profiles has bands for the measure, with a measure that has them."""
     if not profiles or profile_for(measure, profiles) is not None:
         return ()
-    names = [for_message(one.name) for one in profiles]
+    names = [for_message(profile.name) for profile in profiles]
     whose = f"the profile {names[0]} has" if len(names) == 1 else f"the profiles {', '.join(names)} have"
-    rated = rated_measure([name for one in profiles for name in one.measures])
+    rated = rated_measure([name for profile in profiles for name in profile.measures])
     return (f"{whose} no bands for {measure}; choose another measure, such as -m {rated}",)
 
 
@@ -97,7 +97,7 @@ def reached_bands(
     found: dict[tuple[str, QualityBand], list[str]] = {}
     for name in names:
         for band in profile.measures[name]:
-            systems = [system for system, each in values.items() if profile.band(name, each[name].value) == band]
+            systems = [system for system, value in values.items() if profile.band(name, value[name].value) == band]
             if systems:
                 found[name, band] = systems
     return found
@@ -131,7 +131,7 @@ def bands_tables(inputs: AnalysisInput, profile: BandProfile, references: Mappin
     values, counts = measure_results(inputs, list(names)), query_counts(inputs)
     measures = {name: one.measure for name, one in next(iter(values.values())).items()}
     chances = [chance_values(inputs, measure, counts.common) for measure in measures.values()]
-    rows = [_row(system, counts, profile, each) for system, each in values.items()]
+    rows = [_row(system, counts, profile, value) for system, value in values.items()]
     random: list[CellValue] = ["random ranking", *counts.cell(None)]
     for chance in chances:
         random += [None if chance is None else chance.value, None]
@@ -171,7 +171,7 @@ def _shown_measures(profile: BandProfile) -> dict[str, list[str]]:
 
 def _row(system: str, counts: QueryCounts, profile: BandProfile, values: Mapping[str, MeasureResult]) -> tuple[CellValue, ...]:
     items: list[CellValue] = [system, *counts.cell(system)]
-    for name, one in values.items():
-        band = profile.band(name, one.value)
-        items += [one.value, None if band is None else band.name]
+    for name, value in values.items():
+        band = profile.band(name, value.value)
+        items += [value.value, None if band is None else band.name]
     return tuple(items)

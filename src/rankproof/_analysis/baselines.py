@@ -100,7 +100,7 @@ def best_reranking(inputs: AnalysisInput, system: str, gain: GainScheme = "linea
 
 def _reordered_depth(inputs: AnalysisInput, system: str) -> int | None:
     """How many documents of its input a reranker reorders; None for any other system."""
-    stage = next((one.stage for one in inputs.system_runs if one.name == system and one.kind == "rerank"), {})
+    stage = next((run.stage for run in inputs.system_runs if run.name == system and run.kind == "rerank"), {})
     top = stage.get("top")
     return top if isinstance(top, int) else None
 
@@ -181,7 +181,7 @@ def baseline_rows(inputs: AnalysisInput, measures: Sequence[str], roles: Mapping
     counts, below_chance = query_counts(inputs), p_below_chance(inputs)
     found = {}
     for name in measures:
-        ones = {system: each[name] for system, each in values.items()}
+        ones = {system: value[name] for system, value in values.items()}
         measure = next(iter(ones.values())).measure
         by_queries = {queries: chance_values(inputs, measure, queries) for queries in {counts.common, *counts.queries.values()}}
         chances = {queries: chance.value for queries, chance in by_queries.items() if chance is not None}
@@ -361,16 +361,16 @@ def _overview(baseline_rows: Sequence[BaselineRow], described: int) -> Table:
     )
     rows = [
         (
-            *(each.measure, len(each.counts.queries[each.best]), each.chance_by_system.get(each.best)),
-            *(each.references[role] for role in roles),
+            *(row.measure, len(row.counts.queries[row.best]), row.chance_by_system.get(row.best)),
+            *(row.references[role] for role in roles),
             *(
-                " = ".join(each.best_names),
-                each.systems[each.best],
-                each.upper_bound.by_system[each.best],
-                each.upper_bound.ideal,
+                " = ".join(row.best_names),
+                row.systems[row.best],
+                row.upper_bound.by_system[row.best],
+                row.upper_bound.ideal,
             ),
         )
-        for each in baseline_rows
+        for row in baseline_rows
     ]
-    worse = [sentence for each in baseline_rows[described:] for sentence in _below_random(each)]
+    worse = [sentence for row in baseline_rows[described:] for sentence in _below_random(row)]
     return Table("baselines", "Every measure with its baselines", columns, tuple(rows), tuple(worse))

@@ -65,8 +65,8 @@ WORSE, BELOW = "WORSE THAN RANDOM", "below random, not significant"
 def p_below_chance(inputs: AnalysisInput) -> Mapping[str, float]:
     """System to the probability that a random ranking has as few queries with a relevant document in the top 10."""
     found = {}
-    for system, each in measure_results(inputs, [CHANCE_MEASURE]).items():
-        one = each[CHANCE_MEASURE]
+    for system, result in measure_results(inputs, [CHANCE_MEASURE]).items():
+        one = result[CHANCE_MEASURE]
         chance = chance_values(inputs, one.measure, one.query_ids)
         if chance is not None:
             found[system] = chance.p_at_most(round(one.value * one.queries))

@@ -151,7 +151,7 @@ def _means(each: RankingAgreement) -> tuple[CellValue, ...]:
     shared, overlap, orders = each.shared, each.overlap, each.orders
     shares = shared.counts / np.maximum(shared.lengths.max(axis=0), 1)
     values = (overlap.extrapolated, overlap.least, overlap.most, orders.tau, orders.tau_ap, shares)
-    return (*(_mean(one) for one in values), len(shared.queries))
+    return (*(_mean(value) for value in values), len(shared.queries))
 
 
 def _mean(values: FloatArray) -> float | None:
@@ -214,7 +214,7 @@ def system_order(result: Result, measure: str, label: str) -> SystemOrder:
 
 def ordering_measures(result: Result) -> list[Measure]:
     """The evaluated measures that say which system is better."""
-    return [one.measure for one in result.systems[0].measures.values() if one.measure.has_winner]
+    return [measure.measure for measure in result.systems[0].measures.values() if measure.measure.has_winner]
 
 
 def correlate_orders(pairs: Sequence[tuple[SystemOrder, SystemOrder]], *, p: float = PERSISTENCE) -> list[Table]:

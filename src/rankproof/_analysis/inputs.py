@@ -166,7 +166,7 @@ def _input_from_answer_values(result: Result) -> AnalysisInput:
     if isinstance(known := answer_inputs_of(result), AnalysisInput):
         return known
     measures = result.systems[0].measures if result.systems else {}
-    if not measures or any(one.measure.kind != "answer" for one in measures.values()):
+    if not measures or any(measure.measure.kind != "answer" for measure in measures.values()):
         raise UsageError("the result has values and no rankings", fix="pass what evaluate, run or load_results returned")
     return with_answer_primary(AnalysisInput("answers", "", Qrels({}), {}, result))
 
@@ -177,14 +177,14 @@ def with_answer_primary(inputs: AnalysisInput) -> AnalysisInput:
     if settings.primary in measures:
         return inputs
     defaults = [list(map(str, default_answer_measures(cited=cited))) for cited in (False, True)]
-    able = [name for name, one in measures.items() if one.measure.has_winner] or list(measures)
+    able = [name for name, measure in measures.items() if measure.measure.has_winner] or list(measures)
     primary = F1_OF_ANSWERS if list(measures) in defaults else able[0]
     return replace(inputs, decision_settings=replace(settings, primary=primary))
 
 
 def reevaluated(inputs: AnalysisInput, measures: MeasuresLike, options: EvaluateOptions) -> AnalysisInput:
     """The input evaluated with these measures (by default its own) and options."""
-    chosen = measures or [one.measure for one in inputs.result.systems[0].measures.values()]
+    chosen = measures or [measure.measure for measure in inputs.result.systems[0].measures.values()]
     subset, weights = options.queries or inputs.result.queries, options.weights or inputs.result.weights
     result = evaluate_runs(inputs.qrels, inputs.runs, chosen, replace(options, queries=subset, weights=weights))
     return replace(inputs, result=result, rel=options.rel, read_options=options.read_options, skip_missing=options.skip_missing)
@@ -201,7 +201,7 @@ def whole_rankings(inputs: AnalysisInput) -> AnalysisInput:
 def usual_measures(inputs: AnalysisInput) -> list[str]:
     """The measures of a comparison that names none: those that the experiment names, else the main ones."""
     evaluated = list(inputs.result.systems[0].measures)
-    binary, graded = ({str(one.with_rel(inputs.rel)) for one in default_measures(grade)} for grade in (1, 2))
+    binary, graded = ({str(measure.with_rel(inputs.rel)) for measure in default_measures(grade)} for grade in (1, 2))
     if binary <= {*evaluated} <= graded | {inputs.decision_settings.primary}:
         return list(MAIN_MEASURES)
     return evaluated
@@ -251,7 +251,7 @@ def input_from_results(results: ExperimentResult, *, needs_judgements: bool = Tr
 def _settings(results: ExperimentResult) -> DecisionSettings:
     """The settings of the experiment; the primary measure is one that was evaluated, nDCG@10 before the others."""
     settings, measures = results.decision_settings, results.result.systems[0].measures
-    able = [name for name, one in measures.items() if one.summary == "mean" and one.measure.has_winner]
+    able = [name for name, measure in measures.items() if measure.summary == "mean" and measure.measure.has_winner]
     if settings.primary is not None or USUAL_PRIMARY in able or not able:
         return settings
     return replace(settings, primary=able[0])
@@ -277,16 +277,16 @@ def join_inputs(found: Sequence[AnalysisInput]) -> AnalysisInput:
     if not others:
         return first
     names = joined_names([(one.name, one.systems) for one in found])
-    parts = [_renamed(one, each) for one, each in zip(found, names, strict=True)]
+    parts = [_renamed(one, name) for one, name in zip(found, names, strict=True)]
     return replace(
         first,
         name=in_a_sentence([one.name for one in found]),
-        result=Result(first.result.queries, tuple(system for one in parts for system in one.result.systems)),
-        runs={name: run for one in parts for name, run in one.runs.items()},
-        given_answers={name: answers for one in parts for name, answers in one.given_answers.items()},
-        snippets={doc: text for one in reversed(parts) for doc, text in one.snippets.items()},
-        system_runs=tuple(system_run for one in parts for system_run in one.system_runs),
-        decision_settings=_joined_settings([one.decision_settings for one in parts]),
+        result=Result(first.result.queries, tuple(system for part in parts for system in part.result.systems)),
+        runs={name: run for part in parts for name, run in part.runs.items()},
+        given_answers={name: answers for part in parts for name, answers in part.given_answers.items()},
+        snippets={doc: text for part in reversed(parts) for doc, text in part.snippets.items()},
+        system_runs=tuple(system_run for part in parts for system_run in part.system_runs),
+        decision_settings=_joined_settings([part.decision_settings for part in parts]),
         timed_apart=_timed_apart([one.name for one in found if any(run.times for run in one.system_runs)]),
         labels=(),
     )
@@ -309,7 +309,7 @@ def joined_names(found: Sequence[tuple[str, Sequence[str]]]) -> list[dict[str, s
 
 def _joined_settings(settings: Sequence[DecisionSettings]) -> DecisionSettings:
     """The settings of the first experiment with the costs of all."""
-    return replace(settings[0], costs={name: cost for one in settings for name, cost in one.costs.items()})
+    return replace(settings[0], costs={name: cost for setting in settings for name, cost in setting.costs.items()})
 
 
 def _check_same_data(first: AnalysisInput, other: AnalysisInput) -> None:

@@ -62,7 +62,7 @@ def _empty_sentences(results: ExperimentResult, rows: Sequence[tuple[CellValue, 
 
 def overlap_table(results: ExperimentResult) -> Table | None:
     """How much the rankings of each two systems have in common; None for a single system."""
-    rankings = {one.name: ranked_documents(one.stored_run) for one in results.system_runs if one.stored_run is not None}
+    rankings = {run.name: ranked_documents(run.stored_run) for run in results.system_runs if run.stored_run is not None}
     if len(rankings) < 2:
         return None
     found = {pair: mean_overlaps(results.queries, rankings, *pair) for pair in combinations(rankings, 2)}

@@ -268,7 +268,7 @@ def complexity_of(text: str) -> str | None:
 def seems_english(texts: Iterable[str]) -> bool:
     """Whether at least a quarter of the longer queries contain a frequent English word; True without longer queries."""
     words = [set(_plain(text).split()) for text in texts]
-    longer = [each for each in words if len(each) >= _LONG_ENOUGH]
+    longer = [word for word in words if len(word) >= _LONG_ENOUGH]
     return 4 * sum(bool(each & _ENGLISH) for each in longer) >= len(longer)
 
 

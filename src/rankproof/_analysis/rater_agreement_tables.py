@@ -24,9 +24,9 @@ _SHOWN = 10
 def agreement_sentences(facts: AgreementFacts) -> Iterator[str]:
     """How far the raters agree, how far machines agree with people, and how many pairs are open."""
     yield from _group(facts.group)
-    for one in facts.machines if facts.group.of_people else ():
-        yield _machine(one)
-    open_pairs = sum(one.adjudicated is None for one in facts.disagreements)
+    for machine in facts.machines if facts.group.of_people else ():
+        yield _machine(machine)
+    open_pairs = sum(disagreement.adjudicated is None for disagreement in facts.disagreements)
     if facts.disagreements:
         adjudicated = len(facts.disagreements) - open_pairs
         more = f"; {adjudicated} of them {'is' if adjudicated == 1 else 'are'} adjudicated" if adjudicated else ""
@@ -113,7 +113,7 @@ def agreement_notes(facts: AgreementFacts) -> Iterator[str]:
 
 def _prevalence(group: GroupAgreement) -> Iterator[str]:
     """A note where most grades are the same one: a few disagreements then make alpha and kappa low."""
-    grade, most = max(group.grades.items(), key=lambda one: one[1], default=(0, 0))
+    grade, most = max(group.grades.items(), key=lambda item: item[1], default=(0, 0))
     share = most / max(sum(group.grades.values()), 1)
     alpha, same = group.alpha["ordinal"].value, group.same.value
     if share >= MANY_ALIKE and alpha is not None and same is not None and same >= MANY_ALIKE and alpha < RELIABLE:
@@ -160,8 +160,8 @@ def _statistics(group: GroupAgreement) -> Iterator[tuple[str, Agreement]]:
 
 
 def _pairs_table(facts: AgreementFacts) -> Table:
-    merged = [one for one in facts.machines if one.rater == PEOPLE]
-    rows = tuple(_pair_row(one) for one in (*facts.pairs, *merged))
+    merged = [machine for machine in facts.machines if machine.rater == PEOPLE]
+    rows = tuple(_pair_row(pair) for pair in (*facts.pairs, *merged))
     return Table(
         "agreement-pairs",
         "Cohen's kappa of each two raters",
@@ -186,7 +186,16 @@ def _pair_row(one: PairAgreement) -> tuple[CellValue, ...]:
 
 
 def _disagreements_table(facts: AgreementFacts) -> Table:
-    rows = tuple((*one.pair, one.distance, listed(one.grades), one.adjudicated, listed(one.notes)) for one in facts.disagreements)
+    rows = tuple(
+        (
+            *disagreement.pair,
+            disagreement.distance,
+            listed(disagreement.grades),
+            disagreement.adjudicated,
+            listed(disagreement.notes),
+        )
+        for disagreement in facts.disagreements
+    )
     shown = ("query", "document", "difference", "grades")
     more = [name for at, name in ((4, "adjudicated"), (5, "notes")) if any(row[at] not in (None, "") for row in rows)]
     return Table(

@@ -31,7 +31,7 @@ def with_judgements(
     measures: Sequence[Measure] | None = None,
 ) -> AnalysisInput:
     """The input measured with these judgements, on these queries or on its own, by these measures or by its own."""
-    measures = measures or [one.measure for one in inputs.result.systems[0].measures.values()]
+    measures = measures or [measure.measure for measure in inputs.result.systems[0].measures.values()]
     chosen = tuple(inputs.result.queries if queries is None else queries)
     weights = inputs.result.weights
     kept = None if weights is None else {query: weights[query] for query in chosen}

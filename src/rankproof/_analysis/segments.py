@@ -86,7 +86,7 @@ class SegmentRow:
 def segment_rows(values: Mapping[str, MeasureResult], grouping: Grouping, options: SegmentOptions) -> list[SegmentRow]:
     """Every segment of every system, lowest first, with p corrected over all of them."""
     found: list[SegmentRow] = []
-    queries = {name: tuple(sorted(one.query_ids)) for name, one in values.items()}
+    queries = {name: tuple(sorted(value.query_ids)) for name, value in values.items()}
     for ids in dict.fromkeys(queries.values()):
         names = [name for name in values if queries[name] == ids]
         columns = np.array([[each[query] for query in ids] for each in (values[name].per_query for name in names)])
@@ -231,7 +231,7 @@ def segments(
     The bands are those of the first profile with the measure, by default a built-in one; a note says if given ones lack it.
     """
     options = options or SegmentOptions()
-    every = {name: each[measure] for name, each in measure_results(inputs, [measure]).items()}
+    every = {name: result[measure] for name, result in measure_results(inputs, [measure]).items()}
     values = {name: one for name, one in every.items() if one.queries}
     if not values:
         raise UsageError(f"no system has a value of {measure}: every answer failed", fix="run the experiment again")
@@ -305,8 +305,8 @@ def _overview(rows: Sequence[SegmentRow], values: Mapping[str, MeasureResult], v
     cells = {(row.segment, row.system): row.value for row in rows}
     sizes = {row.segment: max(each.n for each in rows if each.segment == row.segment) for row in rows}
     names = sorted(sizes, key=lambda name: sum(cells.get((name, system), 0.0) for system in values))
-    queries = max(one.queries for one in values.values())
-    every: tuple[CellValue, ...] = ("all queries", queries, *(one.value for one in values.values()))
+    queries = max(value.queries for value in values.values())
+    every: tuple[CellValue, ...] = ("all queries", queries, *(value.value for value in values.values()))
     body = tuple((name, sizes[name], *(cells.get((name, system)) for system in values)) for name in names)
     return Table(
         name=f"segments by {grouping.by}",
@@ -315,9 +315,9 @@ def _overview(rows: Sequence[SegmentRow], values: Mapping[str, MeasureResult], v
         rows=(*body, every),
         sentences=(*describe_lowest_segment(rows, list(values), measure, view.options), *view.failing_sentences(rows)),
         notes=tuple(
-            f"{for_message(name)}: n = {pluralise(one.queries, 'query', 'queries')}"
-            for name, one in values.items()
-            if one.queries != queries
+            f"{for_message(name)}: n = {pluralise(value.queries, 'query', 'queries')}"
+            for name, value in values.items()
+            if value.queries != queries
         ),
         facts={"n": queries, "measure": measure, "by": grouping.by},
     )

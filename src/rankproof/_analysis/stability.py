@@ -233,7 +233,7 @@ def _pools(inputs: AnalysisInput, choice: Choice, depths: Sequence[int]) -> Iter
     queries = inputs.result.queries
     rows = _judgements(inputs)
     for depth in dict.fromkeys(depths):
-        pool = {query: {doc for one in rankings for doc in one.get(query, ())[:depth]} for query in queries}
+        pool = {query: {doc for ranking in rankings for doc in ranking.get(query, ())[:depth]} for query in queries}
         cut = [row for row in rows if row.doc in pool[row.query]]
         judged = list(dict.fromkeys(row.query for row in cut))
         # A query without a judged document in the pool has the value 0 for every system.

@@ -51,7 +51,7 @@ def main_measure(inputs: AnalysisInput) -> str:
 def fraction_measures(inputs: AnalysisInput) -> list[str]:
     """The measures whose value is a mean from 0 to 1, the highest for documents in the order of their grades."""
     measures = inputs.result.systems[0].measures
-    found = [name for name, one in measures.items() if _is_fraction_of_grades(one.measure)]
+    found = [name for name, measure in measures.items() if _is_fraction_of_grades(measure.measure)]
     if not found:
         raise UsageError(f"{_NOT_FRACTION}: {', '.join(measures)}", fix="choose such a measure with -m, such as nDCG@10")
     return found
@@ -96,7 +96,7 @@ def best_system(values: Mapping[str, MeasureResult]) -> str:
 def deepest_recall(result: Result) -> str | None:
     """The recall with the deepest cutoff, an upper bound for any reranker; None if no recall was evaluated."""
     measures = result.systems[0].measures
-    found = [name for name, one in measures.items() if one.measure.name == "R"]
+    found = [name for name, measure in measures.items() if measure.measure.name == "R"]
     return max(found, key=lambda name: measures[name].measure.parameters()["cutoff"] or 0, default=None)
 
 
@@ -151,7 +151,7 @@ class QueryCounts:
 def query_counts(inputs: AnalysisInput) -> QueryCounts:
     """The queries of each system; all measures of a system have the same."""
     firsts = {system.name: next(iter(system.measures.values())) for system in inputs.result.systems}
-    return QueryCounts({name: one.query_ids for name, one in firsts.items()}, inputs.result.queries)
+    return QueryCounts({name: first.query_ids for name, first in firsts.items()}, inputs.result.queries)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -218,8 +218,8 @@ IntervalKey = TypeVar("IntervalKey", bound=Hashable)
 def mean_intervals(values: Mapping[IntervalKey, MeasureResult], *, level: float = 0.95) -> dict[IntervalKey, Interval | None]:
     """The interval of each mean (Student's t); None for a sum, a single query, or equal values."""
     return {
-        key: mean_interval(one.values, level=level, within=one.measure.range, weights=one.weights)
-        if one.summary == "mean" and one.queries
+        key: mean_interval(value.values, level=level, within=value.measure.range, weights=value.weights)
+        if value.summary == "mean" and value.queries
         else None
-        for key, one in values.items()
+        for key, value in values.items()
     }

@@ -165,7 +165,7 @@ def audit_tables(inputs: AnalysisInput, *, tools: bool, ties: bool, unjudged: bo
         found = find_unjudged(whole)
         about = [audit_unjudged(whole, found), audit_pool(whole, found)] if unjudged or everything else []
         measures = inputs.result.systems[0].measures
-        first = [name for name, one in measures.items() if pairs or has_pair_changes(one.measure)][:1]
+        first = [name for name, measure in measures.items() if pairs or has_pair_changes(measure.measure)][:1]
         if pairs or everything:
             about += [judge_next(found, name, pairs or FEW_PAIRS) for name in first]
         notes = () if whole is inputs else (WHOLE_RANKINGS_NOTE,)

@@ -146,7 +146,7 @@ class _Referenced:
             fix = "pass {name: answers}, or RAG logs or results without references"
             raise UsageError(f"answers cannot be {type_phrase(self.answers)}", fix=fix)
         _check_order(self.answers, expected)
-        answers = {str(name): _answers(one, queries) for name, one in self.answers.items()}
+        answers = {str(name): _answers(answer, queries) for name, answer in self.answers.items()}
         result = evaluate_given_answers(
             answers,
             expected,
@@ -167,7 +167,7 @@ class _Referenced:
 
 def _queries_of(references: References) -> Queries:
     """The questions of references that have no texts of questions."""
-    return Queries(Query(key, "", fields={ANSWER_FIELDS[0]: list(one.answers)}) for key, one in references.items())
+    return Queries(Query(key, "", fields={ANSWER_FIELDS[0]: list(reference.answers)}) for key, reference in references.items())
 
 
 def _judge_of(
@@ -198,7 +198,7 @@ def _imported_logs(logs: Any, settings: Mapping[str, str]) -> Imported:
         return import_source(logs, ImportOptions(settings=settings), importer=IMPORTER)
     check_settings(IMPORTER, RAG, settings)
     systems = logs if isinstance(logs, Mapping) else {"table": logs}
-    tables = {str(name): _table(one, str(name)) for name, one in systems.items()}
+    tables = {str(name): _table(system, str(name)) for name, system in systems.items()}
     return merged_logs(tables, ImportSource(), named=named_columns(settings))
 
 
@@ -229,7 +229,7 @@ def _with_nuggets(results: ExperimentResult, nuggets: NuggetsLike | None) -> Exp
 
 
 def _are_paths(values: Sequence[Any]) -> bool:
-    return bool(values) and all(isinstance(one, str | os.PathLike) for one in values)
+    return bool(values) and all(isinstance(value, str | os.PathLike) for value in values)
 
 
 def _table(log: Any, name: str) -> SourceTable:
@@ -262,7 +262,7 @@ def _nuggets(nuggets: NuggetsLike | None, queries: Queries | None) -> Mapping[st
         from rankproof._io.open import open_source
 
         return read_nuggets(open_source(os.fspath(nuggets)))
-    return {query: tuple(Nugget(one) if isinstance(one, str) else one for one in each) for query, each in nuggets.items()}
+    return {query: tuple(Nugget(one) if isinstance(one, str) else one for one in nugget) for query, nugget in nuggets.items()}
 
 
 def _references(references: Any) -> tuple[Any, Queries | None]:
@@ -284,11 +284,11 @@ def _references(references: Any) -> tuple[Any, Queries | None]:
 def _check_order(answers: Mapping[Any, Any], references: Mapping[Any, Any]) -> None:
     """Raises an error for references in place of answers, and for answers without the name of their system."""
     call = "evaluate_answers({name: {query: answer}}, references)"
-    if isinstance(answers, Queries) or any(isinstance(one, Mapping) for one in references.values()):
+    if isinstance(answers, Queries) or any(isinstance(reference, Mapping) for reference in references.values()):
         raise UsageError("the references come before the answers", fix=f"write {call}")
-    if wrong := [one for one in answers.values() if not isinstance(one, Mapping | str | os.PathLike)]:
+    if wrong := [answer for answer in answers.values() if not isinstance(answer, Mapping | str | os.PathLike)]:
         raise UsageError(f"the answers of a system cannot be {type_phrase(wrong[0])}", fix=f"write {call}")
-    if any(isinstance(one, str) and name in references for name, one in answers.items()):
+    if any(isinstance(answer, str) and name in references for name, answer in answers.items()):
         raise UsageError("answers has the ids of queries in place of names of systems", fix=f"write {call}")
 
 

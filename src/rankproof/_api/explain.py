@@ -74,7 +74,7 @@ def explain_inputs(inputs: AnalysisInput, asked: ExplainOptions, *, all_measures
         return system, _tables(inputs, system, measures, asked), []
     values = {one.name: one.measures[measures[0]] for one in inputs.result.systems}
     best = best_system(values)
-    tied = sum(abs(one.value - values[best].value) <= TIE_TOLERANCE for one in values.values())
+    tied = sum(abs(value.value - values[best].value) <= TIE_TOLERANCE for value in values.values())
     what = "the best" if tied == 1 else f"the first of {tied} tied for best"
     about = f"explaining {best}, {what} of {len(values)} systems by {measures[0]}; --system names another"
     return best, _tables(inputs, best, measures, asked), [about] if len(values) > 1 else []
@@ -92,15 +92,15 @@ def _tables(inputs: AnalysisInput, system: str, measures: list[str], asked: Expl
     if asked.query is not None and asked.doc is not None:
         return [_score(inputs, system, asked.query, asked.doc, asked.dataset)]
     if asked.query is not None and inputs.result.systems[0].measures[measures[0]].measure.kind == "answer":
-        return [table for one in measures for table in explain_answer_value(inputs, system, asked.query, one)]
+        return [table for measure in measures for table in explain_answer_value(inputs, system, asked.query, measure)]
     if asked.query is not None:
-        each = [explain_query(inputs, system, one, asked.query, rows=asked.top or ROWS) for one in measures]
+        each = [explain_query(inputs, system, measure, asked.query, rows=asked.top or ROWS) for measure in measures]
         return [table for tables in each for table in tables]
     top = asked.top or TOP
     if asked.against is not None:
         against = checked_system(inputs, asked.against)
-        return [explain_difference(inputs, system, against, one, top=top) for one in measures]
-    return [explain_mean(inputs, system, one, top=top) for one in measures]
+        return [explain_difference(inputs, system, against, measure, top=top) for measure in measures]
+    return [explain_mean(inputs, system, measure, top=top) for measure in measures]
 
 
 def _score(inputs: AnalysisInput, system: str, query: str, doc: str, dataset: Dataset | None) -> Table:

@@ -187,7 +187,7 @@ def _with_answer_measures(inputs: AnalysisInput, measures: MeasuresLike, options
     names = [str(one) for one in measures_in_results(measures, [one.measure for one in evaluated.values()])]
     if missing := [name for name in names if name not in evaluated]:
         raise UsageError(f"{missing[0]} was not evaluated", fix=f"choose from: {', '.join(evaluated)}")
-    systems = (replace(one, measures={name: one.measures[name] for name in names}) for one in inputs.result.systems)
+    systems = (replace(system, measures={name: system.measures[name] for name in names}) for system in inputs.result.systems)
     settings = replace(inputs.decision_settings, primary=names[0])
     return replace(inputs, result=replace(inputs.result, systems=tuple(systems)), decision_settings=settings)
 

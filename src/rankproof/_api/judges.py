@@ -43,7 +43,7 @@ def _sources(judgements: Any) -> Iterator[tuple[str | None, Any]]:
     if isinstance(judgements, Mapping) and not isinstance(judgements, Qrels):
         yield from ((str(name), source) for name, source in judgements.items())
     elif isinstance(judgements, list | tuple):
-        paths = [os.fspath(one) for one in judgements if isinstance(one, str | os.PathLike)]
+        paths = [os.fspath(judgement) for judgement in judgements if isinstance(judgement, str | os.PathLike)]
         if twice := next((path for at, path in enumerate(paths) if path in paths[:at]), None):
             raise UsageError(f"{for_message(twice)} is specified twice", fix="specify each file of judgements once")
         short = {path: os.path.basename(path) for path in paths}

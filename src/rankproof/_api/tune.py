@@ -163,8 +163,8 @@ def _runs_toml(
     from rankproof.stages._fuse import Fuse
     from rankproof.stages._run_file import RunFile
 
-    for name, one in sources.items():
-        if not isinstance(one, str):
+    for name, source in sources.items():
+        if not isinstance(source, str):
             fix = "pass the runs as files, or leave out dataset"
             raise UsageError(f"an experiment file needs the path of run {for_message(name)}", fix=fix)
     how = options.read_options

@@ -59,7 +59,9 @@ def pareto_chart(
     """The fastest at the left, the best on top; the front is filled and joined by a line."""
     em, head, many = medium.text, head_of(medium, title, notes), len(systems) > _NAMED
     keys = (
-        [LegendKey(text, _role(one), "o") for text, one in zip(_numbered(medium, systems), systems, strict=True)] if many else []
+        [LegendKey(text, _role(system), "o") for text, system in zip(_numbered(medium, systems), systems, strict=True)]
+        if many
+        else []
     )
     wide, high = key_list_size(medium, keys) if keys else (0.0, 0.0)
     beside = keys and not medium.narrow
@@ -76,10 +78,10 @@ def pareto_chart(
 
 def _panel(medium: Medium, systems: Sequence[ParetoPoint], axes: ParetoAxes, frame: Box) -> Panel:
     limit = [axes.limit] if axes.limit is not None else []
-    x = value_axis(time_scale([*(one.time for one in systems), *limit]), axes.time, most=5 if medium.narrow else 8)
-    y = value_axis(value_scale([end for one in systems for end in one.ends], axes.within), axes.value, reverse=axes.less)
+    x = value_axis(time_scale([*(system.time for system in systems), *limit]), axes.time, most=5 if medium.narrow else 8)
+    y = value_axis(value_scale([end for system in systems for end in system.ends], axes.within), axes.value, reverse=axes.less)
     marks: list[Mark] = [Lines((((at, y.scale.low), (at, y.scale.high)),), "limit") for at in limit]
-    marks += _steps(sorted((one for one in systems if one.front), key=lambda one: one.time))
+    marks += _steps(sorted((system for system in systems if system.front), key=lambda system: system.time))
     for one in systems:
         if one.interval:
             marks.append(ErrorBar((one.time, one.interval[0]), (one.time, one.interval[1]), 0.3 * medium.text))
@@ -100,19 +102,19 @@ def _steps(front: Sequence[ParetoPoint]) -> list[Mark]:
 
 
 def _names(medium: Medium, systems: Sequence[ParetoPoint]) -> list[str]:
-    return medium.names([one.name for one in systems], min(13 * medium.text, medium.width / 2.2), bold=True)
+    return medium.names([system.name for system in systems], min(13 * medium.text, medium.width / 2.2), bold=True)
 
 
 def _numbered(medium: Medium, systems: Sequence[ParetoPoint]) -> list[str]:
-    names = medium.names([one.name for one in systems], 15 * medium.text, small=True)
+    names = medium.names([system.name for system in systems], 15 * medium.text, small=True)
     return [f"{at + 1}  {name}" for at, name in enumerate(names)]
 
 
 def _labels(medium: Medium, systems: Sequence[ParetoPoint], texts: Sequence[str], panel: Panel) -> list[Mark]:
     """A label beside each point, with a thin line if it is far away."""
     size = medium.text
-    spots = [panel.place((one.time, one.value)) for one in systems]
-    widths = [text_width(text, size, bold=one.front) for text, one in zip(texts, systems, strict=True)]
+    spots = [panel.place((system.time, system.value)) for system in systems]
+    widths = [text_width(text, size, bold=system.front) for text, system in zip(texts, systems, strict=True)]
     within = Box(panel.frame.left, panel.frame.top - size, medium.width, panel.frame.bottom)
     boxes = place_labels(spots, widths, size, _taken(panel), within)
     found: list[Mark] = []

@@ -74,7 +74,7 @@ def _lines(moves: Mapping[Move, int], deepest: int) -> list[Mark]:
     most, found = max(moves.values(), default=1), list[Mark]()
     for kind in MOVE_KINDS:
         sizes: dict[float, list[tuple[Spot, ...]]] = {}
-        for move, times in sorted(moves.items(), key=lambda each: (each[1], str(each[0]))):
+        for move, times in sorted(moves.items(), key=lambda item: (item[1], str(item[0]))):
             if move_kind(move) == kind:
                 size = round(1 + (_WIDEST - 1) * math.sqrt((times - 1) / max(most - 1, 1)), 1)
                 sizes.setdefault(size, []).append(((0.0, _depth(move[0], deepest)), (1.0, _depth(move[1], deepest))))

@@ -74,7 +74,7 @@ class AnswerSource:
     def stored_measures(self) -> list[Measure]:
         """The measures of the results; none for files."""
         answers = None if self.stored is None else self.stored.answers
-        return [] if answers is None else [one.measure for one in answers.systems[0].measures.values()]
+        return [] if answers is None else [measure.measure for measure in answers.systems[0].measures.values()]
 
     def stores(self, answer_input: AnswerInput) -> bool:
         """Whether the results folder that was read has these values with their claims."""
@@ -88,13 +88,13 @@ class AnswerSource:
         if self.given is not None:
             return self.given
         assert self.stored is not None
-        answers = {one.name: one.answers for one in self.stored.system_runs if one.answers is not None}
+        answers = {run.name: run.answers for run in self.stored.system_runs if run.answers is not None}
         return GivenAnswers(self.stored.name, self.stored.texts, answers, self.stored.qrels, self.stored.contexts)
 
     def models(self) -> dict[str, str]:
         """The language model that answered for each system, as its stage says; else the name of the system."""
         runs = () if self.stored is None else self.stored.system_runs
-        known = {one.name: _model_of(one.stage) for one in runs}
+        known = {run.name: _model_of(run.stage) for run in runs}
         return {name: known.get(name) or name for name in self.questions().answers}
 
     def answer_input(self, measures: Sequence[str] | None, rel: int | None, how: AnswerJudges) -> AnswerInput:

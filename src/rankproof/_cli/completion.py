@@ -193,7 +193,7 @@ def fish(verbs: Sequence[CommandWords]) -> str:
 
 
 def _fish_line(verb: CommandWords, argument: CommandArgument) -> str:
-    flags = " ".join(f"-{'l' if one.startswith('--') else 's'} {one.lstrip('-')}" for one in argument.spellings)
+    flags = " ".join(f"-{'l' if spelling.startswith('--') else 's'} {spelling.lstrip('-')}" for spelling in argument.spellings)
     words = _fish_quoted(" ".join(argument.words))
     comma_list = _fish_quoted(f"(__fish_append , {' '.join(argument.words)})")
     value = {"nothing": "", "file": "-F", "choice": f"-xa {words}", "measures": f"-xa {comma_list}"}.get(argument.takes, "-x")

@@ -257,15 +257,15 @@ def _from_folders(
     # Named first: results with a measure of one's own are read only after its module is known.
     are_answer_measures(args.measures or also)
     results = [load_results(path) for path in args.files]
-    if not args.measures and not also and (usual or of_answers) and not any(one.is_judged for one in results):
+    if not args.measures and not also and (usual or of_answers) and not any(result.is_judged for result in results):
         # Results of answers alone have no rankings to compare.
         args.measures = _measures_of_answers(results)
     args.measures = args.measures or list(of_rankings) or None
     if are_answer_measures(args.measures or also):
         named = list(map(str, measures_in_results(args.measures or also, results_measures(results))))
-        found = [input_from_answers(one, named, _subset(args)) for one in results]
+        found = [input_from_answers(result, named, _subset(args)) for result in results]
     else:
-        found = [input_from_results(one) for one in results]
+        found = [input_from_results(result) for result in results]
         if usual and not args.measures:
             each = [usual_measures(one) for one in found]
             args.measures = [*(each[0] if all(one == each[0] for one in each) else MAIN_MEASURES), *also]
@@ -276,7 +276,7 @@ def _from_folders(
 
 def _measures_of_answers(results: Sequence[ExperimentResult]) -> list[str] | None:
     """The measures of answers that all results have, None where there are none."""
-    each = [[] if one.answers is None else list(one.answers.systems[0].measures) for one in results]
+    each = [[] if result.answers is None else list(result.answers.systems[0].measures) for result in results]
     return [name for name in each[0] if all(name in names for names in each)] or None
 
 
@@ -340,7 +340,7 @@ def cutoff_notes(result: Result) -> list[str]:
     owners: dict[str, list[str]] = {}
     for system in result.systems:
         depth = system.depth or 0
-        deeper = [name for name, one in system.measures.items() if _cutoff(one.measure) > depth]
+        deeper = [name for name, measure in system.measures.items() if _cutoff(measure.measure) > depth]
         if depth >= _MIN_NOTED_DEPTH and deeper:
             note = f"no ranking has more than {depth} documents, so {', '.join(deeper)} cannot look deeper"
             owners.setdefault(note, []).append(system.name)

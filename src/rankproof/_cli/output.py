@@ -33,7 +33,7 @@ def check_output(output: str | None, inputs: Iterable[str | None]) -> None:
     target = _regular_file(output)
     if target is None:
         return
-    for path in (part for given in inputs if given is not None for part in _input_files(given)):
+    for path in (part for input_ in inputs if input_ is not None for part in _input_files(input_)):
         source = _regular_file(path)
         if source is not None and os.path.samestat(target, source):
             name = "standard input" if path == "-" else path

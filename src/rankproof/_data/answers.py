@@ -49,8 +49,8 @@ class Answers(Viewed, Mapping[str, Answer]):
     def __init__(
         self, answers: Mapping[str, Answer], *, source: str = "", repeats: Mapping[str, Sequence[Answer]] | None = None
     ) -> None:
-        self._answers = MappingProxyType({checked_id(query, "query", source=source): one for query, one in answers.items()})
-        self.given_known = all(one.given is not None or one.state == "failed" for one in answers.values())
+        self._answers = MappingProxyType({checked_id(query, "query", source=source): answer for query, answer in answers.items()})
+        self.given_known = all(answer.given is not None or answer.state == "failed" for answer in answers.values())
         self.source = source
         self.repeats: Mapping[str, tuple[Answer, ...]] = MappingProxyType(
             {query: tuple(further) for query, further in (repeats or {}).items() if further}
@@ -87,8 +87,8 @@ def repeats_note(system: str, answers: Answers) -> str | None:
 
 def unranked_note(system: str, answers: Answers) -> str | None:
     """Why a system of which some contexts are known has no rankings; None where all or none are known."""
-    unknown = [query for query, one in answers.items() if one.given is None and one.state != "failed"]
-    if not unknown or all(one.given is None for one in answers.values()):
+    unknown = [query for query, answer in answers.items() if answer.given is None and answer.state != "failed"]
+    if not unknown or all(answer.given is None for answer in answers.values()):
         return None
     share = f"{len(unknown)} of {pluralise(len(answers), 'query', 'queries')}"
     first = for_message(unknown[0])
@@ -97,7 +97,7 @@ def unranked_note(system: str, answers: Answers) -> str | None:
 
 def passages_of(answers: Iterable[Answer]) -> list[str]:
     """The ids of all given and cited passages, each once."""
-    return list(dict.fromkeys(passage for one in answers for passage in (*(one.given or ()), *one.cited)))
+    return list(dict.fromkeys(passage for answer in answers for passage in (*(answer.given or ()), *answer.cited)))
 
 
 def as_answer(value: Answer | str) -> Answer:
@@ -169,9 +169,9 @@ class References(Viewed, Mapping[str, Reference]):
 
 def references_from_values(values: Mapping[str, Reference | str | Sequence[str]]) -> References:
     """References by query, each a text or a list of texts, read by the same rules as the field `answers` of a query."""
-    plain = {query: one for query, one in values.items() if not isinstance(one, Reference)}
+    plain = {query: value for query, value in values.items() if not isinstance(value, Reference)}
     read = references_from_queries(Texts([Query(query, "", fields={ANSWER_FIELDS[0]: one}) for query, one in plain.items()]))
-    own = {query: one for query, one in values.items() if isinstance(one, Reference)}
+    own = {query: value for query, value in values.items() if isinstance(value, Reference)}
     found = {query: own[query] if query in own else read[query] for query in values if query in own or query in read}
     return References(found, queries_without=read.queries_without, lists_as_text=read.lists_as_text)
 

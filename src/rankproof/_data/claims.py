@@ -121,8 +121,8 @@ def claims_of(text: str, side: Side, reference: int = 1) -> tuple[Claim, ...]:
     from rankproof._data.wording.remarks import text_units
 
     return tuple(
-        Claim(side, n, text[one.start : one.end], one.start, one.end, reference, one.remark, one.lead_in)
-        for n, one in enumerate(text_units(text), 1)
+        Claim(side, n, text[unit.start : unit.end], unit.start, unit.end, reference, unit.remark, unit.lead_in)
+        for n, unit in enumerate(text_units(text), 1)
     )
 
 

@@ -219,7 +219,7 @@ class _ItemsView(ItemsView[str, Document]):
     _mapping: Corpus
 
     def __iter__(self) -> Iterator[tuple[str, Document]]:
-        return ((one.id, one) for one in self._mapping.documents())
+        return ((document.id, document) for document in self._mapping.documents())
 
 
 class Corpus(Viewed, Mapping[str, Document]):
@@ -244,7 +244,9 @@ class Corpus(Viewed, Mapping[str, Document]):
         from rankproof._native import documents
 
         found = documents.find(
-            asked, self._index.entries, [(one.first, one.ids.offsets, one.ids.data) for one in self.partitions]
+            asked,
+            self._index.entries,
+            [(partition.first, partition.ids.offsets, partition.ids.data) for partition in self.partitions],
         )
         return [asked[at] for at in np.flatnonzero(np.frombuffer(found, dtype=np.int64) < 0)]
 
@@ -304,7 +306,10 @@ class Corpus(Viewed, Mapping[str, Document]):
         return Corpus(self.documents(), source=self.source, partition_size=size)
 
     def _view(self) -> View:
-        shown = ((one.id, clip_text(one.title, SHOWN_TITLE), clip_text(one.text, SHOWN_TEXT)) for one in self.documents())
+        shown = (
+            (document.id, clip_text(document.title, SHOWN_TITLE), clip_text(document.text, SHOWN_TEXT))
+            for document in self.documents()
+        )
         title = f"{type(self).__name__} {self.source}: {pluralise(len(self), 'text')}"
         return collection_view(title, {"id": "text", "title": "text", "text": "text"}, shown, len(self))
 

@@ -22,7 +22,7 @@ from rankproof.errors import InputError
 def chunk_separator(ids: Iterable[str]) -> str:
     """The separator of document id and chunk number: `#c`, with more `#` where a document id ends like a chunk id."""
     endings = (re.search(r"(#+)c[0-9]+\Z", doc) for doc in ids)
-    return "#" * (1 + max((len(found[1]) for found in endings if found), default=0)) + "c"
+    return "#" * (1 + max((len(ending[1]) for ending in endings if ending), default=0)) + "c"
 
 
 def chunk_id(doc: str, separator: str, number: int) -> str:

@@ -229,7 +229,7 @@ class IdCheck:
 
     def blocks(self) -> Iterator[Entries]:
         """The entries in ascending order, block by block."""
-        for block in merged_entries([(one.first, one.columns.entries) for one in self._partitions]):
+        for block in merged_entries([(partition.first, partition.columns.entries) for partition in self._partitions]):
             for positions in equal_hashes(block):
                 self._note_repeats(positions)
             yield block

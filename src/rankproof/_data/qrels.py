@@ -129,7 +129,7 @@ class Qrels(Viewed, Mapping[str, Mapping[str, int]]):
         self.repeats, self.converted, self.conflicts = pairs.repeats, grades.converted, len(pairs.conflicts)
         self.judge_labels = MappingProxyType(pairs.labels)
         self._grades = _read_only(pairs.grades)
-        self.subtopics = MappingProxyType({query: _read_only(each) for query, each in pairs.subtopics.items()})
+        self.subtopics = MappingProxyType({query: _read_only(subtopic) for query, subtopic in pairs.subtopics.items()})
         self.merged, self.aligned = len(pairs.merged), {}
 
     @classmethod
@@ -152,7 +152,7 @@ class Qrels(Viewed, Mapping[str, Mapping[str, int]]):
         """Qrels from ids and grades that are already checked, judged by people and without repeats."""
         made = cls(iter(()), source=source)
         made._grades, made.merged = _read_only(grades), merged
-        made.subtopics = MappingProxyType({query: _read_only(each) for query, each in (subtopics or {}).items()})
+        made.subtopics = MappingProxyType({query: _read_only(subtopic) for query, subtopic in (subtopics or {}).items()})
         return made
 
     def __getitem__(self, query: str) -> Mapping[str, int]:

@@ -296,16 +296,16 @@ def _optional_column(values: list[int | None], *, missing: int) -> IntArray | No
 
 
 def _rows(rankings: ScoresByQuery, source: str, queries: list[str]) -> Iterator[RunRow]:
-    for query_id, found in zip(checked_keys(rankings, "query", source=source), rankings.values(), strict=True):
+    for query_id, ranking in zip(checked_keys(rankings, "query", source=source), rankings.values(), strict=True):
         queries.append(query_id)
-        if isinstance(found, Mapping):
-            for doc_id, score in zip(checked_keys(found, "document", source=source), found.values(), strict=True):
+        if isinstance(ranking, Mapping):
+            for doc_id, score in zip(checked_keys(ranking, "document", source=source), ranking.values(), strict=True):
                 yield RunRow(query_id, doc_id, checked_score(score, query=query_id, doc=doc_id, source=source))
-        elif is_ranked_list(found):
-            for rank, doc in enumerate(found, start=1):
+        elif is_ranked_list(ranking):
+            for rank, doc in enumerate(ranking, start=1):
                 yield RunRow(query_id, checked_id(doc, "document", source=source), -float(rank), rank)
         else:
-            raise row_error("not-a-mapping", source=source, query=query_id, kind=type(found).__name__, value="a number")
+            raise row_error("not-a-mapping", source=source, query=query_id, kind=type(ranking).__name__, value="a number")
 
 
 def is_ranked_list(value: object) -> bool:

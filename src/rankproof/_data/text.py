@@ -31,7 +31,7 @@ def in_a_sentence(parts: Sequence[str]) -> str:
 
 def other_unicode_forms(ids: Collection[str]) -> frozenset[str]:
     """The composed and decomposed forms of the ids that are not ids themselves."""
-    forms = {unicodedata.normalize(form, one) for one in ids if not one.isascii() for form in ("NFC", "NFD")}
+    forms = {unicodedata.normalize(form, id_) for id_ in ids if not id_.isascii() for form in ("NFC", "NFD")}
     return frozenset(forms.difference(ids))
 
 
@@ -85,8 +85,8 @@ def encodable(text: str) -> str:
 def example_ids(ids: Iterable[str], most: int = 3) -> str:
     """The first different ids, for a message that says what kind of ids they are."""
     shown: dict[str, None] = {}
-    for one in ids:
-        shown[one] = None
+    for id_ in ids:
+        shown[id_] = None
         if len(shown) == most:
             break
     return ", ".join(map(for_message, shown))

@@ -47,9 +47,9 @@ def answer_notes(
     without, lists = references.queries_without, references.lists_as_text
     evaluated = frozenset(queries)
     unknown = [query for query in answers if query not in evaluated and query not in without]
-    missing = [each for each in references if state.get(each, "missing") == "missing"]
+    missing = [reference for reference in references if state.get(reference, "missing") == "missing"]
     zero = _zero_words(missing, measures)
-    some = any(not isinstance(one.measure, AnswerMeasure) or one.measure.needs_reference for one in measures.values())
+    some = any(not isinstance(measure.measure, AnswerMeasure) or measure.measure.needs_reference for measure in measures.values())
     ids_of: Mapping[str, Sequence[str]] = {
         "missing-answers": missing,
         "failed-answers": _queries_in_state(state, "failed"),
@@ -98,8 +98,10 @@ def _finding(code: str, count: int, zero: str) -> str:
 
 def _zero_words(missing: Sequence[str], measures: Mapping[str, MeasureResult]) -> str:
     """ "0", with the measures that give it to missing answers if others do not."""
-    values = {name: [one.per_query[query] for query in missing if query in one.per_query] for name, one in measures.items()}
-    zero = [measures[name] for name, each in values.items() if each and not any(each)]
+    values = {
+        name: [measure.per_query[query] for query in missing if query in measure.per_query] for name, measure in measures.items()
+    }
+    zero = [measures[name] for name, value in values.items() if value and not any(value)]
     if not zero:
         return ""
     return "0" if len(zero) == len(measures) else f"0 in {_names(zero)}"
@@ -111,7 +113,7 @@ def _queries_in_state(states: Mapping[str, AnswerState], wanted: AnswerState) ->
 
 def claim_notes(cases: Sequence[AnswerCase], measures: Mapping[str, MeasureResult]) -> tuple[Note, ...]:
     """The notes of one system on abstentions by wording, and on answers without a value."""
-    by_wording = [case.query for case in cases if case.declines] if any(one.counts for one in measures.values()) else []
+    by_wording = [case.query for case in cases if case.declines] if any(measure.counts for measure in measures.values()) else []
     notes = [Note(BY_WORDING, len(by_wording), _wording_text(by_wording))] if by_wording else []
     return (*notes, *_no_value_notes(measures))
 
@@ -124,11 +126,11 @@ def notes_of_measures(notes: Sequence[Note], measures: Mapping[str, MeasureResul
 
 def _no_value_notes(measures: Mapping[str, MeasureResult]) -> tuple[Note, ...]:
     groups: dict[tuple[str, int], list[MeasureResult]] = {}
-    for one in measures.values():
-        for reason, count in one.counts.items():
+    for measure in measures.values():
+        for reason, count in measure.counts.items():
             if reason not in _EXPECTED:
-                groups.setdefault((reason, count), []).append(one)
-    return tuple(_no_value_note(reason, count, found) for (reason, count), found in groups.items())
+                groups.setdefault((reason, count), []).append(measure)
+    return tuple(_no_value_note(reason, count, group) for (reason, count), group in groups.items())
 
 
 def _wording_text(queries: Sequence[str]) -> str:
@@ -143,12 +145,16 @@ def _no_value_note(reason: str, count: int, results: Sequence[MeasureResult]) ->
         return Note(
             f"{_NO_VALUE}{reason.replace('_', '-')}", count, f"{queries} no value of {_names(results)}: {REASONS[reason]}"
         )
-    bounds = [f"{one.measure} {format_value(one.bounds[0])} to {format_value(one.bounds[1])}" for one in results if one.bounds]
+    bounds = [
+        f"{result.measure} {format_value(result.bounds[0])} to {format_value(result.bounds[1])}"
+        for result in results
+        if result.bounds
+    ]
     text = f"{queries} no value, because the judge failed; bounds of the mean with them: {', '.join(bounds)}"
     return Note(FAILED_VERDICTS, count, text)
 
 
 def _names(results: Sequence[MeasureResult]) -> str:
-    names = [str(one.measure) for one in results]
+    names = [str(result.measure) for result in results]
     more = f" and {len(names) - _MAX_MEASURES} more" if len(names) > _MAX_MEASURES else ""
     return ", ".join(names[:_MAX_MEASURES]) + more

@@ -61,8 +61,8 @@ def evaluate_answers(
     """
     if not answers:
         raise UsageError("there are no answers", fix="pass the answers of at least one system")
-    given = {name: {query: as_answer(one) for query, one in each.items()} for name, each in answers.items()}
-    repeats = {name: each.repeats if isinstance(each, Answers) else {} for name, each in answers.items()}
+    given = {name: {query: as_answer(one) for query, one in answer.items()} for name, answer in answers.items()}
+    repeats = {name: answer.repeats if isinstance(answer, Answers) else {} for name, answer in answers.items()}
     expected = references if isinstance(references, References) else references_from_values(references)
     texts = AnswerTexts(expected, qrels, rel, document, questions or {}, passage, nuggets or {})
     chosen = _selected_measures(measures, given, texts)
@@ -70,8 +70,8 @@ def evaluate_answers(
     cases = {name: texts.cases(name, each, queries) for name, each in given.items()}
     for measure in chosen:
         _check_inputs(measure, [case for each in cases.values() for case in each])
-    further = {name: texts.repeat_cases(name, each, queries) for name, each in repeats.items()}
-    every = {name: [*each, *further[name]] for name, each in cases.items()}
+    further = {name: texts.repeat_cases(name, repeat, queries) for name, repeat in repeats.items()}
+    every = {name: [*case, *further[name]] for name, case in cases.items()}
     sources = _verdict_sources(chosen, every, judge_of, tuple(known), progress)
     of_judges = tuple(chain.from_iterable(source.notes() for source in sources.values()))
     systems = []
@@ -166,7 +166,7 @@ def _selected_measures(
 ) -> list[AnswerMeasure]:
     judged = any(texts.relevant(query) for query in texts.references)
     if named is None:
-        every = [one for given in answers.values() for one in given.values()]
+        every = [one for answer in answers.values() for one in answer.values()]
         contexts = texts.passage is not None and any(one.given is not None for one in every)
         referenced = bool(texts.references) or not contexts
         return answer_measures(default_answer_measures(cited=judged and any(one.cited for one in every), referenced=referenced))
@@ -257,7 +257,9 @@ def _measure_results(
     by_claims = [measure for measure in measures if isinstance(measure, ClaimMeasure)]
     # Case by case, so that the words of a text are found once for all measures.
     rows = [[_claim_outcome(measure, case, sources) for measure in by_claims] for case in cases]
-    found: dict[AnswerMeasure, list[float | str | None]] = {one: [row[at] for row in rows] for at, one in enumerate(by_claims)}
+    found: dict[AnswerMeasure, list[float | str | None]] = {
+        claim: [row[at] for row in rows] for at, claim in enumerate(by_claims)
+    }
     results = {}
     for measure in measures:
         outcomes = found[measure] if measure in found else measure.outcomes(cases, encode)
@@ -314,10 +316,13 @@ def _with_errors(
     """The measures with the queries whose answer failed among those without a value."""
     failed = [query for query, answer in answers.items() if answer.state == "failed"]
     found = {}
-    for name, one in measures.items():
-        needs, valued = isinstance(one.measure, AnswerMeasure) and one.measure.needs_reference, frozenset(one.query_ids)
+    for name, measure in measures.items():
+        needs, valued = (
+            isinstance(measure.measure, AnswerMeasure) and measure.measure.needs_reference,
+            frozenset(measure.query_ids),
+        )
         errors = {query: FAILED_ANSWER for query in failed if query not in valued and (query in references or not needs)}
-        found[name] = replace(one, reasons={**one.reasons, **errors}) if errors else one
+        found[name] = replace(measure, reasons={**measure.reasons, **errors}) if errors else measure
     return found
 
 

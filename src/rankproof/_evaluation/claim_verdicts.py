@@ -83,7 +83,7 @@ class VerdictSource:
         self._judge([task for case, table in plain for task in self._tasks(case, table)])
         self._ask_cites(
             [case for case, table in wanted.values() if table == "answer-cited"],
-            each=any(isinstance(one, CitationPrecision) for one in measures),
+            each=any(isinstance(measure, CitationPrecision) for measure in measures),
         )
 
     def of(self, case: AnswerCase) -> Verdicts:
@@ -102,8 +102,8 @@ class VerdictSource:
 
     def notes(self) -> tuple[Note, ...]:
         """The most frequent reasons of failed verdicts, and what the judge notes."""
-        verdicts = (one for tables in self._found.values() for each in tables.values() for one in each)
-        reasons = Counter(one.reason for one in verdicts if one.verdict == "failed")
+        verdicts = (one for tables in self._found.values() for table in tables.values() for one in table)
+        reasons = Counter(verdict.reason for verdict in verdicts if verdict.verdict == "failed")
         listed = "; ".join(f"{for_message(reason)} ({count})" for reason, count in reasons.most_common(_SHOWN_REASONS))
         text = f"{pluralise(reasons.total(), 'verdict')} of {for_message(self.name)} failed: {listed}"
         own: tuple[str, ...] = self.judge.notes() if isinstance(self.judge, JudgeWithNotes) else ()
@@ -120,9 +120,9 @@ class VerdictSource:
             return [ClaimTask(case, table, claims, (case.question,))]
         if table == "nugget-answer":
             nuggets = case.nuggets or ()
-            claims = written_claims((one.text for one in nuggets), "nugget")
+            claims = written_claims((nugget.text for nugget in nuggets), "nugget")
             answer = without_thinking(case.text)
-            return [ClaimTask(case, table, claims, (answer,), importances=tuple(one.importance for one in nuggets))]
+            return [ClaimTask(case, table, claims, (answer,), importances=tuple(nugget.importance for nugget in nuggets))]
         if table == "answer-contexts":
             return self._task(case, table, case.text, "answer", 1, contexts)
         found = []
@@ -180,7 +180,7 @@ class VerdictSource:
 
     def _ask_cites(self, cases: Sequence[AnswerCase], *, each: bool) -> None:
         """Asks whether the cites of each sentence support it: together, then each alone, then all but one where it matters."""
-        cited = [(case, one) for case in cases for one in cited_sentences(case) if one.cites]
+        cited = [(case, sentence) for case in cases for sentence in cited_sentences(case) if sentence.cites]
         self._judge([_cite_task(case, one, one.cites) for case, one in cited])
         if not each:
             return
@@ -220,12 +220,12 @@ class VerdictSource:
         if not groups:
             return
         if self.judge is None:
-            raise self._unknown_error([each[0].case.query for each in groups.values()])
+            raise self._unknown_error([group[0].case.query for group in groups.values()])
         answers = self.judge.judge([same[0] for same in groups.values()], self.progress)
         for same, verdicts in zip(groups.values(), answers, strict=True):
             self._keep(verdicts)
             for task in same[1:]:
-                self._keep([_for_task(task, claim, one) for claim, one in zip(task.claims, verdicts, strict=True)])
+                self._keep([_for_task(task, claim, verdict) for claim, verdict in zip(task.claims, verdicts, strict=True)])
 
     def _known(self, task: ClaimTask) -> list[ClaimVerdict] | None:
         """The known verdicts of a task, None where one is not known; one that failed is asked again where that is possible."""
@@ -239,8 +239,10 @@ class VerdictSource:
         return found
 
     def _keep(self, verdicts: Iterable[ClaimVerdict]) -> None:
-        for one in verdicts:
-            self._found.setdefault((one.query, one.system, one.repeat), {}).setdefault(one.table, []).append(one)
+        for verdict in verdicts:
+            self._found.setdefault((verdict.query, verdict.system, verdict.repeat), {}).setdefault(verdict.table, []).append(
+                verdict
+            )
 
     def _unknown_error(self, queries: Sequence[str]) -> UsageError:
         what = f"there is no verdict of the judge {for_message(self.name)} on query {example_ids(queries)}"
@@ -249,7 +251,7 @@ class VerdictSource:
 
 def _in_order(verdicts: Iterable[ClaimVerdict]) -> list[ClaimVerdict]:
     """The verdicts of a table by reference and sentence."""
-    return sorted(verdicts, key=lambda one: (one.claim.reference, one.claim.n))
+    return sorted(verdicts, key=lambda verdict: (verdict.claim.reference, verdict.claim.n))
 
 
 def _for_task(task: ClaimTask, claim: Claim, verdict: ClaimVerdict) -> ClaimVerdict:
@@ -289,15 +291,21 @@ def _cite_task(case: AnswerCase, sentence: CitedSentence, shown: tuple[int, ...]
 def known_verdicts(verdicts: Iterable[ClaimVerdict], unit: ClaimUnit, label: str) -> dict[Place, ClaimVerdict]:
     """The verdicts of one judge by their place."""
     return {
-        ((one.query, one.system, one.repeat), one.table, one.claim.reference, one.claim.n, one.shown): one
-        for one in verdicts
-        if one.judge == label and has_unit(one.claim, unit)
+        (
+            (verdict.query, verdict.system, verdict.repeat),
+            verdict.table,
+            verdict.claim.reference,
+            verdict.claim.n,
+            verdict.shown,
+        ): verdict
+        for verdict in verdicts
+        if verdict.judge == label and has_unit(verdict.claim, unit)
     }
 
 
 def label_of(name: str, verdicts: Iterable[ClaimVerdict]) -> str:
     """The label of the judge of that name among the verdicts, where the judge itself is not there."""
-    found = matching_label(name, dict.fromkeys(one.judge for one in verdicts))
+    found = matching_label(name, dict.fromkeys(verdict.judge for verdict in verdicts))
     if found is None:
         raise UsageError(
             f"there are no verdicts of the judge {for_message(name)}", fix="evaluate the answers again with this judge"

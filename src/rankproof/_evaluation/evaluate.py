@@ -164,12 +164,12 @@ def _evaluate(
 
 
 def _with_tie_notes(systems: Sequence[SystemResult], hits: Sequence[Hits]) -> Sequence[SystemResult]:
-    tied = [each.alignment_counts.tied for each in hits]
+    tied = [hit.alignment_counts.tied for hit in hits]
     if not any(tied):
         return systems
     from rankproof._evaluation.ties import tie_notes, tie_ranges
 
-    ranges = [tie_ranges(each, one.measures) for each, one in zip(hits, systems, strict=True)]
+    ranges = [tie_ranges(hit, system.measures) for hit, system in zip(hits, systems, strict=True)]
     noted = zip(systems, tie_notes(ranges, tied), strict=True)
     return [replace(one, notes=(*one.notes, note)) if note else one for one, note in noted]
 

@@ -146,7 +146,7 @@ def _deciding_first(measures: Mapping[str, MeasureResult], options: EvaluateOpti
     from rankproof.measures._parse import parse_measure
 
     asked = parse_measure(options.primary or USUAL_PRIMARY).with_rel(options.rel)
-    return sorted(measures.values(), key=lambda one: one.measure != asked)
+    return sorted(measures.values(), key=lambda measure: measure.measure != asked)
 
 
 def _few_judged(hits: Hits, measures: Mapping[str, MeasureResult], options: EvaluateOptions) -> Note:
@@ -160,7 +160,7 @@ def _few_judged(hits: Hits, measures: Mapping[str, MeasureResult], options: Eval
         return Note(FEW_JUDGED, 0, "")
     text = f"Judged@{_JUDGED_DEPTH} is {share:.0%}"
     results = _deciding_first(measures, options)
-    bounded = ((one, bounds) for one in results if (bounds := own_bounds(one.measure, hits)) is not None)
+    bounded = ((result, bounds) for result in results if (bounds := own_bounds(result.measure, hits)) is not None)
     one, bounds = next(bounded, (None, None))
     if one is None or bounds is None:
         text += " (rankproof audit --unjudged has the bounds of the values)"

@@ -92,7 +92,9 @@ class SystemResult(Viewed):
     def _view(self) -> View:
         from rankproof._data.table import Column, Table
 
-        rows: tuple[tuple[CellValue, ...], ...] = tuple((name, one.value, one.queries) for name, one in self.measures.items())
+        rows: tuple[tuple[CellValue, ...], ...] = tuple(
+            (name, measure.value, measure.queries) for name, measure in self.measures.items()
+        )
         columns = (Column("measure"), Column("value", "value"), Column("queries", "count"))
         notes = tuple(note.text for note in self.notes)
         return View(f"System {self.name}", (Table("measures", "", columns, rows),) if rows else (), notes=notes)
@@ -123,13 +125,13 @@ class Result(ViewedTables):
     def weights(self) -> dict[str, float] | None:
         """Query to its weight; None if all count the same."""
         firsts = [next(iter(system.measures.values()), None) for system in self.systems]
-        pairs = [(one.query_ids, one.weights.tolist()) for one in firsts if one is not None and one.weights is not None]
+        pairs = [(first.query_ids, first.weights.tolist()) for first in firsts if first is not None and first.weights is not None]
         return {query: weight for ids, weights in pairs for query, weight in zip(ids, weights, strict=True)} or None
 
     @property
     def means(self) -> dict[str, dict[str, float]]:
         """{system: {measure: summary}}; a summary is a mean, or for some measures a sum or geometric mean."""
-        return {system.name: {name: one.value for name, one in system.measures.items()} for system in self.systems}
+        return {system.name: {name: measure.value for name, measure in system.measures.items()} for system in self.systems}
 
     @property
     def notes(self) -> dict[str, tuple[Note, ...]]:
@@ -143,7 +145,7 @@ class Result(ViewedTables):
 
     def per_query(self, system: str | None = None) -> dict[str, dict[str, float]]:
         """{measure: {query: value}}; with one system, its name may be left out."""
-        return {name: one.per_query for name, one in self._system(system).measures.items()}
+        return {name: measure.per_query for name, measure in self._system(system).measures.items()}
 
     def value(self, measure: Measure | str, system: str | None = None) -> float:
         """One summary, by the measure or its name in any spelling."""
@@ -167,7 +169,7 @@ class Result(ViewedTables):
         first = self.systems[0].measures if self.systems else {}
         columns = (Column("system"), *(Column(name, _kind(one)) for name, one in first.items()))
         rows: tuple[tuple[CellValue, ...], ...] = tuple(
-            (one.name, *(one.measures[name].value for name in first)) for one in self.systems
+            (system.name, *(system.measures[name].value for name in first)) for system in self.systems
         )
         notes = tuple(f"{name}: {note.text}" for name, found in self.notes.items() for note in found)
         return View(title, (Table("systems", "", columns, rows),), self._decision(), notes)
@@ -191,7 +193,7 @@ class Result(ViewedTables):
         return chosen[0]
 
     def _columns(self) -> dict[str, list[str] | list[float]]:
-        flat = [(system.name, name, one) for system in self.systems for name, one in system.measures.items()]
+        flat = [(system.name, name, measure) for system in self.systems for name, measure in system.measures.items()]
         return {
             "system": [system for system, _, one in flat for _ in one.query_ids],
             "query": [query for _, _, one in flat for query in one.query_ids],
@@ -234,8 +236,8 @@ def subset_result(result: Result, queries: Collection[str]) -> Result:
     if not chosen:
         raise UsageError("none of the queries has a reference answer", fix="specify queries that have one (--queries)")
     systems = (
-        replace(one, measures={name: subset_measure(each, queries) for name, each in one.measures.items()})
-        for one in result.systems
+        replace(system, measures={name: subset_measure(measure, queries) for name, measure in system.measures.items()})
+        for system in result.systems
     )
     return replace(result, queries=chosen, systems=tuple(systems))
 

@@ -98,11 +98,15 @@ def tie_ranges(hits: Hits, results: Mapping[str, MeasureResult]) -> dict[str, Ti
     """The range of each measure of one system."""
     found = {}
     extremes = cache(partial(_extremes, hits))
-    for name, one in results.items():
-        if can_tie(one.measure):
-            tied = extremes(_preferred(one.measure)) if hits.alignment_counts.tied else ()
-            worst, best = (summary_over(one, hits, one.measure.values(each)) for each in tied) if tied else (one.value, one.value)
-            found[name] = TieRange(one.value, worst, best)
+    for name, result in results.items():
+        if can_tie(result.measure):
+            tied = extremes(_preferred(result.measure)) if hits.alignment_counts.tied else ()
+            worst, best = (
+                (summary_over(result, hits, result.measure.values(each)) for each in tied)
+                if tied
+                else (result.value, result.value)
+            )
+            found[name] = TieRange(result.value, worst, best)
     return found
 
 

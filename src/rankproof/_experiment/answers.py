@@ -47,13 +47,15 @@ class MeasuredAnswers:
 
 def ranking_measures(measures: MeasureChoice) -> list[Measure] | None:
     """The measures of rankings, None for the default set."""
-    found = [] if measures is None else [one for one in parse_measures(measures) if not isinstance(one, AnswerMeasure)]
+    found = (
+        [] if measures is None else [measure for measure in parse_measures(measures) if not isinstance(measure, AnswerMeasure)]
+    )
     return found or None
 
 
 def answer_measures(measures: MeasureChoice) -> list[AnswerMeasure] | None:
     """The measures of answers, None for the default set."""
-    found = [] if measures is None else [one for one in parse_measures(measures) if isinstance(one, AnswerMeasure)]
+    found = [] if measures is None else [measure for measure in parse_measures(measures) if isinstance(measure, AnswerMeasure)]
     return found or None
 
 
@@ -76,7 +78,7 @@ def evaluate_answering_systems(
     if not answers:
         names = ", ".join(map(str, wanted or ()))
         return MeasuredAnswers(None, (f"no system answers: {names} cannot be measured",) if wanted else ())
-    given = sorted(passages_of(chain.from_iterable(each.values() for each in answers.values())))
+    given = sorted(passages_of(chain.from_iterable(answer.values() for answer in answers.values())))
     judged_documents = {doc: judged for doc in given if (judged := document(doc)) != doc}
     references = references_from_queries(queries)
     nuggets = nuggets_from_queries(queries)
@@ -196,7 +198,7 @@ class _PassageReader:
         if self._chunking is None:
             return passage_text(whole, self._fields)[: self._longest]
         chunks = document_chunks(whole, self._chunking, self._separator)
-        return next((passage_text(one, self._fields)[: self._longest] for one in chunks if one.id == passage), None)
+        return next((passage_text(chunk, self._fields)[: self._longest] for chunk in chunks if chunk.id == passage), None)
 
 
 def _answering_stage(system: Stage) -> tuple[Chunked | None, Stage]:

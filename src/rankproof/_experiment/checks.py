@@ -102,7 +102,7 @@ def check_rankings(
         at = int(np.argmin(np.isfinite(scores)))
         raise _ranking_error(label, stage, queries[_ranking_of_score(docs, at)], "has a score that is not a finite number")
     rises = np.diff(scores) > 0
-    starts = np.cumsum([len(found) for found in docs])[:-1]
+    starts = np.cumsum([len(doc) for doc in docs])[:-1]
     rises[starts[(starts > 0) & (starts < len(scores))] - 1] = False
     if rises.any():
         raise _ranking_error(
@@ -128,7 +128,7 @@ def _ranking_fault(ranking: Ranking, depth: int, corpus: Corpus | None) -> str |
 
 def _ranking_of_score(docs: list[list[str]], at: int) -> int:
     """The index of the ranking that the score at this index belongs to."""
-    return int(np.searchsorted(np.cumsum([len(found) for found in docs]), at, side="right"))
+    return int(np.searchsorted(np.cumsum([len(doc) for doc in docs]), at, side="right"))
 
 
 def _ranking_error(label: str, stage: Stage, query: Query, fault: str) -> UsageError:
@@ -152,11 +152,11 @@ def used_devices(systems: Mapping[str, Stage]) -> UsedDevices:
     """The devices of all systems; a device that is not there is an error."""
     models = {name: list(_placed_models(stage)) for name, stage in systems.items()}
     placements = {name: [model.placement() for model in found] for name, found in models.items() if found}
-    described = {name: ", ".join(dict.fromkeys(map(_description, found))) for name, found in placements.items()}
-    on_gpu = [name for name, found in placements.items() if any(one.on_gpu for one in found)]
+    described = {name: ", ".join(dict.fromkeys(map(_description, placement))) for name, placement in placements.items()}
+    on_gpu = [name for name, placement in placements.items() if any(one.on_gpu for one in placement)]
     if on_gpu:
         return UsedDevices(described, (f"on a GPU: {'; '.join(f'{name} ({described[name]})' for name in on_gpu)}",))
-    idle = (idle_gpu_note(one.device, getattr(one, "precision", "auto")) for found in models.values() for one in found)
+    idle = (idle_gpu_note(one.device, getattr(one, "precision", "auto")) for model in models.values() for one in model)
     return UsedDevices(described, tuple(dict.fromkeys(note for note in idle if note)))
 
 

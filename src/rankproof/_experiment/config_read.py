@@ -87,7 +87,7 @@ class Builder:
         keys = keys_of(part)
         scorers = {key: self._class((*path, key), given.get(key), SCORERS) for key, one in keys.items() if is_scorer(one)}
         scorer_keys = {key: keys_of(scorer) for key, scorer in scorers.items()}
-        self._refuse_unknown([*keys, *(key for each in scorer_keys.values() for key in each)], path, given)
+        self._refuse_unknown([*keys, *(key for scorer_key in scorer_keys.values() for key in scorer_key)], path, given)
         found = {keys[key].field: self._part(keys[key], (*path, key), given[key]) for key in given if key in keys}
         for key, scorer in scorers.items():
             own = {one: value for one, value in given.items() if one in scorer_keys[key]}

@@ -65,7 +65,7 @@ class _StageWalk:
             self.check(stage)
             self._check_size(depth + 1, len(self.visited))
             inputs = [self.visit(part, depth + 1) for part in stage.inputs()]
-            levels, stages = 1 + max((each[0] for each in inputs), default=0), 1 + sum(each[1] for each in inputs)
+            levels, stages = 1 + max((input_[0] for input_ in inputs), default=0), 1 + sum(input_[1] for input_ in inputs)
             self._check_size(levels, stages)
             self.visited[id(stage)] = stage, levels, stages
         return self.visited[id(stage)][1:]
@@ -348,7 +348,7 @@ def stage_with_inputs(stage: Stage) -> tuple[Stage, ...]:
 def systems_built_on(systems: Mapping[str, Stage], result: Result) -> dict[str, str | None]:
     """The system that each system builds on: the best of its inputs, or unmeasured the first; None if no input is a system."""
     names = {stage: name for name, stage in reversed(list(systems.items()))}
-    first = {system.name: one for system in result.systems for one in [*system.measures.values()][:1]}
+    first = {system.name: measure for system in result.systems for measure in [*system.measures.values()][:1]}
     quality = {name: -one.value if one.measure.higher_is_better is False else one.value for name, one in first.items()}
     inputs = {name: [names[part] for part in stage.inputs() if part in names] for name, stage in systems.items()}
     return {name: max(parts, key=lambda part: quality.get(part, 0.0), default=None) for name, parts in inputs.items()}

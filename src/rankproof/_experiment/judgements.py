@@ -70,7 +70,8 @@ def add_judgements(
         return JudgedDataset(own, own, join_judgements((own.qrels,)).facts({}, rel) if own.qrels.judge_labels else {})
     with format_is_detected():
         read = [
-            one if isinstance(one, Qrels) else read_qrels(one, grade_map=grade_map, on_conflict=on_conflict) for one in sources
+            source if isinstance(source, Qrels) else read_qrels(source, grade_map=grade_map, on_conflict=on_conflict)
+            for source in sources
         ]
     for one in read:
         if not any(query in own.queries for query in one):
@@ -78,7 +79,7 @@ def add_judgements(
                 "no judged query is among the queries", fix="specify the judgements of this dataset", source=one.source
             )
     joined = join_judgements((own.qrels, *read), on_conflict)
-    names = {pair: name for one in sources if isinstance(one, str) for pair, name in _assessors(one)}
+    names = {pair: name for source in sources if isinstance(source, str) for pair, name in _assessors(source)}
     facts = joined.facts(names, rel)
     agreement = agreement_sentence(facts)
     notes = (
@@ -91,9 +92,9 @@ def add_judgements(
 
 def _grade_notes(joined: JoinedJudgements, parts: Sequence[Qrels], on_conflict: OnConflict) -> Iterator[str]:
     """Notes on grades that were converted and on pairs with two grades, in one file or in two."""
-    if converted := sum(one.converted for one in parts):
+    if converted := sum(part.converted for part in parts):
         yield describe_converted(converted)
-    if conflicts := sum(one.conflicts for one in (*parts, joined.people, joined.machines)):
+    if conflicts := sum(part.conflicts for part in (*parts, joined.people, joined.machines)):
         yield describe_conflicts(conflicts, on_conflict)
 
 

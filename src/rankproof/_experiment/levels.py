@@ -89,8 +89,8 @@ def evaluate_chunks(
         judged = result.queries
     if not systems:
         return ChunkLevel()
-    rule = CHUNKS_JUDGED_NOTE if all(one.document_chunks is None for one in ranks.values()) else CHUNK_RULE
-    qrels = {name: known[one.key].qrels for name, one in ranks.items()}
+    rule = CHUNKS_JUDGED_NOTE if all(rank.document_chunks is None for rank in ranks.values()) else CHUNK_RULE
+    qrels = {name: known[rank.key].qrels for name, rank in ranks.items()}
     return ChunkLevel(Result(judged, tuple(systems)), qrels, {"chunk_rule": rule}, tuple(_cut_notes(ranks, known)))
 
 
@@ -132,7 +132,7 @@ def _same_order(stage_run: StageRun, of_input: StageRun) -> bool:
 def _cut_notes(ranks: Mapping[str, ChunkRanks], known: Mapping[str, ChunkGrades]) -> Iterator[str]:
     for key, grades in known.items():
         if count := len(grades.cut):
-            names = ", ".join(name for name, one in ranks.items() if one.key == key)
+            names = ", ".join(name for name, rank in ranks.items() if rank.key == key)
             queries = "query, which scores" if count == 1 else "queries, which score"
             yield f"{names}: chunking split the answer of {count} {queries} 0 at chunk level; increase the overlap"
 
@@ -154,7 +154,7 @@ def depth_notes(systems: Mapping[str, Stage], runs: Mapping[str, Run], result: R
         if stage.depth < documents and _longest_ranking(runs[name]) >= stage.depth:
             cut.setdefault(stage.depth, []).append(name)
     for depth, names in cut.items():
-        measures = [one.measure for one in result.systems[0].measures.values()]
+        measures = [measure.measure for measure in result.systems[0].measures.values()]
         if deeper := [str(measure) for measure in measures if isinstance(measure, CutoffMeasure) and measure.depth > depth]:
             verb = "has a cutoff" if len(deeper) == 1 else "have cutoffs"
             yield f"{', '.join(deeper)} {verb} beyond depth {depth} of {', '.join(names)}: increase depth"
@@ -166,15 +166,15 @@ def _longest_ranking(run: Run) -> int:
 
 def pool_notes(ranks: Mapping[str, ChunkRanks], runs: Mapping[str, Run], result: Result, documents: int) -> Iterator[str]:
     """For each system whose chunks give fewer documents than a measure's cutoff, how often and which measures."""
-    measures = [one.measure for one in result.systems[0].measures.values() if isinstance(one.measure, CutoffMeasure)]
-    for name, one in ranks.items():
-        short = _short_rankings(one, runs[name], min(documents, one.depth))
+    measures = [measure.measure for measure in result.systems[0].measures.values() if isinstance(measure.measure, CutoffMeasure)]
+    for name, rank in ranks.items():
+        short = _short_rankings(rank, runs[name], min(documents, rank.depth))
         if deeper := [measure for measure in measures if short and measure.depth > min(short)]:
             wanted = min(max(measure.depth for measure in deeper), documents)
-            queries = f"{sum(count < wanted for count in short)} of {len(one.rankings)} queries"
+            queries = f"{sum(count < wanted for count in short)} of {len(rank.rankings)} queries"
             few = f"fewer than {wanted} documents (minimum {min(short)})"
             cutoff = f"too few for {', '.join(map(str, deeper))}"
-            chunks = f"for {queries} the top {one.max_chunks} chunks are from {few}, {cutoff}"
+            chunks = f"for {queries} the top {rank.max_chunks} chunks are from {few}, {cutoff}"
             yield f"{name}: {chunks}: increase pool or the depth of the chunk ranking"
 
 
@@ -239,7 +239,7 @@ def evaluate_levels(
         result = evaluate_runs(judged.qrels, counted, _measures(experiment, judged.qrels), options)
     first = {name: stage_run for name, stage_run in stage_runs.items() if name in experiment.systems}
     ranks = chunk_rankings(first, runner, collapse) if selected else {}
-    chunks = evaluate_chunks(ranks, dataset, [one.measure for one in result.systems[0].measures.values()], ids, options)
+    chunks = evaluate_chunks(ranks, dataset, [measure.measure for measure in result.systems[0].measures.values()], ids, options)
     return Levels(
         dataset=judged,
         fingerprint=collapse.fingerprint(own) if collapse else own.fingerprint(),

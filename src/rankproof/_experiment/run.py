@@ -113,7 +113,7 @@ def build_system_runs(
 
 def _reused(name: str, stage_run: StageRun, shown: Collection[int]) -> ReusedReplies | None:
     """The recorded replies of the system and of its inputs that are no system of their own."""
-    every = [each for each in stage_run.all_runs() if each is stage_run or id(each) not in shown]
+    every = [run for run in stage_run.all_runs() if run is stage_run or id(run) not in shown]
     reused = [each.output.reused for each in every if each.output.reused]
     if not reused:
         return None
@@ -124,9 +124,9 @@ def _reused(name: str, stage_run: StageRun, shown: Collection[int]) -> ReusedRep
 
 def _input_notes(stage_run: StageRun, shown: Collection[int]) -> Iterator[str]:
     """The notes of inputs that are no system of their own."""
-    for each in stage_run.all_runs():
-        if each is not stage_run and id(each) not in shown:
-            yield from (f"{kind_name(type(each.stage))}: {note}" for note in each.output.notes)
+    for run in stage_run.all_runs():
+        if run is not stage_run and id(run) not in shown:
+            yield from (f"{kind_name(type(run.stage))}: {note}" for note in run.output.notes)
 
 
 def _sum_by_name(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -215,7 +215,7 @@ def _run_with(executor: Executor, experiment: Experiment, options: RunOptions) -
         levels = evaluate_levels(experiment, dataset, loaded.own, collapse, ranked, runner, selection.judged)
         session_notes = runner.context.session.notes()
     system_runs = build_system_runs(experiment.systems, stage_runs, levels, collapse.facts() if collapse else {})
-    system_runs = tuple(with_repeats(one, repeated, levels.runs) for one in system_runs)
+    system_runs = tuple(with_repeats(run, repeated, levels.runs) for run in system_runs)
     texts = Queries(queries, source=dataset.queries.source)
     replies = _texts_in_replies(stage_runs.values())
     snippets = build_snippets(levels.dataset, levels.runs.values(), replies)

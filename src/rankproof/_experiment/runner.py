@@ -85,7 +85,7 @@ class StageRun:
         """This run and those of all inputs, each once, inputs first."""
         seen: dict[int, StageRun] = {}
         for part in self.inputs:
-            seen |= {id(each): each for each in part.all_runs()}
+            seen |= {id(run): run for run in part.all_runs()}
         yield from {**seen, id(self): self}.values()
 
     @property
@@ -161,7 +161,7 @@ class StageRunner:
             inputs = tuple(runner.stage_run(part, label) for part in stage.inputs())
             key = self._key(stage, inputs)
             # The replies of an engine are recorded one by one, and a run file is one, so their output is not cached as well.
-            cacheable = not isinstance(stage, EXTERNAL) and not any(each.is_provisional for each in inputs)
+            cacheable = not isinstance(stage, EXTERNAL) and not any(input_.is_provisional for input_ in inputs)
             cached = self.cache.find(key) if self.cache and cacheable else None
             is_complete = cached is not None and cached.has_times_of(self.timed)
             output = cached if cached and is_complete else self._compute(stage, key if cacheable else None, inputs, label, cached)
@@ -185,7 +185,7 @@ class StageRunner:
         if isinstance(stage, ReplacesCorpus) and stage not in self.input_runners:
             context = stage.input_context(self.context)
             # Stages with the same replaced documents, such as the same chunks, share a runner and so their inputs.
-            same = (each for each in self.input_runners.values() if each.context.corpus_key == context.corpus_key)
+            same = (runner for runner in self.input_runners.values() if runner.context.corpus_key == context.corpus_key)
             self.input_runners[stage] = next(same, None) or replace(self, context=context, stage_runs={}, input_runners={})
         if isinstance(stage, ReplacesQueries) and stage not in self.input_runners:
             queries = tuple(stage.input_queries(self.context, self.queries))
@@ -195,8 +195,8 @@ class StageRunner:
     def _key(self, stage: Stage, inputs: Sequence[StageRun]) -> str:
         """The cache key; the replies of engines can change, so their rankings are a part of it."""
         queries = identity_key([(query.id, query.text) for query in self.queries])
-        runs = {id(each): each for part in inputs for each in part.all_runs() if isinstance(each.stage, EngineStage)}
-        replies = [identity_key([docs for docs, _ in each.output.rankings]) for each in runs.values()]
+        runs = {id(run): run for part in inputs for run in part.all_runs() if isinstance(run.stage, EngineStage)}
+        replies = [identity_key([docs for docs, _ in run.output.rankings]) for run in runs.values()]
         parts = (__version__, format_versions.STAGE_CACHE, self.context.corpus_key, queries, stage, *replies)
         return identity_key(*(self.context.session.repeat_key(*parts) if may_vary(stage) else parts))
 
@@ -232,7 +232,7 @@ class StageRunner:
         if isinstance(stage, RunFile):
             return self._run_file_output(searcher, asking.single_output())
         output, throughput = asking.batch_output(searcher) if has_batch(searcher) else (asking.single_output(), None)
-        answers, answer_notes = inherited_answers(output.answers, [each.output for each in asking.inputs])
+        answers, answer_notes = inherited_answers(output.answers, [input_.output for input_ in asking.inputs])
         return StageOutput(
             output.rankings,
             output.times,
@@ -340,7 +340,7 @@ class _StageQueries:
         """The rankings of all queries with the times of the sample, which must have the same rankings one at a time."""
         timed = self.runner.timed
         output = self._ask(timed, None if self.key is None else timing_key(self.key, timed), "timing")
-        pairs = [(self.runner.queries[at], rankings[at], one) for at, one in zip(timed, output.rankings, strict=True)]
+        pairs = [(self.runner.queries[at], rankings[at], ranking) for at, ranking in zip(timed, output.rankings, strict=True)]
         exact = getattr(self.searcher, "batch_invariant", True)
         return with_rankings(output, timed, rankings, batch_agreement(pairs, self.stage, self.label, exact=exact))
 
@@ -354,7 +354,7 @@ class _StageQueries:
 
     def _loop(self, asked: Sequence[int]) -> QueryLoop:
         context = self.runner.context
-        found = [known_documents(each, context.corpus) for each in self.inputs]
+        found = [known_documents(input_, context.corpus) for input_ in self.inputs]
         return QueryLoop(self.searcher, self.runner.queries, asked, found, context.session, self._check)
 
     def _check(self, rankings: Sequence[Ranking], queries: Sequence[Query]) -> None:

@@ -123,9 +123,9 @@ def pack_rankings(rankings: Iterable[Ranking]) -> PackedRankings:
 def unpack_rankings(docs: Iterable[list[str]], scores: FloatArray) -> Iterator[Ranking]:
     """The rankings, with copies of their scores."""
     at = 0
-    for found in docs:
-        yield found, np.array(scores[at : at + len(found)])
-        at += len(found)
+    for doc in docs:
+        yield doc, np.array(scores[at : at + len(doc)])
+        at += len(doc)
 
 
 TimesByPart = dict[str, FloatArray]
@@ -202,8 +202,8 @@ def read_query_blocks(blocks: Sequence[Block]) -> BlockOutput:
 def answers_from_json(values: Sequence[Mapping[str, object]]) -> list[Answer]:
     """Answers that were written as JSON."""
     return [
-        Answer(**{name: tuple(part) if isinstance(part, list) else part for name, part in one.items()})  # type: ignore[arg-type]
-        for one in values
+        Answer(**{name: tuple(part) if isinstance(part, list) else part for name, part in value.items()})  # type: ignore[arg-type]
+        for value in values
     ]
 
 
@@ -254,7 +254,7 @@ def inherited_answers(
     """The answers of a stage: its own, else those of its only input; several inputs give none, and a note."""
     if own is not None or len(inputs) == 1:
         return inputs[0].answers if own is None else own, ()
-    answering = sum(each.answers is not None for each in inputs)
+    answering = sum(input_.answers is not None for input_ in inputs)
     note = f"{answering} of {len(inputs)} fused systems answer: the fused system has no answers"
     return None, (note,) if answering else ()
 

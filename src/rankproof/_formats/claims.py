@@ -53,8 +53,8 @@ _OPTIONAL: dict[str, Any] = {
 
 def claim_blocks(verdicts: Iterable[ClaimVerdict]) -> Iterator[bytes]:
     """The verdicts, one a line."""
-    for one in verdicts:
-        line = _line_of(one)
+    for verdict in verdicts:
+        line = _line_of(verdict)
         values = ((key, getattr(line, key)) for key in _KEYS)
         yield _json_block({key: value for key, value in values if key not in _OPTIONAL or value != _OPTIONAL[key]})
 

@@ -30,7 +30,12 @@ class QueryNuggets:
     def plain(self) -> dict[str, Any]:
         """The line of the file."""
         drafted = {"drafted_by": self.drafted_by} if self.drafted_by else {}
-        return {"query": self.query, "nuggets": [asdict(one) for one in self.nuggets], "confirmed": self.confirmed, **drafted}
+        return {
+            "query": self.query,
+            "nuggets": [asdict(nugget) for nugget in self.nuggets],
+            "confirmed": self.confirmed,
+            **drafted,
+        }
 
 
 def read_nuggets(source: ByteSource) -> dict[str, tuple[Nugget, ...]]:
@@ -72,6 +77,6 @@ def nuggets_of_line(item: Any, first: dict[str, int], *, source: str, line: int)
     if (before := first.setdefault(read.query, line)) != line:
         what = f"query {for_message(read.query)} is there twice, first on line {before}"
         raise values.error(what, "join the two lines")
-    if any(not one.text.strip() for one in read.nuggets):
+    if any(not nugget.text.strip() for nugget in read.nuggets):
         raise values.error("a nugget has no text", "write its text, or remove it")
     return read

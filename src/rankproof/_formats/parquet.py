@@ -126,7 +126,9 @@ def _row_group_bytes(metadata: Any, names: frozenset[str]) -> int:
     groups = (metadata.row_group(at) for at in range(metadata.num_row_groups))
     large = (group for group in groups if group.total_byte_size > _LARGE_GROUP_BYTES)
     columns = ([group.column(at) for at in range(group.num_columns)] for group in large)
-    sizes = (sum(one.total_uncompressed_size for one in each if one.path_in_schema.split(".")[0] in names) for each in columns)
+    sizes = (
+        sum(one.total_uncompressed_size for one in column if one.path_in_schema.split(".")[0] in names) for column in columns
+    )
     return max(sizes, default=0)
 
 

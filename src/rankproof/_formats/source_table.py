@@ -198,14 +198,14 @@ def _open_json(source: ByteSource, delimiter: str | None) -> SourceTable:
 def _open_json_columns(content: JsonContent) -> SourceTable:
     """A table written column by column: lists of one length, or objects with the keys 0, 1, 2 …, as pandas writes them."""
     columns = {name: _json_column(one) for name, one in content.value.items()}
-    if len(columns) < 2 or None in columns.values() or len({len(one or ()) for one in columns.values()}) > 1:
+    if len(columns) < 2 or None in columns.values() or len({len(column or ()) for column in columns.values()}) > 1:
         raise InputError(
             "one object where a list of rows was expected",
             fix=f"write [ROW, ROW, …], with rows like {_EXAMPLE}",
             source=content.source,
         )
     first = next(iter(columns))
-    rows = list(zip(*(one or () for one in columns.values()), strict=True))
+    rows = list(zip(*(column or () for column in columns.values()), strict=True))
     return SourceTable(content.source, tuple(columns), lambda: zip(content.lines_inside((first,)), rows, strict=True))
 
 

@@ -70,7 +70,7 @@ class CandidateTable:
         docs, offsets, places = candidates(rows, len(queries))
         lengths = np.concatenate([np.zeros(0, np.int64), *(ends - starts for _, starts, ends in rows)])
         bounds = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths, dtype=np.int64)])
-        parts = [_gathered(one, starts, ends) for one, (_, starts, ends) in zip(keys, rows, strict=True)]
+        parts = [_gathered(key, starts, ends) for key, (_, starts, ends) in zip(keys, rows, strict=True)]
         values = np.concatenate([np.zeros(0), *parts])
         if not is_sorted(values, bounds):
             order = best_first(values, bounds, docs, places)

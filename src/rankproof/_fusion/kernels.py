@@ -186,8 +186,8 @@ def _merge_sorted(items: list[int], places: list[list[int]], weights: list[float
     merged: list[int] = []
     while left and right:
         before = after = 0.0
-        for one, other, weight in zip(places[left[0]], places[right[0]], weights, strict=True):
-            before += weight if one < other else 0.0
-            after += weight if other < one else 0.0
+        for place, other, weight in zip(places[left[0]], places[right[0]], weights, strict=True):
+            before += weight if place < other else 0.0
+            after += weight if other < place else 0.0
         merged.append(right.pop(0) if after > before else left.pop(0))
     return [*merged, *left, *right]

@@ -218,7 +218,7 @@ def fusion_method(
     learned: int | None = None,
 ) -> Callable[[Points], Points]:
     """Registers a function of points as a fusion method; points are added unless `combine` is given."""
-    if unknown := [one for one in uses if one not in PARAMETERS]:
+    if unknown := [use for use in uses if use not in PARAMETERS]:
         raise ValueError(f"{name}: no parameter is called {unknown[0]}; choose among {', '.join(PARAMETERS)}")
 
     def register(points: Points) -> Points:

@@ -74,7 +74,7 @@ def checked_weights(method: FusionMethod, runs: int, weights: Sequence[float] | 
 
 def checked_settings(method: FusionMethod, given: Mapping[str, Any], runs: int, *, is_fit: bool = False) -> FusionSettings:
     """The settings of the method, checked; those that it does not use keep their defaults."""
-    known = [one.name for one in fields(FusionSettings)]
+    known = [field.name for field in fields(FusionSettings)]
     if unknown := [name for name in given if name not in known]:
         raise UsageError(f"fusion has no setting {for_message(unknown[0])}", fix=f"choose among {', '.join(known)}")
     names = method.fit_uses if is_fit else method.uses

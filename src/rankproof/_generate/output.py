@@ -87,7 +87,7 @@ def generated_table(found: GeneratedQueries, check: Mapping[str, Any] | None, us
     `usage` has the counts of the calls of a language model.
     """
     counts = found.counts()
-    reasons = [reason for reason in REJECT_REASONS if any(reason in each["rejected"] for each in counts.values())]
+    reasons = [reason for reason in REJECT_REASONS if any(reason in count["rejected"] for count in counts.values())]
     checked = (Column("bm25 finds", "share", "targets in the top 10 of BM25"),) if check else ()
     columns = (Column("category"), *(Column(name, "count") for name in ("wanted", "kept", "failed", *reasons)), *checked)
     rows = []

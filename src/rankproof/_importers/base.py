@@ -346,12 +346,12 @@ class ImportReport:
         """The report as JSON."""
         counts = [
             {
-                "part": one.part,
-                "read": one.read,
-                "kept": one.kept,
-                "dropped": [{"reason": why.reason, "count": why.count, "first_line": why.line} for why in one.dropped],
+                "part": count.part,
+                "read": count.read,
+                "kept": count.kept,
+                "dropped": [{"reason": why.reason, "count": why.count, "first_line": why.line} for why in count.dropped],
             }
-            for one in self.counts
+            for count in self.counts
         ]
         parts = {"importer": self.importer, "source": self.source, "columns": dict(self.columns)}
         return {**parts, "counts": counts, "notes": list(self.notes)}

@@ -271,7 +271,7 @@ class DatasetBuilder:
         """Counts the judgements of a pair that another judgement of it replaces."""
         self.counts.drop_repeats(qrels)
         kept = sum(map(len, qrels.values()))
-        other = next((one.kept for one in self.counts.parts() if one.part == "judgements"), kept) - kept
+        other = next((part.kept for part in self.counts.parts() if part.part == "judgements"), kept) - kept
         if other:
             self.counts.drop("judgements", f"second grades of a pair (--on-conflict {self.options.on_conflict})", count=other)
 

@@ -200,8 +200,10 @@ def _plain(column: str, value: Any) -> Any:
 
 def _only_message(value: Any) -> Any:
     """The text of the only message of a user; any other value as it is."""
-    asked = [one for one in items_in(value) if isinstance(one, dict) and one.get("role", one.get("type")) in ("user", "human")]
-    others = [one for one in items_in(value) if not isinstance(one, dict) or one.get("role", one.get("type")) == "assistant"]
+    asked = [
+        item for item in items_in(value) if isinstance(item, dict) and item.get("role", item.get("type")) in ("user", "human")
+    ]
+    others = [item for item in items_in(value) if not isinstance(item, dict) or item.get("role", item.get("type")) == "assistant"]
     return asked[0].get("content") if len(asked) == 1 and not others else value
 
 

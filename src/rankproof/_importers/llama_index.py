@@ -20,14 +20,14 @@ class LlamaIndexImporter:
 
     def detect(self, source: ImportSource) -> bool:
         """Whether the file is an object with the three keys."""
-        return any(one.has("queries", "corpus", "relevant_docs") for one in json_documents(source).values())
+        return any(document.has("queries", "corpus", "relevant_docs") for document in json_documents(source).values())
 
     def read(self, source: ImportSource, options: ImportOptions) -> Imported:
         """The dataset of the file."""
         require_keys(self.detect(source), source, "queries, corpus and relevant_docs")
         builder = DatasetBuilder(source, options)
         documents = json_documents(source).values()
-        return builder.built((one for document in documents for one in _judgements(document, builder)), "llama-index")
+        return builder.built((judgement for document in documents for judgement in _judgements(document, builder)), "llama-index")
 
 
 def _judgements(document: JsonPart, builder: DatasetBuilder) -> Iterator[Judgement | None]:

@@ -98,7 +98,7 @@ def _has_qrels_columns(source: ImportSource) -> bool:
 
 def _has_texts(source: ImportSource) -> bool:
     """Whether the rows of corpus and queries have an id and a text under MTEB's names."""
-    parts = [tables for found in _subsets(source).values() for part, tables in found.items() if part in ("corpus", "queries")]
+    parts = [tables for subset in _subsets(source).values() for part, tables in subset.items() if part in ("corpus", "queries")]
     return all(
         "text" in table.names and not {"_id", "id"}.isdisjoint(table.names) for tables in parts for table in tables.values()
     )

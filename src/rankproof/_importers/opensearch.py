@@ -25,13 +25,13 @@ class OpenSearchImporter:
     def detect(self, source: ImportSource) -> bool:
         """Whether every file holds a judgement list or a query set."""
         documents = list(json_documents(source).values())
-        return bool(documents) and all(any(_lists(one)) for one in documents)
+        return bool(documents) and all(any(_lists(document)) for document in documents)
 
     def read(self, source: ImportSource, options: ImportOptions) -> Imported:
         """The queries of all files and the ratings of all judgement lists."""
         require_keys(self.detect(source), source, f"{_RATINGS} or {_QUERIES}")
         builder, cursor = json_builder(source, options)
-        lists = [one for document in json_documents(source).values() for one in _lists(document)]
+        lists = [list_ for document in json_documents(source).values() for list_ in _lists(document)]
         return builder.built(cursor.located(_judgements(lists, builder, cursor)), "opensearch")
 
 
@@ -43,7 +43,7 @@ def _lists(document: JsonPart) -> list[JsonPart]:
     if not isinstance(hits, dict) or not isinstance(hits.get("hits"), list):
         return []
     sources = (hit["_source"] for hit in document["hits"]["hits"].items() if hit.has("_source"))
-    return [one for one in sources if one.has(_RATINGS) or one.has(_QUERIES)]
+    return [source for source in sources if source.has(_RATINGS) or source.has(_QUERIES)]
 
 
 def _judgements(lists: list[JsonPart], builder: DatasetBuilder, cursor: JsonCursor) -> Iterator[Judgement | None]:
@@ -57,7 +57,7 @@ def _judgements(lists: list[JsonPart], builder: DatasetBuilder, cursor: JsonCurs
             for rating in cursor.at(query["ratings"].items()):
                 yield builder.judged_ids(str(key), rating["docId"].text(), rating["rating"].value, judge_label=judge_label)
     builder.notes.append("no documents: the lists have ids only")
-    if not any(one.has(_RATINGS) for one in lists):
+    if not any(list_.has(_RATINGS) for list_ in lists):
         builder.notes.append("no judgements: a query set has queries only; import a judgement list too")
 
 

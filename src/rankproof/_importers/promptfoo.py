@@ -260,7 +260,7 @@ class _TestReader:
         asked = variables.get(name) if name is not None else None
         contexts = self._named("contexts", variables, _CONTEXTS)
         reference = self._named("reference", variables, _REFERENCES)
-        self._unused.update({one: None for one in variables if one not in (name, contexts, reference)})
+        self._unused.update({variable: None for variable in variables if variable not in (name, contexts, reference)})
         row: dict[str, Any] = {"answers": self._references(case, variables, reference), **_outputs(test, several_prompts)}
         if contexts is not None:
             row["contexts"] = variables[contexts]

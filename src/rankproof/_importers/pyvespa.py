@@ -32,7 +32,7 @@ class PyvespaImporter:
     def detect(self, source: ImportSource) -> bool:
         """Whether the file is an object with the two keys and no documents."""
         documents = list(json_documents(source).values())
-        return bool(documents) and all(one.has(*_KEYS) and not one.has("corpus") for one in documents)
+        return bool(documents) and all(document.has(*_KEYS) and not document.has("corpus") for document in documents)
 
     def read(self, source: ImportSource, options: ImportOptions) -> Imported:
         """The queries and judgements of the file."""
@@ -40,7 +40,9 @@ class PyvespaImporter:
         thresholds = thresholds_of(options, THIRDS)
         builder, cursor = json_builder(source, options)
         builder.notes.append("no documents: the file has ids only")
-        found = (one for part in json_documents(source).values() for one in _judgements(part, builder, cursor, thresholds))
+        found = (
+            judgement for part in json_documents(source).values() for judgement in _judgements(part, builder, cursor, thresholds)
+        )
         return builder.built(cursor.located(found), "pyvespa")
 
 

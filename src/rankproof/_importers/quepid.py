@@ -75,7 +75,7 @@ class QuepidImporter:
         judges = [name for path in paths for name in _judges(path, source)]
         columns = {"query": "query", "document id": "docid", "judges": ", ".join(judges)} if judges else {}
         imported = builder.built(_judgements(rows, builder, rankings), "quepid", columns)
-        runs = {system: _run(system, found) for system, found in rankings.items()}
+        runs = {system: _run(system, ranking) for system, ranking in rankings.items()}
         return replace(imported, runs=runs)
 
 
@@ -266,7 +266,7 @@ def _rows_of_json(document: JsonPart) -> Iterator[_Row] | None:
 
 def _rows_of_pairs(document: JsonPart) -> Iterator[_Row]:
     for pair in document["query_doc_pairs"].items():
-        ratings = tuple(one["rating"].value for one in pair["judgements"].items()) if pair["judgements"].value else ()
+        ratings = tuple(item["rating"].value for item in pair["judgements"].items()) if pair["judgements"].value else ()
         fields = pair["document_fields"].value
         text = "\n".join(str(value) for value in _document_fields(fields).values() if value)
         yield _Row(pair["query_text"].text(), pair["doc_id"].text(), ratings or ("",), text=text)
@@ -305,8 +305,8 @@ def _rated_documents(query: JsonPart) -> Iterator[tuple[str, object]]:
         for doc, one in query["ratings"].entries():
             yield doc, one.value
     elif query["ratings"].value is not None:
-        for one in query["ratings"].items():
-            yield one["doc_id"].text(), one["rating"].value
+        for item in query["ratings"].items():
+            yield item["doc_id"].text(), item["rating"].value
 
 
 QUEPID = QuepidImporter()

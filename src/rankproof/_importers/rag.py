@@ -114,7 +114,9 @@ def is_known_column(name: str) -> bool:
 def is_rag_log(source: ImportSource) -> bool:
     """Whether every file is a RAG log with answers or retrieved contexts; a file that is no table is an error."""
     tables = list(_tables(source).values())
-    every = bool(tables) and all(_is_log(one) and not {"answer", *RETRIEVED}.isdisjoint(log_columns(one, {})) for one in tables)
+    every = bool(tables) and all(
+        _is_log(table) and not {"answer", *RETRIEVED}.isdisjoint(log_columns(table, {})) for table in tables
+    )
     return every and not _are_queries_and_answers(tables)
 
 
@@ -125,7 +127,7 @@ def _are_queries_and_answers(tables: Sequence[SourceTable]) -> bool:
     if key is None or not others:
         return False
     ids = {str(row.get(key)) for _, row in first.rows()}
-    return all(str(row.get(log_columns(one, {})["question"])) in ids for one in others for _, row in one.rows())
+    return all(str(row.get(log_columns(other, {})["question"])) in ids for other in others for _, row in other.rows())
 
 
 def _tables(source: ImportSource, named: Mapping[str, str] | None = None) -> dict[str, SourceTable]:
@@ -217,7 +219,9 @@ class _LogReader:
         if column is None:
             return False
         values = [row.get(column) for _, row in self._table.rows()]
-        return all(isinstance(one, str) and one.strip() and len(one) <= _LONGEST_NAME and "\n" not in one for one in values)
+        return all(
+            isinstance(value, str) and value.strip() and len(value) <= _LONGEST_NAME and "\n" not in value for value in values
+        )
 
     def _system(self, row: Mapping[str, Any], line: int) -> str:
         if "system" not in self._columns:
@@ -270,7 +274,7 @@ class _LogReader:
             self._hops += sum(1 for text in texts if _HOP.match(text))
             texts = tuple(_HOP.sub("", text, count=1) if _HOP.match(text) else text for text in texts)
         if texts is None:
-            return None if ids is None else tuple(Context(id=one) for one in ids)
+            return None if ids is None else tuple(Context(id=id_) for id_ in ids)
         if ids is None:
             return tuple(context_of_text(text, cell) for text in texts)
         texts = tuple(map(str.strip, texts))

@@ -189,7 +189,7 @@ class LogMerge:
     def _qrels(self, runs: Mapping[str, Run]) -> Qrels:
         """The grade of every reference context of any log: 1, or by its score."""
         stated = {
-            query: [frozenset(map(self._documents.id_of, one)) for one in lists] for query, lists in self._stated("relevant")
+            query: [frozenset(map(self._documents.id_of, list_)) for list_ in lists] for query, lists in self._stated("relevant")
         }
         grades = self._grades()
         if grades:
@@ -206,7 +206,7 @@ class LogMerge:
         """The grades by query and document; of several scores of a document, the highest counts."""
         scores: dict[str, dict[str, float]] = {}
         for query, lists in self._stated("relevant"):
-            for context in (context for one in lists for context in one):
+            for context in (context for list_ in lists for context in list_):
                 docs = scores.setdefault(query, {})
                 doc = self._documents.id_of(context)
                 self._scored += context.score is not None
@@ -223,8 +223,10 @@ class LogMerge:
     def _queries(self) -> Queries:
         """The questions of all logs, with the reference answers of any log."""
         stated = dict(self._stated("references"))
-        self._note_different("reference answers", {query: [frozenset(one) for one in lists] for query, lists in stated.items()})
-        references = {query: tuple(dict.fromkeys(text for one in lists for text in one)) for query, lists in stated.items()}
+        self._note_different(
+            "reference answers", {query: [frozenset(list_) for list_ in lists] for query, lists in stated.items()}
+        )
+        references = {query: tuple(dict.fromkeys(text for list_ in lists for text in list_)) for query, lists in stated.items()}
         if references:
             self.counts.read("reference answers", sum(map(len, references.values())))
         self._note_contradictions(references)

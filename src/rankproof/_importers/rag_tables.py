@@ -130,7 +130,7 @@ def _haystack_table(content: JsonContent) -> SourceTable | None:
     if not isinstance(name, str) or not isinstance(inputs, dict) or not inputs:
         return None
     columns = list(inputs.values())
-    if not all(isinstance(one, list) for one in columns) or len({len(one) for one in columns}) != 1:
+    if not all(isinstance(column, list) for column in columns) or len({len(column) for column in columns}) != 1:
         what = "inputs are no lists of one length"
         raise InputError(what, fix="write the inputs of the EvaluationRunResult as they are", source=content.source, line=1)
     first = next(iter(inputs))

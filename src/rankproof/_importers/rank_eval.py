@@ -28,14 +28,14 @@ class RankEvalImporter:
     def detect(self, source: ImportSource) -> bool:
         """Whether every file is a request or a response."""
         documents = list(json_documents(source).values())
-        return bool(documents) and all(_is_request(one) or _is_response(one) for one in documents)
+        return bool(documents) and all(_is_request(document) or _is_response(document) for document in documents)
 
     def read(self, source: ImportSource, options: ImportOptions) -> Imported:
         """The ratings of the requests, and a run for each response."""
         require_keys(self.detect(source), source, "requests and ratings, or metric_score and details")
         documents = json_documents(source)
-        requests = [one for one in documents.values() if _is_request(one)]
-        responses = {source.system_names[path]: one for path, one in documents.items() if _is_response(one)}
+        requests = [document for document in documents.values() if _is_request(document)]
+        responses = {source.system_names[path]: document for path, document in documents.items() if _is_response(document)}
         builder, cursor = json_builder(source, options)
         reader = _RankEvalReader(builder, cursor, with_index=_ids_clash(documents.values()))
         imported = builder.built(cursor.located(reader.judgements(requests, responses)), "elasticsearch")
@@ -44,7 +44,7 @@ class RankEvalImporter:
 
 def _is_request(document: JsonPart) -> bool:
     requests = document.value.get("requests") if isinstance(document.value, dict) else None
-    return isinstance(requests, list) and any(isinstance(one, dict) and "ratings" in one for one in requests)
+    return isinstance(requests, list) and any(isinstance(request, dict) and "ratings" in request for request in requests)
 
 
 def _is_response(document: JsonPart) -> bool:

@@ -35,12 +35,12 @@ def thresholds_of(options: ImportOptions, default: Thresholds) -> Thresholds:
 
 def grade_by(score: float, thresholds: Thresholds) -> int:
     """The number of thresholds that the score is above."""
-    return sum(score > one for one in thresholds)
+    return sum(score > threshold for threshold in thresholds)
 
 
 def are_grades(scores: Iterable[float]) -> bool:
     """Whether all scores are whole numbers, which are grades as they are."""
-    return all(float(one).is_integer() for one in scores)
+    return all(float(score).is_integer() for score in scores)
 
 
 def describe_thresholds(thresholds: Sequence[float], what: str = "score") -> str:

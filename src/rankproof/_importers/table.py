@@ -297,12 +297,12 @@ def _check_roles(tables: Sequence[SourceTable], roles: Sequence[TableRoles]) -> 
             log = f"; {_LOG_FIX}" if format_of_suffix(table.source) == "jsonl" else ""
             fix = f"leave the file out, or name a column, as in --doc-id-column COLUMN{log}"
             raise InputError(what, fix=fix, source=table.source, line=1)
-    if not any(one.query is not None for one in roles):
+    if not any(role.query is not None for role in roles):
         what = f"no column for the text of the query; columns: {columns}"
-        is_corpus = any(one.has_text for one in roles)
+        is_corpus = any(role.has_text for role in roles)
         other = ", or add a table of queries" if is_corpus else f"; {_LOG_FIX}"
         raise InputError(what, fix=f"name it: --query-column COLUMN{other}", source=first.source, line=1)
-    if not any(one.has_document for one in roles) and any(one.grade for one in roles):
+    if not any(role.has_document for role in roles) and any(role.grade for role in roles):
         what = f"no column for the document; columns: {columns}"
         raise InputError(
             what, fix="name its title or text: --title-column COLUMN, --text-column COLUMN", source=first.source, line=1
@@ -311,9 +311,9 @@ def _check_roles(tables: Sequence[SourceTable], roles: Sequence[TableRoles]) -> 
 
 def _missing_columns(known: Sequence[str], roles: Sequence[TableRoles]) -> Iterator[str]:
     """Says that there are no grades or no texts of documents, and how to name their columns."""
-    if not any(one.grade for one in roles):
+    if not any(role.grade for role in roles):
         yield f"no judgements: no column for the grade among {_listed(known)}; name it: {OPTIONS['grade']} COLUMN"
-    if not any(one.has_text for one in roles):
+    if not any(role.has_text for role in roles):
         yield f"no documents: no column for a title or text among {_listed(known)}; name it: {OPTIONS['text']} COLUMN"
 
 
@@ -339,7 +339,7 @@ def _judgements(
         for line, row in table.rows():
             builder.counts.read(part)
             yield _judgement(row, line, one, builder, part, asked)
-    untyped = [one for table, one in zip(tables, roles, strict=True) if table.untyped]
+    untyped = [role for table, role in zip(tables, roles, strict=True) if table.untyped]
     builder.parse_query_fields({name for one in untyped for name in one.query_fields.values()})
 
 

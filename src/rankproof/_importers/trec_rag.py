@@ -42,9 +42,9 @@ class TrecRagImporter:
         builder = DatasetBuilder(source, options)
         reader = _TrecRagReader(source, options, builder)
         imported = builder.built(reader.judgements(), IMPORTER)
-        cited = {doc for answers in reader.answers.values() for one in answers.values() for doc in one.cited}
+        cited = {doc for answers in reader.answers.values() for answer in answers.values() for doc in answer.cited}
         texts = {doc: imported.dataset.corpus[doc].text for doc in sorted(cited) if doc in imported.dataset.corpus}
-        answers = {name: Answers(found, source=name) for name, found in reader.answers.items()}
+        answers = {name: Answers(answer, source=name) for name, answer in reader.answers.items()}
         return replace(imported, runs=reader.runs, answers=answers, contexts=texts)
 
 
@@ -165,7 +165,7 @@ class _TrecRagReader:
         if not isinstance(doc, dict):
             self._builder.document(key, None, doc, line=line)
             return key
-        name = next((one for one in _TEXTS if doc.get(one)), None)
+        name = next((text for text in _TEXTS if doc.get(text)), None)
         known = (name, "title", "docid", "doc_id", "id", "_id", "qid", "score", "rank")
         others = field_names(one for one in doc if one not in known)
         self._builder.document(

@@ -121,14 +121,14 @@ class UbiImporter:
     def detect(self, source: ImportSource) -> bool:
         """Whether every file has queries or events of UBI, and one has events."""
         kinds = [_kinds(source, path) for path in source.plain_files]
-        return bool(kinds) and all(kinds) and any("event" in one for one in kinds)
+        return bool(kinds) and all(kinds) and any("event" in kind for kind in kinds)
 
     def read(self, source: ImportSource, options: ImportOptions) -> Imported:
         """Judgements by clicks, and the ranking that was shown last."""
         how = ClickSettings.of(options)
         builder = DatasetBuilder(source, options)
         log = _read_log(source, how, builder)
-        lists = [one.shown() for one in log.queries.values() if one.docs]
+        lists = [query.shown() for query in log.queries.values() if query.docs]
         if not lists:
             what = "no query lists the documents that were shown"
             fix = "pass the file of queries with query_response_hit_ids, or events of the action impression"
@@ -143,7 +143,7 @@ class UbiImporter:
         imported = replace(imported, runs={SYSTEM: _last_rankings(lists, keys)})
         notes = (*_notes(clicks, how, label, log), *imported.report.notes)
         if not imported.dataset.is_judged:
-            most = max(one.shown for one in counts.values())
+            most = max(count.shown for count in counts.values())
             fix = f"add more of the log, or lower the limit with --set min-impressions={most}"
             notes = (f"no judgements: pairs need {how.least_shown} impressions, and none has more than {most}; {fix}", *notes)
         return replace(imported, report=replace(imported.report, notes=notes))
@@ -197,17 +197,17 @@ def _judgements(
     """The grade of each pair that was shown often enough."""
     for group, text in log.texts.items():
         builder.query(keys[group], text)
-    for (group, doc), one in counts.items():
+    for (group, doc), count in counts.items():
         builder.counts.read("judgements")
-        if one.shown < how.least_shown:
+        if count.shown < how.least_shown:
             builder.counts.drop("judgements", f"of pairs shown less than {how.least_shown} times")
             continue
-        grade = grade_by(one.attraction(how.prior), how.thresholds)
+        grade = grade_by(count.attraction(how.prior), how.thresholds)
         yield Judgement(keys[group], doc, grade, judge_label=label)
 
 
 def _last_rankings(lists: Sequence[ShownList], keys: Mapping[str, str]) -> Run:
-    return Run({keys[one.query]: list(one.docs) for one in lists}, name=SYSTEM, source=SYSTEM)
+    return Run({keys[list_.query]: list(list_.docs) for list_ in lists}, name=SYSTEM, source=SYSTEM)
 
 
 def _notes(clicks: ClickLog, how: ClickSettings, label: str, log: UbiLog) -> Iterator[str]:

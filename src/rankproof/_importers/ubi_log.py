@@ -63,7 +63,7 @@ class UbiRecord:
         cell = self.cell(*path)
         if isinstance(cell.value, int) and not isinstance(cell.value, bool):
             return [str(cell.value)]
-        return [checked_id(one.strip(), "document", source=self.source, line=self.line) for one in cell.texts() or ()]
+        return [checked_id(text.strip(), "document", source=self.source, line=self.line) for text in cell.texts() or ()]
 
     def shown(self) -> list[str]:
         """The documents that were shown, best first; commas separate them in a text that is no list."""
@@ -142,7 +142,7 @@ class UbiLog:
 
     def __init__(self, actions: Mapping[str, float], bots: tuple[str, ...], counts: ImportCounts) -> None:
         self.actions, self.counts = actions, counts
-        self._bots = re.compile("|".join(rf"{re.escape(one)}(?![a-z])" for one in bots), re.IGNORECASE) if bots else None
+        self._bots = re.compile("|".join(rf"{re.escape(bot)}(?![a-z])" for bot in bots), re.IGNORECASE) if bots else None
         self.queries: dict[str, LoggedQuery] = {}
         self.texts: dict[str, str] = {}
         """The first text of each normalised query."""
@@ -220,7 +220,7 @@ class UbiLog:
     def _documents(self, record: UbiRecord) -> list[str]:
         """The ids by which the event may name the document."""
         thing = ("event_attributes", "object")
-        return [one for name in ("object_id", "internal_id") for one in record.ids(*thing, name)]
+        return [id_ for name in ("object_id", "internal_id") for id_ in record.ids(*thing, name)]
 
     def _reason(self, query: LoggedQuery, found: list[str]) -> str:
         if not found:

@@ -84,8 +84,8 @@ def _cache_item(path: Path) -> CacheItem | None:
     if not stats:
         return None
     files = [one for one in stats if stat.S_ISREG(one.st_mode)]
-    used = [one.st_mtime for one in stats] + [one.st_atime for one in files]
-    return CacheItem(path, sum(one.st_size for one in files), max(used))
+    used = [one.st_mtime for one in stats] + [file.st_atime for file in files]
+    return CacheItem(path, sum(file.st_size for file in files), max(used))
 
 
 def _stats(path: Path) -> Iterator[os.stat_result]:

@@ -277,7 +277,7 @@ def find_corpus(storage: CorpusStorage, paths: Sequence[str], source: str) -> Co
     with contextlib.suppress(OSError):
         os.stat(folder / _INDEX)
         found = open_corpus(folder, source, keep=hold)
-        sizes = [os.stat(one.path).st_size for one in found.partitions if isinstance(one, StoredPartition)]
+        sizes = [os.stat(partition.path).st_size for partition in found.partitions if isinstance(partition, StoredPartition)]
         if sizes == [size for *_, size in _facts(folder)["partitions"]]:
             mark_used(folder)
             return found

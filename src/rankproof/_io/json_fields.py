@@ -29,7 +29,7 @@ def read_fields(kind: type[T], values: JsonObject) -> T:
 def plain_fields(value: Any, without: frozenset[str] = frozenset()) -> Any:
     """The dataclass as a JSON value, without the fields of these names and without those that are None by default."""
     if is_dataclass(value):
-        named = {one: getattr(value, one.name) for one in fields(value) if one.name not in without}
+        named = {field: getattr(value, field.name) for field in fields(value) if field.name not in without}
         return {one.name: plain_fields(found, without) for one, found in named.items() if not _is_left_out(one, found)}
     if isinstance(value, tuple):
         return [plain_fields(one, without) for one in value]
@@ -69,9 +69,9 @@ def _type_of(value: Any, allowed: tuple[Any, ...]) -> Any:
 def _read_items(kind: Any, items: Any, paths: Any, fail: _Fail) -> Any:
     """The items, at once where every one is a scalar of that type, or null where that is allowed: rankings have many."""
     allowed = set(get_args(kind)) if NoneType in get_args(kind) else {kind}
-    if allowed <= {*_SCALARS, NoneType} and all(type(one) in allowed for one in items):
+    if allowed <= {*_SCALARS, NoneType} and all(type(item) in allowed for item in items):
         return items
-    return [_read(kind, one, path, fail) for one, path in zip(items, paths, strict=True)]
+    return [_read(kind, item, path, fail) for item, path in zip(items, paths, strict=True)]
 
 
 def _read_object(kind: Any, value: Mapping[str, Any], path: str, fail: _Fail) -> Any:
@@ -107,4 +107,4 @@ def _join(path: str, key: str) -> str:
 @cache
 def _fields_with_types(kind: Any) -> tuple[tuple[Field[Any], Any], ...]:
     hints = get_type_hints(kind)
-    return tuple((one, hints[one.name]) for one in fields(kind))
+    return tuple((field, hints[field.name]) for field in fields(kind))

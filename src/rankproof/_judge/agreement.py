@@ -101,7 +101,7 @@ def agreement_table(rated: Sequence[RatedPair], judge_label: str, thresholds: Th
             Column("95% interval", "interval", "Student's t over queries"),
             Column("pairs", "count", "graded by both"),
         ),
-        tuple((name, one.value, one.interval, one.items) for name, one in statistics.items()),
+        tuple((name, statistic.value, statistic.interval, statistic.items) for name, statistic in statistics.items()),
         sentences=tuple(_describe_agreement(next(iter(statistics.values())), rated, failed)),
         notes=tuple(_notes(rated, queries, thresholds)),
         facts={"rel": thresholds.rel, "judge_rel": thresholds.judge_rel, "failed": failed},

@@ -79,16 +79,16 @@ class JudgeReport:
     @property
     def graded(self) -> list[PairGrade]:
         """The pairs with a grade."""
-        return [one for one in self.grades.values() if one.grade is not None]
+        return [grade for grade in self.grades.values() if grade.grade is not None]
 
     @property
     def failed(self) -> list[PairGrade]:
         """The pairs without a grade."""
-        return [one for one in self.grades.values() if one.grade is None]
+        return [grade for grade in self.grades.values() if grade.grade is None]
 
     def with_run(self, grades: Sequence[PairGrade], started: str, finished: str, spent: Usage) -> JudgeReport:
         """The report with the grades of one more run, which replace older ones of the same pairs."""
-        added = {one.pair: one for one in grades}
+        added = {grade.pair: grade for grade in grades}
         return JudgeReport(self.judge, {**self.grades, **added}, (*self.runs, JudgeRun(started, finished, spent.plain())))
 
     def plain(self) -> dict[str, Any]:
@@ -127,7 +127,7 @@ def load_report(judge: Judge, output: str | None) -> JudgeReport:
         raise UsageError(what, fix=_FIX)
     values = _read_report(report_path(output))
     document = read_fields(ReportDocument, values)
-    found = [one.pair_grade() for one in (*document.judgements, *document.failed)]
+    found = [judgement.pair_grade() for judgement in (*document.judgements, *document.failed)]
     grades = {one.pair: one for one in found if one.grade is None or one.pair in pairs}
     if any(pair not in grades or grades[pair].grade != qrels[pair.query][pair.doc] for pair in pairs):
         raise values.error(f"the report has other grades than {for_message(output)}")

@@ -72,7 +72,7 @@ def _nested(human: Mapping[QueryDocPair, int]) -> dict[str, dict[str, int]]:
 
 def results_pools(results: ExperimentResult, depth: int) -> dict[str, list[QueryDocPair]]:
     """The top documents of every query of each system with stored rankings; rankings that are all empty are refused."""
-    stored = {one.name: one.stored_run for one in results.system_runs}
+    stored = {run.name: run.stored_run for run in results.system_runs}
     found = {name: pool_pairs(run, depth) for name, run in stored.items() if run is not None}
     if not found:
         pool_pairs(results.system_runs[0].run, depth)  # Says that rankings are not stored.

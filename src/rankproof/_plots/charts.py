@@ -49,7 +49,7 @@ def segments(inputs: AnalysisInput, settings: PlotSettings) -> list[Chart]:
 
 def means_by(grouping: Grouping, values: dict[str, MeasureResult]) -> tuple[dict[str, int], FloatArray]:
     """The size of each segment, the lowest first, and its means by system; NaN without queries."""
-    each = [one.per_query for one in values.values()]
+    each = [value.per_query for value in values.values()]
     means, sizes = {}, {}
     for name, queries in grouping.segments.items():
         found = [[row[query] for query in queries if query in row] for row in each]
@@ -78,7 +78,7 @@ def _segments_chart(inputs: AnalysisInput, grouping: Grouping, name: str, settin
 def _heatmap(medium: Medium, sizes: dict[str, int], means: FloatArray, values: dict[str, MeasureResult]) -> Heatmap:
     """The heat map, with the longer dimension as rows."""
     one = next(iter(values.values()))
-    cells = np.vstack([means, [each.value for each in values.values()]])
+    cells = np.vstack([means, [value.value for value in values.values()]])
     names = zip(medium.names(list(sizes), 12 * medium.text), sizes.values(), strict=True)
     labels = [
         *(f"{name} (n = {size:,}){'*' if size < MIN_QUERIES else ''}" for name, size in names),
@@ -156,7 +156,7 @@ def _pair(inputs: AnalysisInput, values: dict[str, MeasureResult], settings: Plo
 
 
 def _best(values: dict[str, MeasureResult], other: str | None) -> str:
-    return best_system({name: one for name, one in values.items() if name != other})
+    return best_system({name: value for name, value in values.items() if name != other})
 
 
 def _chart(inputs: AnalysisInput, name: str, settings: PlotSettings) -> Chart:
@@ -186,7 +186,7 @@ def _mean(gaps: QueryDifferences, measure: Measure) -> str:
 def _extreme_queries(gaps: QueryDifferences, medium: Medium) -> list[str]:
     """The queries with the largest differences."""
     pairs = list(zip(gaps.queries, gaps.sizes.tolist(), strict=True))
-    gains, losses = [one for one in pairs if one[1] > 0][:_SHOWN], [one for one in pairs[::-1] if one[1] < 0][:_SHOWN]
+    gains, losses = [pair for pair in pairs if pair[1] > 0][:_SHOWN], [pair for pair in pairs[::-1] if pair[1] < 0][:_SHOWN]
     parts = [
         f"{words}: {_query_list(found, medium)}"
         for words, found in (("largest gains", gains), ("largest losses", losses))
@@ -229,7 +229,7 @@ def precision_recall(inputs: AnalysisInput, settings: PlotSettings) -> list[Char
 
 
 def _lists(inputs: AnalysisInput, values: MeasureResults) -> dict[str, list[float]]:
-    return {name: [one.value for one in values[name].values()] for name in systems_of(inputs)}
+    return {name: [value.value for value in values[name].values()] for name in systems_of(inputs)}
 
 
 def _value_axis(curves: Sequence[Curve], name: str) -> Axis:
@@ -238,7 +238,7 @@ def _value_axis(curves: Sequence[Curve], name: str) -> Axis:
 
 
 def _queries(values: MeasureResults) -> int:
-    return max(one.queries for each in values.values() for one in each.values())
+    return max(one.queries for value in values.values() for one in value.values())
 
 
 def _depth_note(inputs: AnalysisInput) -> str:

@@ -59,7 +59,7 @@ def of_measure(inputs: AnalysisInput, measure: str) -> dict[str, MeasureResult]:
 def means_of(inputs: AnalysisInput, settings: PlotSettings) -> list[str]:
     """The measures that are means over queries: all, or the first."""
     measures = inputs.result.systems[0].measures
-    found = [name for name, one in measures.items() if one.summary == "mean"]
+    found = [name for name, measure in measures.items() if measure.summary == "mean"]
     return found if settings.all_measures else found[:1]
 
 

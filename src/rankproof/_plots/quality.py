@@ -35,7 +35,7 @@ def bars(inputs: AnalysisInput, settings: PlotSettings) -> list[Chart]:
     """One chart with a panel of bars for each measure."""
     measures = inputs.result.systems[0].measures
     values = {name: of_measure(inputs, name) for name in measures}
-    flat = {(name, system): one for name, each in values.items() for system, one in each.items()}
+    flat = {(name, system): one for name, value in values.items() for system, one in value.items()}
     ranges = mean_intervals(flat)
     one, systems = next(iter(measures.values())), systems_of(inputs)
     alone = len(measures) == 1
@@ -58,8 +58,8 @@ def _shown(one: MeasureResult) -> str:
 
 def _leading(values: dict[str, MeasureResult]) -> list[str]:
     """The best systems; empty if all are equal or the measure has no better direction."""
-    differ = len({one.value for one in values.values()}) > 1 and next(iter(values.values())).measure.has_winner
-    return best_systems({name: oriented_value(one) for name, one in values.items()}) if differ else []
+    differ = len({value.value for value in values.values()}) > 1 and next(iter(values.values())).measure.has_winner
+    return best_systems({name: oriented_value(value) for name, value in values.items()}) if differ else []
 
 
 def pareto(inputs: AnalysisInput, settings: PlotSettings) -> list[Chart]:
@@ -79,18 +79,18 @@ def _not_timed(inputs: AnalysisInput) -> str:
 
 def _pareto(inputs: AnalysisInput, name: str, settings: PlotSettings) -> Chart:
     names = ranking_systems(inputs.system_runs)
-    totals = {each.name: total for each in inputs.system_runs if (total := each.time_of("total"))}
+    totals = {run.name: total for run in inputs.system_runs if (total := run.time_of("total"))}
     times = {each: max(totals[each].p50, 1e-6) for each in names if each in totals}
     values = {system: one for system, one in of_measure(inputs, name).items() if system in times}
-    best = pareto_front(times, {system: oriented_value(one) for system, one in values.items()})
+    best = pareto_front(times, {system: oriented_value(value) for system, value in values.items()})
     one, ranges = next(iter(values.values())), mean_intervals(values)
     title = f"{full_name(one.measure)}, against latency"
     notes = [
-        f"{where(inputs, one.queries)}; latency of {query_range(totals[each].queries for each in times)}",
+        f"{where(inputs, one.queries)}; latency of {query_range(totals[time].queries for time in times)}",
         f"filled, on the line: the Pareto front; {how_intervals(ranges)}",
         *_untimed_note(inputs),
     ]
-    systems = [ParetoPoint(each, times[each], values[each].value, ranges[each], each in best) for each in values]
+    systems = [ParetoPoint(value, times[value], values[value].value, ranges[value], value in best) for value in values]
     less = one.measure.higher_is_better is False
     axes = ParetoAxes("milliseconds per query, p50 (faster to the left)", value_name(one.measure), less, one.measure.range)
     return pareto_chart(settings.medium, part_name("pareto", name, settings), title, "", notes, systems, axes)

@@ -132,7 +132,7 @@ def _columns(comparison: Comparison) -> list[GridColumn]:
     others = [name for name in comparison.measures if name != comparison.primary]
     return [
         GridColumn(comparison.primary, _value_cells(comparison, comparison.primary), 0),
-        *([GridColumn(CORRECTED, tuple(Cell(f"{one.value:.4f}") for one in risks), 0)] if decision.is_corrected else []),
+        *([GridColumn(CORRECTED, tuple(Cell(f"{risk.value:.4f}") for risk in risks), 0)] if decision.is_corrected else []),
         GridColumn(
             f"vs {versus}{unit} ({level} CI)",
             tuple(difference_cell(pair, decision.measure) for pair in pairs),
@@ -140,8 +140,8 @@ def _columns(comparison: Comparison) -> list[GridColumn]:
         ),
         GridColumn("p", _p_cells(tested, "p"), 3 if adjusted == "p" else 4),
         *([] if adjusted == "p" else [GridColumn(adjusted, _p_cells(tested, "p_adjusted"), 3)]),
-        GridColumn(costs[decision.cost_unit], tuple(Cell(_cost(one.cost, decision.cost_unit)) for one in risks), 2),
-        GridColumn("risk", tuple(Cell(format_item(one.risk, "risk")) for one in risks), 5),
+        GridColumn(costs[decision.cost_unit], tuple(Cell(_cost(risk.cost, decision.cost_unit)) for risk in risks), 2),
+        GridColumn("risk", tuple(Cell(format_item(risk.risk, "risk")) for risk in risks), 5),
         GridColumn(SAME_AS, _same_cells(risks), 6),
         *(GridColumn(name, _value_cells(comparison, name), 7 + at) for at, name in enumerate(others)),
     ]

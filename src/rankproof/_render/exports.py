@@ -41,7 +41,7 @@ def chosen_export(format: str | None, path: str | None) -> tuple[str, ExportForm
     found = EXPORT_FORMATS[name]
     if not isinstance(found, ExportFormat):
         raise ExternalError(f"the export format {name} of another package is not an ExportFormat; update or remove it")
-    return next((one.name for one in EXPORT_FORMATS.components if name in one.aliases), name), found
+    return next((component.name for component in EXPORT_FORMATS.components if name in component.aliases), name), found
 
 
 def _suffix(path: str) -> str:

@@ -166,7 +166,7 @@ def _means(result: Result | None, system: str, before: str = "") -> dict[str, fl
 def _answer_counts(answers: Result | None, system: str) -> dict[str, float]:
     """How many questions have a value of each measure of answers, and why the others have none."""
     systems = () if answers is None else answers.systems
-    measures = [(name, one) for own in systems if own.name == system for name, one in own.measures.items()]
+    measures = [(name, measure) for own in systems if own.name == system for name, measure in own.measures.items()]
     return {f"answers {name} {why}": float(count) for name, one in measures for why, count in value_counts(one).items()}
 
 

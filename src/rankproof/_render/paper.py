@@ -194,15 +194,15 @@ def _llm_counts(system_run: SystemRun) -> list[str]:
 
 def _summaries(kind: str, result: Result) -> Iterator[LongRow]:
     for system in result.systems:
-        for name, one in ((name, one) for name, one in system.measures.items() if one.queries):
+        for name, one in ((name, measure) for name, measure in system.measures.items() if measure.queries):
             yield LongRow("system", kind, system.name, None, name, float(one.value))
 
 
 def _value_counts(answers: Result | None) -> Iterator[LongRow]:
     """How many questions have a value of each measure of answers, and why the others have none."""
     for system in () if answers is None else answers.systems:
-        for name, one in system.measures.items():
-            for reason, count in value_counts(one).items():
+        for name, measure in system.measures.items():
+            for reason, count in value_counts(measure).items():
                 yield LongRow("system", "count", system.name, None, f"{name} {reason}", float(count))
 
 
@@ -213,8 +213,8 @@ def value_counts(one: MeasureResult) -> dict[str, int]:
 
 def _query_values(kind: str, result: Result) -> Iterator[LongRow]:
     for system in result.systems:
-        for name, one in system.measures.items():
-            for query, value in zip(one.query_ids, one.values.tolist(), strict=True):
+        for name, measure in system.measures.items():
+            for query, value in zip(measure.query_ids, measure.values.tolist(), strict=True):
                 yield LongRow("query", kind, system.name, query, name, value)
 
 

@@ -38,13 +38,13 @@ def _add_summary(result: Result, printer: TablePrinter, options: RenderOptions) 
     grid = summary_grid(result)
     transposed = grid.transposed("measure")
     if len(result.systems) == 1:
-        printer.summary(transposed, bars=Bars("", [_bar_share(one) for one in result.systems[0].measures.values()]))
+        printer.summary(transposed, bars=Bars("", [_bar_share(measure) for measure in result.systems[0].measures.values()]))
     elif not fits_width(grid, options) and fits_width(transposed, options):
         printer.summary(transposed)
     else:
         firsts = [next(iter(system.measures.values())) for system in result.systems]
         title = grid.columns[0] if len(grid.columns) > 1 else ""
-        printer.summary(grid, bars=Bars(title, [_bar_share(one) for one in firsts]))
+        printer.summary(grid, bars=Bars(title, [_bar_share(first) for first in firsts]))
 
 
 def _add_queries(result: Result, printer: TablePrinter) -> None:
@@ -126,7 +126,9 @@ def render_json(result: Result, options: RenderOptions) -> str:
 
 
 def _system_json(system: SystemResult, options: RenderOptions) -> str:
-    measures = ",\n".join(f"    {_dump(name)}: {_dump(_measure_json(one, options))}" for name, one in system.measures.items())
+    measures = ",\n".join(
+        f"    {_dump(name)}: {_dump(_measure_json(measure, options))}" for name, measure in system.measures.items()
+    )
     notes = ",\n".join(f"    {_dump({'code': note.code, 'count': note.count, 'text': note.text})}" for note in system.notes)
     listed = f"[\n{notes}\n  ]" if notes else "[]"
     texts = f' "texts": {_dump(_texts_json(system, options))},' if system.texts else ""
@@ -136,8 +138,8 @@ def _system_json(system: SystemResult, options: RenderOptions) -> str:
 def _texts_json(system: SystemResult, options: RenderOptions) -> Mapping[str, Any]:
     """The texts by measure: `value` is that of the run, and `per_query` those of the queries."""
     return {
-        name: {"value": one.summary or None} | ({"per_query": one.per_query} if options.per_query else {})
-        for name, one in system.texts.items()
+        name: {"value": text.summary or None} | ({"per_query": text.per_query} if options.per_query else {})
+        for name, text in system.texts.items()
     }
 
 

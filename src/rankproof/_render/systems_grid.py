@@ -123,7 +123,7 @@ def _deepest_recall(results: ExperimentResult) -> list[str]:
 
 def _measures_named(results: ExperimentResult, name: str) -> list[str]:
     """The measures of that kind with any cutoff, in order."""
-    return [full for full, one in results.result.systems[0].measures.items() if one.measure.name == name]
+    return [full for full, measure in results.result.systems[0].measures.items() if measure.measure.name == name]
 
 
 def _gain_title(results: ExperimentResult) -> str:
@@ -154,7 +154,7 @@ def answers_grid(answers: Result) -> Grid:
 
 def _with_n(answers: Result, grid: Grid) -> Grid:
     """The grid with the n of each system, and no means if n is 0."""
-    sizes = [max(one.queries for one in system.measures.values()) for system in answers.systems]
+    sizes = [max(measure.queries for measure in system.measures.values()) for system in answers.systems]
     if all(size == len(answers.queries) for size in sizes):
         return grid
     rows = zip(sizes, grid.cells, strict=True)

@@ -52,7 +52,7 @@ def _labels(system: SystemResult, options: RenderOptions) -> dict[str, TrecLabel
     """The name of each measure in trec_eval, in the order of trec_eval; measures of ours alone come last, as asked for."""
     from rankproof.measures._parse import parse_measure
 
-    found = {key: trec_label(one.measure, options.rel) for key, one in system.measures.items()}
+    found = {key: trec_label(measure.measure, options.rel) for key, measure in system.measures.items()}
     found |= {key: trec_label(parse_measure(key), options.rel) for key in system.texts}
     found |= {key: found[key]._replace(name=name) for key, name in options.trec_names.items() if key in found}
     return dict(sorted(found.items(), key=lambda item: item[1][:2]))

@@ -68,7 +68,7 @@ def _figures(changes: Changes) -> Iterator[KeyFigure]:
     if found is None:
         return
     pairs = [(one, pair) for one in changes.matched if (pair := changes.pair(one)) is not None]
-    pairs.sort(key=lambda each: (-abs(each[1].difference), each[0].name))
+    pairs.sort(key=lambda pair: (-abs(pair[1].difference), pair[0].name))
     for one, pair in pairs[:_MOST_FIGURES]:
         measured = measure_result(changes, one.after, found.primary)
         about = f"{pair.other_value:.4f} → {pair.value:.4f}; {interval_text(pair, measured)}"
@@ -268,7 +268,7 @@ def changed_facts(changes: Changes, facts: Sequence[Sequence[str]]) -> list[str]
 def render_changes(changes: Changes, links: Sequence[tuple[str, str]] = ()) -> str:
     """Render the page as one HTML file; the same results give the same bytes. `links` as in `render_report`."""
     facts = [report_facts(one) for one in (changes.before, changes.after)]
-    pairs = {one.name: (one.after, one.before) for one in ordered_systems(changes)}
+    pairs = {system.name: (system.after, system.before) for system in ordered_systems(changes)}
     return render_page(
         f"{changes.joined.name}: what changed",
         changed_facts(changes, facts),

@@ -42,9 +42,9 @@ class ClaimColumns:
         self._results, self._references = results, references
         self._texts, self._judges = TextList(), TextList()
         self._found: dict[tuple[str, str], dict[tuple[Any, ...], list[ClaimVerdict]]] = {}
-        for one in results.claims:
-            key = (CLAIM_TABLES.index(one.table), one.judge, one.claim.unit, one.claim.reference)
-            self._found.setdefault((one.system, one.query), {}).setdefault(key, []).append(one)
+        for claim in results.claims:
+            key = (CLAIM_TABLES.index(claim.table), claim.judge, claim.claim.unit, claim.claim.reference)
+            self._found.setdefault((claim.system, claim.query), {}).setdefault(key, []).append(claim)
 
     def of_answer(self, system: str, query: str, answer: Answer) -> list[dict[str, Any]]:
         """The checks of one answer: those of each table, judge, unit and reference."""
@@ -69,7 +69,7 @@ class ClaimColumns:
             "judge": self._judges.index_of(judge),
             "unit": unit,
             "reference": reference,
-            "rows": [self._row(one, shown, sources) for one in verdicts],
+            "rows": [self._row(verdict, shown, sources) for verdict in verdicts],
         }
 
     def _row(self, one: ClaimVerdict, shown: str, sources: Mapping[int, str]) -> list[Any]:

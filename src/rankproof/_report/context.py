@@ -66,7 +66,7 @@ class ReportContext:
         if self.comparison is not None:
             return self.comparison.primary
         measures = self.results.result.systems[0].measures
-        return next((name for name, one in measures.items() if one.summary == "mean"), next(iter(measures)))
+        return next((name for name, measure in measures.items() if measure.summary == "mean"), next(iter(measures)))
 
     @cached_property
     def values(self) -> Mapping[str, MeasureResult]:
@@ -81,7 +81,7 @@ class ReportContext:
     @cached_property
     def oriented_values(self) -> Mapping[str, float]:
         """The value of each system, negated if lower is better."""
-        return {name: oriented_value(one) for name, one in self.values.items()}
+        return {name: oriented_value(value) for name, value in self.values.items()}
 
     @cached_property
     def ranking_systems(self) -> list[str]:
@@ -136,7 +136,9 @@ class ReportContext:
 
     @property
     def _all(self) -> dict[tuple[str, str], MeasureResult]:
-        return {(system.name, name): one for system in self.results.result.systems for name, one in system.measures.items()}
+        return {
+            (system.name, name): measure for system in self.results.result.systems for name, measure in system.measures.items()
+        }
 
     @cached_property
     def unjudged(self) -> UnjudgedDocuments:
@@ -146,7 +148,7 @@ class ReportContext:
 
 def measured_times(system_runs: Iterable[SystemRun]) -> dict[str, TimeSummary]:
     """Mean and percentiles of the milliseconds a query of each timed system; empty if every time is 0."""
-    totals = {one.name: total for one in system_runs if (total := one.time_of("total"))}
+    totals = {run.name: total for run in system_runs if (total := run.time_of("total"))}
     return totals if any(total.mean for total in totals.values()) else {}
 
 

@@ -99,11 +99,11 @@ EXPLAINED_MEASURES = frozenset(("nDCG", "DCG", "RR", "P", "R", "AP", "Success"))
 def all_measures(results: ExperimentResult) -> dict[str, Measure]:
     """The measures of the rankings, then those of the answers."""
     return {
-        name: one.measure
+        name: measure.measure
         for result in (results.result, results.answers)
         if result is not None
         for system in result.systems
-        for name, one in system.measures.items()
+        for name, measure in system.measures.items()
     }
 
 
@@ -177,7 +177,7 @@ def compared_systems(results: ExperimentResult, pairs: Mapping[str, tuple[str, s
 def ranked_systems(results: ExperimentResult, grades: Grades, compared: Compared) -> dict[str, RankedSystem]:
     """The rankings of every system, with ranks of judged documents and of the top of the systems that it is compared with."""
     orders = {system_run.name: _ranked_documents(results, system_run.stored_run) for system_run in results.system_runs}
-    tops = {name: tuple(docs[:TOP_DEPTH] for docs in each) for name, each in orders.items()}
+    tops = {name: tuple(docs[:TOP_DEPTH] for docs in order) for name, order in orders.items()}
     compared_tops = {name: [tops[other] for other in _both_ways(compared, name)] for name in orders}
     return {
         name: RankedSystem(
@@ -222,9 +222,9 @@ def segment_columns(results: ExperimentResult) -> list[dict[str, Any]]:
     columns: dict[str, Mapping[str, str]] = {name: _segment_values(results, name) for name in _segment_fields(results)}
     columns["length"] = {query: name for name, queries in groups.items() for query in queries}
     return [
-        _encode_segments(results, name, found)
-        for name, found in columns.items()
-        if 1 < len(set(found.values())) <= MAX_SEGMENT_VALUES
+        _encode_segments(results, name, column)
+        for name, column in columns.items()
+        if 1 < len(set(column.values())) <= MAX_SEGMENT_VALUES
     ]
 
 
@@ -281,12 +281,12 @@ def _paired(results: ExperimentResult, pairs: Mapping[str, tuple[str, str]]) -> 
 
 
 def _table(results: ExperimentResult, grades: Grades, ranked: dict[str, RankedSystem], compared: Compared) -> dict[str, Any]:
-    measures, judges = all_measures(results), dict.fromkeys(one.judge for one in results.claims)
+    measures, judges = all_measures(results), dict.fromkeys(claim.judge for claim in results.claims)
     indices = {system_run.name: at for at, system_run in enumerate(results.system_runs)}
     texts = [
         truncate(results.texts[query].text, _MAX_QUERY_LENGTH) if query in results.texts else "" for query in results.queries
     ]
-    is_ranked = any(one.stored_run is not None and len(one.stored_run.docs) for one in results.system_runs)
+    is_ranked = any(run.stored_run is not None and len(run.stored_run.docs) for run in results.system_runs)
     return {
         "top": TOP_DEPTH,
         "judged": results.is_judged or (is_ranked and bool(results.qrels)),
@@ -348,7 +348,7 @@ def _details(
 
 def _needed_judgements(results: ExperimentResult, grades: Grades, ranked: dict[str, RankedSystem]) -> list[dict[str, int]]:
     """The judgements that the page needs, highest grade first: relevant documents, and the documents it shows."""
-    least = min((1, results.rel, *(getattr(one, "least", 1) for one in all_measures(results).values())))
+    least = min((1, results.rel, *(getattr(measure, "least", 1) for measure in all_measures(results).values())))
     found = []
     for at, query in enumerate(results.queries):
         shown = {doc for one in ranked.values() for doc in one.tops[at]}

@@ -141,7 +141,9 @@ def changes_summary(changes: Changes) -> ReportSummary:
     summary = replace(base, details=tuple(_change_details(changes, more)))
     if changes.main is None:
         return summary
-    chosen = [at for at, one in enumerate(changed_systems(changes)) if changes.main.decision.first in (one.before, one.after)]
+    chosen = [
+        at for at, system in enumerate(changed_systems(changes)) if changes.main.decision.first in (system.before, system.after)
+    ]
     return replace(
         summary,
         columns=tuple(_change_columns(changes, changes.main, summary.columns)),
@@ -173,10 +175,10 @@ def _change_details(changes: Changes, sentences: Sequence[str]) -> Iterator[Summ
         yield SummaryPart("Each system", tuple(sentences))
     settings = settings_table(changes)
     yield SummaryPart("Settings that changed", settings.sentences, _as_text(table_grid(settings)) if settings.rows else None)
-    for one in ordered_systems(changes):
-        found = changes_of_system(changes, one, _MOST_QUERIES)
+    for system in ordered_systems(changes):
+        found = changes_of_system(changes, system, _MOST_QUERIES)
         if found is not None and (found.losses or found.gains):
-            title = f"Queries that changed most: {for_message(one.name)}"
+            title = f"Queries that changed most: {for_message(system.name)}"
             title = f"{title} ({counts_text(found, measured=changes.main is not None)})"
             yield from _query_parts(changes.joined, title, found, changes.labels)
     for result in (changes.joined.result, changes.joined.answers):
@@ -188,7 +190,11 @@ def _change_details(changes: Changes, sentences: Sequence[str]) -> Iterator[Summ
 
 def _has_measures(result: Result) -> bool:
     """Whether all systems have the same measures."""
-    return bool(result.systems) and len({tuple(one.measures) for one in result.systems}) == 1 and bool(result.systems[0].measures)
+    return (
+        bool(result.systems)
+        and len({tuple(system.measures) for system in result.systems}) == 1
+        and bool(result.systems[0].measures)
+    )
 
 
 def _as_text(grid: Grid) -> Grid:
@@ -200,9 +206,9 @@ def _query_parts(results: ExperimentResult, title: str, found: QueryChanges, lab
     rows = [*found.losses, *found.gains]
     if rows:
         columns = ("text", *labels, "change", "documents") if rows[0].before is not None else ("text", "RBO", "documents")
-        cells = tuple(tuple(map(Cell, _query_cells(results, one))) for one in rows)
+        cells = tuple(tuple(map(Cell, _query_cells(results, row))) for row in rows)
         yield SummaryPart(
-            title, (), Grid("query", tuple(one.query for one in rows), columns, cells, frozenset((0, len(columns) - 1)))
+            title, (), Grid("query", tuple(row.query for row in rows), columns, cells, frozenset((0, len(columns) - 1)))
         )
 
 

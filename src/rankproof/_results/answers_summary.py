@@ -29,7 +29,7 @@ def _system_summary(results: ExperimentResult, system_run: SystemRun) -> dict[st
     means = results.result.means[system_run.name]
     return {
         "name": system_run.name,
-        "states": dict(Counter(one.state for one in (system_run.answers or {}).values())),
+        "states": dict(Counter(answer.state for answer in (system_run.answers or {}).values())),
         "retrieval": {name: {"mean": value, "n": len(results.result.queries)} for name, value in means.items()},
         "answers": {} if results.answers is None else _mean_values(results.answers, system_run.name),
         "segments": {} if results.answers is None else dict(_segment_means(results, results.answers, system_run.name)),
@@ -42,7 +42,7 @@ def _system_summary(results: ExperimentResult, system_run: SystemRun) -> dict[st
 
 def _mean_values(result: Result, system: str) -> dict[str, Any]:
     measures = _system_result(result, system).measures
-    return {name: _mean_value(one) for name, one in measures.items()}
+    return {name: _mean_value(measure) for name, measure in measures.items()}
 
 
 def _mean_value(one: MeasureResult) -> dict[str, Any]:
@@ -65,8 +65,8 @@ def _segment_means(results: ExperimentResult, result: Result, system: str) -> It
 
 def _group_means(result: Result, system: str, queries: Sequence[str]) -> dict[str, Any]:
     found, chosen = {}, set(queries)
-    for name, one in _system_result(result, system).measures.items():
-        values = [value for query, value in one.per_query.items() if query in chosen]
+    for name, measure in _system_result(result, system).measures.items():
+        values = [value for query, value in measure.per_query.items() if query in chosen]
         found[name] = {"mean": math.fsum(values) / len(values) if values else None, "n": len(values)}
     return found
 

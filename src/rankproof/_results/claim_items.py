@@ -68,10 +68,10 @@ class ClaimItem:
 def claims_to_label(verdicts: Iterable[ClaimVerdict]) -> Iterator[ClaimVerdict]:
     """One verdict for each claim, whoever judged it: the one that was checked against the most contexts."""
     found: dict[tuple[str, str, Claim, Against], ClaimVerdict] = {}
-    for one in verdicts:
-        if one.against in _LABELLED_AGAINST:
-            key = one.query, one.system, one.claim, one.against
-            found[key] = max(found.get(key, one), one, key=lambda each: each.contexts_shown)
+    for verdict in verdicts:
+        if verdict.against in _LABELLED_AGAINST:
+            key = verdict.query, verdict.system, verdict.claim, verdict.against
+            found[key] = max(found.get(key, verdict), verdict, key=lambda each: each.contexts_shown)
     return iter(found.values())
 
 

@@ -117,7 +117,7 @@ class SystemRun(Viewed):
         """Whether language models or rerank APIs were called and gave no usable reply."""
         requests = sum(map(self.total, ("rewritten", "windows", "graded", "score_requests"))) + 2 * self.total("compared")
         if _has_model_answers(self.stage):
-            requests += sum(bool(one.text) or one.state == "failed" for one in (self.answers or {}).values())
+            requests += sum(bool(answer.text) or answer.state == "failed" for answer in (self.answers or {}).values())
         return 0 < requests <= self.total("failed") + self.total("given_up")
 
     def time_of(self, part: str) -> TimeSummary | None:
@@ -174,7 +174,7 @@ def summarise_times(times: Sequence[float] | FloatArray) -> TimeSummary | None:
 
 def timed_queries(system_runs: Iterable[SystemRun]) -> str:
     """How many queries latency was measured on, and how; empty if no system was timed."""
-    queries = query_range(total.queries for one in system_runs if (total := one.time_of("total")))
+    queries = query_range(total.queries for run in system_runs if (total := run.time_of("total")))
     return f"{queries}, asked one at a time after a warm-up" if queries else ""
 
 
@@ -215,7 +215,7 @@ def ranking_systems(system_runs: Iterable[SystemRun]) -> list[str]:
 def decision_baseline(system_runs: Sequence[SystemRun], settings: DecisionSettings) -> str | None:
     """The named baseline, else `bm25`, else the first system, of those that retrieve anything; None if there is none."""
     ranking = ranking_systems(system_runs)
-    able = [one.name for one in system_runs if one.name in ranking and (one.stored_run is None or len(one.stored_run.docs))]
+    able = [run.name for run in system_runs if run.name in ranking and (run.stored_run is None or len(run.stored_run.docs))]
     return next((name for name in (settings.baseline, USUAL_BASELINE) if name in able), next(iter(able), None))
 
 
@@ -295,7 +295,7 @@ class ExperimentResult(ViewedTables):
     def _view(self) -> View:
         found = self._measured._view()
         table = found.tables[0]
-        times = {one.name: total.p50 for one in self.system_runs if (total := one.time_of("total"))}
+        times = {run.name: total.p50 for run in self.system_runs if (total := run.time_of("total"))}
         rows = tuple((*row, times.get(str(row[0]))) for row in table.rows)
         timed = replace(table, columns=(*table.columns, Column("ms p50", "number")), rows=rows)
         shown = timed if times else table

@@ -92,7 +92,7 @@ class DocumentReader:
             return None
         known = {system_run.name for system_run in system_runs if system_run.answers is not None}
         systems = self._level("answers.systems", found.systems, known)
-        first, further = (tuple(one for one in claims if (one.repeat > 1) is later) for later in (False, True))
+        first, further = (tuple(claim for claim in claims if (claim.repeat > 1) is later) for later in (False, True))
         return Result(found.judged_ids, systems, first, found.calibrations or (), found.noise or (), further)
 
     def check_systems(self, system_runs: Sequence[SystemRun], result: Result) -> None:
@@ -111,17 +111,17 @@ class DocumentReader:
                 )
 
     def _systems(self) -> list[tuple[str, SystemDocument]]:
-        return [(f"systems[{at}]", one) for at, one in enumerate(self._document.systems)]
+        return [(f"systems[{at}]", system) for at, system in enumerate(self._document.systems)]
 
     def _level(self, path: str, values: Sequence[ValuesDocument], known: set[str]) -> tuple[SystemResult, ...]:
-        systems = tuple(self._system_result(one, f"{path}[{at}]") for at, one in enumerate(values))
+        systems = tuple(self._system_result(value, f"{path}[{at}]") for at, value in enumerate(values))
         measures = {tuple(system.measures) for system in systems}
         if len(measures) != 1 or not known.issuperset(system.name for system in systems):
             raise self.error(f"{path} does not have the same systems and measures as the experiment")
         return systems
 
     def _system_result(self, one: SystemDocument | ValuesDocument, path: str) -> SystemResult:
-        measures = {name: self._measure(found, name, f"{path}.measures.{name}") for name, found in one.measures.items()}
+        measures = {name: self._measure(measure, name, f"{path}.measures.{name}") for name, measure in one.measures.items()}
         return SystemResult(one.name, measures, one.notes)
 
     def _measure(self, one: MeasureDocument, name: str, path: str) -> MeasureResult:
@@ -168,8 +168,8 @@ class DocumentReader:
             from_cache=one.from_cache,
             reused=one.reused,
             counts={
-                name: self._per_query(found.per_query, f"{path}.counts.{name}").astype(np.int64)
-                for name, found in one.counts.items()
+                name: self._per_query(count.per_query, f"{path}.counts.{name}").astype(np.int64)
+                for name, count in one.counts.items()
             },
             money=one.money,
         )

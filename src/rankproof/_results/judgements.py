@@ -123,9 +123,9 @@ def with_judgements(results: ExperimentResult, *more: Qrels, names: Assessors | 
 def _measures(results: ExperimentResult, qrels: Qrels) -> list[Measure]:
     """The measures of the results; for results without judgements those of the experiment, with the primary one."""
     if results.is_judged:
-        return [one.measure for one in results.result.systems[0].measures.values()]
+        return [measure.measure for measure in results.result.systems[0].measures.values()]
     named = _settings(results).get("measures")
-    found = [one for one in parse_stored_measures(named) if not isinstance(one, AnswerMeasure)] if named else []
+    found = [measure for measure in parse_stored_measures(named) if not isinstance(measure, AnswerMeasure)] if named else []
     chosen = found or default_measures(highest_grade(qrels) or 0)
     primary = results.decision_settings.primary
     return list(dict.fromkeys([*chosen, *(parse_stored_measures([primary]) if primary else [])]))

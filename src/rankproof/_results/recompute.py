@@ -73,7 +73,7 @@ def _ranking_values(results: ExperimentResult) -> Result:
     weights, primary = results.texts.weights, results.decision_settings.primary
     options = EvaluateOptions(read_options, queries=stored.queries, weights=weights, primary=primary)
     runs = {name: run.restricted_to(results.qrels) for name, run in measured_runs(results.system_runs).items()}
-    result = evaluate_runs(results.qrels, runs, [one.measure for one in stored.systems[0].measures.values()], options)
+    result = evaluate_runs(results.qrels, runs, [measure.measure for measure in stored.systems[0].measures.values()], options)
     systems = (replace(new, notes=_all_notes(old, new)) for old, new in zip(stored.systems, result.systems, strict=True))
     return replace(result, systems=tuple(systems))
 
@@ -87,8 +87,10 @@ def _all_notes(stored: SystemResult, new: SystemResult) -> tuple[Any, ...]:
 def _answer_values(results: ExperimentResult, stored: Result) -> Result:
     from rankproof._evaluation.answers import evaluate_answers
 
-    answers = {one.name: one.answers for one in results.system_runs if one.answers is not None}
-    measures = [one.measure for one in stored.systems[0].measures.values() if not isinstance(one.measure, AnswerSimilarity)]
+    answers = {run.name: run.answers for run in results.system_runs if run.answers is not None}
+    measures = [
+        measure.measure for measure in stored.systems[0].measures.values() if not isinstance(measure.measure, AnswerSimilarity)
+    ]
     if not measures:
         return _with_means(stored)
     document = results.judged_documents
@@ -99,7 +101,7 @@ def _answer_values(results: ExperimentResult, stored: Result) -> Result:
         measures,
         rel=results.rel,
         document=lambda doc: document.get(doc, doc),
-        questions={query: one.text for query, one in results.texts.items()},
+        questions={query: text.text for query, text in results.texts.items()},
         passage=results.contexts.get,
         nuggets=nuggets_from_queries(results.texts),
         known=(*stored.claims, *stored.repeat_claims),
@@ -109,12 +111,15 @@ def _answer_values(results: ExperimentResult, stored: Result) -> Result:
 
 
 def _joined(stored: SystemResult, new: SystemResult) -> SystemResult:
-    return replace(stored, measures={name: new.measures.get(name, _with_mean(one)) for name, one in stored.measures.items()})
+    return replace(
+        stored, measures={name: new.measures.get(name, _with_mean(measure)) for name, measure in stored.measures.items()}
+    )
 
 
 def _with_means(result: Result, weights: Mapping[str, float] | None = None) -> Result:
     systems = (
-        replace(one, measures={name: _with_mean(each, weights) for name, each in one.measures.items()}) for one in result.systems
+        replace(system, measures={name: _with_mean(measure, weights) for name, measure in system.measures.items()})
+        for system in result.systems
     )
     return replace(result, systems=tuple(systems))
 

@@ -71,7 +71,7 @@ def document_text(value: Mapping[str, Any]) -> str:
 def system_gains(results: ExperimentResult, system_run: SystemRun) -> dict[str, float]:
     """The gain over the system that it is compared with in percentage points, for each measure that is a mean from 0 to 1."""
     measures = results.result.systems[0].measures
-    found = {name: results.gain(system_run, name) for name, one in measures.items() if one.measure.is_fraction}
+    found = {name: results.gain(system_run, name) for name, measure in measures.items() if measure.measure.is_fraction}
     return {name: 100 * gain for name, gain in found.items() if gain is not None}
 
 
@@ -144,7 +144,7 @@ def _values(result: Result) -> tuple[ValuesDocument, ...]:
 
 
 def _measures(system: SystemResult) -> dict[str, MeasureDocument]:
-    return {name: _measure(one) for name, one in system.measures.items()}
+    return {name: _measure(measure) for name, measure in system.measures.items()}
 
 
 def _measure(one: MeasureResult) -> MeasureDocument:

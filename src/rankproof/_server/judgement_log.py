@@ -280,7 +280,7 @@ def _last_grades(records: Sequence[LoggedJudgement]) -> bytes:
             given.pop()
         else:
             given.append(record)
-    return b"".join(given[-1].written() for given in pairs.values() if given)
+    return b"".join(pair[-1].written() for pair in pairs.values() if pair)
 
 
 def raters_of(merged: Iterable[MergedJudgement]) -> list[Rater]:
@@ -293,7 +293,7 @@ def raters_of(merged: Iterable[MergedJudgement]) -> list[Rater]:
                 grades.setdefault(record.assessor, {})[record.pair] = record.grade
                 if record.note:
                     notes.setdefault(record.assessor, {})[record.pair] = record.note
-    return [Rater(name, given, notes=notes.get(name, {})) for name, given in grades.items()]
+    return [Rater(name, grade, notes=notes.get(name, {})) for name, grade in grades.items()]
 
 
 def adjudicated_grades(merged: Iterable[MergedJudgement]) -> Mapping[QueryAndDoc, int]:

@@ -160,7 +160,7 @@ class _KnownTexts:
     def __init__(self, results: ExperimentResult) -> None:
         self._queries, self._contexts = results.texts, results.contexts
         self._references = references_from_queries(results.texts)
-        self._answers = [one.answers for one in results.system_runs if one.answers is not None]
+        self._answers = [run.answers for run in results.system_runs if run.answers is not None]
 
     def question(self, query: str) -> str:
         """The text of the question."""
@@ -191,7 +191,7 @@ def _shown_question(line: NuggetLine, known: _KnownTexts) -> dict[str, Any]:
         "question": known.question(query),
         "references": known.references(query),
         "passages": known.passages(query),
-        "nuggets": [[escape_invisible(one.text), one.importance] for one in line.found.nuggets],
+        "nuggets": [[escape_invisible(nugget.text), nugget.importance] for nugget in line.found.nuggets],
         "confirmed": line.found.confirmed,
         "version": line.version,
     }

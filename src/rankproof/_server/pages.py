@@ -131,7 +131,7 @@ class Router:
 
     def _call_view(self, view: View, found: re.Match[str], body: dict[str, Any] | None) -> PageResponse:
         named = tuple(found.groupdict().values())
-        entries = [self._library.entry(each) for each in found.groups()[: len(found.groups()) - len(named)]]
+        entries = [self._library.entry(group) for group in found.groups()[: len(found.groups()) - len(named)]]
         if None in entries:
             return self._error_page(404, "Results not found", "The list of results shows all folders.")
         try:

@@ -50,10 +50,10 @@ class ClickLog:
         """The impressions of the lists."""
         places: dict[Pair, int] = {}
         pair, rank, clicks, examined = list[int](), list[int](), list[float](), list[bool]()
-        for one in lists:
-            pair += [places.setdefault((one.query, doc), len(places)) for doc in one.docs]
-            rank += one.ranks
-            own = [one.clicks.get(doc, 0.0) for doc in one.docs] if one.clicks else [0.0] * len(one.docs)
+        for list_ in lists:
+            pair += [places.setdefault((list_.query, doc), len(places)) for doc in list_.docs]
+            rank += list_.ranks
+            own = [list_.clicks.get(doc, 0.0) for doc in list_.docs] if list_.clicks else [0.0] * len(list_.docs)
             last = max((at for at, weight in enumerate(own) if weight > 0), default=len(own) - 1)
             clicks += own
             examined += [at <= last for at in range(len(own))]
@@ -73,7 +73,7 @@ class ClickLog:
     def by_pair(self, model: ClickModel) -> dict[Pair, PairCounts]:
         """The counts of every pair that was shown; a pair that was never shown has none."""
         sums = (np.bincount(self.pair), np.bincount(self.pair, self.clicks), np.bincount(self.pair, model.expected(self)))
-        columns = (each.tolist() for each in sums)
+        columns = (sum_.tolist() for sum_ in sums)
         return {pair: PairCounts(*counts) for pair, counts in zip(self.pairs, zip(*columns, strict=True), strict=True)}
 
     def pairs_at_several_ranks(self) -> int:

@@ -42,7 +42,8 @@ def with_typos(queries: Queries, edits: int, seed: int = 0) -> Queries:
     if not edits:
         return queries
     changed = (
-        Query(one.id, apply_typos(one.text, edits, f"{seed}\n{one.id}"), one.title, one.fields) for one in queries.values()
+        Query(query.id, apply_typos(query.text, edits, f"{seed}\n{query.id}"), query.title, query.fields)
+        for query in queries.values()
     )
     return Queries(changed, source=queries.source)
 
@@ -192,7 +193,7 @@ def select_shared_queries(plan: ComparisonPlan) -> SharedQueries:
     """The judged queries that no encoder was trained on and that have a text in every language."""
     datasets = list(plan.datasets.values())
     judged = list(datasets[0].qrels)
-    trained_on = [metadata for one in plan.systems for metadata in one.metadata]
+    trained_on = [metadata for system in plan.systems for metadata in system.metadata]
     texts = [dataset.queries for dataset in datasets]
     seen = {query for name in (plan.name, datasets[0].name) for query in training_queries(trained_on, name, texts)}
     unseen = [query for query in judged if query not in seen]
@@ -230,7 +231,7 @@ def compare_tokenizers(plan: ComparisonPlan, settings: RunOptions | None = None)
     entries: list[MeasuredSystem] = []
     results: list[ExperimentResult] = []
     for language, dataset in shared.datasets.items():
-        counts = {one.name: document_counts(_first_stage(one, language), dataset.corpus) for one in plan.systems}
+        counts = {system.name: document_counts(_first_stage(system, language), dataset.corpus) for system in plan.systems}
         for edits in sorted(set(plan.edits)):
             queries = with_typos(dataset.queries, edits, plan.seed)
             results.append(
@@ -260,7 +261,7 @@ def _first_stage(one: CandidateSystem, language: str) -> Stage:
 def _run_condition(
     plan: ComparisonPlan, condition: QueryCondition, dataset: Dataset, measures: Sequence[str], settings: RunOptions
 ) -> ExperimentResult:
-    systems = {name: stage for one in plan.systems for name, stage in one.stages(condition.language).items()}
+    systems = {name: stage for system in plan.systems for name, stage in system.stages(condition.language).items()}
 
     def progress(label: str, done: int, total: int) -> None:
         settings.progress(f"{condition}: {label}", done, total)

@@ -69,7 +69,7 @@ def _quality_sentences(comparison: TokenizerComparison) -> Iterator[str]:
         yield f"among the trained encoders: {_best_sentence(comparison, trained)}"
     pairs = _pairs(comparison, trained if len(trained) > 1 else entries)
     if len(trained) > 1 or len(pairs) <= _MANY:
-        yield from (describe_difference(one, comparison.main) for one in pairs)
+        yield from (describe_difference(pair, comparison.main) for pair in pairs)
 
 
 def _conclusive_systems(comparison: TokenizerComparison, condition: QueryCondition) -> list[MeasuredSystem]:
@@ -79,15 +79,15 @@ def _conclusive_systems(comparison: TokenizerComparison, condition: QueryConditi
 def _pairs(comparison: TokenizerComparison, entries: Sequence[MeasuredSystem]) -> list[Difference]:
     """The pairs of these systems, all under one condition."""
     names = {entry.system for entry in entries}
-    return [one for one in comparison.pairs(entries[0].condition) if {one.one, one.other} <= names]
+    return [pair for pair in comparison.pairs(entries[0].condition) if {pair.one, pair.other} <= names]
 
 
 def _best_sentence(comparison: TokenizerComparison, entries: Sequence[MeasuredSystem]) -> str:
     """The best system, and which systems it is reliably better than."""
     measure = comparison.main
     first, *others = sorted(entries, key=lambda entry: -entry.mean(measure))
-    pairs = [one for one in _pairs(comparison, entries) if first.system in (one.one, one.other)]
-    worse = [one.other for one in pairs if one.is_reliable and one.mean > 0]
+    pairs = [pair for pair in _pairs(comparison, entries) if first.system in (pair.one, pair.other)]
+    worse = [pair.other for pair in pairs if pair.is_reliable and pair.mean > 0]
     similar = [entry.system for entry in others if entry.system not in worse]
     head = f"{for_message(first.system)} has the highest {measure}, {format_value(first.mean(measure))}"
     parts = [f"better than {_names(worse)}"] if worse else []
@@ -103,10 +103,12 @@ def _typo_sentences(comparison: TokenizerComparison) -> Iterator[str]:
     for edits in comparison.edits[1:]:
         entries = _conclusive_systems(comparison, QueryCondition(language, edits))
         changes = {entry: comparison.change(entry) for entry in entries}
-        falls = {entry: one for entry, one in changes.items() if one is not None and one.is_reliable and one.mean < 0}
+        falls = {
+            entry: change for entry, change in changes.items() if change is not None and change.is_reliable and change.mean < 0
+        }
         parts = [
-            f"{for_message(entry.system)} loses {percentage_points(-one.mean)} {interval_text(one)}{_share(comparison, entry)}"
-            for entry, one in falls.items()
+            f"{for_message(entry.system)} loses {percentage_points(-fall.mean)} {interval_text(fall)}{_share(comparison, entry)}"
+            for entry, fall in falls.items()
         ]
         others = [entry.system for entry in entries if entry not in falls]
         parts += [f"no reliable loss for {_names(others)}"] if others else []
@@ -124,11 +126,11 @@ def _language_sentences(comparison: TokenizerComparison) -> Iterator[str]:
         entries = _conclusive_systems(comparison, QueryCondition(language, comparison.edits[0]))
         if len(entries) > 1:
             first = max(entries, key=lambda entry: entry.mean(measure))
-            pairs = [one for one in _pairs(comparison, entries) if first.system in (one.one, one.other)]
-            mark = "" if all(one.is_reliable for one in pairs) else "*"
+            pairs = [pair for pair in _pairs(comparison, entries) if first.system in (pair.one, pair.other)]
+            mark = "" if all(pair.is_reliable for pair in pairs) else "*"
             leads.setdefault(first.system, []).append(f"{language}{mark}")
     if leads:
-        listed = "; ".join(f"{for_message(name)} in {', '.join(found)}" for name, found in leads.items())
+        listed = "; ".join(f"{for_message(name)} in {', '.join(lead)}" for name, lead in leads.items())
         yield f"highest {measure} by language (*: not reliably better than all others): {listed}"
 
 

@@ -125,10 +125,10 @@ def comparison_json(comparison: TokenizerComparison) -> str:
         "chance": comparison.chance,
         "systems": [_entry_json(comparison, entry) for entry in comparison.entries],
         "pairs": [
-            {"language": language, "edits": edits, **_difference_json(one)}
+            {"language": language, "edits": edits, **_difference_json(pair)}
             for language in comparison.languages
             for edits in comparison.edits
-            for one in comparison.pairs(QueryCondition(language, edits))
+            for pair in comparison.pairs(QueryCondition(language, edits))
         ],
         "conclusion": conclusions(comparison),
         "notes": list(dict.fromkeys((*comparison.notes, *_all_notes(comparison)))),

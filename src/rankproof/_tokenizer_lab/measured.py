@@ -180,7 +180,7 @@ COLUMN_NAMES = {
 
 def requested_measures(names: Sequence[str] | None) -> list[str]:
     """The requested measures, the first of which is the main one, then those that every comparison has."""
-    found = dict.fromkeys(str(one) for one in parse_measures([*(names or DEFAULT_MEASURES), *COLUMN_NAMES]))
+    found = dict.fromkeys(str(measure) for measure in parse_measures([*(names or DEFAULT_MEASURES), *COLUMN_NAMES]))
     first = parse_measures([next(iter(found))])[0]
     if not first.is_fraction or first.higher_is_better is False:
         raise UsageError(f"{first} cannot be the main measure", fix="put a mean between 0 and 1 first, such as nDCG@10")

@@ -94,11 +94,13 @@ def trained_system(
 def unique_names(systems: Iterable[CandidateSystem]) -> list[CandidateSystem]:
     """The systems with unique names: repeated names get a number."""
     found: list[CandidateSystem] = []
-    for one in systems:
+    for system in systems:
         taken = {other.name for other in found} | {repeat for other in found for repeat in other.repeats}
-        number = next(at for at in range(1, len(found) + 2) if _numbered_name(one.name, at) not in taken)
+        number = next(at for at in range(1, len(found) + 2) if _numbered_name(system.name, at) not in taken)
         found.append(
-            one if number == 1 and not taken & set(one.repeats) else _with_name(one, _numbered_name(one.name, max(number, 2)))
+            system
+            if number == 1 and not taken & set(system.repeats)
+            else _with_name(system, _numbered_name(system.name, max(number, 2)))
         )
     return found
 
@@ -118,7 +120,7 @@ def stemmer_name(language: str) -> str | None:
 def missing_stemmer_notes(systems: Iterable[CandidateSystem], languages: Iterable[str]) -> list[str]:
     """A note for each stemming system if some languages have no stemmer."""
     without = [language for language in languages if stemmer_name(language) is None]
-    stems = [one.name for one in systems if _uses_stems(one, OWN_LANGUAGE)] if without else []
+    stems = [system.name for system in systems if _uses_stems(system, OWN_LANGUAGE)] if without else []
     return [f"{name}: no stemmer for {', '.join(without)}: words are not stemmed there" for name in stems]
 
 
@@ -192,10 +194,10 @@ def find_trained_systems(folder: str, store: Store, device: str = "cpu", prompts
         groups.setdefault(_system_label(top, place, opened), {})[place] = opened
     for name, opened_at in groups.items():
         _check_same_settings(name, opened_at)
-    each_prompts = {name: next(iter(each.values())).prompts for name, each in groups.items()}
+    each_prompts = {name: next(iter(group.values())).prompts for name, group in groups.items()}
     systems = tuple(
-        trained_system(label, _seed_labels(label, each), store, device, used)
-        for name, each in groups.items()
+        trained_system(label, _seed_labels(label, group), store, device, used)
+        for name, group in groups.items()
         for label, used in _used_prompts(name, each_prompts, prompts).items()
     )
     return TrainedSystems(systems, tuple(_inequality_notes(groups)))
@@ -206,7 +208,7 @@ def _used_prompts(name: str, trained: Mapping[str, Prompts], use: PromptUse) -> 
     found = {name: trained[name]}
     if use == "all":
         others = {f"{name}, no prompts": _NO_PROMPTS, **{f"{name}, prompts of {one}": own for one, own in trained.items()}}
-        found |= {label: one for label, one in others.items() if one != trained[name]}
+        found |= {label: other for label, other in others.items() if other != trained[name]}
     return {label: one for at, (label, one) in enumerate(found.items()) if one not in list(found.values())[:at]}
 
 
@@ -255,10 +257,10 @@ def _shared_settings(metadata: Mapping[str, Any]) -> dict[str, Any]:
 
 def _inequality_notes(groups: Mapping[str, Mapping[Path, Checkpoint]]) -> Iterator[str]:
     """A note for each difference between the trained encoders besides the tokenizer, or besides the prompts of one tokenizer."""
-    firsts = {name: next(iter(each.values())).metadata for name, each in groups.items()}
+    firsts = {name: next(iter(group.values())).metadata for name, group in groups.items()}
     shared = [_without_prompts(metadata) for metadata in firsts.values()]
-    prompts = {next(iter(each.values())).prompts for each in groups.values()}
-    kinds = {next(iter(each.values())).shape.kind for each in groups.values()}
+    prompts = {next(iter(group.values())).prompts for group in groups.values()}
+    kinds = {next(iter(group.values())).shape.kind for group in groups.values()}
     compared = "tokenizer" if len(kinds) > 1 else "prompts" if len(prompts) > 1 else None
     for unequal, words in (
         (len({repr(one["training_config"]) for one in shared}) > 1, "with different configs"),
@@ -268,7 +270,7 @@ def _inequality_notes(groups: Mapping[str, Mapping[Path, Checkpoint]]) -> Iterat
         if unequal:
             alone = "" if compared is None else f": their differences are not due to the {compared} alone"
             yield f"the encoders were trained {words}{alone}"
-    if len({len(each) for each in groups.values()}) > 1:
+    if len({len(group) for group in groups.values()}) > 1:
         yield "the trained encoders have different numbers of repeats"
 
 

@@ -66,7 +66,7 @@ class TermCounter:
     def unknown(self, texts: Sequence[str]) -> float | None:
         """The share of terms that no document contains."""
         terms = [term for text in texts for term in self._searcher.terms.tokenize(text)]
-        known = sum(found > 0 for found in self._searcher.frequencies(terms))
+        known = sum(frequency > 0 for frequency in self._searcher.frequencies(terms))
         return 1 - known / len(terms) if terms else None
 
 

@@ -317,9 +317,9 @@ def _other_checkpoints(folder: str, repeats: Sequence[SeedRun]) -> list[Checkpoi
 
 def _loss_lines(checkpoints: Sequence[Checkpoint]) -> Iterator[bytes]:
     yield b"kind,seed,step,loss\n"
-    for one in checkpoints:
-        for step, loss in one.metadata.get("losses", ()):
-            yield f"{one.shape.kind},{one.metadata.get('seed')},{step},{loss!r}\n".encode()
+    for checkpoint in checkpoints:
+        for step, loss in checkpoint.metadata.get("losses", ()):
+            yield f"{checkpoint.shape.kind},{checkpoint.metadata.get('seed')},{step},{loss!r}\n".encode()
 
 
 _COLUMNS = (

@@ -101,7 +101,7 @@ def held_out_gain(held: HeldOut, baseline: FloatArray, weights: FloatArray | Non
     each = np.stack([differences(row, base) for row, base in zip(held.values, _rows(baseline, held.values), strict=True)])
     mean = paired_statistics(each.mean(axis=0), weights).mean
     statistics = [paired_statistics(row, weights) for row in each]
-    error = float(np.sqrt(np.mean([one.error**2 for one in statistics]) * held.folds / (held.folds - 1)))
+    error = float(np.sqrt(np.mean([statistic.error**2 for statistic in statistics]) * held.folds / (held.folds - 1)))
     if not error or not enough_differ(each.mean(axis=0), weights):
         return HeldOutGain(mean, None, None)
     freedom = statistics[0].freedom

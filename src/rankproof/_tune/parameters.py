@@ -141,7 +141,7 @@ def _parts(stage: Stage) -> Iterator[Any]:
     """The stage, its scorers and all its inputs, each once; the stage itself first."""
     for part in reversed(stage_with_inputs(stage)):
         yield part
-        yield from (getattr(part, one.field) for one in settings_of(type(part)) if is_scorer(one))
+        yield from (getattr(part, setting.field) for setting in settings_of(type(part)) if is_scorer(setting))
 
 
 def _names(systems: Mapping[str, Stage], stage: Stage) -> list[str]:
@@ -230,7 +230,7 @@ def _listed(name: str, kind: Any, text: str) -> list[Any]:
         return [words[one] for one in text.split(",")]
     if kind is str or ":" not in text:
         return [one for one in text.split(",") if one]
-    low, high, step = (_number(name, float, one) for one in _bounds(name, text))
+    low, high, step = (_number(name, float, bound) for bound in _bounds(name, text))
     if step <= 0 or high < low:
         raise UsageError(f"{name}={for_message(text)} is not a range", fix=_EXAMPLE)
     if (high - low) / step > MOST_TRIALS:

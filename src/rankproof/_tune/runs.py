@@ -50,7 +50,7 @@ class FusionObjective:
 
     def values(self, settings: Sequence[Settings]) -> FloatArray:
         """A row for each settings; a trained method is fitted on all queries."""
-        return np.stack([self._values(dict(one), self._order) for one in settings])
+        return np.stack([self._values(dict(setting), self._order) for setting in settings])
 
     def is_trained(self, settings: Settings) -> bool:
         """Whether the method is fitted to judgements."""

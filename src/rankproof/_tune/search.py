@@ -89,9 +89,9 @@ class Trials:
         inside[train] = 1
         chosen = self._numbers if len(rows) == len(self._numbers) and rows == [*range(len(rows))] else self._numbers[rows]
         found: list[int] = (chosen @ inside).tolist()
-        for at, one in enumerate(settings):
-            if self.objective.is_trained(one):
-                found[at] = self._inner_sum(one, train)
+        for at, setting in enumerate(settings):
+            if self.objective.is_trained(setting):
+                found[at] = self._inner_sum(setting, train)
         return found
 
     def _inner_sum(self, settings: Settings, train: IntArray) -> int:
@@ -109,13 +109,13 @@ class Trials:
 
     def _known(self, settings: Sequence[Settings]) -> list[int]:
         """The rows of the settings; those that are new are computed in one batch."""
-        new = [one for one in dict.fromkeys(settings) if one not in self._rows]
+        new = [setting for setting in dict.fromkeys(settings) if setting not in self._rows]
         if new:
             values = self.objective.values(new)
             self._rows.update({one: len(self._rows) + at for at, one in enumerate(new)})
             self._values = np.concatenate([self._values, values])
             self._numbers = np.concatenate([self._numbers, self._as_numbers(values)])
-        return [self._rows[one] for one in settings]
+        return [self._rows[setting] for setting in settings]
 
     def _as_numbers(self, values: FloatArray) -> IntArray:
         signed = self._sign * self._weights * values

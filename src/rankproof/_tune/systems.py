@@ -115,12 +115,12 @@ class SystemObjective:
 
     def values(self, settings: Sequence[Settings]) -> FloatArray:
         """A row for each settings."""
-        if new := [one for one in settings if one not in self._rows]:
+        if new := [setting for setting in settings if setting not in self._rows]:
             for one, system in zip(new, self._run(new).result.systems, strict=True):
                 found = system.measures[str(self.measure)]
                 by_query = dict(zip(found.query_ids, found.values.tolist(), strict=True))
                 self._rows[one] = np.array([by_query[query] for query in self.queries])
-        return np.stack([self._rows[one] for one in settings])
+        return np.stack([self._rows[setting] for setting in settings])
 
     def is_trained(self, settings: Settings) -> bool:
         """Never: stages are not fitted to judgements."""
@@ -132,7 +132,7 @@ class SystemObjective:
         return found
 
     def _run(self, settings: Sequence[Settings]) -> ExperimentResult:
-        stages = (share_scorers(self._tuned.with_settings(one), self._memos) for one in settings)
+        stages = (share_scorers(self._tuned.with_settings(setting), self._memos) for setting in settings)
         systems = {f"trial {len(self._rows) + at + 1}": stage for at, stage in enumerate(stages)}
         return run_experiment(replace(self._experiment, systems=systems), self._options)
 

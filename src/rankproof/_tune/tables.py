@@ -46,7 +46,7 @@ def _gain_table(result: TunedResult) -> Table:
         Column("95% CI", "interval"),
         Column("p", "p"),
     )
-    rows += [(f"{one.name}, held-out queries", one.value, one.value - first.value, None, None) for one in others]
+    rows += [(f"{other.name}, held-out queries", other.value, other.value - first.value, None, None) for other in others]
     if result.best_single is not None:
         name, value = result.best_single
         rows.append((f"{name} alone, all queries", value, value - first.value, None, None))
@@ -56,7 +56,7 @@ def _gain_table(result: TunedResult) -> Table:
         f"Tuning by {result.measure}: {counts}",
         columns,
         tuple(rows),
-        sentences=(verdict(result), _optimism(result), *(_against(one) for one in others)),
+        sentences=(verdict(result), _optimism(result), *(_against(other) for other in others)),
         notes=_notes(result),
         facts=_facts(result),
         verdict_first=True,

@@ -166,7 +166,7 @@ def tune_objective(
 def _best_single(
     trials: Trials, singles: Mapping[str, Settings], measure: Measure, weights: FloatArray | None
 ) -> tuple[str, float]:
-    means = {name: weighted_mean(trials.values_of(one), weights) for name, one in singles.items()}
+    means = {name: weighted_mean(trials.values_of(single), weights) for name, single in singles.items()}
     best = min if measure.higher_is_better is False else max
     name = best(means, key=means.__getitem__)
     return name, means[name]

@@ -344,14 +344,14 @@ class Measure(ABC):
 
     def parameters(self) -> dict[str, Any]:
         """Every parameter with its value, in the order of the notation."""
-        return {_written(one.name): getattr(self, one.name) for one in fields(self)}
+        return {_written(field.name): getattr(self, field.name) for field in fields(self)}
 
     def _changed(self) -> dict[str, Any]:
-        shown = [one for one in fields(self) if one.name != self.at]
+        shown = [field for field in fields(self) if field.name != self.at]
         return {_written(one.name): getattr(self, one.name) for one in shown if getattr(self, one.name) != one.default}
 
     def _known(self, parameters: dict[str, Any]) -> dict[str, Any]:
-        known = {_written(one.name): one.name for one in fields(self)}
+        known = {_written(field.name): field.name for field in fields(self)}
         for name in parameters:
             if _written(name) not in known:
                 raise UsageError(f"{self.name} has no parameter {name}", fix=f"it takes {', '.join(known) or 'none'}")

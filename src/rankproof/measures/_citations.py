@@ -75,7 +75,7 @@ class _CitationMeasure(ClaimMeasure):
         claims = checkable_claims(case.text)
         if not (any(map(claim_words, claims)) if self.judge == OVERLAP else claims):
             return "no_claim"
-        cites = any(one.cites for one in cited_sentences(case))
+        cites = any(sentence.cites for sentence in cited_sentences(case))
         return None if case.contexts and cites else 0.0
 
     def by_judgements(self, case: AnswerCase) -> Outcome:
@@ -133,19 +133,21 @@ class CitationPrecision(_CitationMeasure):
     def counted(self, case: AnswerCase, verdicts: Verdicts) -> Outcome:
         found = _by_shown(verdicts.get("answer-cited", ()))
         credits: list[float] = []
-        for one in cited_sentences(case):
-            joint = found.get((one.claim.n, one.cites))
+        for sentence in cited_sentences(case):
+            joint = found.get((sentence.claim.n, sentence.cites))
             if joint is not None and joint.verdict == "nothing_to_check":
                 continue
-            credits += [_cite_credit(one, cite, found) for cite in one.cites] + [0.0] * one.invented
+            credits += [_cite_credit(sentence, cite, found) for cite in sentence.cites] + [0.0] * sentence.invented
         return sum(credits) / len(credits) if credits else "no_claim"
 
     def by_words(self, case: AnswerCase) -> Outcome:
-        contexts = [content_words(each) for each in case.contexts or ()]
+        contexts = [content_words(context) for context in case.contexts or ()]
         credits: list[float] = []
-        for one in cited_sentences(case):
-            if claim_words(one.claim):
-                credits += [claim_share(one.claim, contexts[cite - 1]) or 0.0 for cite in one.cites] + [0.0] * one.invented
+        for sentence in cited_sentences(case):
+            if claim_words(sentence.claim):
+                credits += [claim_share(sentence.claim, contexts[cite - 1]) or 0.0 for cite in sentence.cites] + [
+                    0.0
+                ] * sentence.invented
         return sum(credits) / len(credits) if credits else "no_claim"
 
 
@@ -154,7 +156,7 @@ Shown = dict[tuple[int, tuple[int, ...]], ClaimVerdict]
 
 def _by_shown(verdicts: Sequence[ClaimVerdict]) -> Shown:
     """The verdicts by the sentence and the contexts that it was checked against."""
-    return {(one.claim.n, one.shown or ()): one for one in verdicts}
+    return {(verdict.claim.n, verdict.shown or ()): verdict for verdict in verdicts}
 
 
 def _cite_credit(sentence: CitedSentence, cite: int, found: Shown) -> float:
@@ -198,22 +200,25 @@ class CitationRecall(_CitationMeasure):
     def used_verdicts(self, verdicts: Sequence[ClaimVerdict]) -> Sequence[ClaimVerdict]:
         """The verdicts on all cites of each sentence, which have the most contexts."""
         joint: dict[int, ClaimVerdict] = {}
-        for one in verdicts:
-            joint[one.claim.n] = max(joint.get(one.claim.n, one), one, key=lambda each: each.contexts_shown)
+        for verdict in verdicts:
+            joint[verdict.claim.n] = max(joint.get(verdict.claim.n, verdict), verdict, key=lambda each: each.contexts_shown)
         return list(joint.values())
 
     def counted(self, case: AnswerCase, verdicts: Verdicts) -> Outcome:
         found = _by_shown(verdicts.get("answer-cited", ()))
         credits = []
-        for one in cited_sentences(case):
-            joint = found[one.claim.n, one.cites] if one.cites else None
+        for sentence in cited_sentences(case):
+            joint = found[sentence.claim.n, sentence.cites] if sentence.cites else None
             if joint is None or joint.verdict != "nothing_to_check":
                 credits.append(0.0 if joint is None else joint.credit)
         return sum(credits) / len(credits) if credits else "no_claim"
 
     def by_words(self, case: AnswerCase) -> Outcome:
         contexts = case.contexts or ()
-        shares = [claim_share(one.claim, all_words(contexts[cite - 1] for cite in one.cites)) for one in cited_sentences(case)]
+        shares = [
+            claim_share(sentence.claim, all_words(contexts[cite - 1] for cite in sentence.cites))
+            for sentence in cited_sentences(case)
+        ]
         credits = [share for share in shares if share is not None]
         return sum(credits) / len(credits) if credits else "no_claim"
 

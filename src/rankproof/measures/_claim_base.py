@@ -77,7 +77,9 @@ class ClaimMeasure(AnswerMeasure):
             return known
         if self.judge == OVERLAP:
             return self.by_words(case)
-        if any(one.verdict == "failed" for table in self.needed(case) for one in self.used_verdicts(verdicts.get(table, ()))):
+        if any(
+            verdict.verdict == "failed" for table in self.needed(case) for verdict in self.used_verdicts(verdicts.get(table, ()))
+        ):
             return "failed"
         return self.counted(case, verdicts)
 
@@ -117,7 +119,7 @@ class UnitMeasure(ClaimMeasure):
 
 def checked(verdicts: Iterable[ClaimVerdict]) -> list[ClaimVerdict]:
     """The verdicts on claims that have something to check."""
-    return [one for one in verdicts if one.verdict != "nothing_to_check"]
+    return [verdict for verdict in verdicts if verdict.verdict != "nothing_to_check"]
 
 
 def mean_credit(verdicts: Iterable[ClaimVerdict]) -> Outcome:
@@ -129,14 +131,14 @@ def mean_credit(verdicts: Iterable[ClaimVerdict]) -> Outcome:
 def by_reference(verdicts: Iterable[ClaimVerdict]) -> dict[int, list[ClaimVerdict]]:
     """The verdicts of each reference."""
     found: dict[int, list[ClaimVerdict]] = {}
-    for one in verdicts:
-        found.setdefault(one.claim.reference, []).append(one)
+    for verdict in verdicts:
+        found.setdefault(verdict.claim.reference, []).append(verdict)
     return found
 
 
 def best(outcomes: Iterable[Outcome], otherwise: NoValue = "no_claim") -> Outcome:
     """The highest value; `otherwise` where there is none."""
-    values = [one for one in outcomes if not isinstance(one, str)]
+    values = [outcome for outcome in outcomes if not isinstance(outcome, str)]
     return max(values) if values else otherwise
 
 

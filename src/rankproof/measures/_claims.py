@@ -188,7 +188,7 @@ class _AgainstReference(UnitMeasure):
         return self.part(_best_agreement(every))
 
     def by_words(self, case: AnswerCase) -> Outcome:
-        return self.part(_best_agreement([_word_agreement(case.text, each) for each in case.references]))
+        return self.part(_best_agreement([_word_agreement(case.text, reference) for reference in case.references]))
 
 
 @lru_cache(maxsize=_CACHED_PAIRS)

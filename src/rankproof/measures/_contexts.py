@@ -65,23 +65,23 @@ class ContextRecall(_AgainstContexts):
 
     def by_words(self, case: AnswerCase) -> Outcome:
         found = all_words(case.contexts or ())
-        shares = [word_share(stated_words(each), found) for each in case.references]
+        shares = [word_share(stated_words(reference), found) for reference in case.references]
         return best("no_claim" if share is None else share for share in shares)
 
 
 def named_contexts(verdicts: Iterable[ClaimVerdict]) -> frozenset[int]:
     """The contexts that supported claims name as evidence."""
-    return frozenset(context for one in verdicts if one.verdict == "supported" for context, _ in one.evidence)
+    return frozenset(context for verdict in verdicts if verdict.verdict == "supported" for context, _ in verdict.evidence)
 
 
 def lacks_evidence(verdicts: Iterable[ClaimVerdict]) -> bool:
     """Whether the judge names no context: a claim is supported, or has a score, without evidence."""
-    return any((one.verdict == "supported" or one.score is not None) and not one.evidence for one in verdicts)
+    return any((verdict.verdict == "supported" or verdict.score is not None) and not verdict.evidence for verdict in verdicts)
 
 
 def useful_contexts(case: AnswerCase) -> frozenset[int] | None:
     """The contexts with at least half of the words of a reference sentence; None where no reference has words."""
-    wanted = [words for each in case.references for words in sentence_words(each)]
+    wanted = [words for reference in case.references for words in sentence_words(reference)]
     if not wanted:
         return None
     contexts = enumerate(map(content_words, case.contexts or ()), 1)
@@ -194,7 +194,7 @@ class QuestionContexts(ClaimMeasure):
 
     def by_words(self, case: AnswerCase) -> Outcome:
         question = content_words(case.question)
-        grades = [grade_share(question, content_words(each)) for each in case.contexts or ()]
+        grades = [grade_share(question, content_words(context)) for context in case.contexts or ()]
         known = [grade for grade in grades if grade is not None]
         return sum(known) / len(known) if known else "no_question"
 
@@ -237,7 +237,7 @@ class ContextUtilisation(UnitMeasure):
 
     def by_words(self, case: AnswerCase) -> Outcome:
         contexts, answer = all_words(case.contexts or ()), frozenset() if without_answer(case) else stated_words(case.text)
-        shares = [word_share(stated_words(each) & contexts, answer) for each in case.references]
+        shares = [word_share(stated_words(reference) & contexts, answer) for reference in case.references]
         return best(("nothing_found" if share is None else share for share in shares), "nothing_found")
 
 
@@ -298,12 +298,12 @@ class NoiseSensitivity(UnitMeasure):
         relevant = named_contexts(wanted)
         if not self._chosen(case, relevant):
             return "no_such_context"
-        right, empty = set[int](), {one.claim.n for one in ours if one.verdict == "nothing_to_check"}
+        right, empty = set[int](), {our.claim.n for our in ours if our.verdict == "nothing_to_check"}
         for one in verdicts.get("answer-reference", ()):
             right |= {one.claim.n} if one.verdict == "supported" else set()
             empty |= {one.claim.n} if one.verdict == "nothing_to_check" else set()
-        claims = [one for one in ours if one.claim.n not in empty - right]
-        wrong = [one for one in claims if one.claim.n not in right and one.verdict == "supported"]
+        claims = [our for our in ours if our.claim.n not in empty - right]
+        wrong = [claim for claim in claims if claim.claim.n not in right and claim.verdict == "supported"]
         misled = [one for one in wrong if bool(named_contexts([one]) & relevant) == (self.from_ == "relevant")]
         return len(misled) / len(claims) if claims else "no_claim"
 
@@ -311,7 +311,7 @@ class NoiseSensitivity(UnitMeasure):
         relevant = (useful_contexts(case) if case.answerable else frozenset()) or frozenset()
         if not self._chosen(case, relevant):
             return "no_such_context"
-        texts = {n: content_words(each) for n, each in enumerate(case.contexts or (), 1)}
+        texts = {n: content_words(context) for n, context in enumerate(case.contexts or (), 1)}
         from_relevant = frozenset[str]().union(*(texts[n] for n in relevant))
         from_irrelevant = frozenset[str]().union(*(texts[n] for n in texts.keys() - relevant)) - from_relevant
         answer = stated_words(case.text)

@@ -18,7 +18,7 @@ from rankproof.measures._relevant import SumParts, cached_on
 def with_judged_only(measure: Measure, judged_only: object) -> Measure:
     """The measure of rankings without unjudged documents, or of whole rankings."""
     chosen = _variant(_plain(type(measure)))
-    given = {one.name: getattr(measure, one.name) for one in fields(measure) if one.name != "judged_only"}
+    given = {field.name: getattr(measure, field.name) for field in fields(measure) if field.name != "judged_only"}
     made = chosen(**given, judged_only=judged_only)  # type: ignore[call-arg]
     return made if getattr(made, "judged_only", False) else _plain(type(measure))(**given)
 
@@ -52,7 +52,7 @@ def _variant(kind: type[Measure]) -> type[Measure]:
         return None
 
     def reduce(self: Measure) -> tuple[Any, ...]:
-        given = {one.name: getattr(self, one.name) for one in fields(self) if one.name != "judged_only"}
+        given = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "judged_only"}
         return with_judged_only, (kind(**given), True)
 
     members: dict[str, Any] = {

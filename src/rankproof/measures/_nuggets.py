@@ -48,11 +48,11 @@ class NuggetRecall(ClaimMeasure):
         return 0.0 if without_answer(case) else None
 
     def _chosen(self, case: AnswerCase) -> list[Nugget]:
-        return [one for one in case.nuggets or () if self.of == "all" or one.importance == "vital"]
+        return [nugget for nugget in case.nuggets or () if self.of == "all" or nugget.importance == "vital"]
 
     def used_verdicts(self, verdicts: Sequence[ClaimVerdict]) -> Sequence[ClaimVerdict]:
         """Those of the nuggets that count."""
-        return [one for one in verdicts if self.of == "all" or one.importance == "vital"]
+        return [verdict for verdict in verdicts if self.of == "all" or verdict.importance == "vital"]
 
     def counted(self, case: AnswerCase, verdicts: Verdicts) -> Outcome:
         found = checked(self.used_verdicts(verdicts.get("nugget-answer", ())))

@@ -248,16 +248,16 @@ def _check_no_more_numbers(part: MeasureText) -> list[Measure]:
 
 def _with_suffixes(name: str, suffixes: tuple[str, ...], part: MeasureText) -> list[Measure]:
     """The spellings of trec_eval and ranx: ndcg_cut_10, P.5,10, ndcg.1=3,2=9, rbp.p=0.8, utility.1,-1,0,0, rbp.95."""
-    pairs = [one for one in suffixes if "=" in one]
+    pairs = [suffix for suffix in suffixes if "=" in suffix]
     base = _measure_named(_TREC_RBP if name == "rbp" and pairs else name)(**_parameters(part))
     if base.suffix is None or part.inside is not None or part.at is not None:
         raise measure_syntax_error(part.text)
     if pairs:
         return [base(**_paired_parameters(suffixes))]
     if base.suffix in _LISTED:
-        return [base(**{base.suffix: tuple(parse_number(one, base.suffix) for one in suffixes)})]
+        return [base(**{base.suffix: tuple(parse_number(suffix, base.suffix) for suffix in suffixes)})]
     dot = "0." if base.suffix == "p" else ""
-    return [base(**{base.suffix: parse_number(dot + one, base.suffix)}) for one in suffixes]
+    return [base(**{base.suffix: parse_number(dot + suffix, base.suffix)}) for suffix in suffixes]
 
 
 def _paired_parameters(pairs: Sequence[str]) -> dict[str, ParameterValue]:
@@ -286,7 +286,7 @@ def _translate_parameter(name: str, value: ParameterValue) -> tuple[str, Paramet
 def _own_names() -> dict[str, str]:
     """The registered names in lower case, without those of other packages."""
     registries = (TEXT_MEASURES, ANSWER_MEASURES, MEASURES)
-    return {component.name.lower(): component.name for one in registries for component in one.components}
+    return {component.name.lower(): component.name for registry in registries for component in registry.components}
 
 
 @cache
@@ -342,7 +342,7 @@ def _measure_named(name: str) -> Measure:
         return _own_aliases()[plain]
     if measure := remembered(plain):
         return measure
-    outside = {one.lower(): one for one in MEASURES.entry_points()}
+    outside = {point.lower(): point for point in MEASURES.entry_points()}
     if plain in outside:
         return _outside_measure(outside[plain])
     aliases = dict(_aliased(map(_outside_measure, outside.values())))

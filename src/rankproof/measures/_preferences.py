@@ -62,7 +62,7 @@ class PreferenceCounts(NamedTuple):
 
     def of(self, kind: str) -> FloatArray:
         """Fulfilled and possible preferences of each group, one row each."""
-        return np.array([getattr(one, kind) for one in self.groups], dtype=np.float64).reshape(-1, 2)
+        return np.array([getattr(group, kind) for group in self.groups], dtype=np.float64).reshape(-1, 2)
 
 
 class Placed(NamedTuple):
@@ -319,7 +319,7 @@ class PreferencesFulfilled(Measure):
     def values(self, hits: Hits) -> FloatArray:
         counts = preference_counts(hits)
         if self.mean == "pair":
-            return np.array([getattr(one, self.of) for one in counts.pairs], dtype=np.float64)
+            return np.array([getattr(pair, self.of) for pair in counts.pairs], dtype=np.float64)
         fulfilled, possible = counts.of(self.of if self.nonrel == "all" else f"{self.of}_limited").T
         number = len(hits.queries)
         if self.mean == "preference":

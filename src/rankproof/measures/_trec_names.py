@@ -110,7 +110,7 @@ TREC_MEASURES = (
 )
 """The measures in the order in which trec_eval prints them."""
 
-_BY_NAME = {one.theirs: one for one in TREC_MEASURES}
+_BY_NAME = {measure.theirs: measure for measure in TREC_MEASURES}
 _COUNTS = ("runid", "num_q", "num_ret", "num_rel", "num_rel_ret")
 _OFFICIAL = (*_COUNTS, "map", "gm_map", "Rprec", "bpref", "recip_rank", "iprec_at_recall", "P")
 _SETS = ("set_P", "set_recall", "set_relative_P", "set_map", "set_F")
@@ -122,7 +122,7 @@ NICKNAMES: dict[str, tuple[str, ...]] = {
         *("relative_P", "Rprec_mult", "success", "map_cut", "ndcg_cut", "ndcg_rel", "Rndcg", "binG", "G", *_SETS),
         "num_nonrel_judged_ret",
     ),
-    "all_prefs": ("runid", "num_q", *(one.theirs for one in TREC_MEASURES if one.theirs.startswith("prefs_"))),
+    "all_prefs": ("runid", "num_q", *(measure.theirs for measure in TREC_MEASURES if measure.theirs.startswith("prefs_"))),
     "prefs": (
         *("runid", "num_q", "prefs_num_prefs_poss", "prefs_num_prefs_ful", "prefs_num_prefs_ful_ret"),
         *("prefs_simp", "prefs_pair", "prefs_avgjg"),
@@ -146,7 +146,7 @@ def with_default_cutoffs(texts: Iterable[str]) -> list[str]:
     from rankproof.measures._parse import split_measures
 
     parts = [part for text in texts for part in split_measures(text)]
-    bare = {one.theirs: one.spelling for one in TREC_MEASURES}
+    bare = {measure.theirs: measure.spelling for measure in TREC_MEASURES}
     return [",".join((bare.get(part.text, part.text) if not part.more else part.text, *part.more)) for part in parts]
 
 
@@ -175,9 +175,9 @@ def trec_label(measure: Measure, rel: int = 1) -> TrecLabel:
     """Where and how trec_eval with `-l rel` prints the measure; a measure that it lacks comes last, by our name."""
     at = None if measure.at is None else measure.parameters()[measure.at]
     if not isinstance(measure, BinaryMeasure) or measure.least == rel:
-        for place, one in enumerate(TREC_MEASURES):
-            if one.ours.partition("(")[0] == measure.name and (at is not None) == bool(one.cutoffs):
-                found = _label_of(measure, one, at)
+        for place, trec_measure in enumerate(TREC_MEASURES):
+            if trec_measure.ours.partition("(")[0] == measure.name and (at is not None) == bool(trec_measure.cutoffs):
+                found = _label_of(measure, trec_measure, at)
                 if found is not None:
                     return TrecLabel(place, at or 0.0, found)
     return TrecLabel(len(TREC_MEASURES), 0.0, str(measure))

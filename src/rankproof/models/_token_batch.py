@@ -112,13 +112,13 @@ def _result(tasks: Sequence[Future[TokenBatch]]) -> TokenBatch:
 
 
 def _to_batch(encodings: Sequence[Encoding], *, typed: bool) -> TokenBatch:
-    offsets = _offsets(np.array([len(one.ids) for one in encodings], dtype=np.int64))
+    offsets = _offsets(np.array([len(encoding.ids) for encoding in encodings], dtype=np.int64))
     ids, types = np.zeros(offsets[-1], dtype=np.int32), np.zeros(offsets[-1] if typed else 0, dtype=np.int32)
     for start, one in zip(offsets.tolist(), encodings, strict=False):
         ids[start : start + len(one.ids)] = one.ids
         if typed:
             types[start : start + len(one.ids)] = one.types
-    return TokenBatch(ids, types, offsets, np.array([one.cut for one in encodings], dtype=np.bool_))
+    return TokenBatch(ids, types, offsets, np.array([encoding.cut for encoding in encodings], dtype=np.bool_))
 
 
 CODE_POINTS = 0x3000

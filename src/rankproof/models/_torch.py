@@ -201,7 +201,7 @@ def _count_truncated(inner: Any, *texts: list[str]) -> int:
     """The number of texts, or pairs for two lists, with more tokens than the model reads."""
     longest = getattr(inner, max_length_attribute(inner))
     ids = inner.tokenizer(*texts, truncation=False, verbose=False)["input_ids"] if texts[0] and longest else []
-    return sum(len(one) > longest for one in ids)
+    return sum(len(id_) > longest for id_ in ids)
 
 
 def _prompts(inner: Any) -> dict[str, str]:

@@ -110,7 +110,7 @@ class RecordedBatch:
     """
 
     def __init__(self, inputs: Inputs, compute: Compute, pool: Any) -> None:
-        self._inputs = tuple(one.clone() for one in inputs)
+        self._inputs = tuple(input_.clone() for input_ in inputs)
         beside = torch.cuda.Stream()
         beside.wait_stream(torch.cuda.current_stream())
         with torch.cuda.stream(beside):
@@ -122,8 +122,8 @@ class RecordedBatch:
 
     def run(self, inputs: Inputs) -> Tensor:
         """The output; the next call overwrites it."""
-        for fixed, one in zip(self._inputs, inputs, strict=True):
-            fixed.copy_(one)
+        for fixed, input_ in zip(self._inputs, inputs, strict=True):
+            fixed.copy_(input_)
         self._graph.replay()
         return self._output
 

@@ -103,14 +103,14 @@ class TransformersEncoder:
             "pooling": "mean",
             "max_tokens": self._max,
             "tokenizer": self._input_units.unit,
-            "parameters": sum(one.numel() for one in self._net.parameters()),
+            "parameters": sum(parameter.numel() for parameter in self._net.parameters()),
             **self._facts,
         }
 
     def _states(self, texts: Sequence[str]) -> list[Matrix]:
         """The last hidden states of the tokens of each text, without padding."""
         ids = [self._input_units.ids(text, self._max) for text in texts]
-        lengths = [self._input_units.padded_length(len(one), self._net.config) for one in ids]
+        lengths = [self._input_units.padded_length(len(id_), self._net.config) for id_ in ids]
         batches = _equal_lengths(lengths, self._tokens_per_batch)
         found = map_threads(
             lambda batch: self._batch([ids[at] for at in batch], lengths[batch[0]]), batches, threads=self._threads
@@ -126,14 +126,14 @@ class TransformersEncoder:
             import torch
 
         padded, mask = torch.zeros((len(ids), length), dtype=torch.long), torch.zeros((len(ids), length), dtype=torch.long)
-        for row, one in enumerate(ids):
-            padded[row, : len(one)], mask[row, : len(one)] = torch.tensor(one), 1
+        for row, id_ in enumerate(ids):
+            padded[row, : len(id_)], mask[row, : len(id_)] = torch.tensor(id_), 1
         with torch.inference_mode():
             given = {"input_ids": padded.to(self._device), "attention_mask": mask.to(self._device)}
             states: Matrix = self._net(**given).last_hidden_state.float().cpu().numpy()
         if not np.isfinite(states).all():
             raise ExternalError("the model returns NaN or infinite values; its weights are damaged, download them again")
-        return [one[: len(tokens)] for one, tokens in zip(states, ids, strict=True)]
+        return [state[: len(tokens)] for state, tokens in zip(states, ids, strict=True)]
 
 
 def _equal_lengths(lengths: Sequence[int], tokens: int) -> list[list[int]]:
@@ -168,8 +168,8 @@ def load_transformers_network(folder: Path, input_units: InputUnits, source: str
 
 def is_untrained(net: Any) -> bool:
     """Whether every norm weight is exactly 1 and every bias exactly 0, as before training."""
-    vectors = [one.detach() for one in net.parameters() if one.ndim == 1]
-    return bool(vectors) and all(bool((one == one[0]).all()) and float(one[0]) in (0.0, 1.0) for one in vectors)
+    vectors = [parameter.detach() for parameter in net.parameters() if parameter.ndim == 1]
+    return bool(vectors) and all(bool((vector == vector[0]).all()) and float(vector[0]) in (0.0, 1.0) for vector in vectors)
 
 
 def transformers_versions() -> str:

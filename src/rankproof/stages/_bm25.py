@@ -170,7 +170,7 @@ class BM25Searcher:
         terms = sorted({term for query in queries for term in query})
         numbers = {term: number for number, term in enumerate(terms)}
         places = tuple(numbers[term] for query in queries for term in query)
-        idfs = tuple(float(np.float32(idf(found, self.totals.documents))) for found in self.frequencies(terms))
+        idfs = tuple(float(np.float32(idf(frequency, self.totals.documents))) for frequency in self.frequencies(terms))
         bounds = (0, *accumulate(map(len, queries)))
         return TermQueries(tuple(terms), idfs, places, bounds)
 
@@ -183,7 +183,7 @@ class BM25Searcher:
         """What each query term adds to the score of a document; their sum in order, in float32, is the score."""
         document = Counter(self.terms.tokenize(passage_text(self.corpus[doc], self.stage.fields)))
         terms = self.terms.tokenize(text)
-        return [self._part(term, found, document) for term, found in zip(terms, self.frequencies(terms), strict=True)]
+        return [self._part(term, frequency, document) for term, frequency in zip(terms, self.frequencies(terms), strict=True)]
 
     def _part(self, term: str, found: int, document: Counter[str]) -> TermPart:
         k1, tf = self.stage.k1, document[term]

@@ -180,7 +180,7 @@ def _count_terms(each: Sequence[PartitionStatistics], path: Path) -> int:
     """The number of distinct terms, counted once."""
     if not path.exists():
         files = [open_arrays(one.file).arrays for one in each if one.file]
-        write_arrays(path, {}, {"terms": count_distinct([(one["term_bytes"], one["term_offsets"]) for one in files])})
+        write_arrays(path, {}, {"terms": count_distinct([(file["term_bytes"], file["term_offsets"]) for file in files])})
     return int(open_arrays(path).facts["terms"])
 
 

@@ -259,12 +259,12 @@ class ChunkSplitter:
         """The corpus of all chunks; the index of their ids is a file."""
         counts = list(statistics)
         partitions, first = list[StoredPartition](), 0
-        for path, size, digest in (file for one in counts for file in one.files):
+        for path, size, digest in (file for count in counts for file in count.files):
             partitions.append(StoredPartition(path, len(partitions), first, size, digest))
             first += size
         corpus = indexed_corpus(folder, partitions, self.source)
-        without_chunks = sum(one.without_chunks for one in counts)
-        return SplitCorpus(corpus, sum(one.documents for one in counts), without_chunks, self.separator)
+        without_chunks = sum(count.without_chunks for count in counts)
+        return SplitCorpus(corpus, sum(count.documents for count in counts), without_chunks, self.separator)
 
 
 def _write_chunks(folder: Path, builder: PartitionBuilder) -> tuple[str, int, str]:

@@ -132,7 +132,7 @@ class ExtractSearcher:
         """The best sentence, with its passage as the source."""
         given = tuple(ranking[0][: self._stage.top])
         with nullcontext() if self._scorer.is_recorded else timer.part("generate"):
-            every = [(doc, one) for doc in given for field in self._stage.fields for one in self._sentences(doc, field)]
+            every = [(doc, sentence) for doc in given for field in self._stage.fields for sentence in self._sentences(doc, field)]
             try:
                 scores = self._scorer.scores(query.text, [one for _, one in every], timer.counter("generate"))
             except ModelRequestError as failure:

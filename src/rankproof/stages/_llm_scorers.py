@@ -88,7 +88,7 @@ class ListwiseScorer(LoadedLLMScorer[Listwise]):
 
     def notes(self) -> Sequence[str]:
         """A note if most windows came back in the same order, whatever their passages."""
-        order, times = max(self._orders.items(), key=lambda each: each[1], default=((), 0))
+        order, times = max(self._orders.items(), key=lambda item: item[1], default=((), 0))
         every = sum(self._orders.values())
         if every < _MIN_WINDOWS or times < _SAME_ORDER_SHARE * every or order == tuple(sorted(order)):
             return ()

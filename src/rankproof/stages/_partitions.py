@@ -188,7 +188,7 @@ class PreparedPartitions(Generic[StatisticsT, TotalsT]):
         resources: Resources = ONE_CORE,
     ) -> None:
         self._context, self._preparer, self._label, self._kind, self._resources = context, preparer, label, kind, resources
-        self._keys = [identity_key("partition", key, partition_key(one)) for one in context.corpus.partitions]
+        self._keys = [identity_key("partition", key, partition_key(partition)) for partition in context.corpus.partitions]
         self.seconds = 0.0
 
     def prepare_all(self) -> TotalsT:
@@ -226,7 +226,10 @@ class PreparedPartitions(Generic[StatisticsT, TotalsT]):
 
     @cached_property
     def _places(self) -> list[_Place]:
-        return [_Place(one, self._folder(key)) for one, key in zip(self._context.corpus.partitions, self._keys, strict=True)]
+        return [
+            _Place(partition, self._folder(key))
+            for partition, key in zip(self._context.corpus.partitions, self._keys, strict=True)
+        ]
 
     @cached_property
     def _shared(self) -> Path:
@@ -262,8 +265,8 @@ class PartitionedSearch(PreparedPartitions[StatisticsT, TotalsT], Generic[Statis
         context = self._context
         key = identity_key(self._keys, _retriever_key(self._retriever), _queries_key(queries), k)
         folder = context.block_cache.hits_folder(key)
-        places = [_Place(one.partition, one.folder, folder / f"{one.partition.number}.{_HITS}") for one in self._places]
-        saved = [open_arrays(one.hits).facts["seconds"] for one in places if one.hits and one.hits.exists()]
+        places = [_Place(place.partition, place.folder, folder / f"{place.partition.number}.{_HITS}") for place in self._places]
+        saved = [open_arrays(place.hits).facts["seconds"] for place in places if place.hits and place.hits.exists()]
         context.block_cache.add_saved_seconds(sum(saved) / min(context.executor.workers, len(places)))
         found = context.executor.map(
             _Search(self._retriever, self.totals, queries, k),
@@ -371,7 +374,7 @@ class NativeMerge:
         return merge.hit_ids(self._id_columns(), hits, len(hits.counts), is_shared)
 
     def _id_columns(self) -> list[tuple[NDArray[np.int64], NDArray[np.uint8]]]:
-        return [(one.ids.offsets, one.ids.data) for one in self._corpus.partitions]
+        return [(partition.ids.offsets, partition.ids.data) for partition in self._corpus.partitions]
 
 
 class ReferenceMerge:

@@ -320,7 +320,7 @@ class PassageVectors:
 
     def batches(self, size: int) -> Iterator[tuple[list[str], Matrix]]:
         """Ids and vectors, larger ids first, in batches that do not depend on the partitions."""
-        ids = (zip(one.ids(), repeat(number), count()) for number, one in enumerate(self._indexes))
+        ids = (zip(index.ids(), repeat(number), count()) for number, index in enumerate(self._indexes))
         merged = merge(*ids, reverse=True)
         while part := list(islice(merged, size)):
             names, numbers, rows = (list(column) for column in zip(*part, strict=True))

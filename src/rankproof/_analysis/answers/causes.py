@@ -63,7 +63,7 @@ def reason_of(record: AnswerRecord) -> Reason:
         return "fine"
     if not record.answer.strip():
         return "empty"
-    reference = max(record.references, key=lambda each: token_set_f1(record.answer, each), default="")
+    reference = max(record.references, key=lambda reference: token_set_f1(record.answer, reference), default="")
     if _word_coverage(reference, record.answer) >= _MIN_COVERAGE:
         return "verbose"
     lacks = (
@@ -85,15 +85,15 @@ def _word_coverage(reference: str, text: str) -> float:
 
 def reasons_tables(records: Mapping[str, Sequence[AnswerRecord]]) -> Table:
     """The number of answers of each kind by system, and the meaning of each kind."""
-    counts = {system: Counter(map(reason_of, each)) for system, each in records.items()}
+    counts = {system: Counter(map(reason_of, record)) for system, record in records.items()}
     rows = tuple((name, *(counts[system][name] for system in counts)) for name in REASON_TEXTS)
     sentences = [
         f"{for_message(system)}: {sentence}"
-        for system, each in records.items()
-        for sentence in reasons_table(each, system).sentences
+        for system, record in records.items()
+        for sentence in reasons_table(record, system).sentences
     ]
-    met = [f"{name}: {about}." for name, about in REASON_TEXTS.items() if any(each[name] for each in counts.values())]
-    sizes = {system: len(each) for system, each in records.items()}
+    met = [f"{name}: {about}." for name, about in REASON_TEXTS.items() if any(count[name] for count in counts.values())]
+    sizes = {system: len(record) for system, record in records.items()}
     n = max(sizes.values(), default=0)
     columns = (Column("answers"), *(Column(system, "count") for system in counts))
     return Table(
@@ -123,7 +123,7 @@ def _describe_low(counts: Counter[Reason]) -> Iterator[str]:
     low = measured - counts["fine"]
     if low:
         reasons = [(name, counts[name]) for name in REASON_TEXTS if name not in ("fine", "failed")]
-        worst, times = max(reasons, key=lambda each: each[1])
+        worst, times = max(reasons, key=lambda reason: reason[1])
         have = f"{low} {'has' if low == 1 else 'have'} an F1 under {LOW_F1}"
         yield f"Of {pluralise(measured, 'answer')}, {have}; the most common cause: {worst} ({times})."
     if counts["failed"]:

@@ -24,19 +24,19 @@ BASELINE = "baseline"
 def claim_means_table(inputs: AnalysisInput, calibrations: Sequence[Calibration] = (), *, level: float = 0.95) -> Table:
     """The mean, interval and questions without a value of each system and measure; a judge that all share is in the title."""
     judges = dict.fromkeys(
-        judge for one in inputs.result.systems[0].measures.values() if (judge := judge_of_measure(one.measure))
+        judge for measure in inputs.result.systems[0].measures.values() if (judge := judge_of_measure(measure.measure))
     )
     several = len(judges) > 1
     rows = [
-        _claim_row(system.name, one, level, several=several)
+        _claim_row(system.name, measure, level, several=several)
         for system in inputs.result.systems
-        for one in system.measures.values()
+        for measure in system.measures.values()
     ]
     by = "several judges" if several else f"the judge {', '.join(map(judge_words, judges))}"
     judged = [
-        one.measure
-        for one in inputs.result.systems[0].measures.values()
-        if isinstance(one.measure, ClaimMeasure) and judge_of_measure(one.measure)
+        measure.measure
+        for measure in inputs.result.systems[0].measures.values()
+        if isinstance(measure.measure, ClaimMeasure) and judge_of_measure(measure.measure)
     ]
     n = pluralise(len(inputs.result.queries), "question")
     return Table(
@@ -102,9 +102,9 @@ def judge_words(judge: str) -> str:
 def _bounds(inputs: AnalysisInput) -> Iterator[str]:
     """A sentence for each mean with failed questions: its bounds with all of them at 0 and at 1."""
     for system in inputs.result.systems:
-        for one in system.measures.values():
-            if one.bounds is not None:
-                low, high = (format_value(end) for end in one.bounds)
-                count = pluralise(one.counts.get("failed", 0), "failed question")
-                name = measure_without_judge(one.measure)
+        for measure in system.measures.values():
+            if measure.bounds is not None:
+                low, high = (format_value(end) for end in measure.bounds)
+                count = pluralise(measure.counts.get("failed", 0), "failed question")
+                name = measure_without_judge(measure.measure)
                 yield f"{for_message(system.name)}: {name} is between {low} and {high}, with {count} at 0 or at 1."

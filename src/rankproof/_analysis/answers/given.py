@@ -92,18 +92,18 @@ class GivenAnswers:
         chosen = set(Random(seed).sample(list(self.queries), min(count, len(self.queries))))
         answers = {
             name: Answers(
-                {query: one for query, one in each.items() if query in chosen},
-                source=each.source,
-                repeats={query: further for query, further in each.repeats.items() if query in chosen},
+                {query: one for query, one in answer.items() if query in chosen},
+                source=answer.source,
+                repeats={query: further for query, further in answer.repeats.items() if query in chosen},
             )
-            for name, each in self.answers.items()
+            for name, answer in self.answers.items()
         }
         queries = Queries((query for key, query in self.queries.items() if key in chosen), source=self.queries.source)
         return replace(self, queries=queries, answers=answers)
 
     def passages(self) -> list[str]:
         """The ids of all given and cited passages."""
-        return passages_of(one for each in self.answers.values() for _, _, one in each.with_repeats())
+        return passages_of(one for answer in self.answers.values() for _, _, one in answer.with_repeats())
 
 
 def answers_of_logs(imported: Imported) -> GivenAnswers:
@@ -111,7 +111,7 @@ def answers_of_logs(imported: Imported) -> GivenAnswers:
     every_log_retrieves = imported.answers.keys() <= imported.runs.keys()
     systems = imported.runs if every_log_retrieves else dict.fromkeys((*imported.answers, *imported.runs))
     answers = {name: imported.answers.get(name) or _unanswered(imported.runs[name]) for name in systems}
-    dropped = (f"{one.part}: {', '.join(map(str, one.dropped))}" for one in imported.report.counts if one.dropped)
+    dropped = (f"{count.part}: {', '.join(map(str, count.dropped))}" for count in imported.report.counts if count.dropped)
     notes = (note for note in imported.report.notes if not is_ranking_note(note))
     dataset, names = imported.dataset, list(answers)
     name = ", ".join(names) if len(names) <= _NAMED_SYSTEMS else f"{names[0]} and {len(names) - 1} other systems"
@@ -129,7 +129,7 @@ def _unanswered(run: Run) -> Answers:
 def with_corpus(given: GivenAnswers, corpus: Corpus) -> GivenAnswers:
     """The answers with contexts that are ids of documents; a context that is neither a text nor such an id is an error."""
     texts, missing = dict(given.contexts), dict[str, None]()
-    retrieved = {passage for each in given.answers.values() for one in each.values() for passage in one.given or ()}
+    retrieved = {passage for answer in given.answers.values() for one in answer.values() for passage in one.given or ()}
     for passage in given.passages():
         doc = texts.get(passage, passage)
         if doc in corpus:
@@ -155,7 +155,9 @@ def with_nuggets(given: GivenAnswers, nuggets: Mapping[str, Sequence[Nugget]]) -
         what = f"nuggets of {pluralise(len(unknown), 'unknown question')}, such as {for_message(unknown[0])}"
         raise UsageError(what, fix="use the ids of the questions, as in queries.jsonl of `rankproof import`")
     queries = (
-        replace(query, fields={**query.fields, NUGGETS_FIELD: [_plain(one) for one in nuggets[key]]}) if key in nuggets else query
+        replace(query, fields={**query.fields, NUGGETS_FIELD: [_plain(nugget) for nugget in nuggets[key]]})
+        if key in nuggets
+        else query
         for key, query in given.queries.items()
     )
     return replace(given, queries=Queries(queries, source=given.queries.source))
@@ -168,10 +170,10 @@ def _plain(nugget: Nugget) -> dict[str, str]:
 def usual_log_measures(given: GivenAnswers, judge: str) -> list[str]:
     """The measures that the fields of the logs allow; the first one decides."""
     references = references_from_queries(given.queries)
-    every = [one for each in given.answers.values() for one in each.values()]
+    every = [one for answer in given.answers.values() for one in answer.values()]
     answered = any(one.state != "missing" for one in every)
     with_contexts = any(one.given is not None and all(doc in given.contexts for doc in one.given) for one in every)
-    with_references = any(one.answers for one in references.values())
+    with_references = any(reference.answers for reference in references.values())
     names = [
         *(("ClaimF1", "ClaimP", "ClaimR") if answered and with_references else ()),
         *(("Faithfulness",) if answered and with_contexts else ()),
@@ -180,7 +182,7 @@ def usual_log_measures(given: GivenAnswers, judge: str) -> list[str]:
         *(("NuggetR",) if answered and nuggets_from_queries(given.queries) else ()),
     ]
     abstains = any(one.state == "abstained" or is_abstention(one.text) for one in every if one.state != "missing")
-    unanswerable = any(not one.answers for one in references.values())
+    unanswerable = any(not reference.answers for reference in references.values())
     states = [
         *(("AnswerRate",) if answered else ()),
         *(("AbstainP",) if abstains and unanswerable else ()),

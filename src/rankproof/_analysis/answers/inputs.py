@@ -32,7 +32,7 @@ UNJUDGED_CITATIONS = "unjudged-citations"
 
 def chunk_to_judged_document(answers: Iterable[Answers], qrels: Qrels) -> dict[str, str]:
     """Chunk id (d1#c1) to its judged document."""
-    return cited_documents((one for each in answers for one in each.values()), _judged_docs(qrels))
+    return cited_documents((one for answer in answers for one in answer.values()), _judged_docs(qrels))
 
 
 def cited_documents(answers: Iterable[Answer], known: Set[str]) -> dict[str, str]:
@@ -47,7 +47,7 @@ def cited_documents(answers: Iterable[Answer], known: Set[str]) -> dict[str, str
 def unjudged_citations(answers: Answers, qrels: Qrels, judged_documents: Mapping[str, str]) -> tuple[Note, ...]:
     """A note on cited ids that no judgement of any query has: they may be ids of another corpus."""
     judged = _judged_docs(qrels)
-    cited = dict.fromkeys(judged_documents.get(doc, doc) for one in answers.values() for doc in one.cited)
+    cited = dict.fromkeys(judged_documents.get(doc, doc) for answer in answers.values() for doc in answer.cited)
     unknown = [doc for doc in cited if doc not in judged]
     if not unknown:
         return ()
@@ -130,7 +130,7 @@ def answer_input_from_results(
     references = references_from_queries(results.texts)
     result = results.answers
     known = results_measures([results])
-    names = None if measures is None else [str(one) for one in answer_measures(measures_in_results(measures, known))]
+    names = None if measures is None else [str(measure) for measure in answer_measures(measures_in_results(measures, known))]
     stored = result
     if again or (rel is not None and rel != results.rel):
         names = names or (None if result is None else list(result.systems[0].measures))
@@ -140,7 +140,7 @@ def answer_input_from_results(
         if stored is not None:
             result = replace(result, calibrations=stored.calibrations, noise=stored.noise)
     chosen = names or list(result.systems[0].measures)
-    systems = tuple(_with_measures(one, chosen) for one in result.systems)
+    systems = tuple(_with_measures(system, chosen) for system in result.systems)
     everything = input_from_results(results, needs_judgements=False)
     runs = {name: run for name, run in everything.runs.items() if name in answers}
     system_runs = tuple(system_run for system_run in results.system_runs if system_run.name in answers)
@@ -151,22 +151,22 @@ def answer_input_from_results(
 
 def results_measures(results: Iterable[ExperimentResult]) -> list[Measure]:
     """The measures of the answers of all results."""
-    found = [one.answers.systems[0].measures for one in results if one.answers is not None]
-    return list(dict.fromkeys(one.measure for measures in found for one in measures.values()))
+    found = [result.answers.systems[0].measures for result in results if result.answers is not None]
+    return list(dict.fromkeys(measure.measure for measures in found for measure in measures.values()))
 
 
 def has_failed_verdicts(results: ExperimentResult) -> bool:
     """Whether a judge failed on a claim."""
-    return any(one.verdict == "failed" for one in results.claims)
+    return any(claim.verdict == "failed" for claim in results.claims)
 
 
 def check_some_verdict(result: Result, advice: str) -> None:
     """Raises an error if every verdict of a judge failed; `advice` says how it is asked again."""
     judges: dict[str, list[ClaimVerdict]] = {}
-    for one in result.claims:
-        judges.setdefault(one.judge, []).append(one)
+    for claim in result.claims:
+        judges.setdefault(claim.judge, []).append(claim)
     for judge, verdicts in judges.items():
-        if all(one.verdict == "failed" for one in verdicts):
+        if all(verdict.verdict == "failed" for verdict in verdicts):
             count = pluralise(len(verdicts), "verdict")
             raise ExternalError(f"no usable verdict of {for_message(judge)}: {count} failed ({verdicts[-1].reason}); {advice}")
 
@@ -199,11 +199,11 @@ def answer_input_from_files(
     result = given.evaluated(measures, how or AnswerJudges(), rel=rel, document=lambda doc: judged_documents.get(doc, doc))
     if qrels is not None:
         noted = (
-            replace(one, notes=(*one.notes, *unjudged_citations(answers[one.name], qrels, judged_documents)))
-            for one in result.systems
+            replace(system, notes=(*system.notes, *unjudged_citations(answers[system.name], qrels, judged_documents)))
+            for system in result.systems
         )
         result = replace(result, systems=tuple(noted))
-    runs = {system: _passage_run(system, each, judged_documents) for system, each in answers.items() if _has_passages(each)}
+    runs = {system: _passage_run(system, answer, judged_documents) for system, answer in answers.items() if _has_passages(answer)}
     inputs = AnalysisInput(given.name, "", judged, runs, result, rel=rel, texts=given.queries, contexts=given.contexts)
     inputs = with_answer_primary(replace(inputs, given_answers=answers))
     return AnswerInput(inputs, _retrieval_values(inputs, references), answers, references, judged_documents)
@@ -211,18 +211,18 @@ def answer_input_from_files(
 
 def _has_passages(answers: Answers) -> bool:
     """Whether the given passages of every answer are known."""
-    return answers.given_known and any(one.given for one in answers.values())
+    return answers.given_known and any(answer.given for answer in answers.values())
 
 
 def _passage_run(system: str, answers: Answers, judged_documents: Mapping[str, str]) -> Run:
     """The given passages of each answer as a ranking of documents, each at the rank of its first passage."""
-    docs = [list(dict.fromkeys(judged_documents.get(doc, doc) for doc in one.given or ())) for one in answers.values()]
-    return Run.from_rankings(system, list(answers), [(each, np.arange(len(each), 0.0, -1.0)) for each in docs])
+    docs = [list(dict.fromkeys(judged_documents.get(doc, doc) for doc in answer.given or ())) for answer in answers.values()]
+    return Run.from_rankings(system, list(answers), [(doc, np.arange(len(doc), 0.0, -1.0)) for doc in docs])
 
 
 def _retrieval_values(inputs: AnalysisInput, references: References) -> MeasureResults | None:
     """The values of the rankings over the queries with a reference answer and a relevant document; None if some are unknown."""
-    answerable = [query for query, one in references.items() if one.answers and query in inputs.result.queries]
+    answerable = [query for query, reference in references.items() if reference.answers and query in inputs.result.queries]
     able = tuple(query for query in answerable if _has_relevant(inputs, query))
     if not able or any(name not in inputs.runs for name in inputs.systems):
         return None

@@ -57,7 +57,7 @@ def judge_noise(evaluate: Evaluate, judge_of: JudgeOf, repeats: int = REPEATS) -
 
 def repeated_measures(result: Result) -> list[ClaimMeasure]:
     """The measures whose values may change when the judge is asked again: shared words never do."""
-    every = [one.measure for one in result.systems[0].measures.values()]
+    every = [measure.measure for measure in result.systems[0].measures.values()]
     return [measure for measure in every if isinstance(measure, ClaimMeasure) and measure.judge != OVERLAP]
 
 
@@ -72,12 +72,12 @@ Credits = Mapping[tuple[object, ...], bool]
 
 def _credits(result: Result, measure: ClaimMeasure, label: str) -> Credits:
     return {
-        (*claim_key(one), one.claim.text, one.shown): one.verdict == "supported"
-        for one in result.claims
-        if one.judge == label
-        and one.table in measure.tables
-        and one.verdict != "failed"
-        and has_unit(one.claim, unit_of(measure))
+        (*claim_key(claim), claim.claim.text, claim.shown): claim.verdict == "supported"
+        for claim in result.claims
+        if claim.judge == label
+        and claim.table in measure.tables
+        and claim.verdict != "failed"
+        and has_unit(claim.claim, unit_of(measure))
     }
 
 
@@ -97,7 +97,7 @@ def _deviation(measure: str, again: Sequence[Result]) -> float | None:
     for name in (system.name for system in again[0].systems):
         values = [result.per_query(name)[measure] for result in again]
         common = set(values[0]).intersection(*values[1:])
-        variances += [float(np.var([one[query] for one in values], ddof=1)) for query in sorted(common)]
+        variances += [float(np.var([value[query] for value in values], ddof=1)) for query in sorted(common)]
     return math.sqrt(math.fsum(variances) / len(variances)) if variances and len(again) > 1 else None
 
 
@@ -118,7 +118,8 @@ def noise_tables(noises: Sequence[JudgeNoise]) -> tuple[Table, ...]:
                 Column("flips reversed", "share", "claims with another verdict if contexts and claims are in reversed order"),
             ),
             tuple(
-                (one.measure, one.deviation, mean_deviation(one, one.queries), one.flips, one.reversed_flips) for one in noises
+                (noise.measure, noise.deviation, mean_deviation(noise, noise.queries), noise.flips, noise.reversed_flips)
+                for noise in noises
             ),
             sentences=tuple(_flip_sentences(noises)),
         ),
@@ -130,7 +131,7 @@ MANY_FLIPS = 0.1
 
 
 def _flip_sentences(noises: Sequence[JudgeNoise]) -> list[str]:
-    unstable = [one.measure for one in noises if max(one.flips or 0.0, one.reversed_flips or 0.0) > MANY_FLIPS]
+    unstable = [noise.measure for noise in noises if max(noise.flips or 0.0, noise.reversed_flips or 0.0) > MANY_FLIPS]
     if not unstable:
         return []
     return [f"More than {MANY_FLIPS:.0%} of the verdicts change, so single answers cannot be compared: {', '.join(unstable)}."]

@@ -90,7 +90,7 @@ def retrieval_table(answer_input: AnswerInput, profile: BandProfile) -> Table:
 def _passage_notes(answer_input: AnswerInput) -> Iterator[str]:
     """A note for each system with given passages for only some answers."""
     for system, answers in answer_input.answers.items():
-        silent = sum(one.given is None for one in answers.values())
+        silent = sum(answer.given is None for answer in answers.values())
         if not answers.given_known and silent < len(answers):
             count = f"{silent} of {pluralise(len(answers), 'answer')}"
             yield f"{for_message(system)}: {count} lack the given passages, so retrieval is not analysed"
@@ -168,8 +168,8 @@ def answer_findings(answer_input: AnswerInput, profile: BandProfile) -> Iterator
             yield from _describe_best(
                 {system: answer_input.retrieval[system][name] for system in answer_input.answers}, name, "Retrieval"
             )
-    for name, one in answer_input.inputs.result.systems[0].measures.items():
-        if one.measure.name == "F1" and one.queries:
+    for name, measure in answer_input.inputs.result.systems[0].measures.items():
+        if measure.measure.name == "F1" and measure.queries:
             yield from _describe_best(
                 {each.name: each.measures[name] for each in answer_input.inputs.result.systems}, name, "Answers"
             )
@@ -182,10 +182,10 @@ def answer_findings(answer_input: AnswerInput, profile: BandProfile) -> Iterator
 
 def _describe_best(values: Mapping[str, MeasureResult], measure: str, what: str) -> Iterator[str]:
     """The systems with the highest mean, and whether their lead over the others is significant."""
-    values = {system: one for system, one in values.items() if one.queries}
+    values = {system: value for system, value in values.items() if value.queries}
     if not values:
         return
-    means = {system: one.value for system, one in values.items()}
+    means = {system: value.value for system, value in values.items()}
     first = best_systems(means)
     n = values[first[0]].queries
     if len(values) == 1:
@@ -210,16 +210,16 @@ def _differences_from(result: Result, baseline: str) -> tuple[str, ...]:
 
 def _common_queries(values: Mapping[str, MeasureResult]) -> set[str]:
     """The queries with a value for every system."""
-    return set.intersection(*(set(one.query_ids) for one in values.values()))
+    return set.intersection(*(set(value.query_ids) for value in values.values()))
 
 
 def means_table(inputs: AnalysisInput, *, level: float = 0.95) -> Table:
     """The mean and interval of each system and measure, with the notes of the evaluation."""
     rows: list[tuple[CellValue, ...]] = []
     for system in inputs.result.systems:
-        for name, one in system.measures.items():
-            interval = mean_interval(one.values, level=level, within=one.measure.range)
-            rows.append((system.name, name, one.queries, one.value if one.queries else None, interval))
+        for name, measure in system.measures.items():
+            interval = mean_interval(measure.values, level=level, within=measure.measure.range)
+            rows.append((system.name, name, measure.queries, measure.value if measure.queries else None, interval))
     n = pluralise(len(inputs.result.queries), "query", "queries")
     return Table(
         name="answer measures",

@@ -75,8 +75,10 @@ def trust_report(result: Result, labels: ClaimLabels) -> TrustReport:
         )
     tables = [
         table
-        for judge in dict.fromkeys(one.judge for one in calibrations)
-        for table in _judge_tables(judge, result, matched, [one for one in calibrations if one.judge == judge])
+        for judge in dict.fromkeys(calibration.judge for calibration in calibrations)
+        for table in _judge_tables(
+            judge, result, matched, [calibration for calibration in calibrations if calibration.judge == judge]
+        )
     ]
     return TrustReport(tuple(tables), calibrations)
 
@@ -115,7 +117,7 @@ class _Matched:
 
     def labelled(self, verdicts: Iterable[ClaimVerdict]) -> list[_LabelledClaim]:
         """The claims that people labelled."""
-        found = [(one, self._given.get((claim_key(one), one.claim.text))) for one in verdicts]
+        found = [(verdict, self._given.get((claim_key(verdict), verdict.claim.text))) for verdict in verdicts]
         return [_LabelledClaim(verdict, tuple(labels)) for verdict, labels in found if labels]
 
     def people(self) -> str:
@@ -136,9 +138,9 @@ class _Matched:
 def _one_a_claim(verdicts: Iterable[ClaimVerdict]) -> Iterator[ClaimVerdict]:
     """One verdict of each judge on each claim: the one that was checked against the most contexts, as people see it."""
     found: dict[tuple[str, ClaimKey, str], ClaimVerdict] = {}
-    for one in verdicts:
-        key = one.judge, claim_key(one), one.claim.text
-        found[key] = max(found.get(key, one), one, key=lambda each: each.contexts_shown)
+    for verdict in verdicts:
+        key = verdict.judge, claim_key(verdict), verdict.claim.text
+        found[key] = max(found.get(key, verdict), verdict, key=lambda each: each.contexts_shown)
     return iter(found.values())
 
 
@@ -150,17 +152,17 @@ def _act(label: PersonLabel) -> tuple[object, ...]:
 
 def _distinct_labels(claims: Iterable[_LabelledClaim]) -> list[tuple[ClaimVerdict, PersonLabel]]:
     """Each label that says whether a claim is supported, once, with the verdict on its claim."""
-    found = {_act(label): (one.verdict, label) for one in claims for label in one.labels if label.value is not None}
+    found = {_act(label): (claim.verdict, label) for claim in claims for label in claim.labels if label.value is not None}
     return list(found.values())
 
 
 def _pairs_of_people(claims: Iterable[_LabelledClaim]) -> list[RatedItem]:
     """Each claim with the labels of two people, in the order of their names."""
     found: dict[tuple[object, ...], RatedItem] = {}
-    for one in claims:
-        known = sorted((label for label in one.labels if label.value is not None), key=lambda label: label.person)
+    for claim in claims:
+        known = sorted((label for label in claim.labels if label.value is not None), key=lambda label: label.person)
         for first, second in combinations(known, 2):
-            item = RatedItem(one.verdict.query, int(first.value or 0), int(second.value or 0))
+            item = RatedItem(claim.verdict.query, int(first.value or 0), int(second.value or 0))
             found[(*_act(first), *_act(second))] = item
     return list(found.values())
 
@@ -190,7 +192,7 @@ def agreement_table(calibrations: Sequence[Calibration], notes: tuple[str, ...] 
 
     `people` says who gave the labels.
     """
-    judges = list(dict.fromkeys(one.judge for one in calibrations))
+    judges = list(dict.fromkeys(calibration.judge for calibration in calibrations))
     several = len(judges) > 1
     return Table(
         "judge-trust",
@@ -203,7 +205,11 @@ def agreement_table(calibrations: Sequence[Calibration], notes: tuple[str, ...] 
             Column("95% interval", "interval", "Student's t over queries"),
             Column("labels", "count", "labels that say whether a claim is supported"),
         ),
-        tuple((*([one.judge] if several else []), *row) for one in calibrations for row in _agreement_rows(one)),
+        tuple(
+            (*([calibration.judge] if several else []), *row)
+            for calibration in calibrations
+            for row in _agreement_rows(calibration)
+        ),
         sentences=(*([people] if people else []), *_agreement_sentences(calibrations, several=several)),
         notes=notes,
     )
@@ -227,9 +233,9 @@ def _agreement_sentences(calibrations: Sequence[Calibration], *, several: bool) 
     def named(found: Sequence[Calibration]) -> str:
         return ", ".join((f"{for_message(one.judge)} " if several else "") + _TABLE_WORDS[one.table] for one in found)
 
-    if same := [one for one in calibrations if one.auc is None]:
+    if same := [calibration for calibration in calibrations if calibration.auc is None]:
         yield f"Agreement is not known, because people gave every claim the same label: {named(same)}."
-    rest = [one for one in calibrations if one.auc is not None]
+    rest = [calibration for calibration in calibrations if calibration.auc is not None]
     if few := [one for one in rest if one.auc_interval is None]:
         yield f"Too few labels to show that the judge tells supported claims from others: {named(few)}."
     if chance := [one for one in rest if one.auc_interval is not None and one.auc_interval[0] <= 0.5]:
@@ -246,9 +252,9 @@ def _agreement_notes(judge: str, calibrations: Sequence[Calibration], matched: _
     differ = sum((one.human is None) != (one.verdict.verdict == "nothing_to_check") for one in every)
     if differ:
         yield f"{pluralise(differ, 'claim')} where judge and people differ on whether there is anything to check"
-    if any(one.people_kappa is None for one in calibrations):
+    if any(calibration.people_kappa is None for calibration in calibrations):
         yield "people's own agreement is not known: two people have to label the same claims (serve --assessor NAME)"
-    few = min(calibrations, key=lambda one: (one.queries >= FEW_QUERIES, one.labels))
+    few = min(calibrations, key=lambda calibration: (calibration.queries >= FEW_QUERIES, calibration.labels))
     if few.queries < FEW_QUERIES or few.labels < FEW_LABELS:
         labels = f"{pluralise(few.labels, 'label')} of {pluralise(few.queries, 'query', 'queries')}"
         yield f"only {labels}: with fewer than {FEW_LABELS} labels or {FEW_QUERIES} queries the intervals are approximate"
@@ -323,11 +329,17 @@ def is_sum_over_claims(measure: ClaimMeasure) -> bool:
 def _corrected_means(judge: str, result: Result, matched: _Matched) -> Iterator[_CorrectedMean]:
     """The means of the measures that name the judge."""
     labels = list(dict.fromkeys(by for by, _ in matched.verdicts))
-    chosen = [one for one in _claim_measures(result) if is_sum_over_claims(one) and matching_label(one.judge, labels) == judge]
+    chosen = [
+        claim_measure
+        for claim_measure in _claim_measures(result)
+        if is_sum_over_claims(claim_measure) and matching_label(claim_measure.judge, labels) == judge
+    ]
     for system in result.systems:
         for measure in chosen:
-            own = [one for one in matched.verdicts[judge, CORRECTED_TABLES[measure.name]] if one.system == system.name]
-            counted = [one for one in measure.used_verdicts(own) if has_unit(one.claim, unit_of(measure))]
+            own = [
+                verdict for verdict in matched.verdicts[judge, CORRECTED_TABLES[measure.name]] if verdict.system == system.name
+            ]
+            counted = [verdict for verdict in measure.used_verdicts(own) if has_unit(verdict.claim, unit_of(measure))]
             values = system.measures[str(measure)]
             yield _CorrectedMean(system.name, values, _corrected(values, counted, matched))
 
@@ -357,7 +369,7 @@ def _counted(claims: Sequence[ClaimVerdict], value: float) -> Sequence[ClaimVerd
     references = by_reference(claims)
     if len(references) < 2:
         return claims
-    return min(references.values(), key=lambda one: abs(sum(each.credit for each in one) / len(one) - value))
+    return min(references.values(), key=lambda reference: abs(sum(each.credit for each in reference) / len(reference) - value))
 
 
 def _item(verdict: ClaimVerdict, labelled: _LabelledClaim | None, weight: float) -> JudgedItem:
@@ -380,5 +392,9 @@ def calibration_words(measures: Sequence[ClaimMeasure], calibrations: Sequence[C
 
 def _labels(measure: ClaimMeasure, calibrations: Iterable[Calibration]) -> int:
     """The labels of the least labelled table of the measure; 0 without any."""
-    wanted = [one for one in calibrations if one.table in measure.tables and matching_label(measure.judge, [one.judge])]
+    wanted = [
+        calibration
+        for calibration in calibrations
+        if calibration.table in measure.tables and matching_label(measure.judge, [calibration.judge])
+    ]
     return min((one.labels for one in wanted), default=0)

@@ -76,7 +76,7 @@ def unjudged_pairs(unjudged_docs: UnjudgedDocuments, measure: Measure) -> Unjudg
         (query, doc)
         for query, unjudged in unjudged_docs.docs.items()
         for doc in sorted(
-            unjudged & {doc for each in unjudged_docs.lists.values() if query in each for doc in each[query].docs[:depth]}
+            unjudged & {doc for list_ in unjudged_docs.lists.values() if query in list_ for doc in list_[query].docs[:depth]}
         )
     ]
     grades, systems = grades_for(unjudged_docs, measure), unjudged_docs.inputs.systems
@@ -216,7 +216,7 @@ def _new_winner(possible: _PossibleChanges, at: int) -> bool:
 
 
 def _places(unjudged_docs: UnjudgedDocuments, query: str, doc: str) -> list[tuple[str, int]]:
-    lists = ((system, each[query].docs) for system, each in unjudged_docs.lists.items() if query in each)
+    lists = ((system, list_[query].docs) for system, list_ in unjudged_docs.lists.items() if query in list_)
     return [(system, docs.index(doc) + 1) for system, docs in lists if doc in docs]
 
 

@@ -42,7 +42,7 @@ class _PoolRow:
 
 def audit_pool(inputs: AnalysisInput, unjudged_docs: UnjudgedDocuments) -> Table:
     """The value of each system without the judgements of documents that only it retrieved."""
-    measures = {name: one.measure for name, one in inputs.result.systems[0].measures.items()}
+    measures = {name: measure.measure for name, measure in inputs.result.systems[0].measures.items()}
     rows = [row for system in inputs.systems for row in _rows(inputs, unjudged_docs, system)] if len(inputs.systems) > 1 else []
     rows.sort(key=lambda row: list(measures).index(row.measure))
     counts = query_counts(inputs)
@@ -71,7 +71,7 @@ def _found_alone(unjudged_docs: UnjudgedDocuments, system: str) -> dict[str, fro
     alone = {}
     for query, ranked_list in unjudged_docs.lists[system].items():
         others = {
-            doc for name, each in unjudged_docs.lists.items() if name != system and query in each for doc in each[query].docs
+            doc for name, list_ in unjudged_docs.lists.items() if name != system and query in list_ for doc in list_[query].docs
         }
         judged = unjudged_docs.inputs.qrels[query]
         alone[query] = frozenset(doc for doc in ranked_list.docs if is_judged(judged, doc) and doc not in others)
@@ -80,7 +80,7 @@ def _found_alone(unjudged_docs: UnjudgedDocuments, system: str) -> dict[str, fro
 
 def _values_without(inputs: AnalysisInput, system: str, alone: dict[str, frozenset[str]]) -> dict[str, float]:
     """The values if those documents are unjudged; a query stays evaluated even without judgements."""
-    measures = [one.measure for one in inputs.result.systems[0].measures.values()]
+    measures = [measure.measure for measure in inputs.result.systems[0].measures.values()]
     runs = runs_of_systems(inputs.runs, [system])
     result = evaluate_runs(_judgements_without(inputs.qrels, alone), runs, measures, inputs.options)
     return result.means[system]
@@ -93,7 +93,7 @@ def _judgements_without(qrels: Qrels, alone: dict[str, frozenset[str]]) -> Qrels
     if not qrels.subtopics:
         return Qrels.from_dict({query: left(query, docs) for query, docs in qrels.items()})
     return Qrels.from_subtopics(
-        {query: {name: left(query, docs) for name, docs in each.items()} for query, each in qrels.subtopics.items()}
+        {query: {name: left(query, docs) for name, docs in subtopic.items()} for query, subtopic in qrels.subtopics.items()}
     )
 
 

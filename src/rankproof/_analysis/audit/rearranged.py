@@ -40,11 +40,11 @@ def judged_query_hits(hits: Hits, query: int) -> tuple[IntArray, IntArray]:
 
 
 def _rearranged_hits(hits: Hits, rearrangements: Sequence[Rearrangement]) -> Hits:
-    queries = np.array([one.query for one in rearrangements])
-    lengths = np.array([len(one.ranks) for one in rearrangements])
+    queries = np.array([rearrangement.query for rearrangement in rearrangements])
+    lengths = np.array([len(rearrangement.ranks) for rearrangement in rearrangements])
     owners = np.repeat(np.arange(len(rearrangements)), lengths)
-    ranks = np.concatenate([one.ranks for one in rearrangements])
-    grades = np.concatenate([one.grades for one in rearrangements])
+    ranks = np.concatenate([rearrangement.ranks for rearrangement in rearrangements])
+    grades = np.concatenate([rearrangement.grades for rearrangement in rearrangements])
     order = np.lexsort((ranks, owners))
     return Hits(
         judged=_rearranged_judgements(hits.judged, rearrangements),
@@ -59,14 +59,17 @@ def _rearranged_hits(hits: Hits, rearrangements: Sequence[Rearrangement]) -> Hit
 
 
 def _rearranged_judgements(judged: JudgedQueries, rearrangements: Sequence[Rearrangement]) -> JudgedQueries:
-    own = [judged.grades[judged.offsets[one.query] : judged.offsets[one.query + 1]] for one in rearrangements]
-    combined = [np.concatenate((grades, one.more)) for grades, one in zip(own, rearrangements, strict=True)]
+    own = [
+        judged.grades[judged.offsets[rearrangement.query] : judged.offsets[rearrangement.query + 1]]
+        for rearrangement in rearrangements
+    ]
+    combined = [np.concatenate((grades, rearrangement.more)) for grades, rearrangement in zip(own, rearrangements, strict=True)]
     lengths = np.array([len(grades) for grades in combined])
     owners = np.repeat(np.arange(len(combined)), lengths)
     grades = np.concatenate(combined)
     return replace(
         judged,
-        queries=tuple(judged.queries[one.query] for one in rearrangements),
+        queries=tuple(judged.queries[rearrangement.query] for rearrangement in rearrangements),
         offsets=np.concatenate(([0], np.cumsum(lengths))),
         grades=grades[np.lexsort((-grades, owners))],
         handle=None,

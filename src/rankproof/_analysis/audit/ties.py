@@ -212,13 +212,13 @@ def audit_ties(inputs: AnalysisInput) -> Table:
     lists = {system: ranked_lists(inputs, system) for system in inputs.systems}
     rows: list[_TieRow] = []
     skipped, checked = [], 0
-    for name, one in inputs.result.systems[0].measures.items():
-        if not can_tie(one.measure):
+    for name, measure in inputs.result.systems[0].measures.items():
+        if not can_tie(measure.measure):
             skipped.append(name)
             continue
         for system in inputs.systems:
             checked += 1
-            ties = tie_report(one.measure, hits[system], lists[system])
+            ties = tie_report(measure.measure, hits[system], lists[system])
             rows += [_row(measure_result(inputs, system, name), ties, hits[system], system)] if ties.open_queries else []
     return _table(inputs, rows, checked, skipped)
 

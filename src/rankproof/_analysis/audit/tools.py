@@ -191,7 +191,7 @@ def _without_winner(rows: list[ToolValue]) -> str:
 def audit_tools(inputs: AnalysisInput) -> Table:
     """A row for each tool's counterpart of each measure, after a row of ours."""
     tool_hits = _ToolHits(inputs)
-    measures = {name: one.measure for name, one in inputs.result.systems[0].measures.items()}
+    measures = {name: measure.measure for name, measure in inputs.result.systems[0].measures.items()}
     rows = [row for name, measure in measures.items() for row in _rows(tool_hits, inputs, name, measure)]
     unknown = [name for name, measure in measures.items() if not tool_counterparts(measure)]
     return _table(inputs, rows, unknown)

@@ -65,7 +65,7 @@ def find_unjudged(inputs: AnalysisInput) -> UnjudgedDocuments:
 
 def _unjudged_docs(inputs: AnalysisInput, query: str, lists: Mapping[str, Mapping[str, RankedList]]) -> frozenset[str]:
     judged = [doc for doc in inputs.qrels[query] if is_judged(inputs.qrels[query], doc)]
-    return frozenset().union(*(each.get(query, EMPTY_LIST).docs for each in lists.values())).difference(judged)
+    return frozenset().union(*(list_.get(query, EMPTY_LIST).docs for list_ in lists.values())).difference(judged)
 
 
 def top_grade(measure: Measure, highest: int) -> int:
@@ -266,7 +266,7 @@ class _UnjudgedRow:
 
 def audit_unjudged(inputs: AnalysisInput, unjudged_docs: UnjudgedDocuments) -> Table:
     """The judged share and bounds of every value."""
-    measures = {name: one.measure for name, one in inputs.result.systems[0].measures.items()}
+    measures = {name: measure.measure for name, measure in inputs.result.systems[0].measures.items()}
     bounded = [name for name, measure in measures.items() if _has_bounds(measure)]
     rows = [_row(unjudged_docs, measure_result(inputs, system, name), system) for name in bounded for system in inputs.systems]
     highest = max(hits.judged.highest for hits in unjudged_docs.hits.values())

@@ -106,8 +106,8 @@ def _has_primary(inputs: AnalysisInput) -> bool:
     """Whether a measure of all systems says which is better."""
     first, *others = inputs.result.systems
     return any(
-        one.summary == "mean" and one.measure.has_winner and all(name in other.measures for other in others)
-        for name, one in first.measures.items()
+        measure.summary == "mean" and measure.measure.has_winner and all(name in other.measures for other in others)
+        for name, measure in first.measures.items()
     )
 
 
@@ -223,7 +223,7 @@ def change_table(changes: Changes, of: Comparison | None = None) -> Table:
         Column("p adjusted", "p", f"{correction}, over the systems of both"),
         Column("verdict", about=f"on {after}"),
     )
-    rows = tuple(_tested_row(changes, one, found) for one in changed_systems(changes))
+    rows = tuple(_tested_row(changes, system, found) for system in changed_systems(changes))
     title = f"{found.primary} of each system, {before} and {after} (n = {pluralise(found.n, 'query', 'queries')})"
     return Table("changes", title, columns, rows, notes=tuple(_notes(changes, found)), facts={"primary": found.primary})
 

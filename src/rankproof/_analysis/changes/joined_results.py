@@ -74,7 +74,7 @@ def _moved(run: SystemRun, names: Mapping[str, str], own: Sequence[str], queries
     """The system under its new name, with its times in the order of the queries of both."""
     at = {query: place for place, query in enumerate(own)}
     places = [at.get(query, -1) for query in queries]
-    times = {part: _taken(each, places) for part, each in run.times.items()}
+    times = {part: _taken(time, places) for part, time in run.times.items()}
     return replace(run, name=names[run.name], builds_on=names.get(run.builds_on or ""), times=times)
 
 
@@ -84,14 +84,16 @@ def _taken(values: FloatArray, places: Sequence[int]) -> FloatArray:
 
 def _joined_result(results: Sequence[Result], names: Sequence[Mapping[str, str]], order: Sequence[str]) -> Result:
     """The values of both, in the order of the names; `claims` are those of the systems under their new names."""
-    systems = [replace(system, name=new[system.name]) for one, new in zip(results, names, strict=True) for system in one.systems]
+    systems = [
+        replace(system, name=new[system.name]) for result, new in zip(results, names, strict=True) for system in result.systems
+    ]
     systems.sort(key=lambda system: order.index(system.name))
     claims = (
         replace(claim, system=new.get(claim.system, claim.system))
-        for one, new in zip(results, names, strict=True)
-        for claim in one.claims
+        for result, new in zip(results, names, strict=True)
+        for claim in result.claims
     )
-    queries = tuple(dict.fromkeys(query for one in results for query in one.queries))
+    queries = tuple(dict.fromkeys(query for result in results for query in result.queries))
     return Result(queries, tuple(systems), tuple(claims))
 
 

@@ -101,12 +101,12 @@ def verdict_table(
         ),
     )
     cells = tuple(
-        (_name(one, baseline), one.observed.differences.mean, one.observed.p, one.p, one.verdict, one.observed.interval)
-        for one in rows
+        (_name(row, baseline), row.observed.differences.mean, row.observed.p, row.p, row.verdict, row.observed.interval)
+        for row in rows
     )
     against = "" if baseline is None else f" to {for_message(baseline)}"
     title = f"{measure}: which differences{against} are significant (n = {pluralise(facts['n'], 'query', 'queries')})"
-    return Table("verdicts", title, columns, cells, tuple(verdict_sentence(one, options) for one in rows), facts=dict(facts))
+    return Table("verdicts", title, columns, cells, tuple(verdict_sentence(row, options) for row in rows), facts=dict(facts))
 
 
 def _name(found: PairComparison, baseline: str | None) -> str:

@@ -176,7 +176,9 @@ def near_thresholds(values: Mapping[str, float], n: int) -> tuple[NearThreshold,
     A value from 0 to 1 with mean b has a variance of at most b (1 - b), that of a Bernoulli variable.
     """
     found = []
-    for measure, bound in sorted({(one.measure, bound) for rule in RULES for one in rule.conditions for bound in one.bounds}):
+    for measure, bound in sorted(
+        {(condition.measure, bound) for rule in RULES for condition in rule.conditions for bound in condition.bounds}
+    ):
         within = _Z_95 * math.sqrt(bound * (1 - bound) / n)
         if measure in values and abs(values[measure] - bound) <= within:
             sides = (diagnosis({**values, measure: bound + step}) for step in (-_STEP, _STEP))
@@ -222,7 +224,9 @@ def system_findings(inputs: AnalysisInput, groups: Mapping[str, Sequence[str]]) 
     """The finding of each system over each group of queries; groups without a query of the system are left out."""
     values = measure_results(inputs, RULE_MEASURES)
     queries = inputs.result.queries
-    chances = {name: dict(zip(queries, each.values.tolist(), strict=True)) for name, each in _chances(inputs, queries).items()}
+    chances = {
+        name: dict(zip(queries, chance.values.tolist(), strict=True)) for name, chance in _chances(inputs, queries).items()
+    }
     found = []
     for system, ones in values.items():
         each = {name: one.per_query for name, one in ones.items()}
@@ -233,7 +237,7 @@ def system_findings(inputs: AnalysisInput, groups: Mapping[str, Sequence[str]]) 
 
 def system_finding(system: str, queries: Sequence[str], values: PerQuery, chances: PerQuery) -> Finding:
     """The means of the values over the queries, and those of a random ranking."""
-    means = {name: math.fsum(each[query] for query in queries) / len(queries) for name, each in values.items()}
+    means = {name: math.fsum(value[query] for query in queries) / len(queries) for name, value in values.items()}
     chance = {name: ChanceValues(np.array([each[query] for query in queries])) for name, each in chances.items()}
     p = chance[TEN].p_at_most(round(means[TEN] * len(queries))) if TEN in chance else None
     return Finding(system, len(queries), means, {name: each.value for name, each in chance.items()}, p)
@@ -247,13 +251,13 @@ def _chances(inputs: AnalysisInput, queries: tuple[str, ...]) -> dict[str, Chanc
 
 def systems_tables(inputs: AnalysisInput) -> tuple[Table, Table]:
     """The values and diagnosis of each system, with the numbers that fired each rule; then the rules."""
-    found, counts = [each[""] for each in system_findings(inputs, {"": inputs.result.queries})], query_counts(inputs)
+    found, counts = [finding[""] for finding in system_findings(inputs, {"": inputs.result.queries})], query_counts(inputs)
     rows: list[tuple[CellValue, ...]] = [
         values_row(each.system, each.n, each.values, each.diagnosis_text, each.near_thresholds) for each in found
     ]
     chances = _chances(inputs, counts.common)
     if chances:
-        means = {name: each.value for name, each in chances.items()}
+        means = {name: chance.value for name, chance in chances.items()}
         rows.insert(0, values_row("random ranking", len(counts.common), means, "expected value", None))
     table = Table(
         name="diagnosis",
@@ -318,13 +322,13 @@ def segments_tables(inputs: AnalysisInput, grouping: Grouping) -> list[Table]:
     """The diagnosis of each segment, a table per system; a segment with too few queries gets none."""
     columns = (Column(grouping.by), *values_columns(), Column("system"))
     tables = []
-    for found in system_findings(inputs, grouping.segments):
+    for finding in system_findings(inputs, grouping.segments):
         rows = []
-        for segment, each in sorted(found.items(), key=lambda pair: pair[1].values[FEW]):
+        for segment, each in sorted(finding.items(), key=lambda pair: pair[1].values[FEW]):
             words = each.diagnosis_text if each.n >= MIN_QUERIES else f"too few queries (fewer than {MIN_QUERIES})"
             unsure = each.near_thresholds if each.n >= MIN_QUERIES else None
             rows.append((*values_row(segment, each.n, each.values, words, unsure), each.system))
-        system, count = str(rows[0][-1]), sum(each.n for each in found.values())
+        system, count = str(rows[0][-1]), sum(each.n for each in finding.values())
         title = f"Diagnosis of {for_message(system)} by {grouping.by}, lowest {FEW} first: n = {count} queries"
         facts = {"system": system, "by": grouping.by, "n": count, "min_queries": MIN_QUERIES}
         summary = TableSummary((grouping.by, "n", FIRST, FEW, "diagnosis"), tuple(range(len(rows))))
@@ -353,7 +357,7 @@ def diagnose(
     check_documents(inputs)
     check_judged(inputs)
     measure = main_measure(inputs)
-    chosen = system or best_system({name: each[measure] for name, each in measure_results(inputs, [measure]).items()})
+    chosen = system or best_system({name: result[measure] for name, result in measure_results(inputs, [measure]).items()})
     failed = {name: failures(inputs, name, cutoff) for name in inputs.systems}
     systems, rules_table = systems_tables(inputs)
     return [

@@ -204,7 +204,7 @@ def moves_table(inputs: AnalysisInput, measure: str, upper_bound: UpperBound, cu
     relevant = {query: relevant_docs(inputs.qrels[query], inputs.rel) for query in inputs.result.queries}
     ranked = {system_run.name: _ranked(inputs, system_run.name) for system_run in inputs.system_runs}
     counts = query_counts(inputs)
-    means = {name: each[measure] for name, each in inputs.result.means.items()}
+    means = {name: mean[measure] for name, mean in inputs.result.means.items()}
     rows: list[tuple[CellValue, ...]] = []
     sentences = []
     for system_run in inputs.system_runs:
@@ -282,7 +282,7 @@ def _describe_moves(system_run: SystemRun, compared_with: str, moves: RankMoves,
 
 def _describe_upper_bounds(inputs: AnalysisInput, measure: str, means: Mapping[str, float], upper_bound: UpperBound) -> list[str]:
     """What the best system could gain by a better order of judged documents, by moving unjudged ones, and by retrieval."""
-    best = best_system({name: each[measure] for name, each in measure_results(inputs, [measure]).items()})
+    best = best_system({name: result[measure] for name, result in measure_results(inputs, [measure]).items()})
     bound = upper_bound.by_system[best]
     order, more = upper_bound.describe_order(best, means[best]), Gain(upper_bound.ideal, bound).points
     return [

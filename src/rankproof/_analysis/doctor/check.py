@@ -96,7 +96,7 @@ def doctor_input_from_analysis(inputs: AnalysisInput, dataset: Dataset | None = 
 
 def _deepest(inputs: AnalysisInput) -> int | None:
     measures = inputs.result.systems[0].measures.values()
-    cutoffs = [one.measure.parameters().get("cutoff") for one in measures]
+    cutoffs = [measure.measure.parameters().get("cutoff") for measure in measures]
     return max((cutoff for cutoff in cutoffs if isinstance(cutoff, int)), default=None)
 
 

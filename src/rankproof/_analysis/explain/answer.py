@@ -83,7 +83,7 @@ class ExplainedAnswer:
 
     def best(self, measure: AnswerMeasure) -> str:
         """The reference with the highest value."""
-        return max(self.reference.expected_texts, key=lambda each: measure.value(AnswerCase(self.text, (each,))) or 0.0)
+        return max(self.reference.expected_texts, key=lambda text: measure.value(AnswerCase(self.text, (text,))) or 0.0)
 
 
 def explain_answer_value(inputs: AnalysisInput, system: str, query: str, measure: str) -> list[Table]:

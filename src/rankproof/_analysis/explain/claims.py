@@ -142,7 +142,7 @@ def _claim_tables(name: ClaimTable, explained: ExplainedClaims) -> Iterator[Tabl
             *(Column("claim", "count"), Column("verdict"), Column("credit", "value", "its score, else 1 if it is supported")),
             *(Column("evidence", about="text and sentence, from 1"), Column("text")),
         )
-        rows = tuple(_claim_row(one) for one in verdicts)
+        rows = tuple(_claim_row(verdict) for verdict in verdicts)
         yield Table(f"explain-{name}", title, columns, rows, tuple(_verdict_counts(verdicts)))
 
 
@@ -158,7 +158,10 @@ def _claim_row(one: ClaimVerdict) -> tuple[CellValue, ...]:
 
 
 def _verdict_counts(verdicts: Sequence[ClaimVerdict]) -> Iterator[str]:
-    counts = {kind: sum(one.verdict == kind for one in verdicts) for kind in dict.fromkeys(one.verdict for one in verdicts)}
+    counts = {
+        kind: sum(verdict.verdict == kind for verdict in verdicts)
+        for kind in dict.fromkeys(verdict.verdict for verdict in verdicts)
+    }
     words = (f"{count} {kind.replace('_', ' ')}" for kind, count in counts.items())
     yield f"{', '.join(words)}."
 
@@ -167,9 +170,9 @@ def _evidence_table(explained: ExplainedClaims) -> Table:
     """Every sentence that a verdict rests on, once."""
     rows: dict[tuple[str, str], tuple[CellValue, ...]] = {}
     for name in explained.used:
-        for one in explained.verdicts[name]:
-            for text, sentence in one.evidence:
-                source, words = _source(explained.case, one, text)
+        for verdict in explained.verdicts[name]:
+            for text, sentence in verdict.evidence:
+                source, words = _source(explained.case, verdict, text)
                 rows.setdefault((source, f"{text}.{sentence}"), (f"{text}.{sentence}", source, _sentence(words, sentence)))
     columns = (Column("evidence"), Column("source"), Column("sentence"))
     return Table("explain-evidence", "Evidence", columns, tuple(rows[key] for key in sorted(rows)))
@@ -266,7 +269,7 @@ def _context_recall(explained: ExplainedClaims, measure: ClaimMeasure) -> str:
         words = stated_words(case.references[0])
         return f"{len(words & all_words(case.contexts or ()))} words in the contexts / {len(words)} words of the reference"
     groups = by_reference(explained.verdicts["reference-contexts"])
-    best = max(groups.values(), key=lambda each: sum(one.credit for one in checked(each)) / max(1, len(checked(each))))
+    best = max(groups.values(), key=lambda group: sum(one.credit for one in checked(group)) / max(1, len(checked(group))))
     return f"{_sum(best)}{f', the best of {len(groups)} references' if len(groups) > 1 else ''}"
 
 
@@ -306,14 +309,14 @@ def _misled(explained: ExplainedClaims, measure: ClaimMeasure) -> str:
 
 def _cites(explained: ExplainedClaims, measure: ClaimMeasure) -> str:
     """The credits of cites, or of sentences by all their cites; a sentence with nothing to check is left out."""
-    joint = {(one.claim.n, one.shown): one for one in explained.verdicts["answer-cited"]}
+    joint = {(verdict.claim.n, verdict.shown): verdict for verdict in explained.verdicts["answer-cited"]}
     sentences = [
-        one
-        for one in cited_sentences(explained.case)
-        if not one.cites or joint[one.claim.n, one.cites].verdict != "nothing_to_check"
+        sentence
+        for sentence in cited_sentences(explained.case)
+        if not sentence.cites or joint[sentence.claim.n, sentence.cites].verdict != "nothing_to_check"
     ]
-    number = sum(len(one.cites) + one.invented for one in sentences) if measure.name == "CiteP" else len(sentences)
-    noun, invented = ("cite", sum(one.invented for one in sentences)) if measure.name == "CiteP" else ("sentence", 0)
+    number = sum(len(sentence.cites) + sentence.invented for sentence in sentences) if measure.name == "CiteP" else len(sentences)
+    noun, invented = ("cite", sum(sentence.invented for sentence in sentences)) if measure.name == "CiteP" else ("sentence", 0)
     found = f"{number * (explained.value or 0.0):.4g} supported / {pluralise(number, noun)}"
     return f"{found} ({invented} of them no context)" if invented else found
 

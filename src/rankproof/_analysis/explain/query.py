@@ -363,7 +363,7 @@ def query_id(inputs: AnalysisInput, query: str) -> str:
     """The id of a query, given its id or its text without regard to case; one that is neither is returned as it is."""
     if inputs.texts is None or query in inputs.texts or query in inputs.result.queries:
         return query
-    same = [each.id for each in inputs.texts.values() if _folded(each.text) == _folded(query)]
+    same = [text.id for text in inputs.texts.values() if _folded(text.text) == _folded(query)]
     found = [each for each in same if each in inputs.result.queries] or same
     if len(found) > 1:
         what = f"{len(found)} queries have the text {for_message(query)}"

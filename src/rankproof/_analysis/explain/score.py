@@ -34,7 +34,7 @@ _OF_A_CHUNK = "The score is that of the best chunk of the document; its parts ar
 
 def system_run_of(inputs: AnalysisInput, system: str) -> SystemRun:
     """The run of a system."""
-    return next(one for one in inputs.system_runs if one.name == system)
+    return next(run for run in inputs.system_runs if run.name == system)
 
 
 def explain_score(inputs: AnalysisInput, system: str, query: str, doc: str, terms: Sequence[TermPart] | None = None) -> Table:
@@ -64,7 +64,7 @@ def explain_score(inputs: AnalysisInput, system: str, query: str, doc: str, term
 def _fused_score(inputs: AnalysisInput, system_run: SystemRun, query: str, doc: str, title: str, facts: dict[str, Any]) -> Table:
     stage = system_run.stage
     method = METHODS.named(stage["method"])
-    known = {one.name: stage[one.name] for one in fields(FusionSettings) if one.name in stage}
+    known = {field.name: stage[field.name] for field in fields(FusionSettings) if field.name in stage}
     parts = [_same_stage(inputs, identity) for identity in stage["stages"]]
     ranked = [EMPTY_LIST if part is None else ranked_lists(inputs, part.name, [query]).get(query, EMPTY_LIST) for part in parts]
     names = [identity["kind"] if part is None else part.name for identity, part in zip(stage["stages"], parts, strict=True)]

@@ -51,7 +51,7 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
 
 def _found(home: Path, kinds: Sequence[str], before: float | None) -> dict[str, list[CacheItem]]:
     """The entries of each kind that were last used before the time."""
-    return {kind: [one for one in cache_items(home / kind) if before is None or one.used < before] for kind in kinds}
+    return {kind: [item for item in cache_items(home / kind) if before is None or item.used < before] for kind in kinds}
 
 
 def _clear(home: Path, kinds: Sequence[str], before: float | None, terminal: Terminal) -> int:
@@ -59,7 +59,7 @@ def _clear(home: Path, kinds: Sequence[str], before: float | None, terminal: Ter
         if not alone:
             fix = "wait until it ends, or remove the folder yourself if its file system has no locks"
             raise ExternalError(escape_invisible(f"{home}: another rankproof uses the cache; {fix}"))
-        gone = [one for entries in _found(home, kinds, before).values() for one in remove_items(entries)]
+        gone = [item for entries in _found(home, kinds, before).values() for item in remove_items(entries)]
     terminal.note(f"{len(gone)} entries removed from {home}, {size_text(sum(one.size for one in gone))} freed")
     return 0
 
@@ -67,13 +67,13 @@ def _clear(home: Path, kinds: Sequence[str], before: float | None, terminal: Ter
 def _table(home: str, found: Mapping[str, Sequence[CacheItem]]) -> str:
     lines = [home, f"{'kind':<10} {'items':>6}  {'size':>9}  last used"]
     lines += [_row(kind, entries, KINDS[kind]) for kind, entries in found.items()]
-    lines.append(_row("total", [one for entries in found.values() for one in entries], ""))
+    lines.append(_row("total", [entry for entries in found.values() for entry in entries], ""))
     return "\n".join(line.rstrip() for line in lines) + "\n"
 
 
 def _row(kind: str, entries: Sequence[CacheItem], what: str) -> str:
-    used = time.strftime("%Y-%m-%d", time.localtime(max(one.used for one in entries))) if entries else ""
-    return f"{kind:<10} {len(entries):>6}  {size_text(sum(one.size for one in entries)):>9}  {used:<10}  {what}"
+    used = time.strftime("%Y-%m-%d", time.localtime(max(entry.used for entry in entries))) if entries else ""
+    return f"{kind:<10} {len(entries):>6}  {size_text(sum(entry.size for entry in entries)):>9}  {used:<10}  {what}"
 
 
 COMMAND = Command(usage=USAGE, examples=EXAMPLES, add_arguments=add_arguments, run=run)

@@ -88,7 +88,8 @@ def _model_list() -> str:
     from rankproof.models._registry import downloaded_models
 
     columns = [
-        (one.model, one.kind, f"{one.bytes / 1e6:.1f} MB", one.revision[:12], str(one.path)) for one in downloaded_models()
+        (model.model, model.kind, f"{model.bytes / 1e6:.1f} MB", model.revision[:12], str(model.path))
+        for model in downloaded_models()
     ]
     return "".join(f"{'  '.join(map(escape_invisible, row))}\n" for row in columns)
 

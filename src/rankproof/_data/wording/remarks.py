@@ -237,14 +237,14 @@ def _phrases(languages: tuple[Language, ...]) -> dict[str, re.Pattern[str]]:
     """One pattern for each kind, over the languages; compiled on first use, as that takes milliseconds."""
 
     def every(name: str) -> str:
-        return _alternatives([f"(?:{_filled(one, getattr(one, name), strict=True)})" for one in languages])
+        return _alternatives([f"(?:{_filled(language, getattr(language, name), strict=True)})" for language in languages])
 
     greeting = f"(?:{every('greetings')}|{every('sorry')})"
     sources = {
         "greetings": f"{greeting}(?:[,!.] *{greeting})?",
         "offers": rf"{every('offers')}(?:(?!, (?:which|who|where|because|since|as) )[^;:])*",
         "lead_ins": f"{every('lead_ins')} ?:?",
-        "asks": _alternatives([_bounded(one, one.asks) for one in languages]),
+        "asks": _alternatives([_bounded(language, language.asks) for language in languages]),
         "tells": every("tells"),
         "openings": rf"(?:{every('greetings')}|{_REPLY}|{every('based')}) *[,，、!:.]\s*",
     }
@@ -274,7 +274,7 @@ _BESIDE = re.compile(r"(?:please|could you|can you|would you|if you|as an ai|tha
 @cache
 def _decline_pattern(language: Language, *, strict: bool) -> re.Pattern[str]:
     before = f"(?:{language.sorry})?(?:{_filled(language, language.based)}[ ,，、]*)?(?:{language.sorry})?"
-    whole = before + _alternatives([_filled(language, one, strict=strict) for one in language.declines])
+    whole = before + _alternatives([_filled(language, decline, strict=strict) for decline in language.declines])
     return re.compile(whole)
 
 
@@ -283,13 +283,13 @@ def _declines(core: str, *, strict: bool) -> bool:
     languages, sentence = _languages(core), f"{core} "
     if _negation(languages).search(sentence) is None:
         return False
-    negating = (one for one in languages if any(word in sentence for word in one.negations))
+    negating = (language for language in languages if any(word in sentence for word in language.negations))
     return any(_decline_pattern(one, strict=strict).fullmatch(core) for one in negating)
 
 
 @cache
 def _negation(languages: tuple[Language, ...]) -> re.Pattern[str]:
-    return re.compile(_alternatives([re.escape(word) for one in languages for word in one.negations]))
+    return re.compile(_alternatives([re.escape(word) for language in languages for word in language.negations]))
 
 
 @lru_cache(maxsize=_CACHED_TEXTS)
@@ -333,8 +333,8 @@ _VERB = re.compile(
 @cache
 def _heading_words() -> tuple[re.Pattern[str], frozenset[str]]:
     """A word of a heading, and the words between them."""
-    links = frozenset(word for one in LANGUAGES for word in one.links.split("|"))
-    return re.compile(_alternatives([one.headings for one in LANGUAGES]), re.IGNORECASE), links
+    links = frozenset(word for language in LANGUAGES for word in language.links.split("|"))
+    return re.compile(_alternatives([language.headings for language in LANGUAGES]), re.IGNORECASE), links
 
 
 @lru_cache(maxsize=_CACHED_TEXTS)

@@ -101,7 +101,7 @@ class LLMClaimJudge:
         """A verdict on each claim; those of a request without a valid reply fail, with the reason."""
         asks = [ask for at, task in enumerate(tasks) for ask in self._asks(at, task)]
         found: dict[tuple[int, int], list[ClaimFinding]] = defaultdict(list)
-        replies = self.calls.ask([each.ask for each in asks], progress)
+        replies = self.calls.ask([ask.ask for ask in asks], progress)
         for each, read in zip(asks, replies, strict=True):
             findings = [ClaimFinding("failed", reason=read.reason)] * len(each.claims) if isinstance(read, FailedAsk) else read
             for claim, finding in zip(each.claims, findings, strict=True):
@@ -119,7 +119,7 @@ class LLMClaimJudge:
 
     def estimate(self, tasks: Sequence[ClaimTask]) -> Estimate:
         """The cost of the requests, if every first reply is valid and none is cached."""
-        return estimate_asks([each.ask for at, task in enumerate(tasks) for each in self._asks(at, task)])
+        return estimate_asks([ask.ask for at, task in enumerate(tasks) for ask in self._asks(at, task)])
 
     def extract(self, texts: Sequence[tuple[str, str]], progress: Progress) -> list[tuple[str, ...] | None]:
         """The atomic claims of each text, in their order, each once; a long text is read in several requests."""

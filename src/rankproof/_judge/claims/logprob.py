@@ -78,7 +78,7 @@ class LogprobJudge:
         asks = [self._asks(task, claim) for task in tasks for claim in task.claims]
         replies = self.calls.ask([ask for each in asks for ask in each], progress)
         read = iter(replies)
-        found = iter([[self._finding(next(read)) for _ in each] for each in asks])
+        found = iter([[self._finding(next(read)) for _ in ask] for ask in asks])
         return [
             tuple(combined(next(found) or [unasked(task, 0.0)]).for_claim(task, claim, self.label) for claim in task.claims)
             for task in tasks

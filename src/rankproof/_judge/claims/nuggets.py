@@ -84,7 +84,9 @@ def nugget_sources(given: GivenAnswers) -> list[NuggetSource]:
     found = []
     for key, query in given.queries.items():
         answers = references[key].answers if key in references else ()
-        passages = dict.fromkeys(passage for each in given.answers.values() if key in each for passage in each[key].given or ())
+        passages = dict.fromkeys(
+            passage for answer in given.answers.values() if key in answer for passage in answer[key].given or ()
+        )
         contexts = tuple(given.contexts[passage] for passage in passages if passage in given.contexts)
         found.append(NuggetSource(key, query.text, tuple(answers) or contexts))
     return found
@@ -211,6 +213,6 @@ def _nugget(each: Mapping[str, Any]) -> Nugget:
 def _distinct(nuggets: Iterable[Nugget]) -> tuple[Nugget, ...]:
     """Each text once, the vital ones first."""
     found: dict[str, Nugget] = {}
-    for nugget in sorted(nuggets, key=lambda one: one.importance != "vital"):
+    for nugget in sorted(nuggets, key=lambda nugget: nugget.importance != "vital"):
         found.setdefault(nugget.text.casefold(), nugget)
     return tuple(found.values())

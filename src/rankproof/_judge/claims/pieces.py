@@ -95,8 +95,8 @@ _PRECEDENCE: tuple[Verdict, ...] = ("failed", "supported", "contradicted", "not_
 
 def combined(findings: Sequence[ClaimFinding]) -> ClaimFinding:
     """The finding of several requests on one claim, each with a part of the sources; one that failed makes the whole fail."""
-    verdict = min((one.verdict for one in findings), key=_PRECEDENCE.index)
-    chosen = [one for one in findings if one.verdict == verdict]
+    verdict = min((finding.verdict for finding in findings), key=_PRECEDENCE.index)
+    chosen = [finding for finding in findings if finding.verdict == verdict]
     scores = [one.score for one in chosen if one.score is not None]
     evidence = tuple(sorted({place for one in chosen for place in one.evidence}))
     return ClaimFinding(verdict, evidence, max(scores, default=None), chosen[0].reason)

@@ -59,7 +59,7 @@ def _has_references(inputs: AnswerInput) -> bool:
 def _means_tables(inputs: AnalysisInput, comparison: Comparison | None) -> Iterator[Table]:
     """The means, and for judges of claims the differences and how far the judges agree with people and with themselves."""
     result = inputs.result
-    if not any(judge_of_measure(one.measure) for one in result.systems[0].measures.values()):
+    if not any(judge_of_measure(measure.measure) for measure in result.systems[0].measures.values()):
         yield means_table(inputs)
         return
     yield claim_means_table(inputs, result.calibrations)

@@ -183,7 +183,7 @@ def _dominance_sentence(context: ReportContext, name: str, other: str) -> str:
 def _pareto_figure(context: ReportContext, best: list[str]) -> SvgChart:
     systems = [_system(context, name, name in best) for name in _median_times(context)]
     title = f"{context.measure} against milliseconds per query"
-    about = "; ".join(one.tip for one in systems)
+    about = "; ".join(system.tip for system in systems)
     less = context.one.measure.higher_is_better is False
     upward = f"{context.measure} ({'lower is better, ' if less else ''}better upwards)"
     across = "milliseconds per query, p50: faster to the left"
@@ -194,7 +194,7 @@ def _pareto_figure(context: ReportContext, best: list[str]) -> SvgChart:
             (NARROW_CHART_WIDTH, ParetoAxes("ms per query, p50", upward, less, context.one.measure.range)),
         )
     )
-    lines = f" Vertical lines: 95% intervals ({context.sampling})." if any(one.interval for one in systems) else ""
+    lines = f" Vertical lines: 95% intervals ({context.sampling})." if any(system.interval for system in systems) else ""
     return SvgChart(title, wide, f"Filled points on the line are the Pareto front.{lines}", narrow)
 
 

@@ -46,7 +46,7 @@ def measures_section(context: ReportContext) -> Section:
 
 def _bands(context: ReportContext) -> Iterator[HtmlTable]:
     """The bands that the systems reach by the built-in profiles, and what they mean; nothing for measures without bands."""
-    measures = [one.measure for one in context.results.result.systems[0].measures.values()]
+    measures = [measure.measure for measure in context.results.result.systems[0].measures.values()]
     for profile in builtin_profiles().values():
         known = profile.only(measures)
         if known is not None:
@@ -66,7 +66,7 @@ def _leader_sentences(context: ReportContext, names: list[str]) -> list[str]:
     best = context.best_systems
     others = {name: found for name, found in firsts.items() if context.has_better_direction and not {*best} & {*found}}
     for found in dict.fromkeys(others.values()):
-        names = [name for name, each in others.items() if each == found]
+        names = [name for name, other in others.items() if other == found]
         lead = "leads" if len(found) == 1 else "lead"
         sentences.append(f"By {join_names(names)} {join_names(found)} {lead}, by {context.measure} {join_names(best)}.")
     if len(firsts) > 1 and context.comparison is not None:
@@ -90,8 +90,8 @@ def _chart(context: ReportContext, name: str) -> SvgChart:
     values = _values(context, name)
     best = _leaders(context, name)
     rows = [
-        ValueRow(system, one.value, format_value(one.value, one), context.intervals[system, name], best=system in best)
-        for system, one in values.items()
+        ValueRow(system, value.value, format_value(value.value, value), context.intervals[system, name], best=system in best)
+        for system, value in values.items()
     ]
     about = "; ".join(f"{row.name} {row.shown}" for row in rows)
     measure = next(iter(values.values())).measure
@@ -127,7 +127,7 @@ def definitions_section(context: ReportContext) -> Section | None:
     found: dict[str, Measure] = {}
     for result in (results.result, results.chunks, results.answers):
         for system in result.systems if result is not None else ():
-            found |= {name: one.measure for name, one in system.measures.items() if name not in found}
+            found |= {name: measure.measure for name, measure in system.measures.items() if name not in found}
     if not found:
         return None
     return Section(

@@ -47,6 +47,6 @@ def comparison_pairs(comparison: Comparison) -> Iterator[Section]:
 def _table(measure: str, pairs: Sequence[PairRecord], kind: str = "") -> HtmlTable:
     rows = tuple(
         (f"{one.system} vs {one.other}", one.difference, one.ci, one.wins + one.losses, one.p, one.p_adjusted, one.verdict)
-        for one in sorted(pairs, key=lambda one: -abs(one.difference))
+        for one in sorted(pairs, key=lambda pair: -abs(pair.difference))
     )
     return html_table(Table("pairs", f"{measure}{kind}: every pair of systems", _COLUMNS, rows))

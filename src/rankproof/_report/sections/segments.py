@@ -94,11 +94,14 @@ def segments_section(context: ReportContext) -> Section | None:
             for sentence in table.sentences
         ),
         tables=(
-            *(_with_names_and_notes(each, heatmap_table(each.by, found[each.by])) for each in groupings),
+            *(_with_names_and_notes(grouping, heatmap_table(grouping.by, found[grouping.by])) for grouping in groupings),
             *_ratings_table(context, groupings[0]),
         ),
         folded=(
-            *(_with_names_and_notes(each, html_table(table)) for each, table in zip(groupings, differences, strict=False)),
+            *(
+                _with_names_and_notes(grouping, html_table(table))
+                for grouping, table in zip(groupings, differences, strict=False)
+            ),
             *(_details_table(by, tables) for by, tables in found.items()),
         ),
     )
@@ -153,7 +156,7 @@ def _ratings_of_systems(tables: Sequence[Table], title: str, band_sentence: str)
             assert isinstance(value, float)
             cells.setdefault(segment, {})[system] = f"{format_value(value)} {row['rating']}"
             sizes[segment] = max(n, sizes.get(segment, 0))
-    rows = tuple((name, sizes[name], *(each.get(system) for system in details)) for name, each in cells.items())
+    rows = tuple((name, sizes[name], *(cell.get(system) for system in details)) for name, cell in cells.items())
     return Table(f"ratings by {first.name}", title, (first, Column("n", "count"), *map(Column, details)), rows, (band_sentence,))
 
 

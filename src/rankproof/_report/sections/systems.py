@@ -120,7 +120,7 @@ def _columns(context: ReportContext) -> Iterator[tuple[str, list[Cell]]]:
     results = context.results
     grid = systems_grid(results)
     shown = {context.measure, *(name for system_run in results.system_runs for name in stage_measures(results, system_run))}
-    titles = {measure_label(name, one): name for name, one in results.result.systems[0].measures.items()}
+    titles = {measure_label(name, measure): name for name, measure in results.result.systems[0].measures.items()}
     for at, name in enumerate(grid.columns):
         if name in titles and titles[name] not in shown:
             continue

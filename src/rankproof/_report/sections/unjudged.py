@@ -22,7 +22,7 @@ _DEPTH = 10
 
 def no_judgements_section(context: ReportContext) -> Section | None:
     """What is known of rankings without judgements, and what to do next; None if there are only answers, or judgements."""
-    if context.results.answers is not None and not any(one.stored_run for one in context.results.system_runs):
+    if context.results.answers is not None and not any(run.stored_run for run in context.results.system_runs):
         return None
     if context.results.qrels:
         return None
@@ -65,7 +65,7 @@ def _shares_table(shares: JudgedShares) -> HtmlTable:
 def _bounds(context: ReportContext) -> list[Table]:
     """The bounds of the main measure and of the others; none if they would take too long."""
     inputs = context.inputs
-    measures = {name: one.measure for name, one in inputs.result.systems[0].measures.items()}
+    measures = {name: measure.measure for name, measure in inputs.result.systems[0].measures.items()}
     bounded = [name for name, measure in measures.items() if measure.name in COMPLETION_RULES and measure.summary == "mean"]
     if len(inputs.result.queries) > MANY_QUERIES or sum(len(run.docs) for run in inputs.runs.values()) > _MAX_ROWS:
         bounded = [name for name in bounded if _is_fast_to_bound(measures[name])][:1]
@@ -90,5 +90,5 @@ def _bounds_table(found: UnjudgedDocuments, names: Sequence[str]) -> Table:
 
 def _with_measures(inputs: AnalysisInput, names: Sequence[str]) -> AnalysisInput:
     """The input with these measures only."""
-    systems = tuple(replace(one, measures={name: one.measures[name] for name in names}) for one in inputs.result.systems)
+    systems = tuple(replace(system, measures={name: system.measures[name] for name in names}) for system in inputs.result.systems)
     return replace(inputs, result=replace(inputs.result, systems=systems))

@@ -23,7 +23,7 @@ def request_content(model: OpenAIChat, request: ChatRequest) -> dict[str, Any]:
     """The JSON of a request; settings below 0 are not sent."""
     content: dict[str, Any] = {
         "model": model.model,
-        "messages": [{"role": each.role, "content": each.text} for each in request.messages],
+        "messages": [{"role": message.role, "content": message.text} for message in request.messages],
         model.limit_key: request.max_tokens,
         "stream": False,
     }

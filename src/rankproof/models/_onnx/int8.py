@@ -131,7 +131,7 @@ class _Head:
 _HEAD_ACTIVATIONS: dict[str, Callable[[FloatArray], FloatArray]] = {
     "tanh": np.tanh,
     "relu": lambda values: np.maximum(values, 0),
-    "gelu": lambda values: np.array([0.5 * one * (1 + math.erf(one / math.sqrt(2))) for one in values.tolist()]),
+    "gelu": lambda values: np.array([0.5 * value * (1 + math.erf(value / math.sqrt(2))) for value in values.tolist()]),
 }
 
 
@@ -290,8 +290,8 @@ def _attended(queries: Matrix, keys: Matrix, values: Matrix) -> Matrix:
 
 def _polynomial(coefficients: tuple[float, ...], values: Matrix) -> Matrix:
     found = np.full_like(values, np.float32(coefficients[0]))
-    for one in coefficients[1:]:
-        found = found * values + np.float32(one)
+    for coefficient in coefficients[1:]:
+        found = found * values + np.float32(coefficient)
     return found
 
 

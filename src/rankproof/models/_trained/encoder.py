@@ -48,7 +48,7 @@ class LoadedTrainedEncoder:
         ids = self._tokenizer.ids([self._shape.read(text) for text in texts])
         rows = np.zeros((len(texts), self._shape.width), dtype=np.float32)
         with torch.inference_mode():
-            for batch in batches_by_length([len(one) for one in ids]):
+            for batch in batches_by_length([len(id_) for id_ in ids]):
                 padded = torch.from_numpy(pad_ids([ids[at] for at in batch])).to(self._device)
                 rows[batch] = self._net(padded).cpu().numpy()
         return read_only(rows)
@@ -90,8 +90,8 @@ def batches_by_length(lengths: Sequence[int]) -> Iterator[list[int]]:
 def pad_ids(ids: Sequence[Ids]) -> np.ndarray[Any, np.dtype[np.int64]]:
     """The sequences as rows of one array, padded with 0."""
     found = np.zeros((len(ids), max(map(len, ids), default=0)), dtype=np.int64)
-    for row, one in zip(found, ids, strict=True):
-        row[: len(one)] = one
+    for row, id_ in zip(found, ids, strict=True):
+        row[: len(id_)] = id_
     return found
 
 

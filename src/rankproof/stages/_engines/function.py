@@ -201,7 +201,7 @@ def _parameters(function: SearchFunction) -> tuple[bool, bool]:
         return False, False
     annotation = parameters[0].annotation if parameters else None
     takes_query = annotation is Query or (isinstance(annotation, str) and annotation.rpartition(".")[2] == "Query")
-    return takes_query, any(one.name == "size" for one in parameters[1:])
+    return takes_query, any(parameter.name == "size" for parameter in parameters[1:])
 
 
 def _failure(error: BaseException) -> EngineError:

@@ -196,7 +196,7 @@ def low_recall(inputs: DoctorInput) -> CheckResult:
 )
 def truncated(inputs: DoctorInput) -> CheckResult:
     """Encoders that truncated many passages."""
-    sizes = (max(_number(one.facts, "passages"), _number(one.facts, "documents")) for one in inputs.system_runs)
+    sizes = (max(_number(run.facts, "passages"), _number(run.facts, "documents")) for run in inputs.system_runs)
     largest = max(sizes, default=0)
 
     def fault(system: str, facts: Facts) -> SystemFault | None:

@@ -48,9 +48,9 @@ class GradeOrder:
 def reversed_grades(inputs: DoctorInput) -> CheckResult:
     """Whether every system ranks lower grades above higher ones, for all grades."""
     orders = {name: order_of(hits, inputs.rel) for name, hits in inputs.hits.items()}
-    if not all(_is_against(one.above, one.below) and not _has_grades_in_order(one.levels) for one in orders.values()):
+    if not all(_is_against(order.above, order.below) and not _has_grades_in_order(order.levels) for order in orders.values()):
         return NOTHING_FOUND
-    faults = [_fault(name, one.above, one.below) for name, one in orders.items()]
+    faults = [_fault(name, order.above, order.below) for name, order in orders.items()]
     return result_of_systems("every system ranks lower grades above higher ones", faults)
 
 
@@ -71,9 +71,9 @@ def _zeros_second(docs: list[str]) -> list[str]:
 def zeros_on_top(inputs: DoctorInput) -> CheckResult:
     """Whether every system ranks documents of grade 0 above relevant ones, although the grades are not reversed."""
     orders = {name: order_of(hits, inputs.rel) for name, hits in inputs.hits.items()}
-    if reversed_grades(inputs).count or not all(_is_against(one.relevant_above, one.zero_above) for one in orders.values()):
+    if reversed_grades(inputs).count or not all(_is_against(order.relevant_above, order.zero_above) for order in orders.values()):
         return NOTHING_FOUND
-    faults = [_fault(name, one.relevant_above, one.zero_above) for name, one in orders.items()]
+    faults = [_fault(name, order.relevant_above, order.zero_above) for name, order in orders.items()]
     return result_of_systems("every system ranks documents of grade 0 above relevant ones", faults)
 
 

@@ -103,7 +103,7 @@ def _plan(args: argparse.Namespace) -> ComparisonPlan:
         else TrainedSystems()
     )
     encoders = [encoder_system(spec, store, args.device or "cpu") for spec in args.model or ()]
-    if args.device and not any(one.metadata for one in (*trained.systems, *encoders)):
+    if args.device and not any(system.metadata for system in (*trained.systems, *encoders)):
         raise UsageError("--device is for checkpoints, and none is compared", fix="leave it out, or name some with --checkpoints")
     asked = LEXICAL.split(",") if args.lexical is None else [kind for kind in args.lexical if kind != "none"]
     dataset = read_dataset_or_sample(args.dataset, args.split or DEFAULT_SPLIT, args)
