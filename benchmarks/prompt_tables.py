@@ -1,4 +1,4 @@
-"""The tables of docs/concepts/prompts.md, from what `python -m benchmarks.prompts train` wrote."""
+"""The tables of docs/models.md, from what `python -m benchmarks.prompts train` wrote."""
 
 from __future__ import annotations
 

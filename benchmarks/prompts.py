@@ -2,7 +2,7 @@
 
     python -m benchmarks.prompts prepare              # copies the collections and makes the training data
     python -m benchmarks.prompts train --device cuda  # trains and evaluates; needs no network and nothing beside the project
-    python -m benchmarks.prompts tables               # the tables of docs/concepts/prompts.md
+    python -m benchmarks.prompts tables               # the tables of docs/models.md
 
 All encoders of a collection have the same tokenizer, network, data, seeds and initial weights. `train` writes a line for each
 training to prompts.jsonl.gz in the folder of the variable OUT, or where `tables` reads it; with --seconds it starts no training

@@ -1,7 +1,7 @@
 """Every fusion method on four public collections: as it is, and tuned, by nested cross-validation over queries.
 
 BM25 and MiniLM are fused, and BM25, MiniLM and static vectors. Each method is compared with RRF (k = 60, equal weights).
-`python -m benchmarks.which_fusion` prints the tables of docs/which-fusion.md; rankings are read from the cache or computed.
+`python -m benchmarks.which_fusion` prints the tables of docs/fusion.md; rankings are read from the cache or computed.
 """
 
 from __future__ import annotations

@@ -31,8 +31,8 @@ def named_commands(page: Path) -> list[str]:
 
 
 def test_pages_links_and_commands_are_found() -> None:
-    assert len(PAGES) >= 80
-    assert sum(map(len, map(linked_files, PAGES))) >= 500
+    assert len(PAGES) >= 55
+    assert sum(map(len, map(linked_files, PAGES))) >= 400
     assert sum(map(len, map(named_commands, PAGES))) >= 150
 
 
@@ -60,17 +60,21 @@ def test_the_example_of_the_package_gives_what_it_shows() -> None:
 
 
 @pytest.mark.slow
-def test_the_examples_of_the_page_of_experiments_run_one_after_the_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    page = (ROOT / "docs" / "experiments.md").read_text(encoding="utf-8")
+@pytest.mark.parametrize(("name", "count"), [("experiments.md", 2), ("how-to/extend.md", 5)])
+def test_the_examples_of_a_page_run_one_after_the_other(
+    name: str, count: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = (ROOT / "docs" / name).read_text(encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     names: dict[str, Any] = {"__name__": "page"}
     blocks = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
-    assert len(blocks) == 4
+    assert len(blocks) == count
     for code in blocks:
         exec(compile(code, "page", "exec", dont_inherit=True), names)
-    assert [path.name for path in tmp_path.iterdir()] == ["results"]
-    assert [system_run.kind for system_run in names["own"].system_runs] == ["retrieval", "rerank"]
-    assert all(0 < names["own"].result.means[name]["nDCG@10"] < 1 for name in ("own", "short"))
+    assert [path.name for path in tmp_path.iterdir()] == ["results"] * (name == "experiments.md")
+    if "own" in names:
+        assert [system_run.kind for system_run in names["own"].system_runs] == ["retrieval", "rerank"]
+        assert all(0 < names["own"].result.means[system]["nDCG@10"] < 1 for system in ("own", "short"))
 
 
 def test_the_example_of_the_readme_runs() -> None:

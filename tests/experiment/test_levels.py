@@ -254,7 +254,7 @@ def test_the_table_of_systems_shows_both_levels_in_markdown() -> None:
 
 
 def test_the_examples_of_the_page_of_chunks_are_experiments(tmp_path: Path) -> None:
-    page = (DOCS / "chunks.md").read_text(encoding="utf-8")
+    page = (DOCS / "stages.md").read_text(encoding="utf-8")
     (tmp_path / "my-data").mkdir()
     cut, collapsed, _ = re.findall(r"```toml\n(.*?)```", page, re.DOTALL)
     (tmp_path / "cut.toml").write_text(cut, encoding="utf-8")

@@ -161,7 +161,7 @@ size = 1
 
 
 def test_answers_over_chunks_cite_documents_and_chunks_over_answers_cite_chunks(folder: Path) -> None:
-    page = (ROOT / "docs" / "chunks.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "stages.md").read_text(encoding="utf-8")
     assert BOTH_WAYS.partition("\n\n")[2] in page
     (folder.parent / "e.toml").write_text(BOTH_WAYS)
     found = run_experiment(read_experiment(folder.parent / "e.toml"), RunOptions(cache=None))

@@ -381,7 +381,7 @@ def test_invalid_scorer_settings_are_refused() -> None:
 
 
 def test_the_example_of_the_page_is_an_experiment_that_reads_back_as_it_was(tmp_path: Path) -> None:
-    page = (DOCS / "llm-rerank.md").read_text(encoding="utf-8")
+    page = (DOCS / "stages.md").read_text(encoding="utf-8")
     (tmp_path / "e.toml").write_text(re.findall(r"```toml[^\n]*\n(.*?)```", page, re.DOTALL)[0])
     experiment = read_experiment(str(tmp_path / "e.toml"))
     model = OpenAIChat("qwen2.5:7b", base_url="http://localhost:11434/v1", api_key_env="")

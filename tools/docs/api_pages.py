@@ -1,8 +1,9 @@
-"""The API pages: a table of public names, and the mkdocstrings entry of each."""
+"""The API pages: tables of public names; the site adds the mkdocstrings entry of each name."""
 
 from __future__ import annotations
 
 import inspect
+import re
 from importlib import import_module
 from typing import Annotated, Any, get_origin
 
@@ -12,30 +13,46 @@ from rankproof._data.identity import NOT_IN_IDENTITY
 
 from .measure_pages import all_measures, link_of
 
-TOP: dict[str, tuple[str, tuple[str, ...]]] = {
-    "functions": ("Functions", ("_api",)),
-    "evaluating": ("Evaluating and comparing", ("_evaluation", "_analysis", "_fusion", "_report", "_plots", "measures")),
-    "data": ("Data and files", ("_data", "_formats", "_importers")),
-    "experiments": ("Experiments", ("_experiment", "_results", "_judge", "_generate")),
+TOP: dict[str, tuple[str, ...]] = {
+    "Functions": ("_api",),
+    "Evaluating and comparing": ("_evaluation", "_analysis", "_fusion", "_report", "_plots", "measures"),
+    "Data and files": ("_data", "_formats", "_importers"),
+    "Experiments": ("_experiment", "_results", "_judge", "_generate"),
 }
-"""File to title and the packages that define the names; the names are those of `rankproof`."""
-MODULES: dict[str, tuple[str, tuple[str, ...]]] = {
-    "stages": ("Stages", ("stages",)),
-    "models": ("Models and stores", ("models", "stores")),
-    "types": ("Types", ("types",)),
-    "plugins": ("Plugins", ("plugins",)),
-    "errors": ("Errors", ("errors",)),
+"""Title to the packages that define the names; the names are those of `rankproof`."""
+MODULES: dict[str, tuple[str, dict[str, str]]] = {
+    "parts": ("Stages, models and stores", {"Stages": "stages", "Models": "models", "Stores": "stores"}),
+    "types": ("Types, plugins and errors", {"Types": "types", "Plugins": "plugins", "Errors": "errors"}),
 }
-"""File to title and public modules, as in `rp.stages.BM25`."""
-PAGES = (*TOP, *MODULES)
+"""File to its title and the public modules of its sections, as in `rp.stages.BM25`."""
+PAGES = ("rankproof", *MODULES)
 
 
 def api_pages() -> dict[str, str]:
     """The text of each page by the name of its file."""
-    pages = {name: _page(title, _top_names(packages)) for name, (title, packages) in TOP.items()}
-    pages["evaluating"] += f"\nMeasures, in `rp.measures`: {_measure_links()}.\n"
-    pages |= {name: _page(title, _module_names(modules), values=True) for name, (title, modules) in MODULES.items()}
-    return {f"{name}.md": text for name, text in pages.items()}
+    tables = "\n".join(_table(title, names) for title, names in _top_sections().items())
+    top = f"# Functions and classes\n\n{tables}\nMeasures, in `rp.measures`: {_measure_links()}.\n"
+    return {"rankproof.md": top} | {f"{name}.md": _module_page(name) for name in MODULES}
+
+
+def reference_entries(page: str) -> str:
+    """The mkdocstrings entries that the site shows below the tables of a page."""
+    if page == "rankproof":
+        return "".join(_entry(value, "") for names in _top_sections().values() for value in names.values())
+    if page not in MODULES:
+        return ""
+    options = "    options:\n      members: false\n"
+    return "".join(_entry(value, options) for module in MODULES[page][1].values() for value in _module_names(module).values())
+
+
+def _top_sections() -> dict[str, dict[str, Any]]:
+    return {title: _top_names(packages) for title, packages in TOP.items()}
+
+
+def _module_page(name: str) -> str:
+    title, modules = MODULES[name]
+    tables = "\n".join(_table(section, _module_names(module)) for section, module in modules.items())
+    return f"# {title}\n\n{tables}"
 
 
 def _top_names(packages: tuple[str, ...]) -> dict[str, Any]:
@@ -44,9 +61,9 @@ def _top_names(packages: tuple[str, ...]) -> dict[str, Any]:
     return {f"rp.{name}": value for name, value in named.items() if value.__module__.split(".")[1] in packages}
 
 
-def _module_names(modules: tuple[str, ...]) -> dict[str, Any]:
-    """The names of public modules."""
-    return {f"rp.{module}.{name}": value for module in modules for name, value in _public(module).items()}
+def _module_names(module: str) -> dict[str, Any]:
+    """The names of a public module."""
+    return {f"rp.{module}.{name}": value for name, value in _public(module).items()}
 
 
 def _public(module: str) -> dict[str, Any]:
@@ -63,20 +80,21 @@ def _measure_links() -> str:
     return ", ".join(f"[`{values.get(id(measure), measure.name)}`](../measures/{link_of(measure)})" for measure in all_measures())
 
 
-def _page(title: str, names: dict[str, Any], *, values: bool = False) -> str:
-    """A table, then an entry for each name; methods of plain values are left out."""
+def _table(title: str, names: dict[str, Any]) -> str:
     rows = "".join(f"| `{name}` | {_sentence(value)} |\n" for name, value in names.items())
-    options = "    options:\n      members: false\n" if values else ""
-    documented = [value for value in names.values() if inspect.isclass(value) or inspect.isfunction(value)]
-    entries = "".join(f"\n::: {value.__module__}.{value.__qualname__}\n{options}" for value in documented)
-    return f"# {title}\n\n| name | what it is |\n| :--- | :--- |\n{rows}{entries}"
+    return f"## {title}\n\n| name | what it is |\n| :--- | :--- |\n{rows}"
+
+
+def _entry(value: Any, options: str) -> str:
+    is_documented = inspect.isclass(value) or inspect.isfunction(value)
+    return f"\n::: {value.__module__}.{value.__qualname__}\n{options}" if is_documented else ""
 
 
 def _sentence(value: Any) -> str:
-    """The first paragraph of a docstring on one line, or what a value is."""
+    """The first sentence of a docstring, or what a value is."""
     if get_origin(value) is Annotated:
         return f"The type of a setting: {value.__metadata__[0].description}."
     if value is NOT_IN_IDENTITY:
         return "The metadata of a dataclass field that is not part of cache keys, such as a path or a secret."
-    text = (inspect.getdoc(value) or "").partition("\n\n")[0]
-    return " ".join(text.split()).replace("|", "\\|")
+    text = " ".join((inspect.getdoc(value) or "").partition("\n\n")[0].split())
+    return re.split(r"(?<=[a-z)`\]])\. (?=[A-Z`])|; ", text)[0].rstrip(".").replace("|", "\\|")

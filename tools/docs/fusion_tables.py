@@ -20,12 +20,12 @@ DOCS = ("x", "y", "z", "w")
 
 
 def fusion_formulas() -> str:
-    """Every method with its formula, its parameters and their defaults, its names in ranx and its source."""
+    """Every method with its formula, its parameters and their defaults, its scores in the worked example and its source."""
     rows = (
-        (f"`{one.name}`", one.formula, _parameters(one), ", ".join(f"`{name}`" for name in one.aliases), one.source)
-        for one in METHODS.values()
+        (f"`{name}`", method.formula, _parameters(method), ", ".join(_scores(name)), method.source)
+        for name, method in METHODS.items()
     )
-    return table(("method", "score of a document", "parameters", "in ranx", "source"), rows)
+    return table(("method", "score of a document", "parameters", "x, y, z, w", "source"), rows)
 
 
 def _parameters(method: FusionMethod) -> str:
@@ -35,11 +35,6 @@ def _parameters(method: FusionMethod) -> str:
 
 def _value(default: float | str) -> str:
     return default if isinstance(default, str) else f"{default:g}"
-
-
-def fusion_examples() -> str:
-    """The scores of the worked example by every method."""
-    return table(("method", *DOCS), ((f"`{name}`", *_scores(name)) for name in METHODS))
 
 
 def _scores(name: str) -> Iterator[str]:
@@ -59,16 +54,7 @@ def normalisation_formulas() -> str:
     return table(("norm", "formula", "4, 0, -4", "5, 5", "-1, -2"), rows)
 
 
-def trained_example() -> str:
-    """What each trained method learns of the runs of the worked example."""
-    rows = []
-    for name, method in METHODS.items():
-        if method.fit is not None:
-            learned = fit_fusion(name, QRELS, RUNS).values
-            rows.append((f"`{name}`", (method.fit.__doc__ or "").rstrip("."), *map(_shown, learned)))
-    return table(("method", "learns of each run", "of A", "of B"), rows)
-
-
-def _shown(values: tuple[float, ...]) -> str:
-    first = ", ".join(f"{value:.3g}" for value in values[:3])
-    return first if len(values) <= 3 else f"{first}, …"
+def trained_methods() -> str:
+    """What each trained method learns."""
+    rows = [(f"`{name}`", (method.fit.__doc__ or "").rstrip(".")) for name, method in METHODS.items() if method.fit is not None]
+    return table(("method", "learns of each run"), rows)

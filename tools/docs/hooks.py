@@ -12,6 +12,7 @@ from os.path import normpath
 from pathlib import Path
 from typing import Any
 
+from .api_pages import reference_entries
 from .page import built, differs
 from .pictures import stale_pictures
 from .session import ExampleError
@@ -55,7 +56,14 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     name = page.file.src_uri
     if differs(markdown, _shown.get(name, markdown)):
         _log.warning(_STALE, name)
-    return _inside(built(_shown.get(name, markdown)), DOCS / name)
+    return _inside(built(_shown.get(name, markdown)), DOCS / name) + _entries(name)
+
+
+def _entries(name: str) -> str:
+    """The reference entries of an API page."""
+    folder, _, page = name.removesuffix(".md").rpartition("/")
+    entries = reference_entries(page) if folder == "api" else ""
+    return f"\n## Reference\n{entries}" if entries else ""
 
 
 def _inside(markdown: str, page: Path) -> str:

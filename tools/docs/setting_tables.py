@@ -8,47 +8,66 @@ from typing import Any
 from rankproof._experiment.config_settings import EVERY, TOP, part_kind, takes
 from rankproof._io.toml_file import toml_value
 from rankproof._registry import Registry, Setting, settings_of
-from rankproof.models._registry import BY_SOURCE, CHATS, CROSS_ENCODERS, ENCODERS
 from rankproof.stages._registry import SCORERS, STAGES
 from rankproof.stores._registry import STORES
 
 _LONGEST = 60
-_KINDS: dict[str, Registry[Any]] = {
-    "encoder": ENCODERS,
-    "cross-encoder": CROSS_ENCODERS,
-    "language model": CHATS,
-    "store": STORES,
-}
 
 
 def stages_table() -> str:
-    """Every stage with its settings."""
+    """Every stage with its keys and their defaults."""
     return _parts_table("stage", STAGES)
 
 
 def scorers_table() -> str:
-    """Every scorer with its settings."""
+    """Every scorer with its keys and their defaults."""
     return _parts_table("by", SCORERS)
 
 
 def stores_table() -> str:
-    """Every store with its settings and extra."""
+    """Every store with its keys and their defaults."""
     return _parts_table("store", STORES)
 
 
-def settings_rows(name: str) -> str:
-    """The rows of one stage, scorer or store: its summary, then key, type, default and description of each setting."""
-    registry = next(one for one in (STAGES, SCORERS, STORES) if name in one)
-    extra = next((f" (extra `{one.extra}`)" for one in registry.components if one.name == name and one.extra), "")
-    rows = [(f"`{name}`", "", "", "", f"**{registry.summary(name)}**{extra}")]
-    settings = settings_of(registry.load(name))
-    rows += [("", f"`{one.key}`", takes(one)[0], _default(one), one.option.description) for one in settings]
-    return _rows(rows)
+def stage_keys_table() -> str:
+    """Every key of stages and scorers with its meaning, once."""
+    return _meanings_table(STAGES, SCORERS)
+
+
+def store_keys_table() -> str:
+    """Every key of stores with its meaning, once."""
+    return _meanings_table(STORES)
+
+
+def settings_rows(name: str) -> list[str]:
+    """The row of one stage, scorer or store, then the rows of its keys."""
+    registry = next(registry for registry in (STAGES, SCORERS, STORES) if name in registry)
+    return [_part_row(registry, name), *map(_meaning_row, settings_of(registry.load(name)))]
+
+
+def _part_row(registry: Registry[Any], name: str) -> str:
+    extra = next((f" (extra `{part.extra}`)" for part in registry.components if part.name == name and part.extra), "")
+    keys = ", ".join(_key_with_default(setting) for setting in settings_of(registry.load(name))) or "none"
+    return _row((f"`{name}`", f"{registry.summary(name)}{extra}", keys))
+
+
+def _meaning_row(setting: Setting) -> str:
+    return _row((f"`{setting.key}`", setting.option.description))
+
+
+def _key_with_default(setting: Setting) -> str:
+    default = _default(setting)
+    return f"`{setting.key}`" if default is None else f"`{setting.key} = {default}`"
 
 
 def _parts_table(kind: str, registry: Registry[Any]) -> str:
-    head = (kind, "key", "takes", "default", "meaning")
-    return _table(head, ()) + "".join(map(settings_rows, registry.names()))
+    return _table((kind, "what it does", "keys and defaults"), (_part_row(registry, name) for name in registry.names()))
+
+
+def _meanings_table(*registries: Registry[Any]) -> str:
+    parts = (registry.load(name) for registry in registries for name in registry.names())
+    rows = dict.fromkeys(_meaning_row(setting) for part in parts for setting in settings_of(part))
+    return _table(("key", "meaning"), sorted(rows))
 
 
 def top_table() -> str:
@@ -61,39 +80,24 @@ def every_table() -> str:
     return _keys(EVERY.values())
 
 
-def parts_table() -> str:
-    """Models and stores: name, kind, what it is, the extra to install, and settings."""
-    rows = [
-        (f"`{one.name}`", kind, one.summary, f"`{one.extra}`" if one.extra else "–", _settings(one.load()))
-        for kind, registry in _KINDS.items()
-        for one in registry.components
-    ]
-    rows += [("a folder or hub name", one.name, one.summary, "–", _settings(one.load())) for one in BY_SOURCE.components]
-    return _table(("name", "kind", "what it is", "extra", "settings"), rows)
-
-
-def _settings(part: Any) -> str:
-    return ", ".join(f"`{setting.key}`" for setting in settings_of(part)) or "none"
-
-
 def _keys(settings: Iterable[Setting]) -> str:
-    return _table(("key", "takes", "meaning"), ((f"`{one.key}`", takes(one)[0], one.option.description) for one in settings))
+    rows = (_row((f"`{setting.key}`", takes(setting)[0], setting.option.description)) for setting in settings)
+    return _table(("key", "takes", "meaning"), rows)
 
 
-def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
-    return f"| {' | '.join(head)} |\n|{'|'.join(':---' for _ in head)}|\n" + _rows(rows)
+def _table(head: tuple[str, ...], rows: Iterable[str]) -> str:
+    return "".join((_row(head), f"|{'|'.join(':---' for _ in head)}|\n", *rows))
 
 
-def _rows(rows: Iterable[tuple[str, ...]]) -> str:
-    return "".join(f"| {' | '.join(row)} |\n" for row in rows)
+def _row(cells: tuple[str, ...]) -> str:
+    return f"| {' | '.join(cells)} |\n"
 
 
-def _default(setting: Setting) -> str:
-    if setting.required:
-        return "required"
+def _default(setting: Setting) -> str | None:
+    """The default as a file has it; None if there is none or it is a long text."""
+    if setting.required or setting.default is None:
+        return None
     if part_kind(setting) == "store":
-        return f"`{STORES.name_of(type(setting.default))}`"
+        return STORES.name_of(type(setting.default))
     plain = list(setting.default) if isinstance(setting.default, tuple) else setting.default
-    if isinstance(plain, str) and len(plain) > _LONGEST:
-        return "a built-in text"
-    return "–" if plain is None else f"`{toml_value(plain)}`"
+    return None if isinstance(plain, str) and len(plain) > _LONGEST else toml_value(plain)

@@ -17,6 +17,7 @@ DOCS = ROOT / "docs"
 PROJECT_PAGES = (ROOT / "README.md", ROOT / "CONTRIBUTING.md")
 """The pages with examples that are not part of the site."""
 _SHARED = DOCS / "tutorial"
+_GENERATED = (DOCS / "measures", DOCS / "api")
 
 
 def pages() -> list[Path]:
@@ -35,7 +36,8 @@ def generated_pages() -> dict[Path, str]:
 
 def fresh_pages(wanted: Iterable[Path], *, keep_times: bool) -> Iterator[tuple[Path, str]]:
     """Each page with its fresh text; the tutorial is one session."""
-    generated = generated_pages()
+    wanted = list(wanted)
+    generated = generated_pages() if any(page.parent in _GENERATED for page in wanted) else {}
     for _, group in groupby(wanted, key=lambda page: _SHARED if page.parent == _SHARED else page):
         with session() as running:
             for page in group:

@@ -36,7 +36,7 @@ examples:
 
 The settings are chosen on training queries and measured on held-out queries: folds × repeats.
 Values of --vary: a list a,b,c, a range low:high:step, for weights also grid or grid:STEP; without
-values, the usual ones. How the gain is measured: docs/tuning.md"""
+values, the usual ones. How the gain is measured: docs/fusion.md"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
