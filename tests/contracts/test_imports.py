@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -86,3 +87,12 @@ def test_an_analysis_of_run_files_loads_no_retrieval(files: list[str]) -> None:
     verbs = ["eval", "compare", "audit", "baselines", "diagnose", "segments"]
     for verb, names in loaded_modules(verbs, files).items():
         assert {name.split(".")[1] for name in names if "." in name}.isdisjoint(RETRIEVAL), verb
+
+
+@pytest.mark.parametrize("options", [[], ["--measures", "F1"]])
+def test_answers_by_word_overlap_load_no_model(tmp_path: Path, options: list[str]) -> None:
+    log = tmp_path / "log.jsonl"
+    row = {"question": "Who sat?", "answer": "The cat sat.", "contexts": ["The cat sat down."], "reference": "The cat."}
+    log.write_text("".join(json.dumps({**row, "question": f"Who sat {at}?"}) + "\n" for at in range(4)))
+    names = loaded_modules(["answers"], [str(log), *options])["answers"]
+    assert {name.split(".")[1] for name in names if "." in name}.isdisjoint({*RETRIEVAL, "_judge"})

@@ -7,7 +7,7 @@ import pytest
 import Stemmer
 
 from rankproof.errors import UsageError
-from rankproof.stages._analyzer import STEMMERS, STOP_LISTS, WordAnalyzer, check_language, split_words
+from rankproof.stages._analyzer import STEMMERS, STOP_LISTS, WordAnalyzer, check_language, listed_stop_words, split_words
 
 WORDS = {
     "one letter is a word": ("a B c", ["a", "b", "c"]),
@@ -47,8 +47,19 @@ def test_other_languages_have_their_own_forms() -> None:
 
 def test_the_languages_are_those_of_the_libraries() -> None:
     assert set(STEMMERS) <= set(Stemmer.algorithms())
-    there = {name.removeprefix("STOPWORDS_") for name in dir(bm25s.stopwords) if name.startswith("STOPWORDS_")}
-    assert set(STOP_LISTS.values()) == there - {"EN_PLUS"}
+    names = {name.removeprefix("STOPWORDS_").lower() for name in dir(bm25s.stopwords) if name.startswith("STOPWORDS_")}
+    assert len(STOP_LISTS) == 14
+    assert set(STOP_LISTS) == set(listed_stop_words()) == names - {"en_plus", "en"} | {"english"}
+
+
+@pytest.mark.parametrize("language", STOP_LISTS)
+def test_the_stop_words_are_those_of_bm25s(language: str) -> None:
+    name = "EN" if language == "english" else language.upper()
+    expected = getattr(bm25s.stopwords, f"STOPWORDS_{name}")
+    assert tuple(listed_stop_words()[language].split()) == expected
+    assert [word for entry in expected for word in split_words(entry)] == list(expected)
+    analyzer = WordAnalyzer(language, stemming=False, stop_words=True)
+    assert analyzer.tokenize(" ".join((*expected, "rankproof", *map(str.upper, expected[:1])))) == ["rankproof"]
 
 
 def test_a_language_must_have_what_is_asked_for() -> None:

@@ -437,7 +437,7 @@ def test_a_function_made_in_python_is_written_with_a_remark() -> None:
 
 
 def test_systems_that_need_no_documents_run_with_the_core_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    block(monkeypatch, "bm25s", "Stemmer", "tokenizers", "safetensors", "onnx", "onnxruntime", "threadpoolctl", "scipy", "httpx")
+    block(monkeypatch, "Stemmer", "tokenizers", "safetensors", "onnx", "onnxruntime", "threadpoolctl", "scipy", "httpx")
     first = Function(lambda text: ["sourdough-guide#1"])
     second = Function(lambda text: ["sourdough-guide#2"])
     found = run({"first": first, "second": second, "both": RRF((first, second))}, RunOptions(cache=None))

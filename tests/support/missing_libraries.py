@@ -173,7 +173,6 @@ def _irds(folder: Path) -> None:
 
 
 PARTS: dict[str, tuple[str, Callable[[Path], object]]] = {
-    "bm25s": ("retrieval", _bm25),
     "Stemmer": ("retrieval", _bm25),
     "threadpoolctl": ("retrieval", _bm25),
     "tokenizers": ("retrieval", _pieces),

@@ -66,12 +66,14 @@ def answer_judges(args: argparse.Namespace, terminal: Terminal, measures: Sequen
     """
     from rankproof._analysis.answers.given import AnswerJudges
     from rankproof._cli.progress import RunProgress
-    from rankproof._judge.claims.registry import claim_judges
 
     with ExitStack() as stack:
         made: list[Callable[[str], ClaimJudge]] = []
 
         def judge_of(name: str) -> ClaimJudge:
+            # Imported here, since it imports the models, and word overlap needs none.
+            from rankproof._judge.claims.registry import claim_judges
+
             if not made:
                 session = stack.enter_context(llm_session(args))
                 made.append(claim_judges(session, chat=lambda model: chat_model(args, model)))

