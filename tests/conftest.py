@@ -19,7 +19,7 @@ from tools.shared_folder import DATA, missing_data
 from rankproof._align import engine
 from rankproof.models._chat.llama_cpp import SMOLLM2_FILE, Llama
 from support.examples import register_profiles
-from support.hub_server import Hub, serving
+from support.hub_server import Hub
 from support.model_weights import link_wordllama, minilm_home, smollm2_folder, wordllama_folder
 from support.shuffled_tests import shuffle_tests
 from support.tiny_bert import write_bert, write_modules
@@ -145,6 +145,6 @@ def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
     write_modules(folder, pooling={"pooling_mode_cls_token": True})
     monkeypatch.setenv("RANKPROOF_CACHE", str(tmp_path / "cache"))
     monkeypatch.delenv("HF_TOKEN", raising=False)
-    with serving(folder) as hub:
-        monkeypatch.setenv("HF_ENDPOINT", hub.address)
+    with Hub(folder) as hub:
+        monkeypatch.setenv("HF_ENDPOINT", hub.url)
         yield hub

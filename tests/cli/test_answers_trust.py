@@ -12,7 +12,8 @@ import pytest
 
 from rankproof._cli.main import main
 from rankproof._results.folder import load_results
-from support.chat_server import ChatServer, Request, Sent, completion
+from support.chat_server import ChatServer, completion
+from support.scripted_server import Request, Sent
 
 FACTS = ("Oslo is the capital.", "Bergen is wet.", "Narvik has a port.", "Hamar is inland.", "Molde has roses.", "Bodo is north.")
 QUESTIONS = 36

@@ -11,7 +11,8 @@ from rankproof._cli.main import main
 from rankproof._formats.read import write_folder
 from rankproof._importers.registry import read_dataset
 from support.bad_inputs import harmful_texts
-from support.chat_server import ChatServer, Request, Sent, body_of, completion
+from support.chat_server import ChatServer, body_of, completion
+from support.scripted_server import Request, Sent
 from support.small_datasets import PAGES, small_dataset
 
 SECRET = "CANARY-7c1d"

@@ -11,7 +11,8 @@ import pytest
 
 from rankproof._cli.main import main
 from rankproof._formats.read import read_qrels
-from support.chat_server import ChatServer, Request, Sent, body_of, completion
+from support.chat_server import ChatServer, body_of, completion
+from support.scripted_server import Request, Sent
 
 KEY = "sk-CANARY-judge-0123456789"
 DOCS = {"d1": "apple pie", "d2": "bicycle", "d3": "apple tree", "d4": "of no use"}

@@ -15,7 +15,8 @@ import rankproof as rp
 from rankproof._cli.main import main
 from rankproof._results.folder import load_results
 from rankproof.errors import InputError, UsageError
-from support.chat_server import ChatServer, Request, Sent, completion
+from support.chat_server import ChatServer, completion
+from support.scripted_server import Request, Sent
 
 ANIMALS = (("cats", "purr"), ("dogs", "bark"), ("fish", "swim"), ("birds", "sing"))
 ROWS = 40

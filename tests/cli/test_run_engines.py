@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import json
 import re
-import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 import rankproof as rp
 from rankproof._cli.main import main
+from support.scripted_server import Request, ScriptedServer, Sent
 
 SHOP = """
 from pathlib import Path
@@ -69,21 +67,12 @@ def engine(folder: Path) -> Iterator[Engine]:
     """A server on loopback, with an experiment that asks it."""
     state = Engine()
 
-    class Replies(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            state.asked += 1
-            content = json.dumps({"hits": [{"id": doc} for doc in state.docs]}).encode()
-            self.send_response(200)
-            self.send_header("Content-Length", str(len(content)))
-            self.end_headers()
-            self.wfile.write(content)
+    def answer(request: Request) -> Sent:
+        state.asked += 1
+        return Sent(body={"hits": [{"id": doc} for doc in state.docs]})
 
-        def log_message(self, format: str, *args: Any) -> None:
-            """Nothing is printed."""
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Replies) as listener:
-        threading.Thread(target=listener.serve_forever, args=(0.01,), daemon=True).start()
-        state.url = f"http://127.0.0.1:{listener.server_port}/?q={{query}}"
+    with ScriptedServer(answer) as server:
+        state.url = f"{server.url}/?q={{query}}"
         stage = f'stage = "http"\nurl = "{state.url}"\nids = "hits[].id"\n'
         text = f'dataset = "data"\n[systems.shop]\n{stage}[systems.bm25]\nstage = "bm25"\n'
         (folder / "http.toml").write_text(text)
@@ -92,7 +81,6 @@ def engine(folder: Path) -> Iterator[Engine]:
             + '[systems.fused]\nstage = "fuse"\nof = ["shop", "bm25"]\n'
         )
         yield state
-        listener.shutdown()
 
 
 RECORDED = r"shop: replies recorded (20\d\d-\d\d-\d\d \d\d:\d\d)(?: to [-\d: ]+)? UTC, not asked again; use {option}--ask-again\."

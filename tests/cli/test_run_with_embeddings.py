@@ -19,10 +19,11 @@ from rankproof._experiment.config_write import experiment_toml
 from rankproof._experiment.estimate import estimate_cost
 from rankproof._experiment.run import RunOptions, run_experiment
 from rankproof.models._wordllama import WordLlama
-from support.chat_server import ChatServer, Request, Sent
+from support.chat_server import ChatServer
 from support.embedding_server import NAMES, EmbeddingServer, tokens_of
 from support.examples import sampled
 from support.model_weights import link_wordllama
+from support.scripted_server import Request, Sent
 
 DOCUMENTS = {
     **{f"d{number}": f"Page {number} on how long to let dough {number} rise before baking" for number in range(30)},

@@ -26,8 +26,9 @@ from rankproof.models._chat.base import ChatRequest, Message
 from rankproof.models._chat.openai import OpenAIChat
 from rankproof.models._registry import chat_model_by_name
 from support.bread_dataset import QUERIES, work_in
-from support.chat_server import NEVER, ChatServer, Request, Sent, completion
+from support.chat_server import ChatServer, completion
 from support.examples import sampled
+from support.scripted_server import NEVER, Request, Sent
 
 SYSTEMS = """\
 dataset = "data"

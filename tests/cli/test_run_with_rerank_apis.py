@@ -23,10 +23,11 @@ from rankproof._results.folder import load_results
 from rankproof.errors import InputError
 from rankproof.stages import CohereRerank, Rerank, TEIRerank
 from support.bread_dataset import DOCUMENTS, QUERIES, work_in
-from support.chat_server import ChatServer, Request, Sent
+from support.chat_server import ChatServer
 from support.examples import sampled
 from support.key_spellings import KEY, files_with_key, has_key
 from support.rerank_server import APIS, base_url, cosines, documents_sent, serving, tokens_of, well
+from support.scripted_server import Request, Sent
 
 SYSTEMS = """\
 dataset = "data"

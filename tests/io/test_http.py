@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import gzip
-import shutil
 import socketserver
-import ssl
-import subprocess
 import threading
 import tracemalloc
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.server import ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -21,10 +17,10 @@ from rankproof._io.secrets import Secret
 from rankproof.models._api.errors import ModelRequestError, ModelUnavailableError
 from rankproof.models._chat.base import ChatRequest, Message
 from rankproof.models._chat.openai import OpenAIChat
-from support.chat_server import ChatServer, Handler, Sent
+from support.chat_server import ChatServer
 from support.examples import sampled
 from support.key_spellings import KEY, KEY_SPELLINGS, has_key
-from support.search_servers import skip_or_fail
+from support.scripted_server import CERTIFICATE, ScriptedServer, Sent, write_certificate
 
 ASK = ChatRequest((Message("user", "Two and two?"),), 16)
 
@@ -101,22 +97,9 @@ def test_the_password_of_a_proxy_is_not_shown_and_not_sent_as_a_key(monkeypatch:
 @pytest.fixture(scope="module")
 def tls_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[int, Path]]:
     """The port of an https server on loopback, and its certificate, which is for 127.0.0.1 and signed by itself."""
-    folder, program = tmp_path_factory.mktemp("tls"), shutil.which("openssl")
-    if program is None:
-        skip_or_fail("openssl is not installed")
-    names = ["-subj", "/CN=loopback", "-addext", "subjectAltName=IP:127.0.0.1"]
-    command = [str(program), "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", "key.pem", "-out", "ca.crt", *names]
-    subprocess.run(command, cwd=folder, check=True, capture_output=True)
-    listener = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(folder / "ca.crt", folder / "key.pem")
-    listener.socket = context.wrap_socket(listener.socket, server_side=True)
-    thread = threading.Thread(target=listener.serve_forever, args=(0.01,), daemon=True)
-    thread.start()
-    yield listener.server_port, folder / "ca.crt"
-    listener.shutdown()
-    listener.server_close()
-    thread.join()
+    folder = write_certificate(tmp_path_factory.mktemp("tls"))
+    with ScriptedServer(lambda request: Sent(), tls=folder) as server:
+        yield int(server.url.rpartition(":")[2]), folder / CERTIFICATE
 
 
 @pytest.mark.parametrize(

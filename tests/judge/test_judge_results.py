@@ -18,8 +18,9 @@ from rankproof._formats.read import read_qrels, write_folder
 from rankproof._results.folder import load_results
 from rankproof.errors import UsageError
 from rankproof.stages import BM25
-from support.chat_server import ChatServer, Request, Sent, completion
+from support.chat_server import ChatServer, completion
 from support.scripted_chat import ScriptedChat
+from support.scripted_server import Request, Sent
 
 QUERIES = 40
 

@@ -14,10 +14,11 @@ from rankproof._llm.session import LLMSession
 from rankproof.models._api.errors import ModelRequestError, ModelUnavailableError
 from rankproof.models._chat.base import ChatReply, ChatRequest, Message
 from support.bad_inputs import bad_input_rows
-from support.chat_faults import FAULTS, QUICK, Fault, well_behaved
-from support.chat_server import NEVER, ChatServer, Request, Sent, completion
+from support.chat_faults import FAULTS, ChatFault, well_behaved
+from support.chat_server import ChatServer, completion
 from support.examples import crossed
 from support.llm_uses import USES, UseOutcome
+from support.scripted_server import NEVER, QUICK, Request, Sent
 
 BOMBS = {"gzip bomb", "deflate bomb", "Zstandard bomb"}
 _USES = {fault: tuple(USES) for fault in FAULTS if fault not in BOMBS}
@@ -38,7 +39,7 @@ def test_no_fault_loses_an_item_or_goes_unreported(fault: str, use: str) -> None
 
 @pytest.mark.parametrize("use", USES)
 def test_a_healthy_server_raises_no_flags(use: str) -> None:
-    made = attack(Fault(well_behaved, "accepted"), USES[use])
+    made = attack(ChatFault(well_behaved, "accepted"), USES[use])
     assert list(made.silent_failures()) == []
     assert isinstance(made.outcome, UseOutcome)
     assert (made.outcome.flagged, made.outcome.counts["estimated"], made.outcome.counts["masked"]) == (0, 0, 0)

@@ -18,8 +18,9 @@ from rankproof.errors import ExternalError, UsageError
 from rankproof.models._api.errors import ModelRequestError, ModelUnavailableError
 from rankproof.models._chat.base import ChatReply, ChatRequest, Message
 from rankproof.models._chat.llama_cpp import Llama
-from support.chat_server import TOKENS_OUT, ChatServer, Request, Sent, completion
+from support.chat_server import TOKENS_OUT, ChatServer, completion
 from support.scripted_chat import ScriptedChat, reply
+from support.scripted_server import Request, Sent
 
 BUSY = ModelRequestError("busy", retryable=True)
 

@@ -23,8 +23,8 @@ from rankproof._llm.session import LLMSession
 from rankproof._llm.vector_cache import split_tokens
 from rankproof.errors import ExternalError, UsageError
 from rankproof.models._api.errors import ModelRequestError
-from support.chat_server import NEVER, Request, Sent
 from support.embedding_server import NAMES, REPORTS_TOKENS, EmbeddingServer, tokens_of
+from support.scripted_server import NEVER, Request, Sent
 
 TEXTS = [f"passage number {number} about {'dough' * (number % 3)} and knives" for number in range(20)]
 

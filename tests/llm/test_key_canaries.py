@@ -17,9 +17,10 @@ from rankproof._llm.cache import ResponseCaches
 from rankproof._llm.call_counts import reply_notes
 from rankproof._llm.session import LLMSession
 from rankproof.errors import ExternalError
-from support.chat_server import ChatServer, Request, Sent, completion
+from support.chat_server import ChatServer, completion
 from support.key_spellings import KEY, KEY_SPELLINGS, files_with_key, has_key
 from support.llm_uses import USES, UseOutcome
+from support.scripted_server import Request, Sent
 
 _MARK = "@@"
 _FREE_TEXTS = ("reason", "answer", "query", "text")

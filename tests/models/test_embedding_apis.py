@@ -16,8 +16,8 @@ from rankproof.models._api.embedding_apis import GeminiEmbeddings, OllamaEmbeddi
 from rankproof.models._api.errors import ModelRequestError, ModelUnavailableError
 from rankproof.models._registry import ENCODERS
 from rankproof.models._wordllama import WordLlama
-from support.chat_server import Request, Sent
 from support.embedding_server import MODEL, NAMES, REPORTS_TOKENS, WITH_ROLES, EmbeddingServer, tokens_of
+from support.scripted_server import Request, Sent
 
 TEXTS = ["a humming hob", "let dough rest", "  ", "sharpen a knife"]
 KEY = "CANARY-51d2e84b607f3a9c"

@@ -14,7 +14,7 @@ from rankproof.models._bert import Bert, CrossEncoder
 from rankproof.models._download.cached_folder import folder_facts
 from rankproof.models._download.client import HubClient
 from rankproof.models._download.hub import download_model, hub_folder
-from support.hub_server import COMMIT, TOKEN, Hub, serving
+from support.hub_server import COMMIT, TOKEN, Hub
 from support.tiny_bert import write_bert
 
 
@@ -34,7 +34,7 @@ def test_a_hub_name_is_downloaded_once_and_gives_the_same_as_its_folder(hub: Hub
 def test_all_files_come_from_the_commit_of_the_first_response(hub: Hub) -> None:
     folder = download_model("acme/tiny")
     assert folder_facts(folder) == {"kind": "weights", "model": "acme/tiny", "revision": COMMIT}
-    first, *others = [path for path, _ in hub.requests]
+    first, *others = [path for path, _ in hub.downloads]
     assert first == "/acme/tiny/resolve/main/config.json"
     assert all(path.startswith(f"/acme/tiny/resolve/{COMMIT}/") for path in others)
     assert (folder / "1_Pooling" / "config.json").is_file()
@@ -66,7 +66,7 @@ PATIENCE: dict[str, dict[str, Any]] = {"hang": {"first_response_timeout": 0.3, "
 @pytest.mark.parametrize(("file", "fault"), FAULTS)
 def test_a_misbehaving_hub_is_an_error_and_nothing_is_cached(file: str, fault: str, hub: Hub) -> None:
     hub.faults[file] = fault
-    client = HubClient(hub.address, **PATIENCE.get(fault, {}))
+    client = HubClient(hub.url, **PATIENCE.get(fault, {}))
     with pytest.raises(ExternalError, match=FAULTS[file, fault]):
         download_model("acme/tiny", client=client)
     assert list(hub_folder("acme/tiny").parent.iterdir()) == []
@@ -84,11 +84,11 @@ def test_an_unsupported_model_is_refused_before_its_weights_are_downloaded(hub: 
 def test_the_token_is_sent_to_the_hub_only_and_never_written(hub: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HF_TOKEN", TOKEN)
     hub.faults["model.safetensors"] = "redirect"
-    with serving(tmp_path / "served") as other:
-        hub.elsewhere = other.address
+    with Hub(tmp_path / "served") as other:
+        hub.elsewhere = other.url
         folder = download_model("acme/tiny")
-        assert other.requests == [("/model.safetensors", None)]
-    assert {token for _, token in hub.requests} == {f"Bearer {TOKEN}"}
+        assert other.downloads == [("/model.safetensors", None)]
+    assert {token for _, token in hub.downloads} == {f"Bearer {TOKEN}"}
     assert TOKEN not in repr(HubClient.of_environment())
     files = [path for path in folder.rglob("*") if path.is_file()]
     assert len(files) >= 2
@@ -97,11 +97,11 @@ def test_the_token_is_sent_to_the_hub_only_and_never_written(hub: Hub, tmp_path:
 
 def test_the_token_follows_redirects_within_the_hub(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HF_TOKEN", TOKEN)
-    hub.faults["tokenizer.json"] = f"redirect {hub.address}/moved"
+    hub.faults["tokenizer.json"] = f"redirect {hub.url}/moved"
     (hub.folder / "moved").mkdir()
     shutil.copy(hub.folder / "tokenizer.json", hub.folder / "moved")
     download_model("acme/tiny")
-    assert ("/moved/tokenizer.json", f"Bearer {TOKEN}") in hub.requests
+    assert ("/moved/tokenizer.json", f"Bearer {TOKEN}") in hub.downloads
 
 
 def test_the_token_is_not_sent_to_an_address_without_https() -> None:

@@ -15,7 +15,8 @@ from rankproof.errors import MissingExtraError, UsageError
 from rankproof.models._api.errors import ModelRequestError, ModelUnavailableError
 from rankproof.models._chat.base import ChatReply, ChatRequest, Message
 from rankproof.models._chat.openai import OpenAIChat
-from support.chat_server import NEVER, TOKENS_OUT, ChatServer, Request, Sent, body_of, completion
+from support.chat_server import TOKENS_OUT, ChatServer, body_of, completion
+from support.scripted_server import NEVER, Request, Sent
 
 ASK = ChatRequest((Message("system", "Be brief."), Message("user", "Two and two?")), 16)
 KEY = "sk-canary-0123456789abcdef"

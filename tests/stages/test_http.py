@@ -25,8 +25,9 @@ from rankproof.stages._base import BuildContext, QueryTimer
 from rankproof.stages._engines.base import EngineError, EngineReply
 from rankproof.stages._engines.request import presets
 from support.chat_faults import FAULTS, FAULTS_BY_KIND
-from support.chat_server import ChatServer, Request, Sent
+from support.chat_server import ChatServer
 from support.preset_replies import CASES, KEYS, QUERY, SIZE, VECTOR, Case
+from support.scripted_server import Request, Sent
 from support.small_models import HashedWords
 from support.stage_building import context_of, corpus_of
 

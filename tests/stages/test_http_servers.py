@@ -3,15 +3,9 @@
 from __future__ import annotations
 
 import json
-import shutil
-import ssl
-import subprocess
-import threading
 from collections.abc import Iterator
 from dataclasses import replace
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -23,7 +17,8 @@ from rankproof.stages import Http
 from rankproof.stages._engines.base import EngineError, EngineReply
 from support.bad_inputs import harmful_texts
 from support.hostile_strings import STRINGS
-from support.search_servers import ARCADE_LOGIN, arcadedb, chroma, groonga, skip_or_fail
+from support.scripted_server import CERTIFICATE, ScriptedServer, Sent, write_certificate
+from support.search_servers import ARCADE_LOGIN, arcadedb, chroma, groonga
 from support.small_datasets import ASKED, PAGES, RELEVANT, small_corpus
 from support.small_models import HashedWords
 from support.stage_building import context_of
@@ -142,37 +137,11 @@ def test_a_column_that_is_missing_is_a_failure_with_the_reason_of_the_server(gro
     assert "body" in found.what
 
 
-class _Hits(BaseHTTPRequestHandler):
-    def do_GET(self) -> None:
-        content = b'{"hits": [{"id": "jam"}]}'
-        self.send_response(200)
-        self.send_header("Content-Length", str(len(content)))
-        self.end_headers()
-        self.wfile.write(content)
-
-    def log_message(self, format: str, *args: Any) -> None:
-        """Nothing is printed."""
-
-
 @pytest.fixture
 def tls_server(tmp_path: Path) -> Iterator[tuple[str, Path]]:
     """The address of an https server on loopback, and its certificate, which no authority has signed."""
-    program = shutil.which("openssl")
-    if program is None:
-        skip_or_fail("openssl is not installed")
-    names = ["-subj", "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1"]
-    command = [str(program), "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", "key.pem", "-out", "ca.crt", *names]
-    subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
-    listener = ThreadingHTTPServer(("127.0.0.1", 0), _Hits)
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(tmp_path / "ca.crt", tmp_path / "key.pem")
-    listener.socket = context.wrap_socket(listener.socket, server_side=True)
-    thread = threading.Thread(target=listener.serve_forever, args=(0.01,), daemon=True)
-    thread.start()
-    yield f"https://127.0.0.1:{listener.server_port}", tmp_path / "ca.crt"
-    listener.shutdown()
-    listener.server_close()
-    thread.join()
+    with ScriptedServer(lambda request: Sent(body={"hits": [{"id": "jam"}]}), tls=write_certificate(tmp_path)) as server:
+        yield server.url, tmp_path / CERTIFICATE
 
 
 @pytest.mark.slow

@@ -29,11 +29,12 @@ from rankproof.stages import BM25, BiEncoderScorer, CohereRerank, JinaRerank, Re
 from rankproof.stages._base import BuildContext, EstimatesScorerCost, LLMQueryScorer, QueryTimer
 from rankproof.stages._fields import passage_text
 from rankproof.stages._rerank_apis.scorer import LISTWISE_MODELS
-from support.chat_server import ChatServer, Request, Sent
+from support.chat_server import ChatServer
 from support.examples import crossed
 from support.hostile_strings import STRINGS
 from support.rerank_faults import FAULTS, RerankFault
 from support.rerank_server import APIS, MODEL, base_url, cosines, documents_sent, scorer, serving, tokens_of, well
+from support.scripted_server import Request, Sent
 from support.small_models import HashedWords
 from support.stage_building import PlainBlockCache, corpus_of, ranking_of
 

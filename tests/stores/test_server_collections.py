@@ -17,8 +17,9 @@ from rankproof.stores import Elasticsearch, Milvus, OpenSearch, Qdrant
 from rankproof.stores._base import Store
 from rankproof.stores._collection import OpenCollection, collection_name
 from rankproof.stores._elasticsearch import inner_product
+from support.scripted_server import Sent
 from support.server_stores import AXES, KILLED, Kind, kill_while_filling, path_of
-from support.vector_servers import Reply, VectorServer
+from support.vector_servers import VectorServer
 from support.vector_stores import like_text, require
 
 
@@ -36,7 +37,7 @@ def test_an_error_inside_leaves_nothing_either(store: Store, server: VectorServe
 
 
 def test_a_failed_write_leaves_nothing_and_the_next_run_works(kind: Kind, store: Store, server: VectorServer) -> None:
-    server.fault = lambda request, answered: Reply(500, {}) if request.path.endswith(kind.write) else answered()
+    server.fault = lambda request, answered: Sent(500, {}) if request.location.endswith(kind.write) else answered()
     with pytest.raises(ExternalError, match="failed while adding vectors"), store.open("gone", 3, "") as held:
         held.add(["a"], AXES[:1])
     assert server.collections() == []
@@ -95,7 +96,7 @@ def test_vectors_are_written_in_batches_below_the_size_that_servers_take(kind: K
         server.reset()
         with kind.store(url=server.url, batch=batch).open("batches", dimensions, "") as held:
             held.add([f"d{at}" for at in range(count)], like_text(count, dimensions, 1))
-        return [len(request.content) for request in server.requests if request.path.endswith(kind.write)]
+        return [len(request.content) for request in server.requests if request.location.endswith(kind.write)]
 
     assert len(writes(8, 25, 10)) == 3
     sizes = writes(4096, 200, 100_000)

@@ -13,8 +13,9 @@ from rankproof.errors import ExternalError, UsageError
 from rankproof.stores import Elasticsearch, Milvus, OpenSearch, Qdrant
 from support.key_spellings import KEY, KEY_SPELLINGS
 from support.lucene_servers import ElasticsearchServer
+from support.scripted_server import Sent
 from support.server_stores import AXES, Kind
-from support.vector_servers import Reply, VectorServer
+from support.vector_servers import VectorServer
 
 
 @pytest.fixture
@@ -67,7 +68,7 @@ def test_a_short_key_that_is_an_ordinary_word_spoils_no_reply(
 
 
 def test_a_refused_key_is_an_error_without_the_key(kind: Kind, server: VectorServer, key: dict[str, str]) -> None:
-    server.fault = lambda request, answered: Reply(401, {"status": {"error": f"bad {KEY}"}, "error": f"bad {KEY}"})
+    server.fault = lambda request, answered: Sent(401, {"status": {"error": f"bad {KEY}"}, "error": f"bad {KEY}"})
     with pytest.raises(ExternalError, match=r"rejected the key \(status 401\)") as raised:
         kind.store(url=server.url, **key).open("locked", 3, "")
     assert KEY not in str(raised.value)
@@ -78,7 +79,7 @@ def test_a_refused_key_is_an_error_without_the_key(kind: Kind, server: VectorSer
 @pytest.mark.parametrize("spelling", list(KEY_SPELLINGS))
 def test_a_key_that_the_server_echoes_is_masked(kind: Kind, server: VectorServer, key: dict[str, str], spelling: str) -> None:
     echoed = KEY_SPELLINGS[spelling](KEY)
-    server.fault = lambda request, answered: Reply(400, {"status": {"error": echoed}, "error": {"reason": echoed}})
+    server.fault = lambda request, answered: Sent(400, {"status": {"error": echoed}, "error": {"reason": echoed}})
     with pytest.raises(ExternalError, match="status 400") as raised:
         kind.store(url=server.url, **key).open("locked", 3, "")
     assert KEY not in str(raised.value)

@@ -13,9 +13,10 @@ from rankproof.errors import ExternalError, UsageError
 from rankproof.stores import Elasticsearch, OpenSearch, Qdrant, _http
 from rankproof.stores._base import OpenStore, Store
 from support.lucene_servers import ElasticsearchServer, OpenSearchServer
+from support.scripted_server import Request, Sent
 from support.search_servers import free_port
 from support.server_stores import AXES, Answered, Kind, changed_reply, path_of, times
-from support.vector_servers import QdrantServer, Reply, Request, VectorServer
+from support.vector_servers import QdrantServer, VectorServer
 from support.vector_stores import require
 
 
@@ -28,10 +29,10 @@ def _fill_and_search(held: OpenStore) -> None:
 def test_a_busy_server_is_asked_again(kind: Kind, store: Store, server: VectorServer, status: int) -> None:
     with store.open("busy", 3, "") as held:
         for path in (kind.write, kind.search):
-            server.fault = times(3, Reply(status, {"error": "busy"}, {"Retry-After": "0"}), path)
+            server.fault = times(3, Sent(status, {"error": "busy"}, {"Retry-After": "0"}), path)
             held.add(["a"], AXES[:1])
             assert held.search(AXES[:1], 1)[0][0] == ["a"]
-            server.fault = times(4, Reply(status, {"error": "busy"}), path)
+            server.fault = times(4, Sent(status, {"error": "busy"}), path)
             with pytest.raises(ExternalError, match=f"status {status}: busy.*wait until the server is less busy"):
                 _fill_and_search(held)
         server.reset()
@@ -39,13 +40,13 @@ def test_a_busy_server_is_asked_again(kind: Kind, store: Store, server: VectorSe
 
 def test_a_server_that_demands_a_long_pause_is_not_waited_for(kind: Kind, store: Store, server: VectorServer) -> None:
     with store.open("busy", 3, "") as held:
-        server.fault = times(1, Reply(429, {"error": "busy"}, {"Retry-After": "3600"}), kind.write)
+        server.fault = times(1, Sent(429, {"error": "busy"}, {"Retry-After": "3600"}), kind.write)
         with pytest.raises(ExternalError, match="status 429"):
             held.add(["a"], AXES[:1])
 
 
 def test_a_lost_reply_to_a_write_or_a_search_is_asked_for_again(kind: Kind, store: Store, server: VectorServer) -> None:
-    lost = Reply(200, {"status": "ok", "text": "x" * 100}, hangs_up=True)
+    lost = Sent(200, {"status": "ok", "text": "x" * 100}, hangs_up=True)
     with store.open("lost", 3, "") as held:
         server.fault = times(2, lost, kind.write)
         held.add(["a"], AXES[:1])
@@ -56,8 +57,8 @@ def test_a_lost_reply_to_a_write_or_a_search_is_asked_for_again(kind: Kind, stor
 def test_a_server_that_does_not_answer_is_not_waited_for_without_end(kind: Kind, server: VectorServer) -> None:
     ended = threading.Event()
 
-    def fault(request: Request, answered: Answered) -> Reply:
-        if request.path.endswith(kind.search):
+    def fault(request: Request, answered: Answered) -> Sent:
+        if request.location.endswith(kind.search):
             ended.wait()
         return answered()
 
@@ -70,10 +71,10 @@ def test_a_server_that_does_not_answer_is_not_waited_for_without_end(kind: Kind,
 
 
 def test_a_lost_reply_to_the_creation_is_an_error_and_leaves_nothing(kind: Kind, store: Store, server: VectorServer) -> None:
-    def fault(request: Request, answered: Answered) -> Reply:
+    def fault(request: Request, answered: Answered) -> Sent:
         reply = answered()
-        created = request.method == "PUT" and request.path == path_of(kind, "lost")
-        return Reply(reply.status, reply.body, hangs_up=True) if created else reply
+        created = request.method == "PUT" and request.location == path_of(kind, "lost")
+        return Sent(reply.status, reply.body, hangs_up=True) if created else reply
 
     server.fault = fault
     with pytest.raises(ExternalError, match="failed while creating"):
@@ -90,13 +91,13 @@ def test_a_server_that_is_not_there_is_named_with_what_to_do(kind: Kind, monkeyp
 
 @pytest.mark.parametrize("body", [b"", b"<html>", b"[]", b"null", b'{"version": 7}', b'{"version": "1.2"}', b"[" * 100_000])
 def test_a_server_of_another_kind_is_an_error(store: Store, server: VectorServer, body: bytes) -> None:
-    server.fault = lambda request, answered: Reply(200, body)
+    server.fault = lambda request, answered: Sent(200, body)
     with pytest.raises(ExternalError, match="check the address"):
         store.open("x", 3, "")
 
 
 def test_a_redirect_is_not_followed(store: Store, server: VectorServer) -> None:
-    server.fault = lambda request, answered: Reply(307, {}, {"Location": "http://192.0.2.1/"})
+    server.fault = lambda request, answered: Sent(307, {}, {"Location": "http://192.0.2.1/"})
     with pytest.raises(ExternalError, match=r"redirects \(status 307\).*set url"):
         store.open("x", 3, "")
 
@@ -241,10 +242,10 @@ def test_documents_that_a_busy_server_refused_in_a_bulk_are_written_again(monkey
     monkeypatch.setattr(_http, "_RETRIES", RetryPolicy(max_requests=3, sleep=lambda seconds: None))
     busy = {"index": {"_id": "0", "status": 429, "error": {"type": "es_rejected_execution_exception", "reason": "queue is full"}}}
     with ElasticsearchServer() as server, Elasticsearch(server.url).open("busy", 3, "") as held:
-        server.fault = times(2, Reply(200, {"errors": True, "items": [busy]}), "/_bulk")
+        server.fault = times(2, Sent(200, {"errors": True, "items": [busy]}), "/_bulk")
         held.add(["a"], AXES[:1])
         assert held.search(AXES[:1], 1)[0][0] == ["a"]
-        server.fault = times(3, Reply(200, {"errors": True, "items": [busy]}), "/_bulk")
+        server.fault = times(3, Sent(200, {"errors": True, "items": [busy]}), "/_bulk")
         with pytest.raises(ExternalError, match="queue is full"):
             held.add(["a"], AXES[:1])
 

@@ -8,29 +8,17 @@ import socket
 import struct
 import zlib
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
-from typing import Any, Literal
+from typing import Any
 
 import zstandard
 
-from support.chat_server import NEVER, Handler, Request, Sent, body_of, completion
+from support.chat_server import body_of, completion, prompt_tokens
+from support.scripted_server import NEVER, QUICK, Fault, Handler, Request, Sent
 
-Ending = Literal["failed", "unusable", "content", "healed", "accepted"]
-"""What must happen: requests fail and are counted; an error at once; replies are unusable and counted, unless the use accepts
-such a text; a retry gets a good reply; or the reply is accepted."""
-QUICK = 0.1
-"""Seconds that a client waits for a server that never answers."""
-
-
-@dataclass(frozen=True)
-class Fault:
-    """`answer` gets the request and the text that would have been right; `noted` is the count that must not be 0."""
-
-    answer: Callable[[Request, str], Sent]
-    ending: Ending
-    timeout: float = 20.0
-    noted: str = ""
+ChatFault = Fault[Callable[[Request, str], Sent]]
+"""Its answer gets the request and the text that would have been right."""
 
 
 def _always(sent: Sent) -> Callable[[Request, str], Sent]:
@@ -90,12 +78,12 @@ def _changed(**parts: Any) -> Callable[[Request, str], Sent]:
     return answer
 
 
-def _tokens(read: Any, written: Any) -> Fault:
+def _tokens(read: Any, written: Any) -> ChatFault:
     """A good completion with these numbers of tokens."""
     return Fault(_changed(usage={"prompt_tokens": read, "completion_tokens": written}), "accepted", noted="estimated")
 
 
-def _of_role(role: Any) -> Fault:
+def _of_role(role: Any) -> ChatFault:
     return Fault(lambda request, well: completion(well, message={"role": role}), "failed")
 
 
@@ -113,7 +101,9 @@ def _twice(name: str) -> Callable[[Request, str], Sent]:
 
 def _packed(coding: str, pack: Callable[[bytes], bytes]) -> Callable[[Request, str], Sent]:
     def answer(request: Request, well: str) -> Sent:
-        body = json.dumps({**body_of(well), "usage": {"prompt_tokens": request.tokens, "completion_tokens": 3 + len(well) // 5}})
+        body = json.dumps(
+            {**body_of(well), "usage": {"prompt_tokens": prompt_tokens(request), "completion_tokens": 3 + len(well) // 5}}
+        )
         content = pack(body.encode() if "messages" in request.body else well.encode())
         return Sent(body=content, headers={"Content-Encoding": coding})
 
@@ -147,7 +137,7 @@ def _too_many(value: str = "") -> Sent:
 _HTML = b"<html><body>Bad gateway</body></html>"
 _WHOLE = json.dumps(body_of("well")).encode()
 
-FAULTS_BY_KIND: dict[str, dict[str, Fault]] = {
+FAULTS_BY_KIND: dict[str, dict[str, ChatFault]] = {
     "connection": {
         "hangs up": Fault(_always(Sent(by=_hang_up)), "failed"),
         "never answers": Fault(_always(NEVER), "failed", QUICK),

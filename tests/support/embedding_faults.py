@@ -5,33 +5,18 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 from support.chat_faults import FAULTS_BY_KIND
-from support.chat_server import Request, Sent
 from support.key_spellings import KEY
+from support.scripted_server import Fault, Request, Sent
 
-Ending = Literal["failed", "unusable", "healed", "accepted"]
-"""What must happen: the request fails after retries; an error at once that ends the run; a retry gets a good reply; or the reply
-is accepted."""
 FaultyAnswer = Callable[[str, Request, Any], Any]
 WITH_INDEX = ("openai-embeddings", "voyage")
 WITH_TOKENS = ("openai-embeddings", "voyage", "ollama")
 
 
-@dataclass(frozen=True)
-class EmbeddingFault:
-    """`answer` gets the name of the API, the request and the good reply, and gives a reply or a response.
-
-    `noted` is the count that must not be 0; `apis` are those that can have the fault, all by default.
-    """
-
-    answer: FaultyAnswer
-    ending: Ending
-    timeout: float = 20.0
-    noted: str = ""
-    apis: tuple[str, ...] = ()
+EmbeddingFault = Fault[FaultyAnswer]
 
 
 def rows_of(api: str, body: Any) -> list[Any]:
@@ -93,48 +78,48 @@ def _usage(api: str, value: Any) -> dict[str, Any]:
 def _from_chat(kind: str) -> dict[str, EmbeddingFault]:
     """The faults of connections and statuses, which do not depend on what a server is asked for."""
     return {
-        name: EmbeddingFault(lambda api, request, good, fault=fault: fault.answer(request, ""), fault.ending, fault.timeout)  # type: ignore[misc]
+        name: Fault(lambda api, request, good, fault=fault: fault.answer(request, ""), fault.ending, fault.timeout)  # type: ignore[misc]
         for name, fault in FAULTS_BY_KIND[kind].items()
         if fault.ending in ("failed", "unusable")
     }
 
 
 _REPLIES: Mapping[str, EmbeddingFault] = {
-    "no JSON": EmbeddingFault(lambda api, request, good: Sent(body=b"<html>"), "failed"),
-    "cut JSON": EmbeddingFault(lambda api, request, good: Sent(body=json.dumps(good).encode()[:-9]), "failed"),
-    "null": EmbeddingFault(_body(lambda api, body: None), "failed"),
-    "an empty object": EmbeddingFault(_body(lambda api, body: {}), "failed"),
-    "no vectors": EmbeddingFault(_rows(list.clear), "failed"),
-    "too few vectors": EmbeddingFault(_rows(list.pop), "failed"),
-    "too many vectors": EmbeddingFault(_rows(lambda rows: rows.append(rows[0])), "failed"),
-    "a vector is too short": EmbeddingFault(_first_vector(lambda row: row[:-1]), "failed"),
-    "a vector is empty": EmbeddingFault(_first_vector(lambda row: []), "failed"),
-    "a vector is null": EmbeddingFault(_first_vector(lambda row: None), "failed"),
-    "a vector is an object": EmbeddingFault(_first_vector(lambda row: dict(enumerate(row))), "failed"),
-    "a vector in a list": EmbeddingFault(_first_vector(lambda row: [row]), "failed"),
-    "a vector of zeros": EmbeddingFault(_first_vector(lambda row: [0.0] * len(row)), "failed"),
-    "a number is NaN": EmbeddingFault(_first_vector(lambda row: [math.nan, *row[1:]]), "failed"),
-    "a number is infinite": EmbeddingFault(_first_vector(lambda row: [math.inf, *row[1:]]), "failed"),
-    "a number is text": EmbeddingFault(_first_vector(lambda row: ["NaN", *row[1:]]), "failed"),
-    "a number is true": EmbeddingFault(_first_vector(lambda row: [True, *row[1:]]), "failed"),
-    "a number is huge": EmbeddingFault(_first_vector(lambda row: [10**400, *row[1:]]), "failed"),
-    "a vector is text": EmbeddingFault(_first_vector(lambda row: "%%"), "failed"),
-    "an index twice": EmbeddingFault(_rows(lambda rows: rows[0].update(index=1)), "failed", apis=WITH_INDEX),
-    "no index": EmbeddingFault(_rows(lambda rows: rows[0].pop("index")), "failed", apis=WITH_INDEX),
-    "an index out of range": EmbeddingFault(_rows(lambda rows: rows[0].update(index=99)), "failed", apis=WITH_INDEX),
-    "permuted": EmbeddingFault(_rows(list.reverse), "accepted", apis=WITH_INDEX),
-    "429 once": EmbeddingFault(_once(Sent(429, headers={"Retry-After": "1"})), "healed"),
-    "500 once": EmbeddingFault(_once(Sent(500)), "healed"),
-    "no tokens": EmbeddingFault(_tokens(0), "accepted", noted="estimated", apis=WITH_TOKENS),
-    "too many tokens": EmbeddingFault(_tokens(10**9), "accepted", noted="estimated", apis=WITH_TOKENS),
-    "tokens are text": EmbeddingFault(_tokens("12"), "accepted", noted="estimated", apis=WITH_TOKENS),
-    "the key in a reply": EmbeddingFault(
+    "no JSON": Fault(lambda api, request, good: Sent(body=b"<html>"), "failed"),
+    "cut JSON": Fault(lambda api, request, good: Sent(body=json.dumps(good).encode()[:-9]), "failed"),
+    "null": Fault(_body(lambda api, body: None), "failed"),
+    "an empty object": Fault(_body(lambda api, body: {}), "failed"),
+    "no vectors": Fault(_rows(list.clear), "failed"),
+    "too few vectors": Fault(_rows(list.pop), "failed"),
+    "too many vectors": Fault(_rows(lambda rows: rows.append(rows[0])), "failed"),
+    "a vector is too short": Fault(_first_vector(lambda row: row[:-1]), "failed"),
+    "a vector is empty": Fault(_first_vector(lambda row: []), "failed"),
+    "a vector is null": Fault(_first_vector(lambda row: None), "failed"),
+    "a vector is an object": Fault(_first_vector(lambda row: dict(enumerate(row))), "failed"),
+    "a vector in a list": Fault(_first_vector(lambda row: [row]), "failed"),
+    "a vector of zeros": Fault(_first_vector(lambda row: [0.0] * len(row)), "failed"),
+    "a number is NaN": Fault(_first_vector(lambda row: [math.nan, *row[1:]]), "failed"),
+    "a number is infinite": Fault(_first_vector(lambda row: [math.inf, *row[1:]]), "failed"),
+    "a number is text": Fault(_first_vector(lambda row: ["NaN", *row[1:]]), "failed"),
+    "a number is true": Fault(_first_vector(lambda row: [True, *row[1:]]), "failed"),
+    "a number is huge": Fault(_first_vector(lambda row: [10**400, *row[1:]]), "failed"),
+    "a vector is text": Fault(_first_vector(lambda row: "%%"), "failed"),
+    "an index twice": Fault(_rows(lambda rows: rows[0].update(index=1)), "failed", apis=WITH_INDEX),
+    "no index": Fault(_rows(lambda rows: rows[0].pop("index")), "failed", apis=WITH_INDEX),
+    "an index out of range": Fault(_rows(lambda rows: rows[0].update(index=99)), "failed", apis=WITH_INDEX),
+    "permuted": Fault(_rows(list.reverse), "accepted", apis=WITH_INDEX),
+    "429 once": Fault(_once(Sent(429, headers={"Retry-After": "1"})), "healed"),
+    "500 once": Fault(_once(Sent(500)), "healed"),
+    "no tokens": Fault(_tokens(0), "accepted", noted="estimated", apis=WITH_TOKENS),
+    "too many tokens": Fault(_tokens(10**9), "accepted", noted="estimated", apis=WITH_TOKENS),
+    "tokens are text": Fault(_tokens("12"), "accepted", noted="estimated", apis=WITH_TOKENS),
+    "the key in a reply": Fault(
         _body(lambda api, body: {**body, "note": KEY}),
         "accepted",
         noted="masked",
         apis=("openai-embeddings", "ollama", "cohere", "voyage", "gemini"),
     ),
-    "the key in a rejection": EmbeddingFault(
+    "the key in a rejection": Fault(
         lambda api, request, good: Sent(400, json.dumps({"error": {"message": f"bad key {KEY}"}}).encode()), "failed"
     ),
 }

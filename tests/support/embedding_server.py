@@ -17,7 +17,8 @@ from rankproof._data.arrays import Matrix
 from rankproof.models._api.embedding import EmbeddingApi, EmbeddingConnection
 from rankproof.models._base import Encoder
 from rankproof.models._registry import encoder_by_name
-from support.chat_server import ChatServer, Request, Sent
+from support.chat_server import ChatServer
+from support.scripted_server import Request, Sent
 from support.small_models import HashedWords
 
 MODEL = "loopback-embedding"

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from support.vector_servers import RefusalError, Request, VectorServer
+from support.scripted_server import Request
+from support.vector_servers import RefusalError, VectorServer
 
 MAX_WINDOW = 10_000
 _SHARDS = {"total": 1, "successful": 1, "skipped": 0, "failed": 0}
@@ -53,13 +54,13 @@ class _LuceneServer(VectorServer):
     def collections(self) -> list[str]:
         return sorted(self.held)
 
-    def answer(self, request: Request) -> Any:
-        if request.path == "/" and request.method == "GET":
+    def accepted(self, request: Request) -> Any:
+        if request.location == "/" and request.method == "GET":
             return {"name": "node", "cluster_name": "loopback", "version": dict(self.version)}
         kind = request.headers.get("content-type", "")
         if request.content and kind not in ("application/json", "application/x-ndjson"):
             raise refused(406, "media_type_header_exception", f"Content-Type header [{kind}] is not supported")
-        name, _, action = request.path.strip("/").partition("/")
+        name, _, action = request.location.strip("/").partition("/")
         actions: Mapping[str, Callable[[str, Request], Any]] = {
             "PUT": self._create,
             "DELETE": self._delete,
@@ -72,7 +73,7 @@ class _LuceneServer(VectorServer):
         }
         key = f"{request.method} {action}".strip()
         if key not in actions:
-            raise refused(405, "illegal_argument_exception", f"no handler found for uri [{request.path}]")
+            raise refused(405, "illegal_argument_exception", f"no handler found for uri [{request.location}]")
         if key != "PUT" and name not in self.held:
             raise refused(404, "index_not_found_exception", f"no such index [{name}]")
         return actions[key](name, request)

@@ -4,27 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
-from support.chat_server import NEVER, Request, Sent
 from support.rerank_server import APIS, well
+from support.scripted_server import NEVER, QUICK, Fault, Request, Sent
 
-Ending = Literal["failed", "refused", "unusable", "healed", "accepted"]
-"""What must happen: the request fails after retries; the server refuses it; an error at once that ends the run; a retry gets a
-good reply; or the reply is accepted."""
-QUICK = 0.1
-"""Seconds that a client waits for a server that never answers."""
-
-
-@dataclass(frozen=True)
-class RerankFault:
-    """`answer` gets the name of the API and the request; `noted` is the count that must not be 0."""
-
-    answer: Callable[[str, Request], Sent]
-    ending: Ending
-    timeout: float = 20.0
-    noted: str = ""
+_Answer = Callable[[str, Request], Sent]
+"""Of the name of the API and the request."""
+RerankFault = Fault[_Answer]
 
 
 def _always(sent: Sent) -> Callable[[str, Request], Sent]:
@@ -113,42 +100,42 @@ def _echo_documents(api: str, request: Request) -> Sent:
 
 _TOO_MANY = Sent(429, b'{"message": "rate"}', {"Retry-After": "1"})
 FAULTS: dict[str, RerankFault] = {
-    "500": RerankFault(_always(Sent(500, b"oops")), "failed"),
-    "never answers": RerankFault(_always(NEVER), "failed", QUICK),
-    "429": RerankFault(_always(_TOO_MANY), "failed"),
-    "429 then well": RerankFault(_then_well(_TOO_MANY), "healed"),
-    "503 then well": RerankFault(_then_well(Sent(503)), "healed"),
-    "424 of the model": RerankFault(_always(Sent(424, b'{"error": "inference failed", "error_type": "Backend"}')), "refused"),
-    "413": RerankFault(_always(Sent(413, b'{"error": "too long", "error_type": "Validation"}')), "refused"),
-    "422": RerankFault(_always(Sent(422, b'{"error": "tokenization", "error_type": "Tokenizer"}')), "refused"),
-    "400 with the key": RerankFault(_echo_key(400), "refused"),
-    "401 with the key": RerankFault(_echo_key(401), "unusable"),
-    "404": RerankFault(_always(Sent(404)), "unusable"),
-    "redirect": RerankFault(_always(Sent(302, b"", {"Location": "/elsewhere"})), "unusable"),
-    "200 as HTML": RerankFault(_always(Sent(body=b"<html>")), "failed"),
-    "empty body": RerankFault(_always(Sent()), "failed"),
-    "null": RerankFault(_always(Sent(body=b"null")), "failed"),
-    "cut JSON": RerankFault(_cut, "failed"),
-    "an error with status 200": RerankFault(_always(Sent(body=b'{"error": {"message": "overloaded"}}')), "failed"),
-    "index twice": RerankFault(_changed(lambda api, results: results[-1].update(index=results[0]["index"])), "failed"),
-    "index missing": RerankFault(_without("index"), "failed"),
-    "index out of range": RerankFault(_with("index", 99), "failed"),
-    "index negative": RerankFault(_with("index", -1), "failed"),
-    "index as text": RerankFault(_with("index", "0"), "failed"),
-    "score NaN": RerankFault(_with("score", float("nan")), "failed"),
-    "score infinite": RerankFault(_with("score", float("inf")), "failed"),
-    "score null": RerankFault(_with("score", None), "failed"),
-    "score as text": RerankFault(_with("score", "0.5"), "failed"),
-    "score missing": RerankFault(_without("score"), "failed"),
-    "one result too few": RerankFault(_changed(lambda api, results: results.pop()), "failed"),
-    "one result more": RerankFault(_changed(lambda api, results: results.append(dict(results[0]))), "failed"),
-    "no results": RerankFault(_changed(lambda api, results: results.clear()), "failed"),
-    "results in another order": RerankFault(_changed(lambda api, results: results.reverse()), "accepted"),
-    "documents echoed": RerankFault(_echo_documents, "accepted"),
-    "key in the model's name": RerankFault(_echo_key_in_model, "accepted", noted="masked"),
-    "usage null": RerankFault(_usage(None), "accepted", noted="estimated"),
-    "usage zero": RerankFault(_usage(0), "accepted", noted="estimated"),
-    "usage negative": RerankFault(_usage(-5), "accepted", noted="estimated"),
-    "usage a billion": RerankFault(_usage(10**9), "accepted", noted="estimated"),
-    "usage text": RerankFault(_usage("500"), "accepted", noted="estimated"),
+    "500": Fault(_always(Sent(500, b"oops")), "failed"),
+    "never answers": Fault(_always(NEVER), "failed", QUICK),
+    "429": Fault(_always(_TOO_MANY), "failed"),
+    "429 then well": Fault(_then_well(_TOO_MANY), "healed"),
+    "503 then well": Fault(_then_well(Sent(503)), "healed"),
+    "424 of the model": Fault(_always(Sent(424, b'{"error": "inference failed", "error_type": "Backend"}')), "refused"),
+    "413": Fault(_always(Sent(413, b'{"error": "too long", "error_type": "Validation"}')), "refused"),
+    "422": Fault(_always(Sent(422, b'{"error": "tokenization", "error_type": "Tokenizer"}')), "refused"),
+    "400 with the key": Fault(_echo_key(400), "refused"),
+    "401 with the key": Fault(_echo_key(401), "unusable"),
+    "404": Fault(_always(Sent(404)), "unusable"),
+    "redirect": Fault(_always(Sent(302, b"", {"Location": "/elsewhere"})), "unusable"),
+    "200 as HTML": Fault(_always(Sent(body=b"<html>")), "failed"),
+    "empty body": Fault(_always(Sent()), "failed"),
+    "null": Fault(_always(Sent(body=b"null")), "failed"),
+    "cut JSON": Fault(_cut, "failed"),
+    "an error with status 200": Fault(_always(Sent(body=b'{"error": {"message": "overloaded"}}')), "failed"),
+    "index twice": Fault(_changed(lambda api, results: results[-1].update(index=results[0]["index"])), "failed"),
+    "index missing": Fault(_without("index"), "failed"),
+    "index out of range": Fault(_with("index", 99), "failed"),
+    "index negative": Fault(_with("index", -1), "failed"),
+    "index as text": Fault(_with("index", "0"), "failed"),
+    "score NaN": Fault(_with("score", float("nan")), "failed"),
+    "score infinite": Fault(_with("score", float("inf")), "failed"),
+    "score null": Fault(_with("score", None), "failed"),
+    "score as text": Fault(_with("score", "0.5"), "failed"),
+    "score missing": Fault(_without("score"), "failed"),
+    "one result too few": Fault(_changed(lambda api, results: results.pop()), "failed"),
+    "one result more": Fault(_changed(lambda api, results: results.append(dict(results[0]))), "failed"),
+    "no results": Fault(_changed(lambda api, results: results.clear()), "failed"),
+    "results in another order": Fault(_changed(lambda api, results: results.reverse()), "accepted"),
+    "documents echoed": Fault(_echo_documents, "accepted"),
+    "key in the model's name": Fault(_echo_key_in_model, "accepted", noted="masked"),
+    "usage null": Fault(_usage(None), "accepted", noted="estimated"),
+    "usage zero": Fault(_usage(0), "accepted", noted="estimated"),
+    "usage negative": Fault(_usage(-5), "accepted", noted="estimated"),
+    "usage a billion": Fault(_usage(10**9), "accepted", noted="estimated"),
+    "usage text": Fault(_usage("500"), "accepted", noted="estimated"),
 }

@@ -17,7 +17,8 @@ import numpy as np
 
 from rankproof._registry import settings_of
 from rankproof.stages._registry import SCORERS
-from support.chat_server import ChatServer, Request, Sent
+from support.chat_server import ChatServer
+from support.scripted_server import Request, Sent
 from support.small_models import HashedWords
 
 ENCODER = HashedWords().load()

@@ -14,10 +14,11 @@ import numpy as np
 from rankproof.stores import Elasticsearch, OpenSearch, Qdrant
 from rankproof.stores._base import Store
 from support.lucene_servers import ElasticsearchServer, OpenSearchServer
-from support.vector_servers import QdrantServer, Reply, Request, VectorServer
+from support.scripted_server import Request, Sent
+from support.vector_servers import QdrantServer, VectorServer
 
 AXES = np.eye(3, dtype=np.float32)
-Answered = Callable[[], Reply]
+Answered = Callable[[], Sent]
 
 
 @dataclass(frozen=True)
@@ -66,12 +67,12 @@ def path_of(kind: Kind, name: str) -> str:
     return f"/collections/rankproof_{name}" if kind.store is Qdrant else f"/rankproof_{name}"
 
 
-def times(count: int, reply: Reply, path: str) -> Callable[[Request, Answered], Reply]:
+def times(count: int, reply: Sent, path: str) -> Callable[[Request, Answered], Sent]:
     """Answers the first requests to the path with the reply."""
     left = [count]
 
-    def fault(request: Request, answered: Answered) -> Reply:
-        if request.path.endswith(path) and left[0]:
+    def fault(request: Request, answered: Answered) -> Sent:
+        if request.location.endswith(path) and left[0]:
             left[0] -= 1
             return reply
         return answered()
@@ -79,12 +80,12 @@ def times(count: int, reply: Reply, path: str) -> Callable[[Request, Answered], 
     return fault
 
 
-def changed_reply(change: Callable[[Any], Any], path: str) -> Callable[[Request, Answered], Reply]:
+def changed_reply(change: Callable[[Any], Any], path: str) -> Callable[[Request, Answered], Sent]:
     """Changes the body of the replies to the path."""
 
-    def fault(request: Request, answered: Answered) -> Reply:
+    def fault(request: Request, answered: Answered) -> Sent:
         reply = answered()
-        return Reply(reply.status, change(json.loads(reply.content()))) if request.path.endswith(path) else reply
+        return Sent(reply.status, change(json.loads(reply.content))) if request.location.endswith(path) else reply
 
     return fault
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import tempfile
@@ -10,39 +9,9 @@ import threading
 import uuid
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from types import TracebackType
-from typing import Any, Self
-from urllib.parse import parse_qsl, unquote, urlsplit
+from typing import Any
 
-
-@dataclass(frozen=True)
-class Request:
-    """What a client sent."""
-
-    method: str
-    path: str
-    options: Mapping[str, str]
-    headers: Mapping[str, str]
-    content: bytes
-
-    @property
-    def body(self) -> Any:
-        return json.loads(self.content)
-
-
-@dataclass(frozen=True)
-class Reply:
-    """An answer; `hangs_up` ends the connection in the middle of it."""
-
-    status: int = 200
-    body: Any = None
-    headers: Mapping[str, str] = field(default_factory=dict)
-    hangs_up: bool = False
-
-    def content(self) -> bytes:
-        return self.body if isinstance(self.body, bytes) else json.dumps(self.body).encode()
+from support.scripted_server import Request, ScriptedServer, Sent
 
 
 class RefusalError(Exception):
@@ -50,77 +19,33 @@ class RefusalError(Exception):
 
     def __init__(self, status: int, body: Any) -> None:
         super().__init__(status)
-        self.reply = Reply(status, body)
+        self.sent = Sent(status, body)
 
 
-class _Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    disable_nagle_algorithm = True
-    server: _Listener
-
-    def answer(self) -> None:
-        where = urlsplit(self.path)
-        content = self.rfile.read(int(self.headers.get("Content-Length", "0")))
-        headers = {name.lower(): value for name, value in self.headers.items()}
-        request = Request(self.command, unquote(where.path), dict(parse_qsl(where.query)), headers, content)
-        reply = self.server.owner.reply(request)
-        self.send_response(reply.status)
-        for name, value in {"Content-Type": "application/json", **reply.headers}.items():
-            self.send_header(name, value)
-        self.send_header("Content-Length", str(len(reply.content())))
-        self.end_headers()
-        self.wfile.write(reply.content()[: len(reply.content()) // 2] if reply.hangs_up else reply.content())
-        self.close_connection = self.close_connection or reply.hangs_up
-
-    do_GET = do_PUT = do_POST = do_DELETE = do_HEAD = answer  # noqa: N815
-
-    def log_message(self, format: str, *args: Any) -> None:
-        """Nothing is printed."""
-
-
-class _Listener(ThreadingHTTPServer):
-    daemon_threads = True
-    owner: VectorServer
-
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        """A client that went away is no error of the test."""
-
-
-class VectorServer:
+class VectorServer(ScriptedServer):
     """`with QdrantServer() as server:`; `fault` may answer instead of it, or change its reply."""
 
     def __init__(self) -> None:
-        self.requests: list[Request] = []
-        self.fault: Callable[[Request, Callable[[], Reply]], Reply] = lambda request, answered: answered()
+        super().__init__(lambda request: self.fault(request, lambda: self._answered(request)))
+        self.fault: Callable[[Request, Callable[[], Sent]], Sent] = lambda request, answered: answered()
         self.authorization: Mapping[str, str] = {}
-        self._lock = threading.Lock()
-        self._listener = _Listener(("127.0.0.1", 0), _Handler)
-        self._listener.owner = self
-        self._thread = threading.Thread(target=self._listener.serve_forever, args=(0.01,), daemon=True)
+        self._collections_lock = threading.Lock()
 
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self._listener.server_address[1]}"
-
-    def reply(self, request: Request) -> Reply:
-        self.requests.append(request)
-        return self.fault(request, lambda: self._answered(request))
-
-    def _answered(self, request: Request) -> Reply:
-        with self._lock:
+    def _answered(self, request: Request) -> Sent:
+        with self._collections_lock:
             return self._checked_answer(request)
 
-    def _checked_answer(self, request: Request) -> Reply:
+    def _checked_answer(self, request: Request) -> Sent:
         try:
             if any(request.headers.get(name) != value for name, value in self.authorization.items()):
                 raise RefusalError(401, {"status": {"error": "unauthorized"}})
-            return Reply(200, self.answer(request))
+            return Sent(body=self.accepted(request))
         except RefusalError as refused:
-            return refused.reply
+            return refused.sent
         except Exception as error:
-            return Reply(500, {"error": f"the server of the test failed: {error!r}"})
+            return Sent(500, {"error": f"the server of the test failed: {error!r}"})
 
-    def answer(self, request: Request) -> Any:
+    def accepted(self, request: Request) -> Any:
         """The body of a success; raises RefusalError."""
         raise NotImplementedError
 
@@ -132,15 +57,6 @@ class VectorServer:
         """Forgets faults and requests."""
         self.fault, self.authorization = lambda request, answered: answered(), {}
         self.requests.clear()
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        self._listener.shutdown()
-        self._listener.server_close()
-        self._thread.join()
 
 
 @contextmanager
@@ -203,10 +119,10 @@ class QdrantServer(VectorServer):
     def collections(self) -> list[str]:
         return sorted(self.held)
 
-    def answer(self, request: Request) -> Any:
-        if request.path == "/":
+    def accepted(self, request: Request) -> Any:
+        if request.location == "/":
             return {"title": "qdrant - vector search engine", "version": self.version}
-        parts = request.path.strip("/").split("/")
+        parts = request.location.strip("/").split("/")
         if parts[0] != "collections" or not 2 <= len(parts) <= 4:
             raise RefusalError(404, b"")
         if request.content and request.headers.get("content-type") != "application/json":

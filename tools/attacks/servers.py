@@ -18,7 +18,7 @@ from rankproof._llm.call_counts import reply_notes
 from rankproof._llm.session import LLMSession
 from rankproof.errors import ExternalError
 from rankproof.models._api.errors import ModelUnavailableError
-from support.chat_faults import FAULTS_BY_KIND, Fault
+from support.chat_faults import FAULTS_BY_KIND, ChatFault
 from support.chat_server import ChatServer
 from support.embedding_faults import FAULTS as EMBEDDING_FAULTS
 from support.embedding_server import NAMES as EMBEDDING_APIS
@@ -36,7 +36,7 @@ KEY_VARIABLE = "CHAT_KEY"
 class Attack:
     """What a use made of a fault: its outcome or the error that ended it, and what it spent."""
 
-    fault: Fault
+    fault: ChatFault
     outcome: UseOutcome | ExternalError
     server: ChatServer
     spent: Usage
@@ -97,7 +97,7 @@ class Attack:
             yield "tokens are not those that the server counted"
 
 
-def attack(fault: Fault, use: Use) -> Attack:
+def attack(fault: ChatFault, use: Use) -> Attack:
     """Runs the use against a server with the fault."""
     environ[KEY_VARIABLE] = KEY
     try:
